@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The typed errors of Polyad. Everything the library throws derives from polyad::Error, and each kind
+// knows the exit code that the command-line tool returns for it (README, "Exit codes"). Kokkos-free, so
+// that the readers and writers do not pay for it.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace polyad {
+
+/// Exit codes of the tool `polyad`; `Error::exit_code()` returns one of them.
+enum class ExitCode : int {
+  success             = 0,
+  usage               = 2,
+  bad_input           = 3,
+  out_of_memory       = 4,
+  numerical_breakdown = 5,
+  cannot_write        = 6,
+  backend_unusable    = 7,
+  differences_found   = 8,
+};
+
+/// Base of every exception that Polyad throws.
+class Error : public std::runtime_error {
+public:
+  Error(ExitCode code, std::string const& what) : std::runtime_error(what), m_code(code) {}
+  [[nodiscard]] ExitCode exit_code() const noexcept { return m_code; }
+
+private:
+  ExitCode m_code;
+};
+
+/// A precondition of the API does not hold: wrong shape, mode out of range, rank 0, unknown format name.
+class UsageError : public Error {
+public:
+  explicit UsageError(std::string const& what) : Error(ExitCode::usage, what) {}
+};
+
+/// The content of a file is not what it should be. The text reads `file:line:column: reason`.
+class InputError : public Error {
+public:
+  /// \param line, column  count from 1; 0 means "does not apply" and is left out of the text.
+  InputError(std::string file, std::uint64_t line, std::uint64_t column, std::string const& reason)
+      : Error(ExitCode::bad_input, position(file, line, column) + reason),
+        m_file(std::move(file)),
+        m_line(line),
+        m_column(column) {}
+  [[nodiscard]] std::string const& file() const noexcept { return m_file; }
+  [[nodiscard]] std::uint64_t line() const noexcept { return m_line; }
+  [[nodiscard]] std::uint64_t column() const noexcept { return m_column; }
+
+private:
+  static std::string position(std::string const& file, std::uint64_t line, std::uint64_t column) {
+    std::string text = file;
+    if (line != 0) text += ':' + std::to_string(line);
+    if (line != 0 && column != 0) text += ':' + std::to_string(column);
+    return text + ": ";
+  }
+  std::string m_file;
+  std::uint64_t m_line;
+  std::uint64_t m_column;
+};
+
+/// An array does not fit. Thrown before the allocation is tried wherever the need is known.
+class MemoryError : public Error {
+public:
+  MemoryError(std::string array, std::uint64_t bytes, std::string const& reason = "does not fit")
+      : Error(ExitCode::out_of_memory,
+              array + " needs " + std::to_string(bytes) + " bytes: " + reason),
+        m_array(std::move(array)),
+        m_bytes(bytes) {}
+  [[nodiscard]] std::string const& array() const noexcept { return m_array; }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return m_bytes; }
+
+private:
+  std::string m_array;
+  std::uint64_t m_bytes;
+};
+
+/// NaN or infinity appeared where the method cannot go on.
+class NumericalError : public Error {
+public:
+  explicit NumericalError(std::string const& what) : Error(ExitCode::numerical_breakdown, what) {}
+};
+
+/// An output file cannot be written; the previous file, if any, is untouched.
+class WriteError : public Error {
+public:
+  explicit WriteError(std::string const& what) : Error(ExitCode::cannot_write, what) {}
+};
+
+/// The backend or the device that was asked for cannot be used.
+class BackendError : public Error {
+public:
+  explicit BackendError(std::string const& what) : Error(ExitCode::backend_unusable, what) {}
+};
+
+}  // namespace polyad

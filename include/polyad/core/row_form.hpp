@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which form of TinyVec a launch takes: SIMD registers on a host; on a device packed rows where all rows
+// are aligned, strided ones otherwise or where a benchmark asks for GenTen's form.
+#pragma once
+
+#include <type_traits>
+
+#include "polyad/core/spaces.hpp"
+#include "polyad/core/tiny_vec.hpp"
+
+namespace polyad {
+
+template <RowForm Form>
+using row_form_constant = std::integral_constant<RowForm, Form>;
+
+/// Calls f(row_form_constant<Form>) with the form that serves rows on Space.
+template <class Space, class F>
+void with_row_form(bool packed, F&& f) {
+  if constexpr (!is_device_space<Space>)
+    f(row_form_constant<RowForm::simd>{});
+  else if (packed)
+    f(row_form_constant<RowForm::packed>{});
+  else
+    f(row_form_constant<RowForm::strided>{});
+}
+
+}  // namespace polyad

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Execution and memory space helpers: the launch shape of a team kernel, chunked ranges, and the check
+// that an allocation fits before it is made.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <limits>
+#include <string>
+
+#include "polyad/core/expects.hpp"
+#include "polyad/core/types.hpp"
+
+namespace polyad {
+
+/// True where a kernel runs on an accelerator with its own memory and thousands of threads.
+template <class Space>
+inline constexpr bool is_device_space =
+    !Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Space::memory_space>::accessible;
+
+/// The three levels of a team kernel (GenTen, section 4): `league` teams of `team` threads, each of
+/// `vector` lanes.
+struct LaunchShape {
+  count_t league;
+  int team;
+  int vector;
+};
+
+/// a / b, rounded up.
+KOKKOS_INLINE_FUNCTION constexpr count_t ceil_div(count_t a, count_t b) { return (a + b - 1) / b; }
+
+/// TeamPolicy of a launch shape.
+/// \throws UsageError when the league exceeds what Kokkos counts (2^31 - 1)
+template <class Space>
+Kokkos::TeamPolicy<Space> team_policy(Space const& space, LaunchShape shape) {
+  POLYAD_EXPECTS(shape.league <= static_cast<count_t>(std::numeric_limits<int>::max()), "a launch of ",
+                 shape.league, " teams exceeds what one kernel can hold");
+  return Kokkos::TeamPolicy<Space>(space, static_cast<int>(shape.league), shape.team, shape.vector);
+}
+
+/// a * b for sizes in bytes or counts.
+/// \throws MemoryError naming `array` when the product does not fit 64 bits
+inline count_t checked_product(std::string const& array, count_t a, count_t b) {
+  count_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product))
+    throw MemoryError(array, std::numeric_limits<count_t>::max(), "more than 2^64 bytes");
+  return product;
+}
+
+/// Bytes of free memory in the memory space of Space, as the driver or the kernel reports them.
+template <class Space>
+count_t available_memory(Space const& space);
+
+/// Refuses an array before it is allocated.
+/// \throws MemoryError naming `array` and its bytes when they exceed the memory that is free
+template <class Space>
+void expect_fits(Space const& space, std::string const& array, count_t elements, count_t element_bytes) {
+  count_t const bytes     = checked_product(array, elements, element_bytes);
+  count_t const available = available_memory(space);
+  if (bytes > available)
+    throw MemoryError(array, bytes, "only " + std::to_string(available) + " bytes are free");
+}
+
+extern template count_t available_memory(Kokkos::DefaultExecutionSpace const&);
+
+}  // namespace polyad

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// TinyVec: a block of columns of one factor row, held in registers (GenTen, section 4.2 and Table 4).
+//
+// A row of a factor matrix is cut into blocks of `Block` columns; a block is spread over `lanes` vector
+// lanes of `width` elements each (lanes * width = Block). One kernel source serves every architecture,
+// because only this class knows which elements a lane holds:
+//
+//   RowForm::packed   device: a lane holds 16 contiguous bytes (float4, double2), so a row is read with
+//                     16-byte loads. Needs rows that start at multiples of 16 bytes. The default.
+//   RowForm::strided  device: a lane holds every lanes-th element, as GenTen does. Serves rows of any
+//                     alignment, and stays selectable for comparison.
+//   RowForm::simd     host: one lane holds the whole block in SIMD registers (core/tiny_vec_simd.hpp).
+//
+// The last block of a row may be cut off at column R; `Columns` says which elements of a lane exist.
+// Elements beyond R are read as zero, or as whatever the row's padding holds, and are never written.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+
+#include "polyad/core/spaces.hpp"
+#include "polyad/core/types.hpp"
+
+namespace polyad {
+
+enum class RowForm { packed, strided, simd };
+
+/// Row storage for the packed form: rows start at multiples of this many bytes.
+inline constexpr int row_alignment = 16;
+
+/// The columns of a row that one lane holds: `first` is its first column, `count` is how many of its
+/// elements lie left of column R (0 or less: the lane has nothing to do).
+struct Columns {
+  int first;
+  int count;
+};
+
+template <class Space, class Scalar, int Block, RowForm Form>
+class TinyVec;
+
+/// 16 contiguous bytes, or fewer where the block is shorter, moved by one load or store.
+template <class Scalar, int Width>
+struct alignas(sizeof(Scalar) * Width) Pack {
+  Scalar element[Width];
+};
+
+/// Adds a pack to memory that other threads may add to at the same time.
+template <class Scalar, int Width>
+KOKKOS_INLINE_FUNCTION void atomic_add_pack(Scalar* target, Pack<Scalar, Width> const& pack) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  // sm_90 adds four floats with one instruction; Kokkos::atomic_add takes one element at a time.
+  if constexpr (std::is_same_v<Scalar, float> && Width == 4) {
+    atomicAdd(reinterpret_cast<float4*>(target),
+              make_float4(pack.element[0], pack.element[1], pack.element[2], pack.element[3]));
+    return;
+  }
+#endif
+  for (int e = 0; e < Width; ++e) Kokkos::atomic_add(target + e, pack.element[e]);
+}
+
+/// Device, packed: lane l holds the columns [l * width, (l + 1) * width) of the block.
+template <class Space, class Scalar, int Block>
+class TinyVec<Space, Scalar, Block, RowForm::packed> {
+public:
+  static constexpr int width =
+      Block < row_alignment / int(sizeof(Scalar)) ? Block : row_alignment / int(sizeof(Scalar));
+  static constexpr int lanes = Block / width;
+
+  /// Lane `lane`'s share of the block that starts at column `block_first` of a row of R columns.
+  KOKKOS_FUNCTION static Columns columns(int block_first, int rank, int lane) {
+    int const first = block_first + lane * width;
+    return {first, Kokkos::min(rank - first, width)};
+  }
+
+  KOKKOS_FUNCTION TinyVec() = default;
+  KOKKOS_FUNCTION explicit TinyVec(Scalar value) {
+    for (int e = 0; e < width; ++e) m_pack.element[e] = value;
+  }
+  /// Reads the row's elements; those beyond R come from the row's padding.
+  KOKKOS_FUNCTION TinyVec(Scalar const* row, Columns columns)
+      : m_pack(*reinterpret_cast<Pack<Scalar, width> const*>(row + columns.first)) {}
+
+  KOKKOS_FUNCTION TinyVec& operator*=(TinyVec const& other) {
+    for (int e = 0; e < width; ++e) m_pack.element[e] *= other.m_pack.element[e];
+    return *this;
+  }
+  KOKKOS_FUNCTION TinyVec& operator+=(TinyVec const& other) {
+    for (int e = 0; e < width; ++e) m_pack.element[e] += other.m_pack.element[e];
+    return *this;
+  }
+  /// this += a * b
+  KOKKOS_FUNCTION void multiply_add(Scalar a, TinyVec const& b) {
+    for (int e = 0; e < width; ++e) m_pack.element[e] += a * b.m_pack.element[e];
+  }
+  /// this += a * b, element by element
+  KOKKOS_FUNCTION void multiply_add(TinyVec const& a, TinyVec const& b) {
+    for (int e = 0; e < width; ++e) m_pack.element[e] += a.m_pack.element[e] * b.m_pack.element[e];
+  }
+
+  KOKKOS_FUNCTION void store(Scalar* row, Columns columns) const {
+    if (columns.count == width)
+      *reinterpret_cast<Pack<Scalar, width>*>(row + columns.first) = m_pack;
+    else
+      for (int e = 0; e < width; ++e)
+        if (e < columns.count) row[columns.first + e] = m_pack.element[e];
+  }
+  KOKKOS_FUNCTION void atomic_add_to(Scalar* row, Columns columns) const {
+    if (columns.count == width)
+      atomic_add_pack(row + columns.first, m_pack);
+    else
+      for (int e = 0; e < width; ++e)
+        if (e < columns.count) Kokkos::atomic_add(row + columns.first + e, m_pack.element[e]);
+  }
+
+private:
+  Pack<Scalar, width> m_pack;
+};
+
+/// Device, strided: lane l holds the columns l, l + lanes, l + 2 lanes, ... of the block.
+template <class Space, class Scalar, int Block>
+class TinyVec<Space, Scalar, Block, RowForm::strided> {
+public:
+  static constexpr int lanes = Block < 8 ? Block : 8;  // GenTen, Table 4: vector size 8 from R = 8 to 47
+  static constexpr int width = Block / lanes;
+
+  KOKKOS_FUNCTION static Columns columns(int block_first, int rank, int lane) {
+    int const first = block_first + lane;
+    int const left  = rank - first;  // columns from this lane's first one on
+    return {first, Kokkos::min(left > 0 ? (left + lanes - 1) / lanes : 0, width)};
+  }
+
+  KOKKOS_FUNCTION TinyVec() = default;
+  KOKKOS_FUNCTION explicit TinyVec(Scalar value) {
+    for (int e = 0; e < width; ++e) m_element[e] = value;
+  }
+  KOKKOS_FUNCTION TinyVec(Scalar const* row, Columns columns) {
+    for (int e = 0; e < width; ++e)
+      m_element[e] = e < columns.count ? row[columns.first + e * lanes] : Scalar(0);
+  }
+
+  KOKKOS_FUNCTION TinyVec& operator*=(TinyVec const& other) {
+    for (int e = 0; e < width; ++e) m_element[e] *= other.m_element[e];
+    return *this;
+  }
+  KOKKOS_FUNCTION TinyVec& operator+=(TinyVec const& other) {
+    for (int e = 0; e < width; ++e) m_element[e] += other.m_element[e];
+    return *this;
+  }
+  KOKKOS_FUNCTION void multiply_add(Scalar a, TinyVec const& b) {
+    for (int e = 0; e < width; ++e) m_element[e] += a * b.m_element[e];
+  }
+  KOKKOS_FUNCTION void multiply_add(TinyVec const& a, TinyVec const& b) {
+    for (int e = 0; e < width; ++e) m_element[e] += a.m_element[e] * b.m_element[e];
+  }
+  KOKKOS_FUNCTION void store(Scalar* row, Columns columns) const {
+    for (int e = 0; e < width; ++e)
+      if (e < columns.count) row[columns.first + e * lanes] = m_element[e];
+  }
+  KOKKOS_FUNCTION void atomic_add_to(Scalar* row, Columns columns) const {
+    for (int e = 0; e < width; ++e)
+      if (e < columns.count) Kokkos::atomic_add(row + columns.first + e * lanes, m_element[e]);
+  }
+
+private:
+  Scalar m_element[width];
+};
+
+}  // namespace polyad
+
+#include "polyad/core/tiny_vec_simd.hpp"  // RowForm::simd

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The host's TinyVec: a block of columns in SIMD registers (GenTen, section 4.2). The accumulator of a
+// kernel stays in registers only because its type is a SIMD type: with a plain array in a class g++ 12
+// kept it in memory, and every nonzero paid a store and a load (measured: uber, R = 16, 61 against 25 ms).
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <Kokkos_SIMD.hpp>
+#include <type_traits>
+
+#include "polyad/core/tiny_vec.hpp"
+
+namespace polyad {
+
+/// Bytes of the widest SIMD register that Kokkos was configured for.
+#if defined(KOKKOS_ARCH_AVX512XEON)
+inline constexpr int simd_bytes = 64;
+inline constexpr int simd_bytes_min = 32;  // narrowest pack that Kokkos SIMD offers there
+#elif defined(KOKKOS_ARCH_AVX2)
+inline constexpr int simd_bytes = 32;
+inline constexpr int simd_bytes_min = 16;
+#elif defined(KOKKOS_ARCH_ARM_NEON)
+inline constexpr int simd_bytes = 16;
+inline constexpr int simd_bytes_min = 8;
+#else
+inline constexpr int simd_bytes = 1;
+inline constexpr int simd_bytes_min = 1;
+#endif
+
+namespace detail {
+
+/// Elements in one SIMD pack for a block: the widest register that the block fills, else single elements.
+template <class Scalar, int Block>
+constexpr int simd_width() {
+  constexpr int element = int(sizeof(Scalar));
+  for (int bytes = simd_bytes; bytes >= simd_bytes_min && bytes > element; bytes /= 2) {
+    if (element == 8 && bytes != simd_bytes) break;  // doubles come in full registers only
+    if (bytes / element <= Block && Block % (bytes / element) == 0) return bytes / element;
+  }
+  return 1;
+}
+
+template <class Scalar, int Width>
+struct SimdPack {
+  using type = Kokkos::Experimental::simd<Scalar, Width>;
+};
+template <class Scalar>
+struct SimdPack<Scalar, 1> {
+  using type = Kokkos::Experimental::basic_simd<Scalar, Kokkos::Experimental::simd_abi::scalar>;
+};
+
+}  // namespace detail
+
+/// Host: the one lane holds the whole block as `packs` SIMD registers.
+template <class Space, class Scalar, int Block>
+class TinyVec<Space, Scalar, Block, RowForm::simd> {
+public:
+  static constexpr int lanes      = 1;
+  static constexpr int width      = Block;
+  static constexpr int pack_width = detail::simd_width<Scalar, Block>();
+  static constexpr int packs      = Block / pack_width;
+  using pack_type                 = typename detail::SimdPack<Scalar, pack_width>::type;
+  using mask_type                 = typename pack_type::mask_type;
+
+  KOKKOS_FUNCTION static Columns columns(int block_first, int rank, int /*lane*/) {
+    return {block_first, rank - block_first < Block ? rank - block_first : Block};
+  }
+
+  TinyVec() = default;
+  explicit TinyVec(Scalar value) {
+    for (auto& pack : m_pack) pack = pack_type(value);
+  }
+  TinyVec(Scalar const* row, Columns columns) {
+    row += columns.first;
+    if (columns.count == Block) {
+      for (int p = 0; p < packs; ++p) m_pack[p].copy_from(row + p * pack_width, aligned());
+    } else {
+      for (int p = 0; p < packs; ++p) {
+        int const count = columns.count - p * pack_width;
+        m_pack[p]       = pack_type(Scalar(0));
+        if (count >= pack_width)
+          m_pack[p].copy_from(row + p * pack_width, aligned());
+        else if (count > 0)
+          where(first(count), m_pack[p]).copy_from(row + p * pack_width, aligned());
+      }
+    }
+  }
+
+  TinyVec& operator*=(TinyVec const& other) {
+    for (int p = 0; p < packs; ++p) m_pack[p] = m_pack[p] * other.m_pack[p];
+    return *this;
+  }
+  TinyVec& operator+=(TinyVec const& other) {
+    for (int p = 0; p < packs; ++p) m_pack[p] = m_pack[p] + other.m_pack[p];
+    return *this;
+  }
+  void multiply_add(Scalar a, TinyVec const& b) {
+    pack_type const scale(a);
+    for (int p = 0; p < packs; ++p) m_pack[p] = Kokkos::fma(scale, b.m_pack[p], m_pack[p]);
+  }
+  void multiply_add(TinyVec const& a, TinyVec const& b) {
+    for (int p = 0; p < packs; ++p) m_pack[p] = Kokkos::fma(a.m_pack[p], b.m_pack[p], m_pack[p]);
+  }
+  void store(Scalar* row, Columns columns) const {
+    row += columns.first;
+    for (int p = 0; p < packs; ++p) {
+      int const count = columns.count - p * pack_width;
+      if (count >= pack_width)
+        m_pack[p].copy_to(row + p * pack_width, aligned());
+      else if (count > 0)
+        where(first(count), m_pack[p]).copy_to(row + p * pack_width, aligned());
+    }
+  }
+  void atomic_add_to(Scalar* row, Columns columns) const {
+    alignas(64) Scalar element[Block];
+    for (int p = 0; p < packs; ++p) m_pack[p].copy_to(element + p * pack_width, aligned());
+    for (int e = 0; e < columns.count; ++e) Kokkos::atomic_add(row + columns.first + e, element[e]);
+  }
+
+private:
+  static constexpr auto aligned() { return Kokkos::Experimental::simd_flag_default; }
+  static mask_type first(int count) {
+    return mask_type([count](std::size_t e) { return int(e) < count; });
+  }
+  pack_type m_pack[packs];
+};
+
+}  // namespace polyad

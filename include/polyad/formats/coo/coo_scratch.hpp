@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// coo-scratch: plain coordinates and values for MTTKRP-A, which forms each nonzero's product in
+// a team scratch pad and adds it to the output with atomics (GenTen, Figure 1 and Table 3).
+// Storage: (s_r + N s_o) bytes a nonzero.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "polyad/formats/format.hpp"
+
+namespace polyad {
+
+template <class Scalar, class Index, class Space>
+class CooScratch {
+public:
+  using scalar_type    = Scalar;
+  using index_type     = Index;
+  using space_type     = Space;
+  using workspace_type = NoWorkspace;
+  struct options_type {};
+
+  static constexpr char const* name = "coo-scratch";
+
+  /// Keeps the tensor's Views; copies and sorts nothing.
+  static CooScratch build(Space const&, CooTensor<Scalar, Index, Space> const& coo, options_type const& = {}) {
+    CooScratch format;
+    format.m_coo = coo;
+    return format;
+  }
+
+  [[nodiscard]] Extents const& extents() const { return m_coo.extents(); }
+  [[nodiscard]] count_t nnz() const { return m_coo.nnz(); }
+  [[nodiscard]] count_t storage_bytes() const { return m_coo.storage_bytes(); }
+  [[nodiscard]] workspace_type make_workspace(Space const&, count_t) const { return {}; }
+
+  [[nodiscard]] CooTensor<Scalar, Index, Space> const& coo() const { return m_coo; }
+
+private:
+  CooTensor<Scalar, Index, Space> m_coo;
+};
+
+}  // namespace polyad
+
+#include "polyad/formats/coo/mttkrp_scratch.hpp"

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The contract of a storage format. A format is one folder here and one line in registry.hpp; the drivers,
+// the conformance tests, the benchmarks and the tool know it only through what stands on this page.
+#pragma once
+
+#include <concepts>
+#include <string_view>
+
+#include "polyad/core/types.hpp"
+#include "polyad/tensor/coo_tensor.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+
+namespace polyad {
+
+/// Format F on execution space F::space_type with values F::scalar_type and coordinates F::index_type:
+///
+///   F::build(space, coo, options) -> F       options: F::options_type, default-constructible
+///   f.extents(), f.nnz(), f.storage_bytes(), F::name
+///   f.make_workspace(space, R)               all scratch that mttkrp needs for rank R, made once
+///   mttkrp(space, f, factors, mode, workspace, V)
+///                                            V (I_mode x R) is overwritten:
+///                                            V(k, r) = sum over nonzeros with i_mode = k of
+///                                                      x * prod over m != mode of A^(m)(i_m, r)
+///
+/// mttkrp launches on `space` and returns without waiting; it allocates nothing. It throws UsageError when
+/// shapes do not match.
+template <class F>
+concept Format = requires(typename F::space_type const& space,
+                          CooTensor<typename F::scalar_type, typename F::index_type,
+                                    typename F::space_type> const& coo,
+                          typename F::options_type const& options, F const& format,
+                          FactorMatrices<typename F::scalar_type, typename F::space_type> const& factors,
+                          typename F::workspace_type& workspace,
+                          FactorMatrix<typename F::scalar_type, typename F::space_type> const& V) {
+  { std::string_view(F::name) };
+  { F::build(space, coo, options) } -> std::same_as<F>;
+  { format.extents() } -> std::convertible_to<Extents>;
+  { format.nnz() } -> std::convertible_to<count_t>;
+  { format.storage_bytes() } -> std::convertible_to<count_t>;
+  { format.make_workspace(space, count_t()) } -> std::same_as<typename F::workspace_type>;
+  { mttkrp(space, format, factors, 0, workspace, V) } -> std::same_as<void>;
+};
+
+/// The workspace of a format that needs none.
+struct NoWorkspace {};
+
+/// Throws UsageError unless the arguments of an mttkrp fit the tensor and each other.
+template <class Scalar, class Space>
+void expect_mttkrp_arguments(Extents const& extents, FactorMatrices<Scalar, Space> const& factors, int mode,
+                             FactorMatrix<Scalar, Space> const& V) {
+  expect_mode(mode, extents);
+  expect_factors(factors, extents);
+  checked_rank(factors.rank());
+  POLYAD_EXPECTS(V.extent(0) == extents[mode] && V.extent(1) == factors.rank(), "the output of mode ", mode,
+                 " is ", V.extent(0), " x ", V.extent(1), ", not ", extents[mode], " x ", factors.rank());
+}
+
+/// Whether all rows that an mttkrp reads and writes allow 16-byte packs.
+template <class Scalar, class Space>
+bool rows_are_aligned(FactorMatrices<Scalar, Space> const& factors, FactorMatrix<Scalar, Space> const& V) {
+  bool aligned = rows_are_aligned(V.data(), V.stride(0), V.extent(1));
+  for (int n = 0; n < factors.order(); ++n)
+    aligned = aligned && rows_are_aligned(factors[n].data(), factors[n].stride(0), factors.rank());
+  return aligned;
+}
+
+}  // namespace polyad

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The factor matrices that an MTTKRP of one mode reads, as a kernel sees them: pointers and row strides.
+#pragma once
+
+#include <type_traits>
+
+#include "polyad/core/types.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+
+namespace polyad {
+
+/// The factors of all modes but one, in the order of the modes. Order is the tensor's order N when the
+/// kernel is compiled for it, or any_order.
+template <class Scalar, int Order>
+class OtherFactors {
+public:
+  template <class Space>
+  OtherFactors(FactorMatrices<Scalar, Space> const& factors, int mode) {
+    for (int n = 0; n < factors.order(); ++n) {
+      if (n == mode) continue;
+      m_data[m_size]   = factors[n].data();
+      m_stride[m_size] = factors[n].stride(0);
+      m_mode[m_size]   = n;
+      ++m_size;
+    }
+  }
+
+  /// N - 1
+  [[nodiscard]] KOKKOS_FUNCTION int size() const {
+    if constexpr (Order > 0)
+      return Order - 1;
+    else
+      return m_size;
+  }
+  /// The mode of the m-th of them.
+  [[nodiscard]] KOKKOS_FUNCTION int mode(int m) const { return m_mode[m]; }
+  /// Row `index` of the m-th of them.
+  [[nodiscard]] KOKKOS_FUNCTION Scalar const* row(int m, count_t index) const {
+    return m_data[m] + index * m_stride[m];
+  }
+
+private:
+  static constexpr int capacity = Order > 0 ? Order - 1 : max_order;
+  Scalar const* m_data[capacity]{};
+  count_t m_stride[capacity]{};
+  int m_mode[capacity]{};
+  int m_size = 0;
+};
+
+/// Kernels are compiled for the orders 3, 4 and 5, and once for any order.
+inline constexpr int any_order = 0;
+
+/// Calls f(std::integral_constant<int, Order>) for the order of a tensor. Coordinates of 64 bits and rows
+/// that are not aligned are rare enough to be served by the any-order kernel alone.
+template <bool AnyOrderOnly, class F>
+void with_order(int order, F&& f) {
+  if constexpr (!AnyOrderOnly) {
+    if (order == 3) return f(std::integral_constant<int, 3>{});
+    if (order == 4) return f(std::integral_constant<int, 4>{});
+    if (order == 5) return f(std::integral_constant<int, 5>{});
+  }
+  f(std::integral_constant<int, any_order>{});
+}
+
+}  // namespace polyad

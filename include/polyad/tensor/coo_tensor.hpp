@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// CooTensor: a sparse tensor as coordinates and values (GenTen, section 3). Every format is built from it.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <span>
+#include <utility>
+
+#include "polyad/core/spaces.hpp"
+#include "polyad/core/types.hpp"
+
+namespace polyad {
+
+/// P nonzeros: subscripts P x N, row-major, counting from 0, and P values.
+/// Shares its Views when copied, as Views do.
+template <class Scalar, class Index, class Space>
+class CooTensor {
+public:
+  using scalar_type  = Scalar;
+  using index_type   = Index;
+  using space_type   = Space;
+  using indices_type = Kokkos::View<Index**, Kokkos::LayoutRight, typename Space::device_type>;
+  using values_type  = Kokkos::View<Scalar*, typename Space::device_type>;
+
+  CooTensor() = default;
+
+  /// \throws UsageError when the Views' shapes do not match, or an extent exceeds what Index can count
+  CooTensor(Extents const& extents, indices_type indices, values_type values)
+      : m_extents(extents), m_indices(std::move(indices)), m_values(std::move(values)) {
+    POLYAD_EXPECTS(m_indices.extent(0) == m_values.extent(0), m_indices.extent(0), " coordinates but ",
+                   m_values.extent(0), " values");
+    POLYAD_EXPECTS(m_indices.extent(1) == static_cast<count_t>(extents.order()), "coordinates of ",
+                   m_indices.extent(1), " numbers for a tensor of order ", extents.order());
+    for (int n = 0; n < extents.order(); ++n)
+      POLYAD_EXPECTS(extents[n] == 0 || extents[n] - 1 <= std::numeric_limits<Index>::max(), "mode ", n,
+                     " of ", extents[n], " rows needs 64-bit indices");
+  }
+
+  [[nodiscard]] Extents const& extents() const { return m_extents; }
+  [[nodiscard]] int order() const { return m_extents.order(); }
+  [[nodiscard]] count_t nnz() const { return m_values.extent(0); }
+  [[nodiscard]] indices_type const& indices() const { return m_indices; }
+  [[nodiscard]] values_type const& values() const { return m_values; }
+
+  /// (s_r + N s_o) bytes a nonzero
+  [[nodiscard]] count_t storage_bytes() const {
+    return nnz() * (sizeof(Scalar) + static_cast<count_t>(order()) * sizeof(Index));
+  }
+
+private:
+  Extents m_extents;
+  indices_type m_indices;
+  values_type m_values;
+};
+
+/// Allocates the Views of a tensor, uninitialised. \throws MemoryError before allocating
+template <class Scalar, class Index, class Space>
+CooTensor<Scalar, Index, Space> make_coo_tensor(Space const& space, Extents const& extents, count_t nnz) {
+  using Tensor = CooTensor<Scalar, Index, Space>;
+  auto const order = static_cast<count_t>(extents.order());
+  expect_fits(space, "the tensor's coordinates and values", nnz, sizeof(Scalar) + order * sizeof(Index));
+  return Tensor(extents,
+                typename Tensor::indices_type(
+                    Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::coo_indices"), nnz, order),
+                typename Tensor::values_type(
+                    Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::coo_values"), nnz));
+}
+
+/// Copies a tensor from host arrays: `indices` holds P x N numbers, row-major, from 0. Waits for `space`.
+/// \throws UsageError when the sizes do not match or a coordinate lies outside the extents
+template <class Scalar, class Index, class Space>
+CooTensor<Scalar, Index, Space> upload(Space const& space, Extents const& extents,
+                                       std::span<Index const> indices, std::span<double const> values) {
+  auto const order = static_cast<count_t>(extents.order());
+  POLYAD_EXPECTS(indices.size() == values.size() * order, indices.size(), " indices for ", values.size(),
+                 " nonzeros of order ", order);
+  auto const tensor       = make_coo_tensor<Scalar, Index>(space, extents, values.size());
+  auto const host_values  = Kokkos::create_mirror_view(tensor.values());
+  auto const host_indices = Kokkos::create_mirror_view(tensor.indices());
+  for (count_t p = 0; p < values.size(); ++p) {
+    host_values(p) = static_cast<Scalar>(values[p]);
+    for (count_t n = 0; n < order; ++n) {
+      Index const index = indices[p * order + n];
+      POLYAD_EXPECTS(index < extents[static_cast<int>(n)], "nonzero ", p, " has index ", index, " in mode ", n,
+                     " of ", extents[static_cast<int>(n)], " rows");
+      host_indices(p, n) = index;
+    }
+  }
+  Kokkos::deep_copy(space, tensor.values(), host_values);
+  Kokkos::deep_copy(space, tensor.indices(), host_indices);
+  space.fence("polyad::upload");
+  return tensor;
+}
+
+namespace detail {
+
+template <class Values>
+struct SumOfSquares {
+  Values values;
+  KOKKOS_FUNCTION void operator()(count_t p, double& sum) const {
+    double const value = static_cast<double>(values(p));
+    sum += value * value;
+  }
+};
+
+}  // namespace detail
+
+/// ||X||_F^2, summed in double. Waits for `space`.
+template <class Scalar, class Index, class Space>
+double norm_squared(Space const& space, CooTensor<Scalar, Index, Space> const& tensor) {
+  double sum = 0;
+  Kokkos::parallel_reduce(
+      "polyad::norm_squared", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, tensor.nnz()),
+      detail::SumOfSquares<typename CooTensor<Scalar, Index, Space>::values_type>{tensor.values()}, sum);
+  return sum;
+}
+
+}  // namespace polyad

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ktensor: a CP model, sum over r of lambda_r a^(1)_r o ... o a^(N)_r.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "polyad/tensor/factor_matrices.hpp"
+
+namespace polyad {
+
+/// lambda (R weights, on the host) and the factor matrices A^(n) (I_n x R).
+template <class Scalar, class Space>
+struct Ktensor {
+  std::vector<double> weights;
+  FactorMatrices<Scalar, Space> factors;
+};
+
+}  // namespace polyad

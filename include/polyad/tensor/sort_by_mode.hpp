@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Permutations that visit a tensor's nonzeros in the order of one mode's index (GenTen, section 4.3).
+// Sorting stably by several modes, the least important one first, gives any lexicographic order.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "polyad/core/sort.hpp"
+#include "polyad/tensor/coo_tensor.hpp"
+
+namespace polyad {
+
+/// The order in which nonzeros are visited: positions in the tensor's arrays.
+template <class Ordinal, class Space>
+using Permutation = Kokkos::View<Ordinal*, typename Space::device_type>;
+
+namespace detail {
+
+template <class Permutation>
+struct Iota {
+  Permutation permutation;
+  KOKKOS_FUNCTION void operator()(count_t i) const {
+    permutation(i) = static_cast<typename Permutation::value_type>(i);
+  }
+};
+
+template <class Indices, class Permutation, class Keys>
+struct GatherKeys {
+  Indices indices;
+  Permutation permutation;
+  Keys keys;
+  int mode;
+  KOKKOS_FUNCTION void operator()(count_t i) const { keys(i) = indices(permutation(i), mode); }
+};
+
+}  // namespace detail
+
+/// 0, 1, ..., length - 1
+template <class Ordinal, class Space>
+Permutation<Ordinal, Space> identity_permutation(Space const& space, count_t length) {
+  expect_fits(space, "a permutation of the nonzeros", length, sizeof(Ordinal));
+  Permutation<Ordinal, Space> permutation(
+      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::permutation"), length);
+  Kokkos::parallel_for("polyad::iota", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, length),
+                       detail::Iota<Permutation<Ordinal, Space>>{permutation});
+  return permutation;
+}
+
+/// Reorders a permutation so that the index of `mode` does not decrease; equal ones keep their order.
+template <class Scalar, class Index, class Space, class Ordinal>
+void sort_by_mode(Space const& space, CooTensor<Scalar, Index, Space> const& tensor, int mode,
+                  Kokkos::View<Ordinal*, typename Space::device_type> const& permutation) {
+  using Keys    = Kokkos::View<Index*, typename Space::device_type>;
+  using Indices = typename CooTensor<Scalar, Index, Space>::indices_type;
+  count_t const nnz = tensor.nnz();
+  expect_fits(space, "the sort's keys", nnz, sizeof(Index));
+  Keys const keys(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::sort_keys"), nnz);
+  Kokkos::parallel_for(
+      "polyad::gather_keys", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, nnz),
+      detail::GatherKeys<Indices, Permutation<Ordinal, Space>, Keys>{tensor.indices(), permutation, keys, mode});
+  sort_pairs(space, keys, permutation, bits_for(tensor.extents()[mode]));
+}
+
+}  // namespace polyad

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sum_duplicates: nonzeros with the same coordinates become one whose value is their sum.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "polyad/tensor/coo_tensor.hpp"
+#include "polyad/tensor/sort_by_mode.hpp"
+
+namespace polyad {
+
+template <class Tensor>
+struct Deduplicated {
+  Tensor tensor;
+  count_t duplicates;  // nonzeros that were merged into another one
+};
+
+namespace detail {
+
+/// Whether nonzero p of a tensor has the coordinates of nonzero q (0), comes behind it (1) or before (-1).
+template <class Indices>
+KOKKOS_INLINE_FUNCTION int compare_coordinates(Indices const& indices, count_t p, count_t q) {
+  for (count_t n = 0; n < indices.extent(1); ++n)
+    if (indices(p, n) != indices(q, n)) return indices(p, n) < indices(q, n) ? -1 : 1;
+  return 0;
+}
+
+/// Counts the neighbours that are not in strictly increasing lexicographic order.
+template <class Indices>
+struct CountDisorder {
+  Indices indices;
+  KOKKOS_FUNCTION void operator()(count_t p, count_t& count) const {
+    if (compare_coordinates(indices, p, p + 1) >= 0) ++count;
+  }
+};
+
+/// Scan over the sorted nonzeros: the first of each run of equal coordinates sums the run.
+template <class Tensor, class Permutation>
+struct MergeRuns {
+  typename Tensor::indices_type indices;
+  typename Tensor::values_type values;
+  typename Tensor::indices_type merged_indices;
+  typename Tensor::values_type merged_values;
+  Permutation permutation;
+  count_t nnz;
+
+  [[nodiscard]] KOKKOS_FUNCTION bool starts_run(count_t i) const {
+    return i == 0 || compare_coordinates(indices, permutation(i), permutation(i - 1)) != 0;
+  }
+  KOKKOS_FUNCTION void operator()(count_t i, count_t& run, bool final) const {
+    bool const starts = starts_run(i);
+    if (final && starts && merged_values.extent(0) > 0) {
+      double sum = 0;
+      for (count_t j = i; j < nnz && (j == i || !starts_run(j)); ++j)
+        sum += static_cast<double>(values(permutation(j)));
+      merged_values(run) = static_cast<typename Tensor::scalar_type>(sum);
+      for (count_t n = 0; n < indices.extent(1); ++n) merged_indices(run, n) = indices(permutation(i), n);
+    }
+    if (starts) ++run;
+  }
+};
+
+}  // namespace detail
+
+/// Sums duplicates in the order in which they stand. A tensor without any is returned as it is; otherwise
+/// the nonzeros of the result are sorted, mode 0 first. Linear in the nonzeros (N radix sorts at most).
+/// Waits for `space`.
+template <class Scalar, class Index, class Space>
+Deduplicated<CooTensor<Scalar, Index, Space>> sum_duplicates(Space const& space,
+                                                             CooTensor<Scalar, Index, Space> const& tensor) {
+  using Tensor      = CooTensor<Scalar, Index, Space>;
+  using Range       = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  using Permutation = Kokkos::View<std::uint64_t*, typename Space::device_type>;
+  count_t const nnz = tensor.nnz();
+  if (nnz < 2) return {tensor, 0};
+
+  count_t disorder = 0;
+  Kokkos::parallel_reduce("polyad::count_disorder", Range(space, 0, nnz - 1),
+                          detail::CountDisorder<typename Tensor::indices_type>{tensor.indices()}, disorder);
+  if (disorder == 0) return {tensor, 0};
+
+  Permutation permutation = identity_permutation<std::uint64_t>(space, nnz);
+  for (int n = tensor.order() - 1; n >= 0; --n) sort_by_mode(space, tensor, n, permutation);
+
+  using Merge = detail::MergeRuns<Tensor, Permutation>;
+  Merge merge{tensor.indices(), tensor.values(), {}, {}, permutation, nnz};
+  count_t distinct = 0;
+  Kokkos::parallel_scan("polyad::count_distinct", Range(space, 0, nnz), merge, distinct);
+  space.fence("polyad::sum_duplicates");
+  if (distinct == nnz) return {tensor, 0};
+  auto const merged    = make_coo_tensor<Scalar, Index>(space, tensor.extents(), distinct);
+  merge.merged_indices = merged.indices();
+  merge.merged_values  = merged.values();
+  Kokkos::parallel_scan("polyad::merge_duplicates", Range(space, 0, nnz), merge, distinct);
+  space.fence("polyad::sum_duplicates");
+  return {merged, nnz - distinct};
+}
+
+}  // namespace polyad

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Free memory of a device (from its driver) or of the host (MemAvailable of /proc/meminfo).
+#include "polyad/core/spaces.hpp"
+
+#include <fstream>
+
+#if defined(KOKKOS_ENABLE_CUDA)
+#include <cuda_runtime_api.h>
+#endif
+
+namespace polyad {
+
+template <class Space>
+count_t available_memory([[maybe_unused]] Space const& space) {
+  if constexpr (is_device_space<Space>) {
+#if defined(KOKKOS_ENABLE_CUDA)
+    std::size_t free_bytes  = 0;
+    std::size_t total_bytes = 0;
+    if (cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess) return free_bytes;
+#endif
+  } else {
+    std::ifstream meminfo("/proc/meminfo");
+    std::string key;
+    count_t kibibytes = 0;
+    std::string unit;
+    while (meminfo >> key >> kibibytes >> unit)
+      if (key == "MemAvailable:") return kibibytes * 1024;
+  }
+  return std::numeric_limits<count_t>::max();  // unknown: let the allocation itself decide
+}
+
+template count_t available_memory(Kokkos::DefaultExecutionSpace const&);
+
+}  // namespace polyad
