@@ -13,7 +13,7 @@
 namespace polyad {
 
 /// Bits that the numbers 0 ... count - 1 need.
-constexpr int bits_for(count_t count) { return count <= 1 ? 0 : std::bit_width(count - 1); }
+constexpr int bits_for(count_t count) { return count <= 1 ? 0 : static_cast<int>(std::bit_width(count - 1)); }
 
 /// Sorts the pairs by the lowest `key_bits` bits of their keys, stably, in place.
 /// Key and Value are std::uint32_t or std::uint64_t. Allocates a second copy of both arrays.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TinyVec: a block of columns of one factor row, held in registers (GenTen, section 4.2 and Table 4).
+// TinyVec: a block of columns of one factor row, held in registers (GenTen, section 5 and Table 4).
 //
 // A row of a factor matrix is cut into blocks of `Block` columns; a block is spread over `lanes` vector
 // lanes of `width` elements each (lanes * width = Block). One kernel source serves every architecture,

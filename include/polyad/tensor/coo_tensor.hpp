@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CooTensor: a sparse tensor as coordinates and values (GenTen, section 3). Every format is built from it.
+// CooTensor: a sparse tensor as coordinates and values (GenTen, section 4.1). Every format is built from it.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Permutations that visit a tensor's nonzeros in the order of one mode's index (GenTen, section 4.3).
+// Permutations that visit a tensor's nonzeros in the order of one mode's index (GenTen, section 6).
 // Sorting stably by several modes, the least important one first, gives any lexicographic order.
 #pragma once
 

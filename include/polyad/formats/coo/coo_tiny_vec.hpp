@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // coo-tiny-vec: plain coordinates and values for MTTKRP-B, which forms each nonzero's product in
-// a TinyVec of registers and adds it to the output with atomics (GenTen, section 5 and Figure 3).
+// a TinyVec of registers and adds it to the output with atomics (GenTen, section 5).
 // Storage: (s_r + N s_o) bytes a nonzero.
 #pragma once
 

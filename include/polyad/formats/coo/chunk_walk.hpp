@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the COO kernels divide their work: every thread of a team owns a chunk of consecutive nonzeros (the
+// paper's sub-block of NZPTM = 128) for one block of columns, and its vector lanes walk it together, each
+// with its own part of the row in registers.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+
+#include "polyad/core/rank_dispatch.hpp"
+#include "polyad/core/spaces.hpp"
+#include "polyad/core/tiny_vec.hpp"
+
+namespace polyad {
+
+/// The chunks of one launch: `chunk` nonzeros each, the last one shorter.
+struct ChunkWalk {
+  count_t nnz;
+  count_t chunk;  // a multiple of 4, so that packs of four positions are aligned
+  ColumnBlocks blocks;
+
+  /// Calls walk(begin, end, columns) on every lane that has columns, once for its thread's chunk. Blocks of
+  /// columns change fastest over the league, so that teams that run together read the same nonzeros.
+  template <class Row, int Block, class Member, class Walk>
+  KOKKOS_FUNCTION void operator()(Member const& member, Walk const& walk) const {
+    auto const team      = static_cast<count_t>(member.league_rank());
+    auto const per_block = static_cast<count_t>(blocks.count);
+    int const block      = blocks.first + static_cast<int>(team % per_block) * Block;
+    count_t const thread = team / per_block * static_cast<count_t>(member.team_size()) +
+                           static_cast<count_t>(member.team_rank());
+    count_t const begin = thread * chunk;
+    if (begin >= nnz) return;
+    count_t const end = Kokkos::min(nnz, begin + chunk);
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
+      Columns const columns = Row::columns(block, blocks.rank, lane);
+      if (columns.count > 0) walk(begin, end, columns);
+    });
+  }
+
+  /// The launch that covers all chunks and blocks with teams of `team` threads.
+  [[nodiscard]] LaunchShape shape(int team, int vector) const {
+    return {ceil_div(ceil_div(nnz, chunk), static_cast<count_t>(team)) * static_cast<count_t>(blocks.count), team,
+            vector};
+  }
+};
+
+/// GPU threads in a team: 128 and 256 made no difference on the H200.
+inline constexpr int device_team_threads = 128;
+
+/// Nonzeros in a thread's chunk. On a device the paper's 128 (sums of 64 were no faster on the H200), fewer
+/// when that would leave the device idle. On a host a thread's chunk is as long as balance allows (16 chunks
+/// a thread), since only the first and last row of a chunk pay for atomics.
+template <class Space>
+count_t chunk_length(Space const& space, count_t nnz, int lanes) {
+  constexpr count_t paper = 128;  // NZPTM, GenTen Table 3
+  auto const threads      = static_cast<count_t>(space.concurrency());
+  if constexpr (is_device_space<Space>) {
+    count_t const balanced = nnz * static_cast<count_t>(lanes) / Kokkos::max<count_t>(threads, 1);
+    return std::clamp<count_t>(balanced / 4 * 4, 16, paper);
+  } else {
+    return Kokkos::max(paper, nnz / (16 * threads) / 4 * 4);
+  }
+}
+
+}  // namespace polyad

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "polyad/formats/coo/coo_tiny_vec.hpp"
+
+namespace polyad {
+
+POLYAD_MTTKRP_TINY_VEC(float, std::uint32_t)
+
+}  // namespace polyad
