@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// xz through liblzma: one or more streams, one after the other, with stream padding between them.
+#include "decoder.hpp"
+
+#ifdef POLYAD_HAVE_LZMA
+#include <lzma.h>
+
+#include <cstdint>
+#include <new>
+
+namespace polyad::io {
+
+namespace {
+
+class XzDecoder : public Decoder {
+public:
+  explicit XzDecoder(RawInput& input) : m_input(input) {
+    if (lzma_stream_decoder(&m_stream, UINT64_MAX, LZMA_CONCATENATED) != LZMA_OK) throw std::bad_alloc();
+  }
+  ~XzDecoder() override { lzma_end(&m_stream); }
+
+  std::size_t read(char* out, std::size_t capacity) override {
+    m_stream.next_out  = reinterpret_cast<std::uint8_t*>(out);
+    m_stream.avail_out = capacity;
+    while (m_stream.avail_out != 0 && !m_done) {
+      if (m_stream.avail_in == 0 && !m_finishing) {
+        std::string_view const piece = m_input.next();
+        m_stream.next_in             = reinterpret_cast<std::uint8_t const*>(piece.data());
+        m_stream.avail_in            = piece.size();
+        m_finishing                  = piece.empty();
+      }
+      check(lzma_code(&m_stream, m_finishing ? LZMA_FINISH : LZMA_RUN));
+    }
+    return capacity - m_stream.avail_out;
+  }
+
+private:
+  void check(lzma_ret status) {
+    switch (status) {
+      case LZMA_OK:
+        return;
+      case LZMA_STREAM_END:
+        m_done = true;
+        return;
+      case LZMA_MEM_ERROR:
+        throw std::bad_alloc();
+      // The first stream was recognised by its signature, so a wrong one stands behind it.
+      case LZMA_FORMAT_ERROR:
+        stream_has_garbage(m_input, Compression::xz);
+      case LZMA_BUF_ERROR:
+        stream_ends_early(m_input, Compression::xz);
+      case LZMA_OPTIONS_ERROR:
+        stream_is_corrupt(m_input, Compression::xz, "unknown options");
+      case LZMA_DATA_ERROR:
+        // Bytes that are no whole multiple of four behind the last stream are reported as bad padding.
+        stream_is_corrupt(m_input, Compression::xz, "bad checksum or structure");
+      default:
+        stream_is_corrupt(m_input, Compression::xz, "unexpected state");
+    }
+  }
+
+  RawInput& m_input;
+  lzma_stream m_stream = LZMA_STREAM_INIT;
+  bool m_finishing     = false;
+  bool m_done          = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Decoder> make_xz_decoder(RawInput& input) {
+  return std::make_unique<XzDecoder>(input);
+}
+
+}  // namespace polyad::io
+
+#else
+
+namespace polyad::io {
+std::unique_ptr<Decoder> make_xz_decoder(RawInput&) {
+  return nullptr;
+}
+}  // namespace polyad::io
+
+#endif

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// zstd through libzstd: one or more frames, one after the other (RFC 8878).
+#include "decoder.hpp"
+
+#ifdef POLYAD_HAVE_ZSTD
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include <new>
+
+namespace polyad::io {
+
+namespace {
+
+class ZstdDecoder : public Decoder {
+public:
+  explicit ZstdDecoder(RawInput& input) : m_input(input), m_stream(ZSTD_createDStream()) {
+    if (m_stream == nullptr) throw std::bad_alloc();
+    // Windows up to 2 GiB, as `zstd --long=31` writes them.
+    ZSTD_DCtx_setParameter(m_stream, ZSTD_d_windowLogMax, 31);
+  }
+  ~ZstdDecoder() override { ZSTD_freeDStream(m_stream); }
+
+  std::size_t read(char* out, std::size_t capacity) override {
+    ZSTD_outBuffer output{out, capacity, 0};
+    while (output.pos < output.size) {
+      if (m_chunk.pos == m_chunk.size && !m_flushing) {
+        std::string_view const piece = m_input.next();
+        m_chunk                      = {piece.data(), piece.size(), 0};
+        if (piece.empty()) {
+          if (m_inside) stream_ends_early(m_input, Compression::zstd);
+          break;
+        }
+      }
+      std::size_t const hint = ZSTD_decompressStream(m_stream, &output, &m_chunk);
+      if (ZSTD_isError(hint) != 0) fail(hint);
+      m_inside = hint != 0;
+      m_first  = m_first && m_inside;
+      // A full output may leave text inside the decoder: call again before taking more input.
+      m_flushing = m_inside && output.pos == output.size;
+    }
+    return output.pos;
+  }
+
+private:
+  [[noreturn]] void fail(std::size_t code) {
+    if (ZSTD_getErrorCode(code) == ZSTD_error_memory_allocation) throw std::bad_alloc();
+    if (ZSTD_getErrorCode(code) == ZSTD_error_prefix_unknown && !m_first)
+      stream_has_garbage(m_input, Compression::zstd);
+    stream_is_corrupt(m_input, Compression::zstd, ZSTD_getErrorName(code));
+  }
+
+  RawInput& m_input;
+  ZSTD_DStream* m_stream;
+  ZSTD_inBuffer m_chunk{nullptr, 0, 0};
+  bool m_inside   = false;
+  bool m_first    = true;
+  bool m_flushing = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Decoder> make_zstd_decoder(RawInput& input) {
+  return std::make_unique<ZstdDecoder>(input);
+}
+
+}  // namespace polyad::io
+
+#else
+
+namespace polyad::io {
+std::unique_ptr<Decoder> make_zstd_decoder(RawInput&) {
+  return nullptr;
+}
+}  // namespace polyad::io
+
+#endif

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "raw_input.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "polyad/core/error.hpp"
+
+namespace polyad::io {
+
+namespace {
+
+constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
+
+[[noreturn]] void cannot_read(std::string const& name, int code) {
+  throw InputError(name, 0, 0, "cannot be read: " + std::generic_category().message(code));
+}
+
+}  // namespace
+
+RawInput::RawInput(std::filesystem::path const& path) : m_name(path.string()) {
+  m_descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (m_descriptor < 0) {
+    if (errno == ENOENT) throw InputError(m_name, 0, 0, "no such file");
+    cannot_read(m_name, errno);
+  }
+  try {
+    struct stat status {};
+    if (::fstat(m_descriptor, &status) != 0) cannot_read(m_name, errno);
+    if (S_ISDIR(status.st_mode)) throw InputError(m_name, 0, 0, "is a directory, not a file");
+    if (S_ISREG(status.st_mode) && status.st_size > 0) {
+      auto const size = static_cast<std::size_t>(status.st_size);
+      void* const map = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, m_descriptor, 0);
+      if (map != MAP_FAILED) {
+        ::madvise(map, size, MADV_SEQUENTIAL);
+        m_map     = std::string_view(static_cast<char const*>(map), size);
+        m_pending = m_map;
+      }
+    }
+    if (m_map.empty()) {
+      m_buffer  = std::make_unique_for_overwrite<char[]>(buffer_bytes);
+      m_pending = refill();
+    }
+  } catch (...) {
+    ::close(m_descriptor);
+    throw;
+  }
+}
+
+RawInput::~RawInput() {
+  if (!m_map.empty()) ::munmap(const_cast<char*>(m_map.data()), m_map.size());
+  ::close(m_descriptor);
+}
+
+std::string_view RawInput::refill() {
+  // A pipe may give a few bytes at a time: fill the buffer, so that peek() sees a whole signature.
+  std::size_t size = 0;
+  while (size < buffer_bytes) {
+    ssize_t const count = ::read(m_descriptor, m_buffer.get() + size, buffer_bytes - size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) cannot_read(m_name, errno);
+    if (count == 0) break;
+    size += static_cast<std::size_t>(count);
+  }
+  return {m_buffer.get(), size};
+}
+
+std::string_view RawInput::next() {
+  if (m_pending.empty() && m_map.empty()) m_pending = refill();
+  std::string_view const piece = std::exchange(m_pending, {});
+  m_consumed += piece.size();
+  return piece;
+}
+
+}  // namespace polyad::io

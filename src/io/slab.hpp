@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory for the numbers of parsed blocks: each thread cuts pieces off a large slab, and a slab goes back to
+// the system when its last piece goes. Blocks of their own size would stay in the heap of the C library after
+// they are freed, and the peak of the reader would be twice the tensor instead of once.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+
+namespace polyad::io {
+
+/// An array that keeps the slab alive in which it lies.
+template <class T>
+struct Piece {
+  std::shared_ptr<T[]> data;
+  std::size_t size = 0;
+
+  [[nodiscard]] T* begin() const noexcept { return data.get(); }
+  [[nodiscard]] T* end() const noexcept { return data.get() + size; }
+  [[nodiscard]] bool empty() const noexcept { return size == 0; }
+};
+
+/// For one thread.
+class SlabAllocator {
+public:
+  /// From 32 MiB on glibc maps memory page by page and unmaps it when freed (mallopt(3), M_MMAP_THRESHOLD);
+  /// pages never touched cost nothing.
+  static constexpr std::size_t slab_bytes = std::size_t{33} << 20;
+
+  /// Room for `count` elements, not set.
+  template <class T>
+  [[nodiscard]] Piece<T> take(std::size_t count) {
+    static_assert(alignof(T) <= sizeof(double));
+    std::size_t const bytes = (count * sizeof(T) + sizeof(double) - 1) / sizeof(double) * sizeof(double);
+    if (m_left < bytes || m_slab == nullptr) {
+      m_left = std::max(bytes, slab_bytes);
+      m_slab = std::make_shared_for_overwrite<char[]>(m_left);
+      m_next = m_slab.get();
+    }
+    Piece<T> piece{{m_slab, reinterpret_cast<T*>(m_next)}, count};
+    m_next += bytes;
+    m_left -= bytes;
+    return piece;
+  }
+
+private:
+  std::shared_ptr<char[]> m_slab;
+  char* m_next       = nullptr;
+  std::size_t m_left = 0;
+};
+
+}  // namespace polyad::io

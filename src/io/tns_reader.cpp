@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reading in two steps. Parse: each thread takes the next block of text (for packed files it unpacks it, one
+// thread at a time) and parses it into arrays of the block's own. Assemble: once all are there, the base and
+// the extents are known, and each thread copies blocks to their place in the result and frees them.
+#include "polyad/io/tns_reader.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <limits>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "line_parser.hpp"
+#include "polyad/core/error.hpp"
+#include "text_blocks.hpp"
+
+namespace polyad::io {
+
+namespace {
+
+/// Runs work() on `threads` threads at once, this one among them, and passes on what one of them throws.
+void on_threads(int threads, std::function<void()> const& work) {
+  std::mutex mutex;
+  std::exception_ptr failure;
+  auto const guarded = [&] {
+    try {
+      work();
+    } catch (...) {
+      std::scoped_lock const lock(mutex);
+      if (!failure) failure = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    others.reserve(static_cast<std::size_t>(threads));
+    for (int t = 1; t < threads; ++t) {
+      try {
+        others.emplace_back(guarded);
+      } catch (std::system_error const&) {
+        break;  // no more threads to be had: fewer do the same work
+      }
+    }
+    guarded();
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+/// Hands out blocks of text and keeps what became of them, in the file's order.
+class BlockParser {
+public:
+  BlockParser(RawInput& input, Compression compression, ReadOptions const& options)
+      : m_input(input),
+        m_packed(compression != Compression::none),
+        m_blocks(input, compression, options.chunk_bytes),
+        m_rules{-1, options.index_base, options.allow_non_finite} {}
+
+  /// Parses blocks until none is left or a fault was met. For several threads at once.
+  void run() {
+    SlabAllocator slabs;
+    while (auto task = take()) {
+      *task->result = parse_block(task->block, task->rules, slabs);
+      if (task->result->fault) m_stopped = true;
+    }
+  }
+
+  /// \throws InputError for the first fault in the file. Damage of packed data goes before it: what was
+  /// unpacked is then not what was written.
+  void check() {
+    std::uint64_t lines = 0;
+    for (ParsedBlock const& block : m_results) {
+      if (block.fault) {
+        while (m_packed && m_blocks.next()) continue;
+        throw_fault(*block.fault, lines);
+      }
+      lines += block.lines;
+    }
+  }
+
+  /// The base that was asked for, or what the indices say.
+  [[nodiscard]] int find_base() const {
+    if (m_rules.index_base >= 0) return m_rules.index_base;
+    bool const zero = std::any_of(m_results.begin(), m_results.end(),
+                                  [](ParsedBlock const& block) { return block.has_index_zero; });
+    if (zero) {
+      std::uint64_t lines = 0;
+      for (ParsedBlock const& block : m_results) {
+        if (block.last_index) throw_fault(*block.last_index, lines);
+        lines += block.lines;
+      }
+    }
+    return zero ? 0 : 1;
+  }
+
+  [[nodiscard]] std::deque<ParsedBlock>& results() noexcept { return m_results; }
+  [[nodiscard]] int order() const noexcept { return m_rules.order; }
+  [[nodiscard]] std::uint64_t text_bytes() const noexcept { return m_blocks.text_bytes(); }
+
+private:
+  struct Task {
+    TextBlock block;
+    LineRules rules;
+    ParsedBlock* result;
+  };
+
+  std::optional<Task> take() {
+    std::scoped_lock const lock(m_mutex);
+    if (m_stopped) return std::nullopt;
+    std::optional<TextBlock> block;
+    try {
+      block = m_blocks.next();
+    } catch (...) {
+      m_stopped = true;
+      throw;
+    }
+    if (!block) return std::nullopt;
+    // The first line with numbers sets the order for all; blocks before it hold none.
+    if (m_rules.order < 0) m_rules.order = find_order(block->text).value_or(-1);
+    return Task{std::move(*block), m_rules, &m_results.emplace_back()};
+  }
+
+  [[noreturn]] void throw_fault(Fault const& fault, std::uint64_t lines_before) const {
+    throw InputError(m_input.name(), lines_before + fault.line, fault.column, fault.reason);
+  }
+
+  RawInput& m_input;
+  bool m_packed;
+  std::mutex m_mutex;
+  TextBlocks m_blocks;                // under m_mutex while threads run, like the next two
+  LineRules m_rules;                  // order -1: no line with numbers yet
+  std::deque<ParsedBlock> m_results;  // a deque: results stay where they are while others are added
+  std::atomic<bool> m_stopped{false};
+};
+
+/// Copies the blocks behind one another, indices counted from 0, and frees each.
+template <class Index>
+UninitializedVector<Index> assemble(std::deque<ParsedBlock>& blocks, int order, int base, int threads,
+                                    UninitializedVector<double>& values) {
+  std::vector<std::uint64_t> offsets(blocks.size() + 1, 0);
+  for (std::size_t b = 0; b < blocks.size(); ++b) offsets[b + 1] = offsets[b] + blocks[b].values.size;
+  UninitializedVector<Index> indices(offsets.back() * static_cast<std::uint64_t>(order));
+  values.resize(offsets.back());
+  std::atomic<std::size_t> next{0};
+  on_threads(threads, [&] {
+    for (std::size_t b = next++; b < blocks.size(); b = next++) {
+      Index* const out = indices.data() + offsets[b] * static_cast<std::uint64_t>(order);
+      std::visit(
+          [&](auto const& in) {
+            std::transform(in.begin(), in.end(), out, [base](auto index) {
+              return static_cast<Index>(index - static_cast<std::uint64_t>(base));
+            });
+          },
+          blocks[b].indices);
+      std::copy(blocks[b].values.begin(), blocks[b].values.end(), values.data() + offsets[b]);
+      blocks[b] = {};
+    }
+  });
+  return indices;
+}
+
+std::vector<std::uint64_t> find_extents(std::deque<ParsedBlock> const& blocks, int order, int base) {
+  std::vector<std::uint64_t> extents(static_cast<std::size_t>(order), 0);
+  for (ParsedBlock const& block : blocks)
+    if (!block.values.empty())
+      for (std::size_t n = 0; n < extents.size(); ++n)
+        extents[n] = std::max(extents[n], block.largest[n] + (base == 0 ? 1 : 0));
+  return extents;
+}
+
+}  // namespace
+
+std::string_view to_string(Dialect dialect) noexcept {
+  switch (dialect) {
+    case Dialect::frostt:
+      return "frostt";
+  }
+  return "?";
+}
+
+TnsFile read_tns(std::filesystem::path const& path, ReadOptions const& options) {
+  if (options.index_base < -1 || options.index_base > 1)
+    throw UsageError("the index base is 0 or 1, not " + std::to_string(options.index_base));
+  auto const start  = std::chrono::steady_clock::now();
+  int const threads = options.threads > 0
+                          ? options.threads
+                          : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+
+  RawInput input(path);
+  TnsFile file;
+  file.report.compression = recognise(input);
+  BlockParser parser(input, file.report.compression, options);
+  on_threads(threads, [&] { parser.run(); });
+  parser.check();
+  if (parser.order() < 1) throw InputError(input.name(), 0, 0, "holds no nonzeros");
+
+  auto& blocks   = parser.results();
+  int const base = parser.find_base();
+  for (ParsedBlock const& block : blocks) file.report.lines += block.lines;
+  file.report.index_base = base;
+  file.report.text_bytes = parser.text_bytes();
+  file.report.file_bytes = input.consumed();
+  file.tensor.extents    = find_extents(blocks, parser.order(), base);
+  bool const narrow =
+      std::all_of(file.tensor.extents.begin(), file.tensor.extents.end(),
+                  [](std::uint64_t extent) { return extent <= std::numeric_limits<std::uint32_t>::max(); });
+  if (narrow) {
+    file.tensor.indices = assemble<std::uint32_t>(blocks, parser.order(), base, threads, file.tensor.values);
+  } else {
+    file.tensor.indices = assemble<std::uint64_t>(blocks, parser.order(), base, threads, file.tensor.values);
+  }
+  file.report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return file;
+}
+
+}  // namespace polyad::io
