@@ -16,6 +16,7 @@ namespace polyad {
 ///
 ///   F::build(space, coo, options) -> F       options: F::options_type, default-constructible
 ///   f.extents(), f.nnz(), f.storage_bytes(), F::name
+///   f.norm_squared()                         ||X||_F^2, summed in double by build
 ///   f.make_workspace(space, R)               all scratch that mttkrp needs for rank R, made once
 ///   mttkrp(space, f, factors, mode, workspace, V)
 ///                                            V (I_mode x R) is overwritten:
@@ -37,6 +38,7 @@ concept Format = requires(typename F::space_type const& space,
   { format.extents() } -> std::convertible_to<Extents>;
   { format.nnz() } -> std::convertible_to<count_t>;
   { format.storage_bytes() } -> std::convertible_to<count_t>;
+  { format.norm_squared() } -> std::convertible_to<double>;
   { format.make_workspace(space, count_t()) } -> std::same_as<typename F::workspace_type>;
   { mttkrp(space, format, factors, 0, workspace, V) } -> std::same_as<void>;
 };

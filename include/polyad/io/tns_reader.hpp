@@ -26,6 +26,9 @@ enum class Compression { none, gzip, xz, zstd };
 [[nodiscard]] std::string_view to_string(Dialect dialect) noexcept;
 [[nodiscard]] std::string_view to_string(Compression compression) noexcept;
 
+/// Whether this build has the library for it.
+[[nodiscard]] bool can_unpack(Compression compression) noexcept;
+
 struct ReadOptions {
   /// 0 or 1: what the first index of a mode is called; -1 finds it: any index 0 means 0, else 1.
   int index_base = -1;

@@ -32,7 +32,8 @@ public:
     POLYAD_EXPECTS(coo.nnz() <= std::numeric_limits<Index>::max(), coo.nnz(),
                    " nonzeros need 64-bit indices in this format");
     CooPermuted format;
-    format.m_coo = coo;
+    format.m_coo          = coo;
+    format.m_norm_squared = polyad::norm_squared(space, coo);
     for (int n = 0; n < coo.order(); ++n) {
       auto const permutation = identity_permutation<Index>(space, coo.nnz());
       sort_by_mode(space, coo, n, permutation);
@@ -46,6 +47,7 @@ public:
   [[nodiscard]] count_t storage_bytes() const {
     return nnz() * (sizeof(Scalar) + 2 * static_cast<count_t>(m_coo.order()) * sizeof(Index));
   }
+  [[nodiscard]] double norm_squared() const { return m_norm_squared; }
   [[nodiscard]] workspace_type make_workspace(Space const&, count_t) const { return {}; }
 
   [[nodiscard]] CooTensor<Scalar, Index, Space> const& coo() const { return m_coo; }
@@ -56,6 +58,7 @@ public:
 
 private:
   CooTensor<Scalar, Index, Space> m_coo;
+  double m_norm_squared = 0;
   std::array<permutation_type, max_order> m_permutations;
 };
 

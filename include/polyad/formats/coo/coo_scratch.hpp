@@ -22,21 +22,24 @@ public:
   static constexpr char const* name = "coo-scratch";
 
   /// Keeps the tensor's Views; copies and sorts nothing.
-  static CooScratch build(Space const&, CooTensor<Scalar, Index, Space> const& coo, options_type const& = {}) {
+  static CooScratch build(Space const& space, CooTensor<Scalar, Index, Space> const& coo, options_type const& = {}) {
     CooScratch format;
-    format.m_coo = coo;
+    format.m_coo          = coo;
+    format.m_norm_squared = polyad::norm_squared(space, coo);
     return format;
   }
 
   [[nodiscard]] Extents const& extents() const { return m_coo.extents(); }
   [[nodiscard]] count_t nnz() const { return m_coo.nnz(); }
   [[nodiscard]] count_t storage_bytes() const { return m_coo.storage_bytes(); }
+  [[nodiscard]] double norm_squared() const { return m_norm_squared; }
   [[nodiscard]] workspace_type make_workspace(Space const&, count_t) const { return {}; }
 
   [[nodiscard]] CooTensor<Scalar, Index, Space> const& coo() const { return m_coo; }
 
 private:
   CooTensor<Scalar, Index, Space> m_coo;
+  double m_norm_squared = 0;
 };
 
 }  // namespace polyad

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Everything of Polyad but the readers and writers of files (polyad/io/).
+#pragma once
+
+#include "polyad/core/types.hpp"
+#include "polyad/cp/cp_als.hpp"
+#include "polyad/formats/registry.hpp"
+#include "polyad/tensor/coo_tensor.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+#include "polyad/tensor/ktensor.hpp"
+#include "polyad/tensor/sum_duplicates.hpp"
