@@ -52,6 +52,32 @@ std::string_view to_string(Compression compression) noexcept {
   return "?";
 }
 
+bool can_unpack(Compression compression) noexcept {
+  switch (compression) {
+    case Compression::none:
+      return true;
+    case Compression::gzip:
+#ifdef POLYAD_HAVE_ZLIB
+      return true;
+#else
+      return false;
+#endif
+    case Compression::xz:
+#ifdef POLYAD_HAVE_LZMA
+      return true;
+#else
+      return false;
+#endif
+    case Compression::zstd:
+#ifdef POLYAD_HAVE_ZSTD
+      return true;
+#else
+      return false;
+#endif
+  }
+  return false;
+}
+
 Compression recognise(RawInput const& input) {
   std::string_view const start = input.peek();
   if (start.starts_with("\xFD"

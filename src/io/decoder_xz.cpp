@@ -14,33 +14,59 @@ namespace {
 
 class XzDecoder : public Decoder {
 public:
-  explicit XzDecoder(RawInput& input) : m_input(input) {
-    if (lzma_stream_decoder(&m_stream, UINT64_MAX, LZMA_CONCATENATED) != LZMA_OK) throw std::bad_alloc();
-  }
+  explicit XzDecoder(RawInput& input) : m_input(input) { begin_stream(); }
   ~XzDecoder() override { lzma_end(&m_stream); }
 
   std::size_t read(char* out, std::size_t capacity) override {
     m_stream.next_out  = reinterpret_cast<std::uint8_t*>(out);
     m_stream.avail_out = capacity;
     while (m_stream.avail_out != 0 && !m_done) {
-      if (m_stream.avail_in == 0 && !m_finishing) {
-        std::string_view const piece = m_input.next();
-        m_stream.next_in             = reinterpret_cast<std::uint8_t const*>(piece.data());
-        m_stream.avail_in            = piece.size();
-        m_finishing                  = piece.empty();
+      if (m_stream.avail_in == 0 && !m_finishing) take_input();
+      if (m_inside) {
+        check(lzma_code(&m_stream, m_finishing ? LZMA_FINISH : LZMA_RUN));
+      } else {
+        skip_padding();
       }
-      check(lzma_code(&m_stream, m_finishing ? LZMA_FINISH : LZMA_RUN));
     }
     return capacity - m_stream.avail_out;
   }
 
 private:
+  void begin_stream() {
+    if (lzma_stream_decoder(&m_stream, UINT64_MAX, 0) != LZMA_OK) throw std::bad_alloc();
+    m_inside = true;
+  }
+
+  void take_input() {
+    std::string_view const piece = m_input.next();
+    m_stream.next_in             = reinterpret_cast<std::uint8_t const*>(piece.data());
+    m_stream.avail_in            = piece.size();
+    m_finishing                  = piece.empty();
+  }
+
+  /// Zeros between or behind streams, a multiple of four (section 2.2 of the format). liblzma can pass over
+  /// them by itself, but then does not tell garbage from damage.
+  void skip_padding() {
+    for (; m_stream.avail_in != 0 && *m_stream.next_in == 0; ++m_stream.next_in, --m_stream.avail_in)
+      ++m_padding;
+    if (m_stream.avail_in == 0 && !m_finishing) return;
+    bool const next_stream = m_stream.avail_in != 0 && *m_stream.next_in == 0xFD;
+    if (m_padding % 4 != 0 || (m_stream.avail_in != 0 && !next_stream))
+      stream_has_garbage(m_input, Compression::xz);
+    m_padding = 0;
+    if (next_stream) {
+      begin_stream();
+    } else {
+      m_done = true;
+    }
+  }
+
   void check(lzma_ret status) {
     switch (status) {
       case LZMA_OK:
         return;
       case LZMA_STREAM_END:
-        m_done = true;
+        m_inside = false;
         return;
       case LZMA_MEM_ERROR:
         throw std::bad_alloc();
@@ -51,18 +77,17 @@ private:
         stream_ends_early(m_input, Compression::xz);
       case LZMA_OPTIONS_ERROR:
         stream_is_corrupt(m_input, Compression::xz, "unknown options");
-      case LZMA_DATA_ERROR:
-        // Bytes that are no whole multiple of four behind the last stream are reported as bad padding.
-        stream_is_corrupt(m_input, Compression::xz, "bad checksum or structure");
       default:
-        stream_is_corrupt(m_input, Compression::xz, "unexpected state");
+        stream_is_corrupt(m_input, Compression::xz, "bad checksum or structure");
     }
   }
 
   RawInput& m_input;
-  lzma_stream m_stream = LZMA_STREAM_INIT;
-  bool m_finishing     = false;
-  bool m_done          = false;
+  lzma_stream m_stream    = LZMA_STREAM_INIT;
+  std::uint64_t m_padding = 0;      // zeros since the last stream
+  bool m_inside           = false;  // between the first and the last byte of a stream
+  bool m_finishing        = false;  // no more input
+  bool m_done             = false;
 };
 
 }  // namespace

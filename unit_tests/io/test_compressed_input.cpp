@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Packed coordinate text: told by content, whole or damaged in any way. The samples were packed by the
+// usual tools from the text `plain`.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "polyad/core/error.hpp"
+#include "polyad/io/tns_reader.hpp"
+#include "support/catch.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+using namespace std::string_view_literals;
+using polyad::io::Compression;
+using polyad::io::ReadOptions;
+using polyad::test::TemporaryFolder;
+
+constexpr std::string_view plain = "# two nonzeros\n1 1 1 1.5\n2 3 4 -2\n";
+
+struct Sample {
+  Compression compression;
+  std::string_view name;
+  std::string_view packed;
+};
+
+constexpr Sample samples[] = {
+    {Compression::xz, "xz",
+     "\xFD\x37\x7A\x58\x5A\x00\x00\x04\xE6\xD6\xB4\x46\x02\x00\x21\x01\x16\x00\x00\x00\x74\x2F\xE5\xA3"
+     "\x01\x00\x21\x23\x20\x74\x77\x6F\x20\x6E\x6F\x6E\x7A\x65\x72\x6F\x73\x0A\x31\x20\x31\x20\x31\x20"
+     "\x31\x2E\x35\x0A\x32\x20\x33\x20\x34\x20\x2D\x32\x0A\x00\x00\x00\xC0\xB1\xE3\x1B\xA2\x06\x94\x37"
+     "\x00\x01\x3A\x22\xB6\x2A\x4F\xD0\x1F\xB6\xF3\x7D\x01\x00\x00\x00\x00\x04\x59\x5A"sv},
+    {Compression::gzip, "gzip",
+     "\x1F\x8B\x08\x00\x00\x00\x00\x00\x02\x03\x53\x56\x28\x29\xCF\x57\xC8\xCB\xCF\xAB\x4A\x2D\xCA\x2F"
+     "\xE6\x32\x54\x00\x43\x3D\x53\x2E\x23\x05\x63\x05\x13\x05\x5D\x23\x2E\x00\x9A\x26\x5C\xF7\x22\x00"
+     "\x00\x00"sv},
+    {Compression::zstd, "zstd",
+     "\x28\xB5\x2F\xFD\x04\x68\x11\x01\x00\x23\x20\x74\x77\x6F\x20\x6E\x6F\x6E\x7A\x65\x72\x6F\x73\x0A"
+     "\x31\x20\x31\x20\x31\x20\x31\x2E\x35\x0A\x32\x20\x33\x20\x34\x20\x2D\x32\x0A\xA3\xAD\x16\xEF"sv},
+};
+
+/// The words of the error behind the file's name; empty when all went well, in every chunk size.
+std::string outcome(std::string_view content, std::size_t nonzeros, Compression compression) {
+  TemporaryFolder const folder;
+  auto const path = folder.write("t", content);
+  std::string first;
+  for (std::size_t const chunk : {1U, 3U, 16U, 4096U})
+    for (int const threads : {1, 7}) {
+      ReadOptions options;
+      options.chunk_bytes = chunk;
+      options.threads     = threads;
+      std::string error;
+      try {
+        auto const file = polyad::io::read_tns(path, options);
+        REQUIRE(file.report.compression == compression);
+        REQUIRE(file.tensor.nnz() == nonzeros);
+        REQUIRE(file.tensor.values.back() == -2);
+        REQUIRE(file.report.text_bytes == plain.size() * nonzeros / 2);
+        REQUIRE(file.report.file_bytes == content.size());
+      } catch (polyad::InputError const& failure) {
+        error = std::string(failure.what()).substr(path.string().size());
+      }
+      if (chunk == 1 && threads == 1) first = error;
+      REQUIRE(error == first);
+    }
+  return first;
+}
+
+}  // namespace
+
+TEST_CASE("packed text is told by its content", "[io]") {
+  REQUIRE(outcome(plain, 2, Compression::none) == "");
+  for (Sample const& sample : samples) {
+    INFO(sample.name);
+    if (!polyad::io::can_unpack(sample.compression)) {
+      REQUIRE(outcome(sample.packed, 2, sample.compression) ==
+              ": is packed with " + std::string(sample.name) +
+                  ", which this build of Polyad cannot unpack (its library was missing)");
+      continue;
+    }
+    REQUIRE(outcome(sample.packed, 2, sample.compression) == "");
+    // Several streams one after the other are one text.
+    std::string const twice = std::string(sample.packed) + std::string(sample.packed);
+    REQUIRE(outcome(twice, 4, sample.compression) == "");
+  }
+}
+
+TEST_CASE("packed text that is cut short anywhere is refused", "[io]") {
+  for (Sample const& sample : samples) {
+    if (!polyad::io::can_unpack(sample.compression)) continue;
+    for (std::size_t size = 6; size < sample.packed.size(); ++size) {
+      INFO(sample.name << ", " << size << " bytes");
+      REQUIRE(outcome(sample.packed.substr(0, size), 2, sample.compression) ==
+              ": the " + std::string(sample.name) + " data end too early; is the file cut short?");
+    }
+    // Behind a whole stream, too.
+    std::string const second(sample.packed.substr(0, sample.packed.size() - 5));
+    REQUIRE(outcome(std::string(sample.packed) + second, 4, sample.compression) ==
+            ": the " + std::string(sample.name) + " data end too early; is the file cut short?");
+  }
+}
+
+TEST_CASE("packed text followed by something else is refused", "[io]") {
+  for (Sample const& sample : samples) {
+    if (!polyad::io::can_unpack(sample.compression)) continue;
+    INFO(sample.name);
+    REQUIRE(outcome(std::string(sample.packed) + "1 1 1 1\n1 1 1 1\n\n", 2, sample.compression) ==
+            ": the " + std::string(sample.name) + " data are followed by other bytes");
+  }
+}
+
+TEST_CASE("packed text with any one byte changed is refused or gives the same numbers", "[io]") {
+  for (Sample const& sample : samples) {
+    if (!polyad::io::can_unpack(sample.compression)) continue;
+    for (std::size_t k = 0; k < sample.packed.size(); ++k) {
+      INFO(sample.name << ", byte " << k);
+      std::string damaged(sample.packed);
+      damaged[k] = static_cast<char>(damaged[k] ^ 0x15);
+      TemporaryFolder const folder;
+      auto const path = folder.write("t", damaged);
+      try {
+        auto const file = polyad::io::read_tns(path);
+        REQUIRE(file.tensor.values.size() == 2);
+        REQUIRE(file.tensor.values[0] == 1.5);
+        REQUIRE(file.tensor.values[1] == -2);
+      } catch (polyad::InputError const&) {
+        SUCCEED();
+      }
+    }
+  }
+}
+
+TEST_CASE("damage of packed data is reported before faults of the text", "[io]") {
+  // The text's first line would be at fault, too.
+  Sample const& gzip = samples[1];
+  if (!polyad::io::can_unpack(gzip.compression)) return;
+  std::string damaged(gzip.packed);
+  damaged[damaged.size() - 6] ^= 1;  // the checksum
+  ReadOptions options;
+  options.index_base = 0;
+  TemporaryFolder const folder;
+  auto const path = folder.write("t", damaged);
+  try {
+    (void)polyad::io::read_tns(path, options);
+    FAIL("no error");
+  } catch (polyad::InputError const& error) {
+    REQUIRE(std::string(error.what()).substr(path.string().size()) ==
+            ": the gzip data are corrupt (incorrect data check)");
+  }
+}
+
+TEST_CASE("other packings are named", "[io]") {
+  REQUIRE(outcome("BZh91AY&SY", 0, Compression::none) == ": bzip2 is not supported; use xz");
+  REQUIRE(outcome("PK\x03\x04____", 0, Compression::none) == ": is a zip archive, not coordinate text");
+}
