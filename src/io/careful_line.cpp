@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "line_parser.hpp"
+#include "quoted.hpp"
 
 namespace polyad::io {
 
@@ -33,27 +34,6 @@ std::string_view take_token(std::string_view& rest) {
   std::string_view const token = rest.substr(begin, end - begin);
   rest.remove_prefix(end);
   return token;
-}
-
-/// The text between quotes, unprintable bytes as \xNN, cut after 40.
-std::string quoted(std::string_view text) {
-  constexpr std::size_t longest = 40;
-  constexpr auto digits         = "0123456789ABCDEF";
-  std::string result            = "'";
-  for (char const c : text.substr(0, longest)) {
-    auto const byte = static_cast<unsigned char>(c);
-    if (c == '\t') {
-      result += "\\t";
-    } else if (byte < 0x20 || byte == 0x7F) {
-      result += "\\x";
-      result += digits[byte >> 4];
-      result += digits[byte & 15];
-    } else {
-      result += c;
-    }
-  }
-  if (text.size() > longest) result += "...";
-  return result + "'";
 }
 
 /// from_chars knows no leading plus.
@@ -114,26 +94,26 @@ std::optional<std::string> read_index(std::string_view token, int n, LineRules c
   if (end != last || code == std::errc::invalid_argument) {
     double number = 0;
     if (to_double(token, number) == Number::not_a_number || !std::isfinite(number))
-      return index_name(n) + " is not a number: " + quoted(token);
-    if (token.starts_with('-')) return index_name(n) + " is negative: " + quoted(token);
-    return index_name(n) + " is not an integer: " + quoted(token);
+      return index_name(n) + " is not a number: " + in_quotes(token);
+    if (token.starts_with('-')) return index_name(n) + " is negative: " + in_quotes(token);
+    return index_name(n) + " is not an integer: " + in_quotes(token);
   }
-  if (code == std::errc::result_out_of_range) return index_name(n) + " exceeds 2^64 - 1: " + quoted(token);
+  if (code == std::errc::result_out_of_range) return index_name(n) + " exceeds 2^64 - 1: " + in_quotes(token);
   if (index == 0 && rules.index_base == 1)
-    return index_name(n) + " is below 1, the index base: " + quoted(token);
+    return index_name(n) + " is below 1, the index base: " + in_quotes(token);
   return std::nullopt;
 }
 
 std::optional<std::string> read_value(std::string_view token, LineRules const& rules, double& value) {
   switch (to_double(token, value)) {
     case Number::not_a_number:
-      return "the value is not a number: " + quoted(token);
+      return "the value is not a number: " + in_quotes(token);
     case Number::too_large:
-      return "the value exceeds the range of a double: " + quoted(token);
+      return "the value exceeds the range of a double: " + in_quotes(token);
     case Number::valid:
       break;
   }
-  if (!rules.allow_non_finite && !std::isfinite(value)) return "the value is not finite: " + quoted(token);
+  if (!rules.allow_non_finite && !std::isfinite(value)) return "the value is not finite: " + in_quotes(token);
   return std::nullopt;
 }
 
@@ -144,7 +124,7 @@ std::optional<Fault> check_count(std::string_view line, LineRules const& rules) 
   int count = 0;
   for (std::string_view token = take_token(rest); !token.empty(); token = take_token(rest))
     if (++count == rules.order + 2) one_too_many = token;
-  std::string const found = "found " + std::to_string(count) + ": " + quoted(line);
+  std::string const found = "found " + std::to_string(count) + ": " + in_quotes(line);
   if (rules.order < 1) return Fault{0, line.size() + 1, "expected at least one index and a value, " + found};
   if (rules.order > most_modes)
     return Fault{0, 1, "expected at most " + std::to_string(most_modes) + " indices and a value, " + found};
@@ -190,7 +170,7 @@ CarefulLine parse_line_carefully(std::string_view line, LineRules const& rules) 
       result.fault = Fault{0, column, std::move(*reason)};
     } else if (n < rules.order && !result.last_index &&
                result.indices[mode] == std::numeric_limits<std::uint64_t>::max()) {
-      Fault beyond{0, column, index_name(n) + " counted from 0 makes the extent 2^64: " + quoted(token)};
+      Fault beyond{0, column, index_name(n) + " counted from 0 makes the extent 2^64: " + in_quotes(token)};
       if (rules.index_base == 0) {
         result.fault = std::move(beyond);
       } else {

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Kruskal tensors as text in the form that the Tensor Toolbox for MATLAB exports and imports: the word
+// "ktensor", the order, the extents, the rank and the weights, a line each; then for each mode the word
+// "matrix", the number 2, the two sizes, and a line for each row. The numbers are the shortest that read
+// back to the same double.
+#pragma once
+
+#include <filesystem>
+
+#include "polyad/io/host_ktensor.hpp"
+
+namespace polyad::io {
+
+/// \throws WriteError; the previous file then stays
+void write_ktensor_text(std::filesystem::path const& path, HostKtensor const& model);
+
+/// \throws InputError naming file, line and column
+[[nodiscard]] HostKtensor read_ktensor_text(std::filesystem::path const& path);
+
+}  // namespace polyad::io

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Kruskal tensors as .npz, the archive of arrays that numpy.load and numpy.savez know: "weights" of shape
+// (R,) and "factor_0", "factor_1", ... of shape (I_n, R).
+#pragma once
+
+#include <filesystem>
+
+#include "polyad/io/host_ktensor.hpp"
+
+namespace polyad::io {
+
+struct NpzOptions {
+  /// float instead of double: half the bytes, rounded.
+  bool single_precision = false;
+  /// The 64-bit form of the archive even where 32 bits suffice; it is chosen by itself where it is needed.
+  bool force_zip64 = false;
+};
+
+/// Stored without compression. \throws WriteError; the previous file then stays
+void write_npz(std::filesystem::path const& path, HostKtensor const& model, NpzOptions const& options = {});
+
+/// Reads float and double, row-major and column-major, stored and (with zlib) deflated arrays.
+/// \throws InputError
+[[nodiscard]] HostKtensor read_npz(std::filesystem::path const& path);
+
+}  // namespace polyad::io

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "polyad/io/ktensor_text.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "decoder.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/io/atomic_file.hpp"
+#include "quoted.hpp"
+#include "raw_input.hpp"
+
+namespace polyad::io {
+
+namespace {
+
+/// Appends numbers to a file, `columns` a line.
+class NumberLines {
+public:
+  explicit NumberLines(AtomicFile& file) : m_file(file) {}
+
+  template <class Number>
+  void line(Number const* numbers, std::size_t columns) {
+    m_line.clear();
+    for (std::size_t k = 0; k < columns; ++k) {
+      char text[32];
+      auto const end = std::to_chars(text, text + sizeof text, numbers[k]).ptr;
+      m_line.append(text, end);
+      m_line += k + 1 == columns ? '\n' : ' ';
+    }
+    m_file.write(m_line);
+  }
+
+private:
+  AtomicFile& m_file;
+  std::string m_line;
+};
+
+/// The whole text of a file, unpacked.
+std::string read_text(std::filesystem::path const& path) {
+  RawInput input(path);
+  auto const decoder = make_decoder(input, recognise(input));
+  std::string text;
+  for (std::size_t size = 0, capacity = std::size_t{1} << 16;; capacity *= 2) {
+    text.resize(capacity);
+    size += decoder->read(text.data() + size, capacity - size);
+    if (size < capacity) {
+      text.resize(size);
+      return text;
+    }
+  }
+}
+
+/// Takes numbers and words off a text and knows where it is.
+class Tokens {
+public:
+  Tokens(std::string file, std::string_view text) : m_file(std::move(file)), m_rest(text) { advance(); }
+
+  void word(std::string_view expected) {
+    if (m_token != expected) fail("expected '" + std::string(expected) + "', found " + found());
+    advance();
+  }
+
+  template <class Number>
+  Number number(std::string_view what) {
+    std::string_view digits = m_token;
+    if (digits.size() > 1 && digits[0] == '+' && digits[1] != '-') digits.remove_prefix(1);
+    Number value{};
+    auto const last        = digits.data() + digits.size();
+    auto const [end, code] = std::from_chars(digits.data(), last, value);
+    if (m_token.empty() || code != std::errc{} || end != last)
+      fail("expected " + std::string(what) + ", found " + found());
+    if constexpr (std::is_floating_point_v<Number>)
+      if (!std::isfinite(value)) fail(std::string(what) + " is not finite: " + found());
+    advance();
+    return value;
+  }
+
+  void end() {
+    if (!m_token.empty()) fail("expected the end of the file, found " + found());
+  }
+
+  /// Refuses sizes that the rest of the text cannot fill, before memory is taken for them.
+  void expect_room(std::uint64_t rows, std::uint64_t columns) const {
+    std::uint64_t const most = m_rest.size() / 2 + 1;  // a digit and a blank for each number
+    std::uint64_t count      = 0;
+    if (__builtin_mul_overflow(rows, columns, &count) || count > most)
+      fail("the text is too short for " + std::to_string(rows) + " x " + std::to_string(columns) +
+           " numbers");
+  }
+
+  [[noreturn]] void fail(std::string const& reason) const {
+    throw InputError(m_file, m_line, m_column, reason);
+  }
+
+private:
+  [[nodiscard]] std::string found() const {
+    return m_token.empty() ? "the end of the file" : in_quotes(m_token);
+  }
+
+  void advance() {
+    m_column += m_token.size();
+    std::size_t k = 0;
+    for (; k < m_rest.size() &&
+           (m_rest[k] == ' ' || m_rest[k] == '\t' || m_rest[k] == '\r' || m_rest[k] == '\n');
+         ++k) {
+      ++m_column;
+      if (m_rest[k] == '\n') {
+        ++m_line;
+        m_column = 1;
+      }
+    }
+    m_rest.remove_prefix(k);
+    m_token = m_rest.substr(0, m_rest.find_first_of(" \t\r\n"));
+    m_rest.remove_prefix(m_token.size());
+  }
+
+  std::string m_file;
+  std::string_view m_rest, m_token;
+  std::uint64_t m_line = 1, m_column = 1;
+};
+
+}  // namespace
+
+void write_ktensor_text(std::filesystem::path const& path, HostKtensor const& model) {
+  expect_consistent(model);
+  AtomicFile file(path);
+  NumberLines numbers(file);
+  std::uint64_t const order = model.extents.size(), rank = model.rank();
+  file.write("ktensor\n");
+  numbers.line(&order, 1);
+  numbers.line(model.extents.data(), model.extents.size());
+  numbers.line(&rank, 1);
+  numbers.line(model.weights.data(), model.weights.size());
+  for (std::size_t n = 0; n < model.factors.size(); ++n) {
+    std::uint64_t const sizes[] = {model.extents[n], rank};
+    file.write("matrix\n2\n");
+    numbers.line(sizes, 2);
+    for (std::uint64_t i = 0; i < model.extents[n]; ++i)
+      numbers.line(model.factors[n].data() + i * rank, rank);
+  }
+  file.commit();
+}
+
+HostKtensor read_ktensor_text(std::filesystem::path const& path) {
+  std::string const text = read_text(path);
+  Tokens tokens(path.string(), text);
+  HostKtensor model;
+  tokens.word("ktensor");
+  auto const order = tokens.number<std::uint64_t>("the order");
+  if (order < 1 || order > 16) tokens.fail("the order is 1 to 16, not " + std::to_string(order));
+  for (std::uint64_t n = 0; n < order; ++n)
+    model.extents.push_back(tokens.number<std::uint64_t>("an extent"));
+  auto const rank = tokens.number<std::uint64_t>("the rank");
+  if (rank == 0) tokens.fail("the rank is 0");
+  tokens.expect_room(1, rank);
+  for (std::uint64_t r = 0; r < rank; ++r) model.weights.push_back(tokens.number<double>("a weight"));
+  for (std::uint64_t const extent : model.extents) {
+    tokens.word("matrix");
+    if (tokens.number<std::uint64_t>("2") != 2) tokens.fail("a factor matrix has 2 sizes");
+    auto const rows    = tokens.number<std::uint64_t>("the rows of a factor matrix");
+    auto const columns = tokens.number<std::uint64_t>("the columns of a factor matrix");
+    if (rows != extent || columns != rank)
+      tokens.fail("a factor matrix is " + std::to_string(rows) + " x " + std::to_string(columns) + ", not " +
+                  std::to_string(extent) + " x " + std::to_string(rank));
+    tokens.expect_room(rows, columns);
+    auto& factor = model.factors.emplace_back(rows * columns);
+    for (double& element : factor) element = tokens.number<double>("an element");
+  }
+  tokens.end();
+  return model;
+}
+
+}  // namespace polyad::io

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "polyad/io/model_file.hpp"
+
+#include <string>
+
+#include "polyad/core/error.hpp"
+#include "polyad/io/ktensor_text.hpp"
+#include "polyad/io/npz.hpp"
+#include "raw_input.hpp"
+
+namespace polyad::io {
+
+void expect_consistent(HostKtensor const& model) {
+  if (model.extents.empty() || model.weights.empty())
+    throw UsageError("a model needs at least one mode and one component");
+  if (model.factors.size() != model.extents.size())
+    throw UsageError("a model of " + std::to_string(model.extents.size()) + " modes has " +
+                     std::to_string(model.factors.size()) + " factor matrices");
+  for (std::size_t n = 0; n < model.factors.size(); ++n)
+    if (model.factors[n].size() % model.rank() != 0 ||
+        model.factors[n].size() / model.rank() != model.extents[n])
+      throw UsageError("factor " + std::to_string(n) + " of a model has " +
+                       std::to_string(model.factors[n].size()) + " elements, not " +
+                       std::to_string(model.extents[n]) + " x " + std::to_string(model.rank()));
+}
+
+ModelKind model_kind(std::filesystem::path const& path) {
+  auto const ending = path.extension();
+  if (ending == ".ktns" || ending == ".txt") return ModelKind::text;
+  if (ending == ".npz") return ModelKind::npz;
+  throw UsageError(path.string() + ": a model's name ends with .ktns, .txt or .npz");
+}
+
+void write_model(std::filesystem::path const& path, HostKtensor const& model, bool single_precision) {
+  switch (model_kind(path)) {
+    case ModelKind::text:
+      return write_ktensor_text(path, model);
+    case ModelKind::npz:
+      return write_npz(path, model, {.single_precision = single_precision});
+  }
+}
+
+HostKtensor read_model(std::filesystem::path const& path) {
+  bool const archive = RawInput(path).peek().starts_with("PK");
+  return archive ? read_npz(path) : read_ktensor_text(path);
+}
+
+}  // namespace polyad::io

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// As much of the zip format (APPNOTE.TXT 6.3.10) as npz needs: writes stored members, reads stored and
+// deflated ones, both also in the 64-bit form.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "polyad/io/atomic_file.hpp"
+
+namespace polyad::io {
+
+/// A member of an archive, as its central directory lists it.
+struct ZipMember {
+  std::string name;
+  int method               = 0;  // 0 stored, 8 deflated
+  std::uint32_t crc        = 0;
+  std::uint64_t packed     = 0;  // bytes in the archive
+  std::uint64_t size       = 0;  // bytes of the content
+  std::uint64_t local_head = 0;  // where its local header begins
+};
+
+class ZipWriter {
+public:
+  using Sink   = std::function<void(std::string_view)>;
+  using Source = std::function<void(Sink const&)>;
+
+  ZipWriter(AtomicFile& file, bool force_zip64) : m_file(file), m_force_zip64(force_zip64) {}
+
+  /// Adds a member. `source` gives the content, `size` bytes, to the sink that it is called with; it is
+  /// called twice, because the checksum stands before the content.
+  void add(std::string const& name, std::uint64_t size, Source const& source);
+
+  /// Writes the central directory.
+  void finish();
+
+private:
+  void put(std::string_view bytes);
+
+  AtomicFile& m_file;
+  bool m_force_zip64;
+  std::uint64_t m_offset = 0;
+  std::vector<ZipMember> m_members;
+};
+
+/// The members of the archive `bytes`. \param file  its name, for messages; throws InputError
+[[nodiscard]] std::vector<ZipMember> list_zip(std::string const& file, std::string_view bytes);
+
+/// The content of a member, its checksum verified. `storage` holds it when it was deflated.
+[[nodiscard]] std::string_view open_member(std::string const& file, std::string_view bytes,
+                                           ZipMember const& member, std::string& storage);
+
+}  // namespace polyad::io

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// For check_npz.py: `npz_tool write FILE [f32] [zip64]` writes a model that the script knows;
+// `npz_tool sum FILE` reads a model and prints its extents, rank and the sum of all numbers.
+#include <cstdio>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "polyad/core/error.hpp"
+#include "polyad/io/npz.hpp"
+
+int main(int count, char** texts) try {
+  std::vector<std::string> const arguments(texts + 1, texts + count);
+  if (arguments.size() < 2) return 2;
+  if (arguments[0] == "write") {
+    polyad::io::NpzOptions options;
+    for (std::string const& argument : arguments) {
+      options.single_precision |= argument == "f32";
+      options.force_zip64 |= argument == "zip64";
+    }
+    polyad::io::HostKtensor model{{1, 0.5}, {4, 3}, {std::vector<double>(8), std::vector<double>(6)}};
+    for (std::size_t k = 0; k < 8; ++k) model.factors[0][k] = 0.1 * static_cast<double>(k);
+    for (std::size_t k = 0; k < 6; ++k) model.factors[1][k] = -1e10 / static_cast<double>(k + 3);
+    polyad::io::write_npz(arguments[1], model, options);
+  } else {
+    auto const model = polyad::io::read_npz(arguments[1]);
+    double sum       = std::accumulate(model.weights.begin(), model.weights.end(), 0.0);
+    for (auto const& factor : model.factors)
+      for (std::size_t k = 0; k < factor.size(); ++k) sum += factor[k] * static_cast<double>(k + 1);
+    for (auto const extent : model.extents) std::printf("%llu ", static_cast<unsigned long long>(extent));
+    std::printf("%llu %.17g\n", static_cast<unsigned long long>(model.rank()), sum);
+  }
+  return 0;
+} catch (polyad::Error const& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return static_cast<int>(error.exit_code());
+}
