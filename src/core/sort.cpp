@@ -61,7 +61,7 @@ struct ScatterPairs {
 
 /// Turns counts into offsets: digit by digit, and within a digit chunk by chunk.
 /// Returns whether all keys share one digit, so that the pass would change nothing.
-bool scan_offsets(count_t* offsets, count_t chunks, count_t length) {
+[[maybe_unused]] bool scan_offsets(count_t* offsets, count_t chunks, count_t length) {
   count_t sum      = 0;
   bool single_digit = false;
   for (int d = 0; d < digits; ++d) {

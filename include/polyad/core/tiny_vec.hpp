@@ -52,10 +52,11 @@ KOKKOS_INLINE_FUNCTION void atomic_add_pack(Scalar* target, Pack<Scalar, Width> 
   if constexpr (std::is_same_v<Scalar, float> && Width == 4) {
     atomicAdd(reinterpret_cast<float4*>(target),
               make_float4(pack.element[0], pack.element[1], pack.element[2], pack.element[3]));
-    return;
-  }
+  } else
 #endif
-  for (int e = 0; e < Width; ++e) Kokkos::atomic_add(target + e, pack.element[e]);
+  {
+    for (int e = 0; e < Width; ++e) Kokkos::atomic_add(target + e, pack.element[e]);
+  }
 }
 
 /// Device, packed: lane l holds the columns [l * width, (l + 1) * width) of the block.
@@ -69,7 +70,7 @@ public:
   /// Lane `lane`'s share of the block that starts at column `block_first` of a row of R columns.
   KOKKOS_FUNCTION static Columns columns(int block_first, int rank, int lane) {
     int const first = block_first + lane * width;
-    return {first, Kokkos::min(rank - first, width)};
+    return {first, rank - first < width ? rank - first : width};
   }
 
   KOKKOS_FUNCTION TinyVec() = default;
@@ -126,7 +127,8 @@ public:
   KOKKOS_FUNCTION static Columns columns(int block_first, int rank, int lane) {
     int const first = block_first + lane;
     int const left  = rank - first;  // columns from this lane's first one on
-    return {first, Kokkos::min(left > 0 ? (left + lanes - 1) / lanes : 0, width)};
+    int const count = left > 0 ? (left + lanes - 1) / lanes : 0;
+    return {first, count < width ? count : width};
   }
 
   KOKKOS_FUNCTION TinyVec() = default;

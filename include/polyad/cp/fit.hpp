@@ -16,6 +16,7 @@ namespace detail {
 /// Sum over the rows of V(i, :) . (weights * A(i, :)).
 template <class Space, class Scalar>
 struct InnerProduct {
+  using value_type = double;
   FactorMatrix<Scalar, Space> V;
   FactorMatrix<Scalar, Space> A;
   Kokkos::View<double*, typename Space::device_type> weights;
@@ -24,7 +25,7 @@ struct InnerProduct {
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member, double& sum) const {
     count_t const first = static_cast<count_t>(member.league_rank()) * rows_per_team;
-    count_t const rows  = Kokkos::min<count_t>(rows_per_team, A.extent(0) - first);
+    count_t const rows  = Kokkos::min(count_t(rows_per_team), A.extent(0) - first);
     double team_sum     = 0;
     Kokkos::parallel_reduce(
         Kokkos::TeamThreadRange(member, rows),
