@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The oracle: what the library computes, written as the serial loops of the definitions, in long double
+// over std::vector. It shares no code with the library.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "support/host_data.hpp"
+
+namespace polyad::test {
+
+/// A matrix of sums, and what a bound on their rounding errors needs.
+struct OracleSums {
+  std::size_t rows    = 0;
+  std::size_t columns = 0;
+  std::vector<long double> value;      // rows x columns
+  std::vector<long double> magnitude;  // rows x columns: the sum of the terms' absolute values
+  std::vector<std::size_t> terms;      // per row: how many terms each of its entries sums
+
+  OracleSums(std::size_t rows_, std::size_t columns_)
+      : rows(rows_), columns(columns_), value(rows_ * columns_), magnitude(rows_ * columns_), terms(rows_) {}
+};
+
+/// V(k, r) = sum over the nonzeros with i_mode = k of x * prod over m != mode of A^(m)(i_m, r)
+inline OracleSums oracle_mttkrp(HostTensor const& X, HostFactors const& factors, std::size_t mode) {
+  std::size_t const rank = factors[0].columns;
+  OracleSums V(X.extents[mode], rank);
+  for (std::size_t p = 0; p < X.nnz(); ++p) {
+    std::size_t const k = X.index(p, mode);
+    ++V.terms[k];
+    for (std::size_t r = 0; r < rank; ++r) {
+      long double term = X.values[p];
+      for (std::size_t m = 0; m < X.order(); ++m)
+        if (m != mode) term *= factors[m](X.index(p, m), r);
+      V.value[k * rank + r] += term;
+      V.magnitude[k * rank + r] += std::abs(term);
+    }
+  }
+  return V;
+}
+
+/// G = A' B
+inline OracleSums oracle_product_of_transposed(HostMatrix const& A, HostMatrix const& B) {
+  OracleSums G(A.columns, B.columns);
+  for (std::size_t i = 0; i < A.columns; ++i) {
+    G.terms[i] = A.rows;
+    for (std::size_t j = 0; j < B.columns; ++j)
+      for (std::size_t k = 0; k < A.rows; ++k) {
+        long double const term = static_cast<long double>(A(k, i)) * B(k, j);
+        G.value[i * G.columns + j] += term;
+        G.magnitude[i * G.columns + j] += std::abs(term);
+      }
+  }
+  return G;
+}
+
+/// C = A B
+inline OracleSums oracle_product(HostMatrix const& A, HostMatrix const& B) {
+  OracleSums C(A.rows, B.columns);
+  for (std::size_t i = 0; i < A.rows; ++i) {
+    C.terms[i] = A.columns;
+    for (std::size_t j = 0; j < B.columns; ++j)
+      for (std::size_t k = 0; k < A.columns; ++k) {
+        long double const term = static_cast<long double>(A(i, k)) * B(k, j);
+        C.value[i * C.columns + j] += term;
+        C.magnitude[i * C.columns + j] += std::abs(term);
+      }
+  }
+  return C;
+}
+
+/// A square matrix in long double.
+struct OracleSquare {
+  std::size_t size;
+  std::vector<long double> data;
+  explicit OracleSquare(std::size_t n) : size(n), data(n * n) {}
+  [[nodiscard]] long double& operator()(std::size_t i, std::size_t j) { return data[i * size + j]; }
+  [[nodiscard]] long double operator()(std::size_t i, std::size_t j) const { return data[i * size + j]; }
+};
+
+/// H^-1 by Gauss-Jordan elimination with partial pivoting. \throws std::domain_error when H is singular
+inline OracleSquare oracle_inverse(OracleSquare H) {
+  std::size_t const n = H.size;
+  OracleSquare X(n);
+  for (std::size_t i = 0; i < n; ++i) X(i, i) = 1;
+  for (std::size_t k = 0; k < n; ++k) {
+    std::size_t pivot = k;
+    for (std::size_t i = k + 1; i < n; ++i)
+      if (std::abs(H(i, k)) > std::abs(H(pivot, k))) pivot = i;
+    if (H(pivot, k) == 0) throw std::domain_error("singular");
+    for (std::size_t j = 0; j < n; ++j) {
+      std::swap(H(k, j), H(pivot, j));
+      std::swap(X(k, j), X(pivot, j));
+    }
+    long double const scale = 1 / H(k, k);
+    for (std::size_t j = 0; j < n; ++j) {
+      H(k, j) *= scale;
+      X(k, j) *= scale;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      if (i == k) continue;
+      long double const factor = H(i, k);
+      for (std::size_t j = 0; j < n; ++j) {
+        H(i, j) -= factor * H(k, j);
+        X(i, j) -= factor * X(k, j);
+      }
+    }
+  }
+  return X;
+}
+
+/// A CP model in long double: weights (R) and one matrix (I_n x R, row-major) per mode.
+struct OracleModel {
+  std::size_t rank = 0;
+  std::vector<std::uint64_t> extents;
+  std::vector<long double> weights;
+  std::vector<std::vector<long double>> factors;
+
+  OracleModel() = default;
+  OracleModel(HostFactors const& from, std::vector<long double> weights_)
+      : rank(from[0].columns), weights(std::move(weights_)) {
+    for (auto const& matrix : from) {
+      extents.push_back(matrix.rows);
+      factors.emplace_back(matrix.data.begin(), matrix.data.end());
+    }
+  }
+
+  /// The entry of the model tensor at one cell.
+  [[nodiscard]] long double at(std::vector<std::uint64_t> const& cell) const {
+    long double sum = 0;
+    for (std::size_t r = 0; r < rank; ++r) {
+      long double product = weights[r];
+      for (std::size_t n = 0; n < factors.size(); ++n) product *= factors[n][cell[n] * rank + r];
+      sum += product;
+    }
+    return sum;
+  }
+};
+
+/// Calls f(cell, position) for every cell of a dense tensor, the last mode fastest.
+template <class F>
+void for_each_cell(std::vector<std::uint64_t> const& extents, F&& f) {
+  std::size_t cells = 1;
+  for (auto const extent : extents) cells *= extent;
+  std::vector<std::uint64_t> cell(extents.size(), 0);
+  for (std::size_t position = 0; position < cells; ++position) {
+    f(std::as_const(cell), position);
+    for (std::size_t n = extents.size(); n-- > 0;) {
+      if (++cell[n] < extents[n]) break;
+      cell[n] = 0;
+    }
+  }
+}
+
+/// 1 - ||X - M|| / ||X|| by visiting every cell; duplicates of X add up.
+inline long double oracle_fit(HostTensor const& X, OracleModel const& M) {
+  std::size_t cells = 1;
+  for (auto const extent : X.extents) cells *= extent;
+  std::vector<long double> dense(cells);
+  for (std::size_t p = 0; p < X.nnz(); ++p) {
+    std::size_t position = 0;
+    for (std::size_t n = 0; n < X.order(); ++n) position = position * X.extents[n] + X.index(p, n);
+    dense[position] += X.values[p];
+  }
+  long double residual = 0;
+  long double norm     = 0;
+  for_each_cell(X.extents, [&](auto const& cell, std::size_t position) {
+    long double const difference = dense[position] - M.at(cell);
+    residual += difference * difference;
+    norm += dense[position] * dense[position];
+  });
+  return 1 - std::sqrt(residual / norm);
+}
+
+/// The least-squares update of one mode with all others fixed: A^(mode) = V H^-1, H the Hadamard product of
+/// the other modes' Gram matrices. Only for models whose H is regular.
+inline void oracle_update(HostTensor const& X, OracleModel& M, std::size_t mode) {
+  std::size_t const rank = M.rank;
+  OracleSquare H(rank);
+  for (std::size_t i = 0; i < rank; ++i)
+    for (std::size_t j = 0; j < rank; ++j) {
+      H(i, j) = 1;
+      for (std::size_t n = 0; n < X.order(); ++n) {
+        if (n == mode) continue;
+        long double sum = 0;
+        for (std::size_t k = 0; k < X.extents[n]; ++k) sum += M.factors[n][k * rank + i] * M.factors[n][k * rank + j];
+        H(i, j) *= sum;
+      }
+    }
+  OracleSquare const inverse = oracle_inverse(H);
+  std::vector<long double> V(X.extents[mode] * rank);
+  for (std::size_t p = 0; p < X.nnz(); ++p)
+    for (std::size_t r = 0; r < rank; ++r) {
+      long double term = X.values[p];
+      for (std::size_t n = 0; n < X.order(); ++n)
+        if (n != mode) term *= M.factors[n][X.index(p, n) * rank + r];
+      V[X.index(p, mode) * rank + r] += term;
+    }
+  for (std::size_t k = 0; k < X.extents[mode]; ++k)
+    for (std::size_t r = 0; r < rank; ++r) {
+      long double sum = 0;
+      for (std::size_t s = 0; s < rank; ++s) sum += V[k * rank + s] * inverse(s, r);
+      M.factors[mode][k * rank + r] = sum;
+    }
+}
+
+/// Divides the columns of one mode by their 2-norms, which become the weights.
+inline void oracle_normalize(OracleModel& M, std::size_t mode) {
+  for (std::size_t r = 0; r < M.rank; ++r) {
+    long double sum = 0;
+    for (std::size_t k = 0; k < M.extents[mode]; ++k) {
+      long double const entry = M.factors[mode][k * M.rank + r];
+      sum += entry * entry;
+    }
+    M.weights[r] = std::sqrt(sum);
+    if (M.weights[r] == 0) continue;
+    for (std::size_t k = 0; k < M.extents[mode]; ++k) M.factors[mode][k * M.rank + r] /= M.weights[r];
+  }
+}
+
+/// One iteration of CP-ALS over all modes.
+inline void oracle_als_iteration(HostTensor const& X, OracleModel& M) {
+  for (std::size_t n = 0; n < X.order(); ++n) {
+    oracle_update(X, M, n);
+    oracle_normalize(M, n);
+  }
+}
+
+}  // namespace polyad::test
