@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Flags for Polyad's own code. Nothing here reaches a user: what users need is on the interface of the target
+# polyad, in src/CMakeLists.txt.
+include(CheckCXXCompilerFlag)
+include(CheckCXXSourceCompiles)
+
+# GCC and Clang prefer 256-bit registers even where -march allows 512: TinyVec's loops, written for the
+# register width that Kokkos SIMD reports, then lose half of the machine. Asked for where Kokkos was built
+# for AVX-512 only.
+set(POLYAD_WIDE_VECTORS_FLAG "")
+if(NOT POLYAD_BACKEND STREQUAL cuda)
+  check_cxx_compiler_flag(-mprefer-vector-width=512 POLYAD_HAVE_PREFER_VECTOR_WIDTH)
+  if(POLYAD_HAVE_PREFER_VECTOR_WIDTH)
+    set(CMAKE_REQUIRED_LIBRARIES Kokkos::kokkos)
+    set(CMAKE_TRY_COMPILE_TARGET_TYPE_SAVED ${CMAKE_TRY_COMPILE_TARGET_TYPE})
+    set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+    check_cxx_source_compiles(
+      "#include <Kokkos_Macros.hpp>
+      #ifndef KOKKOS_ARCH_AVX512XEON
+      #error not built for AVX-512
+      #endif
+      int main() {}"
+      POLYAD_KOKKOS_HAS_AVX512)
+    set(CMAKE_TRY_COMPILE_TARGET_TYPE ${CMAKE_TRY_COMPILE_TARGET_TYPE_SAVED})
+    unset(CMAKE_TRY_COMPILE_TARGET_TYPE_SAVED)
+    unset(CMAKE_REQUIRED_LIBRARIES)
+    if(POLYAD_KOKKOS_HAS_AVX512)
+      set(POLYAD_WIDE_VECTORS_FLAG -mprefer-vector-width=512)
+    endif()
+  endif()
+endif()
+
+# GCC 12 warns of overlapping copies inside "text" + std::string where there are none (its bug 105651).
+set(POLYAD_FALSE_WARNINGS "")
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  set(POLYAD_FALSE_WARNINGS -Wno-restrict)
+endif()
+
+# Warnings, sanitizers and the width of vectors, for one of Polyad's own targets.
+function(polyad_compile_options TARGET)
+  set_target_properties(${TARGET} PROPERTIES CXX_EXTENSIONS OFF CUDA_EXTENSIONS OFF)
+  target_compile_options(
+    ${TARGET}
+    PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wconversion;${POLYAD_FALSE_WARNINGS};${POLYAD_WIDE_VECTORS_FLAG}>
+            # The host pass of nvcc compiles generated code, in which -Wconversion sees what nobody wrote.
+            $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
+  if(POLYAD_WERROR)
+    target_compile_options(
+      ${TARGET} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror>
+                        $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;-Xcompiler=-Werror>)
+  endif()
+  if(POLYAD_SANITIZE)
+    target_compile_options(${TARGET} PRIVATE -fsanitize=address,undefined -fno-sanitize-recover=undefined
+                                             -fno-omit-frame-pointer)
+    target_link_options(${TARGET} PUBLIC -fsanitize=address,undefined)
+  endif()
+endfunction()

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Finds all that Polyad builds on. Kokkos and Kokkos Kernels come from Kokkos_ROOT (or Kokkos_DIR) where the
+# user gives one, else from the system where it has the wanted backend, else from scripts/setup's cache.
+include(KokkosLocation)
+
+if(NOT POLYAD_BACKEND MATCHES "^(serial|openmp|cuda)$")
+  message(FATAL_ERROR "POLYAD_BACKEND is '${POLYAD_BACKEND}'; it can be serial, openmp or cuda")
+endif()
+
+# What scripts/setup calls this build's Kokkos.
+set(POLYAD_KOKKOS_VARIANT ${POLYAD_BACKEND})
+if(POLYAD_SANITIZE)
+  if(NOT POLYAD_BACKEND STREQUAL openmp)
+    message(FATAL_ERROR "POLYAD_SANITIZE works with POLYAD_BACKEND=openmp only, not ${POLYAD_BACKEND}")
+  endif()
+  set(POLYAD_KOKKOS_VARIANT openmp-debug)
+endif()
+
+# -DKokkos_ARCH_AMPERE80=ON picks the architecture as it does in Kokkos itself.
+set(polyad_setup_arguments ${POLYAD_KOKKOS_VARIANT})
+get_cmake_property(polyad_variables CACHE_VARIABLES)
+foreach(variable IN LISTS polyad_variables)
+  if(variable MATCHES "^Kokkos_ARCH_([A-Z0-9_]+)$" AND ${variable})
+    list(APPEND polyad_setup_arguments --arch ${CMAKE_MATCH_1})
+  endif()
+endforeach()
+
+if(NOT TARGET Kokkos::kokkos
+   AND NOT Kokkos_ROOT
+   AND NOT Kokkos_DIR
+   AND NOT DEFINED ENV{Kokkos_ROOT})
+  set(polyad_kokkos_dir "")
+  if(NOT POLYAD_SANITIZE)
+    polyad_find_system_kokkos(polyad_kokkos_dir ${POLYAD_BACKEND})
+  endif()
+  if(polyad_kokkos_dir)
+    set(Kokkos_DIR ${polyad_kokkos_dir} CACHE PATH "The folder of KokkosConfig.cmake")
+  else()
+    execute_process(
+      COMMAND ${CMAKE_COMMAND} -E env CXX=${CMAKE_CXX_COMPILER} ${PROJECT_SOURCE_DIR}/scripts/setup
+              --print-prefix ${polyad_setup_arguments}
+      OUTPUT_VARIABLE polyad_kokkos_prefix
+      OUTPUT_STRIP_TRAILING_WHITESPACE
+      RESULT_VARIABLE polyad_setup_status)
+    if(NOT polyad_setup_status EQUAL 0 OR NOT EXISTS ${polyad_kokkos_prefix}/complete)
+      list(JOIN polyad_setup_arguments " " polyad_setup_arguments)
+      message(FATAL_ERROR "No Kokkos 4.7 ... 5.x with Kokkos Kernels for the ${POLYAD_BACKEND} backend was found. "
+                          "Run\n  scripts/setup ${polyad_setup_arguments}\n"
+                          "which builds one into a cache, or give your own with -DKokkos_ROOT=PREFIX.")
+    endif()
+    set(Kokkos_ROOT ${polyad_kokkos_prefix})
+  endif()
+endif()
+
+if(POLYAD_BACKEND STREQUAL cuda)
+  # Before find_package: Kokkos' configuration looks for the CUDA toolkit. The architecture that a CMake of
+  # its own would choose is replaced by Kokkos' own below.
+  if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+    find_program(polyad_nvcc nvcc PATHS /usr/local/cuda/bin NO_CACHE)
+    if(polyad_nvcc)
+      set(CMAKE_CUDA_COMPILER ${polyad_nvcc} CACHE FILEPATH "CUDA compiler")
+    endif()
+  endif()
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 90)
+  endif()
+  if(NOT DEFINED CMAKE_CUDA_HOST_COMPILER AND NOT DEFINED ENV{CUDAHOSTCXX})
+    set(CMAKE_CUDA_HOST_COMPILER ${CMAKE_CXX_COMPILER})
+  endif()
+  enable_language(CUDA)
+endif()
+
+if(NOT TARGET Kokkos::kokkos)
+  find_package(Kokkos 4.7...<6 REQUIRED CONFIG)
+endif()
+if(Kokkos_DIR AND NOT KokkosKernels_ROOT AND NOT KokkosKernels_DIR)
+  cmake_path(GET Kokkos_DIR PARENT_PATH polyad_packages)
+  if(EXISTS ${polyad_packages}/KokkosKernels/KokkosKernelsConfig.cmake)
+    set(KokkosKernels_DIR ${polyad_packages}/KokkosKernels CACHE PATH "The folder of KokkosKernelsConfig.cmake")
+  endif()
+endif()
+if(NOT TARGET Kokkos::kokkoskernels)
+  # No version: Kokkos Kernels 4.4.0 out of a release archive installs an empty one.
+  find_package(KokkosKernels REQUIRED CONFIG)
+endif()
+
+polyad_kokkos_kind(polyad_kind ${Kokkos_DEVICES})
+if(NOT polyad_kind STREQUAL POLYAD_BACKEND)
+  message(FATAL_ERROR "The Kokkos of ${Kokkos_DIR} has the devices ${Kokkos_DEVICES}: its default execution space "
+                      "is not of the kind that POLYAD_BACKEND=${POLYAD_BACKEND} asks for.")
+endif()
+if(POLYAD_SANITIZE AND NOT Kokkos_ENABLE_DEBUG_BOUNDS_CHECK)
+  message(WARNING "The Kokkos of ${Kokkos_DIR} was built without Kokkos_ENABLE_DEBUG_BOUNDS_CHECK")
+endif()
+if(POLYAD_BACKEND STREQUAL cuda)
+  if(NOT Kokkos_COMPILE_LANGUAGE STREQUAL CUDA)
+    message(FATAL_ERROR "The Kokkos of ${Kokkos_DIR} was built for nvcc_wrapper. Polyad needs one that was built with "
+                        "-DKokkos_ENABLE_COMPILE_AS_CMAKE_LANGUAGE=ON, as scripts/setup cuda does.")
+  endif()
+  set(CMAKE_CUDA_ARCHITECTURES ${Kokkos_CUDA_ARCHITECTURES})
+endif()
+message(STATUS "Polyad: backend ${POLYAD_BACKEND}, Kokkos ${Kokkos_VERSION} (${Kokkos_DEVICES}) in ${Kokkos_DIR}")
+
+find_package(Threads REQUIRED)
+find_package(ZLIB)
+find_package(LibLZMA)
+find_package(Zstd)
+
+if(POLYAD_ENABLE_TOOL)
+  find_package(CLI11 REQUIRED CONFIG)
+  find_package(nlohmann_json REQUIRED CONFIG)
+  find_package(fmt REQUIRED CONFIG)
+endif()
+if(POLYAD_ENABLE_TESTS)
+  find_package(Catch2 REQUIRED CONFIG)
+endif()
