@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks the rules of the house that a compiler does not: check_layers.py [ROOT].
+
+- Includes go down only: core <- tensor <- dense <- formats <- cp, fast_tucker; io takes core and tensor; the
+  tool (src/cli) and polyad.hpp take all. Families of formats do not include each other, only the registry
+  includes families, and a driver includes formats/format.hpp alone.
+- Kernels are written once: what belongs to one backend stays inside core/.
+- Labels of Views and kernels begin with polyad::, and a kernel launched on an instance has one.
+- Every header and source is in its CMakeLists.txt, and what stands there exists.
+- SPDX lines; headers of at most 400 lines; no folder called utils, misc or impl.
+
+Prints FILE:LINE: what is wrong, and ends with 1 when there was something."""
+
+import re
+import sys
+from pathlib import Path
+
+LAYERS = {
+    "core": {"core"},
+    "tensor": {"core", "tensor"},
+    "dense": {"core", "tensor", "dense"},
+    "formats": {"core", "tensor", "dense", "formats"},
+    "cp": {"core", "tensor", "dense", "formats", "cp"},
+    "fast_tucker": {"core", "tensor", "dense", "formats", "fast_tucker"},
+    "io": {"core", "tensor", "io"},
+}
+DRIVERS = {"cp", "fast_tucker"}
+CODE = {".hpp", ".cpp"}
+FORBIDDEN_FOLDERS = {"utils", "misc", "impl"}
+MOST_LINES = 400
+
+BACKEND_ONLY = re.compile(
+    r"KOKKOS_ENABLE_(?:CUDA|HIP|SYCL)\w*|KOKKOS_IF_ON_\w+|__CUDA_ARCH__|__CUDACC__|__NVCC__|__HIP\w*|"
+    r"__(?:global|device|host|shared|launch_bounds)__|__(?:sync\w+|shfl\w*|ballot\w*|activemask|ldg|ldcs|ldcg|popc\w*|"
+    r"ffs\w*|clz\w*|nanosleep|f[am][du]\w*_r[nzud])\s*\(|\basm\b|<<<|"
+    r"\b(?:threadIdx|blockIdx|blockDim|gridDim|warpSize)\b|\batomic(?:Add|CAS|Exch|Min|Max|Or|And)\s*\(|"
+    r"\bcu(?:da|blas|sparse|solver|rand)[A-Z]\w*|\bcub::|\bthrust::|#\s*include\s*<(?:cuda|cub|thrust|cooperative)\w*"
+)
+LAUNCH = re.compile(r"\bparallel_(for|reduce|scan)\s*\(")
+NESTED_RANGE = re.compile(r"(?:Team(?:Thread|Vector)|ThreadVector)(?:MD)?Range")
+ALLOCATION = re.compile(r"\bview_alloc\s*\(")
+LABELLED_VIEW = re.compile(r"\bView<[^;{}]*>\s*\w*\s*[({]\s*\"([^\"]*)\"")
+INCLUDE = re.compile(r"^\s*#\s*include\s*([<\"])([^>\"]+)[>\"]", re.MULTILINE)
+LITERAL = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"")
+
+
+def without_comments(text):
+    """Comments and the insides of raw strings become spaces, so that every position keeps its line."""
+
+    def blank(match):
+        found = match.group(0)
+        return found if found[0] == '"' else re.sub(r"[^\n]", " ", found)
+
+    return re.sub(r'R"(\w*)\(.*?\)\1"|//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', blank, text, flags=re.DOTALL)
+
+
+def arguments_after(text, start):
+    """The top-level arguments of the call whose opening parenthesis ends at start."""
+    depth, argument, arguments, inside = 0, start, [], False
+    k = start
+    while k < len(text):
+        c = text[k]
+        if inside:
+            if c == "\\":
+                k += 1
+            elif c == '"':
+                inside = False
+        elif c == '"':
+            inside = True
+        elif c in "([{":
+            depth += 1
+        elif c in ")]}":
+            if depth == 0:
+                break
+            depth -= 1
+        elif c == "," and depth == 0:
+            arguments.append(text[argument:k].strip())
+            argument = k + 1
+        k += 1
+    arguments.append(text[argument:k].strip())
+    return arguments
+
+
+class Checker:
+    def __init__(self, root):
+        self.root = Path(root)
+        self.problems = []
+
+    def report(self, path, line, problem):
+        self.problems.append(f"{path.relative_to(self.root)}:{line}: {problem}")
+
+    def files(self, *folders):
+        for folder in folders:
+            for path in sorted((self.root / folder).rglob("*")):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    yield path
+
+    def layer_of(self, path):
+        """(layer, family of formats or None) of a file of ours; the layer "" belongs to no layer."""
+        parts = path.relative_to(self.root).parts
+        parts = parts[2:] if parts[:2] == ("include", "polyad") else parts[1:]
+        if len(parts) < 2:
+            return "", None
+        return parts[0], parts[1] if parts[0] == "formats" and len(parts) > 2 else None
+
+    def check_includes(self, path, text):
+        layer, family = self.layer_of(path)
+        if layer in ("", "cli"):
+            return
+        if layer not in LAYERS:
+            self.report(path, 1, f"'{layer}' is no layer; there are {', '.join(LAYERS)}")
+            return
+        registry = path.name == "registry.hpp" and layer == "formats" and family is None
+        for match in INCLUDE.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            name = match.group(2)
+            target = name.split("/")
+            if target[0] == "polyad" and match.group(1) == "<":
+                self.report(path, line, f"<{name}> is ours and wants quotes")
+            if target[0] != "polyad":
+                if match.group(1) == '"' and len(target) > 1:
+                    self.report(path, line, f'"{name}" is neither polyad/... nor a file beside this one')
+                continue
+            if target == ["polyad", "version.hpp"]:
+                continue
+            if len(target) < 3:
+                self.report(path, line, f"a part of the library includes {name}")
+                continue
+            if target[1] not in LAYERS[layer]:
+                self.report(path, line, f"includes go down only: {layer} may not include {name}")
+                continue
+            if target[1] == "formats":
+                target_family = target[2] if len(target) > 3 else None
+                if layer in DRIVERS and name != "polyad/formats/format.hpp":
+                    self.report(path, line, f"a driver knows formats/format.hpp alone, not {name}")
+                elif layer == "formats" and target_family not in (None, family) and not registry:
+                    self.report(path, line, f"{family or 'a file for all formats'} may not include the family {name}")
+                elif layer == "formats" and target[2] == "registry.hpp":
+                    self.report(path, line, "a format does not know the registry")
+
+    def check_backend(self, path, text):
+        if self.layer_of(path)[0] == "core":
+            return
+        for match in BACKEND_ONLY.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            self.report(path, line, f"'{match.group(0).strip()}' belongs into core/: kernels are written once")
+
+    def check_labels(self, path, text):
+        def wrong(match, what):
+            self.report(path, text.count("\n", 0, match.start()) + 1, what)
+
+        for match in LAUNCH.finditer(text):
+            first = arguments_after(text, match.end())[0]
+            literal = LITERAL.match(first)
+            if literal:
+                if not literal.group(1).startswith("polyad::"):
+                    wrong(match, f"the label \"{literal.group(1)}\" does not begin with polyad::")
+            elif not NESTED_RANGE.search(first) and first != "label":
+                # A nested range may have a name: auto const columns = Kokkos::ThreadVectorRange(...).
+                made = re.search(rf"\b{re.escape(first)}\s*[=({{][^;]*", text) if re.fullmatch(r"\w+", first) else None
+                if not (made and NESTED_RANGE.search(made.group(0))):
+                    wrong(match, f"a parallel_{match.group(1)} without a label")
+        for match in ALLOCATION.finditer(text):
+            arguments = arguments_after(text, match.end())
+            literals = [LITERAL.match(a) for a in arguments if LITERAL.match(a)]
+            if not literals and not {"label", "std::string(label)"}.intersection(arguments):
+                wrong(match, "an allocation without a label")
+            for literal in literals:
+                if not literal.group(1).startswith("polyad::"):
+                    wrong(match, f"the label \"{literal.group(1)}\" does not begin with polyad::")
+        for match in LABELLED_VIEW.finditer(text):
+            if not match.group(1).startswith("polyad::"):
+                wrong(match, f"the label \"{match.group(1)}\" does not begin with polyad::")
+
+    def check_lists(self, list_file, present):
+        """present: {name as the list would have it: path}"""
+        path = self.root / list_file
+        if not path.exists():
+            if present:
+                self.problems.append(f"{list_file}:1: missing")
+            return
+        text = re.sub(r"#[^\n]*", "", path.read_text())
+        listed = {}
+        for number, line in enumerate(text.splitlines(), 1):
+            for name in re.findall(r"(?<![\w./$}])[\w./]+\.[ch]pp(?![\w.])", line):
+                listed.setdefault(name, number)
+        for name, file in present.items():
+            if name not in listed:
+                self.report(file, 1, f"is not in {list_file}")
+        for name, number in listed.items():
+            places = (path.parent / name, self.root / name, self.root / "include" / name)
+            if name not in present and not any(place.exists() for place in places):
+                self.report(path, number, f"there is no {name}")
+
+    def check_listed(self):
+        headers = {str(p.relative_to(self.root / "include/polyad")): p for p in self.files("include/polyad")}
+        sources = {str(p.relative_to(self.root / "src")): p for p in self.files("src") if p.suffix == ".cpp"}
+        self.check_lists("src/CMakeLists.txt", {**headers, **sources})
+        for folder in ("unit_tests", "perf_tests"):
+            # The outside projects in unit_tests/package have lists of their own.
+            tests = {
+                str(p.relative_to(self.root / folder)): p
+                for p in self.files(folder)
+                if p.suffix == ".cpp" and "package" not in p.relative_to(self.root / folder).parts
+            }
+            self.check_lists(f"{folder}/CMakeLists.txt", tests)
+
+    def check_everywhere(self):
+        top = [p for p in sorted(self.root.iterdir()) if p.is_file()]
+        folders = ("include", "src", "unit_tests", "perf_tests", "examples", "scripts", "cmake", ".ci")
+        for path in [*top, *self.files(*folders)]:
+            inner = path.relative_to(self.root).parts[:-1]
+            for part in FORBIDDEN_FOLDERS.intersection(inner):
+                self.report(path, 1, f"no folder is called {part}")
+            script = path.suffix == "" and inner and inner[0] in ("scripts", ".ci")
+            if path.name == "CMakeLists.txt" or path.suffix in CODE | {".py", ".cmake", ".sh", ".in"} or script:
+                head = path.read_text(errors="replace").splitlines()[:2]
+                if not any("SPDX-License-Identifier: BSD-3-Clause" in line for line in head):
+                    self.report(path, 1, "no SPDX line at its top")
+
+    def run(self):
+        for path in self.files("include", "src"):
+            if path.suffix not in CODE:
+                continue
+            text = path.read_text()
+            code = without_comments(text)
+            self.check_includes(path, code)
+            self.check_backend(path, code)
+            self.check_labels(path, code)
+            lines = text.count("\n")
+            if path.suffix == ".hpp" and lines > MOST_LINES:
+                self.report(path, lines, f"a header of more than {MOST_LINES} lines")
+        for path in self.files("unit_tests", "perf_tests", "examples"):
+            if path.suffix in CODE:
+                code = without_comments(path.read_text())
+                self.check_backend(path, code)
+        self.check_listed()
+        self.check_everywhere()
+        return self.problems
+
+
+def main():
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
+    problems = Checker(root.resolve()).run()
+    for problem in problems:
+        print(problem)
+    print(f"{len(problems)} faults" if problems else "the layers hold")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""scripts/check_layers.py against small trees: a good one passes, and each fault is found, in its line.
+Usage: test_check_layers.py CHECK_LAYERS"""
+
+import importlib.util
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SPDX = "// SPDX-License-Identifier: BSD-3-Clause\n"
+GOOD = {
+    "CMakeLists.txt": "# SPDX-License-Identifier: BSD-3-Clause\n",
+    "src/CMakeLists.txt": "# SPDX-License-Identifier: BSD-3-Clause\n"
+    "set(headers\n  core/a.hpp\n  tensor/t.hpp\n  dense/d.hpp\n  formats/format.hpp\n  formats/registry.hpp\n"
+    "  formats/coo/coo.hpp\n  formats/csf/csf.hpp\n  cp/cp.hpp\n  io/io.hpp\n  polyad.hpp\n  core/a.cpp)\n",
+    "include/polyad/core/a.hpp": SPDX + "#if defined(KOKKOS_ENABLE_CUDA)\n#endif\n",
+    "include/polyad/tensor/t.hpp": SPDX + '#include "polyad/core/a.hpp"\n#include "polyad/version.hpp"\n',
+    "include/polyad/dense/d.hpp": SPDX + '#include "polyad/tensor/t.hpp"\n',
+    "include/polyad/formats/format.hpp": SPDX + '#include "polyad/dense/d.hpp"\n',
+    "include/polyad/formats/registry.hpp": SPDX
+    + '#include "polyad/formats/coo/coo.hpp"\n#include "polyad/formats/csf/csf.hpp"\n',
+    "include/polyad/formats/coo/coo.hpp": SPDX + '#include "polyad/formats/format.hpp"\n',
+    "include/polyad/formats/csf/csf.hpp": SPDX
+    + "// KOKKOS_ENABLE_CUDA and atomicAdd( in a comment are words only\n"
+    + 'void f() {\n  Kokkos::parallel_for("polyad::f", policy, [=](Member const& m) {\n'
+    + "    Kokkos::parallel_for(Kokkos::TeamThreadRange(m, 3), g);\n"
+    + "    auto const columns = Kokkos::ThreadVectorRange(m, 4);\n    Kokkos::parallel_for(columns, g);\n  });\n"
+    + '  Kokkos::View<int*> v("polyad::v", 3);\n'
+    + '  Kokkos::View<int*> w(Kokkos::view_alloc(space, h(1, 2), "polyad::w"), 3);\n}\n',
+    "include/polyad/cp/cp.hpp": SPDX + '#include "polyad/formats/format.hpp"\n#include "polyad/dense/d.hpp"\n',
+    "include/polyad/io/io.hpp": SPDX + '#include "polyad/tensor/t.hpp"\n#include <zlib.h>\n',
+    "include/polyad/polyad.hpp": SPDX + '#include "polyad/cp/cp.hpp"\n#include "polyad/formats/registry.hpp"\n',
+    "src/core/a.cpp": SPDX + '#include "polyad/core/a.hpp"\n',
+}
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location("check_layers", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.dont_write_bytecode = True
+    spec.loader.exec_module(module)
+    return module
+
+
+def faults(changes):
+    """What the check finds in the good tree with these files put in place of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in {**GOOD, **changes}.items():
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return load(CHECK).Checker(folder).run()
+
+
+class CheckLayers(unittest.TestCase):
+    def test_good_tree(self):
+        self.assertEqual(faults({}), [])
+
+    def test_exit_status(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text, status in (("CMakeLists.txt", "", 1), ("CMakeLists.txt", GOOD["CMakeLists.txt"], 0)):
+                Path(folder, name).write_text(text)
+                result = subprocess.run([sys.executable, CHECK, folder], capture_output=True, text=True)
+                self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+
+    def assert_found(self, name, line, *words, add=True):
+        """`line` appended to the file `name` of the good tree is a fault, the only one."""
+        text = (GOOD.get(name, SPDX) if add else "") + line + "\n"
+        found = faults({name: text})
+        self.assertEqual(len(found), 1, found)
+        number = text.count("\n") if add else 1
+        self.assertTrue(found[0].startswith(f"{name}:{number}: "), found)
+        for word in words:
+            self.assertIn(word, found[0])
+
+    def test_includes_go_down(self):
+        inner = "include/polyad"
+        for name, include in (
+            ("core/a.hpp", "tensor/t.hpp"),
+            ("core/a.hpp", "io/io.hpp"),
+            ("tensor/t.hpp", "dense/d.hpp"),
+            ("dense/d.hpp", "formats/format.hpp"),
+            ("formats/format.hpp", "cp/cp.hpp"),
+            ("formats/coo/coo.hpp", "io/io.hpp"),
+            ("io/io.hpp", "dense/d.hpp"),
+        ):
+            with self.subTest(name):
+                self.assert_found(f"{inner}/{name}", f'#include "polyad/{include}"', "includes go down only", include)
+        self.assert_found("src/core/a.cpp", '#include "polyad/cp/cp.hpp"', "includes go down only")
+        self.assert_found(f"{inner}/tensor/t.hpp", '#include "polyad/polyad.hpp"', "part of the library")
+        self.assert_found(f"{inner}/tensor/t.hpp", '#include "tensor/t.hpp"', "neither")
+        self.assert_found(f"{inner}/tensor/t.hpp", "#include <polyad/core/a.hpp>", "quotes")
+
+    def test_families_and_drivers(self):
+        inner = "include/polyad"
+        self.assert_found(f"{inner}/formats/coo/coo.hpp", '#include "polyad/formats/csf/csf.hpp"', "family")
+        self.assert_found(f"{inner}/formats/coo/coo.hpp", '#include "polyad/formats/registry.hpp"', "registry")
+        self.assert_found(f"{inner}/formats/format.hpp", '#include "polyad/formats/csf/csf.hpp"', "family")
+        self.assert_found(f"{inner}/cp/cp.hpp", '#include "polyad/formats/coo/coo.hpp"', "driver")
+        self.assert_found(f"{inner}/cp/cp.hpp", '#include "polyad/formats/registry.hpp"', "driver")
+
+    def test_kernels_are_written_once(self):
+        for words in (
+            "#if defined(KOKKOS_ENABLE_CUDA)",
+            "#ifdef __CUDA_ARCH__",
+            "KOKKOS_IF_ON_DEVICE((x = 1;))",
+            "x = __shfl_xor_sync(mask, x, 1);",
+            "__syncthreads();",
+            "int i = threadIdx.x;",
+            "atomicAdd(p, 1.0);",
+            "cudaMemcpy(a, b, n);",
+            "#include <cub/cub.cuh>",
+            "kernel<<<1, 2>>>(x);",
+            'asm volatile("nop;");',
+        ):
+            with self.subTest(words):
+                self.assert_found("include/polyad/formats/coo/coo.hpp", words, "core/")
+                self.assertEqual(faults({"src/core/a.cpp": SPDX + words + "\n"}), [])
+
+    def test_labels(self):
+        for words in (
+            'Kokkos::parallel_for("f", policy, g);',
+            'Kokkos::parallel_reduce("polyad: f", policy, g);',
+            "Kokkos::parallel_scan(policy, g);",
+            "Kokkos::parallel_for(Kokkos::RangePolicy<Space>(space, 0, n), g);",
+            'Kokkos::View<int*> v("v", 3);',
+            'Kokkos::View<int*> v(Kokkos::view_alloc(space, "v"), 3);',
+            "Kokkos::View<int*> v(Kokkos::view_alloc(space, Kokkos::WithoutInitializing), 3);",
+        ):
+            with self.subTest(words):
+                self.assert_found("include/polyad/dense/d.hpp", words, "label")
+
+    def test_lists(self):
+        self.assert_found("include/polyad/core/b.hpp", SPDX.strip(), "is not in src/CMakeLists.txt", add=False)
+        self.assert_found("src/io/b.cpp", SPDX.strip(), "is not in src/CMakeLists.txt", add=False)
+        self.assert_found("src/CMakeLists.txt", "set(more io/gone.cpp)", "there is no io/gone.cpp")
+
+    def test_files(self):
+        self.assert_found("src/io/b.hpp", "int x;", "SPDX", add=False)
+        self.assert_found("scripts/b", "#!/bin/sh", "SPDX", add=False)
+        self.assert_found("src/io/utils/b.hpp", SPDX.strip(), "no folder is called utils", add=False)
+        self.assert_found("include/polyad/core/a.hpp", "\n" * 400, "more than 400 lines")
+
+
+if __name__ == "__main__":
+    CHECK = sys.argv.pop(1)
+    unittest.main()
