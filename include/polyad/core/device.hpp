@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// probe_device: what this build was compiled for and what the machine has, asked before Kokkos starts.
+// Kokkos::initialize ends the process on a machine without a usable device; a program that asks first can
+// say why instead.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace polyad {
+
+struct DeviceFacts {
+  std::string backend;             // "Serial", "OpenMP", "Cuda": the default execution space
+  bool accelerator = false;        // the backend needs a device besides the host
+  std::string name;                // the device's name; empty on a host backend and when none was found
+  std::string compiled_for;        // "compute capability 9.0"; empty on a host backend
+  std::string found;               // likewise, of the device
+  std::uint64_t memory_bytes = 0;  // the device's whole memory
+  std::string problem;             // why the backend cannot be used; empty when it can
+
+  [[nodiscard]] bool usable() const noexcept { return problem.empty(); }
+};
+
+/// May be called before Kokkos is initialised. Looks at the first device, which is the one that Kokkos takes
+/// unless told otherwise.
+[[nodiscard]] DeviceFacts probe_device();
+
+/// \throws BackendError when the device is missing or this build holds no code for it
+void expect_usable_device();
+
+}  // namespace polyad

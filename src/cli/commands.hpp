@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The commands. Each fills its report as it goes, so that a failure leaves what is known, and returns the
+// exit code. Results go to stdout, everything else to stderr.
+#pragma once
+
+#include "options.hpp"
+#include "report.hpp"
+
+namespace polyad::cli {
+
+int run(CpdOptions const& options, Report& report);
+int run(StatsOptions const& options, Report& report);
+int run(InfoOptions const& options, Report& report);
+
+}  // namespace polyad::cli

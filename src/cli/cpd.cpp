@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// polyad cpd: reads a tensor, factors it by CP-ALS, and writes the model.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "commands.hpp"
+#include "factor.hpp"
+#include "interrupt.hpp"
+#include "polyad/core/device.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/io/atomic_file.hpp"
+#include "polyad/io/model_file.hpp"
+#include "progress.hpp"
+#include "read_input.hpp"
+#include "session.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+void list_options(CpdOptions const& options, Report& report) {
+  report.seed    = options.seed;
+  report.options = {{"rank", options.rank},
+                    {"iterations", std::int64_t{options.max_iterations}},
+                    {"tol", options.tolerance},
+                    {"time_limit_s", options.time_limit_s},
+                    {"init", options.init},
+                    {"format", options.format},
+                    {"precision", std::string(options.single_precision ? "f32" : "f64")},
+                    {"threads", std::int64_t{options.common.threads}},
+                    {"index_base", std::int64_t{options.index_base}},
+                    {"phases", options.time_phases},
+                    {"output", options.output.string()}};
+}
+
+std::optional<io::HostKtensor> read_start(CpdOptions const& options) {
+  if (options.init == "random" || options.init == "nvecs") return std::nullopt;
+  io::HostKtensor start = io::read_model(options.init);
+  if (start.rank() != options.rank)
+    throw InputError(options.init, 0, 0,
+                     fmt::format("holds a model of rank {}, not {}", start.rank(), options.rank));
+  return start;
+}
+
+void expect_start_fits(CpdOptions const& options, io::HostKtensor const& start,
+                       io::CoordinateList const& tensor) {
+  if (start.extents != tensor.extents)
+    throw InputError(options.init, 0, 0,
+                     fmt::format("holds a model of {}, but the tensor is {}", dims_text(start.extents),
+                                 dims_text(tensor.extents)));
+}
+
+void summarise(CpdOptions const& options, Report const& report, double seconds) {
+  auto const& result  = std::get<CpdReport>(report.result);
+  auto const& backend = *report.backend;
+  fmt::print("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
+  fmt::print("model    CP of rank {}, {}, {}, {} with concurrency {}\n", options.rank, report.format->name,
+             options.single_precision ? "f32" : "f64", backend.name, backend.concurrency);
+  fmt::print("fit      {:.9f} after {} iterations ({})\n", result.fit, report.iterations.size(),
+             result.reason);
+  if (result.gram_fallbacks > 0)
+    fmt::print("updates  {} took the pseudo-inverse: the Gram matrix was singular\n", result.gram_fallbacks);
+  fmt::print("time     {} to read, {} to build, {} for the iterations\n", duration_text(report.input->read_s),
+             duration_text(report.format->build_s), duration_text(seconds));
+  for (auto const& file : result.files) fmt::print("wrote    {}\n", file);
+}
+
+}  // namespace
+
+int run(CpdOptions const& options, Report& report) {
+  list_options(options, report);
+  static_cast<void>(resolve_format(options.format));
+  expect_usable_device();
+  if (!options.output.empty()) io::expect_writable(options.output);
+  auto start  = read_start(options);
+  auto tensor = read_input(options.tensor, options.index_base, options.common, report);
+  if (tensor.order() < 2)
+    throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
+  if (start) expect_start_fits(options, *start, tensor);
+
+  Session const session(options.common.threads, options.common.verbose);
+  report.backend = session.backend();
+  double seconds = 0;
+  io::HostKtensor model;
+  {
+    Progress progress(options.max_iterations, options.time_limit_s);
+    model = factor(options, std::move(tensor), std::move(start), report, [&](IterationReport const& it) {
+      report.iterations.push_back(it);
+      seconds += it.seconds;
+      progress.iteration(it.iteration, it.fit, it.delta, it.seconds);
+      return interrupt_signal() == 0;
+    });
+  }
+  auto& result = std::get<CpdReport>(report.result);
+  if (!options.output.empty()) {
+    io::write_model(options.output, model, options.single_precision);
+    result.files.push_back(options.output.string());
+  }
+  summarise(options, report, seconds);
+  return interrupt_signal() == 0 ? 0 : 128 + interrupt_signal();
+}
+
+}  // namespace polyad::cli

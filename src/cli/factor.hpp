@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The part of `polyad cpd` that runs on the backend. Free of Kokkos, so that its callers are.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "options.hpp"
+#include "polyad/io/coordinate_list.hpp"
+#include "polyad/io/host_ktensor.hpp"
+#include "report.hpp"
+
+namespace polyad::cli {
+
+/// The format that `name` stands for; "auto" is resolved.
+/// \throws UsageError listing the known names
+[[nodiscard]] std::string resolve_format(std::string const& name);
+
+/// The names of all formats, separated by ", ".
+[[nodiscard]] std::string known_formats();
+
+/// Called after each iteration; false ends the run.
+using OnIteration = std::function<bool(IterationReport const&)>;
+
+/// Uploads the tensor, sums its duplicates, builds the format and runs CP-ALS; needs a Session.
+/// \param tensor  given up once it is on the device
+/// \param start   factors to start from instead of options.init
+/// \param report  filled as far as the work gets: nnz, duplicates, empty_slices, format, result
+/// \throws MemoryError before anything is allocated when the model of this rank cannot fit
+[[nodiscard]] io::HostKtensor factor(CpdOptions const& options, io::CoordinateList&& tensor,
+                                     std::optional<io::HostKtensor> start, Report& report,
+                                     OnIteration const& on_iteration);
+
+}  // namespace polyad::cli

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "factor_impl.hpp"
+
+namespace polyad::cli {
+
+template io::HostKtensor factor_as<float, std::uint64_t>(CpdOptions const&, io::CoordinateList&&,
+                                                         std::optional<io::HostKtensor>, Report&,
+                                                         OnIteration const&);
+
+}  // namespace polyad::cli

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// factor() for one scalar and one coordinate type, over all formats. Each pair has a file of its own.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "device_tensor.hpp"
+#include "empty_slices.hpp"
+#include "factor.hpp"
+#include "interrupt.hpp"
+#include "polyad/cp/cp_als.hpp"
+#include "polyad/formats/registry.hpp"
+
+namespace polyad::cli {
+
+/// Refuses a rank whose model alone exceeds the free memory: factors, the output of the longest mode, one
+/// copy of it at the end, and the Gram matrices with their scratch.
+template <class Scalar>
+void expect_model_fits(Space const& space, Extents const& extents, count_t rank) {
+  std::string const what = "a model of rank " + std::to_string(rank);
+  auto const order       = static_cast<count_t>(extents.order());
+  count_t rows           = 0;
+  count_t longest        = 0;
+  auto const add         = [&](count_t a, count_t b) {
+    count_t sum = 0;
+    if (__builtin_add_overflow(a, b, &sum)) checked_product(what, ~count_t(0), 2);
+    return sum;
+  };
+  for (int n = 0; n < extents.order(); ++n) {
+    rows    = add(rows, extents[n]);
+    longest = std::max(longest, extents[n]);
+  }
+  rows                = add(rows, checked_product(what, longest, 2));
+  count_t const dense = checked_product(what, checked_product(what, rows, rank), sizeof(Scalar));
+  count_t const grams =
+      checked_product(what, checked_product(what, rank, rank), (order + 2) * sizeof(double));
+  expect_fits(space, what, add(dense, grams), 1);
+}
+
+template <class Scalar>
+FactorMatrices<Scalar, Space> start_from(Space const& space, Extents const& extents,
+                                         io::HostKtensor const& model) {
+  FactorMatrices<Scalar, Space> const factors(space, extents, model.rank());
+  for (int n = 0; n < extents.order(); ++n)
+    from_host<Scalar>(space, model.factors[static_cast<std::size_t>(n)], factors[n]);
+  return factors;
+}
+
+template <class Scalar>
+io::HostKtensor to_host_model(Space const& space, Ktensor<Scalar, Space> const& model) {
+  io::HostKtensor host;
+  host.weights = model.weights;
+  for (int n = 0; n < model.factors.order(); ++n) {
+    host.extents.push_back(model.factors[n].extent(0));
+    host.factors.push_back(to_host<Scalar>(space, model.factors[n]));
+  }
+  return host;
+}
+
+template <class Scalar, class Index>
+io::HostKtensor factor_as(CpdOptions const& options, io::CoordinateList&& list,
+                          std::optional<io::HostKtensor> start, Report& report,
+                          OnIteration const& on_iteration) {
+  Space const space;
+  Extents const extents{std::span<count_t const>(list.extents)};
+  expect_model_fits<Scalar>(space, extents, options.rank);
+  checked_rank(options.rank);
+
+  auto const coo             = to_device<Scalar, Index>(space, std::move(list), *report.input);
+  report.input->empty_slices = count_empty_slices(space, coo);
+  stop_if_interrupted("reading the tensor");
+
+  CpAlsOptions als;
+  als.rank           = options.rank;
+  als.max_iterations = options.max_iterations;
+  als.tolerance      = options.tolerance;
+  als.time_limit_s   = options.time_limit_s;
+  als.seed           = options.seed;
+  als.time_phases    = options.time_phases;
+
+  io::HostKtensor model;
+  with_format<Scalar, Index, Space>(resolve_format(options.format), [&](auto identity) {
+    using F = typename decltype(identity)::type;
+    Kokkos::Timer const clock;
+    F const X = F::build(space, coo, typename F::options_type{});
+    space.fence("polyad::build");
+    report.format = FormatReport{F::name, X.storage_bytes(), clock.seconds()};
+    stop_if_interrupted("building the format");
+
+    auto const callback = [&](CpAlsIteration const& it) {
+      return on_iteration({it.iteration, it.fit, it.delta, it.seconds, it.phases});
+    };
+    auto const result = [&] {
+      if (start) {
+        auto const factors = start_from<Scalar>(space, extents, *start);
+        start.reset();
+        return cp_als(space, X, als, factors, callback);
+      }
+      return cp_als(space, X, als, callback);
+    }();
+    report.result = CpdReport{
+        result.fit, result.model.weights, result.converged, to_string(result.reason), result.gram_fallbacks,
+        {}};
+    model = to_host_model(space, result.model);
+  });
+  return model;
+}
+
+}  // namespace polyad::cli

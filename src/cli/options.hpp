@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the user asked for, one struct a command.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace polyad::cli {
+
+/// Options that several commands share.
+struct CommonOptions {
+  std::filesystem::path report;  // empty: no report
+  int threads  = 0;              // 0: as many as the machine has
+  bool verbose = false;
+};
+
+struct CpdOptions {
+  CommonOptions common;
+  std::filesystem::path tensor;
+  int index_base        = -1;  // -1: told by the file
+  std::uint64_t rank    = 0;
+  int max_iterations    = 50;
+  double tolerance      = 1e-4;
+  double time_limit_s   = std::numeric_limits<double>::infinity();
+  std::uint64_t seed    = 0;
+  std::string init      = "random";  // or "nvecs", or a model file
+  std::string format    = "auto";
+  bool single_precision = false;
+  bool time_phases      = false;
+  std::filesystem::path output;  // empty: none
+};
+
+struct StatsOptions {
+  CommonOptions common;
+  std::filesystem::path tensor;
+  int index_base = -1;
+};
+
+struct InfoOptions {
+  CommonOptions common;
+};
+
+using Options = std::variant<CpdOptions, StatsOptions, InfoOptions>;
+
+}  // namespace polyad::cli

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One line an iteration on stderr: redrawn in place on a terminal, one below the other elsewhere.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace polyad::cli {
+
+/// "850 ms", "12.3 s", "4 min 05 s", "3 h 20 min"
+[[nodiscard]] std::string duration_text(double seconds);
+
+class Progress {
+public:
+  Progress(int most_iterations, double time_limit_s);
+
+  /// Ends a redrawn line.
+  ~Progress();
+  Progress(Progress const&)            = delete;
+  Progress& operator=(Progress const&) = delete;
+
+  void iteration(int iteration, double fit, double delta, double seconds);
+
+private:
+  [[nodiscard]] double seconds_left(int iteration) const;
+
+  int m_most_iterations;
+  double m_time_limit_s;
+  bool m_terminal;
+  bool m_line_open = false;
+  double m_spent   = 0;  // seconds of the iterations so far
+  std::chrono::steady_clock::time_point m_drawn;
+};
+
+}  // namespace polyad::cli

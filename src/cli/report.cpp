@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "git_hash.hpp"
+#include "host_facts.hpp"
+#include "polyad/io/atomic_file.hpp"
+#include "polyad/version.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+// Keys stay in the order in which they are put.
+using Json = nlohmann::ordered_json;
+
+Json to_json(BackendReport const& backend) {
+  return {{"name", backend.name}, {"concurrency", backend.concurrency}, {"device", backend.device}};
+}
+
+Json to_json(InputReport const& input) {
+  return {{"path", input.path},
+          {"dialect", input.dialect},
+          {"base", input.base},
+          {"dims", input.dims},
+          {"nnz", input.nnz},
+          {"duplicates", input.duplicates},
+          {"empty_slices", input.empty_slices},
+          {"read_s", input.read_s}};
+}
+
+Json to_json(FormatReport const& format) {
+  return {{"name", format.name}, {"bytes", format.bytes}, {"build_s", format.build_s}};
+}
+
+Json to_json(IterationReport const& iteration) {
+  return {{"iteration", iteration.iteration},
+          {"fit", iteration.fit},
+          {"delta", iteration.delta},
+          {"seconds", iteration.seconds},
+          {"phases", iteration.phases}};
+}
+
+Json to_json(MemoryReport const& memory) {
+  return {{"host_peak_bytes", memory.host_peak_bytes},
+          {"device_peak_bytes", memory.device_peak_bytes ? Json(*memory.device_peak_bytes) : Json()}};
+}
+
+Json to_json(CpdReport const& result) {
+  return {{"fit", result.fit},
+          {"weights", result.weights},
+          {"converged", result.converged},
+          {"reason", result.reason},
+          {"gram_fallbacks", result.gram_fallbacks},
+          {"files", result.files}};
+}
+
+Json to_json(RunReport const& runs) {
+  return {{"nonempty", runs.nonempty}, {"longest", runs.longest}, {"single", runs.single}};
+}
+
+template <class T>
+Json to_json(std::vector<T> const& list) {
+  Json array = Json::array();
+  for (T const& element : list) array.push_back(to_json(element));
+  return array;
+}
+
+Json to_json(StatsReport const& result) {
+  return {{"density", result.density},
+          {"slices", to_json(result.slices)},
+          {"fibers", to_json(result.fibers)},
+          {"values", {{"min", result.smallest}, {"max", result.largest}, {"zeros", result.zeros}}},
+          {"norm", result.norm}};
+}
+
+Json to_json(InfoReport const& result) {
+  return {{"kokkos", result.kokkos_version},
+          {"compiled_for", result.compiled_for},
+          {"found", result.found},
+          {"usable", result.usable}};
+}
+
+Json to_json(std::monostate) {
+  return {};
+}
+
+}  // namespace
+
+void write_report(std::filesystem::path const& path, Report const& report) {
+  Json json;
+  json["schema"]  = report_schema;
+  json["version"] = POLYAD_VERSION;
+  json["git"]     = git_hash();
+  json["command"] = report.command;
+  json["host"]    = host_name();
+  json["backend"] = report.backend ? to_json(*report.backend) : Json();
+  if (report.input) json["input"] = to_json(*report.input);
+  if (report.format) json["format"] = to_json(*report.format);
+  json["options"] = Json::object();
+  for (auto const& [name, value] : report.options)
+    json["options"][name] = std::visit([](auto const& v) { return Json(v); }, value);
+  if (report.seed) json["seed"] = *report.seed;
+  if (!report.iterations.empty() || std::holds_alternative<CpdReport>(report.result))
+    json["iterations"] = to_json(report.iterations);
+  json["memory"] = to_json(report.memory);
+  json["result"] = std::visit([](auto const& result) { return to_json(result); }, report.result);
+  json["exit"]   = report.exit;
+  if (!report.error.empty()) json["error"] = report.error;
+
+  io::AtomicFile file(path);
+  // Names of files need not be UTF-8; JSON must be.
+  file.write(json.dump(2, ' ', false, Json::error_handler_t::replace));
+  file.write("\n");
+  file.commit();
+}
+
+}  // namespace polyad::cli

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The report that --report writes as JSON. Its keys are stable: a change of one's meaning raises
+// report_schema. What a command does not know is left out (std::optional) or null.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace polyad::cli {
+
+inline constexpr int report_schema = 1;
+
+using OptionValue = std::variant<bool, std::int64_t, std::uint64_t, double, std::string>;
+
+struct BackendReport {
+  std::string name;
+  int concurrency = 0;
+  std::string device;
+};
+
+struct InputReport {
+  std::string path;
+  std::string dialect;
+  int base = 1;
+  std::vector<std::uint64_t> dims;
+  std::uint64_t nnz        = 0;  // after duplicates were summed
+  std::uint64_t duplicates = 0;  // nonzeros that were added to another one
+  std::vector<std::uint64_t> empty_slices;
+  double read_s = 0;
+};
+
+struct FormatReport {
+  std::string name;
+  std::uint64_t bytes = 0;
+  double build_s      = 0;
+};
+
+struct IterationReport {
+  int iteration  = 0;
+  double fit     = 0;
+  double delta   = 0;
+  double seconds = 0;
+  std::map<std::string, double> phases;
+};
+
+struct MemoryReport {
+  std::uint64_t host_peak_bytes = 0;
+  std::optional<std::uint64_t> device_peak_bytes;  // nothing: the device is the host
+};
+
+struct CpdReport {
+  double fit = 0;
+  std::vector<double> weights;
+  bool converged = false;
+  std::string reason;
+  std::uint64_t gram_fallbacks = 0;
+  std::vector<std::string> files;
+};
+
+struct RunReport {
+  std::uint64_t nonempty = 0;
+  std::uint64_t longest  = 0;
+  std::uint64_t single   = 0;  // runs of one nonzero
+};
+
+struct StatsReport {
+  double density = 0;
+  std::vector<RunReport> slices;  // of each mode
+  std::vector<RunReport> fibers;  // along each mode
+  double smallest     = 0;
+  double largest      = 0;
+  double norm         = 0;
+  std::uint64_t zeros = 0;
+};
+
+struct InfoReport {
+  std::string kokkos_version;
+  std::string compiled_for;
+  std::string found;
+  bool usable = false;
+};
+
+struct Report {
+  std::string command;
+  std::optional<BackendReport> backend;
+  std::optional<InputReport> input;
+  std::optional<FormatReport> format;
+  std::vector<std::pair<std::string, OptionValue>> options;
+  std::optional<std::uint64_t> seed;
+  std::vector<IterationReport> iterations;
+  MemoryReport memory;
+  std::variant<std::monostate, CpdReport, StatsReport, InfoReport> result;
+  int exit = 0;
+  std::string error;  // the text on stderr; empty when there is none
+};
+
+/// \throws WriteError
+void write_report(std::filesystem::path const& path, Report const& report);
+
+}  // namespace polyad::cli

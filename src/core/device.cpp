@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "polyad/core/device.hpp"
+
+#include <Kokkos_Core.hpp>
+
+#include "polyad/core/error.hpp"
+
+#if defined(KOKKOS_ENABLE_CUDA)
+#include <cuda_runtime_api.h>
+#endif
+
+namespace polyad {
+
+#if defined(KOKKOS_ENABLE_CUDA)
+namespace {
+
+/// Never launched: the driver is asked whether it finds code of this file for the device.
+__global__ void probe_kernel() {}
+
+std::string capability(int major, int minor) {
+  return "compute capability " + std::to_string(major) + "." + std::to_string(minor);
+}
+
+void probe_cuda(DeviceFacts& facts) {
+#if defined(KOKKOS_IMPL_ARCH_NVIDIA_GPU)
+  facts.compiled_for = capability(KOKKOS_IMPL_ARCH_NVIDIA_GPU / 10, KOKKOS_IMPL_ARCH_NVIDIA_GPU % 10);
+#endif
+  int devices        = 0;
+  cudaError_t status = cudaGetDeviceCount(&devices);
+  if (status == cudaSuccess && devices == 0) status = cudaErrorNoDevice;
+  if (status != cudaSuccess) {
+    facts.problem = std::string("no CUDA device can be used: ") + cudaGetErrorString(status);
+    return;
+  }
+  cudaDeviceProp properties{};
+  status = cudaGetDeviceProperties(&properties, 0);
+  if (status == cudaSuccess) {
+    facts.name         = properties.name;
+    facts.found        = capability(properties.major, properties.minor);
+    facts.memory_bytes = properties.totalGlobalMem;
+    cudaFuncAttributes attributes{};
+    status = cudaFuncGetAttributes(&attributes, probe_kernel);
+  }
+  if (status != cudaSuccess)
+    facts.problem = "this build (" + facts.compiled_for + ") does not run on " + facts.name + " (" +
+                    facts.found + "): " + cudaGetErrorString(status);
+}
+
+}  // namespace
+#endif
+
+DeviceFacts probe_device() {
+  DeviceFacts facts;
+  facts.backend = Kokkos::DefaultExecutionSpace::name();
+  facts.accelerator =
+      !Kokkos::SpaceAccessibility<Kokkos::HostSpace, Kokkos::DefaultExecutionSpace::memory_space>::accessible;
+#if defined(KOKKOS_ENABLE_CUDA)
+  probe_cuda(facts);
+#endif
+  return facts;
+}
+
+void expect_usable_device() {
+  if (DeviceFacts const facts = probe_device(); !facts.usable()) throw BackendError(facts.problem);
+}
+
+}  // namespace polyad
