@@ -12,11 +12,20 @@ namespace polyad {
 struct SquareMatrix {
   double* data;
   int size;
-  KOKKOS_FUNCTION double& operator()(int i, int j) const { return data[i * size + j]; }
+  int stride;  // from row to row
+  KOKKOS_FUNCTION double& operator()(int i, int j) const { return data[i * stride + j]; }
 };
 
+/// Calls f(i, j) for all entries of an R x R matrix: rows over the threads of a team, columns over lanes.
+template <class Member, class F>
+KOKKOS_FUNCTION void for_each_entry(Member const& member, int size, F const& f) {
+  Kokkos::parallel_for(Kokkos::TeamThreadRange(member, size), [&](int const i) {
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, size), [&](int const j) { f(i, j); });
+  });
+}
+
 /// Overwrites H by a matrix whose diagonal holds the eigenvalues, and Q's columns by the eigenvectors.
-/// `rotations` is scratch for 2 R numbers. All threads of the team call it together; vector length 1.
+/// `rotations` is scratch for R + 1 numbers. All threads of the team call it together.
 /// A matrix that is not finite ends after the last sweep with a result that is not finite.
 template <class Member>
 KOKKOS_FUNCTION void jacobi_eigen(Member const& member, SquareMatrix H, SquareMatrix Q, double* rotations) {
@@ -27,9 +36,8 @@ KOKKOS_FUNCTION void jacobi_eigen(Member const& member, SquareMatrix H, SquareMa
   int const pairs            = even / 2;
   double* const cosine       = rotations;
   double* const sine         = rotations + pairs;
-  auto const all = Kokkos::TeamThreadRange(member, size * size);
 
-  Kokkos::parallel_for(all, [&](int const e) { Q.data[e] = e / size == e % size ? 1.0 : 0.0; });
+  for_each_entry(member, size, [&](int const i, int const j) { Q(i, j) = i == j ? 1.0 : 0.0; });
   // The two rows of pair i in a round: one stays, the others move round a circle of even - 1 places.
   auto const first  = [&](int round, int i) { return (round + i) % (even - 1); };
   auto const second = [&](int round, int i) {
@@ -40,15 +48,18 @@ KOKKOS_FUNCTION void jacobi_eigen(Member const& member, SquareMatrix H, SquareMa
     double diagonal     = 0;
     member.team_barrier();
     Kokkos::parallel_reduce(
-        all,
-        [&](int const e, double& sum) { sum += e / size == e % size ? 0.0 : H.data[e] * H.data[e]; },
+        Kokkos::TeamVectorRange(member, size * size),
+        [&](int const e, double& sum) {
+          double const entry = H(e / size, e % size);
+          sum += e / size == e % size ? 0.0 : entry * entry;
+        },
         off_diagonal);
     Kokkos::parallel_reduce(
-        Kokkos::TeamThreadRange(member, size), [&](int const i, double& sum) { sum += H(i, i) * H(i, i); },
+        Kokkos::TeamVectorRange(member, size), [&](int const i, double& sum) { sum += H(i, i) * H(i, i); },
         diagonal);
     if (off_diagonal <= precision * precision * diagonal) break;
     for (int round = 0; round < even - 1; ++round) {
-      Kokkos::parallel_for(Kokkos::TeamThreadRange(member, pairs), [&](int const i) {
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(member, pairs), [&](int const i) {
         int const p = first(round, i);
         int const q = second(round, i);
         cosine[i]   = 1;
@@ -65,23 +76,22 @@ KOKKOS_FUNCTION void jacobi_eigen(Member const& member, SquareMatrix H, SquareMa
         b                    = sine[i] * a + cosine[i] * b;
         a                    = rotated;
       };
-      auto const work = Kokkos::TeamThreadRange(member, pairs * size);
-      Kokkos::parallel_for(work, [&](int const e) {  // columns of H and Q
-        int const i = e / size;
-        int const k = e % size;
+      Kokkos::parallel_for(Kokkos::TeamThreadRange(member, pairs), [&](int const i) {  // columns of H and Q
         int const p = first(round, i);
         int const q = second(round, i);
         if (p >= size || q >= size) return;
-        rotate(i, H(k, p), H(k, q));
-        rotate(i, Q(k, p), Q(k, q));
+        Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, size), [&](int const k) {
+          rotate(i, H(k, p), H(k, q));
+          rotate(i, Q(k, p), Q(k, q));
+        });
       });
       member.team_barrier();
-      Kokkos::parallel_for(work, [&](int const e) {  // rows of H
-        int const i = e / size;
-        int const k = e % size;
+      Kokkos::parallel_for(Kokkos::TeamThreadRange(member, pairs), [&](int const i) {  // rows of H
         int const p = first(round, i);
         int const q = second(round, i);
-        if (p < size && q < size) rotate(i, H(p, k), H(q, k));
+        if (p >= size || q >= size) return;
+        Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, size),
+                             [&](int const k) { rotate(i, H(p, k), H(q, k)); });
       });
       member.team_barrier();
     }

@@ -4,12 +4,11 @@
 // formed from its eigenvectors instead, which gives the minimum-norm update (Kolda & Bader, "Tensor
 // decompositions and applications", SIAM Review 51(3), 2009, section 3.4).
 //
-// The inverse is formed once so that the I_n rows of the solve become one streaming product. One team
-// does it, in its scratch pad where 2 R^2 + 2 R doubles fit there; the host is never asked.
+// The inverse is formed once so that the I_n rows of the solve become one streaming product. R^3 flops are
+// little, so latency is all that counts: one team does everything in its scratch pad, with one barrier for
+// each of R steps, no square root and no reduction, and the host is never asked.
 #pragma once
 
-#include <KokkosBatched_Trsv_Decl.hpp>
-#include <KokkosBatched_Trsv_Serial_Impl.hpp>
 #include <Kokkos_Core.hpp>
 
 #include "polyad/dense/gram.hpp"
@@ -27,38 +26,37 @@ using DeviceNumbers = Kokkos::View<double*, typename Space::device_type>;
 
 namespace detail {
 
+/// Doubles from row to row: odd, so that a column's entries lie in different banks of shared memory.
+KOKKOS_INLINE_FUNCTION constexpr int scratch_stride(int size) {
+  return size | 1;
+}
+
 template <class Space, class Scalar>
 struct NormalEquations {
   GramMatrices<Space> grams;
   int mode;
   FactorMatrix<Scalar, Space> inverse;
   DeviceNumbers<Space> fallbacks;
-  DeviceNumbers<Space> global_scratch;  // used when empty scratch is asked of the team
-  int scratch_bytes;
+  DeviceNumbers<Space> scratch;  // normal_equations_scratch
+  int pad_bytes;                 // of the scratch pad; 0: everything lies in `scratch`
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    int const size = static_cast<int>(inverse.extent(0));
-    double* const scratch =
-        scratch_bytes > 0 ? static_cast<double*>(member.team_scratch(0).get_shmem(scratch_bytes)) : global_scratch.data();
-    SquareMatrix const H{scratch, size};
-    SquareMatrix const X{scratch + size * size, size};
-    double* const vector = scratch + 2 * size * size;  // 2 R numbers
+    int const size   = static_cast<int>(inverse.extent(0));
+    int const stride = scratch_stride(size);
+    double* const memory =
+        pad_bytes > 0 ? static_cast<double*>(member.team_scratch(0).get_shmem(pad_bytes)) : scratch.data();
+    SquareMatrix const H{memory, size, stride};
+    double* const vectors = memory + size * stride;  // 4 R numbers
 
     fill(member, H);
-    double const tolerance = 8 * size * 2.22e-16;  // of a pivot against its diagonal entry
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, size), [&](int const i) { vector[i] = H(i, i); });
-    member.team_barrier();
-    if (cholesky(member, H, vector, tolerance)) {
-      invert(member, H, X);
-      member.team_barrier();
-      Kokkos::parallel_for(Kokkos::TeamThreadRange(member, size * size), [&](int const e) {
-        inverse(e / size, e % size) = static_cast<Scalar>(X.data[e]);
-      });
+    if (factor(member, H, vectors)) {
+      multiply(member, H, vectors);
     } else {
+      SquareMatrix const Q{scratch.data() + (scratch.extent(0) - size * stride), size, stride};
       fill(member, H);
-      jacobi_eigen(member, H, X, vector);
-      pseudo_inverse(member, H, X);
+      jacobi_eigen(member, H, Q, vectors);
+      pseudo_inverse(member, H, Q);
       Kokkos::single(Kokkos::PerTeam(member), [&] { fallbacks(0) += 1; });
     }
   }
@@ -66,80 +64,99 @@ struct NormalEquations {
   template <class Member>
   KOKKOS_FUNCTION void fill(Member const& member, SquareMatrix H) const {
     member.team_barrier();
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, H.size * H.size), [&](int const e) {
+    for_each_entry(member, H.size, [&](int const i, int const j) {
       double product = 1;
       for (int n = 0; n < static_cast<int>(grams.extent(0)); ++n)
-        if (n != mode) product *= grams(n, e / H.size, e % H.size);
-      H.data[e] = product;
+        if (n != mode) product *= grams(n, i, j);
+      H(i, j) = product;
     });
     member.team_barrier();
   }
 
-  /// H = L L', L in H's lower triangle. False when a pivot shrinks below `tolerance` times its diagonal
-  /// entry (or is not a number): H is then singular to working precision.
+  /// H = L D L', Cholesky's factorisation without square roots (Golub & Van Loan, section 4.1.2), right-
+  /// looking. The same row operations turn the identity into M = L^-1, which takes the places of the
+  /// eliminated columns: below the diagonal H becomes M. The first R of `vectors` become the reciprocals of
+  /// D. False when a pivot shrinks below rounding against its diagonal entry (or is not a number): H is then
+  /// singular to working precision.
   template <class Member>
-  KOKKOS_FUNCTION bool cholesky(Member const& member, SquareMatrix H, double const* diagonal,
-                                double tolerance) const {
-    for (int k = 0; k < H.size; ++k) {
-      double const pivot = H(k, k);
+  KOKKOS_FUNCTION bool factor(Member const& member, SquareMatrix H, double* vectors) const {
+    int const size           = H.size;
+    double const tolerance   = 8 * size * 2.22e-16;
+    double* const reciprocal = vectors;
+    double* const diagonal   = vectors + size;
+    double* column           = vectors + 2 * size;  // column k of H before step k
+    double* next_column      = vectors + 3 * size;  // column k + 1, filled during step k
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(member, size), [&](int const i) {
+      diagonal[i] = H(i, i);
+      column[i]   = H(i, 0);
+    });
+    member.team_barrier();
+    for (int k = 0; k < size; ++k) {
+      double const pivot = column[k];
       if (!(pivot > tolerance * diagonal[k])) return false;
-      double const root = Kokkos::sqrt(pivot);
-      member.team_barrier();  // everyone has read the pivot
-      Kokkos::parallel_for(Kokkos::TeamThreadRange(member, k, H.size),
-                           [&](int const i) { H(i, k) = i == k ? root : H(i, k) / root; });
-      member.team_barrier();
-      int const left = H.size - k - 1;
-      Kokkos::parallel_for(Kokkos::TeamThreadRange(member, left * left), [&](int const e) {
-        int const i = k + 1 + e / left;
-        int const j = k + 1 + e % left;
-        if (j <= i) H(i, j) -= H(i, k) * H(j, k);
+      double const inverse_pivot = 1 / pivot;
+      Kokkos::single(Kokkos::PerTeam(member), [&] { reciprocal[k] = inverse_pivot; });
+      Kokkos::parallel_for(Kokkos::TeamThreadRange(member, k + 1, size), [&](int const i) {
+        double const l = column[i] * inverse_pivot;
+        Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, i + 1), [&](int const j) {
+          // Left of column k stands row k of M, which ends in an implied 1; right of it the row of H, which
+          // is the column of H.
+          double const entry = j == k ? -l : H(i, j) - l * (j < k ? H(k, j) : column[j]);
+          H(i, j)            = entry;
+          if (j == k + 1) next_column[i] = entry;
+        });
       });
       member.team_barrier();
+      double* const done = column;
+      column             = next_column;
+      next_column        = done;
     }
     return true;
   }
 
-  /// X = (L L')^-1; each thread solves for whole columns, which are rows too, X being symmetric.
+  /// inverse = M' D^-1 M.
   template <class Member>
-  KOKKOS_FUNCTION void invert(Member const& member, SquareMatrix L, SquareMatrix X) const {
-    using namespace KokkosBatched;
-    using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
-    using Matrix    = Kokkos::View<double**, Kokkos::LayoutRight, Kokkos::AnonymousSpace, Unmanaged>;
-    using Vector    = Kokkos::View<double*, Kokkos::LayoutRight, Kokkos::AnonymousSpace, Unmanaged>;
-    Matrix const lower(L.data, L.size, L.size);
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, L.size), [&](int const j) {
-      Vector const column(X.data + j * X.size, X.size);
-      for (int i = 0; i < X.size; ++i) column(i) = i == j ? 1.0 : 0.0;
-      SerialTrsv<Uplo::Lower, Trans::NoTranspose, Diag::NonUnit, Algo::Trsv::Unblocked>::invoke(1.0, lower, column);
-      SerialTrsv<Uplo::Lower, Trans::Transpose, Diag::NonUnit, Algo::Trsv::Unblocked>::invoke(1.0, lower, column);
+  KOKKOS_FUNCTION void multiply(Member const& member, SquareMatrix M, double const* reciprocal) const {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, M.size), [&](int const i) {
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, i + 1), [&](int const j) {
+        double sum = reciprocal[i] * (i == j ? 1.0 : M(i, j));
+        for (int m = i + 1; m < M.size; ++m) sum += reciprocal[m] * M(m, i) * M(m, j);
+        inverse(i, j) = static_cast<Scalar>(sum);
+        inverse(j, i) = static_cast<Scalar>(sum);
+      });
     });
   }
 
   /// inverse = Q diag(1 / w, 0 where w is negligible) Q' for the eigenvalues w on H's diagonal.
   template <class Member>
   KOKKOS_FUNCTION void pseudo_inverse(Member const& member, SquareMatrix H, SquareMatrix Q) const {
-    int const size = H.size;
     double largest = 0;
     Kokkos::parallel_reduce(
-        Kokkos::TeamThreadRange(member, size),
+        Kokkos::TeamVectorRange(member, H.size),
         [&](int const i, double& most) { most = Kokkos::max(most, Kokkos::abs(H(i, i))); },
         Kokkos::Max<double>(largest));
-    double const negligible = largest * size * 2.22e-16;
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, size * size), [&](int const e) {
-      int const i = e / size;
-      int const j = e % size;
-      double sum  = 0;
-      for (int k = 0; k < size; ++k)
+    double const negligible = largest * H.size * 2.22e-16;
+    for_each_entry(member, H.size, [&](int const i, int const j) {
+      double sum = 0;
+      for (int k = 0; k < H.size; ++k)
         if (!(H(k, k) <= negligible)) sum += Q(i, k) * Q(j, k) / H(k, k);
       inverse(i, j) = static_cast<Scalar>(sum);
     });
   }
 };
 
+/// One team; 16 threads of a full warp leave 128 registers a thread and hide the latency of its steps.
+template <class Space>
+LaunchShape normal_equations_shape() {
+  return is_device_space<Space> ? LaunchShape{1, 16, 32} : LaunchShape{1, 1, 1};
+}
+
 }  // namespace detail
 
-/// Doubles of global scratch that normal_equations needs for rank R.
-inline count_t normal_equations_scratch(count_t rank) { return 2 * rank * rank + 2 * rank; }
+/// Doubles of global scratch that normal_equations needs for rank R: H, four vectors, eigenvectors.
+inline count_t normal_equations_scratch(count_t rank) {
+  return 2 * (rank | 1) * rank + 4 * rank;
+}
 
 /// inverse (R x R) = (pseudo-)inverse of the Hadamard product of grams(m) over m != mode. Adds 1 to
 /// fallbacks(0) when the pseudo-inverse was needed. Launches on `space` and returns without waiting.
@@ -153,22 +170,24 @@ void normal_equations(Space const& space, GramMatrices<Space> const& grams, int 
                  grams.extent(1), " x ", grams.extent(2));
   POLYAD_EXPECTS(scratch.extent(0) >= normal_equations_scratch(rank), "the scratch holds ", scratch.extent(0),
                  " numbers, not ", normal_equations_scratch(rank));
-  auto policy = team_policy(space, LaunchShape{1, is_device_space<Space> ? 256 : 1, 1});
-  count_t const bytes    = normal_equations_scratch(rank) * sizeof(double);
-  bool const fits        = is_device_space<Space> && bytes <= 160 * 1024;  // an sm_80 or sm_90 scratch pad
-  int const scratch_size = fits ? static_cast<int>(bytes) : 0;
-  if (fits) policy.set_scratch_size(0, Kokkos::PerTeam(scratch_size));
-  Kokkos::parallel_for("polyad::normal_equations", policy,
-                       detail::NormalEquations<Space, Scalar>{grams, mode, inverse, fallbacks, scratch, scratch_size});
+  // The matrix and the vectors in the scratch pad up to R = 73: Kokkos offers 48 KiB of it, of which it takes
+  // some itself. Beyond, they stay in the first-level cache of the team's multiprocessor.
+  constexpr count_t pad = 44 * 1024;
+  count_t const bytes   = (normal_equations_scratch(rank) - (rank | 1) * rank) * sizeof(double);
+  int const pad_bytes   = is_device_space<Space> && bytes <= pad ? static_cast<int>(bytes) : 0;
+  auto policy           = team_policy(space, detail::normal_equations_shape<Space>());
+  if (pad_bytes > 0) policy.set_scratch_size(0, Kokkos::PerTeam(pad_bytes));
+  Kokkos::parallel_for(
+      "polyad::normal_equations", policy,
+      detail::NormalEquations<Space, Scalar>{grams, mode, inverse, fallbacks, scratch, pad_bytes});
 }
 
-#define POLYAD_NORMAL_EQUATIONS(Scalar)                                                                   \
-  template void normal_equations(Kokkos::DefaultExecutionSpace const&,                                    \
-                                 GramMatrices<Kokkos::DefaultExecutionSpace> const&, int,                 \
-                                 DeviceNumbers<Kokkos::DefaultExecutionSpace> const&,                     \
-                                 DeviceNumbers<Kokkos::DefaultExecutionSpace> const&,                     \
+#define POLYAD_NORMAL_EQUATIONS(Scalar)                                                   \
+  template void normal_equations(Kokkos::DefaultExecutionSpace const&,                    \
+                                 GramMatrices<Kokkos::DefaultExecutionSpace> const&, int, \
+                                 DeviceNumbers<Kokkos::DefaultExecutionSpace> const&,     \
+                                 DeviceNumbers<Kokkos::DefaultExecutionSpace> const&,     \
                                  FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&);
-extern POLYAD_NORMAL_EQUATIONS(float)
-extern POLYAD_NORMAL_EQUATIONS(double)
+extern POLYAD_NORMAL_EQUATIONS(float) extern POLYAD_NORMAL_EQUATIONS(double)
 
 }  // namespace polyad
