@@ -19,7 +19,7 @@ namespace {
 constexpr int digit_bits = 8;
 constexpr int digits     = 1 << digit_bits;
 
-/// One pass of the host's sort over the digit that starts at bit `shift`.
+/// One pass of the host's sort over the digit of `bits` bits that starts at bit `shift`.
 template <class Key, class Value>
 struct RadixPass {
   Key const* keys_in;
@@ -30,8 +30,9 @@ struct RadixPass {
   count_t length;
   count_t chunk;
   int shift;
+  int bits;  // fewer in the last pass where key_bits ends inside a digit
 
-  [[nodiscard]] int digit(Key key) const { return static_cast<int>(key >> shift) & (digits - 1); }
+  [[nodiscard]] int digit(Key key) const { return static_cast<int>(key >> shift) & ((1 << bits) - 1); }
 
   void count(count_t c) const {
     count_t* const own = offsets + c * digits;
@@ -86,7 +87,8 @@ void host_sort_pairs(Space const& space, Key* keys, Value* values, Key* keys_oth
   Key* from_keys     = keys;
   Value* from_values = values;
   for (int shift = 0; shift < key_bits; shift += digit_bits) {
-    Pass const pass{from_keys, from_values, keys_other, values_other, offsets.data(), length, chunk, shift};
+    Pass const pass{from_keys, from_values, keys_other, values_other, offsets.data(), length, chunk, shift,
+                    std::min(digit_bits, key_bits - shift)};
     Kokkos::parallel_for("polyad::sort_count", policy, CountDigits<Pass>{pass});
     space.fence("polyad::sort_pairs");
     if (scan_offsets(offsets.data(), chunks, length)) continue;

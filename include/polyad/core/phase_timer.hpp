@@ -5,6 +5,7 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <map>
 #include <string>
 #include <utility>
@@ -18,7 +19,7 @@ public:
   /// Runs `work()` as the phase `name` on `space`.
   template <class Space, class Work>
   void operator()(Space const& space, std::string const& name, Work&& work) {
-    Kokkos::Profiling::pushRegion("polyad::" + name);
+    Kokkos::Profiling::ScopedRegion const region("polyad::" + name);  // left when `work` throws, too
     if (m_timed) space.fence("polyad::phase_timer");
     Kokkos::Timer const clock;
     std::forward<Work>(work)();
@@ -26,7 +27,6 @@ public:
       space.fence("polyad::phase_timer");
       m_seconds[name] += clock.seconds();
     }
-    Kokkos::Profiling::popRegion();
   }
 
   /// Seconds per phase since the last reset; empty unless timed.

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table from R to blocks of columns: every column of every R is covered exactly once.
+#include <cstddef>
+#include <vector>
+
+#include "polyad/core/rank_dispatch.hpp"
+#include "support/catch.hpp"
+
+namespace polyad::test {
+namespace {
+
+/// One call of the dispatched function.
+struct Call {
+  int block;
+  ColumnBlocks blocks;
+};
+
+std::vector<Call> calls_of(int rank) {
+  std::vector<Call> calls;
+  for_each_column_block(rank, [&](auto block, ColumnBlocks blocks) { calls.push_back({block(), blocks}); });
+  return calls;
+}
+
+TEST_CASE("rank table: every column of every rank is covered exactly once", "[core]") {
+  for (int rank = 1; rank <= 1100; ++rank) {
+    CAPTURE(rank);
+    std::vector<int> covered(static_cast<std::size_t>(rank), 0);
+    auto const calls = calls_of(rank);
+    REQUIRE(!calls.empty());
+    REQUIRE(calls.size() <= 2);
+    for (auto const& call : calls) {
+      REQUIRE(call.blocks.rank == rank);
+      REQUIRE(call.blocks.count >= 1);
+      REQUIRE(call.blocks.first % 32 == 0);  // so that packs of 16 bytes and full registers stay aligned
+      for (int b = 0; b < call.blocks.count; ++b) {
+        int const first = call.blocks.first + b * call.block;
+        REQUIRE(first < rank);  // no block without columns
+        for (int r = first; r < first + call.block && r < rank; ++r) ++covered[static_cast<std::size_t>(r)];
+      }
+    }
+    for (int const times : covered) REQUIRE(times == 1);
+  }
+}
+
+TEST_CASE("rank table: the narrowest block that holds what is left", "[core]") {
+  for (int rest = 1; rest <= 31; ++rest) {
+    int const expected = rest <= 4 ? 4 : rest <= 8 ? 8 : rest <= 16 ? 16 : 32;
+    CAPTURE(rest);
+    REQUIRE(calls_of(rest).size() == 1);
+    CHECK(calls_of(rest)[0].block == expected);
+    auto const behind = calls_of(96 + rest);
+    REQUIRE(behind.size() == 2);
+    CHECK(behind[0].block == 32);
+    CHECK(behind[0].blocks.count == 3);
+    CHECK(behind[1].block == expected);
+    CHECK(behind[1].blocks.first == 96);
+    CHECK(behind[1].blocks.count == 1);
+  }
+  CHECK(calls_of(32).size() == 1);
+  CHECK(calls_of(320).size() == 1);
+  CHECK(calls_of(320)[0].blocks.count == 10);
+}
+
+TEST_CASE("rank table: ranks that no kernel serves are refused", "[core]") {
+  CHECK_THROWS_AS(checked_rank(0), UsageError);
+  CHECK_THROWS_AS(checked_rank(count_t(1) << 20), UsageError);
+  CHECK_THROWS_AS(checked_rank((count_t(1) << 32) + 1), UsageError);
+  CHECK(checked_rank(1) == 1);
+  CHECK(checked_rank((count_t(1) << 20) - 1) == (1 << 20) - 1);
+}
+
+TEST_CASE("rank table: padded rows hold whole packs of 16 bytes", "[core]") {
+  CHECK(padded_rank<float>(1) == 1);
+  CHECK(padded_rank<float>(2) == 2);
+  CHECK(padded_rank<double>(1) == 1);
+  CHECK(padded_rank<double>(2) == 2);
+  for (count_t rank = 3; rank <= 300; ++rank) {
+    CHECK(padded_rank<float>(rank) == (rank + 3) / 4 * 4);
+    CHECK(padded_rank<double>(rank) == (rank + 1) / 2 * 2);
+  }
+}
+
+TEST_CASE("rank table: rows are aligned only when all of them are, and whole packs belong to them",
+          "[core]") {
+  alignas(16) double data[8]{};
+  CHECK(rows_are_aligned(data, 4, 4));
+  CHECK(rows_are_aligned(data, 4, 3));
+  CHECK_FALSE(rows_are_aligned(data, 3, 3));      // the second row starts at 24 bytes
+  CHECK_FALSE(rows_are_aligned(data + 1, 4, 3));  // the first does at 8
+  CHECK_FALSE(rows_are_aligned(data, 2, 3));      // the last pack would reach into the next row
+  alignas(16) float numbers[16]{};
+  CHECK(rows_are_aligned(numbers, 8, 5));
+  CHECK_FALSE(rows_are_aligned(numbers, 6, 5));
+  CHECK_FALSE(rows_are_aligned(numbers + 2, 8, 5));
+}
+
+}  // namespace
+}  // namespace polyad::test
