@@ -4,8 +4,10 @@
 
 #include "polyad/core/types.hpp"
 #include "polyad/cp/cp_als.hpp"
+#include "polyad/cp/nvecs.hpp"
 #include "polyad/formats/registry.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
+#include "polyad/tensor/generate.hpp"
 #include "polyad/tensor/ktensor.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// nvecs: a starting guess for CP-ALS out of the leading left singular vectors of every unfolding X_(n) (the
+// initialisation by HOSVD of Kolda & Bader, SIAM Review 51(3), 2009, section 3.4).
+//
+// They are found by orthogonal iteration (Golub & Van Loan, 4th ed., section 8.2.4) on X_(n) X_(n)', which is
+// never formed: with the nonzeros in the order of the mode-n fibers, a fiber f with indices i and values x
+// adds x z to the rows i of Y, where z = sum over f of x Q(i, :).
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <cmath>
+#include <vector>
+
+#include "polyad/dense/gram.hpp"
+#include "polyad/dense/intermediates.hpp"
+#include "polyad/tensor/coo_tensor.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+#include "polyad/tensor/sort_by_mode.hpp"
+
+namespace polyad {
+
+struct NvecsOptions {
+  std::uint64_t seed = 0;  // of the random start, which also stands in where X_(n) has a rank below R
+  int max_iterations = 30;
+  double tolerance   = 1e-4;  // stop when the sum of the singular values changes by less, relatively
+};
+
+namespace detail {
+
+/// Y(i, :) += x z over all fibers of mode n; lanes over the columns, a thread a fiber.
+template <class Tensor>
+struct UnfoldingTimesItsTranspose {
+  using Space  = typename Tensor::space_type;
+  using Scalar = typename Tensor::scalar_type;
+  typename Tensor::indices_type indices;
+  typename Tensor::values_type values;
+  Permutation<std::uint64_t, Space> by_fiber;
+  int mode;
+  FactorMatrix<Scalar, Space> Q;
+  FactorMatrix<Scalar, Space> Y;
+
+  [[nodiscard]] KOKKOS_FUNCTION bool starts_fiber(count_t i) const {
+    if (i == 0) return true;
+    for (int m = 0; m < static_cast<int>(indices.extent(1)); ++m)
+      if (m != mode && indices(by_fiber(i), m) != indices(by_fiber(i - 1), m)) return true;
+    return false;
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    count_t const begin =
+        static_cast<count_t>(member.league_rank()) * static_cast<count_t>(member.team_size()) +
+        static_cast<count_t>(member.team_rank());
+    if (begin >= values.extent(0) || !starts_fiber(begin)) return;
+    count_t end = begin + 1;
+    while (end < values.extent(0) && !starts_fiber(end)) ++end;
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Q.extent(1)), [&](count_t const r) {
+      double z = 0;
+      for (count_t i = begin; i < end; ++i)
+        z += static_cast<double>(values(by_fiber(i))) * static_cast<double>(Q(indices(by_fiber(i), mode), r));
+      for (count_t i = begin; i < end; ++i)  // fibers share rows, so other threads add to them too
+        Kokkos::atomic_add(&Y(indices(by_fiber(i), mode), r),
+                           static_cast<Scalar>(static_cast<double>(values(by_fiber(i))) * z));
+    });
+  }
+};
+
+/// Columns `columns(c)` of a matrix become the random numbers of `seed`.
+template <class Scalar, class Space>
+struct RefillColumns {
+  FactorMatrix<Scalar, Space> matrix;
+  Kokkos::View<int*, typename Space::device_type> dependent;
+  std::uint64_t seed;
+  std::uint64_t mode;
+  KOKKOS_FUNCTION void operator()(count_t i) const {
+    for (count_t r = 0; r < matrix.extent(1); ++r)
+      if (dependent(r) != 0) matrix(i, r) = static_cast<Scalar>(counter_uniform(seed, mode, i, r));
+  }
+};
+
+/// T such that Y T has orthonormal columns, given G = Y'Y (R x R, row-major): with D the columns' norms and
+/// G = D L L' D by Cholesky, T = D^-1 L^-T. A column that depends on those before it becomes zero in T.
+struct Orthonormalizer {
+  std::vector<double> T;       // R x R, row-major, upper triangular
+  std::vector<int> dependent;  // R: 1 where the column is zero
+
+  Orthonormalizer(std::vector<double> const& G, std::size_t rank) : T(rank * rank), dependent(rank) {
+    constexpr double negligible = 1e-12;  // of a unit column's square: Gram matrices see no smaller angles
+    std::vector<double> L(rank * rank);
+    std::vector<double> inverse(rank * rank);  // L^-1
+    for (std::size_t i = 0; i < rank; ++i) {
+      double* const row = &L[i * rank];
+      double const norm = std::sqrt(G[i * rank + i]);
+      double pivot      = 1;
+      for (std::size_t j = 0; j < i && norm > 0; ++j) {
+        if (dependent[j] != 0) continue;
+        double sum = G[i * rank + j] / (norm * std::sqrt(G[j * rank + j]));
+        for (std::size_t k = 0; k < j; ++k) sum -= row[k] * L[j * rank + k];
+        row[j] = sum / L[j * rank + j];
+        pivot -= row[j] * row[j];
+      }
+      dependent[i] = norm > 0 && pivot > negligible ? 0 : 1;
+      if (dependent[i] != 0) continue;
+      row[i] = std::sqrt(pivot);
+      for (std::size_t j = 0; j <= i; ++j) {
+        double sum = i == j ? 1 : 0;
+        for (std::size_t k = j; k < i; ++k) sum -= row[k] * inverse[k * rank + j];
+        inverse[i * rank + j] = sum / row[i];
+        if (dependent[j] == 0) T[j * rank + i] = inverse[i * rank + j] / std::sqrt(G[j * rank + j]);
+      }
+    }
+  }
+};
+
+}  // namespace detail
+
+/// The leading R left singular vectors of every X_(n), as factor matrices with orthonormal columns; columns
+/// beyond the rank of X_(n) are the random start's. Not the same bits on every backend: sums are made with
+/// atomics. Takes N (N - 1) radix sorts and about two MTTKRPs an iteration. Waits for `space`.
+/// \throws MemoryError
+template <class Scalar, class Index, class Space>
+FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index, Space> const& tensor,
+                                    count_t rank, NvecsOptions const& options = {}) {
+  using Tensor          = CooTensor<Scalar, Index, Space>;
+  using Range           = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  Extents const extents = tensor.extents();
+  FactorMatrices<Scalar, Space> factors(space, extents, rank);
+  fill_random(space, factors, options.seed);
+  if (tensor.nnz() == 0) return factors;
+
+  GramWorkspace<Space> const workspace(space, rank);
+  GramMatrix<Space> const G(Kokkos::view_alloc(space, "polyad::nvecs_gram"), rank, rank);
+  auto const T = make_factor_matrix<Scalar>(space, "polyad::nvecs_basis", rank, rank);
+  Kokkos::View<int*, typename Space::device_type> const dependent(
+      Kokkos::view_alloc(space, "polyad::nvecs_dependent"), rank);
+  for (int n = 0; n < extents.order(); ++n) {
+    auto const Y        = make_factor_matrix<Scalar>(space, "polyad::nvecs_product", extents[n], rank);
+    auto const by_fiber = identity_permutation<std::uint64_t>(space, tensor.nnz());
+    for (int m = extents.order() - 1; m >= 0; --m)
+      if (m != n) sort_by_mode(space, tensor, m, by_fiber);
+
+    constexpr bool device = is_device_space<Space>;
+    LaunchShape const shape{ceil_div(tensor.nnz(), device ? 4 : 1), device ? 4 : 1, device ? 32 : 1};
+    double sum = 0;
+    for (int iteration = 1; iteration <= options.max_iterations; ++iteration) {
+      Kokkos::deep_copy(space, Y, Scalar(0));
+      Kokkos::parallel_for("polyad::unfolding_times_its_transpose", team_policy(space, shape),
+                           detail::UnfoldingTimesItsTranspose<Tensor>{tensor.indices(), tensor.values(),
+                                                                      by_fiber, n, factors[n], Y});
+      gram(space, Y, workspace, G);
+      auto const host_gram = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), G);
+      detail::Orthonormalizer const basis(
+          std::vector<double>(host_gram.data(), host_gram.data() + host_gram.size()), rank);
+      from_host(space, basis.T, T);
+      Kokkos::deep_copy(dependent, Kokkos::View<int const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(
+                                       basis.dependent.data(), rank));
+      intermediates(space, Y, T, factors[n]);
+      // Another direction each time: one of them shows what the converged columns do not hold yet.
+      Kokkos::parallel_for("polyad::refill_columns", Range(space, 0, extents[n]),
+                           detail::RefillColumns<Scalar, Space>{
+                               factors[n], dependent, options.seed + static_cast<std::uint64_t>(iteration),
+                               static_cast<std::uint64_t>(n)});
+      double const previous = sum;
+      sum                   = 0;  // of the singular values: the columns of Y grow by their squares
+      for (std::size_t r = 0; r < rank; ++r)
+        if (basis.dependent[r] == 0) sum += std::sqrt(std::sqrt(host_gram(r, r)));
+      if (std::abs(sum - previous) <= options.tolerance * sum) break;
+    }
+  }
+  space.fence("polyad::nvecs");
+  return factors;
+}
+
+}  // namespace polyad
