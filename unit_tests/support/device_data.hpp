@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -80,7 +81,9 @@ public:
     auto const host   = parent_on_host();
     for (std::size_t i = 0; i < m_parent.extent(0); ++i)
       for (std::size_t j = 0; j < m_parent.extent(1); ++j)
-        if (!inside(i, j) && !(host(i, j) == static_cast<Scalar>(m_surroundings))) ++count;
+        if (!inside(i, j) && !(host(i, j) == static_cast<Scalar>(m_surroundings)) &&
+            !(std::isnan(host(i, j)) && std::isnan(m_surroundings)))
+          ++count;
     return count;
   }
 

@@ -69,9 +69,10 @@ template <class Space, class Scalar>
 void solve_rows(Space const& space, FactorMatrix<Scalar, Space> const& V,
                 FactorMatrix<Scalar, Space> const& inverse, FactorMatrix<Scalar, Space> const& A) {
   count_t const rank = inverse.extent(0);
-  POLYAD_EXPECTS(V.extent(1) == rank && A.extent(1) == rank && A.extent(0) == V.extent(0), "V is ", V.extent(0),
-                 " x ", V.extent(1), ", A is ", A.extent(0), " x ", A.extent(1), " and the inverse has ", rank,
-                 " rows");
+  POLYAD_EXPECTS(inverse.extent(1) == rank && V.extent(1) == rank && A.extent(1) == rank &&
+                     A.extent(0) == V.extent(0),
+                 "V is ", V.extent(0), " x ", V.extent(1), ", A is ", A.extent(0), " x ", A.extent(1),
+                 " and the inverse is ", rank, " x ", inverse.extent(1));
   count_t const rows = V.extent(0);
   if (rows == 0) return;
   bool const aligned = rows_are_aligned(inverse.data(), inverse.stride(0), rank) &&

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// gram against the oracle.
+#include <Kokkos_Core.hpp>
+#include <array>
+#include <limits>
+#include <vector>
+
+#include "polyad/dense/gram.hpp"
+#include "support/bounds.hpp"
+#include "support/catch.hpp"
+#include "support/device_data.hpp"
+
+namespace polyad::test {
+namespace {
+
+constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
+
+/// G of a matrix, from an output of NaN.
+template <class Scalar>
+std::vector<double> gram_of(FactorMatrix<Scalar, TestSpace> const& matrix) {
+  TestSpace const space;
+  count_t const rank = matrix.extent(1);
+  GramWorkspace<TestSpace> const workspace(space, rank);
+  Kokkos::deep_copy(workspace.partials(), nan_value);
+  GramMatrix<TestSpace> const G("gram", rank, rank);
+  Kokkos::deep_copy(G, nan_value);
+  gram(space, matrix, workspace, G);
+  space.fence("polyad::test");
+  return flat(G);
+}
+
+template <class Scalar>
+void expect_gram(std::size_t rows, std::size_t rank, RowLayout layout) {
+  CAPTURE(rows, rank, static_cast<int>(layout), sizeof(Scalar));
+  Random random(1000 * rank + rows);
+  auto const host   = random_matrix(random, rows, rank);
+  auto const actual = gram_of<Scalar>(WatchedMatrix<Scalar>(TestSpace(), layout, host, nan_value).matrix());
+  // Summed in double whatever the scalar; the products of two numbers of the tests are exact in double.
+  CHECK(violation<double>(oracle_product_of_transposed(host, host), actual, 1) == "");
+  bool symmetric = true;
+  for (std::size_t i = 0; i < rank; ++i)
+    for (std::size_t j = 0; j < i; ++j) symmetric = symmetric && actual[i * rank + j] == actual[j * rank + i];
+  CHECK(symmetric);
+}
+
+TEST_CASE("gram: every edge of its blocks, all layouts", "[dense]") {
+  std::size_t count = 0;
+  for (std::size_t const rank :
+       {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 48, 63, 64, 65, 129, 300}) {
+    RowLayout const layout = all_layouts[count++ % all_layouts.size()];
+    expect_gram<float>(rank < 100 ? 333 : 65, rank, layout);
+    expect_gram<double>(rank < 100 ? 333 : 65, rank, layout);
+  }
+}
+
+TEST_CASE("gram: every edge of its chunks and tiles of rows", "[dense]") {
+  for (std::size_t const rows : {0, 1, 2, 3, 31, 32, 33, 63, 64, 65, 127, 128, 129, 1000, 4099, 20011})
+    for (RowLayout const layout : all_layouts) {
+      expect_gram<float>(rows, 5, layout);
+      expect_gram<double>(rows, 17, layout);
+    }
+}
+
+TEST_CASE("gram: the same bits in every run", "[dense]") {
+  Random random(1);
+  WatchedMatrix<float> const matrix(TestSpace(), RowLayout::padded, random_matrix(random, 5000, 33));
+  auto const first = gram_of<float>(matrix.matrix());
+  for (int run = 0; run < 5; ++run) CHECK((gram_of<float>(matrix.matrix()) == first));
+}
+
+TEST_CASE("gram: one NaN reaches its own row and column only", "[dense]") {
+  Random random(1);
+  auto host         = random_matrix(random, 100, 9);
+  host(50, 4)       = nan_value;
+  auto const actual = gram_of<double>(WatchedMatrix<double>(TestSpace(), RowLayout::padded, host).matrix());
+  for (std::size_t i = 0; i < 9; ++i)
+    for (std::size_t j = 0; j < 9; ++j) CHECK(std::isnan(actual[i * 9 + j]) == (i == 4 || j == 4));
+}
+
+TEST_CASE("gram: what does not match or fit is refused", "[dense]") {
+  TestSpace const space;
+  GramWorkspace<TestSpace> const workspace(space, 5);
+  auto const matrix = make_factor_matrix<double>(space, "polyad::test", 10, 5);
+  CHECK_THROWS_AS(gram(space, matrix, workspace, GramMatrix<TestSpace>("G", 5, 4)), UsageError);
+  CHECK_THROWS_AS(gram(space, matrix, workspace, GramMatrix<TestSpace>("G", 4, 5)), UsageError);
+  CHECK_THROWS_AS(GramWorkspace<TestSpace>(space, (count_t(1) << 20) - 1), MemoryError);
+}
+
+}  // namespace
+}  // namespace polyad::test

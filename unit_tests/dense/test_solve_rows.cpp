@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// solve_rows against the oracle.
+#include <Kokkos_Core.hpp>
+#include <vector>
+
+#include "polyad/dense/solve_rows.hpp"
+#include "support/bounds.hpp"
+#include "support/catch.hpp"
+#include "support/device_data.hpp"
+
+namespace polyad::test {
+namespace {
+
+template <class Scalar>
+void expect_solved(std::size_t rows, std::size_t rank, RowLayout layout_V, RowLayout layout_inverse,
+                   RowLayout layout_A) {
+  CAPTURE(rows, rank, static_cast<int>(layout_V), static_cast<int>(layout_inverse),
+          static_cast<int>(layout_A), sizeof(Scalar));
+  TestSpace const space;
+  double const nan = std::numeric_limits<double>::quiet_NaN();
+  Random random(1000 * rank + rows);
+  auto const host_V       = random_matrix(random, rows, rank);
+  auto const host_inverse = random_matrix(random, rank, rank);  // not symmetric: a transposed read shows
+  WatchedMatrix<Scalar> const V(space, layout_V, host_V, nan);
+  WatchedMatrix<Scalar> const inverse(space, layout_inverse, host_inverse, nan);
+  WatchedMatrix<Scalar> const A(space, layout_A, rows, rank);
+  solve_rows(space, V.matrix(), inverse.matrix(), A.matrix());
+  space.fence("polyad::test");
+  CHECK(violation<Scalar>(oracle_product(host_V, host_inverse), A.read(), 2) == "");
+  CHECK(A.trespasses() == 0);
+}
+
+TEST_CASE("solve rows: every edge of the rank table, all layouts", "[dense]") {
+  std::size_t count = 0;
+  for (std::size_t const rank : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 129, 300})
+    for (RowLayout const layout : all_layouts) {
+      RowLayout const other = all_layouts[count++ % all_layouts.size()];
+      expect_solved<float>(21, rank, other, layout, layout);
+      expect_solved<double>(21, rank, other, layout, layout);
+    }
+  // One aligned, one not: the kernel may use packs only where both are.
+  expect_solved<double>(21, 33, RowLayout::padded, RowLayout::padded, RowLayout::subview);
+  expect_solved<double>(21, 33, RowLayout::padded, RowLayout::subview, RowLayout::padded);
+}
+
+TEST_CASE("solve rows: every remainder of the rows that a thread takes", "[dense]") {
+  for (std::size_t const rows : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 63, 64, 65, 127, 128, 129, 513, 5003}) {
+    expect_solved<float>(rows, 6, RowLayout::padded, RowLayout::padded, RowLayout::padded);
+    expect_solved<double>(rows, 37, RowLayout::padded, RowLayout::padded, RowLayout::padded);
+  }
+}
+
+TEST_CASE("solve rows: a NaN stays in its row", "[dense]") {
+  TestSpace const space;
+  Random random(1);
+  auto host_V  = random_matrix(random, 9, 5);
+  host_V(6, 2) = std::numeric_limits<double>::quiet_NaN();
+  WatchedMatrix<double> const V(space, RowLayout::padded, host_V);
+  WatchedMatrix<double> const inverse(space, RowLayout::padded, random_matrix(random, 5, 5));
+  WatchedMatrix<double> const A(space, RowLayout::padded, 9, 5);
+  solve_rows(space, V.matrix(), inverse.matrix(), A.matrix());
+  auto const entries = A.read();
+  for (std::size_t e = 0; e < entries.size(); ++e) CHECK(std::isnan(entries[e]) == (e / 5 == 6));
+}
+
+TEST_CASE("solve rows: shapes that do not match are refused", "[dense]") {
+  TestSpace const space;
+  auto const make = [&](count_t rows, count_t rank) {
+    return make_factor_matrix<double>(space, "polyad::test", rows, rank);
+  };
+  CHECK_THROWS_AS(solve_rows(space, make(9, 4), make(5, 5), make(9, 5)), UsageError);
+  CHECK_THROWS_AS(solve_rows(space, make(9, 5), make(5, 5), make(9, 4)), UsageError);
+  CHECK_THROWS_AS(solve_rows(space, make(9, 5), make(5, 5), make(8, 5)), UsageError);
+  CHECK_THROWS_AS(solve_rows(space, make(9, 5), make(5, 6), make(9, 5)), UsageError);
+}
+
+}  // namespace
+}  // namespace polyad::test
