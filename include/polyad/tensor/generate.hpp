@@ -1,16 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Synthetic tensors: coordinates that are uniform or follow a power law, and a sparse tensor of known rank.
-// Every number is a pure function of the seed and its place, made without library functions that round
-// differently elsewhere: the same seed gives the same bits on every backend.
+// Synthetic tensors: coordinates that are uniform or follow a power law, alone or in runs along one mode, and
+// a sparse tensor of known rank. Every number is a pure function of the seed and its place: the same seed
+// gives the same bits on every backend.
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <array>
+#include <numeric>
 
 #include "polyad/core/counter_rng.hpp"
+#include "polyad/core/portable_math.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/ktensor.hpp"
+#include "polyad/tensor/sum_duplicates.hpp"
 
 namespace polyad {
+
+/// Where the nonzeros of a power_law_tensor fall.
+struct PowerLawOptions {
+  std::array<double, max_order> skew{};  // per mode: the k-th most frequent row has a share ~ k^-skew
+  count_t fiber_run  = 1;                // mean length of the runs that share every index but one; 1: no runs
+  int run_mode       = -1;               // the mode along which a run extends; -1: the longest one
+  std::uint64_t seed = 0;
+};
 
 /// A planted tensor and the model that it equals.
 template <class Scalar, class Index, class Space>
@@ -21,26 +33,76 @@ struct PlantedTensor {
 
 namespace detail {
 
+/// Row numbers 0 ... rows - 1 with shares ~ (k + 1)^-skew for the k-th most frequent one, by inversion of the
+/// continuous law on [1, rows + 1). The frequent rows are scattered over the mode.
+class PowerLaw {
+public:
+  PowerLaw() = default;
+  PowerLaw(count_t rows, double skew) : m_rows(rows), m_skew(skew), m_step(step_for(rows)) {
+    double const log = portable_log2(static_cast<double>(rows) + 1);
+    if (skew == 1) {
+      m_scale = log;
+    } else if (skew != 0) {
+      m_scale = portable_exp2((1 - skew) * log) - 1;
+      m_power = 1 / (1 - skew);
+    }
+  }
+
+  KOKKOS_FUNCTION count_t operator()(double u) const {
+    if (m_skew == 0) return below(u * static_cast<double>(m_rows));
+    double const power = m_skew == 1 ? u * m_scale : m_power * portable_log2(Kokkos::fma(m_scale, u, 1.0));
+    count_t const k    = below(portable_exp2(Kokkos::fma(power, 1.0, 0.0)) - 1);
+    return static_cast<count_t>((k * m_step + m_rows / 3) % m_rows);
+  }
+
+private:
+  [[nodiscard]] KOKKOS_FUNCTION count_t below(double x) const {
+    auto const k = x > 0 ? static_cast<count_t>(x) : 0;
+    return k < m_rows ? k : m_rows - 1;
+  }
+  /// A step near the golden section of the rows and prime to their number: k * step mod rows is a bijection.
+  /// Kept below 2^31, so that the product fits for any mode of fewer than 2^33 rows.
+  static count_t step_for(count_t rows) {
+    auto step = static_cast<count_t>(static_cast<double>(rows) * 0.38196601125010515);
+    step      = step > 0x7FFFFFFF ? 0x7FFFFFFF : step > 0 ? step : 1;
+    while (std::gcd(step, rows) != 1) --step;
+    return step;
+  }
+
+  count_t m_rows = 1;
+  double m_skew  = 0;
+  count_t m_step = 1;
+  double m_scale = 0;
+  double m_power = 0;
+};
+
+/// Scan over the groups: each writes its run of nonzeros behind those of the groups before it.
 template <class Tensor>
-struct GeneratePowerLaw {
+struct GenerateRuns {
   typename Tensor::indices_type indices;
   typename Tensor::values_type values;
-  Extents extents;
-  int power;
+  Kokkos::Array<PowerLaw, max_order> laws;
+  int order;
+  int run_mode;
+  count_t fiber_run;
   std::uint64_t seed;
 
-  KOKKOS_FUNCTION void operator()(count_t p) const {
-    using Index     = typename Tensor::index_type;
-    int const order = extents.order();
-    for (int n = 0; n < order; ++n) {
-      double const u = counter_uniform(seed, static_cast<std::uint64_t>(n), p, 0);
-      double skewed  = u;
-      for (int k = 1; k < power; ++k) skewed *= u;
-      auto const index = static_cast<count_t>(skewed * static_cast<double>(extents[n]));
-      indices(p, n)    = static_cast<Index>(index < extents[n] ? index : extents[n] - 1);
+  /// Uniform in 1 ... 2 fiber_run - 1.
+  [[nodiscard]] KOKKOS_FUNCTION count_t run_length(count_t group) const {
+    return 1 + (fiber_run > 1 ? counter_bits(seed, max_order + 1, group, 0) % (2 * fiber_run - 1) : 0);
+  }
+  KOKKOS_FUNCTION void operator()(count_t group, count_t& position, bool final) const {
+    count_t const length = run_length(group);
+    for (count_t j = 0; final && j < length; ++j) {
+      count_t const p = position + j;
+      if (p >= values.extent(0)) break;
+      for (int n = 0; n < order; ++n) {
+        double const u = counter_uniform(seed, static_cast<std::uint64_t>(n), group, n == run_mode ? j : 0);
+        indices(p, n)  = static_cast<typename Tensor::index_type>(laws[static_cast<std::size_t>(n)](u));
+      }
+      values(p) = static_cast<typename Tensor::scalar_type>(1 - counter_uniform(seed, max_order, group, j));
     }
-    values(p) = static_cast<typename Tensor::scalar_type>(
-        1 - counter_uniform(seed, static_cast<std::uint64_t>(order), p, 0));
+    position += length;
   }
 };
 
@@ -91,30 +153,62 @@ struct GeneratePlanted {
 
 }  // namespace detail
 
-/// nnz nonzeros whose indices follow a power law: row i of a mode of I rows is drawn with a density
-/// proportional to ((i + 1) / I)^(1 / power - 1), so 1 is uniform and 3 puts half of the nonzeros into the
-/// first eighth of the rows. Values are uniform in (0, 1]. Coordinates may repeat
-/// (tensor/sum_duplicates.hpp). Launches on `space` and returns without waiting. \throws UsageError when
-/// power < 1 or nonzeros are asked of a tensor with an empty mode; MemoryError
+/// About nnz nonzeros (at most one in a hundred fewer while the tensor has room for them) at distinct places,
+/// values in (0, 1] but for the few places that were drawn twice, whose values are summed. Waits for `space`.
+/// \throws UsageError when the shape has no room for nonzeros, a skew is negative or the run mode does not
+/// exist;
+///         MemoryError
 template <class Scalar, class Index, class Space>
 CooTensor<Scalar, Index, Space> power_law_tensor(Space const& space, Extents const& extents, count_t nnz,
-                                                 int power, std::uint64_t seed) {
-  POLYAD_EXPECTS(power >= 1, "the power must be at least 1, not ", power);
-  for (int n = 0; n < extents.order(); ++n)
+                                                 PowerLawOptions const& options) {
+  using Tensor = CooTensor<Scalar, Index, Space>;
+  int longest  = 0;
+  for (int n = 0; n < extents.order(); ++n) {
     POLYAD_EXPECTS(nnz == 0 || extents[n] > 0, "mode ", n, " has no rows for ", nnz, " nonzeros");
-  using Tensor      = CooTensor<Scalar, Index, Space>;
-  auto const tensor = make_coo_tensor<Scalar, Index>(space, extents, nnz);
-  Kokkos::parallel_for(
-      "polyad::power_law_tensor", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, nnz),
-      detail::GeneratePowerLaw<Tensor>{tensor.indices(), tensor.values(), extents, power, seed});
-  return tensor;
+    POLYAD_EXPECTS(options.skew[static_cast<std::size_t>(n)] >= 0, "the skew of mode ", n, " is negative");
+    if (extents[n] > extents[longest]) longest = n;
+  }
+  POLYAD_EXPECTS(options.fiber_run >= 1, "a run has at least one nonzero");
+  detail::GenerateRuns<Tensor> kernel{{}, {}, {}, extents.order(), longest, options.fiber_run, options.seed};
+  if (options.run_mode >= 0) {
+    expect_mode(options.run_mode, extents);
+    kernel.run_mode = options.run_mode;
+  }
+  if (nnz == 0) return make_coo_tensor<Scalar, Index>(space, extents, 0);
+  for (int n = 0; n < extents.order(); ++n)
+    kernel.laws[static_cast<std::size_t>(n)] =
+        detail::PowerLaw(extents[n], options.skew[static_cast<std::size_t>(n)]);
+
+  // Places drawn twice are lost, so a second draw takes more of them; ten draws leave what the shape cannot
+  // hold.
+  count_t wanted = nnz;
+  for (int draw = 1;; ++draw) {
+    auto const drawn = make_coo_tensor<Scalar, Index>(space, extents, wanted);
+    kernel.indices   = drawn.indices();
+    kernel.values    = drawn.values();
+    // Groups enough to fill all places even if their runs come out short.
+    count_t const groups = ceil_div(wanted, options.fiber_run) +
+                           (options.fiber_run > 1 ? wanted / options.fiber_run / 16 + 64 : 0);
+    count_t filled = 0;
+    Kokkos::parallel_scan("polyad::generate_runs",
+                          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, groups), kernel,
+                          filled);
+    space.fence("polyad::power_law_tensor");
+    POLYAD_EXPECTS(filled >= wanted, "the runs fill ", filled, " of ", wanted, " places");
+    auto const distinct = sum_duplicates(space, drawn).tensor;
+    if (draw == 10 || static_cast<double>(distinct.nnz()) >= 0.99 * static_cast<double>(nnz)) return distinct;
+    wanted = static_cast<count_t>(1.005 * static_cast<double>(wanted) * static_cast<double>(nnz) /
+                                  static_cast<double>(distinct.nnz()));
+  }
 }
 
-/// nnz nonzeros with uniform indices and values uniform in (0, 1]. Otherwise as power_law_tensor.
+/// About nnz nonzeros with uniform indices. Otherwise as power_law_tensor.
 template <class Scalar, class Index, class Space>
 CooTensor<Scalar, Index, Space> uniform_tensor(Space const& space, Extents const& extents, count_t nnz,
                                                std::uint64_t seed) {
-  return power_law_tensor<Scalar, Index>(space, extents, nnz, 1, seed);
+  PowerLawOptions options;
+  options.seed = seed;
+  return power_law_tensor<Scalar, Index>(space, extents, nnz, options);
 }
 
 /// A sparse tensor of rank R exactly: component r is dense on `block` rows of each mode and zero elsewhere,
