@@ -197,7 +197,7 @@ class Checker:
         headers = {str(p.relative_to(self.root / "include/polyad")): p for p in self.files("include/polyad")}
         sources = {str(p.relative_to(self.root / "src")): p for p in self.files("src") if p.suffix == ".cpp"}
         self.check_lists("src/CMakeLists.txt", {**headers, **sources})
-        for folder in ("unit_tests", "perf_tests"):
+        for folder in ("unit_tests", "perf_tests", "examples"):
             # The outside projects in unit_tests/package have lists of their own.
             tests = {
                 str(p.relative_to(self.root / folder)): p
