@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// normal_equations: the inverse of a Hadamard product of Gram matrices within a bound from its condition, and
+// the Moore-Penrose inverse where the product is singular.
+//
+// The bound (Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed., theorem 10.3 and
+// section 14.3): L L' = H + E with |E| <= gamma(R + 1) |L||L'|, and || |L||L'| || <= R ||H||; the inverse of
+// L and the product of two such inverses add at most twice as much each. With ||.|| the Frobenius norm and k
+// = ||H|| ||H^-1||,
+// ||X - H^-1|| <= (5 R gamma(R + 2) + gamma(N)) k ||H^-1||, the last term from the Hadamard product, as long
+// as that is far below ||H^-1||.
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "polyad/dense/normal_equations.hpp"
+#include "support/bounds.hpp"
+#include "support/catch.hpp"
+#include "support/device_data.hpp"
+
+namespace polyad::test {
+namespace {
+
+constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
+
+long double frobenius(std::vector<long double> const& data) {
+  long double sum = 0;
+  for (long double const entry : data) sum += entry * entry;
+  return std::sqrt(sum);
+}
+
+/// What a call gives.
+struct Outcome {
+  std::vector<double> inverse;
+  double fallbacks;
+  std::size_t trespasses;
+};
+
+/// Grams (R x R each) of all modes; `mode` is left out. The counter starts at `fallbacks`.
+template <class Scalar>
+Outcome call(std::vector<std::vector<double>> const& grams, std::size_t mode, std::size_t rank,
+             RowLayout layout = RowLayout::padded, double fallbacks = 0) {
+  TestSpace const space;
+  GramMatrices<TestSpace> const device_grams("grams", grams.size(), rank, rank);
+  auto const host = Kokkos::create_mirror_view(device_grams);
+  for (std::size_t n = 0; n < grams.size(); ++n) std::copy(grams[n].begin(), grams[n].end(), &host(n, 0, 0));
+  Kokkos::deep_copy(device_grams, host);
+  auto const scratch = to_device(std::vector<double>(normal_equations_scratch(rank), nan_value));
+  auto const counter = to_device({fallbacks});
+  WatchedMatrix<Scalar> const inverse(space, layout, rank, rank);
+  normal_equations(space, device_grams, static_cast<int>(mode), scratch, counter, inverse.matrix());
+  space.fence("polyad::test");
+  return {inverse.read(), flat(counter)[0], inverse.trespasses()};
+}
+
+std::vector<double> gram_on_host(HostMatrix const& A) {
+  auto const G = oracle_product_of_transposed(A, A);
+  return {G.value.begin(), G.value.end()};
+}
+
+OracleSquare hadamard(std::vector<std::vector<double>> const& grams, std::size_t mode, std::size_t rank) {
+  OracleSquare H(rank);
+  std::fill(H.data.begin(), H.data.end(), 1.0L);
+  for (std::size_t n = 0; n < grams.size(); ++n)
+    for (std::size_t e = 0; e < rank * rank && n != mode; ++e) H.data[e] *= grams[n][e];
+  return H;
+}
+
+template <class Scalar>
+void expect_inverse(std::vector<std::vector<double>> const& grams, std::size_t mode, std::size_t rank,
+                    RowLayout layout = RowLayout::padded) {
+  CAPTURE(rank, mode, grams.size(), static_cast<int>(layout), sizeof(Scalar));
+  auto const H         = hadamard(grams, mode, rank);
+  auto const expected  = oracle_inverse(H);
+  auto const outcome   = call<Scalar>(grams, mode, rank, layout);
+  auto const norm      = frobenius(expected.data);
+  auto const condition = frobenius(H.data) * norm;
+  long double bound =
+      (5 * static_cast<long double>(rank) * gamma<double>(rank + 2) + gamma<double>(grams.size())) *
+      condition * norm;
+  REQUIRE(bound < norm / 100);  // else the bound says nothing
+  if (sizeof(Scalar) < sizeof(double)) bound += gamma<Scalar>(1) * (norm + bound);
+  std::vector<long double> difference;
+  for (std::size_t e = 0; e < rank * rank; ++e) difference.push_back(outcome.inverse[e] - expected.data[e]);
+  CHECK(frobenius(difference) <= bound);
+  CHECK(outcome.fallbacks == 0);
+  CHECK(outcome.trespasses == 0);
+}
+
+/// Grams of matrices of 2 R + 3 rows: their Hadamard products are well conditioned.
+std::vector<std::vector<double>> regular_grams(std::size_t order, std::size_t rank) {
+  Random random(100 * order + rank);
+  std::vector<std::vector<double>> grams;
+  for (std::size_t n = 0; n < order; ++n)
+    grams.push_back(gram_on_host(random_matrix(random, 2 * rank + 3, rank)));
+  return grams;
+}
+
+TEST_CASE("normal equations: the inverse, every edge of the rank table", "[dense]") {
+  for (std::size_t const rank : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65}) {
+    auto const grams = regular_grams(3, rank);
+    for (std::size_t mode = 0; mode < 3; ++mode) {
+      expect_inverse<double>(grams, mode, rank, all_layouts[(mode + rank) % 3]);
+      expect_inverse<float>(grams, mode, rank, all_layouts[(mode + rank) % 3]);
+    }
+  }
+}
+
+TEST_CASE("normal equations: at and around the largest rank that a scratch pad holds", "[dense]") {
+  for (std::size_t const rank : {141, 142, 143}) expect_inverse<double>(regular_grams(2, rank), 0, rank);
+  expect_inverse<float>(regular_grams(2, 300), 1, 300);
+}
+
+TEST_CASE("normal equations: orders 2 to 16", "[dense]") {
+  for (std::size_t order = 2; order <= 16; ++order) {
+    // Unit diagonals, so that a product of 15 neither overflows nor looks singular.
+    std::vector<std::vector<double>> grams = regular_grams(order, 6);
+    for (auto& gram : grams) {
+      std::vector<double> const G = gram;
+      for (std::size_t e = 0; e < 36; ++e) gram[e] = G[e] / std::sqrt(G[e / 6 * 7] * G[e % 6 * 7]);
+    }
+    for (std::size_t const mode : {std::size_t(0), order / 2, order - 1})
+      expect_inverse<double>(grams, mode, 6);
+  }
+}
+
+TEST_CASE("normal equations: an ill-conditioned matrix is still inverted, not truncated", "[dense]") {
+  // Hilbert's matrix of size 6 has condition 1.5e7, and all its eigenvalues count.
+  std::size_t const rank = 6;
+  std::vector<double> hilbert;
+  for (std::size_t i = 0; i < rank; ++i)
+    for (std::size_t j = 0; j < rank; ++j) hilbert.push_back(1.0 / static_cast<double>(i + j + 1));
+  expect_inverse<double>({hilbert, hilbert}, 0, rank);
+  // Columns of very different length.
+  auto grams = regular_grams(2, rank);
+  for (std::size_t e = 0; e < rank * rank; ++e)
+    grams[1][e] *= std::ldexp(1.0, -3 * static_cast<int>(e / rank) - 3 * static_cast<int>(e % rank));
+  expect_inverse<double>(grams, 0, rank);
+}
+
+TEST_CASE("normal equations: tiny and huge Gram matrices are as regular as others", "[dense]") {
+  for (double const scale : {0x1p-400, 0x1p-100, 0x1p100, 0x1p400}) {
+    auto grams = regular_grams(2, 5);
+    for (double& entry : grams[0]) entry *= scale;
+    expect_inverse<double>(grams, 1, 5);
+  }
+}
+
+/// The four conditions of Moore and Penrose.
+template <class Scalar>
+void expect_pseudo_inverse(std::vector<std::vector<double>> const& grams, std::size_t mode,
+                           std::size_t rank) {
+  CAPTURE(rank, sizeof(Scalar));
+  auto const outcome = call<Scalar>(grams, mode, rank, RowLayout::padded, 5);
+  CHECK(outcome.fallbacks == 6);
+  CHECK(outcome.trespasses == 0);
+  auto const H = hadamard(grams, mode, rank);
+  OracleSquare X(rank);
+  std::copy(outcome.inverse.begin(), outcome.inverse.end(), X.data.begin());
+  auto const times = [&](OracleSquare const& A, OracleSquare const& B) {
+    OracleSquare C(rank);
+    for (std::size_t i = 0; i < rank; ++i)
+      for (std::size_t k = 0; k < rank; ++k)
+        for (std::size_t j = 0; j < rank; ++j) C(i, j) += A(i, k) * B(k, j);
+    return C;
+  };
+  auto const distance = [&](OracleSquare const& A, OracleSquare const& B) {
+    std::vector<long double> difference;
+    for (std::size_t e = 0; e < A.data.size(); ++e) difference.push_back(A.data[e] - B.data[e]);
+    return frobenius(difference);
+  };
+  auto const transposed = [&](OracleSquare const& A) {
+    OracleSquare T(rank);
+    for (std::size_t i = 0; i < rank; ++i)
+      for (std::size_t j = 0; j < rank; ++j) T(i, j) = A(j, i);
+    return T;
+  };
+  auto const HX = times(H, X);
+  auto const XH = times(X, H);
+  // 12 sweeps of R rounds, each turning every entry twice in 3 operations; normwise sqrt(R). Each product by
+  // H or X multiplies the relative error by the condition at most.
+  long double const condition = frobenius(H.data) * frobenius(X.data);
+  long double const relative =
+      (gamma<double>(72 * rank) * std::sqrt(static_cast<long double>(rank)) + gamma<Scalar>(1)) * condition;
+  CHECK(distance(times(HX, H), H) <= 2 * relative * frobenius(H.data));
+  CHECK(distance(times(XH, X), X) <= 3 * relative * frobenius(X.data));
+  CHECK(distance(HX, transposed(HX)) <= 2 * relative);
+  CHECK(distance(XH, transposed(XH)) <= 2 * relative);
+  // The rank: the trace of the projection H X.
+  long double trace = 0;
+  for (std::size_t i = 0; i < rank; ++i) trace += HX(i, i);
+  CHECK(std::abs(trace - std::round(trace)) <= 2 * relative * std::sqrt(static_cast<long double>(rank)));
+}
+
+TEST_CASE("normal equations: singular products get the Moore-Penrose inverse, and are counted", "[dense]") {
+  for (std::size_t const rank : {2, 3, 5, 8, 17, 33, 64}) {
+    Random random(rank);
+    auto A = random_matrix(random, 2 * rank, rank);
+    for (std::size_t i = 0; i < A.rows; ++i) A(i, rank - 1) = A(i, 0);  // two equal columns
+    auto const once = gram_on_host(A);
+    expect_pseudo_inverse<double>({once, once, once}, 1, rank);
+    expect_pseudo_inverse<float>({once, once, once}, 1, rank);
+    for (std::size_t i = 0; i < A.rows; ++i)
+      for (std::size_t r = 1; r < rank; ++r) A(i, r) = A(i, r % 2);  // rank 2 at most
+    auto const twice = gram_on_host(A);
+    expect_pseudo_inverse<double>({twice, twice}, 1, rank);
+    // Fewer rows than columns: an order-2 tensor with a short mode.
+    auto const wide = gram_on_host(random_matrix(random, (rank + 1) / 2, rank));
+    expect_pseudo_inverse<double>({wide, wide}, 0, rank);
+  }
+}
+
+TEST_CASE("normal equations: singular products worked out by hand", "[dense]") {
+  std::vector<double> const any(4, 3.0);
+  auto const close = [](std::vector<double> const& actual, std::vector<double> const& expected) {
+    double const eps = 64 * std::numeric_limits<double>::epsilon();
+    for (std::size_t e = 0; e < expected.size(); ++e)
+      if (!(std::abs(actual[e] - expected[e]) <= eps)) return false;
+    return true;
+  };
+  auto outcome = call<double>({{1, 1, 1, 1}, any}, 1, 2);
+  CHECK(close(outcome.inverse, {0.25, 0.25, 0.25, 0.25}));
+  CHECK(outcome.fallbacks == 1);
+  outcome = call<double>({any, {2, 0, 0, 0}}, 0, 2);  // a column of zeros
+  CHECK(close(outcome.inverse, {0.5, 0, 0, 0}));
+  CHECK(outcome.fallbacks == 1);
+  outcome = call<double>({any, {0, 0, 0, 0}}, 0, 2);  // nothing but zeros
+  CHECK(outcome.inverse == std::vector<double>(4, 0.0));
+  CHECK(outcome.fallbacks == 1);
+  outcome = call<double>({{5}, {0}}, 0, 1);
+  CHECK(outcome.inverse == std::vector<double>{0.0});
+  outcome = call<double>({{5}, {0}}, 1, 1);
+  CHECK(close(outcome.inverse, {0.2}));
+  CHECK(outcome.fallbacks == 0);
+}
+
+TEST_CASE("normal equations: the mode's own Gram matrix does not count", "[dense]") {
+  auto grams = regular_grams(3, 5);
+  std::fill(grams[1].begin(), grams[1].end(), nan_value);
+  expect_inverse<double>({grams[0], grams[2]}, 0, 5);
+  auto const without = call<double>({grams[0], grams[0], grams[2]}, 1, 5);
+  auto const with    = call<double>(grams, 1, 5);
+  CHECK(with.inverse == without.inverse);
+}
+
+TEST_CASE("normal equations: NaN in comes out, and the call ends", "[dense]") {
+  auto grams  = regular_grams(2, 7);
+  grams[0][9] = grams[0][15] = nan_value;
+  auto const outcome         = call<double>(grams, 1, 7);
+  CHECK(std::any_of(outcome.inverse.begin(), outcome.inverse.end(),
+                    [](double entry) { return std::isnan(entry); }));
+}
+
+TEST_CASE("normal equations: shapes that do not match are refused", "[dense]") {
+  TestSpace const space;
+  GramMatrices<TestSpace> const grams("grams", 3, 4, 4);
+  auto const counter = to_device({0.0});
+  auto const scratch = to_device(std::vector<double>(normal_equations_scratch(4)));
+  auto const make    = [&](count_t rows, count_t columns) {
+    return make_factor_matrix<double>(space, "polyad::test", rows, columns);
+  };
+  CHECK_THROWS_AS(normal_equations(space, grams, 0, scratch, counter, make(5, 5)), UsageError);
+  CHECK_THROWS_AS(normal_equations(space, grams, 0, scratch, counter, make(4, 5)), UsageError);
+  auto const short_scratch = to_device(std::vector<double>(normal_equations_scratch(4) - 1));
+  CHECK_THROWS_AS(normal_equations(space, grams, 0, short_scratch, counter, make(4, 4)), UsageError);
+}
+
+}  // namespace
+}  // namespace polyad::test
