@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What scripts/setup, build, polyad and test say when something is wrong, without building anything.
+Usage: test_scripts.py SCRIPTS_FOLDER"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+
+def run(*command, **environment):
+    surroundings = {k: v for k, v in os.environ.items() if not k.startswith(("PIP_", "POLYAD_", "Kokkos_", "KOKKOS_"))}
+    surroundings.update(environment)
+    return subprocess.run(
+        [pathlib.Path(SCRIPTS, command[0]), *command[1:]], capture_output=True, text=True, env=surroundings
+    )
+
+
+class Scripts(unittest.TestCase):
+    def test_unknown_backends(self):
+        for command, status in (
+            (("setup", "opencl"), 1),
+            (("build", "--opencl"), 2),
+            (("polyad", "--backend", "opencl", "info"), 2),
+            (("polyad", "--backend=opencl", "info"), 2),
+            (("test", "--backend", "opencl"), 2),
+        ):
+            with self.subTest(command):
+                result = run(*command)
+                self.assertEqual(result.returncode, status, result.stderr)
+                self.assertIn("opencl", result.stderr)
+                self.assertEqual(result.stdout, "")
+
+    def test_cache_is_keyed(self):
+        with tempfile.TemporaryDirectory() as cache:
+
+            def prefix(*arguments, **environment):
+                result = run("setup", "--print-prefix", *arguments, POLYAD_CACHE=cache, **environment)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertEqual(len(result.stdout.splitlines()), 1)
+                self.assertTrue(result.stdout.startswith(os.path.realpath(cache)), result.stdout)
+                return result.stdout
+
+            found = {prefix(), prefix("serial"), prefix("openmp-debug"), prefix("serial", "--arch", "ZEN3")}
+            self.assertEqual(len(found), 4)
+            self.assertEqual(prefix(), prefix("openmp", "--arch", "native"))
+
+    def test_wrong_archive(self):
+        # Neither a spoiled archive in the cache nor an index that does not answer leads to a build.
+        with tempfile.TemporaryDirectory() as cache:
+            folder = pathlib.Path(cache, "downloads")
+            folder.mkdir()
+            archive = folder / "pygenten-0.1.5.tar.gz"
+            archive.write_text("not what was asked for")
+            # openmp-debug: no system has that one.
+            result = run(
+                "setup", "openmp-debug", POLYAD_CACHE=cache, PIP_INDEX_URL="http://127.0.0.1:9/simple", PIP_RETRIES="0"
+            )
+            self.assertEqual(result.returncode, 1, result.stderr)
+            if "are missing" in result.stderr:
+                self.skipTest("not all packages that setup wants are installed")
+            self.assertIn("did not come, or not with the sha256", result.stderr)
+            self.assertIn("-DKokkos_ROOT=", result.stderr)
+            self.assertEqual([p.name for p in folder.iterdir()], [archive.name])
+            self.assertEqual(list(pathlib.Path(cache).rglob("complete")), [])
+
+
+if __name__ == "__main__":
+    SCRIPTS = sys.argv.pop(1)
+    unittest.main()
