@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "command_line.hpp"
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
+
+#include <charconv>
 #include <cmath>
-#include <functional>
 #include <iostream>
+#include <limits>
+#include <string>
 
 #include "git_hash.hpp"
 #include "polyad/core/error.hpp"
@@ -21,10 +25,24 @@ constexpr auto exit_codes =
     "Exit codes: 0 done; 2 usage; 3 bad input; 4 out of memory; 5 numerical breakdown; 6 cannot write; "
     "7 backend or device not usable; 130, 143 interrupted (what was reached is written).\n"
     "When a command fails nothing is written to the -o file. The --report file is written for every outcome "
-    "but a usage error, with the exit code and the error's text.";
+    "but a usage error, with the exit code and the error's text.\n";
 
 [[noreturn]] void refuse(std::string const& text) {
   throw UsageError(text);
+}
+
+/// CLI11 lets a negative number wrap around and cuts off one that is too large.
+template <class Integer>
+CLI::Validator whole_number() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        Integer value{};
+        auto const [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (fault == std::errc() && end == text.data() + text.size()) return "";
+        return fmt::format("'{}' is not a whole number from {} to {}", text,
+                           std::numeric_limits<Integer>::min(), std::numeric_limits<Integer>::max());
+      },
+      "");
 }
 
 void add_common(CLI::App& command, CommonOptions& common) {
@@ -32,6 +50,7 @@ void add_common(CLI::App& command, CommonOptions& common) {
   command
       .add_option("-t,--threads", common.threads,
                   "Threads of the host, for reading and computing; all cores unless given")
+      ->check(CLI::Range(1, most_threads))
       ->type_name("N");
   command.add_flag("-v,--verbose", common.verbose, "Say on stderr what is being done");
 }
@@ -46,13 +65,18 @@ void add_tensor(CLI::App& command, std::filesystem::path& tensor, int& index_bas
   command
       .add_option("--index-base", index_base,
                   "What the first index is called, 0 or 1; unless given, 0 if any index is 0, else 1")
+      ->check(CLI::IsMember({"0", "1"}))
       ->type_name("0|1");
 }
 
 void add_cpd(CLI::App& command, CpdOptions& options) {
   add_tensor(command, options.tensor, options.index_base);
-  command.add_option("-r,--rank", options.rank, "Number of components")->required()->type_name("R");
+  command.add_option("-r,--rank", options.rank, "Number of components")
+      ->required()
+      ->check(whole_number<std::uint64_t>())
+      ->type_name("R");
   command.add_option("-i,--iterations", options.max_iterations, "Most iterations")
+      ->check(whole_number<int>())
       ->type_name("N")
       ->capture_default_str();
   command
@@ -67,16 +91,18 @@ void add_cpd(CLI::App& command, CpdOptions& options) {
                   "Storage format, or auto, which is coo-permuted on every backend for now")
       ->type_name("NAME")
       ->capture_default_str();
-  command.add_option("--precision", options.single_precision, "Of values and factors: f32 or f64")
+  command.add_option("--precision", options.precision, "Of values and factors: f32 or f64")
+      ->check(CLI::IsMember({"f32", "f64"}))
       ->type_name("f32|f64")
-      ->transform(
-          CLI::CheckedTransformer(std::map<std::string, bool>{{"f32", true}, {"f64", false}}).description(""))
-      ->default_str("f64");
-  command.add_option("--seed", options.seed, "Of the random start")->type_name("S")->capture_default_str();
+      ->capture_default_str();
+  command.add_option("--seed", options.seed, "Of the random start")
+      ->check(whole_number<std::uint64_t>())
+      ->type_name("S")
+      ->capture_default_str();
   command
       .add_option("--init", options.init,
-                  "Start: random, nvecs (leading left singular vectors of the unfolded tensor), or a model "
-                  "file whose factors are taken; its weights play no part")
+                  "Start: random; nvecs, the leading left singular vectors of the unfolded tensor; or a "
+                  "model file, whose factors are taken (its weights play no part)")
       ->type_name("random|nvecs|FILE")
       ->capture_default_str();
   command.add_flag(
@@ -87,16 +113,6 @@ void add_cpd(CLI::App& command, CpdOptions& options) {
                   "Write the model: .ktns or .txt as Tensor Toolbox text, .npz for numpy")
       ->type_name("FILE");
   add_common(command, options.common);
-}
-
-void check(CommonOptions const& common) {
-  if (common.threads < 0 || common.threads > most_threads)
-    refuse("--threads takes 1 to " + std::to_string(most_threads) + ", not " +
-           std::to_string(common.threads));
-}
-
-void check_base(int index_base) {
-  if (index_base < -1 || index_base > 1) refuse("--index-base is 0 or 1, not " + std::to_string(index_base));
 }
 
 /// Whether two names stand for one file, which need not exist.
@@ -113,16 +129,13 @@ void refuse_overwriting(std::filesystem::path const& input, std::filesystem::pat
 }
 
 void check(CpdOptions const& options) {
-  check(options.common);
-  check_base(options.index_base);
   if (options.rank == 0) refuse("the rank must be at least 1");
   if (options.max_iterations < 1)
     refuse("-i takes at least 1 iteration, not " + std::to_string(options.max_iterations));
   if (!(options.tolerance >= 0) || std::isinf(options.tolerance)) refuse("--tol takes a number from 0 on");
   if (!(options.time_limit_s > 0)) refuse("--time-limit takes seconds, more than 0");
   refuse_overwriting(options.tensor, options.common.report, "--report");
-  if (options.init != "random" && options.init != "nvecs")
-    refuse_overwriting(options.init, options.common.report, "--report");
+  if (starts_from_file(options)) refuse_overwriting(options.init, options.common.report, "--report");
   if (options.output.empty()) return;
   static_cast<void>(io::model_kind(options.output));
   refuse_overwriting(options.tensor, options.output, "-o");
@@ -130,14 +143,10 @@ void check(CpdOptions const& options) {
 }
 
 void check(StatsOptions const& options) {
-  check(options.common);
-  check_base(options.index_base);
   refuse_overwriting(options.tensor, options.common.report, "--report");
 }
 
-void check(InfoOptions const& options) {
-  check(options.common);
-}
+void check(InfoOptions const&) {}
 
 /// CLI11's texts end with hints on further lines and full stops; ours are one line.
 std::string one_line(std::string text) {

@@ -30,7 +30,7 @@ void list_options(CpdOptions const& options, Report& report) {
                     {"time_limit_s", options.time_limit_s},
                     {"init", options.init},
                     {"format", options.format},
-                    {"precision", std::string(options.single_precision ? "f32" : "f64")},
+                    {"precision", options.precision},
                     {"threads", std::int64_t{options.common.threads}},
                     {"index_base", std::int64_t{options.index_base}},
                     {"phases", options.time_phases},
@@ -38,7 +38,7 @@ void list_options(CpdOptions const& options, Report& report) {
 }
 
 std::optional<io::HostKtensor> read_start(CpdOptions const& options) {
-  if (options.init == "random" || options.init == "nvecs") return std::nullopt;
+  if (!starts_from_file(options)) return std::nullopt;
   io::HostKtensor start = io::read_model(options.init);
   if (start.rank() != options.rank)
     throw InputError(options.init, 0, 0,
@@ -59,7 +59,7 @@ void summarise(CpdOptions const& options, Report const& report, double seconds) 
   auto const& backend = *report.backend;
   fmt::print("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
   fmt::print("model    CP of rank {}, {}, {}, {} with concurrency {}\n", options.rank, report.format->name,
-             options.single_precision ? "f32" : "f64", backend.name, backend.concurrency);
+             options.precision, backend.name, backend.concurrency);
   fmt::print("fit      {:.9f} after {} iterations ({})\n", result.fit, report.iterations.size(),
              result.reason);
   if (result.gram_fallbacks > 0)
@@ -97,11 +97,13 @@ int run(CpdOptions const& options, Report& report) {
   }
   auto& result = std::get<CpdReport>(report.result);
   if (!options.output.empty()) {
-    io::write_model(options.output, model, options.single_precision);
+    io::write_model(options.output, model, options.precision == "f32");
     result.files.push_back(options.output.string());
   }
   summarise(options, report, seconds);
-  return interrupt_signal() == 0 ? 0 : 128 + interrupt_signal();
+  if (interrupt_signal() == 0) return 0;
+  fmt::print(stderr, "polyad: interrupted after iteration {}\n", report.iterations.size());
+  return 128 + interrupt_signal();
 }
 
 }  // namespace polyad::cli

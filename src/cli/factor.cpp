@@ -29,7 +29,7 @@ io::HostKtensor factor(CpdOptions const& options, io::CoordinateList&& tensor,
                        OnIteration const& on_iteration) {
   return with_index_type(tensor, [&](auto index) {
     using Index = typename decltype(index)::type;
-    if (options.single_precision)
+    if (options.precision == "f32")
       return factor_as<float, Index>(options, std::move(tensor), std::move(start), report, on_iteration);
     return factor_as<double, Index>(options, std::move(tensor), std::move(start), report, on_iteration);
   });

@@ -11,6 +11,7 @@
 #include "factor.hpp"
 #include "interrupt.hpp"
 #include "polyad/cp/cp_als.hpp"
+#include "polyad/cp/nvecs.hpp"
 #include "polyad/formats/registry.hpp"
 
 namespace polyad::cli {
@@ -92,15 +93,16 @@ io::HostKtensor factor_as(CpdOptions const& options, io::CoordinateList&& list,
     auto const callback = [&](CpAlsIteration const& it) {
       return on_iteration({it.iteration, it.fit, it.delta, it.seconds, it.phases});
     };
-    auto const result = [&] {
-      if (start) {
-        auto const factors = start_from<Scalar>(space, extents, *start);
-        start.reset();
-        return cp_als(space, X, als, factors, callback);
-      }
-      return cp_als(space, X, als, callback);
+    auto const factors = [&] {
+      if (start) return start_from<Scalar>(space, extents, *std::exchange(start, std::nullopt));
+      if (options.init == "nvecs") return nvecs(space, coo, options.rank, {.seed = options.seed});
+      FactorMatrices<Scalar, Space> const random(space, extents, options.rank);
+      fill_random(space, random, options.seed);
+      return random;
     }();
-    report.result = CpdReport{
+    stop_if_interrupted("making the start");
+    auto const result = cp_als(space, X, als, factors, callback);
+    report.result     = CpdReport{
         result.fit, result.model.weights, result.converged, to_string(result.reason), result.gram_fallbacks,
         {}};
     model = to_host_model(space, result.model);

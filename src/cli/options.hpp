@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
-#include <optional>
 #include <string>
 #include <variant>
 
@@ -29,10 +28,15 @@ struct CpdOptions {
   std::uint64_t seed    = 0;
   std::string init      = "random";  // or "nvecs", or a model file
   std::string format    = "auto";
-  bool single_precision = false;
+  std::string precision = "f64";  // or "f32"
   bool time_phases      = false;
   std::filesystem::path output;  // empty: none
 };
+
+/// Whether the start comes from a model file.
+[[nodiscard]] inline bool starts_from_file(CpdOptions const& options) {
+  return options.init != "random" && options.init != "nvecs";
+}
 
 struct StatsOptions {
   CommonOptions common;

@@ -41,10 +41,11 @@ void Progress::iteration(int iteration, double fit, double delta, double seconds
     if (m_line_open && iteration < m_most_iterations && now - m_drawn < std::chrono::milliseconds(50)) return;
     m_drawn = now;
   }
+  auto line = fmt::format("iteration {} of {}: fit {:.9f}, change {:+.3e}, {} an iteration", iteration,
+                          m_most_iterations, fit, delta, duration_text(seconds));
   // The tolerance may end the run earlier, hence "at most".
-  auto const line = fmt::format(
-      "iteration {} of {}: fit {:.9f}, change {:+.3e}, {} an iteration, at most {} left", iteration,
-      m_most_iterations, fit, delta, duration_text(seconds), duration_text(seconds_left(iteration)));
+  if (iteration < m_most_iterations)
+    line += fmt::format(", at most {} left", duration_text(seconds_left(iteration)));
   if (m_terminal) {
     fmt::print(stderr, "\r{}\x1b[K", line);
     m_line_open = true;

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""polyad cpd against loops in Python that know nothing of the library."""
+import gzip
+import json
+import lzma
+import math
+import os
+import pty
+import re
+import subprocess
+import threading
+import unittest
+import zipfile
+
+from tool import TOOL, ToolTest, random_tensor, tns
+
+MASK = 2**64 - 1
+REPORT_KEYS = ["schema", "version", "git", "command", "host", "backend", "input", "format", "options", "seed",
+               "iterations", "memory", "result", "exit"]
+
+
+def uniform(seed, mode, row, column):
+    """The random number that the documentation promises for a start's element."""
+    z = ((mode + 1) * 0x9E3779B97F4A7C15 + (row + 1) * 0xBF58476D1CE4E5B9 +
+         (column + 1) * 0x94D049BB133111EB + seed * 0xD6E8FEB86659FD93) & MASK
+    z = ((z ^ z >> 30) * 0xBF58476D1CE4E5B9) & MASK
+    z = ((z ^ z >> 27) * 0x94D049BB133111EB) & MASK
+    return float((z ^ z >> 31) >> 11) * 2.0**-53
+
+
+def random_start(dims, rank, seed):
+    return [[[uniform(seed, n, i, r) for r in range(rank)] for i in range(size)] for n, size in enumerate(dims)]
+
+
+def solve(G, b):
+    """x such that x G = b, for a symmetric G, by Gaussian elimination with pivots."""
+    n = len(b)
+    M = [row[:] + [b[i]] for i, row in enumerate(G)]
+    for k in range(n):
+        p = max(range(k, n), key=lambda i: abs(M[i][k]))
+        M[k], M[p] = M[p], M[k]
+        for i in range(k + 1, n):
+            f = M[i][k] / M[k][k]
+            M[i] = [a - f * c for a, c in zip(M[i], M[k])]
+    x = [0.0] * n
+    for k in reversed(range(n)):
+        x[k] = (M[k][n] - math.fsum(M[k][j] * x[j] for j in range(k + 1, n))) / M[k][k]
+    return x
+
+
+def cells(dims):
+    if not dims:
+        yield ()
+        return
+    for i in range(dims[0]):
+        for rest in cells(dims[1:]):
+            yield (i, *rest)
+
+
+def fit_of(tensor, dims, weights, factors):
+    """1 - ||X - M|| / ||X|| over every cell."""
+    rest = []
+    for at in cells(dims):
+        model = math.fsum(w * math.prod(A[i][r] for A, i in zip(factors, at)) for r, w in enumerate(weights))
+        rest.append((tensor.get(at, 0.0) - model)**2)
+    return 1 - math.sqrt(math.fsum(rest)) / math.sqrt(math.fsum(x * x for x in tensor.values()))
+
+
+def als_fits(tensor, dims, factors, iterations):
+    rank = len(factors[0][0])
+    fits = []
+    for _ in range(iterations):
+        for n, size in enumerate(dims):
+            others = [m for m in range(len(dims)) if m != n]
+            G = [[math.prod(math.fsum(row[a] * row[b] for row in factors[m]) for m in others)
+                  for b in range(rank)] for a in range(rank)]
+            V = [[0.0] * rank for _ in range(size)]
+            for at, x in tensor.items():
+                for r in range(rank):
+                    V[at[n]][r] += x * math.prod(factors[m][at[m]][r] for m in others)
+            A = [solve(G, row) for row in V]
+            weights = [math.sqrt(math.fsum(row[r]**2 for row in A)) for r in range(rank)]
+            factors[n] = [[a / w for a, w in zip(row, weights)] for row in A]
+        fits.append(fit_of(tensor, dims, weights, factors))
+    return fits
+
+
+def read_ktns(path):
+    words = path.read_text().split()
+    assert words.pop(0) == "ktensor"
+    order = int(words.pop(0))
+    dims = [int(words.pop(0)) for _ in range(order)]
+    rank = int(words.pop(0))
+    weights = [float(words.pop(0)) for _ in range(rank)]
+    factors = []
+    for size in dims:
+        assert words[:4] == ["matrix", "2", str(size), str(rank)], words[:4]
+        numbers = [float(word) for word in words[4:4 + size * rank]]
+        factors.append([numbers[i:i + rank] for i in range(0, size * rank, rank)])
+        del words[:4 + size * rank]
+    assert not words
+    return dims, weights, factors
+
+
+class Cpd(ToolTest):
+    DIMS = (7, 5, 4)
+    RANK = 3
+
+    def setUp(self):
+        super().setUp()
+        self.tensor = random_tensor(self.DIMS, 60)
+        self.path = self.write("x.tns", tns(self.tensor))
+
+    def fits(self, *options, path=None):
+        report = self.report_of("cpd", path or self.path, "-r", self.RANK, "--tol", 0, *options)
+        return [step["fit"] for step in report["iterations"]]
+
+    def assert_close(self, got, want, tolerance=1e-10):
+        self.assertEqual(len(got), len(want))
+        for a, b in zip(got, want):
+            self.assertAlmostEqual(a, b, delta=tolerance)
+
+    def test_fits_are_those_of_plain_loops(self):
+        for seed in (0, 1, 2**64 - 1):
+            want = als_fits(self.tensor, self.DIMS, random_start(self.DIMS, self.RANK, seed), 6)
+            self.assert_close(self.fits("-i", 6, "--seed", seed), want)
+            self.assert_close(self.fits("-i", 6, "--seed", seed, "--precision", "f32"), want, 1e-3)
+
+    def test_every_format(self):
+        want = als_fits(self.tensor, self.DIMS, random_start(self.DIMS, self.RANK, 0), 4)
+        line = re.search(r"^formats +(.*)$", self.succeed("info").stdout, re.MULTILINE)
+        formats = line[1].split(", ")
+        self.assertGreaterEqual(len(formats), 3)
+        for name in formats:
+            with self.subTest(format=name):
+                self.assert_close(self.fits("-i", 4, "--format", name), want)
+
+    def test_64_bit_indices(self):
+        # By stats, whose memory does not grow with the extents: factors of so many rows are out of reach here.
+        path = self.write("far.tns", "1 1 2\n4294967297 2 3\n4294967297 1 4\n")
+        report = self.report_of("stats", path)
+        self.assertEqual(report["input"]["dims"], [2**32 + 1, 2])
+        self.assertEqual(report["input"]["empty_slices"], [2**32 - 1, 0])
+        self.assertEqual([s["nonempty"] for s in report["result"]["slices"]], [2, 2])
+
+    def test_seed_and_threads(self):
+        first = self.fits("-i", 5, "-t", 1)
+        self.assertEqual(first, self.fits("-i", 5, "-t", 1))
+        self.assert_close(self.fits("-i", 5, "-t", 3), first)
+        self.assertNotEqual(first, self.fits("-i", 5, "-t", 1, "--seed", 1))
+
+    def test_packed_and_zero_based(self):
+        want = self.fits("-i", 2, "-t", 1)
+        text = tns(self.tensor, base=0)
+        for name, packed in (("x.xz", lzma.compress(text.encode())), ("x.gz", gzip.compress(text.encode())),
+                             ("x.text", text)):
+            self.assertEqual(self.fits("-i", 2, "-t", 1, path=self.write(name, packed)), want)
+
+    def test_standard_input(self):
+        result = self.run_tool("cpd", "-", "-r", 2, input=tns(self.tensor))
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_duplicates_are_summed(self):
+        at, value = next(iter(self.tensor.items()))
+        split = tns(self.tensor).split("\n", 1)[1]
+        where = " ".join(str(i + 1) for i in at)
+        parts = "".join(f"{where} {part!r}\n" for part in (value - 1, 0.75, 0.25))
+        path = self.write("split.tns", split + parts)
+        report = self.report_of("cpd", path, "-r", self.RANK, "-i", 3, "--tol", 0)
+        self.assertEqual(report["input"]["duplicates"], 2)
+        self.assertEqual(report["input"]["nnz"], len(self.tensor))
+        self.assert_close([step["fit"] for step in report["iterations"]], self.fits("-i", 3))
+        self.assertIn("2 duplicates summed", self.succeed("cpd", path, "-r", 2).stdout)
+
+    def test_model_has_the_fit_that_is_reported(self):
+        for name in ("model.ktns", "model.txt"):
+            report = self.report_of("cpd", self.path, "-r", self.RANK, "-i", 4, "-o", name)
+            dims, weights, factors = read_ktns(self.folder / name)
+            self.assertEqual(dims, list(self.DIMS))
+            self.assertEqual(weights, report["result"]["weights"])
+            self.assertEqual(weights, sorted(weights, reverse=True))
+            self.assertAlmostEqual(fit_of(self.tensor, self.DIMS, weights, factors), report["result"]["fit"],
+                                   delta=1e-10)
+            self.assertEqual(report["result"]["files"], [name])
+
+    def test_npz(self):
+        for precision, number in (("f64", b"'<f8'"), ("f32", b"'<f4'")):
+            self.succeed("cpd", self.path, "-r", 2, "-o", "model.npz", "--precision", precision)
+            with zipfile.ZipFile(self.folder / "model.npz") as archive:
+                self.assertIsNone(archive.testzip())
+                self.assertEqual(sorted(archive.namelist()),
+                                 ["factor_0.npy", "factor_1.npy", "factor_2.npy", "weights.npy"])
+                self.assertIn(number, archive.read("factor_1.npy"))
+                self.assertIn(b"(5, 2)", archive.read("factor_1.npy"))
+
+    def test_goes_on_from_a_model(self):
+        whole = self.fits("-i", 6)
+        for name in ("half.ktns", "half.npz"):
+            self.fits("-i", 3, "-o", name)
+            self.assert_close(self.fits("-i", 3, "--init", name), whole[3:])
+
+    def test_singular_vectors_as_start(self):
+        # Of a tensor of rank R with orthogonal factors they are the solution, as exactly as they are found.
+        tensor = {(r, (r + 1) % 3, r): float(3 - r) for r in range(3)}
+        path = self.write("orthogonal.tns", tns(tensor))
+        report = self.report_of("cpd", path, "-r", 3, "-i", 1, "--init", "nvecs")
+        self.assertAlmostEqual(report["result"]["fit"], 1, delta=1e-4)
+        for weight, want in zip(report["result"]["weights"], (3, 2, 1)):
+            self.assertAlmostEqual(weight, want, delta=1e-3)
+        self.assertLess(self.report_of("cpd", path, "-r", 3, "-i", 1)["result"]["fit"], 0.99)
+
+    def test_stops(self):
+        converged = self.report_of("cpd", self.path, "-r", 2, "-i", 500, "--tol", 1e-3)
+        self.assertTrue(converged["result"]["converged"])
+        self.assertEqual(converged["result"]["reason"], "converged")
+        steps = converged["iterations"]
+        self.assertLess(abs(steps[-1]["delta"]), 1e-3)
+        self.assertTrue(all(abs(step["delta"]) >= 1e-3 for step in steps[1:-1]))
+        for before, after in zip(steps, steps[1:]):
+            self.assertAlmostEqual(after["fit"] - before["fit"], after["delta"], delta=1e-15)
+        limited = self.report_of("cpd", self.path, "-r", 2, "-i", 100000000, "--tol", 0, "--time-limit", 0.2)
+        self.assertEqual(limited["result"]["reason"], "time limit")
+        self.assertGreaterEqual(sum(step["seconds"] for step in limited["iterations"]), 0.1)
+        exhausted = self.report_of("cpd", self.path, "-r", 2, "-i", 3, "--tol", 0)
+        self.assertEqual(exhausted["result"]["reason"], "iteration limit")
+        self.assertFalse(exhausted["result"]["converged"])
+
+    def test_report(self):
+        path = self.write("gaps.tns", tns(self.tensor) + "9 5 4 1\n")
+        report = self.report_of("cpd", path, "-r", 2, "-i", 3, "--seed", 7, "-o", "m.ktns", "--phases")
+        self.assertEqual(list(report), REPORT_KEYS)
+        self.assertEqual(report["schema"], 1)
+        self.assertEqual(report["exit"], 0)
+        self.assertEqual(report["seed"], 7)
+        self.assertIn(str(path), report["command"])
+        self.assertEqual(sorted(report["backend"]), ["concurrency", "device", "name"])
+        expected = {"path": str(path), "dialect": "frostt", "base": 1, "dims": [9, 5, 4],
+                    "nnz": len(self.tensor) + 1, "duplicates": 0, "empty_slices": [1, 0, 0]}
+        self.assertEqual({key: report["input"][key] for key in expected}, expected)
+        self.assertEqual(sorted(report["input"]), sorted([*expected, "read_s"]))
+        self.assertEqual(report["format"]["name"], "coo-permuted")
+        self.assertEqual(report["format"]["bytes"], (len(self.tensor) + 1) * (8 + 2 * 3 * 4))
+        self.assertGreater(report["format"]["build_s"], 0)
+        self.assertEqual([step["iteration"] for step in report["iterations"]], [1, 2, 3])
+        for step in report["iterations"]:
+            self.assertEqual(sorted(step), ["delta", "fit", "iteration", "phases", "seconds"])
+            self.assertIn("mttkrp", step["phases"])
+            self.assertLessEqual(sum(step["phases"].values()), step["seconds"] * 1.01)
+        self.assertEqual(sorted(report["memory"]), ["device_peak_bytes", "host_peak_bytes"])
+        self.assertGreater(report["memory"]["host_peak_bytes"], 2**20)
+        self.assertEqual(sorted(report["result"]),
+                         ["converged", "files", "fit", "gram_fallbacks", "reason", "weights"])
+        self.assertEqual(report["result"]["fit"], report["iterations"][-1]["fit"])
+
+    def test_streams(self):
+        result = self.succeed("cpd", self.path, "-r", 2, "-i", 4, "--tol", 0)
+        lines = result.stderr.splitlines()
+        self.assertEqual(len(lines), 4)
+        for i, line in enumerate(lines, 1):
+            self.assertRegex(line, rf"\Aiteration {i} of 4: fit -?\d\.\d{{9}}, change [-+]\d\.\d{{3}}e[-+]\d\d, "
+                                   rf"\S+ \w+ an iteration" + (", at most .* left" if i < 4 else r"\Z"))
+        self.assertNotIn("\r", result.stderr)
+        self.assertNotIn("iteration 1", result.stdout)
+        self.assertRegex(result.stdout, r"(?m)^fit +-?\d\.\d{9} after 4 iterations \(iteration limit\)$")
+
+    def test_terminal(self):
+        reader, terminal = pty.openpty()
+        seen = []
+
+        def read():
+            try:
+                while chunk := os.read(reader, 4096):
+                    seen.append(chunk)
+            except OSError:  # the terminal's other end is closed
+                pass
+
+        thread = threading.Thread(target=read)
+        thread.start()
+        process = subprocess.run([TOOL, "cpd", self.path, "-r", "2", "-i", "30", "--tol", "0"], stderr=terminal,
+                                 stdout=subprocess.PIPE, timeout=120)
+        os.close(terminal)
+        thread.join()
+        os.close(reader)
+        text = b"".join(seen).decode()
+        self.assertEqual(process.returncode, 0)
+        self.assertEqual(text.count("\n"), 1)
+        self.assertTrue(text.endswith("\n"))
+        self.assertGreaterEqual(text.count("\r"), 2)
+        self.assertIn("iteration 30 of 30", text)
+
+    def test_zeros_only(self):
+        path = self.write("zeros.tns", "1 1 1 0\n2 2 2 0\n")
+        report = self.report_of("cpd", path, "-r", 2, "-i", 2)
+        self.assertEqual(report["result"]["fit"], 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

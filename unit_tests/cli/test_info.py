@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""polyad info, --version and --help."""
+import json
+import unittest
+
+from tool import ToolTest
+
+
+class Info(ToolTest):
+    def test_info(self):
+        result = self.run_tool("info", "--report", "report.json")
+        report = json.loads((self.folder / "report.json").read_text())
+        if result.returncode == 7:  # a machine without the device that this was built for
+            self.assertRegex(result.stderr, r"\Apolyad: [^\n]+\n\Z")
+            self.assertIn("usable        no", result.stdout)
+            self.assertFalse(report["result"]["usable"])
+            self.assertEqual(report["exit"], 7)
+            return
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertFalse(result.stderr)
+        self.assertTrue(report["result"]["usable"])
+        self.assertIn(f"polyad        {report['version']} ({report['git']})", result.stdout)
+        self.assertIn(f"backend       {report['backend']['name']}", result.stdout)
+        self.assertIn(f"Kokkos Version: {report['result']['kokkos']}", result.stdout)
+
+    def test_threads(self):
+        name = json.loads(self.report_text("-t", 1))["backend"]
+        if name["name"] != "OpenMP":
+            self.skipTest("the host's threads are not the backend's")
+        self.assertEqual(name["concurrency"], 1)
+        self.assertEqual(json.loads(self.report_text("-t", 3))["backend"]["concurrency"], 3)
+
+    def report_text(self, *options):
+        self.run_tool("info", *options, "--report", "report.json")
+        return (self.folder / "report.json").read_text()
+
+    def test_version_and_help(self):
+        self.assertRegex(self.succeed("--version").stdout, r"\Apolyad \d+\.\d+\.\d+ \(\w+\)\n\Z")
+        for command in ((), ("cpd",), ("stats",), ("info",)):
+            result = self.succeed(*command, "--help")
+            self.assertIn("Usage: polyad", result.stdout)
+            self.assertFalse(result.stderr)
+        self.assertIn("coo-permuted on every backend", self.succeed("cpd", "--help").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs the tool in a folder of the test's own. POLYAD_TOOL names the executable."""
+import json
+import os
+import pathlib
+import random
+import subprocess
+import tempfile
+import unittest
+
+TOOL = os.environ["POLYAD_TOOL"]
+
+
+def random_tensor(dims, nnz, seed=1):
+    """{coordinates counted from 0: value}, every row of every mode used."""
+    generator = random.Random(seed)
+    tensor = {}
+    for i in range(max(dims)):
+        tensor[tuple(i % d for d in dims)] = generator.uniform(-1, 1)
+    while len(tensor) < nnz:
+        tensor[tuple(generator.randrange(d) for d in dims)] = generator.uniform(-1, 1)
+    return tensor
+
+
+def tns(tensor, base=1):
+    return "".join(" ".join(str(i + base) for i in at) + f" {value!r}\n" for at, value in tensor.items())
+
+
+class ToolTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="polyad_cli_")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def write(self, name, content):
+        path = self.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def run_tool(self, *arguments, **keywords):
+        return subprocess.run([TOOL, *map(str, arguments)], stdout=keywords.pop("stdout", subprocess.PIPE),
+                              stderr=subprocess.PIPE, text=True, cwd=self.folder, timeout=300, **keywords)
+
+    def succeed(self, *arguments):
+        result = self.run_tool(*arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result
+
+    def report_of(self, *arguments):
+        """The report of a run that succeeds."""
+        path = self.folder / "report_of.json"
+        self.succeed(*arguments, "--report", path)
+        report = json.loads(path.read_text())
+        path.unlink()
+        return report
+
+    def fail_with(self, code, *arguments, says=(), output="model.ktns", **keywords):
+        """One line on stderr, nothing on stdout, no model; a report but for usage errors."""
+        before = set(self.folder.iterdir())
+        report = self.folder / "report.json"
+        if arguments and arguments[0] == "cpd" and output is not None:
+            arguments += ("-o", output)
+        result = self.run_tool(*arguments, "--report", report, **keywords)
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertRegex(result.stderr, r"\Apolyad: [^\n]+\n\Z")
+        for text in [says] if isinstance(says, str) else says:
+            self.assertIn(text, result.stderr)
+        self.assertFalse(result.stdout)
+        if code == 2:
+            self.assertFalse(report.exists())
+        else:
+            content = json.loads(report.read_text())
+            self.assertEqual(content["exit"], code)
+            self.assertEqual(f"polyad: {content['error']}\n", result.stderr)
+            self.assertIsNone(content["result"])
+            report.unlink()
+        self.assertEqual(set(self.folder.iterdir()), before)
+        return result
