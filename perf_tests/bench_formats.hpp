@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The groups that walk the registry of formats: build, mttkrp, cp_als and fit.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models.hpp"
+#include "polyad/cp/cp_als.hpp"
+#include "polyad/formats/registry.hpp"
+#include "registration.hpp"
+
+namespace polyad::perf {
+
+inline constexpr std::uint64_t factor_seed = 0;
+
+/// The format at hand, kept while benchmarks of one tensor and scalar follow each other.
+template <class F>
+std::shared_ptr<F const> built(Session& session, TensorChoice const& choice) {
+  static std::weak_ptr<F const> last;
+  static TensorChoice last_choice;
+  auto format = last.lock();
+  if (!format || last_choice.name != choice.name || last_choice.scale != choice.scale) {
+    auto const coo = tensor_of<typename F::scalar_type>(session.space, choice.name, choice.scale);
+    format         = std::make_shared<F const>(F::build(session.space, coo, {}));
+    last           = format;
+    last_choice    = choice;
+  }
+  return format;
+}
+
+/// Everything that an MTTKRP of format F needs.
+template <class F>
+struct Problem {
+  using Scalar = typename F::scalar_type;
+
+  Problem(Session& session, std::shared_ptr<F const> given, int rank)
+      : format(std::move(given)),
+        factors(session.space, format->extents(), static_cast<count_t>(rank)),
+        workspace(format->make_workspace(session.space, static_cast<count_t>(rank))) {
+    count_t longest = 0;
+    for (int n = 0; n < format->extents().order(); ++n) longest = std::max(longest, format->extents()[n]);
+    V = make_factor_matrix<Scalar>(session.space, "polyad::perf_output", longest, static_cast<count_t>(rank));
+    fill_random(session.space, factors, factor_seed);
+  }
+  [[nodiscard]] FactorMatrix<Scalar, Space> output(int mode) const {
+    return Kokkos::subview(V, Kokkos::make_pair(count_t(0), format->extents()[mode]), Kokkos::ALL);
+  }
+
+  std::shared_ptr<F const> format;
+  FactorMatrices<Scalar, Space> factors;
+  typename F::workspace_type workspace;
+  FactorMatrix<Scalar, Space> V;
+};
+
+template <class F>
+std::string name_of(std::string const& group, TensorChoice const& choice) {
+  return group + "<" + F::name + "," + Space::name() + "," + scalar_name<typename F::scalar_type> + ">/" +
+         choice.label();
+}
+
+/// Modes that one benchmark runs: all of them or one.
+template <class F>
+Samples time_modes(Session& session, Problem<F>& problem, std::vector<int> const& modes) {
+  return measure(session.space, session.options.samples, [&] {
+    for (int const mode : modes)
+      mttkrp(session.space, *problem.format, problem.factors, mode, problem.workspace, problem.output(mode));
+  });
+}
+
+template <class F>
+void check_modes(Session& session, TensorChoice const& choice, Problem<F>& problem,
+                 std::vector<int> const& modes) {
+  for (int const mode : modes) {
+    auto const V = problem.output(mode);
+    mttkrp(session.space, *problem.format, problem.factors, mode, problem.workspace, V);
+    auto const text = session.sampled(choice.name, choice.scale, mode)
+                          .template violation<typename F::scalar_type>(session.space, V, factor_seed);
+    if (!text.empty()) throw NumericalError("mode " + std::to_string(mode) + " is wrong: " + text);
+  }
+}
+
+template <class F>
+void add_build(Session& session, TensorChoice const& choice) {
+  add(session, name_of<F>("build", choice), [&session, choice](benchmark::State& state) {
+    auto const coo        = tensor_of<typename F::scalar_type>(session.space, choice.name, choice.scale);
+    Samples const samples = measure(session.space, std::min(session.options.samples, 5),
+                                    [&] { static_cast<void>(F::build(session.space, coo, {})); });
+    report(state, samples);
+    constexpr int rank = 32;
+    Problem<F> problem(session, built<F>(session, choice), rank);
+    std::vector<int> all;
+    for (int n = 0; n < coo.order(); ++n) all.push_back(n);
+    state.counters["bytes"] = static_cast<double>(problem.format->storage_bytes());
+    state.counters["bytes_per_nonzero"] =
+        static_cast<double>(problem.format->storage_bytes()) / static_cast<double>(coo.nnz());
+    state.counters["in_mttkrps"] = samples.median() / time_modes(session, problem, all).median();
+  });
+}
+
+template <class F>
+void add_mttkrp(Session& session, TensorChoice const& choice, int rank, std::string const& mode, int order) {
+  add(session, name_of<F>("mttkrp", choice) + "/mode:" + mode + "/R:" + std::to_string(rank),
+      [&session, choice, rank, mode, order](benchmark::State& state) {
+        using Scalar = typename F::scalar_type;
+        Problem<F> problem(session, built<F>(session, choice), rank);
+        std::vector<int> modes;
+        for (int n = 0; n < order; ++n)
+          if (mode == "all" || mode == std::to_string(n)) modes.push_back(n);
+        check_modes(session, choice, problem, modes);
+        Samples const samples = time_modes(session, problem, modes);
+        report(state, samples);
+        double model = 0;
+        for (int const n : modes)
+          model += gather_model<Scalar>(session.ceilings, problem.format->extents(), problem.format->nnz(), n,
+                                        rank);
+        double const genten = static_cast<double>(modes.size()) *
+                              genten_bytes<Scalar>(order, problem.format->nnz(), rank) / samples.median();
+        state.counters["nnz"]             = static_cast<double>(problem.format->nnz());
+        state.counters["model_ms"]        = model * 1e3;
+        state.counters["model_share"]     = model / samples.median();
+        state.counters["genten_GB_per_s"] = genten * 1e-9;
+        state.counters["genten_of_triad"] = genten / session.ceilings.triad_rate();
+      });
+}
+
+template <class F>
+void add_cp_als(Session& session, TensorChoice const& choice, int rank) {
+  add(session, name_of<F>("cp_als", choice) + "/R:" + std::to_string(rank),
+      [&session, choice, rank](benchmark::State& state) {
+        auto const format = built<F>(session, choice);
+        CpAlsOptions options;
+        options.rank           = static_cast<count_t>(rank);
+        options.max_iterations = std::max(2, session.options.samples);
+        options.tolerance      = 0;
+        Samples samples;
+        auto const keep = [&](CpAlsIteration const& iteration) {
+          if (iteration.iteration > 1)
+            samples.seconds.push_back(iteration.seconds);  // the first one warms up
+          return true;
+        };
+        auto const result = cp_als(session.space, *format, options, keep);
+        std::sort(samples.seconds.begin(), samples.seconds.end());
+        report(state, samples);
+        state.counters["fit"] = result.fit;
+        options.time_phases   = true;  // a run of its own: its fences cost time
+        auto const phased =
+            cp_als(session.space, *format, options, [](CpAlsIteration const&) { return true; });
+        for (auto const& [phase, seconds] : phased.iterations.back().phases)
+          state.counters["phase_" + phase + "_ms"] = seconds * 1e3;
+      });
+}
+
+/// All groups of one scalar; each scalar has a source of its own, so that they compile in parallel.
+template <class Scalar>
+void register_formats_of(Session& session, TensorChoice const& choice, int order) {
+  auto const wanted = [&](std::string const& name) {
+    auto const& formats = session.options.formats;
+    return formats.empty() || std::find(formats.begin(), formats.end(), name) != formats.end();
+  };
+  std::vector<std::string> modes = session.options.modes;
+  if (modes.empty()) {
+    modes.push_back("all");
+    for (int n = 0; n < order; ++n) modes.push_back(std::to_string(n));
+  }
+  for_each_format<Scalar, std::uint32_t, Space>([&](auto format) {
+    using F = typename decltype(format)::type;
+    if (!wanted(F::name)) return;
+    add_build<F>(session, choice);
+    for (int const rank : session.options.ranks) {
+      for (auto const& mode : modes)
+        if (mode == "all" || std::stoi(mode) < order) add_mttkrp<F>(session, choice, rank, mode, order);
+      add_cp_als<F>(session, choice, rank);
+    }
+  });
+}
+
+extern template void register_formats_of<float>(Session&, TensorChoice const&, int);
+extern template void register_formats_of<double>(Session&, TensorChoice const&, int);
+
+}  // namespace polyad::perf

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What this machine can do, measured in the same run as everything else: copy, triad, a gather of random
+// rows, an atomic add of rows. The rows are read and written through TinyVec in the blocks of columns that
+// the kernels use, four at a time.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+#include <map>
+#include <tuple>
+
+#include "polyad/core/counter_rng.hpp"
+#include "polyad/core/rank_dispatch.hpp"
+#include "polyad/core/row_form.hpp"
+#include "polyad/formats/coo/chunk_walk.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+#include "timing.hpp"
+
+namespace polyad::perf {
+
+/// y = x
+struct Copy {
+  static constexpr char const* name = "copy";
+  static constexpr int bytes        = 16;  // an element, read and written
+  Kokkos::View<double*> x, y, z;
+  KOKKOS_FUNCTION void operator()(count_t i) const { y(i) = x(i); }
+};
+
+/// z = x + a y
+struct Triad {
+  static constexpr char const* name = "triad";
+  static constexpr int bytes        = 24;
+  Kokkos::View<double*> x, y, z;
+  KOKKOS_FUNCTION void operator()(count_t i) const { z(i) = x(i) + 3.0 * y(i); }
+};
+
+/// Row numbers spread over `distinct` of the table's rows.
+template <class Space>
+struct RandomRows {
+  Kokkos::View<std::uint32_t*, Space> rows;
+  count_t table_rows;
+  count_t distinct;
+  KOKKOS_FUNCTION void operator()(count_t p) const {
+    count_t const which = counter_bits(1, 0, p, 0) % distinct;
+    rows(p)             = static_cast<std::uint32_t>(which * (table_rows / distinct));
+  }
+};
+
+/// Sums the rows of the table that a chunk names; one sum a chunk is written, so that all reads count.
+template <class Space, class Scalar, int Block, RowForm Form>
+struct GatherRows {
+  using Row = TinyVec<Space, Scalar, Block, Form>;
+  std::uint32_t const* rows;
+  Scalar const* table;
+  count_t stride;
+  Scalar* sums;  // chunks x R
+  ChunkWalk chunks;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    chunks.template operator()<Row, Block>(member, [&](count_t begin, count_t end, Columns columns) {
+      Row sum[4] = {Row(Scalar(0)), Row(Scalar(0)), Row(Scalar(0)), Row(Scalar(0))};
+      count_t p  = begin;
+      for (; p + 4 <= end; p += 4)
+        for (count_t u = 0; u < 4; ++u) sum[u] += Row(table + rows[p + u] * stride, columns);
+      for (; p < end; ++p) sum[0] += Row(table + rows[p] * stride, columns);
+      for (int u = 1; u < 4; ++u) sum[0] += sum[u];
+      sum[0].store(sums + begin / chunks.chunk * stride, columns);
+    });
+  }
+};
+
+/// Adds a row of ones to every row that a chunk names.
+template <class Space, class Scalar, int Block, RowForm Form>
+struct AddRows {
+  using Row = TinyVec<Space, Scalar, Block, Form>;
+  std::uint32_t const* rows;
+  Scalar* table;
+  count_t stride;
+  ChunkWalk chunks;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    chunks.template operator()<Row, Block>(member, [&](count_t begin, count_t end, Columns columns) {
+      Row const one(Scalar(1));
+      for (count_t p = begin; p < end; ++p) one.atomic_add_to(table + rows[p] * stride, columns);
+    });
+  }
+};
+
+/// Measures once and remembers.
+template <class Space>
+class Ceilings {
+public:
+  explicit Ceilings(Space const& space, int samples, bool dry_run)
+      : m_space(space),
+        m_samples(samples),
+        m_accesses(dry_run                  ? 1000
+                   : is_device_space<Space> ? 1 << 23
+                                            : 1 << 21),
+        m_stream_length(dry_run                  ? 1000
+                        : is_device_space<Space> ? 1 << 27
+                                                 : 1 << 25) {}
+
+  /// Bytes a second, read and written together.
+  template <class Stream>
+  Samples stream(double& bytes) const {
+    Kokkos::View<double*> const x("polyad::perf_x", m_stream_length), y("polyad::perf_y", m_stream_length),
+        z("polyad::perf_z", m_stream_length);
+    bytes = static_cast<double>(m_stream_length) * Stream::bytes;
+    return measure(m_space, m_samples, [&] {
+      Kokkos::parallel_for(
+          "polyad::perf_stream",
+          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(m_space, 0, m_stream_length),
+          Stream{x, y, z});
+    });
+  }
+
+  double copy_rate() {
+    if (m_copy_rate == 0) {
+      double bytes      = 0;
+      double const time = stream<Copy>(bytes).median();
+      m_copy_rate       = bytes / time;
+    }
+    return m_copy_rate;
+  }
+  double triad_rate() {
+    if (m_triad_rate == 0) {
+      double bytes      = 0;
+      double const time = stream<Triad>(bytes).median();
+      m_triad_rate      = bytes / time;
+    }
+    return m_triad_rate;
+  }
+
+  [[nodiscard]] count_t accesses() const { return m_accesses; }
+
+  /// Gathers `accesses()` random rows of R columns from a table.
+  template <class Scalar>
+  Samples gather(count_t table_rows, int rank) const {
+    auto const table =
+        make_factor_matrix<Scalar>(m_space, "polyad::perf_table", table_rows, static_cast<count_t>(rank));
+    auto const rows = random_rows(table_rows, table_rows);
+    auto const sums = make_factor_matrix<Scalar>(m_space, "polyad::perf_sums", ceil_div(m_accesses, 16),
+                                                 static_cast<count_t>(rank));
+    return measure(m_space, m_samples, [&] {
+      launch<GatherRows, Scalar>(rank, [&](auto kernel, ChunkWalk const& chunks) {
+        return
+            typename decltype(kernel)::type{rows.data(), table.data(), table.stride(0), sums.data(), chunks};
+      });
+    });
+  }
+
+  /// Adds to `accesses()` random ones of `distinct` rows.
+  template <class Scalar>
+  Samples atomic_add(count_t table_rows, int rank, count_t distinct) const {
+    auto const table =
+        make_factor_matrix<Scalar>(m_space, "polyad::perf_table", table_rows, static_cast<count_t>(rank));
+    auto const rows = random_rows(table_rows, distinct);
+    return measure(m_space, m_samples, [&] {
+      launch<AddRows, Scalar>(rank, [&](auto kernel, ChunkWalk const& chunks) {
+        return typename decltype(kernel)::type{rows.data(), table.data(), table.stride(0), chunks};
+      });
+    });
+  }
+
+  /// Seconds for one gathered row of R columns out of a table of that many rows.
+  template <class Scalar>
+  double gather_seconds(count_t table_rows, int rank) {
+    auto const [entry, is_new] =
+        m_gather.try_emplace({table_rows, rank, static_cast<int>(sizeof(Scalar))}, 0.0);
+    if (is_new) entry->second = gather<Scalar>(table_rows, rank).median() / static_cast<double>(m_accesses);
+    return entry->second;
+  }
+
+private:
+  [[nodiscard]] Kokkos::View<std::uint32_t*, Space> random_rows(count_t table_rows, count_t distinct) const {
+    Kokkos::View<std::uint32_t*, Space> const rows("polyad::perf_rows", m_accesses);
+    Kokkos::parallel_for("polyad::perf_random_rows",
+                         Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(m_space, 0, m_accesses),
+                         RandomRows<Space>{rows, table_rows, Kokkos::min(distinct, table_rows)});
+    return rows;
+  }
+
+  template <template <class, class, int, RowForm> class Kernel, class Scalar, class Make>
+  void launch(int rank, Make const& make) const {
+    with_row_form<Space>(true, [&](auto form) {
+      for_each_column_block(rank, [&](auto block, ColumnBlocks blocks) {
+        using Rows          = Kernel<Space, Scalar, block(), form()>;
+        constexpr int lanes = Rows::Row::lanes;
+        ChunkWalk const chunks{m_accesses, chunk_length(m_space, m_accesses, lanes), blocks};
+        int const team = is_device_space<Space> ? device_team_threads / lanes : 1;
+        Kokkos::parallel_for("polyad::perf_rows", team_policy(m_space, chunks.shape(team, lanes)),
+                             make(std::type_identity<Rows>{}, chunks));
+      });
+    });
+  }
+
+  Space m_space;
+  int m_samples;
+  count_t m_accesses;
+  count_t m_stream_length;
+  double m_copy_rate  = 0;
+  double m_triad_rate = 0;
+  std::map<std::tuple<count_t, int, int>, double> m_gather;
+};
+
+}  // namespace polyad::perf

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a result file says about where it comes from.
+#pragma once
+
+namespace polyad::perf {
+
+/// Adds version and commit, Kokkos' configuration, device, driver and clocks, CPU, threads and pages to the
+/// context of Google Benchmark's output.
+void add_context();
+
+}  // namespace polyad::perf

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// polyad_perf: how fast each kernel is, as a time and as a share of what this machine can do.
+#include <benchmark/benchmark.h>
+
+#include <Kokkos_Core.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "bench_formats.hpp"
+#include "context.hpp"
+#include "registration.hpp"
+
+namespace polyad::perf {
+namespace {
+
+int order_of(Session& session, TensorChoice const& choice) {
+  if (auto const preset = find_preset(choice.name)) return static_cast<int>(preset->extents.size());
+  return tensor(session.space, choice.name, choice.scale).order();
+}
+
+int run(PerfOptions const& options) {
+  static_cast<void>(format_names());
+  for (auto const& name : options.formats) with_format<double, std::uint32_t, Space>(name, [](auto) {});
+  add_context();
+  Session session(options);
+  register_ceilings(session);
+  for (auto const& name : options.tensors)
+    for (double const scale : options.scales) {
+      if (scale != 1 && !find_preset(name))
+        throw UsageError("--scale is for presets; " + name + " is a file");
+      TensorChoice const choice{name, scale};
+      int const order = order_of(session, choice);
+      for (auto const& scalar : options.scalars)
+        scalar == "f32" ? register_formats_of<float>(session, choice, order)
+                        : register_formats_of<double>(session, choice, order);
+    }
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::ClearRegisteredBenchmarks();
+  if (session.failures > 0) std::fprintf(stderr, "polyad_perf: %d benchmarks failed\n", session.failures);
+  return session.failures == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace polyad::perf
+
+int main(int argc, char** argv) {
+  auto const options = polyad::perf::parse_options(argc, argv);
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  Kokkos::ScopeGuard const kokkos;
+  try {
+    return polyad::perf::run(options);
+  } catch (polyad::Error const& error) {
+    std::fprintf(stderr, "polyad_perf: %s\n", error.what());
+    return static_cast<int>(error.exit_code());
+  } catch (std::exception const& error) {
+    std::fprintf(stderr, "polyad_perf: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What polyad_perf measures: its own flags, taken out of the command line before Google Benchmark sees it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace polyad::perf {
+
+struct PerfOptions {
+  std::vector<std::string> tensors;  // presets (presets.hpp) or files
+  std::vector<double> scales{1};     // of a preset's number of nonzeros
+  std::vector<std::string> formats;  // empty: all
+  std::vector<std::string> scalars{"f32", "f64"};
+  std::vector<int> ranks{16, 32};
+  std::vector<std::string> modes;  // "all" or numbers from 0; empty: "all" and every mode
+  int samples  = 10;               // timed repetitions behind each median
+  bool dry_run = false;            // tiny tensor, one sample: does everything run and pass its check?
+};
+
+/// Takes polyad_perf's own flags out of argv. Prints the usage and exits for --help and for bad values.
+PerfOptions parse_options(int& argc, char** argv);
+
+}  // namespace polyad::perf

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What all groups of benchmarks share: the machine's ceilings, the tensor at hand, and failure that is seen.
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "ceilings.hpp"
+#include "options.hpp"
+#include "sampled_check.hpp"
+#include "tensors.hpp"
+
+namespace polyad::perf {
+
+/// Lives from registration to the last benchmark.
+struct Session {
+  explicit Session(PerfOptions const& given)
+      : options(given), ceilings(space, given.dry_run ? 1 : 5, given.dry_run) {}
+
+  PerfOptions options;
+  Space space;
+  Ceilings<Space> ceilings;
+  int failures = 0;
+
+  /// The sampled rows of a mode of the tensor at hand.
+  SampledRows const& sampled(std::string const& name, double scale, int mode) {
+    std::string const key = name + '*' + std::to_string(scale);
+    if (key != m_sampled_tensor) m_sampled.clear();
+    m_sampled_tensor = key;
+    auto& entry      = m_sampled[mode];
+    if (!entry) entry = std::make_unique<SampledRows>(space, tensor(space, name, scale), mode);
+    return *entry;
+  }
+
+private:
+  std::string m_sampled_tensor;
+  std::map<int, std::unique_ptr<SampledRows>> m_sampled;
+};
+
+/// The tensor of one row of benchmarks.
+struct TensorChoice {
+  std::string name;
+  double scale;
+
+  /// As benchmark names give it: without folders, the scale behind it.
+  [[nodiscard]] std::string label() const {
+    std::string text = name.substr(name.find_last_of('/') + 1);
+    if (scale != 1) {
+      char number[32];
+      std::snprintf(number, sizeof number, "*%g", scale);
+      text += number;
+    }
+    return text;
+  }
+};
+
+template <class Scalar>
+constexpr char const* scalar_name = sizeof(Scalar) == 4 ? "f32" : "f64";
+
+/// Registers a benchmark that runs once, is timed by hand, and turns an exception into a failure.
+template <class Body>
+void add(Session& session, std::string const& name, Body body) {
+  benchmark::RegisterBenchmark(name.c_str(),
+                               [&session, body](benchmark::State& state) {
+                                 for (auto _ : state) {
+                                   try {
+                                     body(state);
+                                   } catch (std::exception const& error) {
+                                     ++session.failures;
+                                     state.SkipWithError(error.what());
+                                     break;
+                                   }
+                                 }
+                               })
+      ->Iterations(1)
+      ->UseManualTime()
+      ->Unit(benchmark::kMillisecond);
+}
+
+// One function a group.
+void register_ceilings(Session& session);
+void register_formats(Session& session, TensorChoice const& choice);
+
+}  // namespace polyad::perf

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tensors.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <span>
+
+#include "polyad/io/tns_reader.hpp"
+#include "polyad/tensor/sum_duplicates.hpp"
+
+namespace polyad::perf {
+namespace {
+
+/// gentns' binary files: "GTNS0001", N, N extents, P, then N arrays of P u32 indices from 0, then P floats.
+bool is_gentns(std::string const& path) {
+  std::ifstream file(path, std::ios::binary);
+  char magic[8] = {};
+  return file.read(magic, 8) && std::memcmp(magic, "GTNS0001", 8) == 0;
+}
+
+template <class Number>
+std::vector<Number> read_array(std::ifstream& file, std::string const& path, count_t length) {
+  std::vector<Number> numbers(length);
+  if (!file.read(reinterpret_cast<char*>(numbers.data()),
+                 static_cast<std::streamsize>(length * sizeof(Number))))
+    throw InputError(path, 0, 0, "is shorter than its header says");
+  return numbers;
+}
+
+Tensor<double> read_gentns(Space const& space, std::string const& path) {
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(8);
+  count_t const order = read_array<std::uint64_t>(file, path, 1)[0];
+  if (order < 1 || order > max_order)
+    throw InputError(path, 0, 0, "holds a tensor of " + std::to_string(order) + " modes");
+  auto const extents   = read_array<std::uint64_t>(file, path, order);
+  count_t const nnz    = read_array<std::uint64_t>(file, path, 1)[0];
+  count_t const header = 8 * (order + 3);
+  if (std::filesystem::file_size(path) != header + nnz * 4 * (order + 1))
+    throw InputError(path, 0, 0, "has a size that does not fit its header");
+  std::vector<std::uint32_t> indices(nnz * order);
+  for (count_t n = 0; n < order; ++n) {
+    auto const column = read_array<std::uint32_t>(file, path, nnz);
+    for (count_t p = 0; p < nnz; ++p) indices[p * order + n] = column[p];
+  }
+  auto const floats = read_array<float>(file, path, nnz);
+  std::vector<double> const values(floats.begin(), floats.end());
+  return upload<double, std::uint32_t>(space, Extents(std::span<count_t const>(extents)),
+                                       std::span<std::uint32_t const>(indices),
+                                       std::span<double const>(values));
+}
+
+Tensor<double> read_text(Space const& space, std::string const& path) {
+  auto const list = io::read_tns(path).tensor;
+  if (list.wide())
+    throw InputError(path, 0, 0, "has a mode of more than 2^32 rows; the benchmarks use 32-bit indices");
+  auto const& indices = std::get<0>(list.indices);
+  auto const uploaded = upload<double, std::uint32_t>(space, Extents(std::span<count_t const>(list.extents)),
+                                                      std::span<std::uint32_t const>(indices),
+                                                      std::span<double const>(list.values));
+  return sum_duplicates(space, uploaded).tensor;
+}
+
+}  // namespace
+
+std::vector<Preset> const& presets() {
+  // Skews: fitted to the published deviation of nonzeros per slice where there is one (nell2, delicious).
+  static std::vector<Preset> const all{
+      {"tiny", {300, 200, 100}, 20000, {0.5, 0, 0.8}, 4, 2},
+      {"uniform10m", {30000, 40000, 50000}, 10000000, {0, 0, 0}, 1, -1},
+      {"uber", {183, 24, 1140, 1717}, 3300000, {0, 0.2, 0.6, 0.6}, 1, -1},
+      {"vast", {165427, 11374, 2}, 20000000, {0.6, 0.9, 0.3}, 1, -1},
+      {"nell2", {12092, 9184, 28818}, 30000000, {0.75, 0.7, 0.6}, 64, 2},
+      {"delicious", {532924, 17262471, 2480308, 1443}, 30000000, {0.6, 0.5, 0.8, 0.2}, 3, 2},
+  };
+  return all;
+}
+
+std::optional<Preset> find_preset(std::string const& name) {
+  for (auto const& preset : presets())
+    if (preset.name == name) return preset;
+  return std::nullopt;
+}
+
+Tensor<double> generate(Space const& space, Preset const& preset, double scale) {
+  PowerLawOptions options;
+  std::copy(preset.skew.begin(), preset.skew.end(), options.skew.begin());
+  options.fiber_run = preset.fiber_run;
+  options.run_mode  = preset.run_mode;
+  options.seed      = 1;
+  auto const nnz    = static_cast<count_t>(scale * static_cast<double>(preset.nnz));
+  return power_law_tensor<double, std::uint32_t>(space, Extents(std::span<count_t const>(preset.extents)),
+                                                 nnz, options);
+}
+
+Tensor<double> const& tensor(Space const& space, std::string const& name, double scale) {
+  static std::string last_name;
+  static double last_scale = 0;
+  static std::optional<Tensor<double>> last;
+  if (!last) Kokkos::push_finalize_hook([] { last.reset(); });
+  if (!last || last_name != name || last_scale != scale) {
+    last.reset();
+    if (auto const preset = find_preset(name))
+      last = generate(space, *preset, scale);
+    else
+      last = is_gentns(name) ? read_gentns(space, name) : read_text(space, name);
+    last_name  = name;
+    last_scale = scale;
+  }
+  return *last;
+}
+
+}  // namespace polyad::perf
