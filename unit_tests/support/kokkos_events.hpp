@@ -16,9 +16,8 @@ struct Event {
   enum class Kind { kernel, allocation, deep_copy, fence, region };
   Kind kind;
   std::string name;          // the label; of a deep copy the target's; of a region that ends nothing
-  std::string source;        // of a deep copy: the source's label
   std::uint32_t instance{};  // of kernels and fences: Kokkos' number for device and instance
-  std::uint64_t bytes{};     // of allocations and deep copies
+  bool fill = false;         // of a deep copy: from one number, not from an array
 };
 
 class KokkosEvents {
@@ -62,23 +61,22 @@ private:
     return events;
   }
   static void on_kernel(char const* name, std::uint32_t instance, std::uint64_t*) {
-    recorded().push_back({Event::Kind::kernel, name, {}, instance, 0});
+    recorded().push_back({Event::Kind::kernel, name, instance});
   }
-  static void on_allocation(Kokkos_Profiling_SpaceHandle, char const* label, void const*,
-                            std::uint64_t bytes) {
-    recorded().push_back({Event::Kind::allocation, label, {}, 0, bytes});
+  static void on_allocation(Kokkos_Profiling_SpaceHandle, char const* label, void const*, std::uint64_t) {
+    recorded().push_back({Event::Kind::allocation, label});
   }
   static void on_deep_copy(Kokkos_Profiling_SpaceHandle, char const* to, void const*,
-                           Kokkos_Profiling_SpaceHandle, char const* from, void const*, std::uint64_t bytes) {
-    recorded().push_back({Event::Kind::deep_copy, to, from, 0, bytes});
+                           Kokkos_Profiling_SpaceHandle, char const* from, void const*, std::uint64_t) {
+    recorded().push_back({Event::Kind::deep_copy, to, 0, std::string(from) == "(none)"});
   }
   static void on_fence(char const* name, std::uint32_t instance, std::uint64_t*) {
     // Kokkos waits before it calls a tool, because a tool is there: not the library's doing.
     if (std::string(name).find("Kokkos Profile Tool Fence") != std::string::npos) return;
-    recorded().push_back({Event::Kind::fence, name, {}, instance, 0});
+    recorded().push_back({Event::Kind::fence, name, instance});
   }
-  static void on_push(char const* name) { recorded().push_back({Event::Kind::region, name, {}, 0, 0}); }
-  static void on_pop() { recorded().push_back({Event::Kind::region, {}, {}, 0, 0}); }
+  static void on_push(char const* name) { recorded().push_back({Event::Kind::region, name}); }
+  static void on_pop() { recorded().push_back({Event::Kind::region, {}}); }
 
   Kokkos::Tools::Experimental::EventSet m_before;
 };
@@ -95,6 +93,11 @@ inline bool is_global(Event const& fence) {
   return (fence.instance & instance_bits) ==
          Kokkos::Tools::Experimental::int_for_synchronization_reason(
              Kokkos::Tools::Experimental::SpecialSynchronizationCases::GlobalDeviceSynchronization);
+}
+
+/// Whether a kernel or an allocation says whose it is: ours, or one that Kokkos makes for itself.
+inline bool is_known_label(std::string const& label) {
+  return label.rfind("polyad::", 0) == 0 || label.rfind("Kokkos::", 0) == 0;
 }
 
 }  // namespace polyad::test

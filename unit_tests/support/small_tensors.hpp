@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <numeric>
 #include <vector>
 
@@ -26,23 +27,32 @@ enum class Kind {
   hypersparse,      // few nonzeros, long modes: most rows stay zero
 };
 
-inline constexpr std::array all_kinds{Kind::empty,          Kind::one_nonzero,    Kind::one_long_slice,
-                                      Kind::one_long_fiber, Kind::duplicates,     Kind::mode_of_size_1,
-                                      Kind::shuffled,       Kind::sorted,         Kind::runs_at_borders,
-                                      Kind::hypersparse};
+inline constexpr std::array all_kinds{
+    Kind::empty,          Kind::one_nonzero, Kind::one_long_slice, Kind::one_long_fiber,  Kind::duplicates,
+    Kind::mode_of_size_1, Kind::shuffled,    Kind::sorted,         Kind::runs_at_borders, Kind::hypersparse};
 
 inline char const* to_string(Kind kind) {
   switch (kind) {
-    case Kind::empty: return "empty";
-    case Kind::one_nonzero: return "one nonzero";
-    case Kind::one_long_slice: return "one long slice";
-    case Kind::one_long_fiber: return "one long fiber";
-    case Kind::duplicates: return "duplicates";
-    case Kind::mode_of_size_1: return "a mode of size 1";
-    case Kind::shuffled: return "shuffled";
-    case Kind::sorted: return "sorted";
-    case Kind::runs_at_borders: return "runs at chunk borders";
-    case Kind::hypersparse: return "hypersparse";
+    case Kind::empty:
+      return "empty";
+    case Kind::one_nonzero:
+      return "one nonzero";
+    case Kind::one_long_slice:
+      return "one long slice";
+    case Kind::one_long_fiber:
+      return "one long fiber";
+    case Kind::duplicates:
+      return "duplicates";
+    case Kind::mode_of_size_1:
+      return "a mode of size 1";
+    case Kind::shuffled:
+      return "shuffled";
+    case Kind::sorted:
+      return "sorted";
+    case Kind::runs_at_borders:
+      return "runs at chunk borders";
+    case Kind::hypersparse:
+      return "hypersparse";
   }
   return "unknown";
 }
@@ -77,6 +87,23 @@ inline HostTensor reordered(HostTensor const& tensor, std::vector<std::size_t> c
   return result;
 }
 
+/// The tensor with its duplicates summed, for what needs every cell at most once (a fit needs ||X||).
+inline HostTensor distinct(HostTensor const& tensor) {
+  HostTensor result{tensor.name + ", distinct", tensor.extents, {}, {}};
+  std::map<std::vector<std::uint64_t>, std::size_t> places;
+  for (std::size_t p = 0; p < tensor.nnz(); ++p) {
+    std::vector<std::uint64_t> const cell(&tensor.indices[p * tensor.order()],
+                                          &tensor.indices[p * tensor.order()] + tensor.order());
+    auto const [place, is_new] = places.emplace(cell, result.nnz());
+    if (is_new) {
+      result.indices.insert(result.indices.end(), cell.begin(), cell.end());
+      result.values.push_back(0);
+    }
+    result.values[place->second] += tensor.values[p];
+  }
+  return result;
+}
+
 /// 0 ... length - 1 in random order.
 inline std::vector<std::size_t> random_order(Random& random, std::size_t length) {
   std::vector<std::size_t> result(length);
@@ -90,14 +117,17 @@ inline HostTensor small_tensor(Kind kind, std::size_t order, double (*number)(Ra
   auto extents = small_extents(order);
   HostTensor tensor;
   switch (kind) {
-    case Kind::empty: tensor = random_tensor(random, extents, 0, number); break;
+    case Kind::empty:
+      tensor = random_tensor(random, extents, 0, number);
+      break;
     case Kind::one_nonzero:
       tensor = random_tensor(random, extents, 1, number);
       for (std::size_t n = 0; n < order; ++n) tensor.indices[n] = extents[n] - 1;
       break;
     case Kind::one_long_slice:
       tensor = random_tensor(random, extents, 700, number);
-      for (std::size_t p = 0; p < tensor.nnz(); ++p) tensor.indices[p * order + order / 2] = extents[order / 2] / 2;
+      for (std::size_t p = 0; p < tensor.nnz(); ++p)
+        tensor.indices[p * order + order / 2] = extents[order / 2] / 2;
       break;
     case Kind::one_long_fiber:
       extents.back() = 600;
@@ -116,7 +146,9 @@ inline HostTensor small_tensor(Kind kind, std::size_t order, double (*number)(Ra
       extents[order / 2] = 1;
       tensor             = random_tensor(random, extents, 400, number);
       break;
-    case Kind::shuffled: tensor = random_tensor(random, extents, 611, number); break;
+    case Kind::shuffled:
+      tensor = random_tensor(random, extents, 611, number);
+      break;
     case Kind::sorted: {
       tensor = random_tensor(random, extents, 500, number);
       std::vector<std::size_t> sorted(tensor.nnz());
@@ -129,8 +161,8 @@ inline HostTensor small_tensor(Kind kind, std::size_t order, double (*number)(Ra
       break;
     }
     case Kind::runs_at_borders: {
-      // 127 + 1 | 128 | 129 ... : the rows' ends fall on 127, 128, 256, 385, 386, 388, 391, 395, 400, 528, 655
-      // and 784. Every other mode has the same rows, permuted by an odd factor.
+      // 127 + 1 | 128 | 129 ... : the rows' ends fall on 127, 128, 256, 385, 386, 388, 391, 395, 400, 528,
+      // 655 and 784. Every other mode has the same rows, permuted by an odd factor.
       constexpr std::array<std::size_t, 12> runs{127, 1, 128, 129, 1, 2, 3, 4, 5, 128, 127, 129};
       for (auto& extent : extents) extent = std::max<std::uint64_t>(extent, 13);
       std::size_t row = 0;

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// cp_als against the definitions, whatever the format: exact tensors are recovered, one iteration is the
+// oracle's, the fit is the one that visiting every cell gives, and the run says why it stopped.
+#include <Kokkos_Core.hpp>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "polyad/cp/cp_als.hpp"
+#include "polyad/formats/registry.hpp"
+#include "support/bounds.hpp"
+#include "support/catch.hpp"
+#include "support/device_data.hpp"
+#include "support/small_tensors.hpp"
+
+namespace polyad::test {
+namespace {
+
+constexpr auto go_on = [](CpAlsIteration const&) { return true; };
+
+/// All cells of a model as a sparse tensor.
+HostTensor all_cells(OracleModel const& model) {
+  HostTensor tensor{"all cells of a model", model.extents, {}, {}};
+  for_each_cell(model.extents, [&](auto const& cell, std::size_t) {
+    tensor.indices.insert(tensor.indices.end(), cell.begin(), cell.end());
+    tensor.values.push_back(static_cast<double>(model.at(cell)));
+  });
+  return tensor;
+}
+
+template <class Scalar>
+OracleModel on_host(Ktensor<Scalar, TestSpace> const& model) {
+  HostFactors factors;
+  for (int n = 0; n < model.factors.order(); ++n) {
+    factors.emplace_back(model.factors[n].extent(0), model.factors[n].extent(1));
+    factors.back().data = flat(model.factors[n]);
+  }
+  return OracleModel(factors, {model.weights.begin(), model.weights.end()});
+}
+
+/// The random start as the oracle's model.
+OracleModel random_start(std::vector<std::uint64_t> const& extents, std::size_t rank, std::uint64_t seed) {
+  TestSpace const space;
+  FactorMatrices<double, TestSpace> const factors(space, Extents(std::span<count_t const>(extents)), rank);
+  fill_random(space, factors, seed);
+  space.fence("polyad::test");
+  return on_host(Ktensor<double, TestSpace>{std::vector<double>(rank, 1.0), factors});
+}
+
+CpAlsOptions options_of(std::size_t rank, int iterations, double tolerance = 0) {
+  CpAlsOptions options;
+  options.rank           = rank;
+  options.max_iterations = iterations;
+  options.tolerance      = tolerance;
+  return options;
+}
+
+/// A run with coo-permuted.
+template <class Scalar>
+CpAlsResult<Scalar, TestSpace> factor(HostTensor const& tensor, CpAlsOptions const& options) {
+  TestSpace const space;
+  auto const X = CooPermuted<Scalar, std::uint32_t, TestSpace>::build(
+      space, to_device<Scalar, std::uint32_t>(space, tensor));
+  return cp_als(space, X, options, go_on);
+}
+
+/// The fit of a model, from ||X||^2 - 2 <X, M> + ||M||^2: each term is off by at most gamma(k) of sums that
+/// are at most ||X||^2-ish for a model that fits at all; the root divides by twice the residual.
+double fit_bound(HostTensor const& tensor, std::size_t rank, long double fit, double unit) {
+  auto const k         = static_cast<double>(tensor.nnz() + rank * rank + 4 * tensor.order());
+  double const squared = 16 * k * unit;  // of the squared relative residual
+  return std::min(squared / (2 * std::max(1e-300, 1 - static_cast<double>(fit))), std::sqrt(squared));
+}
+
+TEST_CASE("CP-ALS: a matrix of rank 2, worked out by hand", "[cp]") {
+  // X = 3 e0 f0' + 2 e1 f1': two components of weight 3 and 2.
+  HostTensor const tensor{"diagonal", {3, 2}, {0, 0, 1, 1}, {3, 2}};
+  auto const result = factor<double>(tensor, options_of(2, 200));
+  CHECK(std::abs(result.fit - 1) < 1e-7);  // the root of rounding errors
+  auto const model = on_host(result.model);
+  for_each_cell(tensor.extents, [&](auto const& cell, std::size_t position) {
+    double const expected = position == 0 ? 3 : position == 3 ? 2 : 0;
+    CHECK(std::abs(model.at(cell) - expected) < 1e-6);
+  });
+}
+
+template <class Scalar>
+void expect_recovered(std::size_t order, std::size_t rank, double enough) {
+  Random random(17 * order + rank);
+  std::vector<std::uint64_t> const all{7, 6, 5, 4, 3, 3};
+  std::vector<std::uint64_t> const extents(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(order));
+  OracleModel const truth(random_factors(random, extents, rank), std::vector<long double>(rank, 1.0L));
+  auto const tensor = all_cells(truth);
+  double best       = -1;
+  for (std::uint64_t seed = 0; seed < 5 && best < enough; ++seed) {  // ALS may end in a local optimum
+    auto options      = options_of(rank, 400, 1e-9);
+    options.seed      = seed;
+    auto const result = factor<Scalar>(tensor, options);
+    best              = std::max(best, result.fit);
+    CHECK(std::abs(result.fit - oracle_fit(tensor, on_host(result.model))) <
+          (sizeof(Scalar) == 4 ? 1e-2 : 1e-6));
+  }
+  CAPTURE(order, rank, sizeof(Scalar), best);
+  CHECK(best > enough);
+}
+
+TEST_CASE("CP-ALS: the rank of an exact tensor is recovered, orders 2 to 6", "[cp]") {
+  for (std::size_t order = 2; order <= 6; ++order) {
+    expect_recovered<double>(order, 2, 1 - 1e-5);
+    expect_recovered<float>(order, 2, 1 - 5e-3);
+  }
+  expect_recovered<double>(3, 3, 1 - 1e-4);
+}
+
+TEST_CASE("CP-ALS: one and three iterations are the oracle's, in every format", "[cp]") {
+  TestSpace const space;
+  for (std::size_t const order : {2, 3, 4, 5}) {
+    std::size_t const rank = 3;
+    std::vector<std::uint64_t> const all{19, 17, 7, 4, 3};
+    Random random(order);
+    auto const tensor =
+        distinct(random_tensor(random, {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(order)}, 200));
+    auto const coo = to_device<double, std::uint32_t>(space, tensor);
+    auto oracle    = random_start(tensor.extents, rank, 7);
+    std::vector<long double> fits;
+    std::vector<OracleModel> models;
+    for (int iteration = 0; iteration < 3; ++iteration) {
+      oracle_als_iteration(tensor, oracle);
+      fits.push_back(oracle_fit(tensor, oracle));
+      models.push_back(oracle);
+    }
+    for_each_format<double, std::uint32_t, TestSpace>([&](auto format) {
+      using F           = typename decltype(format)::type;
+      F const X         = F::build(space, coo, {});
+      auto options      = options_of(rank, 3);
+      options.seed      = 7;
+      auto const result = cp_als(space, X, options, go_on);
+      CAPTURE(F::name, order);
+      REQUIRE(result.iterations.size() == 3);
+      for (std::size_t i = 0; i < 3; ++i) CHECK(std::abs(result.iterations[i].fit - fits[i]) < 1e-10);
+      // The model itself, cell by cell, since its components may stand in another order.
+      auto const model  = on_host(result.model);
+      long double worst = 0;
+      for (std::size_t p = 0; p < tensor.nnz(); ++p) {
+        std::vector<std::uint64_t> cell;
+        for (std::size_t n = 0; n < order; ++n) cell.push_back(tensor.index(p, n));
+        worst = std::max(worst, std::abs(model.at(cell) - models[2].at(cell)));
+      }
+      CHECK(worst < 1e-9);
+      CHECK(result.gram_fallbacks == 0);
+    });
+  }
+}
+
+template <class Scalar>
+void expect_fit_of_every_cell(std::size_t order, std::size_t rank) {
+  auto const tensor = distinct(small_tensor(Kind::shuffled, order));
+  auto const result = factor<Scalar>(tensor, options_of(rank, 4));
+  CAPTURE(order, rank, sizeof(Scalar), result.fit);
+  auto const expected = oracle_fit(tensor, on_host(result.model));
+  CHECK(std::abs(result.fit - expected) <=
+        fit_bound(tensor, rank, expected, static_cast<double>(std::numeric_limits<Scalar>::epsilon())));
+  CHECK(result.fit == result.iterations.back().fit);
+}
+
+TEST_CASE("CP-ALS: the fit is the one that visiting every cell gives", "[cp]") {
+  for (std::size_t const order : {2, 3, 4}) {
+    for (std::size_t const rank : {1, 2, 5, 9}) {
+      expect_fit_of_every_cell<double>(order, rank);
+      expect_fit_of_every_cell<float>(order, rank);
+    }
+  }
+}
+
+TEST_CASE("CP-ALS: the result is in canonical form", "[cp]") {
+  auto const tensor = distinct(small_tensor(Kind::shuffled, 4));
+  auto const result = factor<double>(tensor, options_of(6, 5));
+  auto const model  = on_host(result.model);
+  for (std::size_t r = 0; r < 6; ++r) {
+    CHECK(model.weights[r] > 0);
+    if (r > 0) CHECK(model.weights[r - 1] >= model.weights[r]);
+    for (std::size_t n = 0; n < 4; ++n) {
+      long double square = 0, extreme = 0;
+      for (std::size_t i = 0; i < tensor.extents[n]; ++i) {
+        long double const entry = model.factors[n][i * 6 + r];
+        square += entry * entry;
+        if (std::abs(entry) > std::abs(extreme)) extreme = entry;
+      }
+      CHECK(std::abs(square - 1) < 1e-12L);
+      if (n < 3) CHECK(extreme > 0);
+    }
+  }
+}
+
+TEST_CASE("CP-ALS: every iteration is reported, and the fit does not fall", "[cp]") {
+  auto const tensor = distinct(small_tensor(Kind::shuffled, 3));
+  TestSpace const space;
+  auto const X = CooPermuted<double, std::uint32_t, TestSpace>::build(
+      space, to_device<double, std::uint32_t>(space, tensor));
+  auto options        = options_of(4, 12);
+  options.time_phases = true;
+  std::vector<CpAlsIteration> seen;
+  auto const result = cp_als(space, X, options, [&](CpAlsIteration const& iteration) {
+    seen.push_back(iteration);
+    return true;
+  });
+  REQUIRE(seen.size() == 12);
+  REQUIRE(result.iterations.size() == 12);
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    double const previous = i == 0 ? 0 : seen[i - 1].fit;
+    CHECK(seen[i].iteration == static_cast<int>(i + 1));
+    CHECK(seen[i].fit == result.iterations[i].fit);
+    CHECK(seen[i].delta == seen[i].fit - previous);
+    if (i > 0) CHECK(seen[i].fit >= previous - 1e-12);  // each update minimises
+    CHECK(seen[i].seconds > 0);
+    double sum = 0;
+    for (char const* const phase : {"normal_equations", "mttkrp", "solve", "gram", "normalize", "fit"})
+      sum += seen[i].phases.at(phase);
+    CHECK(sum <= seen[i].seconds);
+    CHECK(seen[i].phases.size() == 6);
+  }
+  CHECK(factor<double>(tensor, options_of(4, 1)).iterations[0].phases.empty());
+}
+
+TEST_CASE("CP-ALS: it says why it stopped", "[cp]") {
+  auto const tensor = distinct(small_tensor(Kind::shuffled, 3));
+  TestSpace const space;
+  auto const X = CooPermuted<double, std::uint32_t, TestSpace>::build(
+      space, to_device<double, std::uint32_t>(space, tensor));
+
+  auto result = cp_als(space, X, options_of(2, 3), go_on);
+  CHECK(result.reason == StopReason::max_iterations);
+  CHECK_FALSE(result.converged);
+  CHECK(result.iterations.size() == 3);
+
+  result = cp_als(space, X, options_of(2, 1000, 1e-3), go_on);
+  CHECK(result.reason == StopReason::converged);
+  CHECK(result.converged);
+  CHECK(result.iterations.size() >= 2);
+  CHECK(result.iterations.size() < 1000);
+  CHECK(std::abs(result.iterations.back().delta) < 1e-3);
+
+  result = cp_als(space, X, options_of(2, 1000), [](CpAlsIteration const& i) { return i.iteration < 4; });
+  CHECK(result.reason == StopReason::interrupted);
+  CHECK_FALSE(result.converged);
+  CHECK(result.iterations.size() == 4);
+  CHECK(result.model.weights.size() == 2);
+  CHECK(result.model.weights[0] > 0);  // what was reached is there, for a checkpoint
+
+  auto options         = options_of(2, 1000000);
+  options.time_limit_s = 0.05;
+  result               = cp_als(space, X, options, [](CpAlsIteration const&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return true;
+  });
+  CHECK(result.reason == StopReason::time_limit);
+  CHECK_FALSE(result.converged);
+  CHECK(result.iterations.size() <= 3);
+
+  CHECK(std::string(to_string(StopReason::converged)) == "converged");
+  CHECK(std::string(to_string(StopReason::max_iterations)) == "iteration limit");
+  CHECK(std::string(to_string(StopReason::time_limit)) == "time limit");
+  CHECK(std::string(to_string(StopReason::interrupted)) == "interrupted");
+}
+
+TEST_CASE("CP-ALS: a value that is not a number is an error, and nothing is returned", "[cp]") {
+  for (double const value :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    auto tensor        = distinct(small_tensor(Kind::shuffled, 3));
+    tensor.values[100] = value;
+    int calls          = 0;
+    TestSpace const space;
+    auto const X = CooPermuted<double, std::uint32_t, TestSpace>::build(
+        space, to_device<double, std::uint32_t>(space, tensor));
+    CHECK_THROWS_AS(cp_als(space, X, options_of(2, 10), [&](CpAlsIteration const&) { return ++calls > 0; }),
+                    NumericalError);
+    CHECK(calls == 0);
+  }
+}
+
+TEST_CASE("CP-ALS: values whose products overflow are an error too", "[cp]") {
+  // ||X||^2 is finite in double, but the sums of the update are not in float.
+  auto tensor = distinct(small_tensor(Kind::shuffled, 3));
+  for (double& value : tensor.values) value *= 0x1p126;
+  CHECK_THROWS_AS(factor<float>(tensor, options_of(2, 10)), NumericalError);
+}
+
+TEST_CASE("CP-ALS: more components than the tensor has", "[cp]") {
+  Random random(3);
+  OracleModel const truth(random_factors(random, {4, 3, 2}, 1), {1.0L});
+  auto const tensor = all_cells(truth);
+  auto const result = factor<double>(tensor, options_of(8, 30));
+  CHECK(result.gram_fallbacks > 0);
+  CHECK(std::isfinite(result.fit));
+  CHECK(result.fit > 1 - 1e-5);
+  for (double const weight : result.model.weights) CHECK(std::isfinite(weight));
+  CHECK(std::abs(result.fit - oracle_fit(tensor, on_host(result.model))) < 1e-6);
+}
+
+TEST_CASE("CP-ALS: a rank far beyond every mode", "[cp]") {
+  auto const tensor = distinct(small_tensor(Kind::shuffled, 3));
+  for (std::size_t const rank : {31, 64, 130}) {
+    auto const result = factor<double>(tensor, options_of(rank, 3));
+    CAPTURE(rank, result.fit);
+    CHECK(std::abs(result.fit - oracle_fit(tensor, on_host(result.model))) < 1e-6);
+  }
+}
+
+TEST_CASE("CP-ALS: an empty tensor has an empty model", "[cp]") {
+  for (std::size_t const order : {2, 3, 5}) {
+    auto const result = factor<double>(small_tensor(Kind::empty, order), options_of(3, 4, 1e-4));
+    CHECK(result.fit == 1);
+    CHECK(result.converged);
+    CHECK(result.model.weights == std::vector<double>(3, 0.0));
+  }
+}
+
+TEST_CASE("CP-ALS: every kind of tensor gives finite numbers", "[cp]") {
+  for (Kind const kind : all_kinds)
+    for (std::size_t const order : {2, 3, 6}) {
+      if (kind == Kind::empty) continue;
+      auto const tensor = distinct(small_tensor(kind, order));
+      auto const result = factor<double>(tensor, options_of(5, 5));
+      CAPTURE(tensor.name, result.fit);
+      CHECK((result.fit > -1 && result.fit <= 1));
+      auto const model = on_host(result.model);
+      for (auto const& matrix : model.factors)
+        for (auto const entry : matrix) REQUIRE(std::isfinite(entry));
+    }
+}
+
+TEST_CASE("CP-ALS: a given start is used as it is", "[cp]") {
+  TestSpace const space;
+  auto const tensor = distinct(small_tensor(Kind::shuffled, 3));
+  auto const X      = CooPermuted<double, std::uint32_t, TestSpace>::build(
+           space, to_device<double, std::uint32_t>(space, tensor));
+  Extents const extents = X.extents();
+  FactorMatrices<double, TestSpace> const start(space, extents, 3);
+  fill_random(space, start, 11);
+  auto const given = cp_als(space, X, options_of(3, 2), start, go_on);
+  auto options     = options_of(3, 2);
+  options.seed     = 11;
+  auto const own   = cp_als(space, X, options, go_on);
+  CHECK(std::abs(given.fit - own.fit) < 1e-12);
+  auto const other = cp_als(space, X, options_of(3, 2), go_on);  // seed 0
+  CHECK(std::abs(given.fit - other.fit) > 1e-9);
+}
+
+TEST_CASE("CP-ALS: what does not match is refused", "[cp]") {
+  TestSpace const space;
+  auto const build = [&](std::size_t order) {
+    return CooPermuted<double, std::uint32_t, TestSpace>::build(
+        space, to_device<double, std::uint32_t>(space, small_tensor(Kind::shuffled, order)));
+  };
+  auto const X = build(3);
+  CHECK_THROWS_AS(cp_als(space, build(1), options_of(2, 3), go_on), UsageError);
+  CHECK_THROWS_AS(cp_als(space, X, options_of(0, 3), go_on), UsageError);
+  CHECK_THROWS_AS(cp_als(space, X, options_of((std::size_t(1) << 20) - 1, 3), go_on), MemoryError);
+  CHECK_THROWS_AS(cp_als(space, X, options_of(std::size_t(1) << 40, 3), go_on), Error);
+  FactorMatrices<double, TestSpace> const start(space, X.extents(), 3);
+  CHECK_THROWS_AS(cp_als(space, X, options_of(2, 3), start, go_on), UsageError);
+  FactorMatrices<double, TestSpace> const short_start(space, Extents{29, 23, 16}, 3);
+  CHECK_THROWS_AS(cp_als(space, X, options_of(3, 3), short_start, go_on), UsageError);
+}
+
+}  // namespace
+}  // namespace polyad::test

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The numbers behind the fit, and the fit that they give.
+#include <Kokkos_Core.hpp>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "polyad/cp/fit.hpp"
+#include "support/bounds.hpp"
+#include "support/catch.hpp"
+#include "support/device_data.hpp"
+
+namespace polyad::test {
+namespace {
+
+template <class Scalar>
+void expect_terms(std::size_t rows, std::size_t rank, std::size_t order) {
+  CAPTURE(rows, rank, order, sizeof(Scalar));
+  TestSpace const space;
+  double const nan = std::numeric_limits<double>::quiet_NaN();
+  Random random(rows + 1000 * rank);
+  auto const V = random_matrix(random, rows, rank);
+  auto const A = random_matrix(random, rows, rank);
+  auto const w = random_matrix(random, 1, rank).data;
+  std::vector<HostMatrix> grams;
+  for (std::size_t n = 0; n < order; ++n) grams.push_back(random_matrix(random, rank, rank));
+
+  GramMatrices<TestSpace> const device_grams("grams", order, rank, rank);
+  auto const host = Kokkos::create_mirror_view(device_grams);
+  for (std::size_t n = 0; n < order; ++n)
+    for (std::size_t e = 0; e < rank * rank; ++e) host(n, e / rank, e % rank) = grams[n].data[e];
+  Kokkos::deep_copy(device_grams, host);
+  auto const numbers = to_device(std::vector<double>(fit_numbers, nan));
+  fit_terms(space, WatchedMatrix<Scalar>(space, RowLayout::padded, V, nan).matrix(),
+            WatchedMatrix<Scalar>(space, RowLayout::subview, A, nan).matrix(), device_grams, to_device(w),
+            numbers);
+  space.fence("polyad::test");
+  auto const actual = flat(numbers);
+
+  OracleSums inner(1, 1), norm(1, 1);
+  for (std::size_t e = 0; e < rows * rank; ++e) {
+    long double const term = static_cast<long double>(w[e % rank]) * V.data[e] * A.data[e];
+    inner.value[0] += term;
+    inner.magnitude[0] += std::abs(term);
+  }
+  inner.terms = {rows * rank};
+  for (std::size_t e = 0; e < rank * rank; ++e) {
+    long double term = static_cast<long double>(w[e / rank]) * w[e % rank];
+    for (std::size_t n = 0; n < order; ++n) term *= grams[n].data[e];
+    norm.value[0] += term;
+    norm.magnitude[0] += std::abs(term);
+  }
+  norm.terms = {rank * rank};
+  CHECK(violation<double>(inner, {actual[inner_product]}, 3) == "");
+  CHECK(violation<double>(norm, {actual[model_norm_squared]}, order + 2) == "");
+  CHECK(std::isnan(actual[gram_fallbacks]));  // not theirs
+}
+
+TEST_CASE("fit: inner product and norm of the model against the oracle", "[cp]") {
+  for (std::size_t const rows : {1, 2, 255, 256, 257, 1000})
+    for (std::size_t const rank : {1, 3, 33}) {
+      expect_terms<float>(rows, rank, 3);
+      expect_terms<double>(rows, rank, 3);
+    }
+  expect_terms<double>(10, 300, 2);
+  expect_terms<double>(10, 5, 16);
+}
+
+TEST_CASE("fit: from the norms", "[cp]") {
+  CHECK(fit_of(25, 3, 9) == 1 - std::sqrt(28.0) / 5);
+  CHECK(fit_of(4, 4, 4) == 1);
+  CHECK(fit_of(4, 0, 0) == 0);
+  CHECK(fit_of(4, -4, 4) == -1);                // a model of the wrong sign
+  CHECK(fit_of(1, 1 + 1e-17, 1 - 1e-16) == 1);  // rounding must not give the root of a negative number
+  CHECK(fit_of(1, 1.0000001, 1) == 1);
+  CHECK(fit_of(0, 0, 0) == 1);
+  CHECK(fit_of(0, 0, 1) == -HUGE_VAL);
+  double const nan = std::nan("");
+  CHECK(std::isnan(fit_of(nan, 0, 0)));
+  CHECK(std::isnan(fit_of(1, nan, 0)));
+  CHECK(std::isnan(fit_of(1, 0, nan)));
+}
+
+}  // namespace
+}  // namespace polyad::test
