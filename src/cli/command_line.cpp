@@ -10,6 +10,7 @@
 #include <limits>
 #include <string>
 
+#include "factor.hpp"
 #include "git_hash.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/model_file.hpp"
@@ -87,8 +88,9 @@ void add_cpd(CLI::App& command, CpdOptions& options) {
   command.add_option("--time-limit", options.time_limit_s, "Stop after the iteration that passes S seconds")
       ->type_name("S");
   command
-      .add_option("--format", options.format,
-                  "Storage format, or auto, which is coo-permuted on every backend for now")
+      .add_option(
+          "--format", options.format,
+          "Storage format: " + known_formats() + "; or auto, which is coo-permuted on every backend for now")
       ->type_name("NAME")
       ->capture_default_str();
   command.add_option("--precision", options.precision, "Of values and factors: f32 or f64")

@@ -25,7 +25,16 @@ Progress::Progress(int most_iterations, double time_limit_s)
       m_terminal(::isatty(STDERR_FILENO) == 1) {}
 
 Progress::~Progress() {
+  if (!m_waiting.empty()) draw();
   if (m_line_open) std::fputc('\n', stderr);
+}
+
+void Progress::draw() {
+  fmt::print(stderr, "{}{}{}", m_terminal ? "\r" : "", m_waiting, m_terminal ? "\x1b[K" : "\n");
+  std::fflush(stderr);
+  m_waiting.clear();
+  m_line_open = m_terminal;
+  m_drawn     = std::chrono::steady_clock::now();
 }
 
 double Progress::seconds_left(int iteration) const {
@@ -35,24 +44,14 @@ double Progress::seconds_left(int iteration) const {
 
 void Progress::iteration(int iteration, double fit, double delta, double seconds) {
   m_spent += seconds;
-  if (m_terminal) {
-    // Redrawing more often than the eye follows would cost more than a small tensor's iteration.
-    auto const now = std::chrono::steady_clock::now();
-    if (m_line_open && iteration < m_most_iterations && now - m_drawn < std::chrono::milliseconds(50)) return;
-    m_drawn = now;
-  }
-  auto line = fmt::format("iteration {} of {}: fit {:.9f}, change {:+.3e}, {} an iteration", iteration,
+  m_waiting = fmt::format("iteration {} of {}: fit {:.9f}, change {:+.3e}, {} an iteration", iteration,
                           m_most_iterations, fit, delta, duration_text(seconds));
   // The tolerance may end the run earlier, hence "at most".
   if (iteration < m_most_iterations)
-    line += fmt::format(", at most {} left", duration_text(seconds_left(iteration)));
-  if (m_terminal) {
-    fmt::print(stderr, "\r{}\x1b[K", line);
-    m_line_open = true;
-  } else {
-    fmt::print(stderr, "{}\n", line);
-  }
-  std::fflush(stderr);
+    m_waiting += fmt::format(", at most {} left", duration_text(seconds_left(iteration)));
+  // Redrawing more often than the eye follows would cost more than a small tensor's iteration.
+  auto const since = std::chrono::steady_clock::now() - m_drawn;
+  if (!m_terminal || !m_line_open || since >= std::chrono::milliseconds(50)) draw();
 }
 
 }  // namespace polyad::cli

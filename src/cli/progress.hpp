@@ -14,7 +14,7 @@ class Progress {
 public:
   Progress(int most_iterations, double time_limit_s);
 
-  /// Ends a redrawn line.
+  /// Draws the last iteration, if that is still to be done, and ends a redrawn line.
   ~Progress();
   Progress(Progress const&)            = delete;
   Progress& operator=(Progress const&) = delete;
@@ -22,13 +22,15 @@ public:
   void iteration(int iteration, double fit, double delta, double seconds);
 
 private:
+  void draw();
   [[nodiscard]] double seconds_left(int iteration) const;
 
   int m_most_iterations;
   double m_time_limit_s;
   bool m_terminal;
   bool m_line_open = false;
-  double m_spent   = 0;  // seconds of the iterations so far
+  std::string m_waiting;  // the line of an iteration that is not drawn yet
+  double m_spent = 0;     // seconds of the iterations so far
   std::chrono::steady_clock::time_point m_drawn;
 };
 

@@ -263,7 +263,8 @@ class Cpd(ToolTest):
         self.assertNotIn("iteration 1", result.stdout)
         self.assertRegex(result.stdout, r"(?m)^fit +-?\d\.\d{9} after 4 iterations \(iteration limit\)$")
 
-    def test_terminal(self):
+    def on_terminal(self, *options):
+        """What a terminal on stderr receives."""
         reader, terminal = pty.openpty()
         seen = []
 
@@ -276,17 +277,25 @@ class Cpd(ToolTest):
 
         thread = threading.Thread(target=read)
         thread.start()
-        process = subprocess.run([TOOL, "cpd", self.path, "-r", "2", "-i", "30", "--tol", "0"], stderr=terminal,
+        process = subprocess.run([TOOL, "cpd", self.path, "-r", "2", *options], stderr=terminal,
                                  stdout=subprocess.PIPE, timeout=120)
         os.close(terminal)
         thread.join()
         os.close(reader)
-        text = b"".join(seen).decode()
         self.assertEqual(process.returncode, 0)
-        self.assertEqual(text.count("\n"), 1)
-        self.assertTrue(text.endswith("\n"))
-        self.assertGreaterEqual(text.count("\r"), 2)
-        self.assertIn("iteration 30 of 30", text)
+        return b"".join(seen).decode()
+
+    def test_terminal(self):
+        last = len(self.report_of("cpd", self.path, "-r", 2, "-i", 500, "--tol", 1e-3)["iterations"])
+        for options, end in ((("-i", "30", "--tol", "0"), "iteration 30 of 30"),
+                             (("-i", "500", "--tol", "1e-3"), f"iteration {last} of 500")):
+            text = self.on_terminal(*options)
+            self.assertEqual(text.count("\n"), 1)
+            self.assertTrue(text.endswith("\n"))
+            lines = text.split("\r")
+            self.assertTrue(lines[1].startswith("iteration 1 of "))
+            self.assertTrue(all(line.endswith("\x1b[K") for line in lines[1:-1] if line.strip()))
+            self.assertIn(end, text)
 
     def test_zeros_only(self):
         path = self.write("zeros.tns", "1 1 1 0\n2 2 2 0\n")
