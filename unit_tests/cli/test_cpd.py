@@ -9,6 +9,7 @@ import pty
 import re
 import subprocess
 import threading
+import time
 import unittest
 import zipfile
 
@@ -218,9 +219,10 @@ class Cpd(ToolTest):
         self.assertTrue(all(abs(step["delta"]) >= 1e-3 for step in steps[1:-1]))
         for before, after in zip(steps, steps[1:]):
             self.assertAlmostEqual(after["fit"] - before["fit"], after["delta"], delta=1e-15)
+        start = time.monotonic()
         limited = self.report_of("cpd", self.path, "-r", 2, "-i", 100000000, "--tol", 0, "--time-limit", 0.2)
         self.assertEqual(limited["result"]["reason"], "time limit")
-        self.assertGreaterEqual(sum(step["seconds"] for step in limited["iterations"]), 0.1)
+        self.assertGreaterEqual(time.monotonic() - start, 0.2)
         exhausted = self.report_of("cpd", self.path, "-r", 2, "-i", 3, "--tol", 0)
         self.assertEqual(exhausted["result"]["reason"], "iteration limit")
         self.assertFalse(exhausted["result"]["converged"])
