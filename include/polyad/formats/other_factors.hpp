@@ -9,20 +9,20 @@
 
 namespace polyad {
 
-/// The factors of all modes but one, in the order of the modes. Order is the tensor's order N when the
-/// kernel is compiled for it, or any_order.
+/// The factors of all modes but one, in the order of the modes unless another one is given. Order is the
+/// tensor's order N when the kernel is compiled for it, or any_order.
 template <class Scalar, int Order>
 class OtherFactors {
 public:
   template <class Space>
   OtherFactors(FactorMatrices<Scalar, Space> const& factors, int mode) {
-    for (int n = 0; n < factors.order(); ++n) {
-      if (n == mode) continue;
-      m_data[m_size]   = factors[n].data();
-      m_stride[m_size] = factors[n].stride(0);
-      m_mode[m_size]   = n;
-      ++m_size;
-    }
+    for (int n = 0; n < factors.order(); ++n)
+      if (n != mode) append(factors, n);
+  }
+  /// The factors of modes[1], ..., modes[N - 1].
+  template <class Space>
+  OtherFactors(FactorMatrices<Scalar, Space> const& factors, Kokkos::Array<int, max_order> const& modes) {
+    for (int m = 1; m < factors.order(); ++m) append(factors, modes[static_cast<std::size_t>(m)]);
   }
 
   /// N - 1
@@ -40,6 +40,14 @@ public:
   }
 
 private:
+  template <class Space>
+  void append(FactorMatrices<Scalar, Space> const& factors, int n) {
+    m_data[m_size]   = factors[n].data();
+    m_stride[m_size] = factors[n].stride(0);
+    m_mode[m_size]   = n;
+    ++m_size;
+  }
+
   static constexpr int capacity = Order > 0 ? Order - 1 : max_order;
   Scalar const* m_data[capacity]{};
   count_t m_stride[capacity]{};

@@ -10,6 +10,7 @@
 #include "polyad/formats/coo/coo_permuted.hpp"
 #include "polyad/formats/coo/coo_scratch.hpp"
 #include "polyad/formats/coo/coo_tiny_vec.hpp"
+#include "polyad/formats/coo/sorted.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad {
@@ -21,7 +22,8 @@ struct FormatList {};
 template <class Scalar, class Index, class Space>
 using all_formats = FormatList<CooScratch<Scalar, Index, Space>,   // GenTen's MTTKRP-A
                                CooTinyVec<Scalar, Index, Space>,   // GenTen's MTTKRP-B
-                               CooPermuted<Scalar, Index, Space>>; // GenTen's MTTKRP-C
+                               CooPermuted<Scalar, Index, Space>,  // GenTen's MTTKRP-C
+                               Sorted<Scalar, Index, Space>>;
 
 namespace detail {
 

@@ -33,6 +33,24 @@ struct GatherKeys {
   KOKKOS_FUNCTION void operator()(count_t i) const { keys(i) = indices(permutation(i), mode); }
 };
 
+/// The indices of several modes side by side in one word, the last of `modes` in the lowest bits.
+template <class Indices, class Permutation>
+struct PackKeys {
+  Indices indices;
+  Permutation permutation;
+  Kokkos::View<std::uint64_t*, typename Indices::device_type> keys;
+  Kokkos::Array<int, max_order> modes;
+  Kokkos::Array<int, max_order> bits;
+  int count;
+  KOKKOS_FUNCTION void operator()(count_t i) const {
+    std::uint64_t key = 0;
+    for (int m = 0; m < count; ++m)
+      key = key << bits[static_cast<std::size_t>(m)] |
+            indices(permutation(i), modes[static_cast<std::size_t>(m)]);
+    keys(i) = key;
+  }
+};
+
 }  // namespace detail
 
 /// 0, 1, ..., length - 1
@@ -41,7 +59,8 @@ Permutation<Ordinal, Space> identity_permutation(Space const& space, count_t len
   expect_fits(space, "a permutation of the nonzeros", length, sizeof(Ordinal));
   Permutation<Ordinal, Space> permutation(
       Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::permutation"), length);
-  Kokkos::parallel_for("polyad::iota", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, length),
+  Kokkos::parallel_for("polyad::iota",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, length),
                        detail::Iota<Permutation<Ordinal, Space>>{permutation});
   return permutation;
 }
@@ -50,15 +69,51 @@ Permutation<Ordinal, Space> identity_permutation(Space const& space, count_t len
 template <class Scalar, class Index, class Space, class Ordinal>
 void sort_by_mode(Space const& space, CooTensor<Scalar, Index, Space> const& tensor, int mode,
                   Kokkos::View<Ordinal*, typename Space::device_type> const& permutation) {
-  using Keys    = Kokkos::View<Index*, typename Space::device_type>;
-  using Indices = typename CooTensor<Scalar, Index, Space>::indices_type;
+  using Keys        = Kokkos::View<Index*, typename Space::device_type>;
+  using Indices     = typename CooTensor<Scalar, Index, Space>::indices_type;
   count_t const nnz = tensor.nnz();
   expect_fits(space, "the sort's keys", nnz, sizeof(Index));
   Keys const keys(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::sort_keys"), nnz);
-  Kokkos::parallel_for(
-      "polyad::gather_keys", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, nnz),
-      detail::GatherKeys<Indices, Permutation<Ordinal, Space>, Keys>{tensor.indices(), permutation, keys, mode});
+  Kokkos::parallel_for("polyad::gather_keys",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, nnz),
+                       detail::GatherKeys<Indices, Permutation<Ordinal, Space>, Keys>{
+                           tensor.indices(), permutation, keys, mode});
   sort_pairs(space, keys, permutation, bits_for(tensor.extents()[mode]));
+}
+
+/// Reorders a permutation into the lexicographic order of the indices of modes[0], ..., modes[count - 1], the
+/// first one major; equal ones keep their order. As many modes as fit share a word of 64 bits and a sort.
+template <class Scalar, class Index, class Space, class Ordinal>
+void sort_by_modes(Space const& space, CooTensor<Scalar, Index, Space> const& tensor,
+                   Kokkos::Array<int, max_order> const& modes, int count,
+                   Kokkos::View<Ordinal*, typename Space::device_type> const& permutation) {
+  using Indices     = typename CooTensor<Scalar, Index, Space>::indices_type;
+  count_t const nnz = tensor.nnz();
+  expect_fits(space, "the sort's keys", nnz, sizeof(std::uint64_t));
+  Kokkos::View<std::uint64_t*, typename Space::device_type> const keys(
+      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::sort_keys"), nnz);
+  for (int end = count; end > 0;) {
+    int begin = end;
+    int total = 0;
+    while (begin > 0) {
+      int const bits = bits_for(tensor.extents()[modes[static_cast<std::size_t>(begin - 1)]]);
+      if (total + bits > 64) break;
+      total += bits;
+      --begin;
+    }
+    detail::PackKeys<Indices, Permutation<Ordinal, Space>> pack{tensor.indices(), permutation, keys, {}, {},
+                                                                end - begin};
+    for (int m = begin; m < end; ++m) {
+      auto const at  = static_cast<std::size_t>(m - begin);
+      pack.modes[at] = modes[static_cast<std::size_t>(m)];
+      // A shift by 64 has no meaning, but a mode of 64 bits is alone in its word.
+      pack.bits[at] = m == begin ? 0 : bits_for(tensor.extents()[pack.modes[at]]);
+    }
+    Kokkos::parallel_for("polyad::pack_keys",
+                         Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, nnz), pack);
+    sort_pairs(space, keys, permutation, total);
+    end = begin;
+  }
 }
 
 }  // namespace polyad

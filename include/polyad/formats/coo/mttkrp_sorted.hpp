@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The MTTKRP of a sorted copy. A thread walks a chunk of nonzeros and sums each row of the output in
+// registers (GenTen's MTTKRP-C, section 6, on streams instead of a permutation); nonzeros come in packs of
+// four; where runs of the shortest other mode are long, that factor is multiplied once a run (SPLATT's and
+// CSF's reuse of a fiber's row, without a tree).
+//
+// Bytes a nonzero: s_r + N s_o streamed and (N - 1) R s_r gathered, (N - 2) R s_r with runs. Flops: N R.
+// The rows inside a chunk are stored plainly; those at its two ends are shared with other chunks (Borders).
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "polyad/core/row_form.hpp"
+#include "polyad/core/tiny_vec.hpp"
+#include "polyad/formats/coo/chunk_walk.hpp"
+#include "polyad/formats/coo/sorted.hpp"
+#include "polyad/formats/other_factors.hpp"
+
+namespace polyad {
+namespace detail {
+
+/// Where the sums of border rows go: entry 2 c is the first row of chunk c, entry 2 c + 1 its last.
+template <class Scalar, class Index>
+struct BorderList {
+  Index* rows;  // null: the sums are added to the output with atomics
+  Scalar* sums;
+  count_t stride;
+};
+
+/// The output of a walk over nonzeros (or borders) whose rows do not decrease.
+template <class Row, class Scalar, class Index>
+struct RowWriter {
+  Scalar* output;  // I_n x R
+  count_t stride;
+  BorderList<Scalar, Index> borders;
+
+  KOKKOS_FUNCTION void store(Index row, Row const& sum, Columns columns) const {
+    sum.store(output + static_cast<count_t>(row) * stride, columns);
+  }
+  /// `slot` is 0 for a chunk's first row and 1 for its last.
+  KOKKOS_FUNCTION void border(count_t chunk, count_t slot, Index row, Row const& sum, Columns columns) const {
+    if (borders.rows == nullptr) {
+      sum.atomic_add_to(output + static_cast<count_t>(row) * stride, columns);  // other chunks add to it too
+      return;
+    }
+    count_t const entry = 2 * chunk + slot;
+    borders.rows[entry] = row;  // every lane writes the same
+    sum.store(borders.sums + entry * borders.stride, columns);
+  }
+  /// After the walk: `is_first` when the chunk has one row only.
+  KOKKOS_FUNCTION void last(count_t chunk, bool is_first, Index row, Row const& sum, Columns columns) const {
+    border(chunk, is_first ? 0 : 1, row, sum, columns);
+    if (is_first && borders.rows != nullptr) border(chunk, 1, row, Row(Scalar(0)), columns);
+  }
+};
+
+template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Hoist>
+struct MttkrpSorted {
+  using Row = TinyVec<Space, Scalar, Block, Form>;
+
+  /// Nonzeros read and gathered at the same time (see MttkrpPermuted).
+  static constexpr int batch = is_device_space<Space> ? 4 : 1;
+  /// Factors multiplied for every nonzero start here; the one before is multiplied once a run.
+  static constexpr int inner = Hoist ? 1 : 0;
+
+  Index const* indices;  // N x P, row-major
+  count_t index_stride;
+  Scalar const* values;
+  OtherFactors<Scalar, Order> factors;
+  RowWriter<Row, Scalar, Index> writer;
+  ChunkWalk chunks;
+
+  struct Run {
+    Index row;
+    Row sum;
+    bool is_first;
+    Index hoisted_index;
+    Row hoisted;  // the factor's row at hoisted_index
+    Row run_sum;  // of the nonzeros with this row and this hoisted_index
+  };
+
+  KOKKOS_FUNCTION void start_run(Run& run, Index index, Columns columns) const {
+    run.hoisted_index = index;
+    run.hoisted       = Row(factors.row(0, index), columns);
+    run.run_sum       = Row(Scalar(0));
+  }
+
+  KOKKOS_FUNCTION void change_row(Run& run, Index row, count_t chunk, Columns columns) const {
+    if (run.is_first)
+      writer.border(chunk, 0, run.row, run.sum, columns);
+    else
+      writer.store(run.row, run.sum, columns);
+    run.row      = row;
+    run.is_first = false;
+    run.sum      = Row(Scalar(0));
+  }
+
+  /// Adds one product to the sum it belongs to.
+  KOKKOS_FUNCTION void add_product(Run& run, Index row, Index index, Row const& product, count_t chunk,
+                                   Columns columns) const {
+    if constexpr (Hoist) {
+      if (row != run.row || index != run.hoisted_index) {
+        run.sum.multiply_add(run.hoisted, run.run_sum);
+        if (row != run.row) change_row(run, row, chunk, columns);
+        start_run(run, index, columns);
+      }
+      run.run_sum += product;
+    } else {
+      if (row != run.row) change_row(run, row, chunk, columns);
+      run.sum += product;
+    }
+  }
+
+  /// Adds the nonzeros p ... p + Count - 1.
+  template <int Count>
+  KOKKOS_FUNCTION void add(count_t p, Run& run, count_t chunk, Columns columns) const {
+    using Indices  = Pack<Index, Count>;
+    auto const row = *reinterpret_cast<Indices const*>(indices + p);
+    auto const x   = *reinterpret_cast<Pack<Scalar, Count> const*>(values + p);
+    Indices index{};
+    if constexpr (Hoist) index = *reinterpret_cast<Indices const*>(indices + index_stride + p);
+    Row product[Count];
+    for (int u = 0; u < Count; ++u) product[u] = Row(x.element[u]);
+    for (int m = inner; m < factors.size(); ++m) {
+      auto const k =
+          *reinterpret_cast<Indices const*>(indices + static_cast<count_t>(m + 1) * index_stride + p);
+      for (int u = 0; u < Count; ++u) product[u] *= Row(factors.row(m, k.element[u]), columns);
+    }
+    // The rows do not decrease, so the last one tells about all; within a row neither do the indices.
+    if (row.element[Count - 1] == run.row && (!Hoist || index.element[Count - 1] == run.hoisted_index)) {
+      for (int u = 0; u < Count; ++u) (Hoist ? run.run_sum : run.sum) += product[u];
+    } else {
+      for (int u = 0; u < Count; ++u)
+        add_product(run, row.element[u], index.element[u], product[u], chunk, columns);
+    }
+  }
+
+  KOKKOS_FUNCTION void walk(count_t begin, count_t end, Columns columns) const {
+    count_t const chunk = begin / chunks.chunk;
+    Run run;
+    run.row      = indices[begin];
+    run.sum      = Row(Scalar(0));
+    run.is_first = true;
+    if constexpr (Hoist) start_run(run, indices[index_stride + begin], columns);
+    count_t p = begin;
+    for (; p + batch <= end; p += batch) add<batch>(p, run, chunk, columns);
+    for (; p < end; ++p) add<1>(p, run, chunk, columns);
+    if constexpr (Hoist) run.sum.multiply_add(run.hoisted, run.run_sum);
+    writer.last(chunk, run.is_first, run.row, run.sum, columns);
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    chunks.template operator()<Row, Block>(
+        member, [&](count_t begin, count_t end, Columns columns) { walk(begin, end, columns); });
+  }
+};
+
+/// Sums one level of borders: whole rows to the output, those at the ends of its chunks to the next level.
+template <class Space, class Scalar, class Index, int Block, RowForm Form>
+struct MergeBorders {
+  using Row = TinyVec<Space, Scalar, Block, Form>;
+  BorderList<Scalar, Index> list;
+  RowWriter<Row, Scalar, Index> writer;  // its borders are the next level
+  bool is_last_level;                    // one chunk: every row is whole
+  ChunkWalk chunks;
+
+  KOKKOS_FUNCTION void walk(count_t begin, count_t end, Columns columns) const {
+    count_t const chunk = begin / chunks.chunk;
+    Index row           = list.rows[begin];
+    Row sum(Scalar(0));
+    bool is_first = true;
+    for (count_t p = begin; p < end; ++p) {
+      if (list.rows[p] != row) {
+        if (is_first && !is_last_level)
+          writer.border(chunk, 0, row, sum, columns);
+        else
+          writer.store(row, sum, columns);
+        row      = list.rows[p];
+        sum      = Row(Scalar(0));
+        is_first = false;
+      }
+      sum += Row(list.sums + p * list.stride, columns);
+    }
+    if (is_last_level)
+      writer.store(row, sum, columns);
+    else
+      writer.last(chunk, is_first, row, sum, columns);
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    chunks.template operator()<Row, Block>(
+        member, [&](count_t begin, count_t end, Columns columns) { walk(begin, end, columns); });
+  }
+};
+
+/// Zeroes the listed rows of the output.
+template <class Rows, class Matrix>
+struct ClearRows {
+  Rows rows;
+  Matrix output;
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    count_t const i = static_cast<count_t>(member.league_rank()) * static_cast<count_t>(member.team_size()) +
+                      static_cast<count_t>(member.team_rank());
+    if (i >= rows.extent(0)) return;
+    auto const row = static_cast<count_t>(rows(i));
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, output.extent(1)),
+                         [&](count_t const r) { output(row, r) = typename Matrix::value_type(0); });
+  }
+};
+
+template <class Space, class Scalar, class Index>
+void clear_rows(Space const& space, Kokkos::View<Index*, typename Space::device_type> const& rows,
+                FactorMatrix<Scalar, Space> const& V) {
+  if (rows.extent(0) == 0) return;
+  constexpr bool device = is_device_space<Space>;
+  LaunchShape const shape{ceil_div(rows.extent(0), device ? 16 : 1), device ? 16 : 1, device ? 16 : 1};
+  Kokkos::parallel_for(
+      "polyad::clear_rows", team_policy(space, shape),
+      ClearRows<Kokkos::View<Index*, typename Space::device_type>, FactorMatrix<Scalar, Space>>{rows, V});
+}
+
+/// Merges the borders that a walk over so many chunks left in the workspace, level by level.
+template <class Space, class Scalar, class Index, int Block, RowForm Form>
+void merge_borders(Space const& space, SortedWorkspace<Scalar, Index, Space> const& workspace,
+                   count_t walked_chunks, ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& V) {
+  using Kernel            = MergeBorders<Space, Scalar, Index, Block, Form>;
+  constexpr int lanes     = Kernel::Row::lanes;
+  constexpr count_t chunk = Sorted<Scalar, Index, Space>::merge_chunk;
+  auto const stride       = static_cast<count_t>(workspace.sums.stride(0));
+  count_t first           = 0;
+  for (count_t entries = 2 * walked_chunks;; entries = 2 * ceil_div(entries, chunk)) {
+    BorderList<Scalar, Index> const list{workspace.rows.data() + first,
+                                         workspace.sums.data() + first * stride, stride};
+    first += entries;
+    BorderList<Scalar, Index> const next{workspace.rows.data() + first,
+                                         workspace.sums.data() + first * stride, stride};
+    ChunkWalk const chunks{entries, chunk, blocks};
+    int const team = is_device_space<Space> ? device_team_threads / lanes : 1;
+    Kokkos::parallel_for(
+        "polyad::merge_borders", team_policy(space, chunks.shape(team, lanes)),
+        Kernel{list, {V.data(), static_cast<count_t>(V.stride(0)), next}, entries <= chunk, chunks});
+    if (entries <= chunk) return;
+  }
+}
+
+}  // namespace detail
+
+/// The contract's mttkrp (formats/format.hpp). `packed = false` takes GenTen's strided TinyVec on a device,
+/// for comparison.
+template <class Space, class Scalar, class Index>
+void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
+            FactorMatrices<Scalar, Space> const& factors, int mode,
+            SortedWorkspace<Scalar, Index, Space>& workspace, FactorMatrix<Scalar, Space> const& V,
+            bool packed = true) {
+  if (X.permuted()) {
+    NoWorkspace none;
+    return mttkrp(space, *X.permuted(), factors, mode, none, V, packed);
+  }
+  expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  auto const& copy = X.copy(mode);
+  if (X.nnz() == 0) return Kokkos::deep_copy(space, V, Scalar(0));
+  detail::clear_rows<Space, Scalar, Index>(space, copy.cleared, V);
+  bool const merge = copy.borders == Borders::merge;
+  detail::BorderList<Scalar, Index> borders{nullptr, nullptr, 0};
+  if (merge)
+    borders = {workspace.rows.data(), workspace.sums.data(), static_cast<count_t>(workspace.sums.stride(0))};
+  with_row_form<Space>(packed && rows_are_aligned(factors, V), [&](auto form) {
+    constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
+    with_order<any_order_only>(X.extents().order(), [&](auto order) {
+      for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+        auto const launch = [&](auto hoist) {
+          using Kernel        = detail::MttkrpSorted<Space, Scalar, Index, block(), form(), order(), hoist()>;
+          constexpr int lanes = Kernel::Row::lanes;
+          ChunkWalk const chunks{copy.nnz, copy.chunk, blocks};
+          int const team = is_device_space<Space> ? device_team_threads / lanes : 1;
+          Kokkos::parallel_for("polyad::mttkrp_sorted", team_policy(space, chunks.shape(team, lanes)),
+                               Kernel{copy.indices.data(),
+                                      static_cast<count_t>(copy.indices.stride(0)),
+                                      copy.values.data(),
+                                      OtherFactors<Scalar, order()>(factors, copy.modes),
+                                      {V.data(), static_cast<count_t>(V.stride(0)), borders},
+                                      chunks});
+        };
+        if (copy.hoist)
+          launch(std::true_type{});
+        else
+          launch(std::false_type{});
+        if (merge)
+          detail::merge_borders<Space, Scalar, Index, block(), form()>(
+              space, workspace, ceil_div(copy.nnz, copy.chunk), blocks, V);
+      });
+    });
+  });
+}
+
+#define POLYAD_MTTKRP_SORTED(Scalar, Index)                                               \
+  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                              \
+                       Sorted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,       \
+                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
+                       SortedWorkspace<Scalar, Index, Kokkos::DefaultExecutionSpace>&,    \
+                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, bool);
+extern POLYAD_MTTKRP_SORTED(float, std::uint32_t) extern POLYAD_MTTKRP_SORTED(
+    float,
+    std::uint64_t) extern POLYAD_MTTKRP_SORTED(double,
+                                               std::uint32_t) extern POLYAD_MTTKRP_SORTED(double,
+                                                                                          std::uint64_t)
+
+}  // namespace polyad

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sorted: per mode a copy of the nonzeros in that mode's order (formats/coo/sorted_copy.hpp), the fastest
+// MTTKRP where memory allows N copies. Where it does not, or when asked, one copy and permutations
+// (coo-permuted). Storage: N (s_r + N s_o) bytes a nonzero, every copy rounded up to whole packs of four.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <array>
+#include <optional>
+
+#include "polyad/formats/coo/coo_permuted.hpp"
+#include "polyad/formats/coo/sorted_copy.hpp"
+#include "polyad/formats/format.hpp"
+
+namespace polyad {
+
+struct SortedOptions {
+  enum class Storage { automatic, copies, permutations };
+  Storage storage    = Storage::automatic;  // automatic: copies where they fit
+  bool deterministic = false;  // the same bits at every run on one device, and on hosts at any thread count
+};
+
+/// The rows at the chunks' borders, and their sums, until they are merged.
+template <class Scalar, class Index, class Space>
+struct SortedWorkspace {
+  Kokkos::View<Index*, typename Space::device_type> rows;
+  FactorMatrix<Scalar, Space> sums;
+};
+
+template <class Scalar, class Index, class Space>
+class Sorted {
+public:
+  using scalar_type    = Scalar;
+  using index_type     = Index;
+  using space_type     = Space;
+  using options_type   = SortedOptions;
+  using workspace_type = SortedWorkspace<Scalar, Index, Space>;
+  using copy_type      = SortedCopy<Scalar, Index, Space>;
+
+  static constexpr char const* name = "sorted";
+
+  /// \throws UsageError when Index cannot number the nonzeros, or permutations are to be deterministic;
+  ///         MemoryError
+  static Sorted build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+                      options_type const& options = {}) {
+    POLYAD_EXPECTS(coo.nnz() <= std::numeric_limits<Index>::max(), coo.nnz(),
+                   " nonzeros need 64-bit indices in this format");
+    POLYAD_EXPECTS(!options.deterministic || options.storage != SortedOptions::Storage::permutations,
+                   "permutations sum with atomics: they are not deterministic");
+    auto const order = static_cast<count_t>(coo.order());
+    Sorted format;
+    format.m_extents      = coo.extents();
+    format.m_nnz          = coo.nnz();
+    format.m_norm_squared = polyad::norm_squared(space, coo);
+    count_t const bytes   = checked_product("the sorted copies", coo.storage_bytes(), order);
+    // Beside the copies the sort needs two words and two positions a nonzero.
+    count_t const scratch = coo.nnz() * 2 * (sizeof(std::uint64_t) + sizeof(Index));
+    bool const fits       = bytes + scratch <= available_memory(space);
+    if (options.storage == SortedOptions::Storage::permutations ||
+        (options.storage == SortedOptions::Storage::automatic && !options.deterministic && !fits)) {
+      format.m_permuted = CooPermuted<Scalar, Index, Space>::build(space, coo);
+      return format;
+    }
+    for (int n = 0; n < coo.order(); ++n)
+      format.m_copies[static_cast<std::size_t>(n)] = make_sorted_copy(space, coo, n, options.deterministic);
+    return format;
+  }
+
+  [[nodiscard]] Extents const& extents() const { return m_extents; }
+  [[nodiscard]] count_t nnz() const { return m_nnz; }
+  [[nodiscard]] double norm_squared() const { return m_norm_squared; }
+  [[nodiscard]] count_t storage_bytes() const {
+    if (m_permuted) return m_permuted->storage_bytes();
+    auto const order = static_cast<count_t>(m_extents.order());
+    return order * copy_type::padded(m_nnz) * (sizeof(Scalar) + order * sizeof(Index));
+  }
+
+  /// Room for the borders of every mode that merges them.
+  [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const {
+    count_t entries = 0;
+    for (int n = 0; n < m_extents.order() && !m_permuted; ++n)
+      if (copy(n).borders == Borders::merge && copy(n).nnz > 0)
+        entries = std::max(entries, border_entries(ceil_div(copy(n).nnz, copy(n).chunk)));
+    // Rows of whole packs, whatever the rows of the factors are.
+    count_t const pack = row_alignment / sizeof(Scalar);
+    return {Kokkos::View<Index*, typename Space::device_type>(
+                Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::border_rows"), entries),
+            make_factor_matrix<Scalar>(space, "polyad::border_sums", entries, ceil_div(rank, pack) * pack)};
+  }
+
+  [[nodiscard]] copy_type const& copy(int n) const { return m_copies[static_cast<std::size_t>(n)]; }
+  /// Set where one copy and permutations are kept instead.
+  [[nodiscard]] std::optional<CooPermuted<Scalar, Index, Space>> const& permuted() const {
+    return m_permuted;
+  }
+
+  /// Borders of a level that one thread merges.
+  static constexpr count_t merge_chunk = 128;
+
+  /// Entries of all levels of a merge that starts with the borders of so many chunks.
+  static count_t border_entries(count_t chunks) {
+    count_t entries = 0;
+    for (count_t level = 2 * chunks;; level = 2 * ceil_div(level, merge_chunk)) {
+      entries += level;
+      if (level <= merge_chunk) return entries;
+    }
+  }
+
+private:
+  Extents m_extents;
+  count_t m_nnz         = 0;
+  double m_norm_squared = 0;
+  std::array<copy_type, max_order> m_copies;
+  std::optional<CooPermuted<Scalar, Index, Space>> m_permuted;
+};
+
+}  // namespace polyad
+
+#include "polyad/formats/coo/mttkrp_sorted.hpp"

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// SortedCopy: the nonzeros in the order of one output mode, then of the other modes from the shortest to the
+// longest, so that the rows of the output come one after another and the row of the shortest other factor
+// stays the same for a while. The order is GenTen's permutation (section 6) carried out: a walk streams.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+
+#include "polyad/formats/coo/chunk_walk.hpp"
+#include "polyad/tensor/coo_tensor.hpp"
+#include "polyad/tensor/sort_by_mode.hpp"
+
+namespace polyad {
+
+/// How the sums of the rows at a chunk's borders, which other chunks share, come together in the output.
+enum class Borders {
+  atomics,  // added to the output one after another
+  merge     // written down and summed in a fixed order: the same bits at every run, and no hot rows
+};
+
+template <class Scalar, class Index, class Space>
+struct SortedCopy {
+  using indices_type = Kokkos::View<Index**, Kokkos::LayoutRight, typename Space::device_type>;
+  using values_type  = Kokkos::View<Scalar*, typename Space::device_type>;
+  using rows_type    = Kokkos::View<Index*, typename Space::device_type>;
+
+  Kokkos::Array<int, max_order> modes;  // modes[0] is the output mode, the others from the shortest on
+  indices_type indices;                 // N x P: row m holds the indices of modes[m]
+  values_type values;                   // P
+  rows_type cleared;                    // output rows that must be zero before the walk
+  count_t nnz     = 0;
+  count_t chunk   = 0;      // nonzeros that a thread walks
+  bool hoist      = false;  // runs of (row, index of modes[1]) are long: that factor is multiplied once a run
+  Borders borders = Borders::atomics;
+
+  /// Rows of 16-byte packs of four: P rounded up.
+  [[nodiscard]] static count_t padded(count_t nnz) { return ceil_div(nnz, 4) * 4; }
+};
+
+namespace detail {
+
+template <class Tensor, class Copy, class Permutation>
+struct GatherSorted {
+  typename Tensor::indices_type indices;
+  typename Tensor::values_type values;
+  Permutation permutation;
+  Copy copy;
+  KOKKOS_FUNCTION void operator()(count_t i) const {
+    count_t const p = permutation(i);
+    for (count_t m = 0; m < copy.indices.extent(0); ++m) copy.indices(m, i) = indices(p, copy.modes[m]);
+    copy.values(i) = values(p);
+  }
+};
+
+/// Counts the runs of equal indices of the first `count` modes.
+template <class Indices>
+struct CountRuns {
+  Indices indices;
+  int count;
+  KOKKOS_FUNCTION void operator()(count_t i, count_t& runs) const {
+    bool starts = i == 0;
+    for (int m = 0; m < count && !starts; ++m) starts = indices(m, i) != indices(m, i - 1);
+    if (starts) ++runs;
+  }
+};
+
+/// Flags the rows that one chunk alone writes, whole, with a plain store; with `all`, those that occur.
+template <class Indices, class Flags>
+struct FlagStoredRows {
+  Indices indices;
+  Flags flags;
+  count_t nnz;
+  count_t chunk;
+  bool all;
+  KOKKOS_FUNCTION void operator()(count_t i) const {
+    auto const row = indices(0, i);
+    if (i > 0 && indices(0, i - 1) == row) return;
+    count_t const last  = Kokkos::min(nnz, (i / chunk + 1) * chunk) - 1;  // of the chunk
+    bool const interior = i % chunk != 0 && indices(0, last) != row;
+    if (all || interior) flags(row) = 1;
+  }
+};
+
+template <class Flags, class Rows>
+struct ListUnflagged {
+  Flags flags;
+  Rows list;
+  KOKKOS_FUNCTION void operator()(count_t i, count_t& position, bool final) const {
+    if (flags(i) != 0) return;
+    if (final && list.extent(0) > 0) list(position) = static_cast<typename Rows::value_type>(i);
+    ++position;
+  }
+};
+
+}  // namespace detail
+
+/// Nonzeros in a thread's chunk of a sorted copy. On the H200 chunks of 128 were best, 64 never won by more
+/// than 3 %; on hosts as long as balance allows, but independent of the threads where the result must be.
+template <class Space>
+count_t sorted_chunk(Space const& space, count_t nnz, bool deterministic) {
+  if (is_device_space<Space> || !deterministic) return chunk_length(space, nnz, 8);
+  return 4096;
+}
+
+/// Sorts and copies the tensor for one output mode. Linear in the nonzeros; waits for `space`.
+/// \throws MemoryError naming the array and its bytes
+template <class Scalar, class Index, class Space>
+SortedCopy<Scalar, Index, Space> make_sorted_copy(Space const& space,
+                                                  CooTensor<Scalar, Index, Space> const& coo, int mode,
+                                                  bool deterministic) {
+  using Tensor         = CooTensor<Scalar, Index, Space>;
+  using Copy           = SortedCopy<Scalar, Index, Space>;
+  using Range          = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  using Flags          = Kokkos::View<unsigned char*, typename Space::device_type>;
+  int const order      = coo.order();
+  count_t const nnz    = coo.nnz();
+  count_t const stored = Copy::padded(nnz);
+  auto const extents   = coo.extents();
+
+  Copy copy;
+  copy.nnz        = nnz;
+  copy.modes[0]   = mode;
+  std::size_t end = 1;
+  for (int n = 0; n < order; ++n)
+    if (n != mode) copy.modes[end++] = n;
+  std::stable_sort(copy.modes.data() + 1, copy.modes.data() + end,
+                   [&](int a, int b) { return extents[a] < extents[b]; });
+
+  expect_fits(space, "a sorted copy of the nonzeros", stored,
+              sizeof(Scalar) + static_cast<count_t>(order) * sizeof(Index));
+  copy.indices = typename Copy::indices_type(
+      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::sorted_indices"),
+      static_cast<count_t>(order), stored);
+  copy.values = typename Copy::values_type(
+      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::sorted_values"), stored);
+  {
+    auto const permutation = identity_permutation<Index>(space, nnz);
+    sort_by_modes(space, coo, copy.modes, order, permutation);
+    Kokkos::parallel_for("polyad::gather_sorted", Range(space, 0, nnz),
+                         detail::GatherSorted<Tensor, Copy, Permutation<Index, Space>>{
+                             coo.indices(), coo.values(), permutation, copy});
+  }
+
+  count_t rows = 0;
+  count_t runs = 0;
+  Kokkos::parallel_reduce("polyad::count_rows", Range(space, 0, nnz),
+                          detail::CountRuns<typename Copy::indices_type>{copy.indices, 1}, rows);
+  Kokkos::parallel_reduce("polyad::count_runs", Range(space, 0, nnz),
+                          detail::CountRuns<typename Copy::indices_type>{copy.indices, std::min(order, 2)},
+                          runs);
+  copy.chunk = sorted_chunk(space, nnz, deterministic);
+  // A run costs one more row read and multiplied: measured on the H200, it pays from four nonzeros on.
+  copy.hoist = order > 2 && nnz >= 4 * runs;
+  // Rows shared by 32 chunks and more are hot: their atomics would wait for each other.
+  bool const hot = is_device_space<Space> && nnz >= 32 * copy.chunk * std::max<count_t>(rows, 1);
+  copy.borders   = deterministic || hot ? Borders::merge : Borders::atomics;
+
+  Flags const flags(Kokkos::view_alloc(space, "polyad::stored_rows"), extents[mode]);
+  Kokkos::parallel_for("polyad::flag_stored_rows", Range(space, 0, nnz),
+                       detail::FlagStoredRows<typename Copy::indices_type, Flags>{
+                           copy.indices, flags, nnz, copy.chunk, copy.borders == Borders::merge});
+  detail::ListUnflagged<Flags, typename Copy::rows_type> list{flags, {}};
+  count_t unflagged = 0;
+  Kokkos::parallel_scan("polyad::count_cleared_rows", Range(space, 0, extents[mode]), list, unflagged);
+  space.fence("polyad::make_sorted_copy");
+  copy.cleared = typename Copy::rows_type(
+      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::cleared_rows"), unflagged);
+  list.list = copy.cleared;
+  Kokkos::parallel_scan("polyad::list_cleared_rows", Range(space, 0, extents[mode]), list, unflagged);
+  space.fence("polyad::make_sorted_copy");
+  return copy;
+}
+
+}  // namespace polyad
