@@ -12,6 +12,7 @@
 
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/formats/registry.hpp"
+#include "polyad/tensor/generate.hpp"
 #include "support/bounds.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
@@ -114,6 +115,27 @@ TEST_CASE("CP-ALS: the rank of an exact tensor is recovered, orders 2 to 6", "[c
     expect_recovered<float>(order, 2, 1 - 5e-3);
   }
   expect_recovered<double>(3, 3, 1 - 1e-4);
+}
+
+template <class Scalar>
+void expect_planted_recovered(Extents const& extents, double enough) {
+  TestSpace const space;
+  auto const planted = planted_tensor<Scalar, std::uint32_t>(space, extents, 4, 3, 1);
+  auto const X       = CooPermuted<Scalar, std::uint32_t, TestSpace>::build(space, planted.tensor);
+  double best        = -1;
+  for (std::uint64_t seed = 0; seed < 5 && best < enough; ++seed) {
+    auto options = options_of(4, 200, 1e-10);
+    options.seed = seed;
+    best         = std::max(best, cp_als(space, X, options, go_on).fit);
+  }
+  CAPTURE(extents.order(), sizeof(Scalar));
+  CHECK(best > enough);
+}
+
+TEST_CASE("CP-ALS: a planted tensor is recovered", "[cp]") {
+  expect_planted_recovered<double>(Extents{40, 50, 60}, 1 - 1e-6);
+  expect_planted_recovered<float>(Extents{40, 50, 60}, 1 - 2e-3);
+  expect_planted_recovered<double>(Extents{20, 15, 30, 12}, 1 - 1e-6);
 }
 
 TEST_CASE("CP-ALS: one and three iterations are the oracle's, in every format", "[cp]") {

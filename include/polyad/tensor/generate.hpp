@@ -5,6 +5,7 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -197,8 +198,11 @@ CooTensor<Scalar, Index, Space> power_law_tensor(Space const& space, Extents con
     POLYAD_EXPECTS(filled >= wanted, "the runs fill ", filled, " of ", wanted, " places");
     auto const distinct = sum_duplicates(space, drawn).tensor;
     if (draw == 10 || static_cast<double>(distinct.nnz()) >= 0.99 * static_cast<double>(nnz)) return distinct;
-    wanted = static_cast<count_t>(1.005 * static_cast<double>(wanted) * static_cast<double>(nnz) /
-                                  static_cast<double>(distinct.nnz()));
+    // Where most draws fall on few cells, more of them would only take memory.
+    count_t const more = static_cast<count_t>(1.005 * static_cast<double>(wanted) * static_cast<double>(nnz) /
+                                              static_cast<double>(distinct.nnz()));
+    if (wanted >= 8 * nnz) return distinct;
+    wanted = std::min(more, 8 * nnz);
   }
 }
 
