@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// nvecs: orthonormal columns that span the leading left singular vectors of every unfolding.
+#include "polyad/cp/nvecs.hpp"
+
+#include <Kokkos_Core.hpp>
+#include <cmath>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/device_data.hpp"
+#include "support/oracle.hpp"
+#include "support/small_tensors.hpp"
+
+namespace polyad::test {
+namespace {
+
+/// The factors on the host.
+template <class Scalar>
+HostFactors nvecs_of(HostTensor const& tensor, std::size_t rank) {
+  TestSpace const space;
+  auto const factors = nvecs(space, to_device<Scalar, std::uint32_t>(space, tensor), rank);
+  space.fence("polyad::test");
+  HostFactors result;
+  for (int n = 0; n < factors.order(); ++n) {
+    result.emplace_back(factors[n].extent(0), rank);
+    result.back().data = flat(factors[n]);
+  }
+  return result;
+}
+
+/// How far Q'Q is from the identity, at most.
+long double distance_to_orthonormal(HostMatrix const& Q) {
+  auto const G      = oracle_product_of_transposed(Q, Q);
+  long double worst = 0;
+  for (std::size_t e = 0; e < G.value.size(); ++e)
+    worst = std::max(worst, std::abs(G.value[e] - (e / Q.columns == e % Q.columns ? 1 : 0)));
+  return worst;
+}
+
+TEST_CASE("nvecs: a diagonal tensor's singular vectors are unit vectors, the largest first", "[cp]") {
+  HostTensor tensor{"diagonal", {6, 5, 7}, {}, {}};
+  std::vector<double> const weights{1, 0.1, 10, 0.01, 3};
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    tensor.indices.insert(tensor.indices.end(), {i, i, i});
+    tensor.values.push_back(weights[i]);
+  }
+  std::vector<std::size_t> const order{2, 4, 0};
+  for (auto const& Q : nvecs_of<double>(tensor, 3)) {
+    CHECK(distance_to_orthonormal(Q) < 1e-12L);
+    for (std::size_t r = 0; r < 3; ++r)
+      CHECK(std::abs(std::abs(Q(order[r], r)) - 1) < 1e-3);  // the iteration ends at a change of 1e-4
+  }
+}
+
+TEST_CASE("nvecs: orthonormal columns for every kind of tensor", "[cp]") {
+  for (Kind const kind : {Kind::shuffled, Kind::duplicates})
+    for (std::size_t const order : {2, 4}) {
+      auto const tensor = distinct(small_tensor(kind, order));
+      CAPTURE(tensor.name);
+      // No more columns than any unfolding has rank, or random ones would stand in.
+      for (auto const& Q : nvecs_of<double>(tensor, kind == Kind::duplicates ? 2 : 5))
+        CHECK(distance_to_orthonormal(Q) < 1e-9L);
+    }
+}
+
+TEST_CASE("nvecs: an empty tensor gets the random start", "[cp]") {
+  TestSpace const space;
+  auto const tensor = small_tensor(Kind::empty, 3);
+  FactorMatrices<double, TestSpace> const random(space, Extents{29, 23, 17}, 4);
+  fill_random(space, random, 0);
+  space.fence("polyad::test");
+  auto const factors = nvecs_of<double>(tensor, 4);
+  for (int n = 0; n < 3; ++n) CHECK(factors[static_cast<std::size_t>(n)].data == flat(random[n]));
+}
+
+}  // namespace
+}  // namespace polyad::test
