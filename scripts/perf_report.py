@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables and pictures of polyad_perf's results:
+
+    scripts/perf_report.py RESULT.json...                       tables in Markdown on stdout
+    scripts/perf_report.py RESULT.json... --output DIR          DIR/tables.md and its pictures
+    scripts/perf_report.py RESULT.json --store docs/results/NAME.json
+                                                                a copy without host name and folders
+
+One table a group, one column a machine (GPU, or CPU and threads). Several results of one machine share its
+column; where two measured the same, the later one counts. Only the pictures are drawn whose data is there; they
+need numpy and matplotlib, the tables need nothing."""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+from perf_results import ResultError, fail, load, merge, stored_text
+
+GROUPS = {
+    "ceilings": "Ceilings",
+    "build": "Building a format",
+    "mttkrp": "MTTKRP",
+    "cp_als": "CP-ALS",
+}
+LEGENDS = {
+    "ceilings": "GB/s, read and written together; row: bytes a row, table: what is read from or added to, rows: how "
+    "many distinct rows share the additions.",
+    "build": "Milliseconds, median · bytes per nonzero · cost in MTTKRPs of all modes at R = 32.",
+    "mttkrp": "Milliseconds for all modes, median (each mode) · share of the gather model · GB/s by GenTen's bandwidth "
+    "model.",
+    "cp_als": "Milliseconds an iteration, median · MTTKRP's share of it · fit at the end.",
+}
+SOURCES = (
+    ("date", "measured"), ("git", "commit"), ("backend", "backend"), ("kokkos_version", "Kokkos"),
+    ("driver", "driver"), ("clocks", "clocks"), ("page_bytes", "page bytes"), ("huge_pages", "huge pages"),
+    ("load_avg", "load before"), ("OMP_PROC_BIND", "OMP_PROC_BIND"), ("OMP_PLACES", "OMP_PLACES"),
+)  # fmt: skip
+
+
+def digits(value, count=3):
+    """A number of three digits, never in exponents that a reader has to decode."""
+    if value == 0:
+        return "0"
+    text = f"{value:.{count}g}"
+    return f"{value:.0f}" if "e" in text and abs(value) >= 1 else text
+
+
+def percent(value):
+    return f"{digits(100 * value, 2)} %"
+
+
+def natural(text):
+    """Sorts R:8 before R:16 and 0.1MB before 8MB."""
+    parts = re.split(r"(\d+(?:\.\d+)?)", text)
+    return [(float(p), "") if i % 2 else (0.0, p) for i, p in enumerate(parts)]
+
+
+def table(header, rows):
+    if not rows:
+        return ""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines) + "\n"
+
+
+def rows_over(machines, group, describe, cell, wanted=lambda bench: True):
+    """One row for everything that `describe` distinguishes, one cell a machine."""
+    found = {}
+    for label, benchmarks in machines.items():
+        for bench in benchmarks.values():
+            if bench.group == group and wanted(bench):
+                found.setdefault(describe(bench), {})[label] = bench
+    rows = []
+    for key, per_machine in found.items():
+        cells = []
+        for label in machines:
+            bench = per_machine.get(label)
+            cells.append("" if bench is None else "failed" if bench.error else cell(bench, machines[label]))
+        rows.append([*key, *cells])
+    return rows
+
+
+def ceilings_table(machines):
+    rows = rows_over(
+        machines,
+        "ceilings",
+        lambda b: (b.rest.replace("/", " "), b.scalar),
+        lambda b, _: digits(b.counters["GB_per_s"]),
+    )
+    return table(["", "scalar", *machines], rows)
+
+
+def build_table(machines):
+    rows = rows_over(
+        machines,
+        "build",
+        lambda b: (b.tensor, b.scalar, b.format),
+        lambda b, _: " · ".join(
+            (
+                digits(b.time),
+                f"{digits(b.counters['bytes_per_nonzero'])} B",
+                digits(b.counters["in_mttkrps"], 2),
+            )
+        ),
+    )
+    return table(["tensor", "scalar", "format", *machines], by_tensor(rows))
+
+
+def by_tensor(rows):
+    """Rows of one tensor together, in the order that the results first name them."""
+    order = list(dict.fromkeys(row[0] for row in rows))
+    return sorted(rows, key=lambda row: (order.index(row[0]), [natural(str(cell)) for cell in row[1:4]]))
+
+
+def mode_times(bench, benchmarks):
+    modes = {
+        int(b.mode): b.time
+        for b in benchmarks.values()
+        if (b.group, b.format, b.scalar, b.tensor, b.rank)
+        == (bench.group, bench.format, bench.scalar, bench.tensor, bench.rank)
+        and b.mode.isdigit()
+        and not b.error
+    }
+    return " ".join(digits(modes[m]) for m in sorted(modes))
+
+
+def mttkrp_cell(bench, benchmarks):
+    each = mode_times(bench, benchmarks) if bench.mode == "all" else ""
+    return " · ".join(
+        (
+            digits(bench.time) + (f" ({each})" if each else ""),
+            percent(bench.counters["model_share"]),
+            digits(bench.counters["genten_GB_per_s"]),
+        )
+    )
+
+
+def mttkrp_tables(machines):
+    """A table a tensor. Modes stand in the cell of all modes, or alone where those were not measured."""
+    all_modes = {
+        (b.tensor, b.format, b.scalar, b.rank)
+        for benchmarks in machines.values()
+        for b in benchmarks.values()
+        if b.group == "mttkrp" and b.mode == "all"
+    }
+    rows = rows_over(
+        machines,
+        "mttkrp",
+        lambda b: (b.tensor, b.scalar, b.rank, b.format + ("" if b.mode == "all" else f", mode {b.mode}")),
+        mttkrp_cell,
+        lambda b: b.mode == "all" or (b.tensor, b.format, b.scalar, b.rank) not in all_modes,
+    )
+    text = []
+    for tensor in dict.fromkeys(row[0] for row in rows):
+        mine = by_tensor([row for row in rows if row[0] == tensor])
+        text.append(f"### {tensor}\n\n" + table(["scalar", "R", "format", *machines], [row[1:] for row in mine]))
+    return "\n".join(text)
+
+
+def cp_als_table(machines):
+    def cell(bench, _):
+        phases = bench.phases
+        share = percent(phases["mttkrp"] / sum(phases.values())) if "mttkrp" in phases else "?"
+        return f"{digits(bench.time)} · {share} · {bench.counters['fit']:.4f}"
+
+    rows = rows_over(machines, "cp_als", lambda b: (b.tensor, b.scalar, b.rank, b.format), cell)
+    return table(["tensor", "scalar", "R", "format", *machines], by_tensor(rows))
+
+
+def plain_table(group):
+    def of(machines):
+        rows = rows_over(machines, group, lambda b: (b.rest, b.scalar, b.format), lambda b, _: digits(b.time))
+        return table(["", "scalar", "format", *machines], by_tensor(rows))
+
+    return of
+
+
+def sources_table(results):
+    used = [(key, title) for key, title in SOURCES if any(r.context.get(key) for r in results)]
+
+    def shown(key, value):
+        if key == "date":
+            return str(value)[:16].replace("T", " ")
+        if key == "load_avg":
+            return digits(value[0], 2) if value else ""
+        return value
+
+    rows = [[r.label, Path(r.path).name, *(shown(key, r.context.get(key, "")) for key, _ in used)] for r in results]
+    return table(["machine", "result", *(title for _, title in used)], rows)
+
+
+def tables(results, pictures=()):
+    """The whole page. Pictures are (file, caption, group) and stand above the table of their group."""
+    machines = merge(results)
+    groups = list(dict.fromkeys(b.group for benchmarks in machines.values() for b in benchmarks.values()))
+    groups.sort(key=lambda g: list(GROUPS).index(g) if g in GROUPS else len(GROUPS))
+    make = {"ceilings": ceilings_table, "build": build_table, "mttkrp": mttkrp_tables, "cp_als": cp_als_table}
+    text = [
+        "<!-- Written by scripts/perf_report.py; do not edit. -->\n# Measured\n",
+        "What the numbers mean: [performance](../performance.md). `polyad_perf` measured them all; every time is a median.\n",
+        sources_table(results),
+    ]
+    for group in groups:
+        text.append(f"## {GROUPS.get(group, group)}\n\n{LEGENDS.get(group, 'Milliseconds, median.')}\n")
+        text += [f"![{caption}]({file})\n" for file, caption, of_group in pictures if of_group == group]
+        text.append(make.get(group, plain_table(group))(machines))
+    return "\n".join(text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", metavar="RESULT.json", nargs="+")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--output", metavar="DIR", type=Path, help="write tables.md and pictures there")
+    where.add_argument("--store", metavar="FILE", type=Path, help="clean one result for keeping")
+    options = parser.parse_args()
+    try:
+        if options.store:
+            if len(options.results) != 1:
+                fail("perf_report.py", "--store takes one result")
+            options.store.write_text(stored_text(options.results[0]), encoding="utf-8")
+            return 0
+        results = [load(path) for path in options.results]
+        failed = [f"{r.path}: {b.name}: {b.error}" for r in results for b in r.benchmarks if b.error]
+        for line in failed:
+            print(f"perf_report.py: failed: {line}", file=sys.stderr)
+        if not options.output:
+            sys.stdout.write(tables(results))
+        else:
+            try:
+                from perf_pictures import draw
+            except ImportError as error:
+                fail(
+                    "perf_report.py",
+                    f"pictures need numpy and matplotlib (pip install numpy matplotlib): {error}; without --output "
+                    "the tables come alone",
+                )
+            options.output.mkdir(parents=True, exist_ok=True)
+            pictures = draw(merge(results), results, options.output)
+            (options.output / "tables.md").write_text(tables(results, pictures), encoding="utf-8")
+    except ResultError as error:
+        fail("perf_report.py", error)
+    except OSError as error:
+        fail("perf_report.py", f"{error.filename}: {error.strerror}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
