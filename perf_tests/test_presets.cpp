@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Are the presets the tensors that their names promise? Nonzeros, heaviest slice and number of fibers of
+// every mode, against those of the reference generator gentns (seed 1), whose mode sizes, skews and runs the
+// presets repeat. It draws other random numbers, so the figures may differ by a tenth.
+//
+//   polyad_test_presets          scaled down: seconds on two cores
+//   polyad_test_presets --full   the presets as the benchmarks use them: for a device, or a patient host
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "tensors.hpp"
+
+namespace polyad::perf {
+namespace {
+
+struct ModeFigures {
+  count_t rows;
+  count_t heaviest;  // nonzeros of the heaviest slice
+  count_t fibers;    // distinct tuples of the other indices
+};
+
+struct Reference {
+  char const* preset;
+  double scale;
+  count_t nnz;
+  std::vector<ModeFigures> modes;
+};
+
+// Printed by gentns --preset NAME --scale X --stats.
+std::vector<Reference> const scaled_down{
+    {"uniform10m", 0.2, 2000000, {{30000, 102, 1998964}, {40000, 82, 1998680}, {50000, 68, 1998403}}},
+    {"uber",
+     1,
+     3294605,
+     {{183, 18267, 2821469}, {24, 200711, 3197058}, {1140, 66083, 2284211}, {1717, 55542, 2041395}}},
+    {"vast", 0.2, 3972759, {{165427, 4975, 22748}, {11374, 121889, 330400}, {2, 2137031, 3837000}}},
+    {"nell2", 0.2, 5965198, {{12092, 121439, 5213627}, {9184, 95046, 5146951}, {28818, 25764, 90720}}},
+    {"delicious",
+     0.2,
+     5995713,
+     {{532924, 9595, 5995713}, {17262471, 597, 5995657}, {2480308, 49105, 2000000}, {1443, 13277, 5995713}}},
+};
+
+std::vector<Reference> const full{
+    {"uniform10m", 1, 10000000, {{30000, 412, 9974879}, {40000, 314, 9966488}, {50000, 263, 9958777}}},
+    {"uber",
+     1,
+     3294605,
+     {{183, 18267, 2821469}, {24, 200711, 3197058}, {1140, 66083, 2284211}, {1717, 55542, 2041395}}},
+    {"vast", 1, 19832017, {{165427, 14160, 22748}, {11374, 288808, 330854}, {2, 10625463, 18493693}}},
+    {"nell2", 1, 29703381, {{12092, 587206, 21499104}, {9184, 467686, 21317765}, {28818, 124495, 429437}}},
+    {"delicious",
+     1,
+     29984506,
+     {{532924, 49234, 29984491},
+      {17262471, 2957, 29983219},
+      {2480308, 245355, 10000000},
+      {1443, 66463, 29984506}}},
+};
+
+/// The indices on the host, an array a mode.
+std::vector<std::vector<std::uint32_t>> columns_of(Tensor<double> const& tensor) {
+  auto const indices = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), tensor.indices());
+  std::vector<std::vector<std::uint32_t>> columns(static_cast<std::size_t>(tensor.order()));
+  for (std::size_t n = 0; n < columns.size(); ++n) {
+    columns[n].resize(tensor.nnz());
+    for (count_t p = 0; p < tensor.nnz(); ++p) columns[n][p] = indices(p, n);
+  }
+  return columns;
+}
+
+count_t heaviest_slice(std::vector<std::uint32_t> const& column, count_t rows) {
+  std::vector<count_t> nonzeros(rows);
+  for (auto const row : column) ++nonzeros.at(row);
+  return *std::max_element(nonzeros.begin(), nonzeros.end());
+}
+
+/// Counts 64-bit hashes: among 30 million tuples, two agree by chance once in 40 thousand runs.
+count_t fibers_along(std::vector<std::vector<std::uint32_t>> const& columns, std::size_t mode) {
+  std::vector<std::uint64_t> tuples(columns[mode].size());
+  for (std::size_t n = 0; n < columns.size(); ++n)
+    if (n != mode)
+      for (std::size_t p = 0; p < tuples.size(); ++p)
+        tuples[p] = counter_bits(tuples[p], n, columns[n][p], 0);
+  std::sort(tuples.begin(), tuples.end());
+  return static_cast<count_t>(std::unique(tuples.begin(), tuples.end()) - tuples.begin());
+}
+
+class Comparison {
+public:
+  void figure(char const* what, count_t ours, count_t theirs, double tolerance) {
+    auto const difference = static_cast<double>(ours) / static_cast<double>(theirs) - 1;
+    bool const wrong      = !(std::abs(difference) <= tolerance);
+    m_wrong += wrong;
+    std::printf("  %-18s %10llu, reference %10llu, %+6.2f %%%s\n", what,
+                static_cast<unsigned long long>(ours), static_cast<unsigned long long>(theirs),
+                100 * difference, wrong ? "  WRONG" : "");
+  }
+  [[nodiscard]] int wrong() const { return m_wrong; }
+
+private:
+  int m_wrong = 0;
+};
+
+int run(std::vector<Reference> const& references) {
+  constexpr double a_tenth = 0.1;
+  // One stops up to a hundredth short of the wanted number, the other up to half a hundredth beyond it.
+  constexpr double two_hundredths = 0.02;
+  Space const space;
+  Comparison comparison;
+  for (auto const& reference : references) {
+    auto const preset  = find_preset(reference.preset);
+    auto const tensor  = generate(space, preset.value(), reference.scale);
+    auto const columns = columns_of(tensor);
+    std::printf("%s*%g\n", reference.preset, reference.scale);
+    comparison.figure("nonzeros", tensor.nnz(), reference.nnz, two_hundredths);
+    comparison.figure("modes", columns.size(), reference.modes.size(), 0);
+    for (std::size_t n = 0; n < std::min(columns.size(), reference.modes.size()); ++n) {
+      auto const& theirs = reference.modes[n];
+      auto const rows    = tensor.extents()[static_cast<int>(n)];
+      std::printf(" mode %zu\n", n);
+      comparison.figure("rows", rows, theirs.rows, 0);
+      comparison.figure("heaviest slice", heaviest_slice(columns[n], rows), theirs.heaviest, a_tenth);
+      comparison.figure("fibers", fibers_along(columns, n), theirs.fibers, a_tenth);
+    }
+  }
+  std::printf("%d figures wrong\n", comparison.wrong());
+  return comparison.wrong() == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace polyad::perf
+
+int main(int argc, char** argv) {
+  bool const whole = argc == 2 && std::strcmp(argv[1], "--full") == 0;
+  if (argc > 1 && !whole) {
+    std::fprintf(stderr, "usage: %s [--full]\n", argv[0]);
+    return 2;
+  }
+  Kokkos::ScopeGuard const kokkos;
+  return polyad::perf::run(whole ? polyad::perf::full : polyad::perf::scaled_down);
+}
