@@ -69,10 +69,10 @@ def save(figure, folder, name):
     plt.close(figure)
 
 
-def one_legend(figure, entries):
+def one_legend(figure, entries, inches_each=1.5):
     """Below all panels, so that it hides no data. `entries` maps a name to an artist."""
     figure.tight_layout()
-    columns = min(len(entries), max(1, int(figure.get_figwidth() / 1.5)))
+    columns = min(len(entries), max(1, int(figure.get_figwidth() / inches_each)))
     rows = -(-len(entries) // columns)
     inches = 0.2 * rows + 0.1
     height = figure.get_figheight()
@@ -312,6 +312,38 @@ def phases(machines, folder):
         yield name, f"Phases of a CP-ALS iteration, {label}", "cp_als"
 
 
+def gather_rates(machines, folder):
+    """The ceiling that matters most: random rows against the size of the table that they lie in."""
+    series = {}
+    for label, benchmarks in machines.items():
+        for b in benchmarks.values():
+            table = re.fullmatch(r"gather/row:[\d.]+B/table:([\d.]+)MB", b.rest)
+            if b.group == "ceilings" and table and not b.error:
+                series.setdefault((label, b.scalar), []).append((float(table[1]), b.counters["GB_per_s"]))
+    series = {k: sorted(v) for k, v in series.items() if len(v) >= 3}
+    if not series:
+        return
+    colour = colours({label for label, _ in series})
+    figure, (axis,) = panels(1, 1, 6.4, 3.2)
+    entries = {}
+    for (label, scalar), points in series.items():
+        (line,) = axis.loglog(
+            *zip(*points), LINES.get(scalar, ":"), marker=MARKERS.get(scalar, "d"), markersize=4, linewidth=1.2,
+            color=colour[label],
+        )  # fmt: skip
+        entries[f"{label}, {scalar}"] = line
+    sizes = sorted({size for points in series.values() for size, _ in points})
+    number_axis(axis.xaxis, sizes, short)
+    number_axis(axis.yaxis)
+    axis.grid(which="major", linewidth=0.4, color="0.85")
+    axis.set_xlabel("table, MB", fontsize=8)
+    axis.set_ylabel("GB/s", fontsize=8)
+    axis.set_title("Gather of random rows, R = 32", fontsize=10)
+    one_legend(figure, entries, 2.8)
+    save(figure, folder, "gather-rates.png")
+    yield "gather-rates.png", "Gather of random rows against the size of the table", "ceilings"
+
+
 def with_most_threads(machines, results):
     """The machines without those that are only another one's CPU with fewer threads."""
     most = {}
@@ -327,6 +359,7 @@ def draw(machines, results, folder):
     colour = colours({b.format for benchmarks in machines.values() for b in benchmarks.values() if b.format})
     whole = with_most_threads(machines, results)
     return [
+        *gather_rates(whole, folder),
         *share_of_model(whole, colour, folder),
         *against_rank(whole, colour, folder),
         *against_nonzeros(whole, colour, folder),

@@ -40,7 +40,7 @@ SOURCES = (
 
 
 def digits(value, count=3):
-    """A number of three digits, never in exponents that a reader has to decode."""
+    """A number of three digits: 1230, not 1.23e+03."""
     if value == 0:
         return "0"
     text = f"{value:.{count}g}"
