@@ -23,6 +23,13 @@ def threshold(text):
     return value
 
 
+def regex(text):
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"'{text}' is no regular expression: {error}") from None
+
+
 def named(benchmarks, heading):
     if benchmarks:
         print(f"\n{heading}:")
@@ -39,7 +46,7 @@ def main():
     parser.add_argument("old", metavar="OLD")
     parser.add_argument("new", metavar="NEW")
     parser.add_argument("--threshold", type=threshold, default=1.1, help="slower means beyond this ratio (default 1.1)")
-    parser.add_argument("--filter", type=re.compile, default=re.compile(""), help="only benchmarks that match")
+    parser.add_argument("--filter", type=regex, default=re.compile(""), help="only benchmarks that match")
     options = parser.parse_args()
     try:
         results = [load(options.old), load(options.new)]

@@ -93,6 +93,9 @@ class Compare(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stdout)
         self.assertNotIn("mttkrp<", result.stdout)
         self.assertEqual(compare(DATA / "device.json", new, "--filter", "nothing like it").returncode, 2)
+        result = compare(DATA / "device.json", new, "--filter", "mttkrp(")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("'mttkrp(' is no regular expression", result.stderr)
 
     def test_missing_are_named(self):
         gone = "cp_als<sorted,Cuda,f32>/uber/R:16"
