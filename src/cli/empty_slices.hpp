@@ -9,7 +9,8 @@
 
 namespace polyad::cli {
 
-using Marks = Kokkos::View<unsigned char*, Space::device_type>;
+// Words, not bytes: a device has no atomic store of a byte, and Kokkos would take a lock for each.
+using Marks = Kokkos::View<unsigned int*, Space::device_type>;
 
 template <class Indices>
 struct MarkRows {
@@ -18,7 +19,7 @@ struct MarkRows {
   int mode;
   /// Others write the same mark to the same row: which of them comes last does not matter.
   KOKKOS_FUNCTION void operator()(count_t p) const {
-    Kokkos::atomic_store(&marks(indices(p, mode)), static_cast<unsigned char>(1));
+    Kokkos::atomic_store(&marks(indices(p, mode)), 1U);
   }
 };
 
@@ -29,7 +30,7 @@ struct CountUnmarked {
   }
 };
 
-/// Takes a byte a row: for modes whose factors fit. Waits for `space`.
+/// Takes four bytes a row: for modes whose factors fit. Waits for `space`.
 template <class Scalar, class Index>
 std::vector<std::uint64_t> count_empty_slices(Space const& space,
                                               CooTensor<Scalar, Index, Space> const& tensor) {

@@ -141,9 +141,9 @@ void sort_pairs(Space const& space, Kokkos::View<Key*, typename Space::device_ty
   }
 }
 
-POLYAD_SORT_PAIRS(std::uint32_t, std::uint32_t)
-POLYAD_SORT_PAIRS(std::uint32_t, std::uint64_t)
-POLYAD_SORT_PAIRS(std::uint64_t, std::uint32_t)
-POLYAD_SORT_PAIRS(std::uint64_t, std::uint64_t)
+POLYAD_SORT_PAIRS(std::uint32_t, std::uint32_t);
+POLYAD_SORT_PAIRS(std::uint32_t, std::uint64_t);
+POLYAD_SORT_PAIRS(std::uint64_t, std::uint32_t);
+POLYAD_SORT_PAIRS(std::uint64_t, std::uint64_t);
 
 }  // namespace polyad

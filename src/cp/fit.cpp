@@ -3,7 +3,7 @@
 
 namespace polyad {
 
-POLYAD_FIT(float)
-POLYAD_FIT(double)
+POLYAD_FIT(float);
+POLYAD_FIT(double);
 
 }  // namespace polyad

@@ -3,7 +3,7 @@
 
 namespace polyad {
 
-POLYAD_GRAM(float)
-POLYAD_GRAM(double)
+POLYAD_GRAM(float);
+POLYAD_GRAM(double);
 
 }  // namespace polyad

@@ -22,7 +22,7 @@ void intermediates(Space const& space, FactorMatrix<Scalar, Space> const& A,
   KokkosBlas::gemm(space, "N", "N", Scalar(1), A, B, Scalar(0), C);
 }
 
-POLYAD_INTERMEDIATES(float)
-POLYAD_INTERMEDIATES(double)
+POLYAD_INTERMEDIATES(float);
+POLYAD_INTERMEDIATES(double);
 
 }  // namespace polyad

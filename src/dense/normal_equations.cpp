@@ -3,7 +3,7 @@
 
 namespace polyad {
 
-POLYAD_NORMAL_EQUATIONS(float)
-POLYAD_NORMAL_EQUATIONS(double)
+POLYAD_NORMAL_EQUATIONS(float);
+POLYAD_NORMAL_EQUATIONS(double);
 
 }  // namespace polyad

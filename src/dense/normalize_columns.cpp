@@ -3,7 +3,7 @@
 
 namespace polyad {
 
-POLYAD_NORMALIZE_COLUMNS(float)
-POLYAD_NORMALIZE_COLUMNS(double)
+POLYAD_NORMALIZE_COLUMNS(float);
+POLYAD_NORMALIZE_COLUMNS(double);
 
 }  // namespace polyad

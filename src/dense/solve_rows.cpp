@@ -3,7 +3,7 @@
 
 namespace polyad {
 
-POLYAD_SOLVE_ROWS(float)
-POLYAD_SOLVE_ROWS(double)
+POLYAD_SOLVE_ROWS(float);
+POLYAD_SOLVE_ROWS(double);
 
 }  // namespace polyad

@@ -25,10 +25,10 @@ void sort_pairs(Space const& space, Kokkos::View<Key*, typename Space::device_ty
 #define POLYAD_SORT_PAIRS(Key, Value)                                                                     \
   template void sort_pairs(Kokkos::DefaultExecutionSpace const&,                                          \
                            Kokkos::View<Key*, Kokkos::DefaultExecutionSpace::device_type> const&,         \
-                           Kokkos::View<Value*, Kokkos::DefaultExecutionSpace::device_type> const&, int);
-extern POLYAD_SORT_PAIRS(std::uint32_t, std::uint32_t)
-extern POLYAD_SORT_PAIRS(std::uint32_t, std::uint64_t)
-extern POLYAD_SORT_PAIRS(std::uint64_t, std::uint32_t)
-extern POLYAD_SORT_PAIRS(std::uint64_t, std::uint64_t)
+                           Kokkos::View<Value*, Kokkos::DefaultExecutionSpace::device_type> const&, int)
+extern POLYAD_SORT_PAIRS(std::uint32_t, std::uint32_t);
+extern POLYAD_SORT_PAIRS(std::uint32_t, std::uint64_t);
+extern POLYAD_SORT_PAIRS(std::uint64_t, std::uint32_t);
+extern POLYAD_SORT_PAIRS(std::uint64_t, std::uint64_t);
 
 }  // namespace polyad

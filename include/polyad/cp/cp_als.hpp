@@ -3,7 +3,10 @@
 // 51(3), 2009, Figure 3.3; GenTen, section 3), one function for every format and execution space.
 //
 //   for n = 0 ... N - 1:  V = MTTKRP(X, A, n);  A^(n) = V (Hadamard product of A^(m)'A^(m), m != n)^+
-//                         lambda = the columns' 2-norms, divided out
+//
+// The columns are not normalised between updates: the Gram matrices carry their norms, and the R x R algebra
+// divides them out (dense/normal_equations.hpp), so that a factor is read and written once an update. The
+// iterates are those of the normalised method, up to rounding; lambda is split off at the end.
 //
 // Inside an iteration nothing is allocated and the host waits once, for the numbers of the fit.
 #pragma once
@@ -22,19 +25,19 @@
 #include "polyad/dense/gram.hpp"
 #include "polyad/dense/normal_equations.hpp"
 #include "polyad/dense/normalize_columns.hpp"
-#include "polyad/dense/solve_rows.hpp"
+#include "polyad/dense/update_factor.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/tensor/ktensor.hpp"
 
 namespace polyad {
 
 struct CpAlsOptions {
-  count_t rank         = 16;
-  int max_iterations   = 50;
-  double tolerance     = 1e-4;  // stop when the fit changes by less between two iterations
-  double time_limit_s  = std::numeric_limits<double>::infinity();
-  std::uint64_t seed   = 0;      // of the random start (core/counter_rng.hpp)
-  bool time_phases     = false;  // seconds per phase, at the price of a fence around each
+  count_t rank        = 16;
+  int max_iterations  = 50;
+  double tolerance    = 1e-4;  // stop when the fit changes by less between two iterations
+  double time_limit_s = std::numeric_limits<double>::infinity();
+  std::uint64_t seed  = 0;      // of the random start (core/counter_rng.hpp)
+  bool time_phases    = false;  // seconds per phase, at the price of a fence around each
 };
 
 /// What the callback learns after each iteration.
@@ -50,10 +53,14 @@ enum class StopReason { converged, max_iterations, time_limit, interrupted };
 
 inline char const* to_string(StopReason reason) {
   switch (reason) {
-    case StopReason::converged: return "converged";
-    case StopReason::max_iterations: return "iteration limit";
-    case StopReason::time_limit: return "time limit";
-    case StopReason::interrupted: return "interrupted";
+    case StopReason::converged:
+      return "converged";
+    case StopReason::max_iterations:
+      return "iteration limit";
+    case StopReason::time_limit:
+      return "time limit";
+    case StopReason::interrupted:
+      return "interrupted";
   }
   return "unknown";
 }
@@ -61,9 +68,9 @@ inline char const* to_string(StopReason reason) {
 template <class Scalar, class Space>
 struct CpAlsResult {
   Ktensor<Scalar, Space> model;  // normalised, in canonical form (cp/arrange_components.hpp)
-  double fit = 0;
-  bool converged = false;
-  StopReason reason = StopReason::max_iterations;
+  double fit             = 0;
+  bool converged         = false;
+  StopReason reason      = StopReason::max_iterations;
   count_t gram_fallbacks = 0;  // updates that took the pseudo-inverse
   std::vector<CpAlsIteration> iterations;
 };
@@ -73,21 +80,26 @@ namespace detail {
 /// Everything an iteration writes besides the factors; allocated once.
 template <class Scalar, class Space>
 struct CpAlsWorkspace {
-  CpAlsWorkspace(Space const& space, Extents const& extents, count_t rank)
-      : gram_sums(space, rank) {
+  CpAlsWorkspace(Space const& space, Extents const& extents, count_t rank) : gram_sums(space, rank) {
     auto const order = static_cast<count_t>(extents.order());
     count_t longest  = 0;
     for (int n = 0; n < extents.order(); ++n) longest = std::max(longest, extents[n]);
-    expect_fits(space, "the Gram matrices", checked_product("the Gram matrices", order + 2, rank * rank), sizeof(double));
+    expect_fits(space, "the Gram matrices", checked_product("the Gram matrices", order + 2, rank * rank),
+                sizeof(double));
     V       = make_factor_matrix<Scalar>(space, "polyad::mttkrp_output", longest, rank);
     inverse = make_factor_matrix<Scalar>(space, "polyad::inverse_gram", rank, rank);
     grams   = GramMatrices<Space>(Kokkos::view_alloc(space, "polyad::grams"), order, rank, rank);
-    scratch = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::normal_equations"), normal_equations_scratch(rank));
+    scratch = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::normal_equations"),
+                                   normal_equations_scratch(rank));
     weights = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::weights"), rank);
-    numbers = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::fit_numbers"), static_cast<count_t>(fit_numbers));
+    Kokkos::deep_copy(space, weights, 1.0);
+    numbers      = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::fit_numbers"),
+                                   static_cast<count_t>(fit_numbers));
     host_numbers = Kokkos::create_mirror_view(Kokkos::SharedHostPinnedSpace(), numbers);
   }
-  [[nodiscard]] GramMatrix<Space> gram_of(int n) const { return Kokkos::subview(grams, n, Kokkos::ALL, Kokkos::ALL); }
+  [[nodiscard]] GramMatrix<Space> gram_of(int n) const {
+    return Kokkos::subview(grams, n, Kokkos::ALL, Kokkos::ALL);
+  }
   [[nodiscard]] FactorMatrix<Scalar, Space> output(count_t rows) const {
     return Kokkos::subview(V, Kokkos::make_pair(count_t(0), rows), Kokkos::ALL);
   }
@@ -97,7 +109,7 @@ struct CpAlsWorkspace {
   FactorMatrix<Scalar, Space> inverse;  // R x R
   GramMatrices<Space> grams;            // N x R x R
   DeviceNumbers<Space> scratch;
-  DeviceNumbers<Space> weights;  // lambda
+  DeviceNumbers<Space> weights;  // lambda while it lies in the factors: ones
   DeviceNumbers<Space> numbers;  // FitNumber
   typename DeviceNumbers<Space>::host_mirror_type host_numbers;
 };
@@ -113,8 +125,8 @@ template <Format F, class Callback>
 CpAlsResult<typename F::scalar_type, typename F::space_type> cp_als(
     typename F::space_type const& space, F const& X, CpAlsOptions const& options,
     FactorMatrices<typename F::scalar_type, typename F::space_type> const& start, Callback&& callback) {
-  using Scalar = typename F::scalar_type;
-  using Space  = typename F::space_type;
+  using Scalar          = typename F::scalar_type;
+  using Space           = typename F::space_type;
   Extents const extents = X.extents();
   int const order       = extents.order();
   POLYAD_EXPECTS(order >= 2, "CP-ALS needs a tensor of at least two modes");
@@ -130,7 +142,7 @@ CpAlsResult<typename F::scalar_type, typename F::space_type> cp_als(
   CpAlsResult<Scalar, Space> result;
   result.model.factors = factors;
 
-  for (int n = 1; n < order; ++n) gram(space, factors[n], work.gram_sums, work.gram_of(n));
+  for (int n = 0; n < order; ++n) gram(space, factors[n], work.gram_sums, work.gram_of(n));
   space.fence("polyad::cp_als");  // so that the first iteration's time is its own
   Kokkos::Timer const total;
   for (int iteration = 1; iteration <= options.max_iterations; ++iteration) {
@@ -140,25 +152,28 @@ CpAlsResult<typename F::scalar_type, typename F::space_type> cp_als(
       auto const V = work.output(extents[n]);
       timer(space, "normal_equations", [&] {
         normal_equations(space, work.grams, n, work.scratch,
-                         DeviceNumbers<Space>(Kokkos::subview(work.numbers, Kokkos::make_pair(int(gram_fallbacks), int(fit_numbers)))),
+                         DeviceNumbers<Space>(Kokkos::subview(
+                             work.numbers, Kokkos::make_pair(int(gram_fallbacks), int(fit_numbers)))),
                          work.inverse);
       });
       timer(space, "mttkrp", [&] { mttkrp(space, X, factors, n, format_workspace, V); });
-      timer(space, "solve", [&] { solve_rows(space, V, work.inverse, factors[n]); });
-      timer(space, "gram", [&] { gram(space, factors[n], work.gram_sums, work.gram_of(n)); });
-      timer(space, "normalize", [&] { normalize_columns(space, factors[n], work.gram_of(n), work.weights); });
+      timer(space, "update",
+            [&] { update_factor(space, V, work.inverse, factors[n], work.gram_sums, work.gram_of(n)); });
     }
     timer(space, "fit", [&] {
-      fit_terms(space, work.output(extents[order - 1]), factors[order - 1], work.grams, work.weights, work.numbers);
+      fit_terms(space, work.output(extents[order - 1]), factors[order - 1], work.grams, work.weights,
+                work.numbers);
       Kokkos::deep_copy(space, work.host_numbers, work.numbers);
       space.fence("polyad::cp_als");
     });
     double const previous = result.iterations.empty() ? 0 : result.fit;
-    result.fit = fit_of(norm_squared, work.host_numbers(inner_product), work.host_numbers(model_norm_squared));
+    result.fit =
+        fit_of(norm_squared, work.host_numbers(inner_product), work.host_numbers(model_norm_squared));
     if (!std::isfinite(result.fit) && norm_squared > 0)
       throw NumericalError("the fit is not a finite number after iteration " + std::to_string(iteration));
     result.gram_fallbacks = static_cast<count_t>(work.host_numbers(gram_fallbacks));
-    result.iterations.push_back({iteration, result.fit, result.fit - previous, clock.seconds(), timer.seconds()});
+    result.iterations.push_back(
+        {iteration, result.fit, result.fit - previous, clock.seconds(), timer.seconds()});
     if (!callback(std::as_const(result.iterations.back()))) {
       result.reason = StopReason::interrupted;
       break;
@@ -173,8 +188,13 @@ CpAlsResult<typename F::scalar_type, typename F::space_type> cp_als(
       break;
     }
   }
-  auto const weights = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), work.weights);
-  result.model.weights.assign(weights.data(), weights.data() + weights.size());
+  result.model.weights.assign(options.rank, 1.0);
+  for (int n = 0; n < order; ++n) {
+    normalize_columns(space, factors[n], work.gram_of(n), work.weights);
+    space.fence("polyad::cp_als");
+    auto const norms = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), work.weights);
+    for (count_t r = 0; r < options.rank; ++r) result.model.weights[r] *= norms(r);
+  }
   arrange_components(space, result.model);
   return result;
 }
@@ -184,7 +204,8 @@ template <Format F, class Callback>
 CpAlsResult<typename F::scalar_type, typename F::space_type> cp_als(typename F::space_type const& space,
                                                                     F const& X, CpAlsOptions const& options,
                                                                     Callback&& callback) {
-  FactorMatrices<typename F::scalar_type, typename F::space_type> const start(space, X.extents(), options.rank);
+  FactorMatrices<typename F::scalar_type, typename F::space_type> const start(space, X.extents(),
+                                                                              options.rank);
   fill_random(space, start, options.seed);
   return cp_als(space, X, options, start, std::forward<Callback>(callback));
 }

@@ -34,7 +34,8 @@ struct InnerProduct {
           Kokkos::parallel_reduce(
               Kokkos::ThreadVectorRange(member, A.extent(1)),
               [&](count_t const r, double& partial) {
-                partial += weights(r) * static_cast<double>(V(first + i, r)) * static_cast<double>(A(first + i, r));
+                partial +=
+                    weights(r) * static_cast<double>(V(first + i, r)) * static_cast<double>(A(first + i, r));
               },
               row_sum);
           Kokkos::single(Kokkos::PerThread(member), [&] { rows_sum += row_sum; });
@@ -72,7 +73,7 @@ void fit_terms(Space const& space, FactorMatrix<Scalar, Space> const& V, FactorM
                GramMatrices<Space> const& grams,
                Kokkos::View<double*, typename Space::device_type> const& weights,
                DeviceNumbers<Space> const& numbers) {
-  using Inner = detail::InnerProduct<Space, Scalar>;
+  using Inner       = detail::InnerProduct<Space, Scalar>;
   bool const device = is_device_space<Space>;
   LaunchShape const shape{ceil_div(A.extent(0), Inner::rows_per_team), device ? 8 : 1, device ? 32 : 1};
   Kokkos::parallel_reduce("polyad::inner_product", team_policy(space, shape), Inner{V, A, weights},
@@ -92,14 +93,14 @@ inline double fit_of(double norm_squared, double inner, double model_norm_sq) {
   return 1 - residual / std::sqrt(norm_squared);
 }
 
-#define POLYAD_FIT(Scalar)                                                                                 \
-  template void fit_terms(Kokkos::DefaultExecutionSpace const&,                                            \
-                          FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,                      \
-                          FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,                      \
-                          GramMatrices<Kokkos::DefaultExecutionSpace> const&,                              \
-                          Kokkos::View<double*, Kokkos::DefaultExecutionSpace::device_type> const&,        \
-                          DeviceNumbers<Kokkos::DefaultExecutionSpace> const&);
-extern POLYAD_FIT(float)
-extern POLYAD_FIT(double)
+#define POLYAD_FIT(Scalar)                                                                          \
+  template void fit_terms(Kokkos::DefaultExecutionSpace const&,                                     \
+                          FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,               \
+                          FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,               \
+                          GramMatrices<Kokkos::DefaultExecutionSpace> const&,                       \
+                          Kokkos::View<double*, Kokkos::DefaultExecutionSpace::device_type> const&, \
+                          DeviceNumbers<Kokkos::DefaultExecutionSpace> const&)
+extern POLYAD_FIT(float);
+extern POLYAD_FIT(double);
 
 }  // namespace polyad

@@ -37,8 +37,9 @@ public:
     count_t const wanted = is_device_space<Space> ? 528 : 4 * static_cast<count_t>(space.concurrency());
     count_t const chunks = std::clamp<count_t>((count_t(64) << 20) / bytes, 1, wanted);
     expect_fits(space, "the Gram matrix's partial sums", chunks, bytes);
-    m_partials = partials_type(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::gram_partials"), chunks, rows, columns);
+    m_partials =
+        partials_type(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::gram_partials"), chunks,
+                      rows, columns);
   }
   [[nodiscard]] partials_type const& partials() const { return m_partials; }
 
@@ -78,33 +79,38 @@ struct GramOfChunk {
     count_t const begin  = static_cast<count_t>(member.league_rank()) * chunk;
     count_t const end    = Kokkos::min(matrix.extent(0), begin + chunk);
     double* const output = &partials(member.league_rank(), 0, 0);
-    auto* const tile = static_cast<double*>(member.team_scratch(scratch_level).get_shmem_aligned(
-        static_cast<std::ptrdiff_t>(tile_rows * columns) * static_cast<std::ptrdiff_t>(sizeof(double)), row_alignment));
+    auto* const tile =
+        static_cast<double*>(member.team_scratch(scratch_level)
+                                 .get_shmem_aligned(static_cast<std::ptrdiff_t>(tile_rows * columns) *
+                                                        static_cast<std::ptrdiff_t>(sizeof(double)),
+                                                    row_alignment));
 
     for (count_t first = begin; first == begin || first < end; first += static_cast<count_t>(tile_rows)) {
       int const rows = first < end ? static_cast<int>(Kokkos::min<count_t>(end - first, tile_rows)) : 0;
       Kokkos::parallel_for(Kokkos::TeamThreadRange(member, tile_rows), [&](int const t) {
         Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, columns), [&](int const r) {
-          tile[t * columns + r] = t < rows && r < rank ? static_cast<double>(matrix(first + static_cast<count_t>(t), r)) : 0.0;
+          tile[t * columns + r] =
+              t < rows && r < rank ? static_cast<double>(matrix(first + static_cast<count_t>(t), r)) : 0.0;
         });
       });
       member.team_barrier();
-      Kokkos::parallel_for(Kokkos::TeamThreadRange(member, per_block * (columns / Block)), [&](int const item) {
-        int const k     = item % per_block * height;
-        int const block = item / per_block * Block;
-        if (block > k + height - 1) return;  // above the diagonal
-        Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
-          Columns const own = Row::columns(block, columns, lane);
-          Row sum[height];
-          for (int h = 0; h < height; ++h)
-            sum[h] = first == begin ? Row(0.0) : Row(output + (k + h) * columns, own);
-          for (int t = 0; t < rows; ++t) {
-            Row const row(tile + t * columns, own);
-            for (int h = 0; h < height; ++h) sum[h].multiply_add(tile[t * columns + k + h], row);
-          }
-          for (int h = 0; h < height; ++h) sum[h].store(output + (k + h) * columns, own);
-        });
-      });
+      Kokkos::parallel_for(
+          Kokkos::TeamThreadRange(member, per_block * (columns / Block)), [&](int const item) {
+            int const k     = item % per_block * height;
+            int const block = item / per_block * Block;
+            if (block > k + height - 1) return;  // above the diagonal
+            Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
+              Columns const own = Row::columns(block, columns, lane);
+              Row sum[height];
+              for (int h = 0; h < height; ++h)
+                sum[h] = first == begin ? Row(0.0) : Row(output + (k + h) * columns, own);
+              for (int t = 0; t < rows; ++t) {
+                Row const row(tile + t * columns, own);
+                for (int h = 0; h < height; ++h) sum[h].multiply_add(tile[t * columns + k + h], row);
+              }
+              for (int h = 0; h < height; ++h) sum[h].store(output + (k + h) * columns, own);
+            });
+          });
       member.team_barrier();
     }
   }
@@ -130,30 +136,41 @@ struct SumOfChunks {
   }
 };
 
+/// G out of the chunks' sums.
+template <class Space>
+void sum_chunks(Space const& space, GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G,
+                count_t chunks) {
+  LaunchShape const shape{G.extent(0), is_device_space<Space> ? 8 : 1, is_device_space<Space> ? 32 : 1};
+  Kokkos::parallel_for("polyad::gram_sum", team_policy(space, shape),
+                       SumOfChunks<Space>{workspace.partials(), G, chunks});
+}
+
 template <class Space, class Scalar, int Block>
 void gram_of_chunks(Space const& space, FactorMatrix<Scalar, Space> const& matrix,
                     GramWorkspace<Space> const& workspace, count_t chunks) {
   using Kernel              = GramOfChunk<Space, Scalar, Block>;
   constexpr int lanes       = Kernel::Row::lanes;
-  constexpr int pad_bytes   = 32 * 1024;       // a tile's share of the scratch pad, leaving room for more teams
-  constexpr int level_bytes = 96 * 1024;       // beyond it scratch comes from global memory
+  constexpr int pad_bytes   = 32 * 1024;  // a tile's share of the scratch pad, leaving room for more teams
+  constexpr int level_bytes = 96 * 1024;  // beyond it scratch comes from global memory
   auto const columns        = workspace.partials().extent(2);
   int const row_bytes       = static_cast<int>(columns * sizeof(double));
   int const tile_rows       = std::clamp(pad_bytes / row_bytes, 4, 64);
   int const level           = tile_rows * row_bytes > level_bytes ? 1 : 0;
   auto policy = team_policy(space, LaunchShape{chunks, is_device_space<Space> ? 128 / lanes : 1, lanes});
   policy.set_scratch_size(
-      level, Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes(static_cast<count_t>(tile_rows), columns))));
-  Kokkos::parallel_for("polyad::gram_of_chunks", policy,
-                       Kernel{matrix, workspace.partials(), ceil_div(matrix.extent(0), chunks), tile_rows, level});
+      level,
+      Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes(static_cast<count_t>(tile_rows), columns))));
+  Kokkos::parallel_for(
+      "polyad::gram_of_chunks", policy,
+      Kernel{matrix, workspace.partials(), ceil_div(matrix.extent(0), chunks), tile_rows, level});
 }
 
 }  // namespace detail
 
 /// G = A' A (R x R), in double. Launches on `space` and returns without waiting.
 template <class Space, class Scalar>
-void gram(Space const& space, FactorMatrix<Scalar, Space> const& matrix, GramWorkspace<Space> const& workspace,
-          GramMatrix<Space> const& G) {
+void gram(Space const& space, FactorMatrix<Scalar, Space> const& matrix,
+          GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G) {
   POLYAD_EXPECTS(G.extent(0) == matrix.extent(1) && G.extent(1) == matrix.extent(1), "the Gram matrix is ",
                  G.extent(0), " x ", G.extent(1), ", not R x R with R = ", matrix.extent(1));
   // A chunk of fewer than 32 rows would spend its time on the partial sums.
@@ -167,17 +184,14 @@ void gram(Space const& space, FactorMatrix<Scalar, Space> const& matrix, GramWor
     detail::gram_of_chunks<Space, Scalar, 8>(space, matrix, workspace, chunks);
   else
     detail::gram_of_chunks<Space, Scalar, 4>(space, matrix, workspace, chunks);
-  LaunchShape const sum{rank, is_device_space<Space> ? 8 : 1, is_device_space<Space> ? 32 : 1};
-  Kokkos::parallel_for("polyad::gram_sum", team_policy(space, sum),
-                       detail::SumOfChunks<Space>{workspace.partials(), G, chunks});
+  detail::sum_chunks(space, workspace, G, chunks);
 }
 
-#define POLYAD_GRAM(Scalar)                                                                    \
-  template void gram(Kokkos::DefaultExecutionSpace const&,                                     \
-                     FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,               \
-                     GramWorkspace<Kokkos::DefaultExecutionSpace> const&,                      \
-                     GramMatrix<Kokkos::DefaultExecutionSpace> const&);
-extern POLYAD_GRAM(float)
-extern POLYAD_GRAM(double)
+#define POLYAD_GRAM(Scalar)                                                                             \
+  template void gram(                                                                                   \
+      Kokkos::DefaultExecutionSpace const&, FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+      GramWorkspace<Kokkos::DefaultExecutionSpace> const&, GramMatrix<Kokkos::DefaultExecutionSpace> const&)
+extern POLYAD_GRAM(float);
+extern POLYAD_GRAM(double);
 
 }  // namespace polyad

@@ -21,7 +21,8 @@ void intermediates(Space const& space, FactorMatrix<Scalar, Space> const& A,
   template void intermediates(Kokkos::DefaultExecutionSpace const&,                       \
                               FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
                               FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-                              FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&);
-extern POLYAD_INTERMEDIATES(float) extern POLYAD_INTERMEDIATES(double)
+                              FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+extern POLYAD_INTERMEDIATES(float);
+extern POLYAD_INTERMEDIATES(double);
 
 }  // namespace polyad

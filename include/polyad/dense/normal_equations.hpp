@@ -4,6 +4,10 @@
 // formed from its eigenvectors instead, which gives the minimum-norm update (Kolda & Bader, "Tensor
 // decompositions and applications", SIAM Review 51(3), 2009, section 3.4).
 //
+// The factors need not be normalised: with D = diag(H)^(1/2) it is the scaled D^-1 H D^-1, the H of
+// normalised factors, that is factored and whose pseudo-inverse is taken, and W = D^-1 (D^-1 H D^-1)^+ D^-1
+// that is returned. Where H is regular W is its inverse.
+//
 // The inverse is formed once so that the I_n rows of the solve become one streaming product. R^3 flops are
 // little, so latency is all that counts: one team does everything in its scratch pad, with one barrier for
 // each of R steps, no square root and no reduction, and the host is never asked.
@@ -49,27 +53,38 @@ struct NormalEquations {
     SquareMatrix const H{memory, size, stride};
     double* const vectors = memory + size * stride;  // 4 R numbers
 
-    fill(member, H);
+    double* const scale = vectors + 3 * size;  // D^-1
+
+    fill(member, H, scale);
     if (factor(member, H, vectors)) {
-      multiply(member, H, vectors);
+      multiply(member, H, vectors, scale);
     } else {
       SquareMatrix const Q{scratch.data() + (scratch.extent(0) - size * stride), size, stride};
-      fill(member, H);
+      fill(member, H, scale);
       jacobi_eigen(member, H, Q, vectors);
-      pseudo_inverse(member, H, Q);
+      pseudo_inverse(member, H, Q, scale);
       Kokkos::single(Kokkos::PerTeam(member), [&] { fallbacks(0) += 1; });
     }
   }
 
+  [[nodiscard]] KOKKOS_FUNCTION double product(int i, int j) const {
+    double product = 1;
+    for (int n = 0; n < static_cast<int>(grams.extent(0)); ++n)
+      if (n != mode) product *= grams(n, i, j);
+    return product;
+  }
+
+  /// The scaled H. A column of zeros keeps them; what is not a number stays so.
   template <class Member>
-  KOKKOS_FUNCTION void fill(Member const& member, SquareMatrix H) const {
+  KOKKOS_FUNCTION void fill(Member const& member, SquareMatrix H, double* scale) const {
     member.team_barrier();
-    for_each_entry(member, H.size, [&](int const i, int const j) {
-      double product = 1;
-      for (int n = 0; n < static_cast<int>(grams.extent(0)); ++n)
-        if (n != mode) product *= grams(n, i, j);
-      H(i, j) = product;
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(member, H.size), [&](int const i) {
+      double const square = product(i, i);
+      scale[i]            = square == 0 ? 0 : 1 / Kokkos::sqrt(square);
     });
+    member.team_barrier();
+    for_each_entry(member, H.size,
+                   [&](int const i, int const j) { H(i, j) = scale[i] * product(i, j) * scale[j]; });
     member.team_barrier();
   }
 
@@ -83,17 +98,13 @@ struct NormalEquations {
     int const size           = H.size;
     double const tolerance   = 8 * size * 2.22e-16;
     double* const reciprocal = vectors;
-    double* const diagonal   = vectors + size;
-    double* column           = vectors + 2 * size;  // column k of H before step k
-    double* next_column      = vectors + 3 * size;  // column k + 1, filled during step k
-    Kokkos::parallel_for(Kokkos::TeamVectorRange(member, size), [&](int const i) {
-      diagonal[i] = H(i, i);
-      column[i]   = H(i, 0);
-    });
+    double* column           = vectors + size;      // column k of H before step k
+    double* next_column      = vectors + 2 * size;  // column k + 1, filled during step k
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(member, size), [&](int const i) { column[i] = H(i, 0); });
     member.team_barrier();
     for (int k = 0; k < size; ++k) {
       double const pivot = column[k];
-      if (!(pivot > tolerance * diagonal[k])) return false;
+      if (!(pivot > tolerance)) return false;
       double const inverse_pivot = 1 / pivot;
       Kokkos::single(Kokkos::PerTeam(member), [&] { reciprocal[k] = inverse_pivot; });
       Kokkos::parallel_for(Kokkos::TeamThreadRange(member, k + 1, size), [&](int const i) {
@@ -114,22 +125,25 @@ struct NormalEquations {
     return true;
   }
 
-  /// inverse = M' D^-1 M.
+  /// inverse = scale M' D^-1 M scale.
   template <class Member>
-  KOKKOS_FUNCTION void multiply(Member const& member, SquareMatrix M, double const* reciprocal) const {
+  KOKKOS_FUNCTION void multiply(Member const& member, SquareMatrix M, double const* reciprocal,
+                                double const* scale) const {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, M.size), [&](int const i) {
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, i + 1), [&](int const j) {
         double sum = reciprocal[i] * (i == j ? 1.0 : M(i, j));
         for (int m = i + 1; m < M.size; ++m) sum += reciprocal[m] * M(m, i) * M(m, j);
+        sum *= scale[i] * scale[j];
         inverse(i, j) = static_cast<Scalar>(sum);
         inverse(j, i) = static_cast<Scalar>(sum);
       });
     });
   }
 
-  /// inverse = Q diag(1 / w, 0 where w is negligible) Q' for the eigenvalues w on H's diagonal.
+  /// inverse = scale Q diag(1 / w, 0 where w is negligible) Q' scale for the eigenvalues w on H's diagonal.
   template <class Member>
-  KOKKOS_FUNCTION void pseudo_inverse(Member const& member, SquareMatrix H, SquareMatrix Q) const {
+  KOKKOS_FUNCTION void pseudo_inverse(Member const& member, SquareMatrix H, SquareMatrix Q,
+                                      double const* scale) const {
     double largest = 0;
     Kokkos::parallel_reduce(
         Kokkos::TeamVectorRange(member, H.size),
@@ -140,7 +154,7 @@ struct NormalEquations {
       double sum = 0;
       for (int k = 0; k < H.size; ++k)
         if (!(H(k, k) <= negligible)) sum += Q(i, k) * Q(j, k) / H(k, k);
-      inverse(i, j) = static_cast<Scalar>(sum);
+      inverse(i, j) = static_cast<Scalar>(sum * scale[i] * scale[j]);
     });
   }
 };
@@ -158,7 +172,7 @@ inline count_t normal_equations_scratch(count_t rank) {
   return 2 * (rank | 1) * rank + 4 * rank;
 }
 
-/// inverse (R x R) = (pseudo-)inverse of the Hadamard product of grams(m) over m != mode. Adds 1 to
+/// inverse (R x R) = W, the (pseudo-)inverse of the Hadamard product of grams(m) over m != mode. Adds 1 to
 /// fallbacks(0) when the pseudo-inverse was needed. Launches on `space` and returns without waiting.
 template <class Space, class Scalar>
 void normal_equations(Space const& space, GramMatrices<Space> const& grams, int mode,
@@ -187,7 +201,8 @@ void normal_equations(Space const& space, GramMatrices<Space> const& grams, int 
                                  GramMatrices<Kokkos::DefaultExecutionSpace> const&, int, \
                                  DeviceNumbers<Kokkos::DefaultExecutionSpace> const&,     \
                                  DeviceNumbers<Kokkos::DefaultExecutionSpace> const&,     \
-                                 FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&);
-extern POLYAD_NORMAL_EQUATIONS(float) extern POLYAD_NORMAL_EQUATIONS(double)
+                                 FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+extern POLYAD_NORMAL_EQUATIONS(float);
+extern POLYAD_NORMAL_EQUATIONS(double);
 
 }  // namespace polyad

@@ -58,8 +58,8 @@ template <class Space, class Scalar>
 void normalize_columns(Space const& space, FactorMatrix<Scalar, Space> const& A, GramMatrix<Space> const& G,
                        Kokkos::View<double*, typename Space::device_type> const& weights) {
   count_t const rank = A.extent(1);
-  POLYAD_EXPECTS(G.extent(0) == rank && G.extent(1) == rank && weights.extent(0) == rank,
-                 "a matrix of ", rank, " columns, a Gram matrix of ", G.extent(0), " x ", G.extent(1), " and ",
+  POLYAD_EXPECTS(G.extent(0) == rank && G.extent(1) == rank && weights.extent(0) == rank, "a matrix of ",
+                 rank, " columns, a Gram matrix of ", G.extent(0), " x ", G.extent(1), " and ",
                  weights.extent(0), " weights");
   bool const device = is_device_space<Space>;
   Kokkos::parallel_for("polyad::normalize_gram", team_policy(space, LaunchShape{1, device ? 256 : 1, 1}),
@@ -70,12 +70,12 @@ void normalize_columns(Space const& space, FactorMatrix<Scalar, Space> const& A,
   Kokkos::parallel_for("polyad::divide_columns", team_policy(space, shape), Kernel{A, weights});
 }
 
-#define POLYAD_NORMALIZE_COLUMNS(Scalar)                                                                  \
-  template void normalize_columns(Kokkos::DefaultExecutionSpace const&,                                   \
-                                  FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,             \
-                                  GramMatrix<Kokkos::DefaultExecutionSpace> const&,                       \
-                                  Kokkos::View<double*, Kokkos::DefaultExecutionSpace::device_type> const&);
-extern POLYAD_NORMALIZE_COLUMNS(float)
-extern POLYAD_NORMALIZE_COLUMNS(double)
+#define POLYAD_NORMALIZE_COLUMNS(Scalar)                                                      \
+  template void normalize_columns(Kokkos::DefaultExecutionSpace const&,                       \
+                                  FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+                                  GramMatrix<Kokkos::DefaultExecutionSpace> const&,           \
+                                  Kokkos::View<double*, Kokkos::DefaultExecutionSpace::device_type> const&)
+extern POLYAD_NORMALIZE_COLUMNS(float);
+extern POLYAD_NORMALIZE_COLUMNS(double);
 
 }  // namespace polyad

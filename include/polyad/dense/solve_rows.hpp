@@ -38,7 +38,8 @@ struct SolveRows {
       for (int h = 0; h < Height; ++h)
         sum[h].multiply_add(v[static_cast<count_t>(h) * input_stride + static_cast<count_t>(k)], row);
     }
-    for (int h = 0; h < Height; ++h) sum[h].store(output + (first + static_cast<count_t>(h)) * output_stride, columns);
+    for (int h = 0; h < Height; ++h)
+      sum[h].store(output + (first + static_cast<count_t>(h)) * output_stride, columns);
   }
 
   template <class Member>
@@ -69,10 +70,10 @@ template <class Space, class Scalar>
 void solve_rows(Space const& space, FactorMatrix<Scalar, Space> const& V,
                 FactorMatrix<Scalar, Space> const& inverse, FactorMatrix<Scalar, Space> const& A) {
   count_t const rank = inverse.extent(0);
-  POLYAD_EXPECTS(inverse.extent(1) == rank && V.extent(1) == rank && A.extent(1) == rank &&
-                     A.extent(0) == V.extent(0),
-                 "V is ", V.extent(0), " x ", V.extent(1), ", A is ", A.extent(0), " x ", A.extent(1),
-                 " and the inverse is ", rank, " x ", inverse.extent(1));
+  POLYAD_EXPECTS(
+      inverse.extent(1) == rank && V.extent(1) == rank && A.extent(1) == rank && A.extent(0) == V.extent(0),
+      "V is ", V.extent(0), " x ", V.extent(1), ", A is ", A.extent(0), " x ", A.extent(1),
+      " and the inverse is ", rank, " x ", inverse.extent(1));
   count_t const rows = V.extent(0);
   if (rows == 0) return;
   bool const aligned = rows_are_aligned(inverse.data(), inverse.stride(0), rank) &&
@@ -92,12 +93,12 @@ void solve_rows(Space const& space, FactorMatrix<Scalar, Space> const& V,
   });
 }
 
-#define POLYAD_SOLVE_ROWS(Scalar)                                                          \
-  template void solve_rows(Kokkos::DefaultExecutionSpace const&,                           \
-                           FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,     \
-                           FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,     \
-                           FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&);
-extern POLYAD_SOLVE_ROWS(float)
-extern POLYAD_SOLVE_ROWS(double)
+#define POLYAD_SOLVE_ROWS(Scalar)                                                      \
+  template void solve_rows(Kokkos::DefaultExecutionSpace const&,                       \
+                           FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+                           FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+                           FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+extern POLYAD_SOLVE_ROWS(float);
+extern POLYAD_SOLVE_ROWS(double);
 
 }  // namespace polyad

@@ -3,6 +3,6 @@
 
 namespace polyad {
 
-POLYAD_MTTKRP_SCRATCH(float, std::uint32_t)
+POLYAD_MTTKRP_SCRATCH(float, std::uint32_t);
 
 }  // namespace polyad

@@ -3,6 +3,6 @@
 
 namespace polyad {
 
-POLYAD_MTTKRP_SCRATCH(float, std::uint64_t)
+POLYAD_MTTKRP_SCRATCH(float, std::uint64_t);
 
 }  // namespace polyad

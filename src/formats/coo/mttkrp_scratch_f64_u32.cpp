@@ -3,6 +3,6 @@
 
 namespace polyad {
 
-POLYAD_MTTKRP_SCRATCH(double, std::uint32_t)
+POLYAD_MTTKRP_SCRATCH(double, std::uint32_t);
 
 }  // namespace polyad

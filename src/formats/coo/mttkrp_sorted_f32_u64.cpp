@@ -3,6 +3,6 @@
 
 namespace polyad {
 
-POLYAD_MTTKRP_SORTED(float, std::uint64_t)
+POLYAD_MTTKRP_SORTED(float, std::uint64_t);
 
 }  // namespace polyad

@@ -3,6 +3,6 @@
 
 namespace polyad {
 
-POLYAD_MTTKRP_TINY_VEC(float, std::uint32_t)
+POLYAD_MTTKRP_TINY_VEC(float, std::uint32_t);
 
 }  // namespace polyad

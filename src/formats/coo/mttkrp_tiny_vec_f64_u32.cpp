@@ -3,6 +3,6 @@
 
 namespace polyad {
 
-POLYAD_MTTKRP_TINY_VEC(double, std::uint32_t)
+POLYAD_MTTKRP_TINY_VEC(double, std::uint32_t);
 
 }  // namespace polyad

@@ -3,6 +3,6 @@
 
 namespace polyad {
 
-POLYAD_MTTKRP_TINY_VEC(double, std::uint64_t)
+POLYAD_MTTKRP_TINY_VEC(double, std::uint64_t);
 
 }  // namespace polyad

@@ -129,10 +129,10 @@ void mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
   template void mttkrp(Kokkos::DefaultExecutionSpace const&,                                              \
                        CooPermuted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                  \
                        FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&,   \
-                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, bool);
-extern POLYAD_MTTKRP_PERMUTED(float, std::uint32_t)
-extern POLYAD_MTTKRP_PERMUTED(float, std::uint64_t)
-extern POLYAD_MTTKRP_PERMUTED(double, std::uint32_t)
-extern POLYAD_MTTKRP_PERMUTED(double, std::uint64_t)
+                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, bool)
+extern POLYAD_MTTKRP_PERMUTED(float, std::uint32_t);
+extern POLYAD_MTTKRP_PERMUTED(float, std::uint64_t);
+extern POLYAD_MTTKRP_PERMUTED(double, std::uint32_t);
+extern POLYAD_MTTKRP_PERMUTED(double, std::uint64_t);
 
 }  // namespace polyad

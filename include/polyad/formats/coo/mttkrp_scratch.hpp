@@ -97,10 +97,10 @@ void mttkrp(Space const& space, CooScratch<Scalar, Index, Space> const& X,
   template void mttkrp(Kokkos::DefaultExecutionSpace const&,                                              \
                        CooScratch<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                   \
                        FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&,   \
-                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&);
-extern POLYAD_MTTKRP_SCRATCH(float, std::uint32_t)
-extern POLYAD_MTTKRP_SCRATCH(float, std::uint64_t)
-extern POLYAD_MTTKRP_SCRATCH(double, std::uint32_t)
-extern POLYAD_MTTKRP_SCRATCH(double, std::uint64_t)
+                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+extern POLYAD_MTTKRP_SCRATCH(float, std::uint32_t);
+extern POLYAD_MTTKRP_SCRATCH(float, std::uint64_t);
+extern POLYAD_MTTKRP_SCRATCH(double, std::uint32_t);
+extern POLYAD_MTTKRP_SCRATCH(double, std::uint64_t);
 
 }  // namespace polyad

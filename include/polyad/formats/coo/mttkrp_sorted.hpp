@@ -9,6 +9,7 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <limits>
 
 #include "polyad/core/row_form.hpp"
 #include "polyad/core/tiny_vec.hpp"
@@ -19,9 +20,12 @@
 namespace polyad {
 namespace detail {
 
-/// Where the sums of border rows go: entry 2 c is the first row of chunk c, entry 2 c + 1 its last.
+/// Where the sums of border rows go: entry 2 c is the first row of chunk c, entry 2 c + 1 its last, or no_row
+/// where the chunk has one row only.
 template <class Scalar, class Index>
 struct BorderList {
+  static constexpr Index no_row = std::numeric_limits<Index>::max();
+
   Index* rows;  // null: the sums are added to the output with atomics
   Scalar* sums;
   count_t stride;
@@ -50,7 +54,7 @@ struct RowWriter {
   /// After the walk: `is_first` when the chunk has one row only.
   KOKKOS_FUNCTION void last(count_t chunk, bool is_first, Index row, Row const& sum, Columns columns) const {
     border(chunk, is_first ? 0 : 1, row, sum, columns);
-    if (is_first && borders.rows != nullptr) border(chunk, 1, row, Row(Scalar(0)), columns);
+    if (is_first && borders.rows != nullptr) borders.rows[2 * chunk + 1] = BorderList<Scalar, Index>::no_row;
   }
 };
 
@@ -58,8 +62,9 @@ template <class Space, class Scalar, class Index, int Block, RowForm Form, int O
 struct MttkrpSorted {
   using Row = TinyVec<Space, Scalar, Block, Form>;
 
-  /// Nonzeros read and gathered at the same time (see MttkrpPermuted).
-  static constexpr int batch = is_device_space<Space> ? 4 : 1;
+  /// Nonzeros read and gathered at the same time (see MttkrpPermuted). Two from order 4 on, where four times
+  /// three gathers take too many registers (delicious: 7.4 ms against 8.0).
+  static constexpr int batch = !is_device_space<Space> ? 1 : Order == 3 ? 4 : 2;
   /// Factors multiplied for every nonzero start here; the one before is multiplied once a run.
   static constexpr int inner = Hoist ? 1 : 0;
 
@@ -171,12 +176,14 @@ struct MergeBorders {
     Row sum(Scalar(0));
     bool is_first = true;
     for (count_t p = begin; p < end; ++p) {
-      if (list.rows[p] != row) {
+      Index const next = list.rows[p];
+      if (next == BorderList<Scalar, Index>::no_row) continue;
+      if (next != row) {
         if (is_first && !is_last_level)
           writer.border(chunk, 0, row, sum, columns);
         else
           writer.store(row, sum, columns);
-        row      = list.rows[p];
+        row      = next;
         sum      = Row(Scalar(0));
         is_first = false;
       }
@@ -196,30 +203,35 @@ struct MergeBorders {
 };
 
 /// Zeroes the listed rows of the output.
-template <class Rows, class Matrix>
+template <class Space, class Scalar, class Index, int Block, RowForm Form>
 struct ClearRows {
-  Rows rows;
-  Matrix output;
+  using Row = TinyVec<Space, Scalar, Block, Form>;
+  Index const* rows;
+  Scalar* output;
+  count_t stride;
+  ChunkWalk chunks;
+
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    count_t const i = static_cast<count_t>(member.league_rank()) * static_cast<count_t>(member.team_size()) +
-                      static_cast<count_t>(member.team_rank());
-    if (i >= rows.extent(0)) return;
-    auto const row = static_cast<count_t>(rows(i));
-    Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, output.extent(1)),
-                         [&](count_t const r) { output(row, r) = typename Matrix::value_type(0); });
+    chunks.template operator()<Row, Block>(member, [&](count_t begin, count_t end, Columns columns) {
+      Row const zero(Scalar(0));
+      for (count_t i = begin; i < end; ++i)
+        zero.store(output + static_cast<count_t>(rows[i]) * stride, columns);
+    });
   }
 };
 
-template <class Space, class Scalar, class Index>
+template <class Space, class Scalar, class Index, int Block, RowForm Form>
 void clear_rows(Space const& space, Kokkos::View<Index*, typename Space::device_type> const& rows,
-                FactorMatrix<Scalar, Space> const& V) {
+                ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& V) {
   if (rows.extent(0) == 0) return;
-  constexpr bool device = is_device_space<Space>;
-  LaunchShape const shape{ceil_div(rows.extent(0), device ? 16 : 1), device ? 16 : 1, device ? 16 : 1};
-  Kokkos::parallel_for(
-      "polyad::clear_rows", team_policy(space, shape),
-      ClearRows<Kokkos::View<Index*, typename Space::device_type>, FactorMatrix<Scalar, Space>>{rows, V});
+  using Kernel        = ClearRows<Space, Scalar, Index, Block, Form>;
+  constexpr int lanes = Kernel::Row::lanes;
+  // Four rows a thread: enough stores under way, and enough threads for short lists.
+  ChunkWalk const chunks{rows.extent(0), is_device_space<Space> ? 4U : 1024U, blocks};
+  int const team = is_device_space<Space> ? device_team_threads / lanes : 1;
+  Kokkos::parallel_for("polyad::clear_rows", team_policy(space, chunks.shape(team, lanes)),
+                       Kernel{rows.data(), V.data(), static_cast<count_t>(V.stride(0)), chunks});
 }
 
 /// Merges the borders that a walk over so many chunks left in the workspace, level by level.
@@ -262,7 +274,6 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
   auto const& copy = X.copy(mode);
   if (X.nnz() == 0) return Kokkos::deep_copy(space, V, Scalar(0));
-  detail::clear_rows<Space, Scalar, Index>(space, copy.cleared, V);
   bool const merge = copy.borders == Borders::merge;
   detail::BorderList<Scalar, Index> borders{nullptr, nullptr, 0};
   if (merge)
@@ -271,6 +282,7 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
     constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
     with_order<any_order_only>(X.extents().order(), [&](auto order) {
       for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+        detail::clear_rows<Space, Scalar, Index, block(), form()>(space, copy.cleared, blocks, V);
         auto const launch = [&](auto hoist) {
           using Kernel        = detail::MttkrpSorted<Space, Scalar, Index, block(), form(), order(), hoist()>;
           constexpr int lanes = Kernel::Row::lanes;
@@ -301,11 +313,10 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
                        Sorted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,       \
                        FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
                        SortedWorkspace<Scalar, Index, Kokkos::DefaultExecutionSpace>&,    \
-                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, bool);
-extern POLYAD_MTTKRP_SORTED(float, std::uint32_t) extern POLYAD_MTTKRP_SORTED(
-    float,
-    std::uint64_t) extern POLYAD_MTTKRP_SORTED(double,
-                                               std::uint32_t) extern POLYAD_MTTKRP_SORTED(double,
-                                                                                          std::uint64_t)
+                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, bool)
+extern POLYAD_MTTKRP_SORTED(float, std::uint32_t);
+extern POLYAD_MTTKRP_SORTED(float, std::uint64_t);
+extern POLYAD_MTTKRP_SORTED(double, std::uint32_t);
+extern POLYAD_MTTKRP_SORTED(double, std::uint64_t);
 
 }  // namespace polyad

@@ -101,10 +101,10 @@ void mttkrp(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
   template void mttkrp(Kokkos::DefaultExecutionSpace const&,                                              \
                        CooTinyVec<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                   \
                        FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&,   \
-                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, bool);
-extern POLYAD_MTTKRP_TINY_VEC(float, std::uint32_t)
-extern POLYAD_MTTKRP_TINY_VEC(float, std::uint64_t)
-extern POLYAD_MTTKRP_TINY_VEC(double, std::uint32_t)
-extern POLYAD_MTTKRP_TINY_VEC(double, std::uint64_t)
+                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, bool)
+extern POLYAD_MTTKRP_TINY_VEC(float, std::uint32_t);
+extern POLYAD_MTTKRP_TINY_VEC(float, std::uint64_t);
+extern POLYAD_MTTKRP_TINY_VEC(double, std::uint32_t);
+extern POLYAD_MTTKRP_TINY_VEC(double, std::uint64_t);
 
 }  // namespace polyad

@@ -95,7 +95,7 @@ public:
   }
 
   /// Borders of a level that one thread merges.
-  static constexpr count_t merge_chunk = 128;
+  static constexpr count_t merge_chunk = 32;
 
   /// Entries of all levels of a merge that starts with the borders of so many chunks.
   static count_t border_entries(count_t chunks) {

@@ -6,6 +6,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
+#include <limits>
 
 #include "polyad/formats/coo/chunk_walk.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
@@ -95,13 +96,32 @@ struct ListUnflagged {
 
 }  // namespace detail
 
-/// Nonzeros in a thread's chunk of a sorted copy. On the H200 chunks of 128 were best, 64 never won by more
-/// than 3 %; on hosts as long as balance allows, but independent of the threads where the result must be.
-template <class Space>
-count_t sorted_chunk(Space const& space, count_t nnz, bool deterministic) {
-  if (is_device_space<Space> || !deterministic) return chunk_length(space, nnz, 8);
-  return 4096;
-}
+/// How a sorted copy is walked: measured on the H200 with R = 32 on the presets of perf_tests.
+template <class Space, class Scalar>
+struct SortedTuning {
+  count_t nnz;
+  count_t rows;  // that occur
+  count_t runs;  // of equal (row, index of modes[1])
+
+  /// Nonzeros in a thread's chunk. Devices: 128, but 64 where rows are short (uniform10m gains 5 %; nell2,
+  /// whose rows are long and hot, loses 7 to 30 %). Hosts: as long as balance allows, but independent of the
+  /// number of threads where the result must be.
+  [[nodiscard]] count_t chunk(Space const& space, bool deterministic) const {
+    if (!is_device_space<Space>) return deterministic ? 4096 : chunk_length(space, nnz, 1);
+    count_t const longest = nnz < 512 * rows ? 64 : 128;
+    return deterministic ? longest : std::min(longest, chunk_length(space, nnz, 8));
+  }
+  /// Hoisting pays from four nonzeros a run on. On a device not for doubles: it needs two rows more in
+  /// registers (nell2 and vast lose 5 to 8 %; in float they gain as much).
+  [[nodiscard]] bool hoist() const {
+    return nnz >= 4 * runs && (!is_device_space<Space> || sizeof(Scalar) == sizeof(float));
+  }
+  /// Whether so many chunks share a row that their atomics would wait for each other: an atomic row of floats
+  /// takes 2.4 ns when all hit the same one, of doubles 9 ns, against some 60 us for a merge.
+  [[nodiscard]] bool hot(count_t chunk) const {
+    return is_device_space<Space> && nnz >= (sizeof(Scalar) == sizeof(float) ? 8192 : 1024) * chunk * rows;
+  }
+};
 
 /// Sorts and copies the tensor for one output mode. Linear in the nonzeros; waits for `space`.
 /// \throws MemoryError naming the array and its bytes
@@ -118,6 +138,8 @@ SortedCopy<Scalar, Index, Space> make_sorted_copy(Space const& space,
   count_t const stored = Copy::padded(nnz);
   auto const extents   = coo.extents();
 
+  POLYAD_EXPECTS(extents[mode] <= std::numeric_limits<Index>::max(), "mode ", mode, " of ", extents[mode],
+                 " rows needs 64-bit indices in this format");  // the largest index means none (BorderList)
   Copy copy;
   copy.nnz        = nnz;
   copy.modes[0]   = mode;
@@ -149,12 +171,10 @@ SortedCopy<Scalar, Index, Space> make_sorted_copy(Space const& space,
   Kokkos::parallel_reduce("polyad::count_runs", Range(space, 0, nnz),
                           detail::CountRuns<typename Copy::indices_type>{copy.indices, std::min(order, 2)},
                           runs);
-  copy.chunk = sorted_chunk(space, nnz, deterministic);
-  // A run costs one more row read and multiplied: measured on the H200, it pays from four nonzeros on.
-  copy.hoist = order > 2 && nnz >= 4 * runs;
-  // Rows shared by 32 chunks and more are hot: their atomics would wait for each other.
-  bool const hot = is_device_space<Space> && nnz >= 32 * copy.chunk * std::max<count_t>(rows, 1);
-  copy.borders   = deterministic || hot ? Borders::merge : Borders::atomics;
+  SortedTuning<Space, Scalar> const tuning{nnz, std::max<count_t>(rows, 1), runs};
+  copy.chunk   = tuning.chunk(space, deterministic);
+  copy.hoist   = order > 2 && tuning.hoist();
+  copy.borders = deterministic || tuning.hot(copy.chunk) ? Borders::merge : Borders::atomics;
 
   Flags const flags(Kokkos::view_alloc(space, "polyad::stored_rows"), extents[mode]);
   Kokkos::parallel_for("polyad::flag_stored_rows", Range(space, 0, nnz),
