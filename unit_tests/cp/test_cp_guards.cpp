@@ -55,7 +55,7 @@ TEST_CASE("CP-ALS: an iteration allocates nothing and copies only the fit's numb
       CHECK(fences == Lines{"polyad::cp_als", "polyad::cp_als"});
       CHECK(copies.size() == 2);
       for (auto const& copy : copies) CHECK(copy.rfind("polyad::fit_numbers", 0) == 0);
-      CHECK(kernels > 2 * 3 * 4);  // at least: MTTKRP, solve, Gram, normalise for each of three modes
+      CHECK(kernels >= 2 * 3 * 4);  // at least: inverse, MTTKRP, update, sum of the Gram for each of three modes
     });
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("CP-ALS: all kernels run on the instance that it is given", "[cp][guar
     CHECK(kernel.instance == instance_number(space));
     ++kernels;
   }
-  CHECK(kernels > 4 * 3 * 4);
+  CHECK(kernels >= 4 * 3 * 4);
 }
 
 }  // namespace
