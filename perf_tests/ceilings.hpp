@@ -18,20 +18,16 @@
 
 namespace polyad::perf {
 
-/// y = x
-struct Copy {
-  static constexpr char const* name = "copy";
-  static constexpr int bytes        = 16;  // an element, read and written
-  Kokkos::View<double*> x, y, z;
-  KOKKOS_FUNCTION void operator()(count_t i) const { y(i) = x(i); }
-};
-
-/// z = x + a y
+/// z = x + 3 y, two numbers at a time.
 struct Triad {
-  static constexpr char const* name = "triad";
-  static constexpr int bytes        = 24;
-  Kokkos::View<double*> x, y, z;
-  KOKKOS_FUNCTION void operator()(count_t i) const { z(i) = x(i) + 3.0 * y(i); }
+  using Two = Pack<double, 2>;
+  Kokkos::View<Two const*> x, y;
+  Kokkos::View<Two*> z;
+  KOKKOS_FUNCTION void operator()(count_t i) const {
+    Two const a = x(i);
+    Two const b = y(i);
+    z(i)        = {{a.element[0] + 3.0 * b.element[0], a.element[1] + 3.0 * b.element[1]}};
+  }
 };
 
 /// Row numbers spread over `distinct` of the table's rows.
@@ -61,8 +57,10 @@ struct GatherRows {
     chunks.template operator()<Row, Block>(member, [&](count_t begin, count_t end, Columns columns) {
       Row sum[4] = {Row(Scalar(0)), Row(Scalar(0)), Row(Scalar(0)), Row(Scalar(0))};
       count_t p  = begin;
-      for (; p + 4 <= end; p += 4)
-        for (count_t u = 0; u < 4; ++u) sum[u] += Row(table + rows[p + u] * stride, columns);
+      for (; p + 4 <= end; p += 4) {
+        auto const row = *reinterpret_cast<Pack<std::uint32_t, 4> const*>(rows + p);
+        for (int u = 0; u < 4; ++u) sum[u] += Row(table + row.element[u] * stride, columns);
+      }
       for (; p < end; ++p) sum[0] += Row(table + rows[p] * stride, columns);
       for (int u = 1; u < 4; ++u) sum[0] += sum[u];
       sum[0].store(sums + begin / chunks.chunk * stride, columns);
@@ -95,41 +93,37 @@ public:
   explicit Ceilings(Space const& space, int samples, bool dry_run)
       : m_space(space),
         m_samples(samples),
-        m_accesses(dry_run                  ? 1000
-                   : is_device_space<Space> ? 1 << 23
-                                            : 1 << 21),
-        m_stream_length(dry_run                  ? 1000
-                        : is_device_space<Space> ? 1 << 27
-                                                 : 1 << 25) {}
+        m_accesses(size(dry_run, 26, 21)),
+        m_stream_length(size(dry_run, 26, 24)) {}
 
-  /// Bytes a second, read and written together.
-  template <class Stream>
-  Samples stream(double& bytes) const {
-    Kokkos::View<double*> const x("polyad::perf_x", m_stream_length), y("polyad::perf_y", m_stream_length),
-        z("polyad::perf_z", m_stream_length);
-    bytes = static_cast<double>(m_stream_length) * Stream::bytes;
+  /// y = x by Kokkos::deep_copy, and the bytes read and written.
+  Samples copy(double& bytes) const {
+    Kokkos::View<Pack<double, 2>*> const x("polyad::perf_x", m_stream_length),
+        y("polyad::perf_y", m_stream_length);
+    bytes = static_cast<double>(m_stream_length) * 32;
+    return measure(m_space, m_samples, [&] { Kokkos::deep_copy(m_space, y, x); });
+  }
+  Samples triad(double& bytes) const {
+    Kokkos::View<Pack<double, 2>*> const x("polyad::perf_x", m_stream_length),
+        y("polyad::perf_y", m_stream_length), z("polyad::perf_z", m_stream_length);
+    bytes = static_cast<double>(m_stream_length) * 48;
     return measure(m_space, m_samples, [&] {
       Kokkos::parallel_for(
-          "polyad::perf_stream",
+          "polyad::perf_triad",
           Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(m_space, 0, m_stream_length),
-          Stream{x, y, z});
+          Triad{x, y, z});
     });
   }
 
+  /// Bytes a second, read and written together; measured once.
   double copy_rate() {
-    if (m_copy_rate == 0) {
-      double bytes      = 0;
-      double const time = stream<Copy>(bytes).median();
-      m_copy_rate       = bytes / time;
-    }
+    double bytes = 0;
+    if (m_copy_rate == 0) m_copy_rate = 1 / copy(bytes).median() * bytes;
     return m_copy_rate;
   }
   double triad_rate() {
-    if (m_triad_rate == 0) {
-      double bytes      = 0;
-      double const time = stream<Triad>(bytes).median();
-      m_triad_rate      = bytes / time;
-    }
+    double bytes = 0;
+    if (m_triad_rate == 0) m_triad_rate = 1 / triad(bytes).median() * bytes;
     return m_triad_rate;
   }
 
@@ -144,7 +138,7 @@ public:
     auto const sums = make_factor_matrix<Scalar>(m_space, "polyad::perf_sums", ceil_div(m_accesses, 16),
                                                  static_cast<count_t>(rank));
     return measure(m_space, m_samples, [&] {
-      launch<GatherRows, Scalar>(rank, [&](auto kernel, ChunkWalk const& chunks) {
+      launch<GatherRows, Scalar>(rank, true, [&](auto kernel, ChunkWalk const& chunks) {
         return
             typename decltype(kernel)::type{rows.data(), table.data(), table.stride(0), sums.data(), chunks};
       });
@@ -158,9 +152,11 @@ public:
         make_factor_matrix<Scalar>(m_space, "polyad::perf_table", table_rows, static_cast<count_t>(rank));
     auto const rows = random_rows(table_rows, distinct);
     return measure(m_space, m_samples, [&] {
-      launch<AddRows, Scalar>(rank, [&](auto kernel, ChunkWalk const& chunks) {
-        return typename decltype(kernel)::type{rows.data(), table.data(), table.stride(0), chunks};
-      });
+      // Doubles have no wide atomic: strided lanes, whose addresses stand together, are faster there.
+      launch<AddRows, Scalar>(
+          rank, sizeof(Scalar) == sizeof(float), [&](auto kernel, ChunkWalk const& chunks) {
+            return typename decltype(kernel)::type{rows.data(), table.data(), table.stride(0), chunks};
+          });
     });
   }
 
@@ -174,6 +170,10 @@ public:
   }
 
 private:
+  static count_t size(bool dry_run, int device_log, int host_log) {
+    return dry_run ? 1000 : count_t(1) << (is_device_space<Space> ? device_log : host_log);
+  }
+
   [[nodiscard]] Kokkos::View<std::uint32_t*, Space> random_rows(count_t table_rows, count_t distinct) const {
     Kokkos::View<std::uint32_t*, Space> const rows("polyad::perf_rows", m_accesses);
     Kokkos::parallel_for("polyad::perf_random_rows",
@@ -183,8 +183,8 @@ private:
   }
 
   template <template <class, class, int, RowForm> class Kernel, class Scalar, class Make>
-  void launch(int rank, Make const& make) const {
-    with_row_form<Space>(true, [&](auto form) {
+  void launch(int rank, bool packed, Make const& make) const {
+    with_row_form<Space>(packed, [&](auto form) {
       for_each_column_block(rank, [&](auto block, ColumnBlocks blocks) {
         using Rows          = Kernel<Space, Scalar, block(), form()>;
         constexpr int lanes = Rows::Row::lanes;

@@ -5,6 +5,7 @@
 #include "polyad/core/types.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/cp/nvecs.hpp"
+#include "polyad/cp/restarts.hpp"
 #include "polyad/formats/registry.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"

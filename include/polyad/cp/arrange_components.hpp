@@ -93,8 +93,10 @@ void arrange_components(Space const& space, Ktensor<Scalar, Space>& model) {
     }
     auto const copy = make_factor_matrix<Scalar>(space, "polyad::arranged", matrix.extent(0), rank);
     Kokkos::deep_copy(space, copy, matrix);
-    Kokkos::View<int*, typename Space::device_type> device_source(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::source"), rank);
-    Kokkos::View<double*, typename Space::device_type> device_sign(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::sign"), rank);
+    Kokkos::View<int*, typename Space::device_type> device_source(
+        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::source"), rank);
+    Kokkos::View<double*, typename Space::device_type> device_sign(
+        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::sign"), rank);
     auto const host_source = Kokkos::create_mirror_view(device_source);
     auto const host_sign   = Kokkos::create_mirror_view(device_sign);
     std::copy(source.begin(), source.end(), host_source.data());

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// CpAlsRun: one run of CP-ALS, an iteration at a time, so that a host thread can keep several runs going on
+// instances of an execution space (cp/restarts.hpp). cp/cp_als.hpp says what an iteration computes.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "polyad/core/phase_timer.hpp"
+#include "polyad/cp/arrange_components.hpp"
+#include "polyad/cp/fit.hpp"
+#include "polyad/dense/gram.hpp"
+#include "polyad/dense/normal_equations.hpp"
+#include "polyad/dense/normalize_columns.hpp"
+#include "polyad/dense/update_factor.hpp"
+#include "polyad/formats/format.hpp"
+#include "polyad/tensor/ktensor.hpp"
+
+namespace polyad {
+
+struct CpAlsOptions {
+  count_t rank        = 16;
+  int max_iterations  = 50;
+  double tolerance    = 1e-4;  // stop when the fit changes by less between two iterations
+  double time_limit_s = std::numeric_limits<double>::infinity();
+  std::uint64_t seed  = 0;      // of the random start (core/counter_rng.hpp)
+  bool time_phases    = false;  // seconds per phase, at the price of a fence around each
+};
+
+/// What the callback learns after each iteration.
+struct CpAlsIteration {
+  int iteration;  // counts from 1
+  double fit;     // 1 - ||X - M|| / ||X||
+  double delta;   // change of the fit against the iteration before; the fit itself at the first
+  double seconds;
+  std::map<std::string, double> phases;  // seconds; empty unless CpAlsOptions::time_phases
+};
+
+enum class StopReason { converged, max_iterations, time_limit, interrupted };
+
+inline char const* to_string(StopReason reason) {
+  switch (reason) {
+    case StopReason::converged:
+      return "converged";
+    case StopReason::max_iterations:
+      return "iteration limit";
+    case StopReason::time_limit:
+      return "time limit";
+    case StopReason::interrupted:
+      return "interrupted";
+  }
+  return "unknown";
+}
+
+template <class Scalar, class Space>
+struct CpAlsResult {
+  Ktensor<Scalar, Space> model;  // normalised, in canonical form (cp/arrange_components.hpp)
+  double fit             = 0;
+  bool converged         = false;
+  StopReason reason      = StopReason::max_iterations;
+  count_t gram_fallbacks = 0;  // updates that took the pseudo-inverse
+  std::vector<CpAlsIteration> iterations;
+};
+
+namespace detail {
+
+/// Everything an iteration writes besides the factors; allocated once.
+template <class Scalar, class Space>
+struct CpAlsWorkspace {
+  CpAlsWorkspace(Space const& space, Extents const& extents, count_t rank) : gram_sums(space, rank) {
+    auto const order = static_cast<count_t>(extents.order());
+    count_t longest  = 0;
+    for (int n = 0; n < extents.order(); ++n) longest = std::max(longest, extents[n]);
+    expect_fits(space, "the Gram matrices", checked_product("the Gram matrices", order + 2, rank * rank),
+                sizeof(double));
+    V       = make_factor_matrix<Scalar>(space, "polyad::mttkrp_output", longest, rank);
+    inverse = make_factor_matrix<Scalar>(space, "polyad::inverse_gram", rank, rank);
+    grams   = GramMatrices<Space>(Kokkos::view_alloc(space, "polyad::grams"), order, rank, rank);
+    scratch = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::normal_equations"),
+                                   normal_equations_scratch(rank));
+    weights = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::weights"), rank);
+    Kokkos::deep_copy(space, weights, 1.0);
+    numbers      = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::fit_numbers"),
+                                   static_cast<count_t>(fit_numbers));
+    host_numbers = Kokkos::create_mirror_view(Kokkos::SharedHostPinnedSpace(), numbers);
+  }
+  [[nodiscard]] GramMatrix<Space> gram_of(int n) const {
+    return Kokkos::subview(grams, n, Kokkos::ALL, Kokkos::ALL);
+  }
+  [[nodiscard]] FactorMatrix<Scalar, Space> output(count_t rows) const {
+    return Kokkos::subview(V, Kokkos::make_pair(count_t(0), rows), Kokkos::ALL);
+  }
+
+  /// Where normal_equations counts its pseudo-inverses.
+  [[nodiscard]] DeviceNumbers<Space> fallbacks() const {
+    return Kokkos::subview(numbers, Kokkos::make_pair(int(gram_fallbacks), int(fit_numbers)));
+  }
+
+  GramWorkspace<Space> gram_sums;
+  FactorMatrix<Scalar, Space> V;        // the longest mode's MTTKRP, shared by all modes
+  FactorMatrix<Scalar, Space> inverse;  // R x R
+  GramMatrices<Space> grams;            // N x R x R
+  DeviceNumbers<Space> scratch;
+  DeviceNumbers<Space> weights;  // lambda while it lies in the factors: ones
+  DeviceNumbers<Space> numbers;  // FitNumber
+  typename DeviceNumbers<Space>::host_mirror_type host_numbers;
+};
+
+}  // namespace detail
+
+/// launch() and finish() in turn while is_running(); then take_result(). Keeps references to neither X nor
+/// the start's Views beyond what they share: X must live as long as the run.
+template <Format F>
+class CpAlsRun {
+public:
+  using Scalar = typename F::scalar_type;
+  using Space  = typename F::space_type;
+
+  /// Allocates everything and forms the start's Gram matrices. `start` is used as it is, with lambda = 1, and
+  /// overwritten by the result.
+  /// \throws UsageError when shapes do not match; MemoryError before allocating; NumericalError when the
+  ///         tensor's norm is not a finite number
+  CpAlsRun(Space const& space, F const& X, CpAlsOptions const& options,
+           FactorMatrices<Scalar, Space> const& start)
+      : m_space(space),
+        m_tensor(&X),
+        m_options(checked(X, options, start)),
+        m_work(space, X.extents(), options.rank),
+        m_format_workspace(X.make_workspace(space, options.rank)),
+        m_timer(options.time_phases) {
+    m_result.model.factors = start;
+    for (int n = 0; n < order(); ++n) gram(space, factor(n), m_work.gram_sums, m_work.gram_of(n));
+    space.fence("polyad::cp_als");  // so that the first iteration's time is its own
+    m_total.reset();
+    m_running = options.max_iterations > 0;
+  }
+
+  [[nodiscard]] bool is_running() const { return m_running; }
+
+  /// Enqueues an iteration and the copy of its numbers to the host. Does not wait.
+  void launch() {
+    m_clock.reset();
+    m_timer.reset();
+    for (int n = 0; n < order(); ++n) {
+      auto const V = m_work.output(m_tensor->extents()[n]);
+      m_timer(m_space, "normal_equations", [&] {
+        normal_equations(m_space, m_work.grams, n, m_work.scratch, m_work.fallbacks(), m_work.inverse);
+      });
+      m_timer(m_space, "mttkrp",
+              [&] { mttkrp(m_space, *m_tensor, m_result.model.factors, n, m_format_workspace, V); });
+      m_timer(m_space, "update", [&] {
+        update_factor(m_space, V, m_work.inverse, factor(n), m_work.gram_sums, m_work.gram_of(n));
+      });
+    }
+    m_timer(m_space, "fit", [&] {
+      fit_terms(m_space, m_work.output(m_tensor->extents()[order() - 1]), factor(order() - 1), m_work.grams,
+                m_work.weights, m_work.numbers);
+      Kokkos::deep_copy(m_space, m_work.host_numbers, m_work.numbers);
+    });
+  }
+
+  /// Waits for the iteration, reports it to `callback(CpAlsIteration const&) -> bool` (false ends the run),
+  /// and decides whether the run goes on. \throws NumericalError when the fit is not a finite number
+  template <class Callback>
+  void finish(Callback&& callback) {
+    m_space.fence("polyad::cp_als");
+    auto const& numbers       = m_work.host_numbers;
+    double const norm_squared = m_tensor->norm_squared();
+    double const previous     = m_result.fit;
+    int const iteration       = static_cast<int>(m_result.iterations.size()) + 1;
+    m_result.fit              = fit_of(norm_squared, numbers(inner_product), numbers(model_norm_squared));
+    if (!std::isfinite(m_result.fit) && norm_squared > 0)
+      throw NumericalError("the fit is not a finite number after iteration " + std::to_string(iteration));
+    m_result.gram_fallbacks = static_cast<count_t>(numbers(gram_fallbacks));
+    m_result.iterations.push_back(
+        {iteration, m_result.fit, m_result.fit - previous, m_clock.seconds(), m_timer.seconds()});
+    if (!callback(std::as_const(m_result.iterations.back()))) {
+      stop(StopReason::interrupted);
+    } else if (iteration > 1 && std::abs(m_result.fit - previous) < m_options.tolerance) {
+      m_result.converged = true;
+      stop(StopReason::converged);
+    } else if (m_total.seconds() >= m_options.time_limit_s) {
+      stop(StopReason::time_limit);
+    } else if (iteration >= m_options.max_iterations) {
+      stop(StopReason::max_iterations);
+    }
+  }
+
+  /// Splits lambda off and brings the model into canonical form. Waits; call it once, after the last
+  /// iteration.
+  [[nodiscard]] CpAlsResult<Scalar, Space> take_result() {
+    auto& model = m_result.model;
+    model.weights.assign(m_options.rank, 1.0);
+    for (int n = 0; n < order(); ++n) {
+      normalize_columns(m_space, factor(n), m_work.gram_of(n), m_work.weights);
+      m_space.fence("polyad::cp_als");
+      auto const norms = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.weights);
+      for (count_t r = 0; r < m_options.rank; ++r) model.weights[r] *= norms(r);
+    }
+    arrange_components(m_space, model);
+    return std::move(m_result);
+  }
+
+private:
+  static CpAlsOptions const& checked(F const& X, CpAlsOptions const& options,
+                                     FactorMatrices<Scalar, Space> const& start) {
+    POLYAD_EXPECTS(X.extents().order() >= 2, "CP-ALS needs a tensor of at least two modes");
+    POLYAD_EXPECTS(start.rank() == options.rank, "the start has rank ", start.rank(), ", not ", options.rank);
+    expect_factors(start, X.extents());
+    if (!std::isfinite(X.norm_squared())) throw NumericalError("the tensor's norm is not a finite number");
+    return options;
+  }
+  [[nodiscard]] int order() const { return m_tensor->extents().order(); }
+  [[nodiscard]] FactorMatrix<Scalar, Space> const& factor(int n) const { return m_result.model.factors[n]; }
+  void stop(StopReason reason) {
+    m_result.reason = reason;
+    m_running       = false;
+  }
+
+  Space m_space;
+  F const* m_tensor;
+  CpAlsOptions m_options;
+  detail::CpAlsWorkspace<Scalar, Space> m_work;
+  typename F::workspace_type m_format_workspace;
+  PhaseTimer m_timer;
+  Kokkos::Timer m_total;
+  Kokkos::Timer m_clock;
+  CpAlsResult<Scalar, Space> m_result;
+  bool m_running = false;
+};
+
+}  // namespace polyad
