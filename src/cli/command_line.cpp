@@ -90,7 +90,7 @@ void add_cpd(CLI::App& command, CpdOptions& options) {
   command
       .add_option(
           "--format", options.format,
-          "Storage format: " + known_formats() + "; or auto, which is coo-permuted on every backend for now")
+          "Storage format: " + known_formats() + "; or auto, which is sorted on every backend for now")
       ->type_name("NAME")
       ->capture_default_str();
   command.add_option("--precision", options.precision, "Of values and factors: f32 or f64")
@@ -107,6 +107,18 @@ void add_cpd(CLI::App& command, CpdOptions& options) {
                   "model file, whose factors are taken (its weights play no part)")
       ->type_name("random|nvecs|FILE")
       ->capture_default_str();
+  command
+      .add_option(
+          "--restarts", options.restarts,
+          "Random starts, run side by side on a device; the best fit wins, the first start is that of "
+          "--seed")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("K")
+      ->capture_default_str();
+  command.add_flag(
+      "--deterministic", options.deterministic,
+      "Sum in a fixed order: the same factors in every run on one device, and on a host with any "
+      "number of threads");
   command.add_flag(
       "--phases", options.time_phases,
       "Time the phases of each iteration for the report; the fences this takes slow it a little");
@@ -135,6 +147,8 @@ void check(CpdOptions const& options) {
   if (options.max_iterations < 1)
     refuse("-i takes at least 1 iteration, not " + std::to_string(options.max_iterations));
   if (!(options.tolerance >= 0) || std::isinf(options.tolerance)) refuse("--tol takes a number from 0 on");
+  if (options.restarts > 1 && options.init != "random")
+    refuse("--restarts are random starts: leave --init out");
   if (!(options.time_limit_s > 0)) refuse("--time-limit takes seconds, more than 0");
   refuse_overwriting(options.tensor, options.common.report, "--report");
   if (starts_from_file(options)) refuse_overwriting(options.init, options.common.report, "--report");

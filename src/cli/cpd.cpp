@@ -2,6 +2,7 @@
 // polyad cpd: reads a tensor, factors it by CP-ALS, and writes the model.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <optional>
@@ -29,6 +30,8 @@ void list_options(CpdOptions const& options, Report& report) {
                     {"tol", options.tolerance},
                     {"time_limit_s", options.time_limit_s},
                     {"init", options.init},
+                    {"restarts", std::int64_t{options.restarts}},
+                    {"deterministic", options.deterministic},
                     {"format", options.format},
                     {"precision", options.precision},
                     {"threads", std::int64_t{options.common.threads}},
@@ -64,6 +67,13 @@ void summarise(CpdOptions const& options, Report const& report, double seconds) 
              result.reason);
   if (result.gram_fallbacks > 0)
     fmt::print("updates  {} took the pseudo-inverse: the Gram matrix was singular\n", result.gram_fallbacks);
+  if (result.restarts.size() > 1) {
+    auto const [worst, best] =
+        std::minmax_element(result.restarts.begin(), result.restarts.end(),
+                            [](auto const& a, auto const& b) { return a.fit < b.fit; });
+    fmt::print("starts   {}, fits from {:.9f} to {:.9f}, the best from seed {}\n", result.restarts.size(),
+               worst->fit, best->fit, result.restarts[result.best_restart].seed);
+  }
   fmt::print("time     {} to read, {} to build, {} for the iterations\n", duration_text(report.input->read_s),
              duration_text(report.format->build_s), duration_text(seconds));
   for (auto const& file : result.files) fmt::print("wrote    {}\n", file);

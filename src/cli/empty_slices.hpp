@@ -18,9 +18,7 @@ struct MarkRows {
   Marks marks;
   int mode;
   /// Others write the same mark to the same row: which of them comes last does not matter.
-  KOKKOS_FUNCTION void operator()(count_t p) const {
-    Kokkos::atomic_store(&marks(indices(p, mode)), 1U);
-  }
+  KOKKOS_FUNCTION void operator()(count_t p) const { Kokkos::atomic_store(&marks(indices(p, mode)), 1U); }
 };
 
 struct CountUnmarked {

@@ -15,7 +15,7 @@ io::HostKtensor factor_as(CpdOptions const& options, io::CoordinateList&& list,
                           OnIteration const& on_iteration);
 
 std::string resolve_format(std::string const& name) {
-  std::string const resolved = name == "auto" ? "coo-permuted" : name;
+  std::string const resolved = name == "auto" ? "sorted" : name;
   with_format<double, std::uint32_t, Space>(resolved, [](auto) {});
   return resolved;
 }

@@ -12,6 +12,7 @@
 #include "interrupt.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/cp/nvecs.hpp"
+#include "polyad/cp/restarts.hpp"
 #include "polyad/formats/registry.hpp"
 
 namespace polyad::cli {
@@ -60,6 +61,37 @@ io::HostKtensor to_host_model(Space const& space, Ktensor<Scalar, Space> const& 
   return host;
 }
 
+template <class F>
+typename F::options_type format_options(CpdOptions const& options) {
+  typename F::options_type result;
+  if constexpr (requires { result.deterministic; })
+    result.deterministic = options.deterministic;
+  else if (options.deterministic)
+    throw UsageError(std::string("the format ") + F::name + " has no deterministic order of summation");
+  return result;
+}
+
+/// The best of several random starts. Progress shows the first one; the report gets the best one's
+/// iterations.
+template <class F>
+CpAlsResult<typename F::scalar_type, Space> best_of_restarts(Space const& space, F const& X,
+                                                             CpAlsOptions const& als, int count,
+                                                             Report& report, CpdReport& summary,
+                                                             OnIteration const& on_iteration) {
+  auto const show = [&](int run, CpAlsIteration const& it) {
+    if (run == 0) return on_iteration({it.iteration, it.fit, it.delta, it.seconds, it.phases});
+    return interrupt_signal() == 0;
+  };
+  auto result = cp_als_restarts(restart_instances(space, count), X, als, count, show);
+  for (auto const& run : result.runs)
+    summary.restarts.push_back({run.seed, run.fit, run.iterations, to_string(run.reason)});
+  summary.best_restart = result.best_run;
+  report.iterations.clear();
+  for (auto const& it : result.best.iterations)
+    report.iterations.push_back({it.iteration, it.fit, it.delta, it.seconds, it.phases});
+  return std::move(result.best);
+}
+
 template <class Scalar, class Index>
 io::HostKtensor factor_as(CpdOptions const& options, io::CoordinateList&& list,
                           std::optional<io::HostKtensor> start, Report& report,
@@ -85,7 +117,7 @@ io::HostKtensor factor_as(CpdOptions const& options, io::CoordinateList&& list,
   with_format<Scalar, Index, Space>(resolve_format(options.format), [&](auto identity) {
     using F = typename decltype(identity)::type;
     Kokkos::Timer const clock;
-    F const X = F::build(space, coo, typename F::options_type{});
+    F const X = F::build(space, coo, format_options<F>(options));
     space.fence("polyad::build");
     report.format = FormatReport{F::name, X.storage_bytes(), clock.seconds()};
     stop_if_interrupted("building the format");
@@ -93,19 +125,27 @@ io::HostKtensor factor_as(CpdOptions const& options, io::CoordinateList&& list,
     auto const callback = [&](CpAlsIteration const& it) {
       return on_iteration({it.iteration, it.fit, it.delta, it.seconds, it.phases});
     };
-    auto const factors = [&] {
-      if (start) return start_from<Scalar>(space, extents, *std::exchange(start, std::nullopt));
-      if (options.init == "nvecs") return nvecs(space, coo, options.rank, {.seed = options.seed});
-      FactorMatrices<Scalar, Space> const random(space, extents, options.rank);
-      fill_random(space, random, options.seed);
-      return random;
+    CpdReport summary;
+    auto const result = [&] {
+      if (options.restarts > 1)
+        return best_of_restarts(space, X, als, options.restarts, report, summary, on_iteration);
+      auto const factors = [&] {
+        if (start) return start_from<Scalar>(space, extents, *std::exchange(start, std::nullopt));
+        if (options.init == "nvecs") return nvecs(space, coo, options.rank, {.seed = options.seed});
+        FactorMatrices<Scalar, Space> const random(space, extents, options.rank);
+        fill_random(space, random, options.seed);
+        return random;
+      }();
+      stop_if_interrupted("making the start");
+      return cp_als(space, X, als, factors, callback);
     }();
-    stop_if_interrupted("making the start");
-    auto const result = cp_als(space, X, als, factors, callback);
-    report.result     = CpdReport{
-        result.fit, result.model.weights, result.converged, to_string(result.reason), result.gram_fallbacks,
-        {}};
-    model = to_host_model(space, result.model);
+    summary.fit            = result.fit;
+    summary.weights        = result.model.weights;
+    summary.converged      = result.converged;
+    summary.reason         = to_string(result.reason);
+    summary.gram_fallbacks = result.gram_fallbacks;
+    report.result          = std::move(summary);
+    model                  = to_host_model(space, result.model);
   });
   return model;
 }

@@ -29,6 +29,8 @@ struct CpdOptions {
   std::string init      = "random";  // or "nvecs", or a model file
   std::string format    = "auto";
   std::string precision = "f64";  // or "f32"
+  int restarts          = 1;      // random starts, of which the best wins
+  bool deterministic    = false;
   bool time_phases      = false;
   std::filesystem::path output;  // empty: none
 };

@@ -47,13 +47,26 @@ Json to_json(MemoryReport const& memory) {
           {"device_peak_bytes", memory.device_peak_bytes ? Json(*memory.device_peak_bytes) : Json()}};
 }
 
+Json to_json(RestartReport const& restart) {
+  return {{"seed", restart.seed},
+          {"fit", restart.fit},
+          {"iterations", restart.iterations},
+          {"reason", restart.reason}};
+}
+
 Json to_json(CpdReport const& result) {
-  return {{"fit", result.fit},
-          {"weights", result.weights},
-          {"converged", result.converged},
-          {"reason", result.reason},
-          {"gram_fallbacks", result.gram_fallbacks},
-          {"files", result.files}};
+  Json json = {{"fit", result.fit},
+               {"weights", result.weights},
+               {"converged", result.converged},
+               {"reason", result.reason},
+               {"gram_fallbacks", result.gram_fallbacks},
+               {"files", result.files}};
+  if (!result.restarts.empty()) {
+    json["restarts"] = Json::array();
+    for (auto const& restart : result.restarts) json["restarts"].push_back(to_json(restart));
+    json["best_restart"] = result.best_restart;
+  }
+  return json;
 }
 
 Json to_json(RunReport const& runs) {

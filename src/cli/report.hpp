@@ -54,6 +54,13 @@ struct MemoryReport {
   std::optional<std::uint64_t> device_peak_bytes;  // nothing: the device is the host
 };
 
+struct RestartReport {
+  std::uint64_t seed = 0;
+  double fit         = 0;
+  int iterations     = 0;
+  std::string reason;
+};
+
 struct CpdReport {
   double fit = 0;
   std::vector<double> weights;
@@ -61,6 +68,8 @@ struct CpdReport {
   std::string reason;
   std::uint64_t gram_fallbacks = 0;
   std::vector<std::string> files;
+  std::vector<RestartReport> restarts;  // empty for a single start
+  std::size_t best_restart = 0;
 };
 
 struct RunReport {
