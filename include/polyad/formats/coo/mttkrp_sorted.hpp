@@ -85,7 +85,7 @@ struct MttkrpSorted {
   };
 
   // Forced inline, here and below: GCC 12 left rows of 32 doubles to a call, and a run in memory instead of
-  // registers made such an MTTKRP three times slower (uber, one thread of a 2-core AMD EPYC).
+  // registers made such an MTTKRP two to three times slower (uber, one thread of a 2-core AMD EPYC).
   KOKKOS_FORCEINLINE_FUNCTION void start_run(Run& run, Index index, Columns columns) const {
     run.hoisted_index = index;
     run.hoisted       = Row(factors.row(0, index), columns);
