@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// update_factor against the oracle: A = V W, and G = A' A of the A that was stored. Hosts take two passes;
+// the kernel of the one pass that devices take is held to the same tests there, since it is the same source.
+#include "polyad/dense/update_factor.hpp"
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "support/bounds.hpp"
+#include "support/catch.hpp"
+#include "support/device_data.hpp"
+#include "support/instances.hpp"
+
+namespace polyad::test {
+namespace {
+
+constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
+
+enum class Way {
+  chosen,   // as update_factor chooses
+  one_pass  // its kernel, up to R = 32
+};
+
+constexpr std::array both_ways{Way::chosen, Way::one_pass};
+
+bool exists(Way way, std::size_t rank) {
+  return way == Way::chosen || rank <= 32;
+}
+
+template <class Scalar>
+void update(Way way, TestSpace const& space, FactorMatrix<Scalar, TestSpace> const& V,
+            FactorMatrix<Scalar, TestSpace> const& W, FactorMatrix<Scalar, TestSpace> const& A,
+            GramWorkspace<TestSpace> const& workspace, GramMatrix<TestSpace> const& G) {
+  if (way == Way::chosen) return update_factor(space, V, W, A, workspace, G);
+  count_t const rank   = W.extent(0);
+  count_t const chunks = std::clamp<count_t>(A.extent(0) / 64, 1, workspace.partials().extent(0));
+  if (rank > 16)
+    detail::update_and_sum<TestSpace, Scalar, 32>(space, V, W, A, workspace, chunks);
+  else if (rank > 8)
+    detail::update_and_sum<TestSpace, Scalar, 16>(space, V, W, A, workspace, chunks);
+  else
+    detail::update_and_sum<TestSpace, Scalar, 8>(space, V, W, A, workspace, chunks);
+  detail::sum_chunks(space, workspace, G, chunks);
+}
+
+struct Result {
+  HostMatrix A;
+  std::vector<double> G;
+  std::size_t trespasses;
+};
+
+/// A and G, both from an output of NaN. NaN stands around V and W too.
+template <class Scalar>
+Result update_of(Way way, HostMatrix const& host_V, HostMatrix const& host_W, RowLayout layout_V,
+                 RowLayout layout_W, RowLayout layout_A, TestSpace const& space = TestSpace()) {
+  std::size_t const rank = host_W.rows;
+  WatchedMatrix<Scalar> const V(space, layout_V, host_V, nan_value);
+  WatchedMatrix<Scalar> const W(space, layout_W, host_W, nan_value);
+  WatchedMatrix<Scalar> const A(space, layout_A, host_V.rows, rank);
+  GramWorkspace<TestSpace> const workspace(space, rank);
+  Kokkos::deep_copy(workspace.partials(), nan_value);
+  WatchedMatrix<double> const G(space, RowLayout::subview, rank, rank);
+  update(way, space, V.matrix(), W.matrix(), A.matrix(), workspace, GramMatrix<TestSpace>(G.matrix()));
+  space.fence("polyad::test");
+  Result result{HostMatrix(host_V.rows, rank), G.read(), A.trespasses() + G.trespasses()};
+  result.A.data = A.read();
+  return result;
+}
+
+template <class Scalar>
+void expect_updated(Way way, std::size_t rows, std::size_t rank, RowLayout layout_V, RowLayout layout_W,
+                    RowLayout layout_A) {
+  CAPTURE(static_cast<int>(way), rows, rank, static_cast<int>(layout_V), static_cast<int>(layout_W),
+          static_cast<int>(layout_A), sizeof(Scalar));
+  Random random(1000 * rank + rows);
+  auto const V      = random_matrix(random, rows, rank);
+  auto const W      = random_matrix(random, rank, rank);  // not symmetric: a transposed read shows
+  auto const result = update_of<Scalar>(way, V, W, layout_V, layout_W, layout_A);
+  CHECK(violation<Scalar>(oracle_product(V, W), result.A.data, 2) == "");
+  // Of A as it was stored. Summed in double, in which a product of two floats is exact, of two doubles not.
+  CHECK(violation<double>(oracle_product_of_transposed(result.A, result.A), result.G,
+                          sizeof(Scalar) == sizeof(float) ? 1 : 2) == "");
+  bool symmetric = true;
+  for (std::size_t i = 0; i < rank; ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      symmetric = symmetric && result.G[i * rank + j] == result.G[j * rank + i];
+  CHECK(symmetric);
+  CHECK(result.trespasses == 0);
+}
+
+template <class Scalar>
+void expect_updated(std::size_t rows, std::size_t rank, RowLayout layout) {
+  for (Way const way : both_ways)
+    if (exists(way, rank)) expect_updated<Scalar>(way, rows, rank, layout, layout, layout);
+}
+
+TEST_CASE("update_factor: every edge of its blocks, all layouts", "[dense]") {
+  std::size_t count = 0;
+  for (std::size_t const rank : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64})
+    for (RowLayout const layout : all_layouts) {
+      RowLayout const other   = all_layouts[count++ % all_layouts.size()];
+      RowLayout const another = all_layouts[(count / 2) % all_layouts.size()];
+      for (Way const way : both_ways) {
+        if (!exists(way, rank)) continue;
+        expect_updated<float>(way, 333, rank, other, another, layout);
+        expect_updated<double>(way, 333, rank, other, another, layout);
+      }
+    }
+}
+
+TEST_CASE("update_factor: every edge of its tiles of rows", "[dense]") {
+  std::size_t count = 0;
+  // Tiles have 64, 128 or 256 rows.
+  for (std::size_t const rows : {0, 1, 2, 3, 4, 5, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 513, 1000})
+    for (std::size_t const rank : {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64}) {
+      RowLayout const layout = all_layouts[count++ % all_layouts.size()];
+      expect_updated<float>(rows, rank, layout);
+      expect_updated<double>(rows, rank, layout);
+    }
+}
+
+TEST_CASE("update_factor: chunks of several tiles, and chunks left empty", "[dense]") {
+  // On a device there are 528 chunks at most. One tile each and one row more leaves nearly half of them
+  // empty.
+  expect_updated<float>(528 * 64 + 1, 17, RowLayout::padded);
+  expect_updated<double>(528 * 64 + 1, 32, RowLayout::padded);
+  expect_updated<double>(2 * 528 * 64 + 65, 18, RowLayout::padded);
+  expect_updated<float>(528 * 64 + 1, 33, RowLayout::padded);
+  expect_updated<float>(528 * 128 + 1, 9, RowLayout::padded);
+  expect_updated<double>(528 * 128 + 129, 10, RowLayout::tight);
+  expect_updated<float>(528 * 256 + 257, 3, RowLayout::tight);
+  expect_updated<double>(528 * 256 + 1, 5, RowLayout::padded);
+}
+
+template <class Scalar>
+void expect_same_bits(std::size_t rank, std::vector<TestSpace> const& spaces) {
+  Random random(rank);
+  auto const V = random_matrix(random, 5000, rank);
+  auto const W = random_matrix(random, rank, rank);
+  for (Way const way : both_ways) {
+    if (!exists(way, rank)) continue;
+    std::vector<Result> results;
+    for (auto const& space : spaces)
+      results.push_back(
+          update_of<Scalar>(way, V, W, RowLayout::padded, RowLayout::padded, RowLayout::padded, space));
+    for (std::size_t i = 1; i < results.size(); ++i) {
+      CAPTURE(static_cast<int>(way), rank, sizeof(Scalar), i, spaces[i].concurrency());
+      CHECK((results[i].A.data == results[0].A.data));
+      CHECK((results[i].G == results[0].G));
+    }
+  }
+}
+
+void expect_same_bits(std::vector<TestSpace> const& spaces) {
+  for (std::size_t const rank : {5, 16, 29, 40}) {
+    expect_same_bits<float>(rank, spaces);
+    expect_same_bits<double>(rank, spaces);
+  }
+}
+
+TEST_CASE("update_factor: the same bits in every run", "[dense]") {
+  expect_same_bits(std::vector<TestSpace>(6));
+}
+
+TEST_CASE("update_factor: the same bits on every instance, whatever its threads", "[dense]") {
+  expect_same_bits(instances_of<TestSpace>({1, 2, 4, 7}));
+}
+
+TEST_CASE("update_factor: a NaN of V stays in its row of A, one of W in its column of A and G", "[dense]") {
+  for (std::size_t const rank : {5, 12, 30, 40})
+    for (Way const way : both_ways) {
+      if (!exists(way, rank)) continue;
+      CAPTURE(static_cast<int>(way), rank);
+      Random random(rank);
+      auto const run = [&](HostMatrix const& V, HostMatrix const& W) {
+        return update_of<double>(way, V, W, RowLayout::padded, RowLayout::padded, RowLayout::padded);
+      };
+      auto const V = random_matrix(random, 300, rank);
+      auto const W = random_matrix(random, rank, rank);
+      // The first and last row of a tile, and of the matrix.
+      for (std::size_t const row : {0, 63, 64, 255, 256, 299}) {
+        auto ill           = V;
+        ill(row, rank / 2) = nan_value;
+        auto const result  = run(ill, W);
+        bool only_there    = true;
+        for (std::size_t e = 0; e < result.A.data.size(); ++e)
+          only_there = only_there && std::isnan(result.A.data[e]) == (e / rank == row);
+        CHECK(only_there);
+        bool everywhere = true;  // every entry of G has a term of that row
+        for (double const entry : result.G) everywhere = everywhere && std::isnan(entry);
+        CHECK(everywhere);
+      }
+      std::size_t const column = rank - 2;
+      auto ill                 = W;
+      ill(1, column)           = nan_value;
+      auto const result        = run(V, ill);
+      bool only_there          = true;
+      for (std::size_t e = 0; e < result.A.data.size(); ++e)
+        only_there = only_there && std::isnan(result.A.data[e]) == (e % rank == column);
+      for (std::size_t e = 0; e < result.G.size(); ++e)
+        only_there = only_there && std::isnan(result.G[e]) == (e % rank == column || e / rank == column);
+      CHECK(only_there);
+    }
+}
+
+TEST_CASE("update_factor: shapes that do not match are refused", "[dense]") {
+  TestSpace const space;
+  auto const make = [&](count_t rows, count_t columns) {
+    return make_factor_matrix<double>(space, "polyad::test", rows, columns);
+  };
+  auto const V = make(9, 5);
+  auto const W = make(5, 5);
+  auto const A = make(9, 5);
+  GramWorkspace<TestSpace> const workspace(space, 5);
+  GramMatrix<TestSpace> const G("G", 5, 5);
+  CHECK_NOTHROW(update_factor(space, V, W, A, workspace, G));
+  CHECK_THROWS_AS(update_factor(space, make(9, 4), W, A, workspace, G), UsageError);
+  CHECK_THROWS_AS(update_factor(space, make(8, 5), W, A, workspace, G), UsageError);
+  CHECK_THROWS_AS(update_factor(space, V, make(5, 4), A, workspace, G), UsageError);
+  CHECK_THROWS_AS(update_factor(space, V, make(4, 5), A, workspace, G), UsageError);
+  CHECK_THROWS_AS(update_factor(space, V, make(6, 6), A, workspace, G), UsageError);
+  CHECK_THROWS_AS(update_factor(space, V, W, make(9, 6), workspace, G), UsageError);
+  CHECK_THROWS_AS(update_factor(space, V, W, make(10, 5), workspace, G), UsageError);
+  CHECK_THROWS_AS(update_factor(space, V, W, A, workspace, GramMatrix<TestSpace>("G", 5, 4)), UsageError);
+  CHECK_THROWS_AS(update_factor(space, V, W, A, workspace, GramMatrix<TestSpace>("G", 4, 5)), UsageError);
+  try {
+    update_factor(space, V, W, make(9, 6), workspace, G);
+    FAIL("nothing was thrown");
+  } catch (UsageError const& error) {
+    CHECK(std::string(error.what()) == "V is 9 x 5, W is 5 x 5, A is 9 x 6 and G is 5 x 5");
+  }
+  space.fence("polyad::test");
+}
+
+}  // namespace
+}  // namespace polyad::test
