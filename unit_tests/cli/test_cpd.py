@@ -210,6 +210,29 @@ class Cpd(ToolTest):
             self.assertAlmostEqual(weight, want, delta=1e-3)
         self.assertLess(self.report_of("cpd", path, "-r", 3, "-i", 1)["result"]["fit"], 0.99)
 
+    def test_restarts(self):
+        path = self.write("t.tns", tns(random_tensor((9, 8, 7), 150)))
+        once = self.report_of("cpd", path, "-r", 3, "-i", 30, "--seed", 4)
+        many = self.report_of("cpd", path, "-r", 3, "-i", 30, "--seed", 4, "--restarts", 5)
+        starts = many["result"]["restarts"]
+        self.assertEqual([s["seed"] for s in starts], [4, 5, 6, 7, 8])
+        self.assertAlmostEqual(starts[0]["fit"], once["result"]["fit"], delta=1e-7)
+        best = starts[many["result"]["best_restart"]]
+        self.assertEqual(best["fit"], max(s["fit"] for s in starts))
+        self.assertEqual(many["result"]["fit"], best["fit"])
+        self.assertEqual(len(many["iterations"]), best["iterations"])
+        self.assertNotIn("restarts", once["result"])
+        self.fail_with(2, "cpd", path, "-r", 3, "--restarts", 2, "--init", "nvecs")
+
+    def test_deterministic(self):
+        path = self.write("t.tns", tns(random_tensor((40, 30, 20), 9000)))
+        models = []
+        for threads in (1, 2, 4, 1):
+            self.succeed("cpd", path, "-r", 5, "-i", 4, "--tol", 0, "--deterministic", "-t", threads, "-o", "m.ktns")
+            models.append((self.folder / "m.ktns").read_bytes())
+        self.assertEqual(len(set(models)), 1)
+        self.fail_with(2, "cpd", path, "-r", 5, "--deterministic", "--format", "coo-tiny-vec")
+
     def test_stops(self):
         converged = self.report_of("cpd", self.path, "-r", 2, "-i", 500, "--tol", 1e-3)
         self.assertTrue(converged["result"]["converged"])
@@ -240,7 +263,7 @@ class Cpd(ToolTest):
                     "nnz": len(self.tensor) + 1, "duplicates": 0, "empty_slices": [1, 0, 0]}
         self.assertEqual({key: report["input"][key] for key in expected}, expected)
         self.assertEqual(sorted(report["input"]), sorted([*expected, "read_s"]))
-        self.assertEqual(report["format"]["name"], "coo-permuted")
+        self.assertEqual(report["format"]["name"], "sorted")
         self.assertEqual(report["format"]["bytes"], (len(self.tensor) + 1) * (8 + 2 * 3 * 4))
         self.assertGreater(report["format"]["build_s"], 0)
         self.assertEqual([step["iteration"] for step in report["iterations"]], [1, 2, 3])

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// cp_als_restarts: every run is the one that cp_als makes alone, the best one wins, and all are reported.
+#include <Kokkos_Core.hpp>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "polyad/cp/restarts.hpp"
+#include "polyad/formats/registry.hpp"
+#include "polyad/tensor/generate.hpp"
+#include "support/catch.hpp"
+#include "support/device_data.hpp"
+
+namespace polyad::test {
+namespace {
+
+using F = Sorted<double, std::uint32_t, TestSpace>;
+
+constexpr auto go_on = [](int, CpAlsIteration const&) { return true; };
+
+/// Of rank 5, with more than one local optimum.
+F planted(TestSpace const& space) {
+  std::vector<count_t> const extents{50, 60, 70};
+  auto const tensor = planted_tensor<double, std::uint32_t>(space, Extents(extents), 5, 8, 3).tensor;
+  F const X         = F::build(space, tensor, {});
+  space.fence("polyad::test");
+  return X;
+}
+
+CpAlsOptions options_of(std::uint64_t seed) {
+  CpAlsOptions options;
+  options.rank           = 5;
+  options.max_iterations = 30;
+  options.tolerance      = 1e-10;
+  options.seed           = seed;
+  return options;
+}
+
+TEST_CASE("restarts: each run is what cp_als makes of its seed, the best one is returned", "[cp]") {
+  TestSpace const space;
+  F const X = planted(space);
+  // One instance, fewer than there are runs, and more.
+  for (int const instances : {1, 3, 8}) {
+    auto const result = cp_als_restarts(restart_instances(space, instances), X, options_of(11), 6, go_on);
+    REQUIRE(result.runs.size() == 6);
+    double best = -1;
+    for (std::size_t k = 0; k < 6; ++k) {
+      CAPTURE(instances, k);
+      CHECK(result.runs[k].seed == 11 + k);
+      auto const alone = cp_als(space, X, options_of(11 + k), [](CpAlsIteration const&) { return true; });
+      // Sums with atomics may round differently, and once a fit is reached the difference stays.
+      CHECK(std::abs(result.runs[k].fit - alone.fit) < 1e-7);
+      best = std::max(best, result.runs[k].fit);
+    }
+    CHECK(result.best.fit == best);
+    CHECK(result.runs[result.best_run].fit == best);
+    CHECK(result.best.iterations.size() == static_cast<std::size_t>(result.runs[result.best_run].iterations));
+    CHECK(result.best.model.weights.size() == 5);
+  }
+}
+
+TEST_CASE("restarts: more starts find what the first one misses", "[cp]") {
+  TestSpace const space;
+  F const X         = planted(space);
+  auto const first  = cp_als(space, X, options_of(0), [](CpAlsIteration const&) { return true; });
+  auto const result = cp_als_restarts(restart_instances(space, 7), X, options_of(0), 7, go_on);
+  CHECK(first.fit < 0.7);
+  CHECK(result.best.fit > 1 - 1e-6);
+}
+
+TEST_CASE("restarts: iterations are told with the number of their run; false ends all", "[cp]") {
+  TestSpace const space;
+  F const X = planted(space);
+  std::map<int, int> seen;
+  auto const all = cp_als_restarts(restart_instances(space, 2), X, options_of(5), 4,
+                                   [&](int run, CpAlsIteration const& it) {
+                                     CHECK(it.iteration == seen[run] + 1);
+                                     seen[run] = it.iteration;
+                                     return true;
+                                   });
+  for (int k = 0; k < 4; ++k) CHECK(seen[k] == all.runs[static_cast<std::size_t>(k)].iterations);
+
+  auto const cut = cp_als_restarts(restart_instances(space, 2), X, options_of(5), 4,
+                                   [](int, CpAlsIteration const& it) { return it.iteration < 2; });
+  CHECK(cut.runs.size() <= 2);  // those that had begun
+  for (auto const& run : cut.runs) CHECK(run.reason == StopReason::interrupted);
+}
+
+TEST_CASE("restarts: nothing to run, or to run it on, is refused", "[cp]") {
+  TestSpace const space;
+  F const X = planted(space);
+  CHECK_THROWS_AS(cp_als_restarts(restart_instances(space, 1), X, options_of(0), 0, go_on), UsageError);
+  CHECK_THROWS_AS(cp_als_restarts(std::vector<TestSpace>{}, X, options_of(0), 1, go_on), UsageError);
+}
+
+}  // namespace
+}  // namespace polyad::test
