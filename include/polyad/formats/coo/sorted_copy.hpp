@@ -149,6 +149,8 @@ SortedCopy<Scalar, Index, Space> make_sorted_copy(Space const& space,
   std::stable_sort(copy.modes.data() + 1, copy.modes.data() + end,
                    [&](int a, int b) { return extents[a] < extents[b]; });
 
+  // A tensor of few nonzeros may have a mode that is too long for what is kept by row.
+  expect_fits(space, "the flags of a mode's rows", extents[mode], sizeof(typename Flags::value_type));
   expect_fits(space, "a sorted copy of the nonzeros", stored,
               sizeof(Scalar) + static_cast<count_t>(order) * sizeof(Index));
   copy.indices = typename Copy::indices_type(
@@ -184,6 +186,7 @@ SortedCopy<Scalar, Index, Space> make_sorted_copy(Space const& space,
   count_t unflagged = 0;
   Kokkos::parallel_scan("polyad::count_cleared_rows", Range(space, 0, extents[mode]), list, unflagged);
   space.fence("polyad::make_sorted_copy");
+  expect_fits(space, "the rows to be cleared", unflagged, sizeof(Index));
   copy.cleared = typename Copy::rows_type(
       Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::cleared_rows"), unflagged);
   list.list = copy.cleared;
