@@ -149,7 +149,7 @@ void expect_same_bits(std::size_t rank, std::vector<TestSpace> const& spaces) {
       results.push_back(
           update_of<Scalar>(way, V, W, RowLayout::padded, RowLayout::padded, RowLayout::padded, space));
     for (std::size_t i = 1; i < results.size(); ++i) {
-      CAPTURE(static_cast<int>(way), rank, sizeof(Scalar), i, spaces[i].concurrency());
+      CAPTURE(static_cast<int>(way), rank, sizeof(Scalar), i);
       CHECK((results[i].A.data == results[0].A.data));
       CHECK((results[i].G == results[0].G));
     }

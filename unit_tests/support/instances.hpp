@@ -3,7 +3,11 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <cstddef>
 #include <initializer_list>
+#include <mutex>
+#include <set>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -26,13 +30,28 @@ Space other_instance() {
 /// default instance and a second one.
 template <class Space>
 std::vector<Space> instances_of(std::initializer_list<int> threads) {
-  if constexpr (!is_device_space<Space> && !std::is_constructible_v<Space, Kokkos::NewInstance>) {
+  if constexpr (!is_device_space<Space> && std::is_constructible_v<Space, int>) {
     std::vector<Space> instances;
     for (int const count : threads) instances.push_back(Space(count));
     return instances;
   } else {
     return {Space(), other_instance<Space>()};
   }
+}
+
+/// The threads that a host's instance runs on. (Kokkos 4's concurrency() may answer for the default
+/// instance.)
+template <class Space>
+std::size_t threads_of(Space const& space) {
+  static_assert(!is_device_space<Space>);
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  Kokkos::parallel_for("polyad::test", Kokkos::RangePolicy<Space>(space, 0, 1000), [&](int) {
+    std::lock_guard const lock(mutex);
+    threads.insert(std::this_thread::get_id());
+  });
+  space.fence("polyad::test");
+  return threads.size();
 }
 
 }  // namespace polyad::test
