@@ -25,6 +25,33 @@
 #include "support/small_tensors.hpp"
 
 namespace polyad::test {
+
+/// The walk of the format's kernel with packs of Count nonzeros, on any backend: hosts take one at a time.
+template <class Kernel, int Block, int Count>
+struct WalkInPacks {
+  Kernel kernel;
+
+  KOKKOS_FUNCTION void walk(count_t begin, count_t end, Columns columns) const {
+    count_t const chunk = begin / kernel.chunks.chunk;
+    typename Kernel::Run run;
+    run.row      = kernel.indices[begin];
+    run.sum      = typename Kernel::Row(0);
+    run.is_first = true;
+    kernel.start_run(run, kernel.indices[kernel.index_stride + begin], columns);
+    count_t p = begin;
+    for (; p + Count <= end; p += Count) kernel.template add<Count>(p, run, chunk, columns);
+    for (; p < end; ++p) kernel.template add<1>(p, run, chunk, columns);
+    if constexpr (Kernel::inner == 1) run.sum.multiply_add(run.hoisted, run.run_sum);
+    kernel.writer.last(chunk, run.is_first, run.row, run.sum, columns);
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    kernel.chunks.template operator()<typename Kernel::Row, Block>(
+        member, [&](count_t begin, count_t end, Columns columns) { walk(begin, end, columns); });
+  }
+};
+
 namespace {
 
 using Storage = SortedOptions::Storage;
@@ -258,6 +285,61 @@ TEST_CASE("sorted: rows and runs that end at every place of a pack and of a chun
       for (auto const start : row_starts(copy)) offsets.insert(start % copy.chunk);
       CHECK(offsets.size() == copy.chunk);
     }
+}
+
+template <class Scalar, int Count, bool Hoist>
+void expect_exact_packs(HostTensor const& tensor, count_t chunk, int mode) {
+  constexpr int block    = 8;
+  constexpr RowForm form = is_device_space<TestSpace> ? RowForm::packed : RowForm::simd;
+  using Kernel           = detail::MttkrpSorted<TestSpace, Scalar, std::uint32_t, block, form, 3, Hoist>;
+  constexpr int lanes    = Kernel::Row::lanes;
+  TestSpace const space;
+  Random random(chunk);
+  std::size_t const rank  = 7;
+  auto const host_factors = random_factors(random, tensor.extents, rank, random_integer);
+  auto const factors      = to_device<Scalar>(space, host_factors);
+  auto const X            = build_sorted<Scalar, std::uint32_t>(tensor, with_copies(false));
+  auto const& copy        = X.copy(mode);
+  auto const n            = static_cast<std::size_t>(mode);
+  // Zero instead of the list of cleared rows, which belongs to the copy's own chunks.
+  WatchedMatrix<Scalar> const V(space, RowLayout::padded, tensor.extents[n], rank, 0);
+  ChunkWalk const chunks{copy.nnz, chunk, ColumnBlocks{0, 1, static_cast<int>(rank)}};
+  int const team = is_device_space<TestSpace> ? 32 / lanes : 1;
+  Kokkos::parallel_for(
+      "polyad::test", team_policy(space, chunks.shape(team, lanes)),
+      WalkInPacks<Kernel, block, Count>{
+          Kernel{copy.indices.data(),
+                 static_cast<count_t>(copy.indices.stride(0)),
+                 copy.values.data(),
+                 OtherFactors<Scalar, 3>(factors, copy.modes),
+                 {V.matrix().data(), static_cast<count_t>(V.matrix().stride(0)), {nullptr, nullptr, 0}},
+                 chunks}});
+  auto expected = oracle_mttkrp(tensor, host_factors, n);
+  expected.magnitude.assign(expected.magnitude.size(), 0);
+  CAPTURE(chunk, mode, Count, Hoist, sizeof(Scalar));
+  CHECK(violation<Scalar>(expected, V.read(), 3) == "");
+  CHECK(V.trespasses() == 0);
+}
+
+TEST_CASE("sorted: packs of two and four, whose rows and runs change at every place", "[formats]") {
+  // Short rows of all lengths in random order, and runs in them of one to nine nonzeros.
+  for (std::size_t const cycle : {1, 2, 5, 900}) {
+    Random random(cycle);
+    std::vector<std::size_t> lengths;
+    for (int row = 0; row < 400; ++row) lengths.push_back(1 + random_below(random, 9));
+    auto const tensor = tensor_of_rows(lengths, cycle);
+    for (count_t const chunk : {4, 8, 12, 20, 128, 5000})
+      for (int mode = 0; mode < 3; ++mode) {
+        expect_exact_packs<float, 4, false>(tensor, chunk, mode);
+        expect_exact_packs<float, 4, true>(tensor, chunk, mode);
+        expect_exact_packs<float, 2, false>(tensor, chunk, mode);
+        expect_exact_packs<float, 2, true>(tensor, chunk, mode);
+        expect_exact_packs<double, 4, false>(tensor, chunk, mode);
+        expect_exact_packs<double, 4, true>(tensor, chunk, mode);
+        expect_exact_packs<double, 2, false>(tensor, chunk, mode);
+        expect_exact_packs<double, 2, true>(tensor, chunk, mode);
+      }
+  }
 }
 
 TEST_CASE("sorted: one row takes all nonzeros, and every nonzero has its own row", "[formats]") {
