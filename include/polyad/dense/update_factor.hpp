@@ -3,10 +3,12 @@
 // summed from the tile that is still in the scratch pad. The whole dense part of an ALS update but its R x R
 // algebra.
 //
-// A team walks a chunk of rows tile by tile. Its threads divide a tile of A into blocks of 4 rows x Micro
-// columns, then the R x R Gram matrix into blocks of 4 x Micro; a thread keeps its part of G in registers for
-// all tiles. Sums of G are made in double and in a fixed order, chunk by chunk, so they do not depend on
-// timing. Bytes: 2 I R s_r. Flops: 4 I R^2.
+// On a device a team walks a chunk of rows tile by tile. Its threads divide a tile of A, and then the R x R
+// Gram matrix, into parts of 4 x 4 entries; a thread keeps its part of G in registers for all tiles. The rows
+// and the columns of a part are spread out evenly, so that neighbouring threads read neighbouring entries of
+// the pad: with 4 x 4 entries side by side, read 16 bytes at a time, the pad's banks were the limit
+// (delicious, R = 32: 9.3 ms in f64). Sums of G are made in double and in a fixed order, so they do not
+// depend on timing. Bytes: 2 I R s_r. Flops: 4 I R^2.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -20,31 +22,17 @@ namespace detail {
 
 template <class Space, class Scalar, int Block>
 struct UpdateFactor {
-  static constexpr bool device     = is_device_space<Space>;
-  static constexpr int team        = device ? 128 : 1;
-  static constexpr int height      = 4;  // rows of a thread's block
-  static constexpr int width       = device || Block < 8 ? 4 : 8;
-  static constexpr int groups      = Block / width;  // of columns
-  static constexpr int tile_rows   = device ? height * team / groups : 64;
-  static constexpr int tile_blocks = tile_rows / height * groups;  // of A; one a thread on a device
-  static constexpr int gram_blocks = Block / height * groups;      // of G
-  /// On a device several threads share a block of G, each with a part of the tile's rows.
-  static constexpr int splits     = device ? team / gram_blocks : 1;
-  static constexpr int per_thread = device ? 1 : gram_blocks;
-  /// From row to row of a tile: rows start at multiples of 16 bytes and in different banks of the pad.
-  static constexpr int stride = Block + 16 / int(sizeof(Scalar));
+  static constexpr int team      = 128;
+  static constexpr int part      = 4;             // rows and columns of a thread's part
+  static constexpr int groups    = Block / part;  // parts side by side
+  static constexpr int tile_rows = part * team / groups;
+  static constexpr int splits    = team / (groups * groups);  // threads that share a part of G, rows divided
+  static constexpr int stride    = Block + 1;  // of the pad's rows: columns lie in different banks
 
-  /// Neighbours in a row of the pad, read 16 bytes at a time.
-  template <int Count>
-  struct Entries {
-    static constexpr int per_pack = std::min(Count, 16 / int(sizeof(Scalar)));
-    Pack<Scalar, per_pack> packs[Count / per_pack];
-    KOKKOS_FUNCTION explicit Entries(Scalar const* first) {
-      for (int p = 0; p < Count / per_pack; ++p)
-        packs[p] = reinterpret_cast<Pack<Scalar, per_pack> const*>(first)[p];
-    }
-    KOKKOS_FUNCTION Scalar operator[](int e) const { return packs[e / per_pack].element[e % per_pack]; }
-  };
+  static constexpr int tile_bytes   = tile_rows * stride * int(sizeof(Scalar));
+  static constexpr int matrix_bytes = Block * stride * int(sizeof(Scalar));
+  static constexpr int sums_bytes = std::max(tile_rows * stride, splits* Block* Block) * int(sizeof(double));
+  static constexpr int pad_bytes  = tile_bytes + matrix_bytes + sums_bytes + 3 * 16;
 
   FactorMatrix<Scalar, Space> V;
   FactorMatrix<Scalar, Space> W;
@@ -52,112 +40,101 @@ struct UpdateFactor {
   typename GramWorkspace<Space>::partials_type partials;
   count_t chunk;  // rows
 
-  static constexpr int tile_bytes =
-      std::max(tile_rows * stride * int(sizeof(Scalar)), splits* Block* Block * 8);
-  static constexpr int pad_bytes = tile_bytes + Block * stride * int(sizeof(Scalar)) + 2 * 16;
-
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     // Copies: get_shmem_aligned takes references, which constants of a class do not have on a device.
     int const bytes_of_tile   = tile_bytes;
-    int const bytes_of_matrix = Block * stride * int(sizeof(Scalar));
-    auto* const tile    = static_cast<Scalar*>(member.team_scratch(0).get_shmem_aligned(bytes_of_tile, 16));
-    auto* const matrix  = static_cast<Scalar*>(member.team_scratch(0).get_shmem_aligned(bytes_of_matrix, 16));
-    int const rank      = static_cast<int>(W.extent(0));
-    count_t const begin = static_cast<count_t>(member.league_rank()) * chunk;
-    count_t const end   = Kokkos::min(static_cast<count_t>(A.extent(0)), begin + chunk);
-    int const thread    = member.team_rank();
+    int const bytes_of_matrix = matrix_bytes;
+    int const bytes_of_sums   = sums_bytes;
+    auto const& pad           = member.team_scratch(0);
+    auto* const tile          = static_cast<Scalar*>(pad.get_shmem_aligned(bytes_of_tile, 16));
+    auto* const matrix        = static_cast<Scalar*>(pad.get_shmem_aligned(bytes_of_matrix, 16));
+    auto* const solved        = static_cast<double*>(pad.get_shmem_aligned(bytes_of_sums, 16));
+    int const rank            = static_cast<int>(W.extent(0));
+    int const thread          = member.team_rank();
+    count_t const begin       = static_cast<count_t>(member.league_rank()) * chunk;
+    count_t const end         = Kokkos::min(static_cast<count_t>(A.extent(0)), begin + chunk);
 
     for (int e = thread; e < Block * Block; e += team) {
       int const i            = e / Block;
       int const j            = e % Block;
       matrix[i * stride + j] = i < rank && j < rank ? W(i, j) : Scalar(0);
     }
-    double sums[per_thread][height][width] = {};
+    double sum[part][part] = {};
     for (count_t first = begin; first < end; first += tile_rows) {
-      member.team_barrier();  // the tile before has been summed
-      for (int e = thread; e < tile_rows * Block; e += team) {
-        int const i          = e / Block;
-        int const j          = e % Block;
-        bool const inside    = first + static_cast<count_t>(i) < end && j < rank;
-        tile[i * stride + j] = inside ? V(first + static_cast<count_t>(i), j) : Scalar(0);
-      }
+      load_tile(tile, first, end, rank, thread);
       member.team_barrier();
-      solve_tile(member, tile, matrix, first, end, rank);
+      solve_tile(tile, matrix, solved, first, end, rank, thread);
       member.team_barrier();
-      for (int q = 0; q < per_thread; ++q) add_gram(tile, sums[q], thread + q * team);
+      add_gram(solved, sum, thread);
     }
     member.team_barrier();
-    store_gram(member, reinterpret_cast<double*>(tile), sums);
+    store_gram(member, solved, sum);
   }
 
-  /// The tile's rows times W, in place and to A.
-  template <class Member>
-  KOKKOS_FUNCTION void solve_tile(Member const& member, Scalar* tile, Scalar const* matrix, count_t first,
-                                  count_t end, int rank) const {
-    // On a device a thread has one block, which it can hold until all have read the tile. On a host the
-    // blocks of the same rows follow each other: they are read together before any of them is written.
-    constexpr int together = device ? 1 : groups;
-    for (int item = member.team_rank(); item < tile_blocks / together; item += team) {
-      int const row                         = device ? item / groups : item * height;  // of the tile
-      int const step                        = device ? tile_rows / height : 1;  // between the block's rows
-      int const group                       = device ? item % groups : 0;
-      Scalar block[together][height][width] = {};
-      for (int k = 0; k < rank; ++k)
-        for (int g = 0; g < together; ++g) {
-          Entries<width> const w_row(matrix + k * stride + (group + g) * width);
-          for (int h = 0; h < height; ++h) {
-            Scalar const v = tile[(row + h * step) * stride + k];
-            for (int w = 0; w < width; ++w) block[g][h][w] += v * w_row[w];
-          }
-        }
-      if constexpr (device) member.team_barrier();
-      for (int g = 0; g < together; ++g)
-        for (int h = 0; h < height; ++h)
-          for (int w = 0; w < width; ++w) {
-            int const j                         = (group + g) * width + w;
-            tile[(row + h * step) * stride + j] = block[g][h][w];
-            count_t const i                     = first + static_cast<count_t>(row + h * step);
-            if (i < end && j < rank) A(i, j) = block[g][h][w];
-          }
+  /// V's rows, zeros beyond them. All of a thread's loads are under way before the first is stored.
+  KOKKOS_FUNCTION void load_tile(Scalar* tile, count_t first, count_t end, int rank, int thread) const {
+    constexpr int loads = tile_rows * Block / team;
+    Scalar entry[loads];
+    for (int q = 0; q < loads; ++q) {
+      int const e       = thread + q * team;
+      count_t const row = first + static_cast<count_t>(e / Block);
+      entry[q]          = row < end && e % Block < rank ? V(row, e % Block) : Scalar(0);
+    }
+    for (int q = 0; q < loads; ++q) {
+      int const e                          = thread + q * team;
+      tile[e / Block * stride + e % Block] = entry[q];
     }
   }
 
-  /// Adds this thread's share of the tile's rows to block `item` of G.
-  KOKKOS_FUNCTION void add_gram(Scalar const* tile, double (&sum)[height][width], int item) const {
-    int const block = item % gram_blocks;
-    int const split = item / gram_blocks;
-    int const i     = block / groups * height;
-    int const j     = block % groups * width;
-    if (!device && j >= i + height) return;  // above the diagonal
+  /// A's rows, to A and to the pad.
+  KOKKOS_FUNCTION void solve_tile(Scalar const* tile, Scalar const* matrix, double* solved, count_t first,
+                                  count_t end, int rank, int thread) const {
+    constexpr int row_step   = tile_rows / part;
+    Scalar const* const v    = tile + thread / groups * stride;
+    Scalar const* const w    = matrix + thread % groups;
+    Scalar entry[part][part] = {};
+    for (int k = 0; k < rank; ++k)
+      for (int h = 0; h < part; ++h)
+        for (int c = 0; c < part; ++c)
+          entry[h][c] += v[h * row_step * stride + k] * w[k * stride + c * groups];
+    for (int h = 0; h < part; ++h)
+      for (int c = 0; c < part; ++c) {
+        int const i            = thread / groups + h * row_step;
+        int const j            = thread % groups + c * groups;
+        solved[i * stride + j] = static_cast<double>(entry[h][c]);
+        count_t const row      = first + static_cast<count_t>(i);
+        if (row < end && j < rank) A(row, j) = entry[h][c];
+      }
+  }
+
+  /// Adds this thread's share of the tile's rows to its part of G.
+  KOKKOS_FUNCTION void add_gram(double const* solved, double (&sum)[part][part], int thread) const {
     constexpr int rows = tile_rows / splits;
-    for (int t = split * rows; t < (split + 1) * rows; ++t) {
-      Entries<height> const a(tile + t * stride + i);
-      Entries<width> const b(tile + t * stride + j);
-      for (int h = 0; h < height; ++h)
-        for (int w = 0; w < width; ++w) sum[h][w] += static_cast<double>(a[h]) * static_cast<double>(b[w]);
-    }
+    int const index    = thread % (groups * groups);
+    double const* row  = solved + thread / (groups * groups) * rows * stride;
+    for (int t = 0; t < rows; ++t, row += stride)
+      for (int h = 0; h < part; ++h)
+        for (int c = 0; c < part; ++c)
+          sum[h][c] += row[index / groups + h * groups] * row[index % groups + c * groups];
   }
 
   /// Sums the splits and writes the chunk's G.
   template <class Member>
-  KOKKOS_FUNCTION void store_gram(Member const& member, double* pad,
-                                  double (&sums)[per_thread][height][width]) const {
-    for (int q = 0; q < per_thread; ++q) {
-      int const item  = member.team_rank() + q * team;
-      int const block = item % gram_blocks;
-      double* const G = pad + item / gram_blocks * Block * Block;
-      for (int h = 0; h < height; ++h)
-        for (int w = 0; w < width; ++w)
-          G[(block / groups * height + h) * Block + block % groups * width + w] = sums[q][h][w];
-    }
+  KOKKOS_FUNCTION void store_gram(Member const& member, double* pad, double const (&sum)[part][part]) const {
+    int const thread = member.team_rank();
+    int const index  = thread % (groups * groups);
+    double* const G  = pad + thread / (groups * groups) * Block * Block;
+    for (int h = 0; h < part; ++h)
+      for (int c = 0; c < part; ++c)
+        G[(index / groups + h * groups) * Block + index % groups + c * groups] = sum[h][c];
     member.team_barrier();
-    for (int e = member.team_rank(); e < Block * Block; e += team) {
-      double sum = 0;
-      for (int split = 0; split < splits; ++split) sum += pad[split * Block * Block + e];
+    for (int e = thread; e < Block * Block; e += team) {
+      double total = 0;
+      for (int split = 0; split < splits; ++split) total += pad[split * Block * Block + e];
       int const i = e / Block;
       int const j = e % Block;
-      if (j <= i && i < static_cast<int>(partials.extent(1))) partials(member.league_rank(), i, j) = sum;
+      if (j <= i && i < static_cast<int>(partials.extent(1))) partials(member.league_rank(), i, j) = total;
     }
   }
 };
@@ -165,12 +142,19 @@ struct UpdateFactor {
 template <class Space, class Scalar, int Block>
 void update_and_sum(Space const& space, FactorMatrix<Scalar, Space> const& V,
                     FactorMatrix<Scalar, Space> const& W, FactorMatrix<Scalar, Space> const& A,
-                    GramWorkspace<Space> const& workspace, count_t chunks) {
+                    GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G) {
   using Kernel = UpdateFactor<Space, Scalar, Block>;
-  auto policy  = team_policy(space, LaunchShape{chunks, Kernel::team, 1});
-  policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::pad_bytes));
-  count_t const chunk = ceil_div(ceil_div(A.extent(0), chunks), Kernel::tile_rows) * Kernel::tile_rows;
-  Kokkos::parallel_for("polyad::update_factor", policy, Kernel{V, W, A, workspace.partials(), chunk});
+  // A chunk is one tile at least.
+  count_t const tiles  = ceil_div(std::max<count_t>(A.extent(0), 1), Kernel::tile_rows);
+  count_t const chunks = std::min<count_t>(tiles, workspace.partials().extent(0));
+  // Four teams on a multiprocessor hide each other's loads; without the bound the compiler leaves room for
+  // two.
+  using Policy = Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<Kernel::team, 4>>;
+  Policy policy(space, static_cast<int>(chunks), Kernel::team, 1);
+  policy.set_scratch_size(0, Kokkos::PerTeam(int(Kernel::pad_bytes)));
+  Kokkos::parallel_for("polyad::update_factor", policy,
+                       Kernel{V, W, A, workspace.partials(), ceil_div(tiles, chunks) * Kernel::tile_rows});
+  sum_chunks(space, workspace, G, chunks);
 }
 
 }  // namespace detail
@@ -187,20 +171,13 @@ void update_factor(Space const& space, FactorMatrix<Scalar, Space> const& V,
                      A.extent(0) == V.extent(0) && G.extent(0) == rank && G.extent(1) == rank,
                  "V is ", V.extent(0), " x ", V.extent(1), ", W is ", rank, " x ", W.extent(1), ", A is ",
                  A.extent(0), " x ", A.extent(1), " and G is ", G.extent(0), " x ", G.extent(1));
-  if (rank > 32 || !is_device_space<Space>) {
-    solve_rows(space, V, W, A);
-    gram(space, A, workspace, G);
-    return;
+  if constexpr (is_device_space<Space>) {
+    if (rank <= 8) return detail::update_and_sum<Space, Scalar, 8>(space, V, W, A, workspace, G);
+    if (rank <= 16) return detail::update_and_sum<Space, Scalar, 16>(space, V, W, A, workspace, G);
+    if (rank <= 32) return detail::update_and_sum<Space, Scalar, 32>(space, V, W, A, workspace, G);
   }
-  // A chunk is one tile at least.
-  count_t const chunks = std::clamp<count_t>(A.extent(0) / 64, 1, workspace.partials().extent(0));
-  if (rank > 16)
-    detail::update_and_sum<Space, Scalar, 32>(space, V, W, A, workspace, chunks);
-  else if (rank > 8)
-    detail::update_and_sum<Space, Scalar, 16>(space, V, W, A, workspace, chunks);
-  else
-    detail::update_and_sum<Space, Scalar, 8>(space, V, W, A, workspace, chunks);
-  detail::sum_chunks(space, workspace, G, chunks);
+  solve_rows(space, V, W, A);
+  gram(space, A, workspace, G);
 }
 
 #define POLYAD_UPDATE_FACTOR(Scalar)                                                                    \

@@ -62,9 +62,10 @@ template <class Space, class Scalar, class Index, int Block, RowForm Form, int O
 struct MttkrpSorted {
   using Row = TinyVec<Space, Scalar, Block, Form>;
 
-  /// Nonzeros read and gathered at the same time (see MttkrpPermuted). Two from order 4 on, where four times
-  /// three gathers take too many registers (delicious: 7.4 ms against 8.0).
-  static constexpr int batch = !is_device_space<Space> ? 1 : Order == 3 ? 4 : 2;
+  /// Nonzeros read and gathered at the same time (see MttkrpPermuted). Two where four times three gathers
+  /// take too many registers (order 4, R = 32: delicious 7.4 ms against 8.0; at R = 16 four are better by 9
+  /// %).
+  static constexpr int batch = !is_device_space<Space> ? 1 : Order == 3 || Block < 32 ? 4 : 2;
   /// Factors multiplied for every nonzero start here; the one before is multiplied once a run.
   static constexpr int inner = Hoist ? 1 : 0;
 
