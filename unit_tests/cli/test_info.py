@@ -40,7 +40,7 @@ class Info(ToolTest):
             result = self.succeed(*command, "--help")
             self.assertIn("Usage: polyad", result.stdout)
             self.assertFalse(result.stderr)
-        self.assertIn("coo-permuted on every backend", self.succeed("cpd", "--help").stdout)
+        self.assertIn("sorted on every backend", self.succeed("cpd", "--help").stdout)
 
 
 if __name__ == "__main__":
