@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sets OUT to the commit of the source tree, "unknown" outside git, and configures anew after each commit.
+# Sets OUT to the commit of the source tree, with "-dirty" behind it when tracked files differed from it as CMake
+# ran, "unknown" outside git; configures anew after each commit.
 function(polyad_git_hash OUT)
   set(hash unknown)
   find_package(Git QUIET)
@@ -12,6 +13,14 @@ function(polyad_git_hash OUT)
       RESULT_VARIABLE status)
     if(status EQUAL 0)
       set(hash ${commit})
+      execute_process(
+        COMMAND ${GIT_EXECUTABLE} diff --quiet HEAD
+        WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+        OUTPUT_QUIET ERROR_QUIET
+        RESULT_VARIABLE differs)
+      if(differs EQUAL 1)
+        string(APPEND hash -dirty)
+      endif()
       execute_process(
         COMMAND ${GIT_EXECUTABLE} rev-parse --git-path logs/HEAD
         WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}

@@ -153,6 +153,26 @@ void add_cp_als(Session& session, TensorChoice const& choice, int rank) {
       });
 }
 
+/// The numbers of the fit: one pass over the last factor and its MTTKRP. No format takes part.
+template <class Scalar>
+void add_fit(Session& session, TensorChoice const& choice, int rank) {
+  add(session,
+      std::string("fit<") + Space::name() + "," + scalar_name<Scalar> + ">/" + choice.label() +
+          "/R:" + std::to_string(rank),
+      [&session, choice, rank](benchmark::State& state) {
+        Extents const extents = tensor(session.space, choice.name, choice.scale).extents();
+        auto const R          = static_cast<count_t>(rank);
+        FactorMatrices<Scalar, Space> const factors(session.space, extents, R);
+        fill_random(session.space, factors, factor_seed);
+        auto const& A = factors[extents.order() - 1];
+        GramMatrices<Space> const grams("polyad::perf_grams", static_cast<count_t>(extents.order()), R, R);
+        DeviceNumbers<Space> const weights("polyad::perf_weights", R);
+        DeviceNumbers<Space> const numbers("polyad::perf_numbers", static_cast<count_t>(fit_numbers));
+        report(state, measure(session.space, session.options.samples,
+                              [&] { fit_terms(session.space, A, A, grams, weights, numbers); }));
+      });
+}
+
 /// All groups of one scalar; each scalar has a source of its own, so that they compile in parallel.
 template <class Scalar>
 void register_formats_of(Session& session, TensorChoice const& choice, int order) {
@@ -165,6 +185,7 @@ void register_formats_of(Session& session, TensorChoice const& choice, int order
     modes.push_back("all");
     for (int n = 0; n < order; ++n) modes.push_back(std::to_string(n));
   }
+  for (int const rank : session.options.ranks) add_fit<Scalar>(session, choice, rank);
   for_each_format<Scalar, std::uint32_t, Space>([&](auto format) {
     using F = typename decltype(format)::type;
     if (!wanted(F::name)) return;
