@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// update_factor against the oracle: A = V W, and G = A' A of the A that was stored. Hosts take two passes;
-// the kernel of the one pass that devices take is held to the same tests there, since it is the same source.
+// update_factor against the oracle: A = V W, and G = A' A of the A that was stored. The edges are those of
+// the single pass that devices take up to R = 32; hosts and larger R take two passes and are held to the
+// same.
 #include "polyad/dense/update_factor.hpp"
 
 #include <Kokkos_Core.hpp>
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -21,33 +21,6 @@ namespace {
 
 constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 
-enum class Way {
-  chosen,   // as update_factor chooses
-  one_pass  // its kernel, up to R = 32
-};
-
-constexpr std::array both_ways{Way::chosen, Way::one_pass};
-
-bool exists(Way way, std::size_t rank) {
-  return way == Way::chosen || rank <= 32;
-}
-
-template <class Scalar>
-void update(Way way, TestSpace const& space, FactorMatrix<Scalar, TestSpace> const& V,
-            FactorMatrix<Scalar, TestSpace> const& W, FactorMatrix<Scalar, TestSpace> const& A,
-            GramWorkspace<TestSpace> const& workspace, GramMatrix<TestSpace> const& G) {
-  if (way == Way::chosen) return update_factor(space, V, W, A, workspace, G);
-  count_t const rank   = W.extent(0);
-  count_t const chunks = std::clamp<count_t>(A.extent(0) / 64, 1, workspace.partials().extent(0));
-  if (rank > 16)
-    detail::update_and_sum<TestSpace, Scalar, 32>(space, V, W, A, workspace, chunks);
-  else if (rank > 8)
-    detail::update_and_sum<TestSpace, Scalar, 16>(space, V, W, A, workspace, chunks);
-  else
-    detail::update_and_sum<TestSpace, Scalar, 8>(space, V, W, A, workspace, chunks);
-  detail::sum_chunks(space, workspace, G, chunks);
-}
-
 struct Result {
   HostMatrix A;
   std::vector<double> G;
@@ -56,8 +29,8 @@ struct Result {
 
 /// A and G, both from an output of NaN. NaN stands around V and W too.
 template <class Scalar>
-Result update_of(Way way, HostMatrix const& host_V, HostMatrix const& host_W, RowLayout layout_V,
-                 RowLayout layout_W, RowLayout layout_A, TestSpace const& space = TestSpace()) {
+Result update_of(HostMatrix const& host_V, HostMatrix const& host_W, RowLayout layout_V, RowLayout layout_W,
+                 RowLayout layout_A, TestSpace const& space = TestSpace()) {
   std::size_t const rank = host_W.rows;
   WatchedMatrix<Scalar> const V(space, layout_V, host_V, nan_value);
   WatchedMatrix<Scalar> const W(space, layout_W, host_W, nan_value);
@@ -65,7 +38,7 @@ Result update_of(Way way, HostMatrix const& host_V, HostMatrix const& host_W, Ro
   GramWorkspace<TestSpace> const workspace(space, rank);
   Kokkos::deep_copy(workspace.partials(), nan_value);
   WatchedMatrix<double> const G(space, RowLayout::subview, rank, rank);
-  update(way, space, V.matrix(), W.matrix(), A.matrix(), workspace, GramMatrix<TestSpace>(G.matrix()));
+  update_factor(space, V.matrix(), W.matrix(), A.matrix(), workspace, GramMatrix<TestSpace>(G.matrix()));
   space.fence("polyad::test");
   Result result{HostMatrix(host_V.rows, rank), G.read(), A.trespasses() + G.trespasses()};
   result.A.data = A.read();
@@ -73,14 +46,14 @@ Result update_of(Way way, HostMatrix const& host_V, HostMatrix const& host_W, Ro
 }
 
 template <class Scalar>
-void expect_updated(Way way, std::size_t rows, std::size_t rank, RowLayout layout_V, RowLayout layout_W,
+void expect_updated(std::size_t rows, std::size_t rank, RowLayout layout_V, RowLayout layout_W,
                     RowLayout layout_A) {
-  CAPTURE(static_cast<int>(way), rows, rank, static_cast<int>(layout_V), static_cast<int>(layout_W),
-          static_cast<int>(layout_A), sizeof(Scalar));
+  CAPTURE(rows, rank, static_cast<int>(layout_V), static_cast<int>(layout_W), static_cast<int>(layout_A),
+          sizeof(Scalar));
   Random random(1000 * rank + rows);
   auto const V      = random_matrix(random, rows, rank);
   auto const W      = random_matrix(random, rank, rank);  // not symmetric: a transposed read shows
-  auto const result = update_of<Scalar>(way, V, W, layout_V, layout_W, layout_A);
+  auto const result = update_of<Scalar>(V, W, layout_V, layout_W, layout_A);
   CHECK(violation<Scalar>(oracle_product(V, W), result.A.data, 2) == "");
   // Of A as it was stored. Summed in double, in which a product of two floats is exact, of two doubles not.
   CHECK(violation<double>(oracle_product_of_transposed(result.A, result.A), result.G,
@@ -95,8 +68,7 @@ void expect_updated(Way way, std::size_t rows, std::size_t rank, RowLayout layou
 
 template <class Scalar>
 void expect_updated(std::size_t rows, std::size_t rank, RowLayout layout) {
-  for (Way const way : both_ways)
-    if (exists(way, rank)) expect_updated<Scalar>(way, rows, rank, layout, layout, layout);
+  expect_updated<Scalar>(rows, rank, layout, layout, layout);
 }
 
 TEST_CASE("update_factor: every edge of its blocks, all layouts", "[dense]") {
@@ -105,11 +77,8 @@ TEST_CASE("update_factor: every edge of its blocks, all layouts", "[dense]") {
     for (RowLayout const layout : all_layouts) {
       RowLayout const other   = all_layouts[count++ % all_layouts.size()];
       RowLayout const another = all_layouts[(count / 2) % all_layouts.size()];
-      for (Way const way : both_ways) {
-        if (!exists(way, rank)) continue;
-        expect_updated<float>(way, 333, rank, other, another, layout);
-        expect_updated<double>(way, 333, rank, other, another, layout);
-      }
+      expect_updated<float>(333, rank, other, another, layout);
+      expect_updated<double>(333, rank, other, another, layout);
     }
 }
 
@@ -142,17 +111,14 @@ void expect_same_bits(std::size_t rank, std::vector<TestSpace> const& spaces) {
   Random random(rank);
   auto const V = random_matrix(random, 5000, rank);
   auto const W = random_matrix(random, rank, rank);
-  for (Way const way : both_ways) {
-    if (!exists(way, rank)) continue;
-    std::vector<Result> results;
-    for (auto const& space : spaces)
-      results.push_back(
-          update_of<Scalar>(way, V, W, RowLayout::padded, RowLayout::padded, RowLayout::padded, space));
-    for (std::size_t i = 1; i < results.size(); ++i) {
-      CAPTURE(static_cast<int>(way), rank, sizeof(Scalar), i);
-      CHECK((results[i].A.data == results[0].A.data));
-      CHECK((results[i].G == results[0].G));
-    }
+  std::vector<Result> results;
+  for (auto const& space : spaces)
+    results.push_back(
+        update_of<Scalar>(V, W, RowLayout::padded, RowLayout::padded, RowLayout::padded, space));
+  for (std::size_t i = 1; i < results.size(); ++i) {
+    CAPTURE(rank, sizeof(Scalar), i);
+    CHECK((results[i].A.data == results[0].A.data));
+    CHECK((results[i].G == results[0].G));
   }
 }
 
@@ -172,40 +138,38 @@ TEST_CASE("update_factor: the same bits on every instance, whatever its threads"
 }
 
 TEST_CASE("update_factor: a NaN of V stays in its row of A, one of W in its column of A and G", "[dense]") {
-  for (std::size_t const rank : {5, 12, 30, 40})
-    for (Way const way : both_ways) {
-      if (!exists(way, rank)) continue;
-      CAPTURE(static_cast<int>(way), rank);
-      Random random(rank);
-      auto const run = [&](HostMatrix const& V, HostMatrix const& W) {
-        return update_of<double>(way, V, W, RowLayout::padded, RowLayout::padded, RowLayout::padded);
-      };
-      auto const V = random_matrix(random, 300, rank);
-      auto const W = random_matrix(random, rank, rank);
-      // The first and last row of a tile, and of the matrix.
-      for (std::size_t const row : {0, 63, 64, 255, 256, 299}) {
-        auto ill           = V;
-        ill(row, rank / 2) = nan_value;
-        auto const result  = run(ill, W);
-        bool only_there    = true;
-        for (std::size_t e = 0; e < result.A.data.size(); ++e)
-          only_there = only_there && std::isnan(result.A.data[e]) == (e / rank == row);
-        CHECK(only_there);
-        bool everywhere = true;  // every entry of G has a term of that row
-        for (double const entry : result.G) everywhere = everywhere && std::isnan(entry);
-        CHECK(everywhere);
-      }
-      std::size_t const column = rank - 2;
-      auto ill                 = W;
-      ill(1, column)           = nan_value;
-      auto const result        = run(V, ill);
-      bool only_there          = true;
+  for (std::size_t const rank : {5, 12, 30, 40}) {
+    CAPTURE(rank);
+    Random random(rank);
+    auto const run = [&](HostMatrix const& V, HostMatrix const& W) {
+      return update_of<double>(V, W, RowLayout::padded, RowLayout::padded, RowLayout::padded);
+    };
+    auto const V = random_matrix(random, 300, rank);
+    auto const W = random_matrix(random, rank, rank);
+    // The first and last row of a tile, and of the matrix.
+    for (std::size_t const row : {0, 63, 64, 255, 256, 299}) {
+      auto ill           = V;
+      ill(row, rank / 2) = nan_value;
+      auto const result  = run(ill, W);
+      bool only_there    = true;
       for (std::size_t e = 0; e < result.A.data.size(); ++e)
-        only_there = only_there && std::isnan(result.A.data[e]) == (e % rank == column);
-      for (std::size_t e = 0; e < result.G.size(); ++e)
-        only_there = only_there && std::isnan(result.G[e]) == (e % rank == column || e / rank == column);
+        only_there = only_there && std::isnan(result.A.data[e]) == (e / rank == row);
       CHECK(only_there);
+      bool everywhere = true;  // every entry of G has a term of that row
+      for (double const entry : result.G) everywhere = everywhere && std::isnan(entry);
+      CHECK(everywhere);
     }
+    std::size_t const column = rank - 2;
+    auto ill                 = W;
+    ill(1, column)           = nan_value;
+    auto const result        = run(V, ill);
+    bool only_there          = true;
+    for (std::size_t e = 0; e < result.A.data.size(); ++e)
+      only_there = only_there && std::isnan(result.A.data[e]) == (e % rank == column);
+    for (std::size_t e = 0; e < result.G.size(); ++e)
+      only_there = only_there && std::isnan(result.G[e]) == (e % rank == column || e / rank == column);
+    CHECK(only_there);
+  }
 }
 
 TEST_CASE("update_factor: shapes that do not match are refused", "[dense]") {
