@@ -62,10 +62,9 @@ template <class Space, class Scalar, class Index, int Block, RowForm Form, int O
 struct MttkrpSorted {
   using Row = TinyVec<Space, Scalar, Block, Form>;
 
-  /// Nonzeros read and gathered at the same time (see MttkrpPermuted). Two where four times three gathers
-  /// take too many registers (order 4, R = 32: delicious 7.4 ms against 8.0; at R = 16 four are better by 9
-  /// %).
-  static constexpr int batch = !is_device_space<Space> ? 1 : Order == 3 || Block < 32 ? 4 : 2;
+  /// Nonzeros read and gathered at the same time (see MttkrpPermuted): on the H200 two are best for R = 32 (f64:
+  /// vast 2.48 ms against 2.96 with four, nell2 3.51 against 3.83), by registers; four for shorter blocks.
+  static constexpr int batch = !is_device_space<Space> ? 1 : Block < 32 ? 4 : 2;
   /// Factors multiplied for every nonzero start here; the one before is multiplied once a run.
   static constexpr int inner = Hoist ? 1 : 0;
 
