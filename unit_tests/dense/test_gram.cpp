@@ -83,6 +83,13 @@ TEST_CASE("gram: what does not match or fit is refused", "[dense]") {
   auto const matrix = make_factor_matrix<double>(space, "polyad::test", 10, 5);
   CHECK_THROWS_AS(gram(space, matrix, workspace, GramMatrix<TestSpace>("G", 5, 4)), UsageError);
   CHECK_THROWS_AS(gram(space, matrix, workspace, GramMatrix<TestSpace>("G", 4, 5)), UsageError);
+  // A workspace for fewer columns, and for more, than the matrix has.
+  for (count_t const other : {1, 9, 40}) {
+    GramWorkspace<TestSpace> const wrong(space, other);
+    auto const matrix = make_factor_matrix<double>(space, "polyad::test", 10, 5);
+    GramMatrix<TestSpace> const G("polyad::test", 5, 5);
+    CHECK_THROWS_AS(gram(space, matrix, wrong, G), UsageError);
+  }
   CHECK_THROWS_AS(GramWorkspace<TestSpace>(space, (count_t(1) << 20) - 1), MemoryError);
 }
 

@@ -17,7 +17,8 @@
 
 namespace polyad {
 
-/// Factors X, starting from `start` (used as it is, with lambda = 1; overwritten by the result).
+/// Factors X, which has no duplicates (tensor/sum_duplicates.hpp; their squares would not add up to the
+/// norm), starting from `start` (used as it is, with lambda = 1; overwritten by the result).
 /// `callback(CpAlsIteration const&) -> bool` is called after each iteration; false ends the run.
 /// Waits for `space`.
 /// \throws UsageError when shapes do not match; MemoryError before allocating; NumericalError when the fit

@@ -43,6 +43,13 @@ public:
   }
   [[nodiscard]] partials_type const& partials() const { return m_partials; }
 
+  /// Throws UsageError unless the workspace was made for this rank.
+  void expect_rank(count_t rank) const {
+    POLYAD_EXPECTS(
+        m_partials.extent(1) == ceil_div(rank, 4) * 4 && m_partials.extent(2) == padded_columns(rank),
+        "the workspace of a Gram matrix was made for another rank than ", rank);
+  }
+
   /// R rounded up to whole blocks of columns.
   static count_t padded_columns(count_t rank) {
     count_t const block = rank > 16 ? 32 : rank > 8 ? 16 : rank > 4 ? 8 : 4;
@@ -173,6 +180,7 @@ void gram(Space const& space, FactorMatrix<Scalar, Space> const& matrix,
           GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G) {
   POLYAD_EXPECTS(G.extent(0) == matrix.extent(1) && G.extent(1) == matrix.extent(1), "the Gram matrix is ",
                  G.extent(0), " x ", G.extent(1), ", not R x R with R = ", matrix.extent(1));
+  workspace.expect_rank(matrix.extent(1));
   // A chunk of fewer than 32 rows would spend its time on the partial sums.
   count_t const chunks = std::clamp<count_t>(matrix.extent(0) / 32, 1, workspace.partials().extent(0));
   count_t const rank   = matrix.extent(1);

@@ -171,6 +171,7 @@ void update_factor(Space const& space, FactorMatrix<Scalar, Space> const& V,
                      A.extent(0) == V.extent(0) && G.extent(0) == rank && G.extent(1) == rank,
                  "V is ", V.extent(0), " x ", V.extent(1), ", W is ", rank, " x ", W.extent(1), ", A is ",
                  A.extent(0), " x ", A.extent(1), " and G is ", G.extent(0), " x ", G.extent(1));
+  workspace.expect_rank(rank);
   if constexpr (is_device_space<Space>) {
     if (rank <= 8) return detail::update_and_sum<Space, Scalar, 8>(space, V, W, A, workspace, G);
     if (rank <= 16) return detail::update_and_sum<Space, Scalar, 16>(space, V, W, A, workspace, G);
