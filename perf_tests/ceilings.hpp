@@ -189,8 +189,7 @@ private:
         using Rows          = Kernel<Space, Scalar, block(), form()>;
         constexpr int lanes = Rows::Row::lanes;
         ChunkWalk const chunks{m_accesses, chunk_length(m_space, m_accesses, lanes), blocks};
-        int const team = is_device_space<Space> ? device_team_threads / lanes : 1;
-        Kokkos::parallel_for("polyad::perf_rows", team_policy(m_space, chunks.shape(team, lanes)),
+        Kokkos::parallel_for("polyad::perf_rows", chunks.template policy<typename Rows::Row>(m_space),
                              make(std::type_identity<Rows>{}, chunks));
       });
     });

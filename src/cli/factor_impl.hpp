@@ -61,6 +61,10 @@ io::HostKtensor to_host_model(Space const& space, Ktensor<Scalar, Space> const& 
   return host;
 }
 
+inline IterationReport to_report(CpAlsIteration const& it) {
+  return {it.iteration, it.fit, it.delta, it.seconds, it.phases};
+}
+
 template <class F>
 typename F::options_type format_options(CpdOptions const& options) {
   typename F::options_type result;
@@ -79,7 +83,7 @@ CpAlsResult<typename F::scalar_type, Space> best_of_restarts(Space const& space,
                                                              Report& report, CpdReport& summary,
                                                              OnIteration const& on_iteration) {
   auto const show = [&](int run, CpAlsIteration const& it) {
-    if (run == 0) return on_iteration({it.iteration, it.fit, it.delta, it.seconds, it.phases});
+    if (run == 0) return on_iteration(to_report(it));
     return interrupt_signal() == 0;
   };
   auto result = cp_als_restarts(restart_instances(space, count), X, als, count, show);
@@ -87,8 +91,7 @@ CpAlsResult<typename F::scalar_type, Space> best_of_restarts(Space const& space,
     summary.restarts.push_back({run.seed, run.fit, run.iterations, to_string(run.reason)});
   summary.best_restart = result.best_run;
   report.iterations.clear();
-  for (auto const& it : result.best.iterations)
-    report.iterations.push_back({it.iteration, it.fit, it.delta, it.seconds, it.phases});
+  for (auto const& it : result.best.iterations) report.iterations.push_back(to_report(it));
   return std::move(result.best);
 }
 
@@ -122,9 +125,7 @@ io::HostKtensor factor_as(CpdOptions const& options, io::CoordinateList&& list,
     report.format = FormatReport{F::name, X.storage_bytes(), clock.seconds()};
     stop_if_interrupted("building the format");
 
-    auto const callback = [&](CpAlsIteration const& it) {
-      return on_iteration({it.iteration, it.fit, it.delta, it.seconds, it.phases});
-    };
+    auto const callback = [&](CpAlsIteration const& it) { return on_iteration(to_report(it)); };
     CpdReport summary;
     auto const result = [&] {
       if (options.restarts > 1)

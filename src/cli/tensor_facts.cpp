@@ -89,8 +89,7 @@ StatsReport facts_of(Space const& space, CooTensor<double, Index, Space> const& 
   for (int n = 0; n < order; ++n) {
     // Mode n last, so that its fibres are runs; then once more by mode n alone, for its slices.
     Positions const permutation = identity_permutation<std::uint64_t>(space, tensor.nnz());
-    for (int m = order - 1; m >= 0; --m)
-      if (m != n) sort_by_mode(space, tensor, m, permutation);
+    sort_by_other_modes(space, tensor, n, permutation);
     stats.fibers.push_back(find_runs(space, tensor, permutation, all & ~(std::uint32_t{1} << n)));
     sort_by_mode(space, tensor, n, permutation);
     stats.slices.push_back(find_runs(space, tensor, permutation, std::uint32_t{1} << n));

@@ -116,7 +116,8 @@ struct Orthonormalizer {
 
 /// The leading R left singular vectors of every X_(n), as factor matrices with orthonormal columns; columns
 /// beyond the rank of X_(n) are the random start's. Not the same bits on every backend: sums are made with
-/// atomics. Takes N (N - 1) radix sorts and about two MTTKRPs an iteration. Waits for `space`.
+/// atomics. Sorts the nonzeros once a mode and takes about two MTTKRPs an
+/// iteration. Waits for `space`.
 /// \throws MemoryError
 template <class Scalar, class Index, class Space>
 FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index, Space> const& tensor,
@@ -136,8 +137,7 @@ FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index,
   for (int n = 0; n < extents.order(); ++n) {
     auto const Y        = make_factor_matrix<Scalar>(space, "polyad::nvecs_product", extents[n], rank);
     auto const by_fiber = identity_permutation<std::uint64_t>(space, tensor.nnz());
-    for (int m = extents.order() - 1; m >= 0; --m)
-      if (m != n) sort_by_mode(space, tensor, m, by_fiber);
+    sort_by_other_modes(space, tensor, n, by_fiber);
 
     constexpr bool device = is_device_space<Space>;
     LaunchShape const shape{ceil_div(tensor.nnz(), device ? 4 : 1), device ? 4 : 1, device ? 32 : 1};

@@ -116,4 +116,16 @@ void sort_by_modes(Space const& space, CooTensor<Scalar, Index, Space> const& te
   }
 }
 
+/// The same for all modes but `skipped` (-1: none is), in their own order: the nonzeros that differ in mode
+/// `skipped` only come one after another.
+template <class Scalar, class Index, class Space, class Ordinal>
+void sort_by_other_modes(Space const& space, CooTensor<Scalar, Index, Space> const& tensor, int skipped,
+                         Kokkos::View<Ordinal*, typename Space::device_type> const& permutation) {
+  Kokkos::Array<int, max_order> modes{};
+  int count = 0;
+  for (int n = 0; n < tensor.order(); ++n)
+    if (n != skipped) modes[static_cast<std::size_t>(count++)] = n;
+  sort_by_modes(space, tensor, modes, count, permutation);
+}
+
 }  // namespace polyad

@@ -80,7 +80,7 @@ Deduplicated<CooTensor<Scalar, Index, Space>> sum_duplicates(Space const& space,
   if (disorder == 0) return {tensor, 0};
 
   Permutation permutation = identity_permutation<std::uint64_t>(space, nnz);
-  for (int n = tensor.order() - 1; n >= 0; --n) sort_by_mode(space, tensor, n, permutation);
+  sort_by_other_modes(space, tensor, -1, permutation);
 
   using Merge = detail::MergeRuns<Tensor, Permutation>;
   Merge merge{tensor.indices(), tensor.values(), {}, {}, permutation, nnz};

@@ -13,6 +13,9 @@
 
 namespace polyad {
 
+/// GPU threads in a team: 64 made no difference on the H200, 256 cost up to 12 % (docs/design-notes.md).
+inline constexpr int device_team_threads = 128;
+
 /// The chunks of one launch: `chunk` nonzeros each, the last one shorter.
 struct ChunkWalk {
   count_t nnz;
@@ -39,13 +42,17 @@ struct ChunkWalk {
 
   /// The launch that covers all chunks and blocks with teams of `team` threads.
   [[nodiscard]] LaunchShape shape(int team, int vector) const {
-    return {ceil_div(ceil_div(nnz, chunk), static_cast<count_t>(team)) * static_cast<count_t>(blocks.count), team,
-            vector};
+    return {ceil_div(ceil_div(nnz, chunk), static_cast<count_t>(team)) * static_cast<count_t>(blocks.count),
+            team, vector};
+  }
+
+  /// Kokkos' policy of that launch for a kernel whose lanes hold Rows.
+  template <class Row, class Space>
+  [[nodiscard]] Kokkos::TeamPolicy<Space> policy(Space const& space) const {
+    return team_policy(space,
+                       shape(is_device_space<Space> ? device_team_threads / Row::lanes : 1, Row::lanes));
   }
 };
-
-/// GPU threads in a team: 128 and 256 made no difference on the H200.
-inline constexpr int device_team_threads = 128;
 
 /// Nonzeros in a thread's chunk. On a device the paper's 128 (sums of 64 were no faster on the H200), fewer
 /// when that would leave the device idle. On a host a thread's chunk is as long as balance allows (16 chunks

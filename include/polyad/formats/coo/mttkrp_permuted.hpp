@@ -115,8 +115,7 @@ void mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
         using Kernel = detail::MttkrpPermuted<Space, Scalar, Index, block(), form(), order()>;
         constexpr int lanes = Kernel::Row::lanes;
         ChunkWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), lanes), blocks};
-        int const team = is_device_space<Space> ? device_team_threads / lanes : 1;
-        Kokkos::parallel_for("polyad::mttkrp_permuted", team_policy(space, chunks.shape(team, lanes)),
+        Kokkos::parallel_for("polyad::mttkrp_permuted", chunks.template policy<typename Kernel::Row>(space),
                              Kernel{X.permutation(mode).data(), X.coo().indices().data(),
                                     X.coo().values().data(), OtherFactors<Scalar, order()>(factors, mode), mode,
                                     V.data(), static_cast<count_t>(V.stride(0)), chunks});

@@ -62,8 +62,9 @@ template <class Space, class Scalar, class Index, int Block, RowForm Form, int O
 struct MttkrpSorted {
   using Row = TinyVec<Space, Scalar, Block, Form>;
 
-  /// Nonzeros read and gathered at the same time (see MttkrpPermuted): on the H200 two are best for R = 32 (f64:
-  /// vast 2.48 ms against 2.96 with four, nell2 3.51 against 3.83), by registers; four for shorter blocks.
+  /// Nonzeros read and gathered at the same time (see MttkrpPermuted): on the H200 two are best for R = 32
+  /// (f64: vast 2.48 ms against 2.96 with four, nell2 3.51 against 3.83), by registers; four for shorter
+  /// blocks.
   static constexpr int batch = !is_device_space<Space> ? 1 : Block < 32 ? 4 : 2;
   /// Factors multiplied for every nonzero start here; the one before is multiplied once a run.
   static constexpr int inner = Hoist ? 1 : 0;
@@ -227,12 +228,10 @@ template <class Space, class Scalar, class Index, int Block, RowForm Form>
 void clear_rows(Space const& space, Kokkos::View<Index*, typename Space::device_type> const& rows,
                 ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& V) {
   if (rows.extent(0) == 0) return;
-  using Kernel        = ClearRows<Space, Scalar, Index, Block, Form>;
-  constexpr int lanes = Kernel::Row::lanes;
+  using Kernel = ClearRows<Space, Scalar, Index, Block, Form>;
   // Four rows a thread: enough stores under way, and enough threads for short lists.
   ChunkWalk const chunks{rows.extent(0), is_device_space<Space> ? 4U : 1024U, blocks};
-  int const team = is_device_space<Space> ? device_team_threads / lanes : 1;
-  Kokkos::parallel_for("polyad::clear_rows", team_policy(space, chunks.shape(team, lanes)),
+  Kokkos::parallel_for("polyad::clear_rows", chunks.template policy<typename Kernel::Row>(space),
                        Kernel{rows.data(), V.data(), static_cast<count_t>(V.stride(0)), chunks});
 }
 
@@ -241,7 +240,6 @@ template <class Space, class Scalar, class Index, int Block, RowForm Form>
 void merge_borders(Space const& space, SortedWorkspace<Scalar, Index, Space> const& workspace,
                    count_t walked_chunks, ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& V) {
   using Kernel            = MergeBorders<Space, Scalar, Index, Block, Form>;
-  constexpr int lanes     = Kernel::Row::lanes;
   constexpr count_t chunk = Sorted<Scalar, Index, Space>::merge_chunk;
   auto const stride       = static_cast<count_t>(workspace.sums.stride(0));
   count_t first           = 0;
@@ -252,9 +250,8 @@ void merge_borders(Space const& space, SortedWorkspace<Scalar, Index, Space> con
     BorderList<Scalar, Index> const next{workspace.rows.data() + first,
                                          workspace.sums.data() + first * stride, stride};
     ChunkWalk const chunks{entries, chunk, blocks};
-    int const team = is_device_space<Space> ? device_team_threads / lanes : 1;
     Kokkos::parallel_for(
-        "polyad::merge_borders", team_policy(space, chunks.shape(team, lanes)),
+        "polyad::merge_borders", chunks.template policy<typename Kernel::Row>(space),
         Kernel{list, {V.data(), static_cast<count_t>(V.stride(0)), next}, entries <= chunk, chunks});
     if (entries <= chunk) return;
   }
@@ -286,11 +283,9 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
       for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
         detail::clear_rows<Space, Scalar, Index, block(), form()>(space, copy.cleared, blocks, V);
         auto const launch = [&](auto hoist) {
-          using Kernel        = detail::MttkrpSorted<Space, Scalar, Index, block(), form(), order(), hoist()>;
-          constexpr int lanes = Kernel::Row::lanes;
+          using Kernel = detail::MttkrpSorted<Space, Scalar, Index, block(), form(), order(), hoist()>;
           ChunkWalk const chunks{copy.nnz, copy.chunk, blocks};
-          int const team = is_device_space<Space> ? device_team_threads / lanes : 1;
-          Kokkos::parallel_for("polyad::mttkrp_sorted", team_policy(space, chunks.shape(team, lanes)),
+          Kokkos::parallel_for("polyad::mttkrp_sorted", chunks.template policy<typename Kernel::Row>(space),
                                Kernel{copy.indices.data(),
                                       static_cast<count_t>(copy.indices.stride(0)),
                                       copy.values.data(),
