@@ -12,7 +12,7 @@
 #include "polyad/core/counter_rng.hpp"
 #include "polyad/core/rank_dispatch.hpp"
 #include "polyad/core/row_form.hpp"
-#include "polyad/formats/coo/chunk_walk.hpp"
+#include "polyad/formats/chunk_walk.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "timing.hpp"
 

@@ -12,7 +12,7 @@
 
 #include "polyad/core/row_form.hpp"
 #include "polyad/core/tiny_vec.hpp"
-#include "polyad/formats/coo/chunk_walk.hpp"
+#include "polyad/formats/chunk_walk.hpp"
 #include "polyad/formats/coo/coo_permuted.hpp"
 #include "polyad/formats/other_factors.hpp"
 

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "polyad/formats/coo/chunk_walk.hpp"
+#include "polyad/formats/chunk_walk.hpp"
 #include "polyad/formats/coo/coo_scratch.hpp"
 #include "polyad/formats/other_factors.hpp"
 

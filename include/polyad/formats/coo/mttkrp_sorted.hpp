@@ -13,7 +13,8 @@
 
 #include "polyad/core/row_form.hpp"
 #include "polyad/core/tiny_vec.hpp"
-#include "polyad/formats/coo/chunk_walk.hpp"
+#include "polyad/formats/chunk_walk.hpp"
+#include "polyad/formats/cleared_rows.hpp"
 #include "polyad/formats/coo/sorted.hpp"
 #include "polyad/formats/other_factors.hpp"
 
@@ -204,36 +205,6 @@ struct MergeBorders {
         member, [&](count_t begin, count_t end, Columns columns) { walk(begin, end, columns); });
   }
 };
-
-/// Zeroes the listed rows of the output.
-template <class Space, class Scalar, class Index, int Block, RowForm Form>
-struct ClearRows {
-  using Row = TinyVec<Space, Scalar, Block, Form>;
-  Index const* rows;
-  Scalar* output;
-  count_t stride;
-  ChunkWalk chunks;
-
-  template <class Member>
-  KOKKOS_FUNCTION void operator()(Member const& member) const {
-    chunks.template operator()<Row, Block>(member, [&](count_t begin, count_t end, Columns columns) {
-      Row const zero(Scalar(0));
-      for (count_t i = begin; i < end; ++i)
-        zero.store(output + static_cast<count_t>(rows[i]) * stride, columns);
-    });
-  }
-};
-
-template <class Space, class Scalar, class Index, int Block, RowForm Form>
-void clear_rows(Space const& space, Kokkos::View<Index*, typename Space::device_type> const& rows,
-                ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& V) {
-  if (rows.extent(0) == 0) return;
-  using Kernel = ClearRows<Space, Scalar, Index, Block, Form>;
-  // Four rows a thread: enough stores under way, and enough threads for short lists.
-  ChunkWalk const chunks{rows.extent(0), is_device_space<Space> ? 4U : 1024U, blocks};
-  Kokkos::parallel_for("polyad::clear_rows", chunks.template policy<typename Kernel::Row>(space),
-                       Kernel{rows.data(), V.data(), static_cast<count_t>(V.stride(0)), chunks});
-}
 
 /// Merges the borders that a walk over so many chunks left in the workspace, level by level.
 template <class Space, class Scalar, class Index, int Block, RowForm Form>

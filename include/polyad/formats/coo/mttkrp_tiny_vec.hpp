@@ -10,7 +10,7 @@
 
 #include "polyad/core/row_form.hpp"
 #include "polyad/core/tiny_vec.hpp"
-#include "polyad/formats/coo/chunk_walk.hpp"
+#include "polyad/formats/chunk_walk.hpp"
 #include "polyad/formats/coo/coo_tiny_vec.hpp"
 #include "polyad/formats/other_factors.hpp"
 

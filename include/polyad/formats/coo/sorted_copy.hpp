@@ -8,7 +8,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "polyad/formats/coo/chunk_walk.hpp"
+#include "polyad/formats/chunk_walk.hpp"
+#include "polyad/formats/cleared_rows.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
 
@@ -83,17 +84,6 @@ struct FlagStoredRows {
   }
 };
 
-template <class Flags, class Rows>
-struct ListUnflagged {
-  Flags flags;
-  Rows list;
-  KOKKOS_FUNCTION void operator()(count_t i, count_t& position, bool final) const {
-    if (flags(i) != 0) return;
-    if (final && list.extent(0) > 0) list(position) = static_cast<typename Rows::value_type>(i);
-    ++position;
-  }
-};
-
 }  // namespace detail
 
 /// How a sorted copy is walked: measured on the H200 with R = 32 on the presets of perf_tests.
@@ -132,7 +122,7 @@ SortedCopy<Scalar, Index, Space> make_sorted_copy(Space const& space,
   using Tensor         = CooTensor<Scalar, Index, Space>;
   using Copy           = SortedCopy<Scalar, Index, Space>;
   using Range          = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
-  using Flags          = Kokkos::View<unsigned char*, typename Space::device_type>;
+  using Flags          = RowFlags<Space>;
   int const order      = coo.order();
   count_t const nnz    = coo.nnz();
   count_t const stored = Copy::padded(nnz);
@@ -182,16 +172,7 @@ SortedCopy<Scalar, Index, Space> make_sorted_copy(Space const& space,
   Kokkos::parallel_for("polyad::flag_stored_rows", Range(space, 0, nnz),
                        detail::FlagStoredRows<typename Copy::indices_type, Flags>{
                            copy.indices, flags, nnz, copy.chunk, copy.borders == Borders::merge});
-  detail::ListUnflagged<Flags, typename Copy::rows_type> list{flags, {}};
-  count_t unflagged = 0;
-  Kokkos::parallel_scan("polyad::count_cleared_rows", Range(space, 0, extents[mode]), list, unflagged);
-  space.fence("polyad::make_sorted_copy");
-  expect_fits(space, "the rows to be cleared", unflagged, sizeof(Index));
-  copy.cleared = typename Copy::rows_type(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::cleared_rows"), unflagged);
-  list.list = copy.cleared;
-  Kokkos::parallel_scan("polyad::list_cleared_rows", Range(space, 0, extents[mode]), list, unflagged);
-  space.fence("polyad::make_sorted_copy");
+  copy.cleared = list_unflagged<Index>(space, flags);
   return copy;
 }
 

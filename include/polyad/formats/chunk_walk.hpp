@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the COO kernels divide their work: every thread of a team owns a chunk of consecutive nonzeros (the
+// How the kernels that walk nonzeros divide their work: every thread of a team owns a chunk of consecutive nonzeros (the
 // paper's sub-block of NZPTM = 128) for one block of columns, and its vector lanes walk it together, each
 // with its own part of the row in registers.
 #pragma once
