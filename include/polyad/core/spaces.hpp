@@ -28,13 +28,14 @@ struct LaunchShape {
 /// a / b, rounded up.
 KOKKOS_INLINE_FUNCTION constexpr count_t ceil_div(count_t a, count_t b) { return (a + b - 1) / b; }
 
-/// TeamPolicy of a launch shape.
+/// TeamPolicy of a launch shape; Properties are Kokkos' (LaunchBounds).
 /// \throws UsageError when the league exceeds what Kokkos counts (2^31 - 1)
-template <class Space>
-Kokkos::TeamPolicy<Space> team_policy(Space const& space, LaunchShape shape) {
+template <class... Properties, class Space>
+Kokkos::TeamPolicy<Space, Properties...> team_policy(Space const& space, LaunchShape shape) {
   POLYAD_EXPECTS(shape.league <= static_cast<count_t>(std::numeric_limits<int>::max()), "a launch of ",
                  shape.league, " teams exceeds what one kernel can hold");
-  return Kokkos::TeamPolicy<Space>(space, static_cast<int>(shape.league), shape.team, shape.vector);
+  return Kokkos::TeamPolicy<Space, Properties...>(space, static_cast<int>(shape.league), shape.team,
+                                                  shape.vector);
 }
 
 /// a * b for sizes in bytes or counts.

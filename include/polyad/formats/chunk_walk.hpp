@@ -46,11 +46,11 @@ struct ChunkWalk {
             team, vector};
   }
 
-  /// Kokkos' policy of that launch for a kernel whose lanes hold Rows.
-  template <class Row, class Space>
-  [[nodiscard]] Kokkos::TeamPolicy<Space> policy(Space const& space) const {
-    return team_policy(space,
-                       shape(is_device_space<Space> ? device_team_threads / Row::lanes : 1, Row::lanes));
+  /// Kokkos' policy of that launch for a kernel whose lanes hold Rows; Properties are Kokkos'.
+  template <class Row, class... Properties, class Space>
+  [[nodiscard]] Kokkos::TeamPolicy<Space, Properties...> policy(Space const& space) const {
+    int const team = is_device_space<Space> ? device_team_threads / Row::lanes : 1;
+    return team_policy<Properties...>(space, shape(team, Row::lanes));
   }
 };
 
