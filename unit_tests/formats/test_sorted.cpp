@@ -66,7 +66,10 @@ TestSorted<Scalar, Index> build_sorted(HostTensor const& tensor, SortedOptions c
 }
 
 constexpr SortedOptions with_copies(bool deterministic) {
-  return {Storage::copies, deterministic};
+  return {Storage::copies, deterministic, {}};
+}
+constexpr SortedOptions with_blocks(count_t rows) {
+  return {Storage::copies, false, rows};
 }
 
 /// The output rows of a copy's nonzeros, in its order.
@@ -288,7 +291,7 @@ TEST_CASE("sorted: rows and runs that end at every place of a pack and of a chun
 }
 
 template <class Scalar, int Count, bool Hoist>
-void expect_exact_packs(HostTensor const& tensor, count_t chunk, int mode) {
+void expect_exact_packs(HostTensor const& tensor, count_t chunk, int mode, count_t block_rows = 0) {
   constexpr int block    = 8;
   constexpr RowForm form = is_device_space<TestSpace> ? RowForm::packed : RowForm::simd;
   using Kernel           = detail::MttkrpSorted<TestSpace, Scalar, std::uint32_t, block, form, 3, Hoist>;
@@ -298,7 +301,7 @@ void expect_exact_packs(HostTensor const& tensor, count_t chunk, int mode) {
   std::size_t const rank  = 7;
   auto const host_factors = random_factors(random, tensor.extents, rank, random_integer);
   auto const factors      = to_device<Scalar>(space, host_factors);
-  auto const X            = build_sorted<Scalar, std::uint32_t>(tensor, with_copies(false));
+  auto const X            = build_sorted<Scalar, std::uint32_t>(tensor, with_blocks(block_rows));
   auto const& copy        = X.copy(mode);
   auto const n            = static_cast<std::size_t>(mode);
   // Zero instead of the list of cleared rows, which belongs to the copy's own chunks.
@@ -312,7 +315,10 @@ void expect_exact_packs(HostTensor const& tensor, count_t chunk, int mode) {
                  static_cast<count_t>(copy.indices.stride(0)),
                  copy.values.data(),
                  OtherFactors<Scalar, 3>(factors, copy.modes),
-                 {V.matrix().data(), static_cast<count_t>(V.matrix().stride(0)), {nullptr, nullptr, 0}},
+                 {V.matrix().data(),
+                  static_cast<count_t>(V.matrix().stride(0)),
+                  {nullptr, nullptr, 0},
+                  block_rows > 0},
                  chunks}});
   auto expected = oracle_mttkrp(tensor, host_factors, n);
   expected.magnitude.assign(expected.magnitude.size(), 0);
@@ -340,6 +346,81 @@ TEST_CASE("sorted: packs of two and four, whose rows and runs change at every pl
         expect_exact_packs<double, 2, true>(tensor, chunk, mode);
       }
   }
+}
+
+// ---- locality blocks
+
+template <class Scalar, class Index>
+void expect_blocks(HostTensor const& tensor, count_t block_rows) {
+  auto const X            = build_sorted<Scalar, Index>(tensor, with_blocks(block_rows));
+  std::size_t const order = tensor.order();
+  for (std::size_t mode = 0; mode < order; ++mode) {
+    CAPTURE(tensor.name, mode, block_rows, sizeof(Scalar), sizeof(Index));
+    auto const& copy = X.copy(static_cast<int>(mode));
+    // Sorted by range of the shortest other mode, then by the output row, then by the others.
+    auto const indices = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), copy.indices);
+    bool sorted        = copy.block_rows == (order > 1 ? block_rows : 0);
+    for (std::size_t p = 1; p < tensor.nnz() && order > 1; ++p) {
+      std::vector<std::uint64_t> before{indices(1, p - 1) / block_rows};
+      std::vector<std::uint64_t> here{indices(1, p) / block_rows};
+      for (std::size_t m = 0; m < order; ++m) {
+        before.push_back(indices(m, p - 1));
+        here.push_back(indices(m, p));
+      }
+      sorted = sorted && before <= here;
+    }
+    CHECK(sorted);
+    if (order > 1) CHECK(copy.cleared.extent(0) == tensor.extents[mode]);
+  }
+  expect_exact(X, tensor, some_rank(tensor.nnz() + block_rows), some_layout(order + block_rows));
+}
+
+TEST_CASE("sorted: locality blocks of any size, with and without runs", "[formats]") {
+  for (count_t const block_rows : {1, 2, 3, 7, 1000}) {
+    for (std::size_t const order : {1, 2, 3, 4, 16})
+      for (Kind const kind : all_kinds) {
+        auto const tensor = small_tensor(kind, order, random_integer);
+        expect_blocks<float, std::uint32_t>(tensor, block_rows);
+        expect_blocks<double, std::uint64_t>(tensor, block_rows);
+      }
+    for (std::size_t const cycle : {1, 5, 40}) {
+      auto const tensor = tensor_of_rows(std::vector(300, std::size_t(37)), cycle);
+      expect_blocks<float, std::uint64_t>(tensor, block_rows);
+      expect_blocks<double, std::uint32_t>(tensor, block_rows);
+    }
+  }
+}
+
+TEST_CASE("sorted: packs in which a block ends and the next begins", "[formats]") {
+  // Every block goes through the same rows. With as many rows as a pack has nonzeros, a pack's last row is
+  // the row at hand, though the others are not.
+  for (std::size_t const rows : {2, 3, 4, 5}) {
+    HostTensor tensor{"blocks", {rows, 40, 50}, {}, {}};
+    Random random(rows);
+    for (std::uint64_t j = 0; j < 40; ++j)
+      for (std::uint64_t i = 0; i < rows; ++i) {
+        tensor.indices.insert(tensor.indices.end(), {i, j, 5 * i + j / 10});
+        tensor.values.push_back(random_integer(random));
+      }
+    for (count_t const chunk : {4, 8, 12, 600})
+      for (int mode = 0; mode < 3; ++mode)
+        for (count_t const block_rows : {1, 2}) {
+          expect_exact_packs<float, 4, false>(tensor, chunk, mode, block_rows);
+          expect_exact_packs<double, 2, false>(tensor, chunk, mode, block_rows);
+        }
+  }
+}
+
+TEST_CASE("sorted: devices cut long modes of short runs into blocks", "[formats]") {
+  constexpr bool device = is_device_space<TestSpace>;
+  using InFloat         = SortedTuning<TestSpace, float>;
+  using InDouble        = SortedTuning<TestSpace, double>;
+  CHECK(InFloat{10000000, 30000, 10000000}.block_rows(40000) == (device ? 512 : 0));
+  CHECK(InDouble{10000000, 30000, 10000000}.block_rows(40000) == (device ? 1024 : 0));
+  CHECK(InFloat{10000000, 30000, 2000000}.block_rows(40000) == 0);    // long runs: hoisted
+  CHECK(InFloat{10000000, 30000, 10000000}.block_rows(3000) == 0);    // a mode that fits nearly whole
+  CHECK(InFloat{10000000, 300000, 10000000}.block_rows(40000) == 0);  // less than a nonzero a row and block
+  CHECK(InFloat{0, 1, 0}.block_rows(40000) == 0);
 }
 
 TEST_CASE("sorted: one row takes all nonzeros, and every nonzero has its own row", "[formats]") {
@@ -590,7 +671,7 @@ TEST_CASE("sorted: a mode without rows", "[formats]") {
 template <class Scalar, class Index>
 void expect_permutations(HostTensor const& tensor) {
   TestSpace const space;
-  auto const X = build_sorted<Scalar, Index>(tensor, {Storage::permutations, false});
+  auto const X = build_sorted<Scalar, Index>(tensor, {Storage::permutations, false, {}});
   auto const permuted =
       CooPermuted<Scalar, Index, TestSpace>::build(space, to_device<Scalar, Index>(space, tensor));
   CAPTURE(tensor.name, sizeof(Scalar), sizeof(Index));
@@ -633,8 +714,11 @@ std::string message_of(F const& f) {
 TEST_CASE("sorted: permutations are not deterministic", "[formats]") {
   auto const tensor = small_tensor(Kind::shuffled, 3);
   CHECK(message_of([&] {
-          build_sorted<float, std::uint32_t>(tensor, {Storage::permutations, true});
+          build_sorted<float, std::uint32_t>(tensor, {Storage::permutations, true, {}});
         }) == "permutations sum with atomics: they are not deterministic");
+  CHECK(message_of([&] {
+          build_sorted<float, std::uint32_t>(tensor, {Storage::copies, true, 8});
+        }) == "locality blocks sum with atomics: they are not deterministic");
 }
 
 TEST_CASE("sorted: a mode of as many rows as the index type has numbers is refused", "[formats]") {

@@ -32,12 +32,13 @@ struct BorderList {
   count_t stride;
 };
 
-/// The output of a walk over nonzeros (or borders) whose rows do not decrease.
+/// The output of a walk over nonzeros (or borders) whose rows do not decrease, inside a block at least.
 template <class Row, class Scalar, class Index>
 struct RowWriter {
   Scalar* output;  // I_n x R
   count_t stride;
   BorderList<Scalar, Index> borders;
+  bool blocked;  // rows occur in several locality blocks: chunks share all of them
 
   KOKKOS_FUNCTION void store(Index row, Row const& sum, Columns columns) const {
     sum.store(output + static_cast<count_t>(row) * stride, columns);
@@ -63,10 +64,12 @@ template <class Space, class Scalar, class Index, int Block, RowForm Form, int O
 struct MttkrpSorted {
   using Row = TinyVec<Space, Scalar, Block, Form>;
 
-  /// Nonzeros read and gathered at the same time (see MttkrpPermuted): on the H200 two are best for R = 32
-  /// (f64: vast 2.48 ms against 2.96 with four, nell2 3.51 against 3.83), by registers; four for shorter
-  /// blocks.
-  static constexpr int batch = !is_device_space<Space> ? 1 : Block < 32 ? 4 : 2;
+  /// Nonzeros read and gathered at the same time (see MttkrpPermuted): on the H200 two are best for 32 doubles
+  /// (vast 2.41 ms, with four 2.46; nell2 3.43 and 3.45), by registers; four otherwise.
+  static constexpr int batch = !is_device_space<Space> ? 1 : Block < 32 || sizeof(Scalar) == 4 ? 4 : 2;
+  /// Teams on a multiprocessor that the compiler leaves registers for: without a bound it keeps fewer gathers
+  /// under way than there is room for (delicious: f32 6.98 ms, with four 6.58; f64 15.1, with six 12.9).
+  static constexpr int teams = Order == 3 || sizeof(Scalar) == 8 ? 6 : 4;
   /// Factors multiplied for every nonzero start here; the one before is multiplied once a run.
   static constexpr int inner = Hoist ? 1 : 0;
 
@@ -95,7 +98,7 @@ struct MttkrpSorted {
   }
 
   KOKKOS_FUNCTION void change_row(Run& run, Index row, count_t chunk, Columns columns) const {
-    if (run.is_first)
+    if (run.is_first || (!Hoist && writer.blocked))
       writer.border(chunk, 0, run.row, run.sum, columns);
     else
       writer.store(run.row, run.sum, columns);
@@ -135,8 +138,10 @@ struct MttkrpSorted {
           *reinterpret_cast<Indices const*>(indices + static_cast<count_t>(m + 1) * index_stride + p);
       for (int u = 0; u < Count; ++u) product[u] *= Row(factors.row(m, k.element[u]), columns);
     }
-    // The rows do not decrease, so the last one tells about all; within a row neither do the indices.
-    if (row.element[Count - 1] == run.row && (!Hoist || index.element[Count - 1] == run.hoisted_index)) {
+    bool same = true;  // all belong to the run at hand
+    for (int u = 0; u < Count; ++u)
+      same = same && row.element[u] == run.row && (!Hoist || index.element[u] == run.hoisted_index);
+    if (same) {
       for (int u = 0; u < Count; ++u) (Hoist ? run.run_sum : run.sum) += product[u];
     } else {
       for (int u = 0; u < Count; ++u)
@@ -223,7 +228,7 @@ void merge_borders(Space const& space, SortedWorkspace<Scalar, Index, Space> con
     ChunkWalk const chunks{entries, chunk, blocks};
     Kokkos::parallel_for(
         "polyad::merge_borders", chunks.template policy<typename Kernel::Row>(space),
-        Kernel{list, {V.data(), static_cast<count_t>(V.stride(0)), next}, entries <= chunk, chunks});
+        Kernel{list, {V.data(), static_cast<count_t>(V.stride(0)), next, false}, entries <= chunk, chunks});
     if (entries <= chunk) return;
   }
 }
@@ -256,12 +261,14 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
         auto const launch = [&](auto hoist) {
           using Kernel = detail::MttkrpSorted<Space, Scalar, Index, block(), form(), order(), hoist()>;
           ChunkWalk const chunks{copy.nnz, copy.chunk, blocks};
-          Kokkos::parallel_for("polyad::mttkrp_sorted", chunks.template policy<typename Kernel::Row>(space),
+          using Bounds = Kokkos::LaunchBounds<device_team_threads, Kernel::teams>;
+          Kokkos::parallel_for("polyad::mttkrp_sorted",
+                               chunks.template policy<typename Kernel::Row, Bounds>(space),
                                Kernel{copy.indices.data(),
                                       static_cast<count_t>(copy.indices.stride(0)),
                                       copy.values.data(),
                                       OtherFactors<Scalar, order()>(factors, copy.modes),
-                                      {V.data(), static_cast<count_t>(V.stride(0)), borders},
+                                      {V.data(), static_cast<count_t>(V.stride(0)), borders, copy.block_rows > 0},
                                       chunks});
         };
         if (copy.hoist)

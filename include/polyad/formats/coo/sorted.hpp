@@ -18,6 +18,7 @@ struct SortedOptions {
   enum class Storage { automatic, copies, permutations };
   Storage storage    = Storage::automatic;  // automatic: copies where they fit
   bool deterministic = false;  // the same bits at every run on one device, and on hosts at any thread count
+  std::optional<count_t> block_rows = {};  // of locality blocks (SortedCopy), 0: none; unset: where they pay
 };
 
 /// The rows at the chunks' borders, and their sums, until they are merged.
@@ -39,14 +40,16 @@ public:
 
   static constexpr char const* name = "sorted";
 
-  /// \throws UsageError when Index cannot number the nonzeros, or permutations are to be deterministic;
-  ///         MemoryError
+  /// \throws UsageError when Index cannot number the nonzeros, or permutations or blocks are to be
+  ///         deterministic; MemoryError
   static Sorted build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                       options_type const& options = {}) {
     POLYAD_EXPECTS(coo.nnz() <= std::numeric_limits<Index>::max(), coo.nnz(),
                    " nonzeros need 64-bit indices in this format");
     POLYAD_EXPECTS(!options.deterministic || options.storage != SortedOptions::Storage::permutations,
                    "permutations sum with atomics: they are not deterministic");
+    POLYAD_EXPECTS(!options.deterministic || options.block_rows.value_or(0) == 0,
+                   "locality blocks sum with atomics: they are not deterministic");
     auto const order = static_cast<count_t>(coo.order());
     Sorted format;
     format.m_extents      = coo.extents();
@@ -62,7 +65,7 @@ public:
       return format;
     }
     for (int n = 0; n < coo.order(); ++n)
-      format.m_copies[static_cast<std::size_t>(n)] = make_sorted_copy(space, coo, n, options.deterministic);
+      format.m_copies[static_cast<std::size_t>(n)] = make_sorted_copy(space, coo, n, options.deterministic, options.block_rows);
     return format;
   }
 

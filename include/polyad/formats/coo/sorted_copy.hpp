@@ -2,11 +2,17 @@
 // SortedCopy: the nonzeros in the order of one output mode, then of the other modes from the shortest to the
 // longest, so that the rows of the output come one after another and the row of the shortest other factor
 // stays the same for a while. The order is GenTen's permutation (section 6) carried out: a walk streams.
+//
+// Locality blocks: where a row's nonzeros do not share that shortest other index, its rows come from the
+// second-level cache each time. The mode is then cut into ranges whose rows fit a multiprocessor's first-level
+// cache, and all nonzeros of one range come before those of the next: [range, output row, the others].
+// An output row occurs in many ranges, so that all its sums are added with atomics.
 #pragma once
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "polyad/formats/chunk_walk.hpp"
 #include "polyad/formats/cleared_rows.hpp"
@@ -31,10 +37,11 @@ struct SortedCopy {
   indices_type indices;                 // N x P: row m holds the indices of modes[m]
   values_type values;                   // P
   rows_type cleared;                    // output rows that must be zero before the walk
-  count_t nnz     = 0;
-  count_t chunk   = 0;      // nonzeros that a thread walks
-  bool hoist      = false;  // runs of (row, index of modes[1]) are long: that factor is multiplied once a run
-  Borders borders = Borders::atomics;
+  count_t nnz        = 0;
+  count_t chunk      = 0;      // nonzeros that a thread walks
+  count_t block_rows = 0;      // rows of modes[1] in a locality block, 0: no blocks
+  bool hoist         = false;  // runs of (row, index of modes[1]) are long: that factor is multiplied once a run
+  Borders borders    = Borders::atomics;
 
   /// Rows of 16-byte packs of four: P rounded up.
   [[nodiscard]] static count_t padded(count_t nnz) { return ceil_div(nnz, 4) * 4; }
@@ -64,6 +71,17 @@ struct CountRuns {
     bool starts = i == 0;
     for (int m = 0; m < count && !starts; ++m) starts = indices(m, i) != indices(m, i - 1);
     if (starts) ++runs;
+  }
+};
+
+/// The locality block of a nonzero of a copy.
+template <class Indices, class Keys>
+struct BlockKeys {
+  Indices indices;
+  Keys keys;
+  count_t block_rows;
+  KOKKOS_FUNCTION void operator()(count_t i) const {
+    keys(i) = static_cast<std::uint32_t>(indices(1, i) / block_rows);
   }
 };
 
@@ -111,6 +129,19 @@ struct SortedTuning {
   [[nodiscard]] bool hot(count_t chunk) const {
     return is_device_space<Space> && nnz >= (sizeof(Scalar) == sizeof(float) ? 8192 : 1024) * chunk * rows;
   }
+  /// Rows in a locality block of a mode of so many, 0 for no blocks. Blocks pay where no run spares the gathers,
+  /// where the mode is far longer than what the first-level cache holds (64 KiB of floats at R = 32; twice the
+  /// rows for double, whose atomics cost more), and where a row still has some nonzeros in each
+  /// (docs/design-notes.md).
+  [[nodiscard]] count_t block_rows(count_t extent) const {
+    constexpr bool is_float     = sizeof(Scalar) == sizeof(float);
+    constexpr count_t rows_each = is_float ? 512 : 1024;
+    constexpr count_t row_share = is_float ? 3 : 6;
+    count_t const blocks        = ceil_div(extent, rows_each);
+    bool const pays =
+        is_device_space<Space> && blocks >= 8 && !hoist() && nnz / blocks >= row_share * rows;
+    return pays ? rows_each : 0;
+  }
 };
 
 /// Sorts and copies the tensor for one output mode. Linear in the nonzeros; waits for `space`.
@@ -118,7 +149,8 @@ struct SortedTuning {
 template <class Scalar, class Index, class Space>
 SortedCopy<Scalar, Index, Space> make_sorted_copy(Space const& space,
                                                   CooTensor<Scalar, Index, Space> const& coo, int mode,
-                                                  bool deterministic) {
+                                                  bool deterministic,
+                                                  std::optional<count_t> const& block_rows) {
   using Tensor         = CooTensor<Scalar, Index, Space>;
   using Copy           = SortedCopy<Scalar, Index, Space>;
   using Range          = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
@@ -148,13 +180,14 @@ SortedCopy<Scalar, Index, Space> make_sorted_copy(Space const& space,
       static_cast<count_t>(order), stored);
   copy.values = typename Copy::values_type(
       Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::sorted_values"), stored);
-  {
-    auto const permutation = identity_permutation<Index>(space, nnz);
-    sort_by_modes(space, coo, copy.modes, order, permutation);
+  auto const permutation = identity_permutation<Index>(space, nnz);
+  sort_by_modes(space, coo, copy.modes, order, permutation);
+  auto const gather = [&] {
     Kokkos::parallel_for("polyad::gather_sorted", Range(space, 0, nnz),
                          detail::GatherSorted<Tensor, Copy, Permutation<Index, Space>>{
                              coo.indices(), coo.values(), permutation, copy});
-  }
+  };
+  gather();
 
   count_t rows = 0;
   count_t runs = 0;
@@ -165,13 +198,29 @@ SortedCopy<Scalar, Index, Space> make_sorted_copy(Space const& space,
                           runs);
   SortedTuning<Space, Scalar> const tuning{nnz, std::max<count_t>(rows, 1), runs};
   copy.chunk   = tuning.chunk(space, deterministic);
-  copy.hoist   = order > 2 && tuning.hoist();
   copy.borders = deterministic || tuning.hot(copy.chunk) ? Borders::merge : Borders::atomics;
+  if (order > 1 && copy.borders == Borders::atomics)
+    copy.block_rows = block_rows.value_or(tuning.block_rows(extents[copy.modes[1]]));
+  copy.hoist = order > 2 && copy.block_rows == 0 && tuning.hoist();  // kernels do one or the other
+  if (copy.block_rows > 0) {
+    using Keys           = Kokkos::View<std::uint32_t*, typename Space::device_type>;
+    count_t const blocks = ceil_div(extents[copy.modes[1]], copy.block_rows);
+    POLYAD_EXPECTS(blocks <= std::numeric_limits<std::uint32_t>::max(), blocks, " locality blocks of ",
+                   copy.block_rows, " rows are too many");
+    expect_fits(space, "the sort's keys", nnz, sizeof(std::uint32_t));
+    Keys const keys(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::sort_keys"), nnz);
+    Kokkos::parallel_for(
+        "polyad::block_keys", Range(space, 0, nnz),
+        detail::BlockKeys<typename Copy::indices_type, Keys>{copy.indices, keys, copy.block_rows});
+    sort_pairs(space, keys, permutation, bits_for(blocks));  // stable: inside a block the order stays
+    gather();
+  }
 
   Flags const flags(Kokkos::view_alloc(space, "polyad::stored_rows"), extents[mode]);
-  Kokkos::parallel_for("polyad::flag_stored_rows", Range(space, 0, nnz),
-                       detail::FlagStoredRows<typename Copy::indices_type, Flags>{
-                           copy.indices, flags, nnz, copy.chunk, copy.borders == Borders::merge});
+  if (copy.block_rows == 0)  // otherwise no row is stored whole
+    Kokkos::parallel_for("polyad::flag_stored_rows", Range(space, 0, nnz),
+                         detail::FlagStoredRows<typename Copy::indices_type, Flags>{
+                             copy.indices, flags, nnz, copy.chunk, copy.borders == Borders::merge});
   copy.cleared = list_unflagged<Index>(space, flags);
   return copy;
 }
