@@ -59,6 +59,28 @@ KOKKOS_INLINE_FUNCTION void atomic_add_pack(Scalar* target, Pack<Scalar, Width> 
   }
 }
 
+/// Adds the packs that the Lanes lanes of a thread hold side by side, the first one at `target`. All of them
+/// call it together. Doubles have no wide atomic, and lanes that add their two one after the other write 16
+/// bytes apart; so the lanes first exchange their doubles, and neighbours add neighbours.
+template <int Lanes, class Scalar, int Width>
+KOKKOS_INLINE_FUNCTION void atomic_add_packs(Scalar* target, Pack<Scalar, Width> const& pack, int lane) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (std::is_same_v<Scalar, double> && Width == 2 && Lanes > 1) {
+    unsigned const in_warp = (threadIdx.x + blockDim.x * threadIdx.y) % 32;
+    unsigned const mask    = (Lanes == 32 ? ~0U : (1U << Lanes % 32) - 1U) << (in_warp - lane);
+    for (int half = 0; half < 2; ++half) {
+      int const holder  = (half * Lanes + lane) / 2;  // of the double that is `half * Lanes + lane` behind target
+      double const even = __shfl_sync(mask, pack.element[0], holder, Lanes);
+      double const odd  = __shfl_sync(mask, pack.element[1], holder, Lanes);
+      Kokkos::atomic_add(target + half * Lanes + lane, lane % 2 == 0 ? even : odd);
+    }
+  } else
+#endif
+  {
+    atomic_add_pack(target + lane * Width, pack);
+  }
+}
+
 /// Device, packed: lane l holds the columns [l * width, (l + 1) * width) of the block.
 template <class Space, class Scalar, int Block>
 class TinyVec<Space, Scalar, Block, RowForm::packed> {
@@ -112,6 +134,15 @@ public:
       for (int e = 0; e < width; ++e)
         if (e < columns.count) Kokkos::atomic_add(row + columns.first + e, m_pack.element[e]);
   }
+  /// The same for a whole block of columns, by all lanes of the thread together; `lane` is the caller's.
+  KOKKOS_FUNCTION void atomic_add_together(Scalar* row, Columns columns, int lane) const {
+    atomic_add_packs<lanes>(row + (columns.first - lane * width), m_pack, lane);
+  }
+  /// The same in scratch memory, where packs cannot be added as a whole.
+  KOKKOS_FUNCTION void atomic_add_to_scratch(Scalar* row, Columns columns) const {
+    for (int e = 0; e < width; ++e)
+      if (e < columns.count) Kokkos::atomic_add(row + columns.first + e, m_pack.element[e]);
+  }
 
 private:
   Pack<Scalar, width> m_pack;
@@ -161,6 +192,12 @@ public:
   KOKKOS_FUNCTION void atomic_add_to(Scalar* row, Columns columns) const {
     for (int e = 0; e < width; ++e)
       if (e < columns.count) Kokkos::atomic_add(row + columns.first + e * lanes, m_element[e]);
+  }
+  KOKKOS_FUNCTION void atomic_add_together(Scalar* row, Columns columns, int /*lane*/) const {
+    atomic_add_to(row, columns);
+  }
+  KOKKOS_FUNCTION void atomic_add_to_scratch(Scalar* row, Columns columns) const {
+    atomic_add_to(row, columns);
   }
 
 private:

@@ -116,6 +116,8 @@ public:
     for (int p = 0; p < packs; ++p) m_pack[p].copy_to(element + p * pack_width, aligned());
     for (int e = 0; e < columns.count; ++e) Kokkos::atomic_add(row + columns.first + e, element[e]);
   }
+  void atomic_add_together(Scalar* row, Columns columns, int /*lane*/) const { atomic_add_to(row, columns); }
+  void atomic_add_to_scratch(Scalar* row, Columns columns) const { atomic_add_to(row, columns); }
 
 private:
   static constexpr auto aligned() { return Kokkos::Experimental::simd_flag_default; }

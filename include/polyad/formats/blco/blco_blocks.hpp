@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The nonzeros of BLCO and their blocks (BLCO, section 4): linear indices and values in ALTO's order, cut into
+// blocks whose nonzeros share the stripped bits of all indices, at most `max_block` nonzeros each; and the map
+// by which a work-group that starts anywhere finds its block, so that one launch covers all blocks.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+
+#include "polyad/core/spaces.hpp"
+#include "polyad/formats/blco/blco_encoding.hpp"
+#include "polyad/tensor/coo_tensor.hpp"
+#include "polyad/tensor/linearize.hpp"
+
+namespace polyad {
+
+/// Nonzeros between two entries of the map from a nonzero to its block.
+inline constexpr count_t block_map_step = 256;
+
+/// What a kernel sees of the nonzeros.
+template <class Scalar, class Index>
+struct BlcoNonzeros {
+  std::uint64_t const* linear;  // P x words
+  Scalar const* values;         // P
+  count_t const* begins;        // B + 1: the first nonzero of every block, and P
+  Index const* uppers;          // B x N: the stripped bits of every mode, in their place
+  count_t const* block_map;     // ceil(P / step) + 1: the block of nonzero step * c, and the last block
+  count_t nnz;
+  BlcoEncoding encoding;
+
+  /// The block of nonzero p.
+  [[nodiscard]] KOKKOS_FUNCTION count_t block_of(count_t p) const {
+    count_t low  = block_map[p / block_map_step];
+    count_t high = block_map[p / block_map_step + 1];
+    while (low < high) {  // the last block that begins at p or before
+      count_t const middle = (low + high + 1) / 2;
+      if (begins[middle] <= p)
+        low = middle;
+      else
+        high = middle - 1;
+    }
+    return low;
+  }
+  template <int Words>
+  [[nodiscard]] KOKKOS_FUNCTION LinearIndex<Words> linear_index(count_t p) const {
+    LinearIndex<Words> index;
+    for (int w = 0; w < Words; ++w) index.word[w] = linear[p * Words + static_cast<count_t>(w)];
+    return index;
+  }
+  /// The stripped bits of a block's mode n.
+  [[nodiscard]] KOKKOS_FUNCTION Index upper(count_t block, int n) const {
+    return uppers[block * static_cast<count_t>(encoding.order()) + static_cast<count_t>(n)];
+  }
+
+  /// Calls use(n, index) for the index of every mode of nonzero p, which lies in `block`.
+  template <class Use>
+  KOKKOS_FUNCTION void for_each_index(count_t p, count_t block, Use const& use) const {
+    if (encoding.words() == 1) {
+      auto const linear_p = linear_index<1>(p);
+      for (int n = 0; n < encoding.order(); ++n)
+        use(n, static_cast<Index>(encoding.decode(n, linear_p)) | upper(block, n));
+    } else {
+      auto const linear_p = linear_index<2>(p);
+      for (int n = 0; n < encoding.order(); ++n)
+        use(n, static_cast<Index>(encoding.decode(n, linear_p)) | upper(block, n));
+    }
+  }
+  /// The index of one mode.
+  [[nodiscard]] KOKKOS_FUNCTION Index index(count_t p, count_t block, int n) const {
+    auto const lower = encoding.words() == 1 ? encoding.decode(n, linear_index<1>(p))
+                                             : encoding.decode(n, linear_index<2>(p));
+    return static_cast<Index>(lower) | upper(block, n);
+  }
+};
+
+/// Owns them.
+template <class Scalar, class Index, class Space>
+struct BlcoBlocks {
+  using Device = typename Space::device_type;
+  Kokkos::View<std::uint64_t*, Device> linear;
+  Kokkos::View<Scalar*, Device> values;
+  Kokkos::View<count_t*, Device> begins;
+  Kokkos::View<Index*, Device> uppers;
+  Kokkos::View<count_t*, Device> block_map;
+  BlcoEncoding encoding;
+
+  [[nodiscard]] count_t nnz() const { return values.extent(0); }
+  [[nodiscard]] count_t count() const { return begins.extent(0) == 0 ? 0 : begins.extent(0) - 1; }
+  [[nodiscard]] BlcoNonzeros<Scalar, Index> nonzeros() const {
+    return {linear.data(), values.data(), begins.data(), uppers.data(), block_map.data(), nnz(), encoding};
+  }
+  /// Bytes of a block's header.
+  static count_t header_bytes(int order) {
+    return sizeof(count_t) + static_cast<count_t>(order) * sizeof(Index);
+  }
+};
+
+namespace detail {
+
+/// Nonzero i in ALTO's order.
+template <class Indices, class Permutation>
+struct OrderedIndices {
+  Indices indices;
+  Permutation permutation;
+  [[nodiscard]] KOKKOS_FUNCTION auto operator()(count_t i, int n) const { return indices(permutation(i), n); }
+};
+
+/// Counts the keys (the stripped bits of all modes), or lists where each begins.
+template <class Ordered>
+struct KeyStarts {
+  Ordered ordered;
+  BlcoEncoding encoding;
+  count_t* list;  // null: only counted
+
+  [[nodiscard]] KOKKOS_FUNCTION bool starts(count_t i) const {
+    bool differs = i == 0;
+    for (int n = 0; n < encoding.order() && !differs; ++n)
+      differs = encoding.upper(n, ordered(i, n)) != encoding.upper(n, ordered(i - 1, n));
+    return differs;
+  }
+  KOKKOS_FUNCTION void operator()(count_t i, count_t& count) const { count += starts(i) ? 1 : 0; }
+  KOKKOS_FUNCTION void operator()(count_t i, count_t& position, bool final) const {
+    if (!starts(i)) return;
+    if (final && list != nullptr) list[position] = i;
+    ++position;
+  }
+};
+
+/// Cuts the nonzeros of each key into blocks of at most `longest`.
+struct CutIntoBlocks {
+  count_t const* key_begins;  // one a key
+  count_t keys;
+  count_t nnz;
+  count_t longest;
+  count_t* begins;  // null: blocks are only counted
+
+  KOKKOS_FUNCTION void operator()(count_t key, count_t& position, bool final) const {
+    count_t const begin = key_begins[key];
+    count_t const end   = key + 1 < keys ? key_begins[key + 1] : nnz;
+    count_t const count = ceil_div(end - begin, longest);
+    if (final && begins != nullptr) {
+      for (count_t b = 0; b < count; ++b) begins[position + b] = begin + b * longest;
+      if (key + 1 == keys) begins[position + count] = nnz;
+    }
+    position += count;
+  }
+};
+
+template <class Ordered, class Uppers>
+struct StoreUppers {
+  Ordered ordered;
+  BlcoEncoding encoding;
+  count_t const* begins;
+  Uppers uppers;
+  KOKKOS_FUNCTION void operator()(count_t block) const {
+    auto const order = static_cast<count_t>(encoding.order());
+    for (int n = 0; n < encoding.order(); ++n)
+      uppers(block * order + static_cast<count_t>(n)) = static_cast<typename Uppers::value_type>(
+          encoding.upper(n, ordered(begins[block], n)));
+  }
+};
+
+/// The block of every step-th nonzero, by bisection over all blocks.
+struct MapBlocks {
+  count_t const* begins;
+  count_t blocks;
+  count_t nnz;
+  count_t* block_map;
+  KOKKOS_FUNCTION void operator()(count_t c) const {
+    count_t const p = c * block_map_step;
+    count_t low     = 0;
+    count_t high    = blocks - 1;
+    while (low < high) {
+      count_t const middle = (low + high + 1) / 2;
+      if (begins[middle] <= p)
+        low = middle;
+      else
+        high = middle - 1;
+    }
+    block_map[c] = low;  // behind the last nonzero: the last block
+  }
+};
+
+template <class Ordered, class Values, class Permutation, int Words>
+struct EncodeNonzeros {
+  struct At {
+    Ordered const& ordered;
+    count_t i;
+    KOKKOS_FUNCTION std::uint64_t operator[](int n) const { return ordered(i, n); }
+  };
+  Ordered ordered;
+  Values values_in;
+  Permutation permutation;
+  BlcoEncoding encoding;
+  std::uint64_t* linear;
+  Values values;
+  KOKKOS_FUNCTION void operator()(count_t i) const {
+    auto const index = encoding.template encode<Words>(At{ordered, i});
+    for (int w = 0; w < Words; ++w) linear[i * Words + static_cast<count_t>(w)] = index.word[w];
+    values(i) = values_in(permutation(i));
+  }
+};
+
+}  // namespace detail
+
+/// Sorts and encodes a tensor. `index_bits` is the length of the linear index; 0 means 64, or 128 where the
+/// headers of the blocks would take more than the second word (a hypersparse tensor with blocks of a few
+/// nonzeros). Linear in the nonzeros (and the blocks); waits for `space`. Beside its result it needs the
+/// positions and what linear_order needs.
+/// \throws UsageError when max_block is 0 or index_bits is out of range; MemoryError before allocating
+template <class Scalar, class Index, class Space>
+BlcoBlocks<Scalar, Index, Space> make_blco_blocks(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+                                                  count_t max_block, int index_bits) {
+  using Blocks         = BlcoBlocks<Scalar, Index, Space>;
+  using Range          = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  using Indices        = typename CooTensor<Scalar, Index, Space>::indices_type;
+  using Values         = typename CooTensor<Scalar, Index, Space>::values_type;
+  using Ordered        = detail::OrderedIndices<Indices, Permutation<Index, Space>>;
+  using Numbers        = Kokkos::View<count_t*, typename Space::device_type>;
+  count_t const nnz    = coo.nnz();
+  int const order      = coo.order();
+  auto const allocated = [&](char const* label) {
+    return Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label));
+  };
+  POLYAD_EXPECTS(max_block >= 1, "blocks of at most 0 nonzeros");
+  POLYAD_EXPECTS(index_bits >= 0 && index_bits <= BlcoEncoding::max_bits, "a linear index of ", index_bits,
+                 " bits; at most ", BlcoEncoding::max_bits, " can be had");
+
+  LinearLayout const layout(coo.extents());
+  auto const permutation = linear_order<Index>(space, coo, layout);
+  Ordered const ordered{coo.indices(), permutation};
+  auto const count_keys = [&](BlcoEncoding const& encoding) {
+    count_t keys = nnz > 0 ? 1 : 0;
+    if (encoding.strips())
+      Kokkos::parallel_reduce("polyad::count_keys", Range(space, 0, nnz),
+                              detail::KeyStarts<Ordered>{ordered, encoding, nullptr}, keys);
+    return keys;
+  };
+
+  Blocks blocks;
+  blocks.encoding = BlcoEncoding(layout, index_bits == 0 ? BlcoEncoding::word_bits : index_bits);
+  count_t keys    = count_keys(blocks.encoding);
+  if (index_bits == 0 && blocks.encoding.strips()) {
+    BlcoEncoding const wide(layout, BlcoEncoding::max_bits);
+    count_t const wide_keys  = count_keys(wide);
+    count_t const saved      = (keys - wide_keys) * Blocks::header_bytes(order);
+    bool const wide_is_small = saved > nnz * sizeof(std::uint64_t);
+    if (wide_is_small) {
+      blocks.encoding = wide;
+      keys            = wide_keys;
+    }
+  }
+
+  auto const words = static_cast<count_t>(blocks.encoding.words());
+  expect_fits(space, "the linear indices and values", nnz, words * sizeof(std::uint64_t) + sizeof(Scalar));
+  blocks.linear = Kokkos::View<std::uint64_t*, typename Space::device_type>(allocated("polyad::blco_linear"), nnz * words);
+  blocks.values = Values(allocated("polyad::blco_values"), nnz);
+  if (nnz == 0) return blocks;
+
+  expect_fits(space, "where the keys of the blocks begin", keys, sizeof(count_t));
+  Numbers const key_begins(allocated("polyad::blco_keys"), keys);
+  if (blocks.encoding.strips()) {
+    count_t found = 0;
+    Kokkos::parallel_scan("polyad::list_keys", Range(space, 0, nnz),
+                          detail::KeyStarts<Ordered>{ordered, blocks.encoding, key_begins.data()}, found);
+  } else {
+    Kokkos::deep_copy(space, key_begins, count_t(0));
+  }
+  detail::CutIntoBlocks cut{key_begins.data(), keys, nnz, max_block, nullptr};
+  count_t count = 0;
+  Kokkos::parallel_scan("polyad::count_blocks", Range(space, 0, keys), cut, count);
+  expect_fits(space, "the headers of the blocks", count, Blocks::header_bytes(order));
+  blocks.begins = Numbers(allocated("polyad::blco_begins"), count + 1);
+  blocks.uppers = decltype(blocks.uppers)(allocated("polyad::blco_uppers"), count * static_cast<count_t>(order));
+  cut.begins    = blocks.begins.data();
+  Kokkos::parallel_scan("polyad::cut_blocks", Range(space, 0, keys), cut, count);
+  Kokkos::parallel_for("polyad::store_uppers", Range(space, 0, count),
+                       detail::StoreUppers<Ordered, decltype(blocks.uppers)>{
+                           ordered, blocks.encoding, blocks.begins.data(), blocks.uppers});
+  count_t const mapped = ceil_div(nnz, block_map_step) + 1;
+  blocks.block_map     = Numbers(allocated("polyad::blco_map"), mapped);
+  Kokkos::parallel_for("polyad::map_blocks", Range(space, 0, mapped),
+                       detail::MapBlocks{blocks.begins.data(), count, nnz, blocks.block_map.data()});
+  if (words == 1)
+    Kokkos::parallel_for("polyad::encode", Range(space, 0, nnz),
+                         detail::EncodeNonzeros<Ordered, Values, Permutation<Index, Space>, 1>{
+                             ordered, coo.values(), permutation, blocks.encoding, blocks.linear.data(), blocks.values});
+  else
+    Kokkos::parallel_for("polyad::encode", Range(space, 0, nnz),
+                         detail::EncodeNonzeros<Ordered, Values, Permutation<Index, Space>, 2>{
+                             ordered, coo.values(), permutation, blocks.encoding, blocks.linear.data(), blocks.values});
+  space.fence("polyad::make_blco_blocks");
+  return blocks;
+}
+
+}  // namespace polyad

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The contract's mttkrp for BLCO: how the conflicts of the mode are resolved, and the launches for that.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "polyad/formats/blco/blco.hpp"
+#include "polyad/formats/blco/mttkrp_blco_parts.hpp"
+#include "polyad/formats/blco/mttkrp_blco_tiles.hpp"
+
+namespace polyad {
+namespace detail {
+
+/// V, or its copies.
+template <class Scalar>
+struct BlcoOutput {
+  Scalar* data;
+  count_t stride;
+  count_t rows;  // I_n
+};
+
+/// The orders that kernels are compiled for: 3, 4 and any.
+template <int Order>
+inline constexpr int blco_order = Order == 5 ? any_order : Order;
+
+/// One launch over the tiles: V, or one of its copies, += the products.
+template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Stash>
+void launch_tiles(Space const& space, Blco<Scalar, Index, Space> const& X,
+                  FactorMatrices<Scalar, Space> const& factors, int mode, BlcoResolution const& resolution,
+                  ColumnBlocks blocks, BlcoOutput<Scalar> const& output) {
+  using Kernel           = MttkrpBlcoTiles<Space, Scalar, Index, Block, Form, Order, Stash>;
+  count_t const stash    = Stash ? output.rows : 0;
+  int const order        = X.extents().order();
+  TileShape const shape  = tile_shape<Space, typename Kernel::Row, Scalar, Index>(
+      space, X.nnz(), order, output.rows, stash, Block, blocks.count, X.options().tile, X.options().team);
+  count_t const tiles    = ceil_div(X.nnz(), static_cast<count_t>(shape.tile));
+  count_t const league   = ceil_div(tiles, shape.tiles_per_team) *
+                         static_cast<count_t>(blocks.count / shape.blocks_per_team);
+  auto const bytes       = shape.bytes(sizeof(Scalar) + static_cast<count_t>(order) * sizeof(Index), sizeof(Scalar));
+  auto policy = team_policy<Kokkos::LaunchBounds<blco_team_threads, blco_resident_teams>>(space, {league, shape.team, Kernel::Row::lanes});
+  policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes)));
+  Kokkos::parallel_for("polyad::mttkrp_blco_tiles", policy,
+                       Kernel{X.blocks().nonzeros(), OtherFactors<Scalar, Order>(factors, mode), mode, shape,
+                              blocks, output.data, output.stride, std::max<count_t>(resolution.copies, 1),
+                              output.rows});
+}
+
+/// One launch over a host's parts: V, or the parts' copies, = the products.
+template <class Space, class Scalar, class Index, int Block, int Order>
+void launch_parts(Space const& space, Blco<Scalar, Index, Space> const& X,
+                  FactorMatrices<Scalar, Space> const& factors, int mode, ColumnBlocks blocks,
+                  BlcoOutput<Scalar> const& output) {
+  using Kernel = MttkrpBlcoParts<Space, Scalar, Index, Block, Order>;
+  ChunkWalk const walks{X.parts().count(), 1, blocks};
+  Kokkos::parallel_for("polyad::mttkrp_blco_parts", walks.template policy<typename Kernel::Row>(space),
+                       Kernel{X.blocks().nonzeros(), OtherFactors<Scalar, Order>(factors, mode), mode,
+                              X.parts().of_mode(mode), walks, output.data, output.stride, output.rows});
+}
+
+template <class Space, class Scalar, int Block, RowForm Form>
+void merge_copies(Space const& space, count_t copies, PartRows const& parts,
+                  FactorMatrix<Scalar, Space> const& rows, ColumnBlocks blocks,
+                  FactorMatrix<Scalar, Space> const& V) {
+  if (V.extent(0) == 0) return;
+  using Kernel = MergeCopies<Space, Scalar, Block, Form>;
+  ChunkWalk const walks{V.extent(0), is_device_space<Space> ? 1U : 256U, blocks};
+  Kokkos::parallel_for("polyad::merge_copies", walks.template policy<typename Kernel::Row>(space),
+                       Kernel{rows.data(), static_cast<count_t>(rows.stride(0)), copies, parts, V.data(),
+                              static_cast<count_t>(V.stride(0)), walks});
+}
+
+}  // namespace detail
+
+/// The contract's mttkrp (formats/format.hpp).
+template <class Space, class Scalar, class Index>
+void mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
+            FactorMatrices<Scalar, Space> const& factors, int mode, BlcoWorkspace<Scalar, Space>& workspace,
+            FactorMatrix<Scalar, Space> const& V) {
+  expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  if (X.nnz() == 0) return Kokkos::deep_copy(space, V, Scalar(0));
+  BlcoResolution const resolution = X.resolve(space, mode);
+  bool const copied               = resolution.copied_rows > 0;
+  bool const parted               = resolution.kind == Resolution::privatised && !is_device_space<Space>;
+  POLYAD_EXPECTS(!copied || (workspace.copies.extent(0) >= resolution.copied_rows &&
+                             workspace.copies.extent(1) >= factors.rank()),
+                 "a workspace of ", workspace.copies.extent(0), " x ", workspace.copies.extent(1),
+                 " for copies of ", resolution.copied_rows, " x ", factors.rank());
+  FactorMatrix<Scalar, Space> target = V;
+  if (copied)
+    target = Kokkos::subview(workspace.copies, Kokkos::make_pair(count_t(0), resolution.copied_rows), Kokkos::ALL);
+  detail::BlcoOutput<Scalar> const output{target.data(), static_cast<count_t>(target.stride(0)),
+                                          X.extents()[mode]};
+  if (!parted) Kokkos::deep_copy(space, target, Scalar(0));  // a part clears its own rows
+  with_row_form<Space>(X.options().packed && rows_are_aligned(factors, V), [&](auto form) {
+    constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
+    with_order<any_order_only>(X.extents().order(), [&](auto given) {
+      constexpr int order = detail::blco_order<given()>;
+      for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+        bool launched = false;
+        if constexpr (!is_device_space<Space>)
+          if (parted) {
+            detail::launch_parts<Space, Scalar, Index, block(), order>(space, X, factors, mode, blocks, output);
+            launched = true;
+          }
+        if (!launched && resolution.kind == Resolution::hierarchical)
+          detail::launch_tiles<Space, Scalar, Index, block(), form(), order, true>(space, X, factors, mode,
+                                                                                   resolution, blocks, output);
+        else if (!launched)
+          detail::launch_tiles<Space, Scalar, Index, block(), form(), order, false>(space, X, factors, mode,
+                                                                                    resolution, blocks, output);
+        if (copied)
+          detail::merge_copies<Space, Scalar, block(), form()>(
+              space, resolution.copies, parted ? X.parts().of_mode(mode) : PartRows{0, nullptr, nullptr, nullptr},
+              workspace.copies, blocks, V);
+      });
+    });
+  });
+}
+
+#define POLYAD_MTTKRP_BLCO(Scalar, Index)                                                 \
+  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                              \
+                       Blco<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,         \
+                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
+                       BlcoWorkspace<Scalar, Kokkos::DefaultExecutionSpace>&,             \
+                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+extern POLYAD_MTTKRP_BLCO(float, std::uint32_t);
+extern POLYAD_MTTKRP_BLCO(float, std::uint64_t);
+extern POLYAD_MTTKRP_BLCO(double, std::uint32_t);
+extern POLYAD_MTTKRP_BLCO(double, std::uint64_t);
+
+}  // namespace polyad

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "polyad/formats/blco/blco.hpp"
+
+namespace polyad {
+
+POLYAD_MTTKRP_BLCO(float, std::uint32_t);
+
+}  // namespace polyad

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// White box: the MTTKRP of the format `blco`. Every resolution of conflicts forced on every mode, over blocks of
+// one nonzero and of many, one word and two, tiles of any length and several threads; what the paper's heuristic
+// chooses; rows that nothing adds to; workspaces.
+#include <Kokkos_Core.hpp>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "polyad/formats/blco/blco.hpp"
+#include "support/bounds.hpp"
+#include "support/catch.hpp"
+#include "support/device_data.hpp"
+#include "support/instances.hpp"
+#include "support/small_tensors.hpp"
+
+namespace polyad::test {
+namespace {
+
+template <class Scalar, class Index>
+using TestBlco = Blco<Scalar, Index, TestSpace>;
+
+constexpr std::array resolutions{Resolution::automatic, Resolution::registers, Resolution::hierarchical,
+                                 Resolution::privatised};
+
+/// All modes of a tensor of small integers against the oracle: exactly, over NaN, and nothing around it.
+template <class Scalar, class Index>
+void expect_exact(HostTensor const& tensor, std::size_t rank, BlcoOptions const& options,
+                  RowLayout layout = RowLayout::padded, TestSpace const& space = TestSpace()) {
+  auto const X = TestBlco<Scalar, Index>::build(space, to_device<Scalar, Index>(space, tensor), options);
+  Random random(rank + tensor.nnz());
+  auto const host_factors = random_factors(random, tensor.extents, rank, random_integer);
+  auto const factors      = to_device<Scalar>(space, host_factors, layout);
+  auto workspace          = X.make_workspace(space, rank);
+  Kokkos::deep_copy(space, workspace.copies, Scalar(-5));  // what an earlier mode left there
+  for (std::size_t mode = 0; mode < tensor.order(); ++mode) {
+    auto expected           = oracle_mttkrp(tensor, host_factors, mode);
+    long double const limit = sizeof(Scalar) == sizeof(float) ? 0x1p24L : 0x1p53L;
+    for (auto& magnitude : expected.magnitude) {
+      if (magnitude >= limit) FAIL("the sums are not exact");
+      magnitude = 0;
+    }
+    WatchedMatrix<Scalar> const V(space, layout, tensor.extents[mode], rank);
+    mttkrp(space, X, factors, static_cast<int>(mode), workspace, V.matrix());
+    CAPTURE(tensor.name, tensor.nnz(), mode, rank, static_cast<int>(layout), sizeof(Scalar), sizeof(Index));
+    CAPTURE(static_cast<int>(options.resolution), options.max_block, options.index_bits, options.tile);
+    CHECK(violation<Scalar>(expected, V.read(), tensor.order()) == "");
+    CHECK(V.trespasses() == 0);
+  }
+}
+
+/// R and a layout, from a number: R goes through the kinds of blocks: cut off, whole, two launches.
+std::size_t some_rank(std::size_t number) {
+  constexpr std::array<std::size_t, 7> ranks{1, 5, 8, 16, 33, 3, 64};
+  return ranks[number % ranks.size()];
+}
+RowLayout some_layout(std::size_t number) { return all_layouts[number / 2 % all_layouts.size()]; }
+
+BlcoOptions with(Resolution resolution, count_t max_block, int index_bits, int tile = 0) {
+  BlcoOptions options;
+  options.resolution = resolution;
+  options.max_block  = max_block;
+  options.index_bits = index_bits;
+  options.tile       = tile;
+  return options;
+}
+
+TEST_CASE("blco: every resolution on every mode, over blocks of every kind", "[formats]") {
+  std::size_t number = 0;
+  for (std::size_t const order : {1, 2, 3, 4, 5, 10, 16})
+    for (Kind const kind : {Kind::empty, Kind::one_nonzero, Kind::one_long_slice, Kind::duplicates,
+                            Kind::mode_of_size_1, Kind::shuffled, Kind::runs_at_borders, Kind::hypersparse}) {
+      auto const tensor = small_tensor(kind, order, random_integer);
+      for (Resolution const resolution : resolutions) {
+        // Blocks of one nonzero; of up to seven, and by their keys; by keys of more than a word; one block.
+        struct Cut {
+          count_t max_block;
+          int index_bits;
+        };
+        for (Cut const cut : {Cut{1, 0}, Cut{7, 6}, Cut{1000, 9}, Cut{300, 100}, Cut{100000, 0}}) {
+          auto const options = with(resolution, cut.max_block, cut.index_bits);
+          ++number;
+          if (number % 2 == 0)
+            expect_exact<float, std::uint32_t>(tensor, some_rank(number), options, some_layout(number));
+          else
+            expect_exact<double, std::uint32_t>(tensor, some_rank(number), options, some_layout(number));
+          if (number % 5 == 0)
+            expect_exact<float, std::uint64_t>(tensor, some_rank(number), options, some_layout(number));
+        }
+      }
+    }
+}
+
+TEST_CASE("blco: tiles of any length, and teams of any size", "[formats]") {
+  for (Kind const kind : {Kind::runs_at_borders, Kind::shuffled, Kind::one_long_slice}) {
+    auto const tensor = small_tensor(kind, 3, random_integer);
+    for (Resolution const resolution : {Resolution::registers, Resolution::hierarchical})
+      for (int const tile : {1, 8, 24, 100, 500, 5000, 1000000})
+        for (int const team : {1, 32, 64, 100, 256}) {
+          auto options = with(resolution, 90, 7, tile);
+          options.team = team;
+          expect_exact<float, std::uint32_t>(tensor, 33, options);
+          expect_exact<double, std::uint32_t>(tensor, 16, options);
+        }
+  }
+}
+
+TEST_CASE("blco: many tiles and parts, on any number of threads", "[formats]") {
+  Random random(3);
+  // A mode of three rows; rows that share the lowest bits of their index; rows that nothing adds to.
+  auto tensor = random_tensor(random, {3, 1u << 20, 777}, 40000, random_integer);
+  for (std::size_t p = 0; p < tensor.nnz(); ++p) tensor.indices[3 * p + 1] &= ~std::uint64_t(0x3fff);
+  for (auto const& space : instances_of<TestSpace>({1, 4, 7}))
+    for (Resolution const resolution : resolutions) {
+      expect_exact<double, std::uint32_t>(tensor, 4, with(resolution, 1000, 25), RowLayout::padded, space);
+      expect_exact<double, std::uint32_t>(tensor, 3, with(resolution, 1u << 27, 0), RowLayout::tight, space);
+    }
+}
+
+TEST_CASE("blco: a tensor wider than 128 bits", "[formats]") {
+  Random random(7);
+  auto const tensor = random_tensor(random, std::vector<std::uint64_t>(10, 10000), 500, random_integer);
+  for (Resolution const resolution : {Resolution::automatic, Resolution::registers, Resolution::privatised})
+    for (int const index_bits : {0, 64, 128})
+      expect_exact<double, std::uint32_t>(tensor, 2, with(resolution, 1u << 27, index_bits));
+}
+
+TEST_CASE("blco: doubles in packs, which their lanes exchange, and in GenTen's form", "[formats]") {
+  for (std::size_t const rank : {4, 8, 16, 31, 32, 64, 100})
+    for (bool const packed : {true, false}) {
+      auto options   = with(Resolution::registers, 1000, 0);
+      options.packed = packed;
+      expect_exact<double, std::uint32_t>(small_tensor(Kind::runs_at_borders, 3, random_integer), rank, options);
+      expect_exact<float, std::uint32_t>(small_tensor(Kind::runs_at_borders, 4, random_integer), rank, options);
+    }
+}
+
+// ---- which resolution
+
+TEST_CASE("blco: the resolution of a mode", "[formats]") {
+  TestSpace const space;
+  Random random(11);
+  auto const tensor = random_tensor(random, {3, 100000, 200}, 5000, random_integer);
+  auto const coo    = to_device<float, std::uint32_t>(space, tensor);
+  auto const build  = [&](Resolution resolution) {
+    return TestBlco<float, std::uint32_t>::build(space, coo, with(resolution, 1000, 0));
+  };
+  auto const automatic = build(Resolution::automatic);
+  if (is_device_space<TestSpace>) {
+    // The paper's heuristic: shorter than the number of multiprocessors.
+    CHECK(automatic.resolve(space, 0).kind == Resolution::hierarchical);
+    CHECK(automatic.resolve(space, 1).kind == Resolution::registers);
+    CHECK(automatic.parts().count() == 0);
+  } else {
+    // Copies, unless they are longer than the nonzeros are many.
+    auto const threads = static_cast<count_t>(space.concurrency());
+    REQUIRE(automatic.parts().count() == threads);
+    CHECK(automatic.resolve(space, 0).kind == Resolution::privatised);
+    CHECK(automatic.resolve(space, 0).copied_rows == (threads == 1 ? 0 : 3 * threads));
+    CHECK(automatic.resolve(space, 1).kind == (threads == 1 ? Resolution::privatised : Resolution::registers));
+  }
+  auto const hierarchical = build(Resolution::hierarchical);
+  CHECK(hierarchical.resolve(space, 0).kind == Resolution::hierarchical);
+  CHECK(hierarchical.resolve(space, 0).copied_rows == 8 * 3);
+  // No stash holds 100,000 rows.
+  CHECK(hierarchical.resolve(space, 1).kind == Resolution::registers);
+  CHECK(hierarchical.resolve(space, 1).copied_rows == 0);
+  CHECK(hierarchical.make_workspace(space, 5).copies.extent(0) ==
+        (hierarchical.resolve(space, 2).kind == Resolution::hierarchical ? 8 * 200 : 8 * 3));
+  auto const registers = build(Resolution::registers);
+  for (int mode = 0; mode < 3; ++mode) CHECK(registers.resolve(space, mode).kind == Resolution::registers);
+  CHECK(registers.make_workspace(space, 5).copies.extent(0) == 0);
+  auto const privatised = build(Resolution::privatised);
+  for (int mode = 0; mode < 3; ++mode) CHECK(privatised.resolve(space, mode).kind == Resolution::privatised);
+}
+
+TEST_CASE("blco: a host's parts know the rows that they touch", "[formats]") {
+  if (is_device_space<TestSpace>) return;
+  Random random(13);
+  auto const tensor = random_tensor(random, {40, 1000, 200}, 5000);
+  for (auto const& space : instances_of<TestSpace>({1, 4, 7})) {
+    auto const X      = TestBlco<double, std::uint32_t>::build(space, to_device<double, std::uint32_t>(space, tensor),
+                                                               with(Resolution::privatised, 1u << 27, 0));
+    auto const& parts = X.parts();
+    auto const nonzeros = X.blocks().nonzeros();
+    REQUIRE(parts.count() >= 1);
+    for (int mode = 0; mode < 3; ++mode) {
+      auto const rows = parts.of_mode(mode);
+      CHECK(rows.begins[0] == 0);
+      CHECK(rows.begins[rows.count] == X.nnz());
+      CHECK(rows.firsts[0] == 0);
+      CHECK(rows.firsts[rows.count] == parts.copied_rows(mode));
+      bool right = true;
+      for (count_t part = 0; part < rows.count; ++part) {
+        count_t low = 1000, high = 0;
+        for (count_t p = rows.begins[part]; p < rows.begins[part + 1]; ++p) {
+          count_t const k = nonzeros.index(p, nonzeros.block_of(p), mode);
+          low             = std::min(low, k);
+          high            = std::max(high, k);
+        }
+        right = right && rows.begins[part + 1] > rows.begins[part] && rows.lows[part] == low &&
+                rows.rows(part) == high - low + 1;
+      }
+      CHECK(right);
+    }
+  }
+}
+
+TEST_CASE("blco: a workspace of a smaller rank, or of another tensor, is refused", "[formats]") {
+  TestSpace const space;
+  auto const tensor = small_tensor(Kind::shuffled, 3);
+  auto const X      = TestBlco<double, std::uint32_t>::build(space, to_device<double, std::uint32_t>(space, tensor),
+                                                             with(Resolution::hierarchical, 1000, 0));
+  REQUIRE(X.resolve(space, 0).kind == Resolution::hierarchical);
+  Random random(1);
+  auto const factors = to_device<double>(space, random_factors(random, tensor.extents, 9));
+  WatchedMatrix<double> const V(space, RowLayout::padded, tensor.extents[0], 9);
+  auto small = X.make_workspace(space, 4);
+  CHECK_THROWS_AS(mttkrp(space, X, factors, 0, small, V.matrix()), UsageError);
+  BlcoWorkspace<double, TestSpace> none;
+  CHECK_THROWS_AS(mttkrp(space, X, factors, 0, none, V.matrix()), UsageError);
+}
+
+TEST_CASE("blco: copies that do not fit are refused before anything is allocated", "[formats]") {
+  TestSpace const space;
+  HostTensor const tensor{"long", {2, std::uint64_t(1) << 45}, {1, 7, 0, 3, 0, 9}, {1.0, 2.0, 3.0}};
+  auto const X = TestBlco<double, std::uint64_t>::build(space, to_device<double, std::uint64_t>(space, tensor),
+                                                        with(Resolution::privatised, 1000, 0));
+  if (is_device_space<TestSpace>) CHECK_THROWS_AS(X.make_workspace(space, 16), MemoryError);
+  CHECK(X.storage_bytes() == 3 * (8 + 8) + (8 + 2 * 8) + 8 + 8 * 2);
+}
+
+}  // namespace
+}  // namespace polyad::test
