@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "polyad/core/expects.hpp"
+#include "polyad/formats/blco/blco.hpp"
 #include "polyad/formats/coo/coo_permuted.hpp"
 #include "polyad/formats/coo/coo_scratch.hpp"
 #include "polyad/formats/coo/coo_tiny_vec.hpp"
@@ -23,7 +24,8 @@ template <class Scalar, class Index, class Space>
 using all_formats = FormatList<CooScratch<Scalar, Index, Space>,   // GenTen's MTTKRP-A
                                CooTinyVec<Scalar, Index, Space>,   // GenTen's MTTKRP-B
                                CooPermuted<Scalar, Index, Space>,  // GenTen's MTTKRP-C
-                               Sorted<Scalar, Index, Space>>;
+                               Sorted<Scalar, Index, Space>,
+                               Blco<Scalar, Index, Space>>;        // BLCO: one copy for all modes
 
 namespace detail {
 
