@@ -144,6 +144,21 @@ TEST_CASE("linear layout: written down by hand", "[tensor]") {
   CHECK(layout_of({5}) == Pairs{{0, 2}, {0, 1}, {0, 0}});
 }
 
+TEST_CASE("linear layout: in parts", "[tensor]") {
+  using Pairs = std::vector<std::pair<int, int>>;
+  auto const in_parts = [](Extents const& extents, std::uint32_t first, int slab, int slab_bits) {
+    LinearLayout const layout(extents, first, slab, slab_bits);
+    Pairs result;
+    for (int b = layout.bits() - 1; b >= 0; --b) result.emplace_back(layout.mode_at(b), layout.bit_at(b));
+    return result;
+  };
+  Extents const extents{4, 8, 2};
+  CHECK(in_parts(extents, 0, 0, 0) == layout_of({4, 8, 2}));
+  CHECK(in_parts(extents, 0b001, 0, 0) == Pairs{{0, 1}, {0, 0}, {1, 2}, {1, 1}, {1, 0}, {2, 0}});
+  CHECK(in_parts(extents, 0b101, 0, 0) == Pairs{{0, 1}, {0, 0}, {2, 0}, {1, 2}, {1, 1}, {1, 0}});
+  CHECK(in_parts(extents, 0b001, 1, 2) == Pairs{{1, 2}, {1, 1}, {0, 1}, {0, 0}, {1, 0}, {2, 0}});
+}
+
 TEST_CASE("linear layout: every bit of every mode once, in its mode's order", "[tensor]") {
   for (auto const& [bits, sizes] : sizes_by_bits()) {
     LinearLayout const layout(to_extents(sizes));

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "polyad/core/expects.hpp"
+#include "polyad/formats/blco/alto.hpp"
 #include "polyad/formats/blco/blco.hpp"
 #include "polyad/formats/coo/coo_permuted.hpp"
 #include "polyad/formats/coo/coo_scratch.hpp"
@@ -25,7 +26,8 @@ using all_formats = FormatList<CooScratch<Scalar, Index, Space>,   // GenTen's M
                                CooTinyVec<Scalar, Index, Space>,   // GenTen's MTTKRP-B
                                CooPermuted<Scalar, Index, Space>,  // GenTen's MTTKRP-C
                                Sorted<Scalar, Index, Space>,
-                               Blco<Scalar, Index, Space>>;        // BLCO: one copy for all modes
+                               Blco<Scalar, Index, Space>,         // BLCO: one copy for all modes
+                               Alto<Scalar, Index, Space>>;        // ALTO's order, one copy for all modes
 
 namespace detail {
 

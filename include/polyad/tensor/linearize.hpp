@@ -31,20 +31,26 @@ public:
 
   LinearLayout() = default;
 
-  explicit LinearLayout(Extents const& extents) : m_order(extents.order()) {
+  /// ALTO's layout.
+  explicit LinearLayout(Extents const& extents) : LinearLayout(extents, 0) {}
+
+  /// The same in parts: uppermost the highest `slab_bits` bits of mode `slab`, below them all bits of the modes
+  /// in the mask `first` (mode n is its bit n), then the rest; each part by halving. Nonzeros that share the
+  /// indices of the modes in `first` then come one after another, within slabs of mode `slab`.
+  LinearLayout(Extents const& extents, std::uint32_t first, int slab = 0, int slab_bits = 0)
+      : m_order(extents.order()) {
     int left[max_order]{};
     for (int n = 0; n < m_order; ++n) {
       left[n] = m_bits_of[n] = static_cast<std::uint8_t>(bits_for(extents[n]));
       m_bits += left[n];
     }
     for (int b = m_bits - 1; b >= 0; --b) {
-      // What is left of a mode has 2^left rows; among equals the mode that was longer, then the later one.
-      int longest = 0;
-      for (int n = 1; n < m_order; ++n)
-        if (left[n] > left[longest] || (left[n] == left[longest] && extents[n] >= extents[longest]))
-          longest = n;
-      m_mode[b] = static_cast<std::uint8_t>(longest);
-      m_bit[b]  = static_cast<std::uint8_t>(--left[longest]);
+      int mode = -1;
+      if (m_bits - 1 - b < slab_bits) mode = slab;
+      if (mode < 0) mode = longest(extents, left, first);
+      if (mode < 0) mode = longest(extents, left, ~std::uint32_t(0));
+      m_mode[b] = static_cast<std::uint8_t>(mode);
+      m_bit[b]  = static_cast<std::uint8_t>(--left[mode]);
     }
   }
 
@@ -67,15 +73,19 @@ public:
     return count;
   }
 
-  /// Word w of the number of the indices index[0], ..., index[N - 1].
+  /// Up to 64 bits of the number of the indices index[0], ..., index[N - 1], from bit `first` up.
   template <class Indices>
-  [[nodiscard]] KOKKOS_FUNCTION std::uint64_t word(int w, Indices const& index) const {
-    int const first    = w * word_bits;
+  [[nodiscard]] KOKKOS_FUNCTION std::uint64_t bits_from(int first, Indices const& index) const {
     int const count    = m_bits - first < word_bits ? m_bits - first : word_bits;
     std::uint64_t word = 0;
     for (int b = 0; b < count; ++b)
       word |= (static_cast<std::uint64_t>(index[m_mode[first + b]]) >> m_bit[first + b] & 1U) << b;
     return word;
+  }
+  /// Word w of it.
+  template <class Indices>
+  [[nodiscard]] KOKKOS_FUNCTION std::uint64_t word(int w, Indices const& index) const {
+    return bits_from(w * word_bits, index);
   }
   /// All words of it.
   template <class Indices>
@@ -91,6 +101,18 @@ public:
   }
 
 private:
+  /// The longest of what is left of the modes in a mask: 2^left rows; among equals the mode that was longer,
+  /// then the later one. -1 when nothing is left of them.
+  static int longest(Extents const& extents, int const* left, std::uint32_t modes) {
+    int found = -1;
+    for (int n = 0; n < extents.order(); ++n) {
+      if ((modes >> n & 1U) == 0 || left[n] == 0) continue;
+      if (found < 0 || left[n] > left[found] || (left[n] == left[found] && extents[n] >= extents[found]))
+        found = n;
+    }
+    return found;
+  }
+
   int m_order = 0;
   int m_bits  = 0;
   std::uint8_t m_bits_of[max_order]{};

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// alto: one copy of the nonzeros for all modes, in a linear order that keeps the rows of every factor in cache,
+// with plain indices (tensor/linearize.hpp; BLCO, sections 3 and 4). The order is ALTO's, or on a host the one
+// that costs least there (formats/blco/alto_order.hpp): nonzeros that share the indices of some modes then form
+// groups, whose indices are stored once.
+//
+// Hosts cut the order into stretches, one a thread, each with its own copies of the output's rows that others
+// write too (formats/blco/private_rows.hpp). Devices add to the output with atomics.
+//
+// Storage: s_r + (N - g) s_o bytes a nonzero and (1 + g) s_o bytes a group of g modes.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <vector>
+
+#include "polyad/core/row_locks.hpp"
+#include "polyad/formats/blco/alto_order.hpp"
+#include "polyad/formats/blco/private_rows.hpp"
+#include "polyad/formats/format.hpp"
+#include "polyad/tensor/linearize.hpp"
+
+namespace polyad {
+
+struct AltoOptions {
+  enum class Order {
+    fastest,  // hosts: the order whose cost, estimated on a sample, is least; devices: ALTO's
+    alto,     // ALTO's
+    given     // `order` below
+  };
+  Order choice = Order::fastest;
+  AltoOrder order;            // for Order::given, on hosts
+  bool deterministic = false;  // hosts: the same bits with any number of threads
+  count_t stretches  = 0;      // hosts: 0 for one a thread
+  /// Private rows of a mode beyond which its rows are locked instead: one for eight nonzeros, which is a copy
+  /// of the output no larger than the tensor at R = 32, at least 2^16.
+  count_t most_private_rows = 0;
+};
+
+namespace detail {
+/// Entries behind the last nonzero, which a prefetch may read.
+inline constexpr count_t alto_padding = 16;
+}  // namespace detail
+
+template <class Scalar, class Space>
+struct AltoWorkspace {
+  FactorMatrix<Scalar, Space> copies;  // of private rows, of the mode that has most of them
+  Kokkos::View<unsigned char*, typename Space::device_type> locks;
+};
+
+template <class Scalar, class Index, class Space>
+class Alto {
+public:
+  using scalar_type    = Scalar;
+  using index_type     = Index;
+  using space_type     = Space;
+  using options_type   = AltoOptions;
+  using workspace_type = AltoWorkspace<Scalar, Space>;
+  using indices_type   = Kokkos::View<Index**, Kokkos::LayoutRight, typename Space::device_type>;
+  using values_type    = Kokkos::View<Scalar*, typename Space::device_type>;
+  using starts_type    = Kokkos::View<Index*, typename Space::device_type>;
+
+  static constexpr char const* name = "alto";
+
+  /// \throws UsageError when Index cannot number the nonzeros, or a device is to be deterministic; MemoryError
+  static Alto build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+                    options_type const& options = {}) {
+    POLYAD_EXPECTS(coo.nnz() < std::numeric_limits<Index>::max(), coo.nnz(),
+                   " nonzeros need 64-bit indices in this format");
+    POLYAD_EXPECTS(!is_device_space<Space> || !options.deterministic,
+                   "alto adds with atomics on a device: it is not deterministic there");
+    Alto format;
+    format.m_extents      = coo.extents();
+    format.m_nnz          = coo.nnz();
+    format.m_norm_squared = polyad::norm_squared(space, coo);
+    if constexpr (!is_device_space<Space>) {
+      if (options.choice == AltoOptions::Order::given) format.m_order = options.order;
+      if (options.choice == AltoOptions::Order::fastest) format.m_order = fastest_order(space, coo);
+    }
+    format.arrange_modes();
+    format.copy_nonzeros(space, coo, options);
+    if constexpr (!is_device_space<Space>) format.find_private_rows(space, options);
+    return format;
+  }
+
+  [[nodiscard]] Extents const& extents() const { return m_extents; }
+  [[nodiscard]] count_t nnz() const { return m_nnz; }
+  [[nodiscard]] double norm_squared() const { return m_norm_squared; }
+  [[nodiscard]] count_t storage_bytes() const {
+    auto const g = static_cast<count_t>(m_grouped);
+    return m_nnz * (sizeof(Scalar) + (static_cast<count_t>(m_extents.order()) - g) * sizeof(Index)) +
+           groups() * (1 + g) * sizeof(Index);
+  }
+
+  /// Room for the private rows of any mode, and locks where a mode has too many of them.
+  [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const {
+    count_t rows = 0;
+    bool locks   = false;
+    for (int n = 0; n < m_extents.order() && stretches() > 0; ++n) {
+      rows  = std::max(rows, copied_rows(n));
+      locks = locks || locked(n);
+    }
+    return {make_factor_matrix<Scalar>(space, "polyad::alto_copies", rows, rank),
+            Kokkos::View<unsigned char*, typename Space::device_type>(
+                Kokkos::view_alloc(space, "polyad::alto_locks"), locks ? RowLocks::length : 0)};
+  }
+
+  [[nodiscard]] AltoOrder const& order() const { return m_order; }
+  /// How many modes are grouped; modes()[0], ..., modes()[grouped() - 1] are these.
+  [[nodiscard]] int grouped() const { return m_grouped; }
+  [[nodiscard]] Kokkos::Array<int, max_order> const& modes() const { return m_modes; }
+  /// (N - g) x P: row m holds the indices of modes()[g + m]. Beyond P are some zeros, for prefetches.
+  [[nodiscard]] indices_type const& indices() const { return m_indices; }
+  [[nodiscard]] values_type const& values() const { return m_values; }
+
+  /// Hosts: the groups, one a stretch where no modes are grouped; no group crosses a stretch's border.
+  [[nodiscard]] count_t groups() const { return m_starts.extent(0) == 0 ? 0 : m_starts.extent(0) - 1; }
+  /// The first nonzero of each group, and P.
+  [[nodiscard]] starts_type const& starts() const { return m_starts; }
+  /// g x groups
+  [[nodiscard]] indices_type const& group_indices() const { return m_group_indices; }
+  [[nodiscard]] count_t stretches() const { return m_first_groups.extent(0) == 0 ? 0 : m_first_groups.extent(0) - 1; }
+  /// The first group of each stretch, and the number of groups.
+  [[nodiscard]] starts_type const& first_groups() const { return m_first_groups; }
+  /// The private rows of mode n, one entry a stretch.
+  [[nodiscard]] PrivateRows const* private_rows_of(int n) const {
+    return m_private.data() + static_cast<count_t>(n) * stretches();
+  }
+  [[nodiscard]] count_t private_row_count(int n) const {
+    auto const& last = private_rows_of(n)[stretches() - 1];
+    return last.slot + last.count;
+  }
+  /// Whether mode n has too many private rows, so that its rows are locked.
+  [[nodiscard]] bool locked(int n) const { return m_locked >> n & 1U; }
+  /// Private rows that mode n needs copies of.
+  [[nodiscard]] count_t copied_rows(int n) const { return locked(n) ? 0 : private_row_count(n); }
+
+private:
+  void arrange_modes();
+  void copy_nonzeros(Space const& space, CooTensor<Scalar, Index, Space> const& coo, options_type const& options);
+  void find_private_rows(Space const& space, options_type const& options);
+
+  Extents m_extents;
+  count_t m_nnz         = 0;
+  double m_norm_squared = 0;
+  AltoOrder m_order;
+  int m_grouped = 0;
+  Kokkos::Array<int, max_order> m_modes{};
+  indices_type m_indices;
+  values_type m_values;
+  starts_type m_starts;
+  indices_type m_group_indices;
+  starts_type m_first_groups;
+  std::vector<PrivateRows> m_private;  // N x stretches
+  std::uint32_t m_locked = 0;          // mask of modes
+};
+
+}  // namespace polyad
+
+#include "polyad/formats/blco/alto_build.hpp"
+#include "polyad/formats/blco/mttkrp_alto.hpp"

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The MTTKRP of the format alto, for every mode from the one copy.
+//
+// Hosts: a thread walks its stretch. An output row whose mode is not grouped is read, added to and written for
+// every nonzero: in this order it is in cache, and summing runs of equal rows in registers first cost 15 to 30 %
+// (docs/design-notes.md). The product of the grouped modes' rows is formed once a group; where the output's mode
+// is grouped, a group's sum stays in registers. Rows that other stretches write too go to the stretch's own
+// copies (formats/blco/private_rows.hpp), which are added to the output at the end, or are locked.
+//
+// Devices: as MTTKRP-B does (formats/coo/mttkrp_tiny_vec.hpp), but the products of nonzeros that follow each other
+// in one row are summed before they are added with atomics.
+//
+// Bytes a nonzero: s_r + (N - g) s_o streamed and (N + 1) R s_r from and to cache. Flops: N R.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "polyad/core/prefetch.hpp"
+#include "polyad/core/row_form.hpp"
+#include "polyad/core/row_locks.hpp"
+#include "polyad/core/tiny_vec.hpp"
+#include "polyad/formats/blco/alto.hpp"
+#include "polyad/formats/chunk_walk.hpp"
+#include "polyad/formats/other_factors.hpp"
+
+namespace polyad {
+namespace detail {
+
+/// Where a stretch's products go.
+enum class AltoTarget {
+  rows,          // a row for every nonzero; no modes are grouped
+  rows_of_group, // the same; the product of the grouped modes' rows is the same for a whole group
+  group          // one row a group
+};
+
+/// A factor and the index of its row for every nonzero, or every group.
+template <class Scalar, class Index>
+struct AltoFactor {
+  Scalar const* data;
+  count_t stride;
+  Index const* indices;
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar const* row(count_t i) const {
+    return data + static_cast<count_t>(indices[i]) * stride;
+  }
+};
+
+/// Up to max_order of them.
+template <class Scalar, class Index>
+struct AltoFactors {
+  AltoFactor<Scalar, Index> factor[max_order];
+  int count = 0;
+  void append(AltoFactor<Scalar, Index> const& another) { factor[count++] = another; }
+};
+
+inline constexpr int any_inner = -1;
+
+/// Hosts: one stretch s an iteration. Inner is how many factors are read for every nonzero, or any_inner.
+template <class Space, class Scalar, class Index, int Block, int Inner, AltoTarget Target>
+struct MttkrpAlto {
+  using Row = TinyVec<Space, Scalar, Block, RowForm::simd>;
+
+  /// Nonzeros between a prefetch and the use of its rows.
+  static constexpr count_t ahead = 8;
+  static_assert(ahead <= alto_padding);
+
+  AltoFactors<Scalar, Index> inner;  // read for every nonzero
+  AltoFactors<Scalar, Index> outer;  // read for every group
+  Index const* rows;                 // of the output: for every nonzero, or for every group
+  Scalar const* values;
+  Index const* starts;        // of groups
+  Index const* first_groups;  // of stretches
+  PrivateOutput<Scalar> output;
+  RowLocks locks;
+  bool prefetch;
+  ColumnBlocks blocks;
+
+  [[nodiscard]] int inner_count() const {
+    if constexpr (Inner == any_inner)
+      return inner.count;
+    else
+      return Inner;
+  }
+
+  /// sum += x * the inner factors' rows of nonzero p (* hoisted)
+  KOKKOS_FORCEINLINE_FUNCTION void add_product(Row& sum, count_t p, Row const& hoisted, Columns columns) const {
+    constexpr bool times_hoisted = Target == AltoTarget::rows_of_group;
+    int const count              = inner_count();
+    Scalar const x               = values[p];
+    if (count == 0) {
+      if constexpr (times_hoisted)
+        sum.multiply_add(x, hoisted);
+      else
+        sum += Row(x);
+    } else if (count == 1 && !times_hoisted) {
+      sum.multiply_add(x, Row(inner.factor[0].row(p), columns));
+    } else {
+      Row product(x);
+      int const multiplied = times_hoisted ? count : count - 1;
+      for (int m = 0; m < multiplied; ++m) product *= Row(inner.factor[m].row(p), columns);
+      if constexpr (times_hoisted)
+        sum.multiply_add(product, hoisted);
+      else
+        sum.multiply_add(product, Row(inner.factor[count - 1].row(p), columns));
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void prefetch_rows(count_t p, PrivateRows const& own, Columns columns) const {
+    constexpr int bytes = Block * int(sizeof(Scalar));
+    for (int m = 0; m < inner_count(); ++m) prefetch_row<bytes>(inner.factor[m].row(p) + columns.first);
+    if constexpr (Target != AltoTarget::group)
+      prefetch_row<bytes>(output.row(own, rows[p]) + columns.first);
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void add_to_row(Index row, PrivateRows const& own, Row const& sum,
+                                              Columns columns) const {
+    Scalar* const target = output.row(own, row);
+    Row total(target, columns);
+    total += sum;
+    total.store(target, columns);
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void walk(count_t s, Columns columns) const {
+    PrivateRows const own = locks.in_use() ? PrivateRows{} : output.stretches[s];
+    for (count_t g = first_groups[s]; g < first_groups[s + 1]; ++g) {
+      count_t const end = starts[g + 1];
+      if constexpr (Target == AltoTarget::group) {
+        Row sum(Scalar(0));
+        for (count_t p = starts[g]; p < end; ++p) {
+          if (prefetch) prefetch_rows(p + ahead, own, columns);
+          add_product(sum, p, sum, columns);
+        }
+        for (int m = 0; m < outer.count; ++m) sum *= Row(outer.factor[m].row(g), columns);
+        if (locks.in_use()) locks.lock(rows[g]);
+        add_to_row(rows[g], own, sum, columns);
+        if (locks.in_use()) locks.unlock(rows[g]);
+      } else {
+        Row hoisted(Scalar(1));
+        for (int m = 0; m < outer.count; ++m) hoisted *= Row(outer.factor[m].row(g), columns);
+        for (count_t p = starts[g]; p < end; ++p) {
+          if (prefetch) prefetch_rows(p + ahead, own, columns);
+          if (locks.in_use()) locks.lock(rows[p]);
+          Scalar* const target = output.row(own, rows[p]);
+          Row sum(target, columns);
+          add_product(sum, p, hoisted, columns);
+          sum.store(target, columns);
+          if (locks.in_use()) locks.unlock(rows[p]);
+        }
+      }
+    }
+  }
+
+  void operator()(count_t s) const {
+    // On a copy: a store to the output might change members, as far as the compiler knows, and it would read
+    // them anew for every nonzero. Whole blocks have a walk of their own, whose loads and stores ask nothing.
+    MttkrpAlto const self = *this;
+    for (int b = 0; b < self.blocks.count; ++b) {
+      Columns const columns = Row::columns(self.blocks.first + b * Block, self.blocks.rank, 0);
+      if (columns.count == Block)
+        self.walk(s, Columns{columns.first, Block});
+      else
+        self.walk(s, columns);
+    }
+  }
+};
+
+/// Zeroes the output, a part a stretch, and the stretches' own copies.
+template <class Space, class Scalar, int Block>
+struct ClearAltoRows {
+  using Row = TinyVec<Space, Scalar, Block, RowForm::simd>;
+  PrivateOutput<Scalar> output;
+  count_t rows;
+  count_t stretches;
+  ColumnBlocks blocks;
+
+  void operator()(count_t s) const {
+    Row const zero(Scalar(0));
+    auto const clear = [&](Scalar* row, count_t stride, count_t count) {
+      for (count_t i = 0; i < count; ++i)
+        for (int b = 0; b < blocks.count; ++b)
+          zero.store(row + i * stride, Row::columns(blocks.first + b * Block, blocks.rank, 0));
+    };
+    count_t const begin = part(s);
+    clear(output.output + begin * output.output_stride, output.output_stride, part(s + 1) - begin);
+    PrivateRows const own = output.stretches[s];
+    if (output.copies != nullptr)
+      clear(output.copies + own.slot * output.copies_stride, output.copies_stride, own.count);
+  }
+  /// Where part s of the output begins.
+  [[nodiscard]] count_t part(count_t s) const {
+    return rows / stretches * s + Kokkos::min(s, rows % stretches);
+  }
+};
+
+/// Adds the copies of chunk c of the private rows to the output, stretch by stretch.
+template <class Space, class Scalar, int Block>
+struct MergeAltoCopies {
+  using Row = TinyVec<Space, Scalar, Block, RowForm::simd>;
+  static constexpr count_t chunk = 64;  // rows: 16 KB of 32 doubles
+
+  PrivateOutput<Scalar> output;
+  RowRange rows;  // all private rows lie there
+  count_t stretches;
+  ColumnBlocks blocks;
+
+  void operator()(count_t c) const {
+    count_t const first = rows.first + c * chunk;
+    count_t const end   = Kokkos::min(first + chunk, rows.last + 1);
+    for (count_t s = 0; s < stretches; ++s) {
+      PrivateRows const own = output.stretches[s];
+      count_t const from    = Kokkos::max(first, own.first);
+      count_t const to      = Kokkos::min(end, own.first + own.count);
+      for (count_t row = from; row < to; ++row)
+        for (int b = 0; b < blocks.count; ++b) {
+          Columns const columns = Row::columns(blocks.first + b * Block, blocks.rank, 0);
+          Scalar* const target  = output.output + row * output.output_stride;
+          Row sum(target, columns);
+          sum += Row(output.row(own, row), columns);
+          sum.store(target, columns);
+        }
+    }
+  }
+};
+
+/// Devices: the nonzeros of a chunk, the sums of runs added with atomics.
+template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order>
+struct MttkrpAltoAtomic {
+  using Row = TinyVec<Space, Scalar, Block, Form>;
+
+  Index const* indices;  // N x P, row-major
+  count_t index_stride;
+  Scalar const* values;
+  OtherFactors<Scalar, Order> factors;
+  int mode;
+  Scalar* output;  // I_n x R
+  count_t output_stride;
+  ChunkWalk chunks;
+
+  /// Nonzeros whose rows are gathered at the same time (see MttkrpSorted).
+  static constexpr int batch = Block < 32 ? 4 : 2;
+
+  struct Run {
+    Index row;
+    Row sum;
+  };
+
+  KOKKOS_FUNCTION void write(Run const& run, Columns columns) const {
+    // Any thread may add to this row.
+    run.sum.atomic_add_to(output + static_cast<count_t>(run.row) * output_stride, columns);
+  }
+
+  template <int Count>
+  KOKKOS_FUNCTION void add(count_t p, Run& run, Columns columns) const {
+    using Indices  = Pack<Index, Count>;
+    auto const row = *reinterpret_cast<Indices const*>(indices + static_cast<count_t>(mode) * index_stride + p);
+    auto const x   = *reinterpret_cast<Pack<Scalar, Count> const*>(values + p);
+    Row product[Count];
+    for (int u = 0; u < Count; ++u) product[u] = Row(x.element[u]);
+    for (int m = 0; m < factors.size(); ++m) {
+      auto const k = *reinterpret_cast<Indices const*>(
+          indices + static_cast<count_t>(factors.mode(m)) * index_stride + p);
+      for (int u = 0; u < Count; ++u) product[u] *= Row(factors.row(m, k.element[u]), columns);
+    }
+    for (int u = 0; u < Count; ++u) {
+      if (row.element[u] != run.row) {
+        write(run, columns);
+        run.row = row.element[u];
+        run.sum = product[u];
+      } else {
+        run.sum += product[u];
+      }
+    }
+  }
+
+  KOKKOS_FUNCTION void walk(count_t begin, count_t end, Columns columns) const {
+    Run run;
+    run.row   = indices[static_cast<count_t>(mode) * index_stride + begin];
+    run.sum   = Row(Scalar(0));
+    count_t p = begin;
+    for (; p + batch <= end; p += batch) add<batch>(p, run, columns);
+    for (; p < end; ++p) add<1>(p, run, columns);
+    write(run, columns);
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    chunks.template operator()<Row, Block>(
+        member, [&](count_t begin, count_t end, Columns columns) { walk(begin, end, columns); });
+  }
+};
+
+template <class Space, class Scalar, class Index>
+void mttkrp_alto_device(Space const& space, Alto<Scalar, Index, Space> const& X,
+                        FactorMatrices<Scalar, Space> const& factors, int mode,
+                        FactorMatrix<Scalar, Space> const& V) {
+  with_row_form<Space>(rows_are_aligned(factors, V), [&](auto form) {
+    constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
+    with_order<any_order_only>(X.extents().order(), [&](auto order) {
+      for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+        using Kernel = MttkrpAltoAtomic<Space, Scalar, Index, block(), form(), order()>;
+        ChunkWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), Kernel::Row::lanes), blocks};
+        Kokkos::parallel_for("polyad::mttkrp_alto", chunks.template policy<typename Kernel::Row>(space),
+                             Kernel{X.indices().data(), static_cast<count_t>(X.indices().stride(0)),
+                                    X.values().data(), OtherFactors<Scalar, order()>(factors, mode), mode,
+                                    V.data(), static_cast<count_t>(V.stride(0)), chunks});
+      });
+    });
+  });
+}
+
+/// Calls f(std::integral_constant<int, Inner>): kernels are compiled for up to three factors a nonzero, with
+/// 64-bit indices for any number only.
+template <class Index, class F>
+void with_inner(int inner, F&& f) {
+  if constexpr (sizeof(Index) == 4) {
+    if (inner == 0) return f(std::integral_constant<int, 0>{});
+    if (inner == 1) return f(std::integral_constant<int, 1>{});
+    if (inner == 2) return f(std::integral_constant<int, 2>{});
+    if (inner == 3) return f(std::integral_constant<int, 3>{});
+  }
+  f(std::integral_constant<int, any_inner>{});
+}
+
+template <class Space, class Scalar, class Index>
+void mttkrp_alto_host(Space const& space, Alto<Scalar, Index, Space> const& X,
+                      FactorMatrices<Scalar, Space> const& factors, int mode,
+                      AltoWorkspace<Scalar, Space> const& workspace, FactorMatrix<Scalar, Space> const& V) {
+  count_t const stretches = X.stretches();
+  int const grouped       = X.grouped();
+  AltoFactors<Scalar, Index> inner;
+  AltoFactors<Scalar, Index> outer;
+  Index const* rows = nullptr;
+  bool of_group     = false;
+  for (int m = 0; m < X.extents().order(); ++m) {
+    int const n                = X.modes()[static_cast<std::size_t>(m)];
+    Index const* const indices = m < grouped ? &X.group_indices()(m, 0) : &X.indices()(m - grouped, 0);
+    AltoFactor<Scalar, Index> const factor{factors[n].data(), static_cast<count_t>(factors[n].stride(0)),
+                                           indices};
+    if (n == mode) {
+      rows     = indices;
+      of_group = m < grouped;
+    } else {
+      (m < grouped ? outer : inner).append(factor);
+    }
+  }
+  PrivateRows const* const own = X.private_rows_of(mode);
+  bool const has_copies        = X.copied_rows(mode) > 0;
+  PrivateOutput<Scalar> const output{V.data(), static_cast<count_t>(V.stride(0)),
+                                     has_copies ? workspace.copies.data() : nullptr,
+                                     static_cast<count_t>(workspace.copies.stride(0)), own};
+  RowLocks const locks(X.locked(mode) ? workspace.locks.data() : nullptr);
+  auto const range = [&](count_t count) {
+    return Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, count);
+  };
+  for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+    Kokkos::parallel_for("polyad::alto_clear", range(stretches),
+                         ClearAltoRows<Space, Scalar, block()>{output, X.extents()[mode], stretches, blocks});
+    with_inner<Index>(inner.count, [&](auto inner_count) {
+      auto const launch = [&](auto target) {
+        using Kernel = MttkrpAlto<Space, Scalar, Index, block(), inner_count(), target()>;
+        Kokkos::parallel_for(
+            "polyad::mttkrp_alto", range(stretches),
+            Kernel{inner, outer, rows, X.values().data(), X.starts().data(), X.first_groups().data(), output,
+                   locks, X.order().prefetch, blocks});
+      };
+      if (grouped == 0)
+        launch(std::integral_constant<AltoTarget, AltoTarget::rows>{});
+      else if (of_group)
+        launch(std::integral_constant<AltoTarget, AltoTarget::group>{});
+      else
+        launch(std::integral_constant<AltoTarget, AltoTarget::rows_of_group>{});
+    });
+    if (!has_copies) return;
+    RowRange merged;
+    for (count_t s = 0; s < stretches; ++s)
+      if (own[s].count > 0) merged.include(RowRange{own[s].first, own[s].first + own[s].count - 1});
+    using Merge = MergeAltoCopies<Space, Scalar, block()>;
+    Kokkos::parallel_for("polyad::alto_merge", range(ceil_div(merged.last + 1 - merged.first, Merge::chunk)),
+                         Merge{output, merged, stretches, blocks});
+  });
+}
+
+}  // namespace detail
+
+/// The contract's mttkrp (formats/format.hpp).
+/// \throws UsageError also when the workspace was not made for this format and rank
+template <class Space, class Scalar, class Index>
+void mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
+            FactorMatrices<Scalar, Space> const& factors, int mode, AltoWorkspace<Scalar, Space>& workspace,
+            FactorMatrix<Scalar, Space> const& V) {
+  expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  if (X.nnz() == 0 || is_device_space<Space>) Kokkos::deep_copy(space, V, Scalar(0));
+  if (X.nnz() == 0) return;
+  if constexpr (is_device_space<Space>) {
+    detail::mttkrp_alto_device(space, X, factors, mode, V);
+  } else {
+    POLYAD_EXPECTS(workspace.copies.extent(0) >= X.copied_rows(mode) &&
+                       (workspace.copies.extent(1) >= factors.rank() || X.copied_rows(mode) == 0) &&
+                       (!X.locked(mode) || workspace.locks.extent(0) == RowLocks::length),
+                   "the workspace was made for another tensor or rank");
+    detail::mttkrp_alto_host(space, X, factors, mode, workspace, V);
+  }
+}
+
+#define POLYAD_MTTKRP_ALTO(Scalar, Index)                                                 \
+  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                              \
+                       Alto<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,         \
+                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
+                       AltoWorkspace<Scalar, Kokkos::DefaultExecutionSpace>&,             \
+                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+extern POLYAD_MTTKRP_ALTO(float, std::uint32_t);
+extern POLYAD_MTTKRP_ALTO(float, std::uint64_t);
+extern POLYAD_MTTKRP_ALTO(double, std::uint32_t);
+extern POLYAD_MTTKRP_ALTO(double, std::uint64_t);
+
+}  // namespace polyad

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "polyad/formats/blco/alto.hpp"
+
+namespace polyad {
+
+POLYAD_MTTKRP_ALTO(float, std::uint32_t);
+
+}  // namespace polyad

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// White box: the format `alto`. What its arrays hold: every nonzero once, in its order, in groups that no border
+// of a stretch crosses; the rows that are private to a stretch; the MTTKRP with any modes grouped, any number of
+// stretches, copies and locks; rows without nonzeros; the same bits with any number of threads.
+#include "polyad/formats/blco/alto.hpp"
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <array>
+#include <map>
+#include <vector>
+
+#include "support/bounds.hpp"
+#include "support/catch.hpp"
+#include "support/device_data.hpp"
+#include "support/instances.hpp"
+#include "support/oracle.hpp"
+#include "support/small_tensors.hpp"
+
+namespace polyad::test {
+namespace {
+
+using Order = AltoOptions::Order;
+template <class Scalar, class Index>
+using TestAlto = Alto<Scalar, Index, TestSpace>;
+
+constexpr bool on_host = !is_device_space<TestSpace>;
+
+AltoOptions given(std::uint32_t grouped, count_t stretches, int slab = 0, int slab_bits = 0) {
+  AltoOptions options;
+  options.choice    = Order::given;
+  options.order     = {grouped, slab, slab_bits, (grouped + stretches) % 2 == 1};
+  options.stretches = stretches;
+  return options;
+}
+
+/// The row of mode n of every nonzero, group by group.
+template <class Format>
+std::vector<std::uint64_t> rows_of(Format const& X, int n) {
+  std::vector<std::uint64_t> rows(X.nnz());
+  for (int m = 0; m < X.extents().order(); ++m) {
+    if (X.modes()[std::size_t(m)] != n) continue;
+    if (m >= X.grouped()) {
+      for (count_t p = 0; p < X.nnz(); ++p) rows[p] = X.indices()(m - X.grouped(), p);
+    } else {
+      for (count_t g = 0; g < X.groups(); ++g)
+        for (count_t p = X.starts()(g); p < X.starts()(g + 1); ++p) rows[p] = X.group_indices()(m, g);
+    }
+  }
+  return rows;
+}
+
+template <class Scalar, class Index>
+void expect_arrays(HostTensor const& tensor, AltoOptions const& options) {
+  TestSpace const space;
+  auto const coo = to_device<Scalar, Index>(space, tensor);
+  auto const X   = TestAlto<Scalar, Index>::build(space, coo, options);
+  int const N    = int(tensor.order());
+  CAPTURE(tensor.name, options.order.grouped, options.stretches, options.order.slab_bits);
+
+  // Every nonzero, in the linear order.
+  auto const layout = LinearLayout(coo.extents(), options.order.grouped, options.order.slab, options.order.slab_bits);
+  auto const order  = linear_order<Index>(space, coo, layout);
+  std::vector<std::vector<std::uint64_t>> rows;
+  for (int n = 0; n < N; ++n) rows.push_back(rows_of(X, n));
+  for (count_t i = 0; i < X.nnz(); ++i) {
+    REQUIRE(X.values()(i) == static_cast<Scalar>(tensor.values[order(i)]));
+    for (int n = 0; n < N; ++n) REQUIRE(rows[std::size_t(n)][i] == tensor.index(order(i), std::size_t(n)));
+  }
+  if (X.nnz() == 0) {
+    CHECK(X.stretches() == 0);
+    CHECK(X.groups() == 0);
+    return;
+  }
+
+  // The groups cover the nonzeros, no two that follow each other in a stretch are the same.
+  CHECK(X.starts()(0) == 0);
+  CHECK(X.starts()(X.groups()) == X.nnz());
+  CHECK(X.first_groups()(0) == 0);
+  CHECK(X.first_groups()(X.stretches()) == X.groups());
+  CHECK(X.stretches() <= std::max<count_t>(1, options.stretches));
+  for (count_t s = 0; s < X.stretches(); ++s) {
+    REQUIRE(X.first_groups()(s) < X.first_groups()(s + 1));
+    for (count_t g = X.first_groups()(s) + 1; g < X.first_groups()(s + 1); ++g) {
+      REQUIRE(X.starts()(g) > X.starts()(g - 1));
+      bool differs = false;
+      for (int m = 0; m < X.grouped(); ++m)
+        differs = differs || X.group_indices()(m, g) != X.group_indices()(m, g - 1);
+      REQUIRE(differs);
+    }
+  }
+  CHECK(X.storage_bytes() == X.nnz() * (sizeof(Scalar) + std::size_t(N - X.grouped()) * sizeof(Index)) +
+                                 X.groups() * std::size_t(1 + X.grouped()) * sizeof(Index));
+
+  // A row that two stretches touch is private to all of them but one, and no two copies share a slot.
+  for (int n = 0; n < N; ++n) {
+    std::map<std::uint64_t, std::vector<count_t>> touching;
+    for (count_t s = 0; s < X.stretches(); ++s)
+      for (count_t p = X.starts()(X.first_groups()(s)); p < X.starts()(X.first_groups()(s + 1)); ++p)
+        touching[rows[std::size_t(n)][p]].push_back(s);
+    PrivateRows const* const own = X.private_rows_of(n);
+    for (auto& [row, stretches] : touching) {
+      stretches.erase(std::unique(stretches.begin(), stretches.end()), stretches.end());
+      std::size_t direct = 0;
+      for (auto const s : stretches) direct += row < own[s].first || row >= own[s].first + own[s].count ? 1 : 0;
+      REQUIRE(direct <= 1);
+    }
+    count_t slot = 0;
+    for (count_t s = 0; s < X.stretches(); ++s) {
+      CHECK(own[s].slot == slot);
+      CHECK(own[s].first + own[s].count <= tensor.extents[std::size_t(n)]);
+      slot += own[s].count;
+    }
+    CHECK(X.private_row_count(n) == slot);
+    CHECK((X.stretches() > 1 || slot == 0));
+  }
+}
+
+template <class Scalar, class Index>
+void expect_right(HostTensor const& tensor, AltoOptions const& options, std::size_t rank) {
+  TestSpace const space;
+  Random random(rank);
+  auto const host_factors = random_factors(random, tensor.extents, rank);
+  auto const X    = TestAlto<Scalar, Index>::build(space, to_device<Scalar, Index>(space, tensor), options);
+  auto const factors = to_device<Scalar>(space, host_factors, RowLayout::subview);
+  auto workspace     = X.make_workspace(space, rank);
+  for (std::size_t mode = 0; mode < tensor.order(); ++mode) {
+    auto const expected = oracle_mttkrp(tensor, host_factors, mode);
+    CAPTURE(tensor.name, mode, rank, options.order.grouped, options.stretches, options.most_private_rows);
+    for (int again = 0; again < 2; ++again) {
+      WatchedMatrix<Scalar> V(space, RowLayout::subview, tensor.extents[mode], rank);
+      mttkrp(space, X, factors, int(mode), workspace, V.matrix());
+      space.fence("polyad::test");
+      REQUIRE(violation<Scalar>(expected, V.read(), tensor.order()) == "");
+      REQUIRE(V.trespasses() == 0);
+    }
+  }
+}
+
+TEST_CASE("private rows: what earlier stretches may write", "[formats][alto]") {
+  auto const counts = [](std::vector<RowRange> const& touched) {
+    std::vector<std::array<count_t, 3>> result;
+    for (auto const& own : private_rows(touched)) result.push_back({own.first, own.count, own.slot});
+    return result;
+  };
+  using Rows = std::vector<std::array<count_t, 3>>;
+  CHECK(counts({{3, 9}}) == Rows{{0, 0, 0}});
+  CHECK(counts({{0, 4}, {5, 9}}) == Rows{{0, 0, 0}, {0, 0, 0}});            // neighbours
+  CHECK(counts({{0, 5}, {5, 9}}) == Rows{{0, 0, 0}, {5, 1, 0}});            // one row in common
+  CHECK(counts({{0, 9}, {0, 9}, {2, 3}}) == Rows{{0, 0, 0}, {0, 10, 0}, {2, 2, 10}});
+  CHECK(counts({{4, 6}, {0, 9}}) == Rows{{0, 0, 0}, {4, 3, 0}});            // inside
+  CHECK(counts({{0, 1}, {8, 9}, {0, 9}}) == Rows{{0, 0, 0}, {0, 0, 0}, {0, 10, 0}});  // with a gap
+  CHECK(counts({{0, 3}, {}, {3, 5}}) == Rows{{0, 0, 0}, {0, 0, 0}, {3, 1, 0}});       // one without nonzeros
+}
+
+TEST_CASE("alto: its arrays, with any modes grouped", "[formats][alto]") {
+  if (!on_host) return;
+  for (Kind const kind : all_kinds)
+    for (std::size_t const order : {1, 2, 3, 4, 6}) {
+      auto const tensor = small_tensor(kind, order);
+      for (std::uint32_t grouped = 0; grouped + 1 < 1U << order; grouped += order > 4 ? 5 : 1)
+        for (count_t const stretches : {1, 2, 7}) {
+          expect_arrays<double, std::uint32_t>(tensor, given(grouped, stretches));
+          if (grouped != 0 && grouped % 2 == 0 && tensor.extents[0] > 4)
+            expect_arrays<float, std::uint64_t>(tensor, given(grouped, stretches, 0, 2));
+        }
+    }
+}
+
+TEST_CASE("alto: any modes grouped, any number of stretches, copies and locks", "[formats][alto]") {
+  for (Kind const kind : all_kinds)
+    for (std::size_t const order : {1, 2, 3, 4, 5, 6}) {
+      auto const tensor = small_tensor(kind, order);
+      for (std::uint32_t grouped = 0; grouped + 1 < 1U << order; grouped += order > 3 ? 3 : 1)
+        for (count_t const stretches : {1, 3, 8}) {
+          auto options              = given(grouped, stretches);
+          std::size_t const rank    = std::array{1, 16, 33}[(grouped + order + stretches) % 3];
+          options.most_private_rows = (grouped + stretches) % 2;  // one: nearly all modes are locked
+          expect_right<double, std::uint32_t>(tensor, options, rank);
+          if (grouped % 3 == 1) expect_right<float, std::uint64_t>(tensor, options, rank);
+        }
+    }
+}
+
+TEST_CASE("alto: more stretches than nonzeros, and modes of one row", "[formats][alto]") {
+  HostTensor tensor{"few", {1, 5, 1}, {0, 4, 0, 0, 1, 0, 0, 4, 0}, {2, 3, 5}};
+  for (std::uint32_t const grouped : {0, 1, 2, 3, 5})
+    for (count_t const stretches : {1, 2, 3, 100}) {
+      if (on_host) expect_arrays<double, std::uint32_t>(tensor, given(grouped, stretches));
+      expect_right<double, std::uint32_t>(tensor, given(grouped, stretches), 4);
+    }
+}
+
+TEST_CASE("alto: rows are locked where copies would be too many", "[formats][alto]") {
+  if (!on_host) return;
+  auto const tensor = small_tensor(Kind::shuffled, 3);
+  auto options      = given(0, 4);
+  TestSpace const space;
+  auto const coo  = to_device<double, std::uint32_t>(space, tensor);
+  auto const free = TestAlto<double, std::uint32_t>::build(space, coo, options);
+  for (int n = 0; n < 3; ++n) CHECK(!free.locked(n));
+  CHECK(free.make_workspace(space, 4).copies.extent(0) ==
+        std::max({free.private_row_count(0), free.private_row_count(1), free.private_row_count(2)}));
+  CHECK(free.make_workspace(space, 4).locks.extent(0) == 0);
+  options.most_private_rows = 1;
+  auto const locked         = TestAlto<double, std::uint32_t>::build(space, coo, options);
+  for (int n = 0; n < 3; ++n) CHECK(locked.locked(n));
+  CHECK(locked.make_workspace(space, 4).copies.extent(0) == 0);
+  CHECK(locked.make_workspace(space, 4).locks.extent(0) == RowLocks::length);
+  // A mode beyond 2^31 rows of which three occur.
+  HostTensor const long_mode{"long", {count_t(1) << 31, 3}, {0, 0, 5, 1, (count_t(1) << 31) - 1, 2}, {1, 2, 3}};
+  auto const X = TestAlto<double, std::uint32_t>::build(space, to_device<double, std::uint32_t>(space, long_mode),
+                                                        given(0, 3));
+  CHECK(X.private_row_count(0) <= count_t(1) << 31);
+}
+
+TEST_CASE("alto: a workspace of another tensor or rank is refused", "[formats][alto]") {
+  if (!on_host) return;
+  TestSpace const space;
+  auto const tensor = small_tensor(Kind::shuffled, 3);
+  auto const X = TestAlto<double, std::uint32_t>::build(space, to_device<double, std::uint32_t>(space, tensor),
+                                                        given(0, 3));
+  FactorMatrices<double, TestSpace> const factors(space, X.extents(), 8);
+  auto const V = make_factor_matrix<double>(space, "polyad::test", tensor.extents[0], 8);
+  auto narrow  = X.make_workspace(space, 7);
+  AltoWorkspace<double, TestSpace> empty;
+  CHECK_THROWS_AS(mttkrp(space, X, factors, 0, narrow, V), UsageError);
+  CHECK_THROWS_AS(mttkrp(space, X, factors, 0, empty, V), UsageError);
+}
+
+TEST_CASE("alto: deterministic sums have the same bits whatever the threads", "[formats][alto]") {
+  TestSpace const space;
+  Random random(3);
+  auto const tensor = random_tensor(random, {40, 1000, 30}, 20000);
+  auto const coo    = to_device<float, std::uint32_t>(space, tensor);
+  AltoOptions options;
+  options.deterministic = true;
+  if (!on_host) {
+    CHECK_THROWS_AS((TestAlto<float, std::uint32_t>::build(space, coo, options)), UsageError);
+    return;
+  }
+  auto const factors = to_device<float>(space, random_factors(random, tensor.extents, 9));
+  std::vector<std::vector<double>> first;
+  for (TestSpace const& other : instances_of<TestSpace>({1, 2, 7})) {
+    auto const X   = TestAlto<float, std::uint32_t>::build(other, coo, options);
+    auto workspace = X.make_workspace(other, 9);
+    CHECK(X.stretches() == 16);
+    for (int again = 0; again < 3; ++again)
+      for (int mode = 0; mode < 3; ++mode) {
+        auto const V = make_factor_matrix<float>(other, "polyad::test", tensor.extents[std::size_t(mode)], 9);
+        mttkrp(other, X, factors, mode, workspace, V);
+        other.fence("polyad::test");
+        if (first.size() < 3)
+          first.push_back(flat(V));
+        else
+          CHECK((flat(V) == first[std::size_t(mode)]));
+      }
+  }
+}
+
+}  // namespace
+}  // namespace polyad::test
