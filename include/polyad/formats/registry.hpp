@@ -13,6 +13,9 @@
 #include "polyad/formats/coo/coo_scratch.hpp"
 #include "polyad/formats/coo/coo_tiny_vec.hpp"
 #include "polyad/formats/coo/sorted.hpp"
+#include "polyad/formats/csf/b_csf.hpp"
+#include "polyad/formats/csf/csf.hpp"
+#include "polyad/formats/csf/hb_csf.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad {
@@ -26,6 +29,9 @@ using all_formats = FormatList<CooScratch<Scalar, Index, Space>,   // GenTen's M
                                CooTinyVec<Scalar, Index, Space>,   // GenTen's MTTKRP-B
                                CooPermuted<Scalar, Index, Space>,  // GenTen's MTTKRP-C
                                Sorted<Scalar, Index, Space>,
+                               Csf<Scalar, Index, Space>,    // one tree for all modes
+                               BCsf<Scalar, Index, Space>,   // Nisa et al.'s B-CSF
+                               HbCsf<Scalar, Index, Space>,  // and HB-CSF
                                Blco<Scalar, Index, Space>,         // BLCO: one copy for all modes
                                Alto<Scalar, Index, Space>>;        // ALTO's order, one copy for all modes
 

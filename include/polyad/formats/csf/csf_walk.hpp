@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the kernels of the CSF family see of a tree and its bins: pointers; and how they write a slice.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "polyad/core/tiny_vec.hpp"
+#include "polyad/formats/csf/csf_bins.hpp"
+
+namespace polyad::detail {
+
+/// The arrays of a tree. Order is N where a kernel is compiled for it, or any_order.
+template <class Scalar, class Index, int Order>
+struct TreeArrays {
+  static constexpr int capacity = Order > 0 ? Order : max_order;
+  Index const* indices[capacity]{};
+  Index const* pointers[capacity]{};
+  Index nodes[capacity]{};
+  Scalar const* values = nullptr;
+
+  template <class Space>
+  explicit TreeArrays(CsfTree<Scalar, Index, Space> const& tree) : values(tree.values.data()) {
+    for (int l = 0; l < tree.order; ++l) {
+      indices[l]  = tree.indices[static_cast<std::size_t>(l)].data();
+      pointers[l] = tree.pointers[static_cast<std::size_t>(l)].data();
+      nodes[l]    = static_cast<Index>(tree.nodes(l));
+    }
+  }
+};
+
+/// The arrays of a tree's bins.
+template <class Index, int Order>
+struct BinArrays {
+  static constexpr int capacity = Order > 0 ? Order : max_order;
+  Index const* begins;
+  unsigned char const* starts_slice;
+  Index const* nodes[capacity]{};
+
+  template <class Space>
+  explicit BinArrays(CsfBins<Index, Space> const& bins)
+      : begins(bins.begins.data()), starts_slice(bins.starts_slice.data()) {
+    for (int l = 0; l < capacity; ++l) nodes[l] = bins.nodes[static_cast<std::size_t>(l)].data();
+  }
+};
+
+/// The current slice of a walk and its sum. `shared`: other bins hold nonzeros of it too.
+template <class Row, class Index>
+struct SliceSum {
+  Index slice;
+  bool shared;
+  Row sum;
+};
+
+template <class Row, class Scalar, class Index>
+struct SliceWriter {
+  Index const* rows;  // the slices' indices
+  Scalar* output;     // I_n x R
+  count_t stride;
+
+  KOKKOS_FUNCTION void write(SliceSum<Row, Index> const& run, bool shared, Columns columns) const {
+    Scalar* const row = output + static_cast<count_t>(rows[run.slice]) * stride;
+    if (run.shared || shared)
+      run.sum.atomic_add_to(row, columns);  // the workers of the neighbouring bins add to it too
+    else
+      run.sum.store(row, columns);
+  }
+  /// Writes the sum, complete as far as this bin goes, and begins the next slice.
+  KOKKOS_FUNCTION void next(SliceSum<Row, Index>& run, Index slice, Columns columns) const {
+    write(run, false, columns);
+    run = {slice, false, Row(Scalar(0))};
+  }
+};
+
+/// Nonzeros read and gathered at the same time, and the teams on a multiprocessor that the compiler leaves
+/// registers for, as measured for `sorted`, whose walk is the same (docs/design-notes.md): two for 32 doubles
+/// and four otherwise; a host's core overlaps iterations by itself.
+template <class Space, class Scalar, int Block>
+inline constexpr int csf_batch = !is_device_space<Space>             ? 1
+                                 : Block < 32 || sizeof(Scalar) == 4 ? 4
+                                                                     : 2;
+template <class Scalar, int Order>
+using CsfBounds = Kokkos::LaunchBounds<device_team_threads, Order == 3 || sizeof(Scalar) == 8 ? 6 : 4>;
+
+}  // namespace polyad::detail

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// hb-csf: hybrid balanced CSF (Nisa et al., IPDPS 2019, section V). Per mode the slices are divided into
+// three groups, each with the least that it needs:
+//
+//   COO     slices of one nonzero                  3M words (order 3, of M nonzeros in the group)
+//   CSL     all fibers have one nonzero            2S + 2M words and an end
+//   B-CSF   all others                             2S + 2F + M words and two ends
+//
+// Algorithm 5 says the same; its line 10, `nnzSlice == 0`, means one nonzero, as the text has it. Slices of
+// tensors of order 2 have no fibers: they are CSL, whatever their length.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "polyad/formats/csf/b_csf.hpp"
+
+namespace polyad {
+
+/// The groups of one mode. A group may be empty.
+template <class Scalar, class Index, class Space>
+struct HbCsfGroups {
+  CsfTree<Scalar, Index, Space> coo;
+  BinnedTree<Scalar, Index, Space> csl;
+  BinnedTree<Scalar, Index, Space> b_csf;
+  Kokkos::View<Index*, typename Space::device_type> cleared;  // rows that no worker of any group stores
+
+  [[nodiscard]] count_t storage_bytes() const {
+    return coo.storage_bytes() + csl.tree.storage_bytes() + b_csf.tree.storage_bytes();
+  }
+};
+
+enum class SliceGroup : unsigned char { coo, csl, b_csf };
+
+namespace detail {
+
+/// Scan that writes where each slice begins, among the nonzeros and among the fibers.
+template <class Flags, class Array>
+struct WriteSlices {
+  using value_type = NodeAndChild;
+  Flags starts;
+  int fiber_level;
+  Array nonzeros;
+  Array fibers;
+  KOKKOS_FUNCTION void operator()(count_t i, NodeAndChild& at, bool final) const {
+    if (starts(i) == 0) {
+      if (final) {
+        nonzeros(at.node) = static_cast<typename Array::value_type>(i);
+        fibers(at.node)   = static_cast<typename Array::value_type>(at.child);
+      }
+      ++at.node;
+    }
+    if (starts(i) <= fiber_level) ++at.child;
+  }
+};
+
+/// The group of each slice.
+template <class Flags, class Array>
+struct ClassifySlices {
+  Array nonzeros;  // S + 1
+  Array fibers;    // S + 1
+  Flags groups;
+  KOKKOS_FUNCTION void operator()(count_t s) const {
+    auto const length = nonzeros(s + 1) - nonzeros(s);
+    SliceGroup group  = SliceGroup::b_csf;
+    if (length == 1)
+      group = SliceGroup::coo;
+    else if (length == fibers(s + 1) - fibers(s))
+      group = SliceGroup::csl;
+    groups(s) = static_cast<unsigned char>(group);
+  }
+};
+
+/// Scan over the nonzeros that hands each the group of its slice.
+template <class Flags>
+struct SpreadGroups {
+  Flags starts;
+  Flags slice_groups;
+  Flags groups;
+  KOKKOS_FUNCTION void operator()(count_t i, count_t& slices, bool final) const {
+    if (starts(i) == 0) ++slices;
+    if (final) groups(i) = slice_groups(slices - 1);
+  }
+};
+
+template <class Flags>
+struct CountGroup {
+  Flags groups;
+  unsigned char group;
+  KOKKOS_FUNCTION void operator()(count_t i, count_t& count) const { count += groups(i) == group ? 1 : 0; }
+};
+
+/// Scan that takes the nonzeros of one group out, in their order.
+template <class Flags, class Positions>
+struct TakeGroup {
+  Flags groups;
+  unsigned char group;
+  Positions permutation;
+  Flags starts;
+  Positions taken;
+  Flags taken_starts;
+  KOKKOS_FUNCTION void operator()(count_t i, count_t& at, bool final) const {
+    if (groups(i) != group) return;
+    if (final) {
+      taken(at)        = permutation(i);
+      taken_starts(at) = starts(i);
+    }
+    ++at;
+  }
+};
+
+/// The group of each nonzero's slice. Waits for `space`. \throws MemoryError
+template <class Index, class Space>
+NodeStarts<Space> find_slice_groups(Space const& space, int order, NodeStarts<Space> const& starts) {
+  using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  using Array = Permutation<Index, Space>;
+  using Flags = NodeStarts<Space>;
+  // Order 2 and 1: as if every nonzero were a fiber, which makes all slices of several nonzeros CSL.
+  int const fiber_level = order < 3 ? max_order + 1 : order - 2;
+  count_t const nnz     = starts.extent(0);
+  count_t const slices  = count_nodes(space, starts, 0);
+  auto const nonzeros   = make_csf_array<Index>(space, "the slices' nonzeros", slices + 1);
+  auto const fibers     = make_csf_array<Index>(space, "the slices' fibers", slices + 1);
+  Kokkos::parallel_scan("polyad::csf_write_slices", Range(space, 0, nnz),
+                        WriteSlices<Flags, Array>{starts, fiber_level, nonzeros, fibers});
+  Kokkos::deep_copy(space, Kokkos::subview(nonzeros, slices), static_cast<Index>(nnz));
+  Kokkos::deep_copy(space, Kokkos::subview(fibers, slices),
+                    static_cast<Index>(count_nodes(space, starts, fiber_level)));
+  auto const slice_groups = make_csf_array<unsigned char>(space, "the groups of slices", slices);
+  Kokkos::parallel_for("polyad::csf_classify_slices", Range(space, 0, slices),
+                       ClassifySlices<Flags, Array>{nonzeros, fibers, slice_groups});
+  auto const groups = make_csf_array<unsigned char>(space, "the groups of nonzeros", nnz);
+  Kokkos::parallel_scan("polyad::csf_spread_groups", Range(space, 0, nnz),
+                        SpreadGroups<Flags>{starts, slice_groups, groups});
+  space.fence("polyad::find_slice_groups");
+  return groups;
+}
+
+/// The tree of one group's nonzeros. Waits for `space`. \throws MemoryError
+template <class Scalar, class Index, class Space>
+CsfTree<Scalar, Index, Space> make_group(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+                                         Permutation<Index, Space> const& permutation,
+                                         NodeStarts<Space> const& starts, NodeStarts<Space> const& groups,
+                                         SliceGroup group, Kokkos::Array<int, max_order> const& modes,
+                                         std::int64_t fiber_threshold) {
+  using Range       = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  using Flags       = NodeStarts<Space>;
+  auto const number = static_cast<unsigned char>(group);
+  count_t nnz       = 0;
+  Kokkos::parallel_reduce("polyad::csf_count_group", Range(space, 0, starts.extent(0)),
+                          CountGroup<Flags>{groups, number}, nnz);
+  auto const taken        = make_csf_array<Index>(space, "a permutation of a group", nnz);
+  auto const taken_starts = make_csf_array<unsigned char>(space, "the starts of a group's nodes", nnz);
+  if (nnz > 0)
+    Kokkos::parallel_scan("polyad::csf_take_group", Range(space, 0, starts.extent(0)),
+                          TakeGroup<Flags, Permutation<Index, Space>>{groups, number, permutation, starts,
+                                                                      taken, taken_starts});
+  if (group == SliceGroup::b_csf) split_fibers(space, coo.order(), fiber_threshold, taken_starts);
+  int const pointer_levels = group == SliceGroup::coo   ? 0
+                             : group == SliceGroup::csl ? 1
+                                                        : tree_pointer_levels(coo.order());
+  return make_tree(space, coo, taken, taken_starts, modes, pointer_levels);
+}
+
+}  // namespace detail
+
+template <class Scalar, class Index, class Space>
+class HbCsf {
+public:
+  using scalar_type    = Scalar;
+  using index_type     = Index;
+  using space_type     = Space;
+  using options_type   = BCsfOptions;
+  using workspace_type = NoWorkspace;
+  using groups_type    = HbCsfGroups<Scalar, Index, Space>;
+
+  static constexpr char const* name = "hb-csf";
+
+  /// Linear in the nonzeros; waits for `space`.
+  /// \throws UsageError, before anything is allocated, when the levels are not the modes, a threshold is not
+  /// positive
+  ///         or Index cannot number the nonzeros; MemoryError
+  static HbCsf build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+                     options_type const& options = {}) {
+    detail::expect_b_csf_options(coo, options);
+    HbCsf format;
+    format.m_extents      = coo.extents();
+    format.m_nnz          = coo.nnz();
+    format.m_norm_squared = polyad::norm_squared(space, coo);
+    for (int n = 0; n < coo.order(); ++n)
+      format.m_groups[static_cast<std::size_t>(n)] = make_groups(space, coo, n, options);
+    return format;
+  }
+
+  [[nodiscard]] Extents const& extents() const { return m_extents; }
+  [[nodiscard]] count_t nnz() const { return m_nnz; }
+  [[nodiscard]] double norm_squared() const { return m_norm_squared; }
+  [[nodiscard]] count_t storage_bytes() const {
+    count_t bytes = 0;
+    for (auto const& groups : m_groups) bytes += groups.storage_bytes();
+    return bytes;
+  }
+  [[nodiscard]] workspace_type make_workspace(Space const&, count_t) const { return {}; }
+
+  /// The groups of the slices of mode n.
+  [[nodiscard]] groups_type const& groups(int n) const { return m_groups[static_cast<std::size_t>(n)]; }
+
+private:
+  static groups_type make_groups(Space const& space, CooTensor<Scalar, Index, Space> const& coo, int mode,
+                                 options_type const& options) {
+    auto const modes       = level_modes(coo.extents(), mode, options.levels);
+    auto const permutation = identity_permutation<Index>(space, coo.nnz());
+    sort_by_modes(space, coo, modes, coo.order(), permutation);
+    auto const starts       = detail::find_node_starts(space, coo, permutation, modes);
+    auto const slice_groups = detail::find_slice_groups<Index>(space, coo.order(), starts);
+    auto const tree_of      = [&](SliceGroup group) {
+      return detail::make_group(space, coo, permutation, starts, slice_groups, group, modes,
+                                     options.fiber_threshold);
+    };
+    groups_type groups;
+    groups.coo   = tree_of(SliceGroup::coo);
+    groups.csl   = detail::make_binned_tree(space, tree_of(SliceGroup::csl), options);
+    groups.b_csf = detail::make_binned_tree(space, tree_of(SliceGroup::b_csf), options);
+
+    expect_fits(space, "the flags of a mode's rows", coo.extents()[mode], 1);
+    RowFlags<Space> const flags(Kokkos::view_alloc(space, "polyad::stored_rows"), coo.extents()[mode]);
+    flag_stored_rows(space, groups.coo, {}, flags);
+    flag_stored_rows(space, groups.csl.tree, groups.csl.bins, flags);
+    flag_stored_rows(space, groups.b_csf.tree, groups.b_csf.bins, flags);
+    groups.cleared = list_unflagged<Index>(space, flags);
+    return groups;
+  }
+
+  Extents m_extents;
+  count_t m_nnz         = 0;
+  double m_norm_squared = 0;
+  std::array<groups_type, max_order> m_groups;
+};
+
+/// The contract's mttkrp (formats/format.hpp): a launch a group, of disjoint rows.
+template <class Space, class Scalar, class Index>
+void mttkrp(Space const& space, HbCsf<Scalar, Index, Space> const& X,
+            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace&,
+            FactorMatrix<Scalar, Space> const& V) {
+  expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  auto const& groups = X.groups(mode);
+  zero_rows(space, groups.cleared, factors, V);
+  mttkrp_singles(space, groups.coo, factors, V);
+  detail::mttkrp_binned(space, groups.csl, factors, V);
+  detail::mttkrp_binned(space, groups.b_csf, factors, V);
+}
+
+}  // namespace polyad

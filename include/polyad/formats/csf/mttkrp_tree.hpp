@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The MTTKRP of a CSF tree's root mode (Nisa et al., Algorithm 3, on bins; any order from 3 on):
+//
+//   for each slice i of the bin
+//     for each fiber of the slice, with j its index and h = the product of the rows of all levels between
+//       s = sum over its nonzeros of x * C(k, :)       in registers: the fiber's inner product
+//       V(i, :) += s * h * B(j, :)                     one multiply a fiber; the slice's sum in registers
+//
+// Where fibers are short that saves nothing, and on a device a batch's fibers one after another cost more
+// than their rows side by side: there every nonzero takes all its rows (`Reuse` = false), as it does in COO.
+//
+// Bytes a nonzero: s_r + s_o streamed and R s_r gathered; a fiber: 2 s_o and R s_r; a slice: 2 s_o and R s_r.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "polyad/core/row_form.hpp"
+#include "polyad/formats/csf/csf_walk.hpp"
+#include "polyad/formats/format.hpp"
+#include "polyad/formats/other_factors.hpp"
+
+namespace polyad {
+namespace detail {
+
+template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Reuse,
+          int Batch = csf_batch<Space, Scalar, Block>>
+struct MttkrpTree {
+  using Row                     = TinyVec<Space, Scalar, Block, Form>;
+  using Sum                     = SliceSum<Row, Index>;
+  static constexpr int capacity = TreeArrays<Scalar, Index, Order>::capacity;
+
+  TreeArrays<Scalar, Index, Order> tree;
+  BinArrays<Index, Order> bins;
+  OtherFactors<Scalar, Order> factors;  // of the levels 1 ... N - 1
+  SliceWriter<Row, Scalar, Index> writer;
+  ChunkWalk workers;  // one bin each
+
+  /// N - 2
+  [[nodiscard]] KOKKOS_FUNCTION int fiber_level() const { return factors.size() - 1; }
+  /// The row of a level's factor for one of its nodes.
+  [[nodiscard]] KOKKOS_FUNCTION Row row(int level, Index node, Columns columns) const {
+    return Row(factors.row(level - 1, tree.indices[level][node]), columns);
+  }
+
+  // ---- with the fiber's reuse
+
+  /// Where a walk stands: a node of each level, and the end of its children.
+  struct Path {
+    Index node[capacity];
+    Index end[capacity];
+    Row above;      // the product of the rows of the levels between slice and fiber (order 4 and more)
+    Row fiber_row;  // times the fiber's own
+    Row fiber_sum;
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION void enter(Path& path, int level, Index node) const {
+    path.node[level] = node;
+    path.end[level]  = tree.pointers[level][node + 1];
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void multiply_above(Path& path, Columns columns) const {
+    path.above = Row(Scalar(1));
+    for (int l = 1; l < fiber_level(); ++l) path.above *= row(l, path.node[l], columns);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void start_fiber(Path& path, Columns columns) const {
+    path.fiber_row = row(fiber_level(), path.node[fiber_level()], columns);
+    if (fiber_level() > 1) path.fiber_row *= path.above;
+    path.fiber_sum = Row(Scalar(0));
+  }
+
+  /// Ends the fiber and begins the next one, and with it the nodes above that begin there.
+  KOKKOS_FORCEINLINE_FUNCTION void next_fiber(Path& path, Sum& run, Columns columns) const {
+    run.sum.multiply_add(path.fiber_row, path.fiber_sum);
+    enter(path, fiber_level(), path.node[fiber_level()] + 1);
+    int level = fiber_level() - 1;
+    for (; level >= 0 && path.node[level + 1] == path.end[level]; --level) {
+      enter(path, level, path.node[level] + 1);
+      if (level == 0) writer.next(run, path.node[0], columns);
+    }
+    if (level < fiber_level() - 1) multiply_above(path, columns);
+    start_fiber(path, columns);
+  }
+
+  /// Adds the nonzeros p ... p + Count - 1.
+  template <int Count>
+  KOKKOS_FORCEINLINE_FUNCTION void add(Index p, Path& path, Sum& run, Columns columns) const {
+    int const leaf = fiber_level() + 1;
+    auto const k   = *reinterpret_cast<Pack<Index, Count> const*>(tree.indices[leaf] + p);
+    auto const x   = *reinterpret_cast<Pack<Scalar, Count> const*>(tree.values + p);
+    Row product[Count];
+    for (int u = 0; u < Count; ++u) {
+      product[u] = Row(factors.row(leaf - 1, k.element[u]), columns);
+      product[u] *= Row(x.element[u]);
+    }
+    if (path.end[fiber_level()] - p >= Count) {
+      for (int u = 0; u < Count; ++u) path.fiber_sum += product[u];
+    } else {
+      for (int u = 0; u < Count; ++u) {
+        if (p + static_cast<Index>(u) == path.end[fiber_level()]) next_fiber(path, run, columns);
+        path.fiber_sum += product[u];
+      }
+    }
+  }
+
+  KOKKOS_FUNCTION void walk_fibers(count_t bin, Index begin, Index end, Sum& run, Columns columns) const {
+    Path path;
+    for (int l = 0; l <= fiber_level(); ++l) enter(path, l, bins.nodes[l][bin]);
+    multiply_above(path, columns);
+    start_fiber(path, columns);
+    Index p = begin;
+    if constexpr (Batch == 1) {
+      int const leaf = fiber_level() + 1;
+      while (true) {
+        for (Index const stop = Kokkos::min(path.end[fiber_level()], end); p < stop; ++p)
+          path.fiber_sum.multiply_add(tree.values[p],
+                                      Row(factors.row(leaf - 1, tree.indices[leaf][p]), columns));
+        if (p == end) break;
+        next_fiber(path, run, columns);
+      }
+    } else {
+      while (p < end) {
+        if (p % Batch == 0 && end - p >= Batch) {
+          add<Batch>(p, path, run, columns);
+          p += Batch;
+        } else {
+          add<1>(p, path, run, columns);
+          ++p;
+        }
+      }
+    }
+    run.sum.multiply_add(path.fiber_row, path.fiber_sum);
+  }
+
+  // ---- without
+
+  /// Where such a walk stands: a node of each level, and the end of the slice's children.
+  struct Nodes {
+    Index node[capacity];
+    Index slice_end;
+  };
+
+  /// Adds the nonzeros p ... p + Count - 1, each with the rows of all its nodes; `nodes` are those of p, and
+  /// then those of p + Count. Level by level from the fibers up: between p and p + u at most u nodes end.
+  template <int Count>
+  KOKKOS_FORCEINLINE_FUNCTION void add_each(Index p, Nodes& nodes, Sum& run, Columns columns) const {
+    int const leaf = fiber_level() + 1;
+    auto const k   = *reinterpret_cast<Pack<Index, Count> const*>(tree.indices[leaf] + p);
+    auto const x   = *reinterpret_cast<Pack<Scalar, Count> const*>(tree.values + p);
+    Row product[Count];
+    for (int u = 0; u < Count; ++u) {
+      product[u] = Row(x.element[u]);
+      product[u] *= Row(factors.row(leaf - 1, k.element[u]), columns);
+    }
+    Index at[Count + 1];  // the nonzeros' nodes of one level; the nonzeros themselves to begin with
+    for (int u = 0; u <= Count; ++u) at[u] = p + static_cast<Index>(u);
+    for (int l = fiber_level(); l > 0; --l) {
+      Index end[Count];  // of this node and the next ones
+      for (int u = 0; u < Count; ++u)
+        end[u] =
+            tree.pointers[l][Kokkos::min<Index>(nodes.node[l] + static_cast<Index>(u) + 1, tree.nodes[l])];
+      Index above[Count + 1];
+      for (int u = 0; u <= Count; ++u) {
+        above[u] = nodes.node[l];
+        for (int e = 0; e < u; ++e) above[u] += at[u] >= end[e] ? 1 : 0;
+      }
+      for (int u = 0; u < Count; ++u) product[u] *= row(l, above[u], columns);
+      for (int u = 0; u <= Count; ++u) at[u] = above[u];
+      nodes.node[l] = above[Count];
+    }
+    if (at[Count - 1] < nodes.slice_end) {  // the last one tells about all
+      for (int u = 0; u < Count; ++u) run.sum += product[u];
+    } else {
+      for (int u = 0; u < Count; ++u) {
+        if (at[u] == nodes.slice_end) {
+          writer.next(run, run.slice + 1, columns);
+          nodes.slice_end = tree.pointers[0][run.slice + 1];
+        }
+        run.sum += product[u];
+      }
+    }
+  }
+
+  KOKKOS_FUNCTION void walk_each(count_t bin, Index begin, Index end, Sum& run, Columns columns) const {
+    Nodes nodes;
+    for (int l = 1; l <= fiber_level(); ++l) nodes.node[l] = bins.nodes[l][bin];
+    nodes.slice_end = tree.pointers[0][run.slice + 1];
+    for (Index p = begin; p < end;) {
+      if (p % Batch == 0 && end - p >= Batch) {
+        add_each<Batch>(p, nodes, run, columns);
+        p += Batch;
+      } else {
+        add_each<1>(p, nodes, run, columns);
+        ++p;
+      }
+    }
+  }
+
+  KOKKOS_FUNCTION void walk(count_t bin, Columns columns) const {
+    Index const begin = bins.begins[bin], end = bins.begins[bin + 1];
+    if (begin == end) return;
+    Sum run{bins.nodes[0][bin], bins.starts_slice[bin] == 0, Row(Scalar(0))};
+    if constexpr (Reuse)
+      walk_fibers(bin, begin, end, run, columns);
+    else
+      walk_each(bin, begin, end, run, columns);
+    writer.write(run, bins.starts_slice[bin + 1] == 0, columns);
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    workers.template operator()<Row, Block>(
+        member, [&](count_t bin, count_t, Columns columns) { walk(bin, columns); });
+  }
+};
+
+}  // namespace detail
+
+/// Adds or stores the slices of a tree of order 3 or more: rows of `bins`' shared slices must be zero before.
+/// `reuse`: whether fibers are long enough to be summed first; hosts always do. Launches one kernel per kind
+/// of block; the arguments fit each other.
+template <class Space, class Scalar, class Index>
+void mttkrp_tree(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
+                 CsfBins<Index, Space> const& bins, bool reuse, FactorMatrices<Scalar, Space> const& factors,
+                 FactorMatrix<Scalar, Space> const& V) {
+  if (tree.nnz() == 0) return;
+  with_row_form<Space>(rows_are_aligned(factors, V), [&](auto form) {
+    constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
+    with_order<any_order_only>(tree.order, [&](auto order) {
+      for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+        auto const launch = [&](auto reuse_constant) {
+          using Kernel = detail::MttkrpTree<Space, Scalar, Index, block(), form(), order(), reuse_constant()>;
+          using Bounds = detail::CsfBounds<Scalar, order()>;
+          ChunkWalk const workers{bins.size(), 1, blocks};
+          Kokkos::parallel_for("polyad::mttkrp_csf_tree",
+                               workers.template policy<typename Kernel::Row, Bounds>(space),
+                               Kernel{detail::TreeArrays<Scalar, Index, order()>(tree),
+                                      detail::BinArrays<Index, order()>(bins),
+                                      OtherFactors<Scalar, order()>(factors, tree.modes),
+                                      {tree.indices[0].data(), V.data(), static_cast<count_t>(V.stride(0))},
+                                      workers});
+        };
+        if constexpr (!is_device_space<Space>)
+          launch(std::true_type{});
+        else if (reuse)
+          launch(std::true_type{});
+        else
+          launch(std::false_type{});
+      });
+    });
+  });
+}
+
+#define POLYAD_MTTKRP_CSF_TREE(Scalar, Index)                                             \
+  template void mttkrp_tree(Kokkos::DefaultExecutionSpace const&,                         \
+                            CsfTree<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+                            CsfBins<Index, Kokkos::DefaultExecutionSpace> const&, bool,   \
+                            FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+                            FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+extern POLYAD_MTTKRP_CSF_TREE(float, std::uint32_t);
+extern POLYAD_MTTKRP_CSF_TREE(float, std::uint64_t);
+extern POLYAD_MTTKRP_CSF_TREE(double, std::uint32_t);
+extern POLYAD_MTTKRP_CSF_TREE(double, std::uint64_t);
+
+}  // namespace polyad
