@@ -63,10 +63,10 @@ struct AddAtomically {
   template <class Key, class Row>
   KOKKOS_FORCEINLINE_FUNCTION void operator()(Key key, Row const& sum) const {
     Scalar* const row = output + static_cast<count_t>(key) * stride;
-    if (whole)
-      sum.atomic_add_together(row, columns, lane);
-    else
-      sum.atomic_add_to(row, columns);
+    if constexpr (Row::adds_together) {
+      if (whole) return sum.atomic_add_together(row, columns, lane);
+    }
+    sum.atomic_add_to(row, columns);
   }
 };
 

@@ -18,6 +18,7 @@
 #include <Kokkos_Core.hpp>
 #include <cstdint>
 
+#include "polyad/core/scratch_atomics.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 
@@ -59,26 +60,23 @@ KOKKOS_INLINE_FUNCTION void atomic_add_pack(Scalar* target, Pack<Scalar, Width> 
   }
 }
 
-/// Adds the packs that the Lanes lanes of a thread hold side by side, the first one at `target`. All of them
-/// call it together. Doubles have no wide atomic, and lanes that add their two one after the other write 16
-/// bytes apart; so the lanes first exchange their doubles, and neighbours add neighbours.
-template <int Lanes, class Scalar, int Width>
-KOKKOS_INLINE_FUNCTION void atomic_add_packs(Scalar* target, Pack<Scalar, Width> const& pack, int lane) {
+/// Adds the pairs of doubles that the Lanes lanes of a thread hold side by side, the first one at `target`. All of
+/// them call it together. Lanes that add their two one after the other would write 16 bytes apart; so they first
+/// exchange them, and neighbours add neighbours.
+template <int Lanes>
+KOKKOS_INLINE_FUNCTION void atomic_add_pairs(double* target, Pack<double, 2> const& pair, int lane) {
 #if defined(__CUDA_ARCH__)
-  if constexpr (std::is_same_v<Scalar, double> && Width == 2 && Lanes > 1) {
-    unsigned const in_warp = (threadIdx.x + blockDim.x * threadIdx.y) % 32;
-    unsigned const mask    = (Lanes == 32 ? ~0U : (1U << Lanes % 32) - 1U) << (in_warp - lane);
-    for (int half = 0; half < 2; ++half) {
-      int const holder  = (half * Lanes + lane) / 2;  // of the double that is `half * Lanes + lane` behind target
-      double const even = __shfl_sync(mask, pack.element[0], holder, Lanes);
-      double const odd  = __shfl_sync(mask, pack.element[1], holder, Lanes);
-      Kokkos::atomic_add(target + half * Lanes + lane, lane % 2 == 0 ? even : odd);
-    }
-  } else
-#endif
-  {
-    atomic_add_pack(target + lane * Width, pack);
+  auto const in_warp  = static_cast<int>((threadIdx.x + blockDim.x * threadIdx.y) % 32);
+  unsigned const mask = (Lanes == 32 ? ~0U : (1U << Lanes % 32) - 1U) << (in_warp - lane);
+  for (int half = 0; half < 2; ++half) {
+    int const holder  = (half * Lanes + lane) / 2;  // of the double that is half * Lanes + lane behind target
+    double const even = __shfl_sync(mask, pair.element[0], holder, Lanes);
+    double const odd  = __shfl_sync(mask, pair.element[1], holder, Lanes);
+    Kokkos::atomic_add(target + half * Lanes + lane, lane % 2 == 0 ? even : odd);
   }
+#else
+  atomic_add_pack(target + lane * 2, pair);
+#endif
 }
 
 /// Device, packed: lane l holds the columns [l * width, (l + 1) * width) of the block.
@@ -88,6 +86,8 @@ public:
   static constexpr int width =
       Block < row_alignment / int(sizeof(Scalar)) ? Block : row_alignment / int(sizeof(Scalar));
   static constexpr int lanes = Block / width;
+  /// Whether lanes that add to one row together are faster than each for itself: doubles have no wide atomic.
+  static constexpr bool adds_together = sizeof(Scalar) == sizeof(double) && lanes > 1;
 
   /// Lane `lane`'s share of the block that starts at column `block_first` of a row of R columns.
   KOKKOS_FUNCTION static Columns columns(int block_first, int rank, int lane) {
@@ -136,12 +136,13 @@ public:
   }
   /// The same for a whole block of columns, by all lanes of the thread together; `lane` is the caller's.
   KOKKOS_FUNCTION void atomic_add_together(Scalar* row, Columns columns, int lane) const {
-    atomic_add_packs<lanes>(row + (columns.first - lane * width), m_pack, lane);
+    static_assert(adds_together);
+    atomic_add_pairs<lanes>(row + (columns.first - lane * width), m_pack, lane);
   }
   /// The same in scratch memory, where packs cannot be added as a whole.
   KOKKOS_FUNCTION void atomic_add_to_scratch(Scalar* row, Columns columns) const {
     for (int e = 0; e < width; ++e)
-      if (e < columns.count) Kokkos::atomic_add(row + columns.first + e, m_pack.element[e]);
+      if (e < columns.count) scratch_add(row + columns.first + e, m_pack.element[e]);
   }
 
 private:
@@ -154,6 +155,7 @@ class TinyVec<Space, Scalar, Block, RowForm::strided> {
 public:
   static constexpr int lanes = Block < 8 ? Block : 8;  // GenTen, Table 4: vector size 8 from R = 8 to 47
   static constexpr int width = Block / lanes;
+  static constexpr bool adds_together = false;
 
   KOKKOS_FUNCTION static Columns columns(int block_first, int rank, int lane) {
     int const first = block_first + lane;
@@ -193,11 +195,9 @@ public:
     for (int e = 0; e < width; ++e)
       if (e < columns.count) Kokkos::atomic_add(row + columns.first + e * lanes, m_element[e]);
   }
-  KOKKOS_FUNCTION void atomic_add_together(Scalar* row, Columns columns, int /*lane*/) const {
-    atomic_add_to(row, columns);
-  }
   KOKKOS_FUNCTION void atomic_add_to_scratch(Scalar* row, Columns columns) const {
-    atomic_add_to(row, columns);
+    for (int e = 0; e < width; ++e)
+      if (e < columns.count) scratch_add(row + columns.first + e * lanes, m_element[e]);
   }
 
 private:

@@ -57,6 +57,7 @@ class TinyVec<Space, Scalar, Block, RowForm::simd> {
 public:
   static constexpr int lanes      = 1;
   static constexpr int width      = Block;
+  static constexpr bool adds_together = false;
   static constexpr int pack_width = detail::simd_width<Scalar, Block>();
   static constexpr int packs      = Block / pack_width;
   using pack_type                 = typename detail::SimdPack<Scalar, pack_width>::type;
@@ -116,7 +117,6 @@ public:
     for (int p = 0; p < packs; ++p) m_pack[p].copy_to(element + p * pack_width, aligned());
     for (int e = 0; e < columns.count; ++e) Kokkos::atomic_add(row + columns.first + e, element[e]);
   }
-  void atomic_add_together(Scalar* row, Columns columns, int /*lane*/) const { atomic_add_to(row, columns); }
   void atomic_add_to_scratch(Scalar* row, Columns columns) const { atomic_add_to(row, columns); }
 
 private:

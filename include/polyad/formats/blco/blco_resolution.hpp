@@ -20,9 +20,11 @@ enum class Resolution {
                  // that a thread's part of the nonzeros touches, to which every product is added at once
 };
 
-/// GPU threads in the largest team, and how many such teams a multiprocessor is to hold: 80 registers a thread.
-inline constexpr int blco_team_threads   = 256;
-inline constexpr int blco_resident_teams = 3;
+/// GPU threads in the largest team, and how many such teams a multiprocessor is to hold: 64 registers a thread
+/// are enough for doubles (two columns a lane), not for floats (four).
+inline constexpr int blco_team_threads = 256;
+template <class Scalar>
+inline constexpr int blco_resident_teams = sizeof(Scalar) == sizeof(double) ? 4 : 3;
 /// Copies of V: one for each group of multiprocessors (GPC) of a GH100.
 inline constexpr count_t blco_copies = 8;
 
@@ -33,10 +35,12 @@ count_t multiprocessors(Space const& space) {
   return static_cast<count_t>(std::max(1, space.concurrency() / threads));
 }
 
-/// Scratch memory of a team that the kernels may use.
+/// Scratch memory of a team that the kernels may use. On a device that is 48 KiB less what Kokkos keeps for a
+/// team of 256 threads; scratch_size_max, which a host's teams go by, allows for teams of 1024.
 template <class Space>
 count_t scratch_bytes() {
-  return static_cast<count_t>(Kokkos::TeamPolicy<Space>::scratch_size_max(0));
+  constexpr count_t device = 45 * 1024;
+  return is_device_space<Space> ? device : static_cast<count_t>(Kokkos::TeamPolicy<Space>::scratch_size_max(0));
 }
 
 /// One mode of a host's parts, as a kernel sees it. On a device there are none.

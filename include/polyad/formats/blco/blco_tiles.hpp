@@ -12,6 +12,7 @@
 #include <Kokkos_Core.hpp>
 #include <bit>
 
+#include "polyad/core/scratch_atomics.hpp"
 #include "polyad/core/sort.hpp"
 #include "polyad/formats/blco/blco_resolution.hpp"
 
@@ -42,13 +43,13 @@ struct TileShape {
 template <class Space, class Row, class Scalar, class Index>
 TileShape tile_shape(Space const& space, count_t nnz, int order, count_t rows, count_t stash_rows, int block,
                      int column_blocks, int tile, int threads) {
-  // A device's team of 256 GPU threads and 1792 nonzeros needs 37 KiB (order 3, float); four of them fill a
-  // multiprocessor's registers and leave 100 KiB for its first-level cache. A host's team is one thread, whose
-  // tile stays in the first-level cache.
+  // A device's tile of 1792 nonzeros takes 37 KiB (order 3, float) or 44 (double); three or four of them leave
+  // 80 to 120 KiB of a multiprocessor to its first-level cache. A host's team is one thread, whose tile stays
+  // in the first-level cache.
   constexpr int device_tile = 1792;
   constexpr int host_tile   = 504;
   count_t const nonzero     = sizeof(Scalar) + static_cast<count_t>(order) * sizeof(Index);
-  count_t const resident    = multiprocessors(space) * (is_device_space<Space> ? blco_resident_teams : 1);
+  count_t const resident    = multiprocessors(space) * (is_device_space<Space> ? blco_resident_teams<Scalar> : 1);
   bool const is_stashed     = stash_rows > 0;
   if (tile == 0) {
     tile = is_device_space<Space> ? device_tile : host_tile;
@@ -137,7 +138,7 @@ KOKKOS_FUNCTION void load_tile(Member const& member, BlcoNonzeros<Scalar, Index>
   Kokkos::parallel_for(Kokkos::TeamVectorRange(member, count), [&](int i) {
     count_t const p = begin + static_cast<count_t>(i);
     // The team's other threads count in the same bucket.
-    Kokkos::atomic_add(&counts[bucket(nonzeros.index(p, nonzeros.block_of(p), mode), i)], 1U);
+    scratch_add(&counts[bucket(nonzeros.index(p, nonzeros.block_of(p), mode), i)], 1U);
   });
   member.team_barrier();
 
@@ -161,7 +162,7 @@ KOKKOS_FUNCTION void load_tile(Member const& member, BlcoNonzeros<Scalar, Index>
     Scalar const value  = nonzeros.values[p];
     // The team's other threads take the bucket's other places.
     unsigned const position =
-        Kokkos::atomic_fetch_add(&counts[bucket(nonzeros.index(p, block, mode), i)], 1U);
+        scratch_fetch_add(&counts[bucket(nonzeros.index(p, block, mode), i)], 1U);
     nonzeros.for_each_index(p, block, [&](int n, Index index) {
       int const array = n == mode ? 0 : n < mode ? n + 1 : n;
       scratch.indices(array)[position] = index;

@@ -37,7 +37,7 @@ void launch_tiles(Space const& space, Blco<Scalar, Index, Space> const& X,
   count_t const league   = ceil_div(tiles, shape.tiles_per_team) *
                          static_cast<count_t>(blocks.count / shape.blocks_per_team);
   auto const bytes       = shape.bytes(sizeof(Scalar) + static_cast<count_t>(order) * sizeof(Index), sizeof(Scalar));
-  auto policy = team_policy<Kokkos::LaunchBounds<blco_team_threads, blco_resident_teams>>(space, {league, shape.team, Kernel::Row::lanes});
+  auto policy = team_policy<Kokkos::LaunchBounds<blco_team_threads, blco_resident_teams<Scalar>>>(space, {league, shape.team, Kernel::Row::lanes});
   policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes)));
   Kokkos::parallel_for("polyad::mttkrp_blco_tiles", policy,
                        Kernel{X.blocks().nonzeros(), OtherFactors<Scalar, Order>(factors, mode), mode, shape,
