@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "alto_reference.hpp"
 #include "models.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/formats/registry.hpp"
@@ -186,16 +187,25 @@ void register_formats_of(Session& session, TensorChoice const& choice, int order
     for (int n = 0; n < order; ++n) modes.push_back(std::to_string(n));
   }
   for (int const rank : session.options.ranks) add_fit<Scalar>(session, choice, rank);
+  auto const add_mttkrps = [&](auto format, int rank) {
+    for (auto const& mode : modes)
+      if (mode == "all" || std::stoi(mode) < order)
+        add_mttkrp<typename decltype(format)::type>(session, choice, rank, mode, order);
+  };
   for_each_format<Scalar, std::uint32_t, Space>([&](auto format) {
     using F = typename decltype(format)::type;
     if (!wanted(F::name)) return;
     add_build<F>(session, choice);
     for (int const rank : session.options.ranks) {
-      for (auto const& mode : modes)
-        if (mode == "all" || std::stoi(mode) < order) add_mttkrp<F>(session, choice, rank, mode, order);
+      add_mttkrps(format, rank);
       add_cp_als<F>(session, choice, rank);
     }
   });
+  if constexpr (!is_device_space<Space>) {
+    using F = AltoReference<Scalar, std::uint32_t, Space>;
+    if (wanted(F::name))
+      for (int const rank : session.options.ranks) add_mttkrps(std::type_identity<F>{}, rank);
+  }
 }
 
 extern template void register_formats_of<float>(Session&, TensorChoice const&, int);
