@@ -42,7 +42,6 @@ struct WalkSegments {
   int rank;
   FactorMatrix<Scalar, Space> added;    // atomically
   FactorMatrix<Scalar, Space> stashed;  // by way of a stash
-  FactorMatrix<Scalar, Space> plain;    // by thread 0 alone
   int rows;
 
   template <class Flush>
@@ -55,8 +54,8 @@ struct WalkSegments {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    auto* const stash = static_cast<Scalar*>(
-        member.team_scratch(0).get_shmem_aligned(static_cast<count_t>(rows * Block) * sizeof(Scalar), row_alignment));
+    auto* const stash = static_cast<Scalar*>(member.team_scratch(0).get_shmem_aligned(
+        static_cast<count_t>(rows * Block) * sizeof(Scalar), row_alignment));
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member, rows * Block), [&](int i) { stash[i] = Scalar(0); });
     member.team_barrier();
     int const count = static_cast<int>(keys.extent(0));
@@ -66,7 +65,8 @@ struct WalkSegments {
         Columns const columns = Row::columns(0, rank, lane);
         if (columns.count <= 0) return;
         walk(begin, end, columns,
-             AddAtomically<Scalar>{added.data(), static_cast<count_t>(added.stride(0)), columns, lane, Block <= rank});
+             AddAtomically<Scalar>{added.data(), static_cast<count_t>(added.stride(0)), columns, lane,
+                                   Block <= rank});
         walk(begin, end, columns, AddToStash<Scalar>{stash, Block, columns});
       });
     }
@@ -76,8 +76,8 @@ struct WalkSegments {
       Columns const columns = Row::columns(0, rank, lane);
       if (columns.count <= 0) return;
       for (int row = 0; row < rows; ++row)
-        Row(stash + row * Block, columns).store(stashed.data() + row * static_cast<int>(stashed.stride(0)), columns);
-      walk(0, count, columns, AddPlainly<Scalar>{plain.data(), static_cast<count_t>(plain.stride(0)), columns});
+        Row(stash + row * Block, columns)
+            .store(stashed.data() + row * static_cast<int>(stashed.stride(0)), columns);
     });
   }
 };
@@ -113,18 +113,17 @@ void expect_sums(int rank, int stretch) {
   WatchedMatrix<Scalar> const rows(space, RowLayout::padded, products);
   WatchedMatrix<Scalar> const added(space, RowLayout::padded, test_rows, R, 0);
   WatchedMatrix<Scalar> const stashed(space, RowLayout::padded, test_rows, R);
-  WatchedMatrix<Scalar> const plain(space, RowLayout::padded, test_rows, R, 0);
   int const team = is_device_space<TestSpace> ? 64 / Kernel::Row::lanes : 1;
   auto policy    = team_policy(space, {1, team, Kernel::Row::lanes});
-  policy.set_scratch_size(0, Kokkos::PerTeam(test_rows * Block * static_cast<int>(sizeof(Scalar)) + row_alignment));
-  Kokkos::parallel_for("polyad::test", policy,
-                       Kernel{device_keys, rows.matrix(), stretch, rank, added.matrix(), stashed.matrix(),
-                              plain.matrix(), test_rows});
+  policy.set_scratch_size(
+      0, Kokkos::PerTeam(test_rows * Block * static_cast<int>(sizeof(Scalar)) + row_alignment));
+  Kokkos::parallel_for(
+      "polyad::test", policy,
+      Kernel{device_keys, rows.matrix(), stretch, rank, added.matrix(), stashed.matrix(), test_rows});
   space.fence("polyad::test");
   CHECK(added.read() == expected.data);
   CHECK(stashed.read() == expected.data);
-  CHECK(plain.read() == expected.data);
-  CHECK(added.trespasses() + stashed.trespasses() + plain.trespasses() == 0);
+  CHECK(added.trespasses() + stashed.trespasses() == 0);
 }
 
 template <class Scalar, RowForm Form>

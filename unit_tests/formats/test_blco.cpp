@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// White box: what the format `blco` holds. Linear indices of every width that may come up, their blocks, the map
-// from a nonzero to its block, the choice between one word and two, the bytes; what is refused.
+// White box: what the format `blco` holds. Linear indices of every width that may come up, their blocks, the
+// map from a nonzero to its block, the choice between one word and two, the bytes; what is refused.
 #include "polyad/formats/blco/blco.hpp"
 
 #include <Kokkos_Core.hpp>
@@ -39,7 +39,9 @@ namespace {
 template <class Scalar, class Index>
 using TestBlco = Blco<Scalar, Index, TestSpace>;
 
-constexpr std::uint64_t two_to(int bits) { return std::uint64_t(1) << bits; }
+constexpr std::uint64_t two_to(int bits) {
+  return std::uint64_t(1) << bits;
+}
 
 /// The interleaved number of a nonzero, uppermost bit first, made from the layout's table.
 std::vector<int> interleaved(LinearLayout const& layout, HostTensor const& tensor, std::size_t p) {
@@ -50,7 +52,8 @@ std::vector<int> interleaved(LinearLayout const& layout, HostTensor const& tenso
   return bits;
 }
 
-/// Checks everything that a built tensor holds against the tensor. `stripped` is how many bits the blocks hold.
+/// Checks everything that a built tensor holds against the tensor. `stripped` is how many bits the blocks
+/// hold.
 template <class Scalar, class Index>
 void expect_built(HostTensor const& tensor, TestBlco<Scalar, Index> const& X, count_t max_block, int words,
                   int stripped) {
@@ -69,16 +72,19 @@ void expect_built(HostTensor const& tensor, TestBlco<Scalar, Index> const& X, co
   for (std::size_t p = 0; p < P; ++p) numbers.push_back(interleaved(layout, tensor, p));
   std::vector<std::size_t> visit(P);
   std::iota(visit.begin(), visit.end(), std::size_t(0));
-  std::stable_sort(visit.begin(), visit.end(), [&](std::size_t a, std::size_t b) { return numbers[a] < numbers[b]; });
+  std::stable_sort(visit.begin(), visit.end(),
+                   [&](std::size_t a, std::size_t b) { return numbers[a] < numbers[b]; });
 
   DecodeAll<Scalar, Index> const decode{blocks.nonzeros(),
                                         decltype(DecodeAll<Scalar, Index>::blocks)("blocks", P),
                                         decltype(DecodeAll<Scalar, Index>::indices)("indices", P, order),
                                         decltype(DecodeAll<Scalar, Index>::differs)("differs", P)};
-  Kokkos::parallel_for("polyad::test", Kokkos::RangePolicy<TestSpace, Kokkos::IndexType<count_t>>(space, 0, P),
-                       decode);
+  Kokkos::parallel_for("polyad::test",
+                       Kokkos::RangePolicy<TestSpace, Kokkos::IndexType<count_t>>(space, 0, P), decode);
   space.fence("polyad::test");
-  auto const host    = [](auto const& view) { return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view); };
+  auto const host = [](auto const& view) {
+    return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
+  };
   auto const indices = host(decode.indices);
   auto const found   = host(decode.blocks);
   auto const differs = host(decode.differs);
@@ -105,8 +111,8 @@ void expect_built(HostTensor const& tensor, TestBlco<Scalar, Index> const& X, co
     auto const& number = numbers[visit[i]];
     return std::vector<int>(number.begin(), number.begin() + stripped);
   };
-  bool right       = true;
-  count_t expected = 0;
+  bool right            = true;
+  count_t expected      = 0;
   std::size_t key_begin = 0;
   for (std::size_t i = 0; i < P; ++i) {
     if (i > 0 && key(i) != key(i - 1)) key_begin = i;
@@ -117,7 +123,7 @@ void expect_built(HostTensor const& tensor, TestBlco<Scalar, Index> const& X, co
   CHECK(right);
   CHECK(count == expected);
 
-  std::size_t const w = static_cast<std::size_t>(words);
+  std::size_t const w      = static_cast<std::size_t>(words);
   std::size_t const chunks = (P + 255) / 256 + 1;
   CHECK(X.storage_bytes() ==
         P * (8 * w + sizeof(Scalar)) + count * (8 + order * sizeof(Index)) + 8 + 8 * chunks);
@@ -203,8 +209,8 @@ TEST_CASE("blco: modes of 64 bits", "[formats]") {
   std::uint64_t const most = std::numeric_limits<std::uint64_t>::max();
   auto const tensor        = clustered({most, 2, most}, 300, 5);
   for (int const kept : {1, 64, 65, 128})
-    expect_built(tensor, build_blco<float, std::uint64_t>(tensor, blocks_of(100, kept)), 100, kept > 64 ? 2 : 1,
-                 129 - kept);
+    expect_built(tensor, build_blco<float, std::uint64_t>(tensor, blocks_of(100, kept)), 100,
+                 kept > 64 ? 2 : 1, 129 - kept);
 }
 
 TEST_CASE("blco: one word, unless the headers of its blocks would take more than a second one", "[formats]") {
@@ -213,8 +219,8 @@ TEST_CASE("blco: one word, unless the headers of its blocks would take more than
   REQUIRE(options.max_block == longest);
   std::vector<std::uint64_t> const extents(10, 10000);
   // Few keys: a word, and 76 bits in the headers.
-  expect_built(clustered(extents, 700, 1), build_blco<float, std::uint32_t>(clustered(extents, 700, 1), options),
-               longest, 1, 76);
+  expect_built(clustered(extents, 700, 1),
+               build_blco<float, std::uint32_t>(clustered(extents, 700, 1), options), longest, 1, 76);
   // A key for nearly every nonzero: two words, and 12 bits in the headers.
   Random random(1);
   auto const scattered = random_tensor(random, extents, 700);
@@ -237,8 +243,8 @@ TEST_CASE("blco: blocks are split where they are too long", "[formats]") {
         expect_built(tensor, build_blco<float, std::uint32_t>(tensor, blocks_of(max_block, 128)), max_block,
                      layout.bits() > 64 ? 2 : 1, std::max(0, layout.bits() - 128));
         if (kept > 0)
-          expect_built(tensor, build_blco<double, std::uint64_t>(tensor, blocks_of(max_block, kept)), max_block, 1,
-                       layout.bits() - kept);
+          expect_built(tensor, build_blco<double, std::uint64_t>(tensor, blocks_of(max_block, kept)),
+                       max_block, 1, layout.bits() - kept);
       }
     }
 }
@@ -274,7 +280,7 @@ std::string message_of(F const& f) {
 }
 
 TEST_CASE("blco: options that make no sense are refused", "[formats]") {
-  auto const tensor = small_tensor(Kind::shuffled, 3);
+  auto const tensor  = small_tensor(Kind::shuffled, 3);
   auto const refused = [&](BlcoOptions const& options) {
     return message_of([&] { build_blco<float, std::uint32_t>(tensor, options); });
   };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// White box: the MTTKRP of the format `blco`. Every resolution of conflicts forced on every mode, over blocks of
-// one nonzero and of many, one word and two, tiles of any length and several threads; what the paper's heuristic
-// chooses; rows that nothing adds to; workspaces.
+// White box: the MTTKRP of the format `blco`. Every resolution of conflicts forced on every mode, over blocks
+// of one nonzero and of many, one word and two, tiles of any length and several threads; what the paper's
+// heuristic chooses; rows that nothing adds to; workspaces.
 #include <Kokkos_Core.hpp>
 #include <array>
 #include <cstdint>
@@ -55,7 +55,9 @@ std::size_t some_rank(std::size_t number) {
   constexpr std::array<std::size_t, 7> ranks{1, 5, 8, 16, 33, 3, 64};
   return ranks[number % ranks.size()];
 }
-RowLayout some_layout(std::size_t number) { return all_layouts[number / 2 % all_layouts.size()]; }
+RowLayout some_layout(std::size_t number) {
+  return all_layouts[number / 2 % all_layouts.size()];
+}
 
 BlcoOptions with(Resolution resolution, count_t max_block, int index_bits, int tile = 0) {
   BlcoOptions options;
@@ -131,8 +133,10 @@ TEST_CASE("blco: doubles in packs, which their lanes exchange, and in GenTen's f
     for (bool const packed : {true, false}) {
       auto options   = with(Resolution::registers, 1000, 0);
       options.packed = packed;
-      expect_exact<double, std::uint32_t>(small_tensor(Kind::runs_at_borders, 3, random_integer), rank, options);
-      expect_exact<float, std::uint32_t>(small_tensor(Kind::runs_at_borders, 4, random_integer), rank, options);
+      expect_exact<double, std::uint32_t>(small_tensor(Kind::runs_at_borders, 3, random_integer), rank,
+                                          options);
+      expect_exact<float, std::uint32_t>(small_tensor(Kind::runs_at_borders, 4, random_integer), rank,
+                                         options);
     }
 }
 
@@ -141,7 +145,7 @@ TEST_CASE("blco: doubles in packs, which their lanes exchange, and in GenTen's f
 TEST_CASE("blco: the resolution of a mode", "[formats]") {
   TestSpace const space;
   Random random(11);
-  auto const tensor = random_tensor(random, {3, 100000, 200}, 5000, random_integer);
+  auto const tensor = random_tensor(random, {3, 100000, 200, 100000}, 5000, random_integer);
   auto const coo    = to_device<float, std::uint32_t>(space, tensor);
   auto const build  = [&](Resolution resolution) {
     return TestBlco<float, std::uint32_t>::build(space, coo, with(resolution, 1000, 0));
@@ -153,12 +157,22 @@ TEST_CASE("blco: the resolution of a mode", "[formats]") {
     CHECK(automatic.resolve(space, 1).kind == Resolution::registers);
     CHECK(automatic.parts().count() == 0);
   } else {
-    // Copies, unless they are longer than the nonzeros are many.
+    // Copies of the rows that parts share, unless there are more of them than 2^16.
     auto const threads = static_cast<count_t>(space.concurrency());
-    REQUIRE(automatic.parts().count() == threads);
+    auto const& parts  = automatic.parts();
+    REQUIRE(parts.count() == threads);
     CHECK(automatic.resolve(space, 0).kind == Resolution::privatised);
-    CHECK(automatic.resolve(space, 0).copied_rows == (threads == 1 ? 0 : 3 * threads));
-    CHECK(automatic.resolve(space, 1).kind == (threads == 1 ? Resolution::privatised : Resolution::registers));
+    CHECK(automatic.resolve(space, 0).copied_rows == 3 * (threads - 1));
+    CHECK(automatic.resolve(space, 0).copies == 0);
+    int in_registers = 0;
+    for (int const mode : {1, 3}) {
+      bool const is_long = parts.copied_rows(mode) > (count_t(1) << 16);
+      CHECK(automatic.resolve(space, mode).kind ==
+            (is_long ? Resolution::registers : Resolution::privatised));
+      CHECK(automatic.resolve(space, mode).copied_rows == (is_long ? 0 : parts.copied_rows(mode)));
+      in_registers += is_long ? 1 : 0;
+    }
+    CHECK((in_registers > 0) == (threads > 1));
   }
   auto const hierarchical = build(Resolution::hierarchical);
   CHECK(hierarchical.resolve(space, 0).kind == Resolution::hierarchical);
@@ -169,40 +183,41 @@ TEST_CASE("blco: the resolution of a mode", "[formats]") {
   CHECK(hierarchical.make_workspace(space, 5).copies.extent(0) ==
         (hierarchical.resolve(space, 2).kind == Resolution::hierarchical ? 8 * 200 : 8 * 3));
   auto const registers = build(Resolution::registers);
-  for (int mode = 0; mode < 3; ++mode) CHECK(registers.resolve(space, mode).kind == Resolution::registers);
+  for (int mode = 0; mode < 4; ++mode) CHECK(registers.resolve(space, mode).kind == Resolution::registers);
   CHECK(registers.make_workspace(space, 5).copies.extent(0) == 0);
   auto const privatised = build(Resolution::privatised);
-  for (int mode = 0; mode < 3; ++mode) CHECK(privatised.resolve(space, mode).kind == Resolution::privatised);
+  for (int mode = 0; mode < 4; ++mode) CHECK(privatised.resolve(space, mode).kind == Resolution::privatised);
 }
 
-TEST_CASE("blco: a host's parts know the rows that they touch", "[formats]") {
+TEST_CASE("blco: a host's part has copies of all rows that an earlier part touches", "[formats]") {
   if (is_device_space<TestSpace>) return;
   Random random(13);
   auto const tensor = random_tensor(random, {40, 1000, 200}, 5000);
   for (auto const& space : instances_of<TestSpace>({1, 4, 7})) {
-    auto const X      = TestBlco<double, std::uint32_t>::build(space, to_device<double, std::uint32_t>(space, tensor),
-                                                               with(Resolution::privatised, 1u << 27, 0));
-    auto const& parts = X.parts();
+    auto const X = TestBlco<double, std::uint32_t>::build(
+        space, to_device<double, std::uint32_t>(space, tensor), with(Resolution::privatised, 1u << 27, 0));
+    auto const& parts   = X.parts();
     auto const nonzeros = X.blocks().nonzeros();
     REQUIRE(parts.count() >= 1);
+    CHECK(parts.begins()[0] == 0);
+    CHECK(parts.begins()[parts.count()] == X.nnz());
     for (int mode = 0; mode < 3; ++mode) {
-      auto const rows = parts.of_mode(mode);
-      CHECK(rows.begins[0] == 0);
-      CHECK(rows.begins[rows.count] == X.nnz());
-      CHECK(rows.firsts[0] == 0);
-      CHECK(rows.firsts[rows.count] == parts.copied_rows(mode));
-      bool right = true;
-      for (count_t part = 0; part < rows.count; ++part) {
-        count_t low = 1000, high = 0;
-        for (count_t p = rows.begins[part]; p < rows.begins[part + 1]; ++p) {
-          count_t const k = nonzeros.index(p, nonzeros.block_of(p), mode);
-          low             = std::min(low, k);
-          high            = std::max(high, k);
-        }
-        right = right && rows.begins[part + 1] > rows.begins[part] && rows.lows[part] == low &&
-                rows.rows(part) == high - low + 1;
+      std::vector<bool> written(1000);  // by earlier parts
+      bool right   = true;
+      count_t slot = 0;
+      for (count_t part = 0; part < parts.count(); ++part) {
+        PrivateRows const own = parts.private_rows_of(mode)[part];
+        right                 = right && own.slot == slot && parts.begins()[part] < parts.begins()[part + 1];
+        slot += own.count;
+        std::vector<count_t> rows;
+        for (count_t p = parts.begins()[part]; p < parts.begins()[part + 1]; ++p)
+          rows.push_back(nonzeros.index(p, nonzeros.block_of(p), mode));
+        for (count_t const k : rows)
+          if (written[k]) right = right && k >= own.first && k < own.first + own.count;
+        for (count_t const k : rows) written[k] = true;
       }
       CHECK(right);
+      CHECK(parts.copied_rows(mode) == slot);
     }
   }
 }
@@ -210,8 +225,8 @@ TEST_CASE("blco: a host's parts know the rows that they touch", "[formats]") {
 TEST_CASE("blco: a workspace of a smaller rank, or of another tensor, is refused", "[formats]") {
   TestSpace const space;
   auto const tensor = small_tensor(Kind::shuffled, 3);
-  auto const X      = TestBlco<double, std::uint32_t>::build(space, to_device<double, std::uint32_t>(space, tensor),
-                                                             with(Resolution::hierarchical, 1000, 0));
+  auto const X      = TestBlco<double, std::uint32_t>::build(
+           space, to_device<double, std::uint32_t>(space, tensor), with(Resolution::hierarchical, 1000, 0));
   REQUIRE(X.resolve(space, 0).kind == Resolution::hierarchical);
   Random random(1);
   auto const factors = to_device<double>(space, random_factors(random, tensor.extents, 9));
@@ -225,8 +240,8 @@ TEST_CASE("blco: a workspace of a smaller rank, or of another tensor, is refused
 TEST_CASE("blco: copies that do not fit are refused before anything is allocated", "[formats]") {
   TestSpace const space;
   HostTensor const tensor{"long", {2, std::uint64_t(1) << 45}, {1, 7, 0, 3, 0, 9}, {1.0, 2.0, 3.0}};
-  auto const X = TestBlco<double, std::uint64_t>::build(space, to_device<double, std::uint64_t>(space, tensor),
-                                                        with(Resolution::privatised, 1000, 0));
+  auto const X = TestBlco<double, std::uint64_t>::build(
+      space, to_device<double, std::uint64_t>(space, tensor), with(Resolution::privatised, 1000, 0));
   if (is_device_space<TestSpace>) CHECK_THROWS_AS(X.make_workspace(space, 16), MemoryError);
   CHECK(X.storage_bytes() == 3 * (8 + 8) + (8 + 2 * 8) + 8 + 8 * 2);
 }

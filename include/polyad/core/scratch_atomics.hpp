@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Atomic additions to a team's scratch memory. Kokkos' own are written for any address: on a device each would
-// first ask whether its address is shared, and reach further than the team.
+// Atomic additions to a team's scratch memory. Kokkos' own are written for any address: on a device each
+// would first ask whether its address is shared, and reach further than the team.
 #pragma once
 
 #include <Kokkos_Core.hpp>

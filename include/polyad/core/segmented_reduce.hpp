@@ -9,7 +9,6 @@
 //                   (BLCO's register-based conflict resolution)
 //   AddToStash      to a team's few rows in scratch memory, where its other threads add too
 //                   (the first half of BLCO's hierarchical resolution)
-//   AddPlainly      to rows that belong to this thread alone
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -80,22 +79,6 @@ struct AddToStash {
   template <class Key, class Row>
   KOKKOS_FORCEINLINE_FUNCTION void operator()(Key key, Row const& sum) const {
     sum.atomic_add_to_scratch(stash + static_cast<count_t>(key) * static_cast<count_t>(stride), columns);
-  }
-};
-
-/// Adds to row `key` of a matrix that no other thread touches.
-template <class Scalar>
-struct AddPlainly {
-  Scalar* output;  // rows x R
-  count_t stride;
-  Columns columns;
-
-  template <class Key, class Row>
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(Key key, Row const& sum) const {
-    Scalar* const row = output + static_cast<count_t>(key) * stride;
-    Row total(row, columns);
-    total += sum;
-    total.store(row, columns);
   }
 };
 

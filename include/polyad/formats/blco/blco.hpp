@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// blco: one copy of the nonzeros for all modes (Nguyen et al., BLCO, ICS 2022). They stand in ALTO's order, each
-// as one linear index and a value, in blocks that share the uppermost bits of all indices (blco_blocks.hpp);
-// one MTTKRP serves every mode (mttkrp_blco.hpp).
-// Storage: 8 + s_r bytes a nonzero (16 + s_r where blocks would be tiny), 8 + N s_o bytes a block, 8 bytes
-// for every 256 nonzeros.
+// blco: one copy of the nonzeros for all modes (Nguyen et al., BLCO, ICS 2022). They stand in ALTO's order,
+// each as one linear index and a value, in blocks that share the uppermost bits of all indices
+// (blco_blocks.hpp); one MTTKRP serves every mode (mttkrp_blco.hpp). Storage: 8 + s_r bytes a nonzero (16 +
+// s_r where blocks would be tiny), 8 + N s_o bytes a block, 8 bytes for every 256 nonzeros.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -21,7 +20,7 @@ struct BlcoOptions {
   int index_bits        = 0;  // of the linear index; 0: 64, or 128 where that takes fewer bytes
   int tile              = 0;  // nonzeros that a team groups by row; 0: by measurement (tile_shape)
   int team              = 0;  // GPU threads in a team, at most 256; 0: by measurement
-  bool packed           = true;  // rows in packs on a device, where they are aligned; false: GenTen's strided rows
+  bool packed = true;  // rows in packs on a device, where they are aligned; false: GenTen's strided rows
 };
 
 /// Copies of V, or of the rows that a part of the nonzeros touches, until they are merged.
@@ -48,7 +47,8 @@ public:
   static Blco build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                     options_type const& options = {}) {
     POLYAD_EXPECTS(options.tile >= 0 && options.team >= 0 && options.team <= blco_team_threads, "a tile of ",
-                   options.tile, " nonzeros, a team of ", options.team, " threads (at most ", blco_team_threads, ")");
+                   options.tile, " nonzeros, a team of ", options.team, " threads (at most ",
+                   blco_team_threads, ")");
     Blco format;
     format.m_extents      = coo.extents();
     format.m_options      = options;
@@ -73,7 +73,8 @@ public:
   /// \throws MemoryError
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const {
     count_t rows = 0;
-    for (int n = 0; n < m_extents.order() && nnz() > 0; ++n) rows = std::max(rows, resolve(space, n).copied_rows);
+    for (int n = 0; n < m_extents.order() && nnz() > 0; ++n)
+      rows = std::max(rows, resolve(space, n).copied_rows);
     // Rows of whole packs, whatever the rows of the factors are.
     count_t const pack = row_alignment / sizeof(Scalar);
     return {make_factor_matrix<Scalar>(space, "polyad::blco_copies", rows, ceil_div(rank, pack) * pack)};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The nonzeros of BLCO and their blocks (BLCO, section 4): linear indices and values in ALTO's order, cut into
-// blocks whose nonzeros share the stripped bits of all indices, at most `max_block` nonzeros each; and the map
-// by which a work-group that starts anywhere finds its block, so that one launch covers all blocks.
+// The nonzeros of BLCO and their blocks (BLCO, section 4): linear indices and values in ALTO's order, cut
+// into blocks whose nonzeros share the stripped bits of all indices, at most `max_block` nonzeros each; and
+// the map by which a work-group that starts anywhere finds its block, so that one launch covers all blocks.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -155,8 +155,8 @@ struct StoreUppers {
   KOKKOS_FUNCTION void operator()(count_t block) const {
     auto const order = static_cast<count_t>(encoding.order());
     for (int n = 0; n < encoding.order(); ++n)
-      uppers(block * order + static_cast<count_t>(n)) = static_cast<typename Uppers::value_type>(
-          encoding.upper(n, ordered(begins[block], n)));
+      uppers(block * order + static_cast<count_t>(n)) =
+          static_cast<typename Uppers::value_type>(encoding.upper(n, ordered(begins[block], n)));
   }
 };
 
@@ -209,7 +209,8 @@ struct EncodeNonzeros {
 /// positions and what linear_order needs.
 /// \throws UsageError when max_block is 0 or index_bits is out of range; MemoryError before allocating
 template <class Scalar, class Index, class Space>
-BlcoBlocks<Scalar, Index, Space> make_blco_blocks(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+BlcoBlocks<Scalar, Index, Space> make_blco_blocks(Space const& space,
+                                                  CooTensor<Scalar, Index, Space> const& coo,
                                                   count_t max_block, int index_bits) {
   using Blocks         = BlcoBlocks<Scalar, Index, Space>;
   using Range          = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
@@ -253,7 +254,8 @@ BlcoBlocks<Scalar, Index, Space> make_blco_blocks(Space const& space, CooTensor<
 
   auto const words = static_cast<count_t>(blocks.encoding.words());
   expect_fits(space, "the linear indices and values", nnz, words * sizeof(std::uint64_t) + sizeof(Scalar));
-  blocks.linear = Kokkos::View<std::uint64_t*, typename Space::device_type>(allocated("polyad::blco_linear"), nnz * words);
+  blocks.linear = Kokkos::View<std::uint64_t*, typename Space::device_type>(allocated("polyad::blco_linear"),
+                                                                            nnz * words);
   blocks.values = Values(allocated("polyad::blco_values"), nnz);
   if (nnz == 0) return blocks;
 
@@ -271,8 +273,9 @@ BlcoBlocks<Scalar, Index, Space> make_blco_blocks(Space const& space, CooTensor<
   Kokkos::parallel_scan("polyad::count_blocks", Range(space, 0, keys), cut, count);
   expect_fits(space, "the headers of the blocks", count, Blocks::header_bytes(order));
   blocks.begins = Numbers(allocated("polyad::blco_begins"), count + 1);
-  blocks.uppers = decltype(blocks.uppers)(allocated("polyad::blco_uppers"), count * static_cast<count_t>(order));
-  cut.begins    = blocks.begins.data();
+  blocks.uppers =
+      decltype(blocks.uppers)(allocated("polyad::blco_uppers"), count * static_cast<count_t>(order));
+  cut.begins = blocks.begins.data();
   Kokkos::parallel_scan("polyad::cut_blocks", Range(space, 0, keys), cut, count);
   Kokkos::parallel_for("polyad::store_uppers", Range(space, 0, count),
                        detail::StoreUppers<Ordered, decltype(blocks.uppers)>{
@@ -282,13 +285,15 @@ BlcoBlocks<Scalar, Index, Space> make_blco_blocks(Space const& space, CooTensor<
   Kokkos::parallel_for("polyad::map_blocks", Range(space, 0, mapped),
                        detail::MapBlocks{blocks.begins.data(), count, nnz, blocks.block_map.data()});
   if (words == 1)
-    Kokkos::parallel_for("polyad::encode", Range(space, 0, nnz),
-                         detail::EncodeNonzeros<Ordered, Values, Permutation<Index, Space>, 1>{
-                             ordered, coo.values(), permutation, blocks.encoding, blocks.linear.data(), blocks.values});
+    Kokkos::parallel_for(
+        "polyad::encode", Range(space, 0, nnz),
+        detail::EncodeNonzeros<Ordered, Values, Permutation<Index, Space>, 1>{
+            ordered, coo.values(), permutation, blocks.encoding, blocks.linear.data(), blocks.values});
   else
-    Kokkos::parallel_for("polyad::encode", Range(space, 0, nnz),
-                         detail::EncodeNonzeros<Ordered, Values, Permutation<Index, Space>, 2>{
-                             ordered, coo.values(), permutation, blocks.encoding, blocks.linear.data(), blocks.values});
+    Kokkos::parallel_for(
+        "polyad::encode", Range(space, 0, nnz),
+        detail::EncodeNonzeros<Ordered, Values, Permutation<Index, Space>, 2>{
+            ordered, coo.values(), permutation, blocks.encoding, blocks.linear.data(), blocks.values});
   space.fence("polyad::make_blco_blocks");
   return blocks;
 }

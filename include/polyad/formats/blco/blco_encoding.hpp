@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How BLCO writes a nonzero's N indices into one number (BLCO, section 4): the order of the nonzeros is ALTO's,
-// but inside the number the bits of a mode stand side by side, so that an index is one shift and one mask.
-// Where ALTO's interleaved number has more bits than the linear index holds, its uppermost bits are stripped:
-// they are the key of a block, which stores them once, as what has to be added to each mode's index.
+// How BLCO writes a nonzero's N indices into one number (BLCO, section 4): the order of the nonzeros is
+// ALTO's, but inside the number the bits of a mode stand side by side, so that an index is one shift and one
+// mask. Where ALTO's interleaved number has more bits than the linear index holds, its uppermost bits are
+// stripped: they are the key of a block, which stores them once, as what has to be added to each mode's
+// index.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -20,8 +21,8 @@ struct LinearIndex {
   std::uint64_t word[Words]{};
 };
 
-/// Where the lowest bits of every mode's index stand in a linear index. Trivially copyable, 40 bytes, since it
-/// travels with every launch.
+/// Where the lowest bits of every mode's index stand in a linear index. Trivially copyable, 40 bytes, since
+/// it travels with every launch.
 class BlcoEncoding {
 public:
   static constexpr int word_bits = 64;
@@ -34,9 +35,10 @@ public:
     POLYAD_EXPECTS(bits >= 0 && bits <= max_bits, "a linear index of ", bits, " bits; 0 to ", max_bits,
                    " can be had");
     for (int n = 0; n < layout.order(); ++n) {
-      m_kept[n]  = static_cast<std::uint8_t>(layout.bits_below(n, bits));
-      m_shift[n] = static_cast<std::uint8_t>(m_kept[n] > 0 ? m_bits : 0);  // an empty field may stand anywhere
-      m_bits     = static_cast<std::uint8_t>(m_bits + m_kept[n]);
+      m_kept[n] = static_cast<std::uint8_t>(layout.bits_below(n, bits));
+      m_shift[n] =
+          static_cast<std::uint8_t>(m_kept[n] > 0 ? m_bits : 0);  // an empty field may stand anywhere
+      m_bits = static_cast<std::uint8_t>(m_bits + m_kept[n]);
       if (m_kept[n] < layout.bits_of(n)) m_strips = true;
     }
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A tile: consecutive nonzeros that a team decodes and groups by the row of V that they add to, in its scratch
-// memory (the processing phase of BLCO, section 5.1.1). The paper's tile is a warp's 32 nonzeros; ours is as
-// long as scratch memory allows, since the longer a tile, the more of its nonzeros share a row, and an atomic
-// row costs more than two gathered ones.
+// A tile: consecutive nonzeros that a team decodes and groups by the row of V that they add to, in its
+// scratch memory (the processing phase of BLCO, section 5.1.1). The paper's tile is a warp's 32 nonzeros;
+// ours is as long as scratch memory allows, since the longer a tile, the more of its nonzeros share a row,
+// and an atomic row costs more than two gathered ones.
 //
 // Grouping is a counting sort by the lowest bits of the row: count, prefix sum, scatter. In ALTO's order a
 // tile's rows lie in a few boxes, so rows that share these bits and differ are rare; where they occur they
@@ -43,14 +43,15 @@ struct TileShape {
 template <class Space, class Row, class Scalar, class Index>
 TileShape tile_shape(Space const& space, count_t nnz, int order, count_t rows, count_t stash_rows, int block,
                      int column_blocks, int tile, int threads) {
-  // A device's tile of 1792 nonzeros takes 37 KiB (order 3, float) or 44 (double); three or four of them leave
-  // 80 to 120 KiB of a multiprocessor to its first-level cache. A host's team is one thread, whose tile stays
-  // in the first-level cache.
+  // A device's tile of 1792 nonzeros takes 37 KiB (order 3, float) or 44 (double); three or four of them
+  // leave 80 to 120 KiB of a multiprocessor to its first-level cache. A host's team is one thread, whose tile
+  // stays in the first-level cache.
   constexpr int device_tile = 1792;
   constexpr int host_tile   = 504;
   count_t const nonzero     = sizeof(Scalar) + static_cast<count_t>(order) * sizeof(Index);
-  count_t const resident    = multiprocessors(space) * (is_device_space<Space> ? blco_resident_teams<Scalar> : 1);
-  bool const is_stashed     = stash_rows > 0;
+  count_t const resident =
+      multiprocessors(space) * (is_device_space<Space> ? blco_resident_teams<Scalar> : 1);
+  bool const is_stashed = stash_rows > 0;
   if (tile == 0) {
     tile = is_device_space<Space> ? device_tile : host_tile;
     // Two rounds of teams at least, or the last round leaves much of the device idle.
@@ -68,7 +69,8 @@ TileShape tile_shape(Space const& space, count_t nnz, int order, count_t rows, c
   auto const set_stretch = [&](int stretch) {
     shape.stretch = stretch;
     shape.tile    = stretch * shape.team;
-    shape.buckets = std::max(shape.team, static_cast<int>(std::bit_ceil(static_cast<unsigned>(shape.tile) * 3 / 4)));
+    shape.buckets =
+        std::max(shape.team, static_cast<int>(std::bit_ceil(static_cast<unsigned>(shape.tile) * 3 / 4)));
   };
   // A stretch of 8 (mod 16) nonzeros: a multiple of a pack of four, and the four threads of a warp then read
   // from different banks.
@@ -125,12 +127,13 @@ private:
 /// Decodes the nonzeros begin ... begin + count - 1 into the tile, grouped by their index of `mode`. Every
 /// thread of the team calls it; it ends with a barrier.
 template <class Member, class Scalar, class Index>
-KOKKOS_FUNCTION void load_tile(Member const& member, BlcoNonzeros<Scalar, Index> const& nonzeros, count_t begin,
-                               int count, int mode, TileShape const& shape,
+KOKKOS_FUNCTION void load_tile(Member const& member, BlcoNonzeros<Scalar, Index> const& nonzeros,
+                               count_t begin, int count, int mode, TileShape const& shape,
                                TileScratch<Scalar, Index> const& scratch) {
   auto const bucket = [&](Index row, int i) {
     auto const position = static_cast<unsigned>(i) & ((1U << shape.spread) - 1U);
-    return (static_cast<unsigned>(row) << shape.spread | position) & (static_cast<unsigned>(shape.buckets) - 1U);
+    return (static_cast<unsigned>(row) << shape.spread | position) &
+           (static_cast<unsigned>(shape.buckets) - 1U);
   };
   unsigned* const counts = scratch.counts();
   Kokkos::parallel_for(Kokkos::TeamVectorRange(member, shape.buckets), [&](int b) { counts[b] = 0; });
@@ -161,10 +164,9 @@ KOKKOS_FUNCTION void load_tile(Member const& member, BlcoNonzeros<Scalar, Index>
     count_t const block = nonzeros.block_of(p);
     Scalar const value  = nonzeros.values[p];
     // The team's other threads take the bucket's other places.
-    unsigned const position =
-        scratch_fetch_add(&counts[bucket(nonzeros.index(p, block, mode), i)], 1U);
+    unsigned const position = scratch_fetch_add(&counts[bucket(nonzeros.index(p, block, mode), i)], 1U);
     nonzeros.for_each_index(p, block, [&](int n, Index index) {
-      int const array = n == mode ? 0 : n < mode ? n + 1 : n;
+      int const array                  = n == mode ? 0 : n < mode ? n + 1 : n;
       scratch.indices(array)[position] = index;
     });
     scratch.values()[position] = value;

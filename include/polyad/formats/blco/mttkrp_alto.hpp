@@ -21,6 +21,7 @@
 #include "polyad/core/tiny_vec.hpp"
 #include "polyad/formats/blco/alto.hpp"
 #include "polyad/formats/blco/mttkrp_alto_atomic.hpp"
+#include "polyad/formats/blco/private_output.hpp"
 
 namespace polyad {
 namespace detail {
@@ -162,64 +163,6 @@ struct MttkrpAlto {
   }
 };
 
-/// Zeroes the output, a part a stretch, and the stretches' own copies.
-template <class Space, class Scalar, int Block>
-struct ClearAltoRows {
-  using Row = TinyVec<Space, Scalar, Block, RowForm::simd>;
-  PrivateOutput<Scalar> output;
-  count_t rows;
-  count_t stretches;
-  ColumnBlocks blocks;
-
-  void operator()(count_t s) const {
-    Row const zero(Scalar(0));
-    auto const clear = [&](Scalar* row, count_t stride, count_t count) {
-      for (count_t i = 0; i < count; ++i)
-        for (int b = 0; b < blocks.count; ++b)
-          zero.store(row + i * stride, Row::columns(blocks.first + b * Block, blocks.rank, 0));
-    };
-    count_t const begin = part(s);
-    clear(output.output + begin * output.output_stride, output.output_stride, part(s + 1) - begin);
-    PrivateRows const own = output.stretches[s];
-    if (output.copies != nullptr)
-      clear(output.copies + own.slot * output.copies_stride, output.copies_stride, own.count);
-  }
-  /// Where part s of the output begins.
-  [[nodiscard]] count_t part(count_t s) const {
-    return rows / stretches * s + Kokkos::min(s, rows % stretches);
-  }
-};
-
-/// Adds the copies of chunk c of the private rows to the output, stretch by stretch.
-template <class Space, class Scalar, int Block>
-struct MergeAltoCopies {
-  using Row = TinyVec<Space, Scalar, Block, RowForm::simd>;
-  static constexpr count_t chunk = 64;  // rows: 16 KB of 32 doubles
-
-  PrivateOutput<Scalar> output;
-  RowRange rows;  // all private rows lie there
-  count_t stretches;
-  ColumnBlocks blocks;
-
-  void operator()(count_t c) const {
-    count_t const first = rows.first + c * chunk;
-    count_t const end   = Kokkos::min(first + chunk, rows.last + 1);
-    for (count_t s = 0; s < stretches; ++s) {
-      PrivateRows const own = output.stretches[s];
-      count_t const from    = Kokkos::max(first, own.first);
-      count_t const to      = Kokkos::min(end, own.first + own.count);
-      for (count_t row = from; row < to; ++row)
-        for (int b = 0; b < blocks.count; ++b) {
-          Columns const columns = Row::columns(blocks.first + b * Block, blocks.rank, 0);
-          Scalar* const target  = output.output + row * output.output_stride;
-          Row sum(target, columns);
-          sum += Row(output.row(own, row), columns);
-          sum.store(target, columns);
-        }
-    }
-  }
-};
-
 template <class Space, class Scalar, class Index>
 void mttkrp_alto_device(Space const& space, Alto<Scalar, Index, Space> const& X,
                         FactorMatrices<Scalar, Space> const& factors, int mode,
@@ -284,8 +227,7 @@ void mttkrp_alto_host(Space const& space, Alto<Scalar, Index, Space> const& X,
     return Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, count);
   };
   for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-    Kokkos::parallel_for("polyad::alto_clear", range(stretches),
-                         ClearAltoRows<Space, Scalar, block()>{output, X.extents()[mode], stretches, blocks});
+    clear_private_output<Space, Scalar, block()>(space, output, X.extents()[mode], stretches, blocks);
     with_inner<Index>(inner.count, [&](auto inner_count) {
       auto const launch = [&](auto target) {
         using Kernel = MttkrpAlto<Space, Scalar, Index, block(), inner_count(), target()>;
@@ -301,13 +243,7 @@ void mttkrp_alto_host(Space const& space, Alto<Scalar, Index, Space> const& X,
       else
         launch(std::integral_constant<AltoTarget, AltoTarget::rows_of_group>{});
     });
-    if (!has_copies) return;
-    RowRange merged;
-    for (count_t s = 0; s < stretches; ++s)
-      if (own[s].count > 0) merged.include(RowRange{own[s].first, own[s].first + own[s].count - 1});
-    using Merge = MergeAltoCopies<Space, Scalar, block()>;
-    Kokkos::parallel_for("polyad::alto_merge", range(ceil_div(merged.last + 1 - merged.first, Merge::chunk)),
-                         Merge{output, merged, stretches, blocks});
+    if (has_copies) merge_private_rows<Space, Scalar, block()>(space, output, stretches, blocks);
   });
 }
 

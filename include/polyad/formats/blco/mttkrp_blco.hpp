@@ -7,6 +7,7 @@
 #include "polyad/formats/blco/blco.hpp"
 #include "polyad/formats/blco/mttkrp_blco_parts.hpp"
 #include "polyad/formats/blco/mttkrp_blco_tiles.hpp"
+#include "polyad/formats/blco/private_output.hpp"
 
 namespace polyad {
 namespace detail {
@@ -28,44 +29,53 @@ template <class Space, class Scalar, class Index, int Block, RowForm Form, int O
 void launch_tiles(Space const& space, Blco<Scalar, Index, Space> const& X,
                   FactorMatrices<Scalar, Space> const& factors, int mode, BlcoResolution const& resolution,
                   ColumnBlocks blocks, BlcoOutput<Scalar> const& output) {
-  using Kernel           = MttkrpBlcoTiles<Space, Scalar, Index, Block, Form, Order, Stash>;
-  count_t const stash    = Stash ? output.rows : 0;
-  int const order        = X.extents().order();
-  TileShape const shape  = tile_shape<Space, typename Kernel::Row, Scalar, Index>(
+  using Kernel          = MttkrpBlcoTiles<Space, Scalar, Index, Block, Form, Order, Stash>;
+  count_t const stash   = Stash ? output.rows : 0;
+  int const order       = X.extents().order();
+  TileShape const shape = tile_shape<Space, typename Kernel::Row, Scalar, Index>(
       space, X.nnz(), order, output.rows, stash, Block, blocks.count, X.options().tile, X.options().team);
-  count_t const tiles    = ceil_div(X.nnz(), static_cast<count_t>(shape.tile));
-  count_t const league   = ceil_div(tiles, shape.tiles_per_team) *
-                         static_cast<count_t>(blocks.count / shape.blocks_per_team);
-  auto const bytes       = shape.bytes(sizeof(Scalar) + static_cast<count_t>(order) * sizeof(Index), sizeof(Scalar));
-  auto policy = team_policy<Kokkos::LaunchBounds<blco_team_threads, blco_resident_teams<Scalar>>>(space, {league, shape.team, Kernel::Row::lanes});
+  count_t const tiles = ceil_div(X.nnz(), static_cast<count_t>(shape.tile));
+  count_t const league =
+      ceil_div(tiles, shape.tiles_per_team) * static_cast<count_t>(blocks.count / shape.blocks_per_team);
+  auto const bytes =
+      shape.bytes(sizeof(Scalar) + static_cast<count_t>(order) * sizeof(Index), sizeof(Scalar));
+  auto policy = team_policy<Kokkos::LaunchBounds<blco_team_threads, blco_resident_teams<Scalar>>>(
+      space, {league, shape.team, Kernel::Row::lanes});
   policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes)));
-  Kokkos::parallel_for("polyad::mttkrp_blco_tiles", policy,
-                       Kernel{X.blocks().nonzeros(), OtherFactors<Scalar, Order>(factors, mode), mode, shape,
-                              blocks, output.data, output.stride, std::max<count_t>(resolution.copies, 1),
-                              output.rows});
+  Kokkos::parallel_for(
+      "polyad::mttkrp_blco_tiles", policy,
+      Kernel{X.blocks().nonzeros(), OtherFactors<Scalar, Order>(factors, mode), mode, shape, blocks,
+             output.data, output.stride, std::max<count_t>(resolution.copies, 1), output.rows});
 }
 
-/// One launch over a host's parts: V, or the parts' copies, = the products.
+/// A host's parts: V, and their copies of rows, = the products; then the copies are added to V.
 template <class Space, class Scalar, class Index, int Block, int Order>
 void launch_parts(Space const& space, Blco<Scalar, Index, Space> const& X,
                   FactorMatrices<Scalar, Space> const& factors, int mode, ColumnBlocks blocks,
-                  BlcoOutput<Scalar> const& output) {
-  using Kernel = MttkrpBlcoParts<Space, Scalar, Index, Block, Order>;
-  ChunkWalk const walks{X.parts().count(), 1, blocks};
+                  FactorMatrix<Scalar, Space> const& copies, FactorMatrix<Scalar, Space> const& V) {
+  using Kernel         = MttkrpBlcoParts<Space, Scalar, Index, Block, Order>;
+  auto const& parts    = X.parts();
+  bool const is_copied = parts.copied_rows(mode) > 0;
+  PrivateOutput<Scalar> const output{V.data(), static_cast<count_t>(V.stride(0)),
+                                     is_copied ? copies.data() : nullptr,
+                                     static_cast<count_t>(copies.stride(0)), parts.private_rows_of(mode)};
+  clear_private_output<Space, Scalar, Block>(space, output, V.extent(0), parts.count(), blocks);
+  ChunkWalk const walks{parts.count(), 1, blocks};
   Kokkos::parallel_for("polyad::mttkrp_blco_parts", walks.template policy<typename Kernel::Row>(space),
                        Kernel{X.blocks().nonzeros(), OtherFactors<Scalar, Order>(factors, mode), mode,
-                              X.parts().of_mode(mode), walks, output.data, output.stride, output.rows});
+                              parts.begins(), output, walks});
+  if (is_copied) merge_private_rows<Space, Scalar, Block>(space, output, parts.count(), blocks);
 }
 
+/// V = the sum of its copies.
 template <class Space, class Scalar, int Block, RowForm Form>
-void merge_copies(Space const& space, count_t copies, PartRows const& parts,
-                  FactorMatrix<Scalar, Space> const& rows, ColumnBlocks blocks,
-                  FactorMatrix<Scalar, Space> const& V) {
+void merge_copies(Space const& space, count_t copies, FactorMatrix<Scalar, Space> const& rows,
+                  ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& V) {
   if (V.extent(0) == 0) return;
   using Kernel = MergeCopies<Space, Scalar, Block, Form>;
   ChunkWalk const walks{V.extent(0), is_device_space<Space> ? 1U : 256U, blocks};
   Kokkos::parallel_for("polyad::merge_copies", walks.template policy<typename Kernel::Row>(space),
-                       Kernel{rows.data(), static_cast<count_t>(rows.stride(0)), copies, parts, V.data(),
+                       Kernel{rows.data(), static_cast<count_t>(rows.stride(0)), copies, V.data(),
                               static_cast<count_t>(V.stride(0)), walks});
 }
 
@@ -85,33 +95,32 @@ void mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
                              workspace.copies.extent(1) >= factors.rank()),
                  "a workspace of ", workspace.copies.extent(0), " x ", workspace.copies.extent(1),
                  " for copies of ", resolution.copied_rows, " x ", factors.rank());
+  // The tiles add to V, or to its copies.
   FactorMatrix<Scalar, Space> target = V;
-  if (copied)
-    target = Kokkos::subview(workspace.copies, Kokkos::make_pair(count_t(0), resolution.copied_rows), Kokkos::ALL);
+  if (resolution.copies > 0)
+    target =
+        Kokkos::subview(workspace.copies, Kokkos::make_pair(count_t(0), resolution.copied_rows), Kokkos::ALL);
   detail::BlcoOutput<Scalar> const output{target.data(), static_cast<count_t>(target.stride(0)),
                                           X.extents()[mode]};
-  if (!parted) Kokkos::deep_copy(space, target, Scalar(0));  // a part clears its own rows
+  if (!parted) Kokkos::deep_copy(space, target, Scalar(0));
   with_row_form<Space>(X.options().packed && rows_are_aligned(factors, V), [&](auto form) {
     constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
     with_order<any_order_only>(X.extents().order(), [&](auto given) {
       constexpr int order = detail::blco_order<given()>;
       for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-        bool launched = false;
         if constexpr (!is_device_space<Space>)
-          if (parted) {
-            detail::launch_parts<Space, Scalar, Index, block(), order>(space, X, factors, mode, blocks, output);
-            launched = true;
-          }
-        if (!launched && resolution.kind == Resolution::hierarchical)
-          detail::launch_tiles<Space, Scalar, Index, block(), form(), order, true>(space, X, factors, mode,
-                                                                                   resolution, blocks, output);
-        else if (!launched)
-          detail::launch_tiles<Space, Scalar, Index, block(), form(), order, false>(space, X, factors, mode,
-                                                                                    resolution, blocks, output);
-        if (copied)
-          detail::merge_copies<Space, Scalar, block(), form()>(
-              space, resolution.copies, parted ? X.parts().of_mode(mode) : PartRows{0, nullptr, nullptr, nullptr},
-              workspace.copies, blocks, V);
+          if (parted)
+            return detail::launch_parts<Space, Scalar, Index, block(), order>(space, X, factors, mode, blocks,
+                                                                              workspace.copies, V);
+        if (resolution.kind == Resolution::hierarchical)
+          detail::launch_tiles<Space, Scalar, Index, block(), form(), order, true>(
+              space, X, factors, mode, resolution, blocks, output);
+        else
+          detail::launch_tiles<Space, Scalar, Index, block(), form(), order, false>(
+              space, X, factors, mode, resolution, blocks, output);
+        if (resolution.copies > 0)
+          detail::merge_copies<Space, Scalar, block(), form()>(space, resolution.copies, workspace.copies,
+                                                               blocks, V);
       });
     });
   });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // BLCO's MTTKRP over tiles (BLCO, section 5): a team groups a tile's nonzeros by their row of V, then each of
-// its threads walks a stretch of the grouped nonzeros with the lanes of a factor row and sums a row's products
-// in registers. At the end of a segment the sum goes to V, to a copy of V, or to the team's stash.
+// its threads walks a stretch of the grouped nonzeros with the lanes of a factor row and sums a row's
+// products in registers. At the end of a segment the sum goes to V, to a copy of V, or to the team's stash.
 //
 // Bytes a nonzero: 8 + s_r for the nonzero, streamed (the linear index twice), (N - 1) R s_r gathered, and an
 // atomic row of R s_r for every row of a tile. Flops: N R.
@@ -98,7 +98,8 @@ struct MttkrpBlcoTiles {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    // Blocks of columns change fastest over the league, so that teams that run together read the same nonzeros.
+    // Blocks of columns change fastest over the league, so that teams that run together read the same
+    // nonzeros.
     auto const team        = static_cast<count_t>(member.league_rank());
     auto const block_teams = static_cast<count_t>(blocks.count / shape.blocks_per_team);
     int const first_column =
