@@ -57,17 +57,25 @@ struct SliceWriter {
   Scalar* output;     // I_n x R
   count_t stride;
 
-  KOKKOS_FUNCTION void write(SliceSum<Row, Index> const& run, bool shared, Columns columns) const {
-    Scalar* const row = output + static_cast<count_t>(rows[run.slice]) * stride;
-    if (run.shared || shared)
-      run.sum.atomic_add_to(row, columns);  // the workers of the neighbouring bins add to it too
+  // The sum by value, and inlined where it changes: GCC keeps in memory, not in registers, what a call may
+  // reach.
+  KOKKOS_FUNCTION void write(Index slice, bool shared, Row const sum, Columns columns) const {
+    Scalar* const row = output + static_cast<count_t>(rows[slice]) * stride;
+    if (shared)
+      sum.atomic_add_to(row, columns);  // the workers of the neighbouring bins add to it too
     else
-      run.sum.store(row, columns);
+      sum.store(row, columns);
   }
   /// Writes the sum, complete as far as this bin goes, and begins the next slice.
-  KOKKOS_FUNCTION void next(SliceSum<Row, Index>& run, Index slice, Columns columns) const {
-    write(run, false, columns);
-    run = {slice, false, Row(Scalar(0))};
+  KOKKOS_FORCEINLINE_FUNCTION void next(SliceSum<Row, Index>& run, Columns columns) const {
+    write(run.slice, run.shared, run.sum, columns);
+    ++run.slice;
+    run.shared = false;
+    run.sum    = Row(Scalar(0));
+  }
+  /// Writes the bin's last slice.
+  KOKKOS_FORCEINLINE_FUNCTION void last(SliceSum<Row, Index> const& run, bool shared, Columns columns) const {
+    write(run.slice, run.shared || shared, run.sum, columns);
   }
 };
 
@@ -79,6 +87,7 @@ inline constexpr int csf_batch = !is_device_space<Space>             ? 1
                                  : Block < 32 || sizeof(Scalar) == 4 ? 4
                                                                      : 2;
 template <class Scalar, int Order>
-using CsfBounds = Kokkos::LaunchBounds<device_team_threads, Order == 3 || sizeof(Scalar) == 8 ? 6 : 4>;
+using CsfBounds =
+    Kokkos::LaunchBounds<device_team_threads, Order == 3 || (Order == 4 && sizeof(Scalar) == 8) ? 6 : 4>;
 
 }  // namespace polyad::detail

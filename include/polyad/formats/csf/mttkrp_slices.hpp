@@ -54,7 +54,7 @@ struct MttkrpCsl {
     } else {
       for (int u = 0; u < Count; ++u) {
         if (p + static_cast<Index>(u) == slice_end) {
-          writer.next(run, run.slice + 1, columns);
+          writer.next(run, columns);
           slice_end = tree.pointers[0][run.slice + 1];
         }
         run.sum += product[u];
@@ -76,7 +76,7 @@ struct MttkrpCsl {
         ++p;
       }
     }
-    writer.write(run, bins.starts_slice[bin + 1] == 0, columns);
+    writer.last(run, bins.starts_slice[bin + 1] == 0, columns);
   }
 
   template <class Member>

@@ -48,41 +48,65 @@ struct MttkrpTree {
   struct Path {
     Index node[capacity];
     Index end[capacity];
-    Row above;      // the product of the rows of the levels between slice and fiber (order 4 and more)
-    Row fiber_row;  // times the fiber's own
-    Row fiber_sum;
   };
 
   KOKKOS_FORCEINLINE_FUNCTION void enter(Path& path, int level, Index node) const {
     path.node[level] = node;
     path.end[level]  = tree.pointers[level][node + 1];
   }
-  KOKKOS_FORCEINLINE_FUNCTION void multiply_above(Path& path, Columns columns) const {
-    path.above = Row(Scalar(1));
-    for (int l = 1; l < fiber_level(); ++l) path.above *= row(l, path.node[l], columns);
-  }
-  KOKKOS_FORCEINLINE_FUNCTION void start_fiber(Path& path, Columns columns) const {
-    path.fiber_row = row(fiber_level(), path.node[fiber_level()], columns);
-    if (fiber_level() > 1) path.fiber_row *= path.above;
-    path.fiber_sum = Row(Scalar(0));
-  }
-
-  /// Ends the fiber and begins the next one, and with it the nodes above that begin there.
-  KOKKOS_FORCEINLINE_FUNCTION void next_fiber(Path& path, Sum& run, Columns columns) const {
-    run.sum.multiply_add(path.fiber_row, path.fiber_sum);
+  /// Enters the next fiber, and with it the nodes above that begin there. True when there was one.
+  KOKKOS_FORCEINLINE_FUNCTION bool enter_next_fiber(Path& path, Sum& run, Columns columns) const {
     enter(path, fiber_level(), path.node[fiber_level()] + 1);
     int level = fiber_level() - 1;
     for (; level >= 0 && path.node[level + 1] == path.end[level]; --level) {
       enter(path, level, path.node[level] + 1);
-      if (level == 0) writer.next(run, path.node[0], columns);
+      if (level == 0) writer.next(run, columns);
     }
-    if (level < fiber_level() - 1) multiply_above(path, columns);
-    start_fiber(path, columns);
+    return level < fiber_level() - 1;
+  }
+  /// The product of the rows of the levels between slice and fiber: of order 4 and more.
+  KOKKOS_FORCEINLINE_FUNCTION Row rows_above(Path const& path, Columns columns) const {
+    Row above(Scalar(1));
+    for (int l = 1; l < fiber_level(); ++l) above *= row(l, path.node[l], columns);
+    return above;
+  }
+
+  /// Fiber after fiber, nonzero after nonzero: hosts. Every kind of row is made in one place, or GCC leaves
+  /// making it to a call and the sums go through memory (uber, one core of an AMD EPYC: three times as long).
+  KOKKOS_FORCEINLINE_FUNCTION void walk_singly(Path& path, Index p, Index end, Sum& run,
+                                               Columns columns) const {
+    int const leaf = fiber_level() + 1;
+    Row above;
+    for (bool entered = true;; entered = enter_next_fiber(path, run, columns)) {
+      if (entered && fiber_level() > 1) above = rows_above(path, columns);
+      Row fiber_sum(Scalar(0));
+      for (Index const stop = Kokkos::min(path.end[fiber_level()], end); p < stop; ++p)
+        fiber_sum.multiply_add(tree.values[p], Row(factors.row(leaf - 1, tree.indices[leaf][p]), columns));
+      fiber_sum *= row(fiber_level(), path.node[fiber_level()], columns);
+      if (fiber_level() > 1) fiber_sum *= above;
+      run.sum += fiber_sum;
+      if (p == end) return;
+    }
+  }
+
+  /// The current fiber of a walk in batches.
+  struct Fiber {
+    Row above;
+    Row row;  // its own, times `above`
+    Row sum;
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION void start(Fiber& fiber, Path const& path, bool entered,
+                                         Columns columns) const {
+    if (entered) fiber.above = rows_above(path, columns);
+    fiber.row = row(fiber_level(), path.node[fiber_level()], columns);
+    if (fiber_level() > 1) fiber.row *= fiber.above;
+    fiber.sum = Row(Scalar(0));
   }
 
   /// Adds the nonzeros p ... p + Count - 1.
   template <int Count>
-  KOKKOS_FORCEINLINE_FUNCTION void add(Index p, Path& path, Sum& run, Columns columns) const {
+  KOKKOS_FORCEINLINE_FUNCTION void add(Index p, Path& path, Fiber& fiber, Sum& run, Columns columns) const {
     int const leaf = fiber_level() + 1;
     auto const k   = *reinterpret_cast<Pack<Index, Count> const*>(tree.indices[leaf] + p);
     auto const x   = *reinterpret_cast<Pack<Scalar, Count> const*>(tree.values + p);
@@ -92,42 +116,43 @@ struct MttkrpTree {
       product[u] *= Row(x.element[u]);
     }
     if (path.end[fiber_level()] - p >= Count) {
-      for (int u = 0; u < Count; ++u) path.fiber_sum += product[u];
+      for (int u = 0; u < Count; ++u) fiber.sum += product[u];
     } else {
       for (int u = 0; u < Count; ++u) {
-        if (p + static_cast<Index>(u) == path.end[fiber_level()]) next_fiber(path, run, columns);
-        path.fiber_sum += product[u];
+        if (p + static_cast<Index>(u) == path.end[fiber_level()]) {
+          run.sum.multiply_add(fiber.row, fiber.sum);
+          bool const entered = enter_next_fiber(path, run, columns);
+          start(fiber, path, entered, columns);
+        }
+        fiber.sum += product[u];
       }
     }
   }
 
-  KOKKOS_FUNCTION void walk_fibers(count_t bin, Index begin, Index end, Sum& run, Columns columns) const {
-    Path path;
-    for (int l = 0; l <= fiber_level(); ++l) enter(path, l, bins.nodes[l][bin]);
-    multiply_above(path, columns);
-    start_fiber(path, columns);
-    Index p = begin;
-    if constexpr (Batch == 1) {
-      int const leaf = fiber_level() + 1;
-      while (true) {
-        for (Index const stop = Kokkos::min(path.end[fiber_level()], end); p < stop; ++p)
-          path.fiber_sum.multiply_add(tree.values[p],
-                                      Row(factors.row(leaf - 1, tree.indices[leaf][p]), columns));
-        if (p == end) break;
-        next_fiber(path, run, columns);
-      }
-    } else {
-      while (p < end) {
-        if (p % Batch == 0 && end - p >= Batch) {
-          add<Batch>(p, path, run, columns);
-          p += Batch;
-        } else {
-          add<1>(p, path, run, columns);
-          ++p;
-        }
+  KOKKOS_FORCEINLINE_FUNCTION void walk_in_batches(Path& path, Index p, Index end, Sum& run,
+                                                   Columns columns) const {
+    Fiber fiber;
+    start(fiber, path, true, columns);
+    while (p < end) {
+      if (p % Batch == 0 && end - p >= Batch) {
+        add<Batch>(p, path, fiber, run, columns);
+        p += Batch;
+      } else {
+        add<1>(p, path, fiber, run, columns);
+        ++p;
       }
     }
-    run.sum.multiply_add(path.fiber_row, path.fiber_sum);
+    run.sum.multiply_add(fiber.row, fiber.sum);
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void walk_fibers(count_t bin, Index begin, Index end, Sum& run,
+                                               Columns columns) const {
+    Path path;
+    for (int l = 0; l <= fiber_level(); ++l) enter(path, l, bins.nodes[l][bin]);
+    if constexpr (Batch == 1)
+      walk_singly(path, begin, end, run, columns);
+    else
+      walk_in_batches(path, begin, end, run, columns);
   }
 
   // ---- without
@@ -171,7 +196,7 @@ struct MttkrpTree {
     } else {
       for (int u = 0; u < Count; ++u) {
         if (at[u] == nodes.slice_end) {
-          writer.next(run, run.slice + 1, columns);
+          writer.next(run, columns);
           nodes.slice_end = tree.pointers[0][run.slice + 1];
         }
         run.sum += product[u];
@@ -179,7 +204,8 @@ struct MttkrpTree {
     }
   }
 
-  KOKKOS_FUNCTION void walk_each(count_t bin, Index begin, Index end, Sum& run, Columns columns) const {
+  KOKKOS_FORCEINLINE_FUNCTION void walk_each(count_t bin, Index begin, Index end, Sum& run,
+                                             Columns columns) const {
     Nodes nodes;
     for (int l = 1; l <= fiber_level(); ++l) nodes.node[l] = bins.nodes[l][bin];
     nodes.slice_end = tree.pointers[0][run.slice + 1];
@@ -202,7 +228,7 @@ struct MttkrpTree {
       walk_fibers(bin, begin, end, run, columns);
     else
       walk_each(bin, begin, end, run, columns);
-    writer.write(run, bins.starts_slice[bin + 1] == 0, columns);
+    writer.last(run, bins.starts_slice[bin + 1] == 0, columns);
   }
 
   template <class Member>
