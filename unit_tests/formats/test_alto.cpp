@@ -150,6 +150,9 @@ TEST_CASE("private rows: what earlier stretches may write", "[formats][alto]") {
   CHECK(counts({{0, 9}, {0, 9}, {2, 3}}) == Rows{{0, 0, 0}, {0, 10, 0}, {2, 2, 10}});
   CHECK(counts({{4, 6}, {0, 9}}) == Rows{{0, 0, 0}, {4, 3, 0}});            // inside
   CHECK(counts({{0, 1}, {8, 9}, {0, 9}}) == Rows{{0, 0, 0}, {0, 0, 0}, {0, 10, 0}});  // with a gap
+  CHECK(counts({{0, 5}, {4, 6}}) == Rows{{0, 0, 0}, {4, 3, 0}});            // two of three: all three
+  CHECK(private_rows(std::vector<RowRange>{{0, 5}, {4, 6}})[1].alike);
+  CHECK(!private_rows(std::vector<RowRange>{{0, 4}, {4, 6}})[1].alike);
   CHECK(counts({{0, 3}, {}, {3, 5}}) == Rows{{0, 0, 0}, {0, 0, 0}, {3, 1, 0}});       // one without nonzeros
 }
 

@@ -63,7 +63,7 @@ struct AltoCounts {
 
 /// Cycles a nonzero for the MTTKRPs of all modes at R = 32 in double (four lines of 64 bytes a row), a model
 /// that was fitted to two cores of an AMD EPYC (Zen 4): one line a cycle from the first-level cache, a row from
-/// the second level 4 cycles more and from the third another 12, and 20 for each group's loop that ends.
+/// the second level 4 cycles more and from the third another 16, and 20 for each group's loop that ends.
 inline double alto_cycles(int order, int grouped, AltoCounts const& counts) {
   double const N = order, g = grouped;
   double const per_nonzero = 1.0 / static_cast<double>(std::max<count_t>(counts.nonzeros, 1));
@@ -73,7 +73,7 @@ inline double alto_cycles(int order, int grouped, AltoCounts const& counts) {
   double const group_rows = (N - g) * g + g * (g - 1 + 2);
   return 4 * (rows + groups * group_rows) + 20 * N * groups +
          N * per_nonzero *
-             (4 * static_cast<double>(counts.first_misses) + 12 * static_cast<double>(counts.second_misses));
+             (4 * static_cast<double>(counts.first_misses) + 16 * static_cast<double>(counts.second_misses));
 }
 
 /// Looks at an order through windows: all nonzeros that share the uppermost bits of its linear form with one

@@ -54,6 +54,14 @@ struct AltoFactors {
 
 inline constexpr int any_inner = -1;
 
+/// How a stretch is walked. Each has a loop of its own: with all that a careful one asks for, the compiler runs
+/// out of registers, and every nonzero took a quarter longer (uber, R = 16).
+enum class AltoWalk {
+  plain,        // whole blocks of columns, rows alike
+  prefetching,  // the same with prefetches
+  careful       // anything: a cut block of columns, rows of which some are private, locks
+};
+
 /// Hosts: one stretch s an iteration. Inner is how many factors are read for every nonzero, or any_inner.
 template <class Space, class Scalar, class Index, int Block, int Inner, AltoTarget Target>
 struct MttkrpAlto {
@@ -104,61 +112,74 @@ struct MttkrpAlto {
     }
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void prefetch_rows(count_t p, PrivateRows const& own, Columns columns) const {
-    constexpr int bytes = Block * int(sizeof(Scalar));
-    for (int m = 0; m < inner_count(); ++m) prefetch_row<bytes>(inner.factor[m].row(p) + columns.first);
-    if constexpr (Target != AltoTarget::group)
-      prefetch_row<bytes>(output.row(own, rows[p]) + columns.first);
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION void add_to_row(Index row, PrivateRows const& own, Row const& sum,
-                                              Columns columns) const {
-    Scalar* const target = output.row(own, row);
-    Row total(target, columns);
-    total += sum;
-    total.store(target, columns);
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION void walk(count_t s, Columns columns) const {
-    PrivateRows const own = locks.in_use() ? PrivateRows{} : output.stretches[s];
-    for (count_t g = first_groups[s]; g < first_groups[s + 1]; ++g) {
+  template <AltoWalk Walk>
+  KOKKOS_FORCEINLINE_FUNCTION void walk(count_t s, PrivateRows const& own, Columns columns) const {
+    constexpr int bytes         = Block * int(sizeof(Scalar));
+    constexpr bool careful      = Walk == AltoWalk::careful;
+    RowsAt<Scalar> const target = output.alike(own);  // unless careful
+    auto const row_of           = [&](Index row) {
+      if constexpr (careful)
+        return output.row(own, row);
+      else
+        return target.row(row);
+    };
+    auto const lock = [&](Index row) {
+      if (careful && locks.in_use()) locks.lock(row);
+    };
+    auto const unlock = [&](Index row) {
+      if (careful && locks.in_use()) locks.unlock(row);
+    };
+    count_t const last = first_groups[s + 1];
+    for (count_t g = first_groups[s]; g < last; ++g) {
       count_t const end = starts[g + 1];
-      if constexpr (Target == AltoTarget::group) {
-        Row sum(Scalar(0));
-        for (count_t p = starts[g]; p < end; ++p) {
-          if (prefetch) prefetch_rows(p + ahead, own, columns);
-          add_product(sum, p, sum, columns);
-        }
-        for (int m = 0; m < outer.count; ++m) sum *= Row(outer.factor[m].row(g), columns);
-        if (locks.in_use()) locks.lock(rows[g]);
-        add_to_row(rows[g], own, sum, columns);
-        if (locks.in_use()) locks.unlock(rows[g]);
-      } else {
-        Row hoisted(Scalar(1));
+      Row hoisted(Scalar(1));  // the product of the group's rows
+      Row group_sum(Scalar(0));
+      if constexpr (Target == AltoTarget::rows_of_group)
         for (int m = 0; m < outer.count; ++m) hoisted *= Row(outer.factor[m].row(g), columns);
-        for (count_t p = starts[g]; p < end; ++p) {
-          if (prefetch) prefetch_rows(p + ahead, own, columns);
-          if (locks.in_use()) locks.lock(rows[p]);
-          Scalar* const target = output.row(own, rows[p]);
-          Row sum(target, columns);
-          add_product(sum, p, hoisted, columns);
-          sum.store(target, columns);
-          if (locks.in_use()) locks.unlock(rows[p]);
+      for (count_t p = starts[g]; p < end; ++p) {
+        if constexpr (Walk == AltoWalk::prefetching) {
+          for (int m = 0; m < inner_count(); ++m) prefetch_row<bytes>(inner.factor[m].row(p + ahead));
+          if constexpr (Target != AltoTarget::group) prefetch_row<bytes>(target.row(rows[p + ahead]));
         }
+        if constexpr (Target == AltoTarget::group) {
+          add_product(group_sum, p, hoisted, columns);
+        } else {
+          lock(rows[p]);
+          Scalar* const row = row_of(rows[p]);
+          Row sum(row, columns);
+          add_product(sum, p, hoisted, columns);
+          sum.store(row, columns);
+          unlock(rows[p]);
+        }
+      }
+      if constexpr (Target == AltoTarget::group) {
+        for (int m = 0; m < outer.count; ++m) group_sum *= Row(outer.factor[m].row(g), columns);
+        lock(rows[g]);
+        Scalar* const row = row_of(rows[g]);
+        group_sum += Row(row, columns);
+        group_sum.store(row, columns);
+        unlock(rows[g]);
       }
     }
   }
 
   void operator()(count_t s) const {
-    // On a copy: a store to the output might change members, as far as the compiler knows, and it would read
-    // them anew for every nonzero. Whole blocks have a walk of their own, whose loads and stores ask nothing.
-    MttkrpAlto const self = *this;
-    for (int b = 0; b < self.blocks.count; ++b) {
-      Columns const columns = Row::columns(self.blocks.first + b * Block, self.blocks.rank, 0);
-      if (columns.count == Block)
-        self.walk(s, Columns{columns.first, Block});
+    PrivateRows const own = locks.in_use() ? PrivateRows{} : output.stretches[s];
+    for (int b = 0; b < blocks.count; ++b) {
+      Columns const columns = Row::columns(blocks.first + b * Block, blocks.rank, 0);
+      // A copy whose rows begin at this block. A local one also because a store to the output might change the
+      // members of *this, as far as the compiler knows, and it would read them anew for every nonzero.
+      MttkrpAlto self = *this;
+      for (int m = 0; m < inner.count; ++m) self.inner.factor[m].data += columns.first;
+      for (int m = 0; m < outer.count; ++m) self.outer.factor[m].data += columns.first;
+      self.output.output.data += columns.first;
+      self.output.copies.data += columns.first;
+      if (columns.count < Block || !own.alike || locks.in_use())
+        self.template walk<AltoWalk::careful>(s, own, Columns{0, columns.count});
+      else if (prefetch)
+        self.template walk<AltoWalk::prefetching>(s, own, Columns{0, Block});
       else
-        self.walk(s, columns);
+        self.template walk<AltoWalk::plain>(s, own, Columns{0, Block});
     }
   }
 };
@@ -217,11 +238,11 @@ void mttkrp_alto_host(Space const& space, Alto<Scalar, Index, Space> const& X,
       (m < grouped ? outer : inner).append(factor);
     }
   }
-  PrivateRows const* const own = X.private_rows_of(mode);
-  bool const has_copies        = X.copied_rows(mode) > 0;
-  PrivateOutput<Scalar> const output{V.data(), static_cast<count_t>(V.stride(0)),
-                                     has_copies ? workspace.copies.data() : nullptr,
-                                     static_cast<count_t>(workspace.copies.stride(0)), own};
+  bool const has_copies = X.copied_rows(mode) > 0;
+  PrivateOutput<Scalar> const output{
+      {V.data(), static_cast<count_t>(V.stride(0))},
+      {has_copies ? workspace.copies.data() : nullptr, static_cast<count_t>(workspace.copies.stride(0))},
+      X.private_rows_of(mode)};
   RowLocks const locks(X.locked(mode) ? workspace.locks.data() : nullptr);
   auto const range = [&](count_t count) {
     return Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, count);

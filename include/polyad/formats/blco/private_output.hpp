@@ -22,16 +22,14 @@ struct ClearPrivateOutput {
 
   void operator()(count_t s) const {
     Row const zero(Scalar(0));
-    auto const clear = [&](Scalar* row, count_t stride, count_t count) {
-      for (count_t i = 0; i < count; ++i)
+    auto const clear = [&](RowsAt<Scalar> const& at, count_t first, count_t end) {
+      for (count_t i = first; i < end; ++i)
         for (int b = 0; b < blocks.count; ++b)
-          zero.store(row + i * stride, Row::columns(blocks.first + b * Block, blocks.rank, 0));
+          zero.store(at.row(i), Row::columns(blocks.first + b * Block, blocks.rank, 0));
     };
-    count_t const begin = part(s);
-    clear(output.output + begin * output.output_stride, output.output_stride, part(s + 1) - begin);
+    clear(output.output, part(s), part(s + 1));
     PrivateRows const own = output.stretches[s];
-    if (output.copies != nullptr)
-      clear(output.copies + own.slot * output.copies_stride, output.copies_stride, own.count);
+    if (output.copies.data != nullptr) clear(output.copies, own.slot, own.slot + own.count);
   }
   /// Where part s of the output begins.
   [[nodiscard]] count_t part(count_t s) const {
@@ -60,9 +58,9 @@ struct MergePrivateRows {
       for (count_t row = from; row < to; ++row)
         for (int b = 0; b < blocks.count; ++b) {
           Columns const columns = Row::columns(blocks.first + b * Block, blocks.rank, 0);
-          Scalar* const target  = output.output + row * output.output_stride;
+          Scalar* const target  = output.output.row(row);
           Row sum(target, columns);
-          sum += Row(output.row(own, row), columns);
+          sum += Row(output.copy(own, row), columns);
           sum.store(target, columns);
         }
     }

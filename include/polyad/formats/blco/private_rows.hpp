@@ -36,10 +36,16 @@ struct PrivateRows {
   count_t first = 0;
   count_t count = 0;
   count_t slot  = 0;
+  bool alike    = true;  // all rows that the stretch touches are private, or none is
+
+  KOKKOS_FORCEINLINE_FUNCTION bool contain(count_t row) const {
+    return row - first < count;  // of a row below the first one the difference is a huge number
+  }
 };
 
 /// The private rows of each stretch, given the rows that it touches: of its range the part, from the lowest to
-/// the highest row, that ranges of earlier stretches cover.
+/// the highest row, that ranges of earlier stretches cover; all of the range where that is half of it or more,
+/// since a walk need not ask for every nonzero then.
 inline std::vector<PrivateRows> private_rows(std::span<RowRange const> touched) {
   std::vector<PrivateRows> result(touched.size());
   count_t slot = 0;
@@ -52,6 +58,8 @@ inline std::vector<PrivateRows> private_rows(std::span<RowRange const> touched) 
     }
     result[s].slot = slot;
     if (shared.empty()) continue;
+    result[s].alike = 2 * (shared.last - shared.first + 1) >= touched[s].last - touched[s].first + 1;
+    if (result[s].alike) shared = touched[s];
     result[s].first = shared.first;
     result[s].count = shared.last - shared.first + 1;
     slot += result[s].count;
@@ -59,18 +67,31 @@ inline std::vector<PrivateRows> private_rows(std::span<RowRange const> touched) 
   return result;
 }
 
-/// Where a stretch adds to a row: its copy of a private row, the output itself for any other.
+/// Rows in memory.
+template <class Scalar>
+struct RowsAt {
+  Scalar* data;
+  count_t stride;
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar* row(count_t row) const { return data + row * stride; }
+};
+
+/// Where stretches add to a row: to their copy of a private row, to the output itself for any other.
 template <class Scalar>
 struct PrivateOutput {
-  Scalar* output;  // I_n x R
-  count_t output_stride;
-  Scalar* copies;  // private rows of all stretches x R
-  count_t copies_stride;
+  RowsAt<Scalar> output;         // I_n x R
+  RowsAt<Scalar> copies;         // private rows of all stretches x R
   PrivateRows const* stretches;  // of this mode
 
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar* copy(PrivateRows const& own, count_t row) const {
+    return copies.row(own.slot + row - own.first);
+  }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar* row(PrivateRows const& own, count_t row) const {
-    count_t const offset = row - own.first;  // of a row below the first one: a huge number
-    return offset < own.count ? copies + (own.slot + offset) * copies_stride : output + row * output_stride;
+    return own.contain(row) ? copy(own, row) : output.row(row);
+  }
+  /// Where row 0 would be, were all rows like those of a stretch whose rows are alike.
+  [[nodiscard]] RowsAt<Scalar> alike(PrivateRows const& own) const {
+    if (own.count == 0) return output;
+    return {copies.data + (own.slot - own.first) * copies.stride, copies.stride};
   }
 };
 
