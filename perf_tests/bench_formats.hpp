@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The groups that walk the registry of formats: build, mttkrp, cp_als and fit.
+// The groups that walk the registry of formats: build, mttkrp, cp_als; and fit and update, which need none.
 #pragma once
 
 #include <algorithm>
@@ -174,6 +174,32 @@ void add_fit(Session& session, TensorChoice const& choice, int rank) {
       });
 }
 
+/// The dense part of an update of the longest mode: A = V W and A' A. Its rate counts three passes over a
+/// factor, each with one read and one write; `copy_share` compares it with the copy of this run.
+template <class Scalar>
+void add_update(Session& session, TensorChoice const& choice, int rank) {
+  add(session,
+      std::string("update<") + Space::name() + "," + scalar_name<Scalar> + ">/" + choice.label() +
+          "/R:" + std::to_string(rank),
+      [&session, choice, rank](benchmark::State& state) {
+        Extents const extents = tensor(session.space, choice.name, choice.scale).extents();
+        auto const R          = static_cast<count_t>(rank);
+        count_t rows          = 0;
+        for (int n = 0; n < extents.order(); ++n) rows = std::max(rows, extents[n]);
+        FactorMatrices<Scalar, Space> const factors(session.space, Extents{rows, rows, R}, R);
+        fill_random(session.space, factors, factor_seed);
+        GramWorkspace<Space> const workspace(session.space, R);
+        GramMatrix<Space> const G("polyad::perf_gram", R, R);
+        Samples const samples = measure(session.space, session.options.samples, [&] {
+          update_factor(session.space, factors[0], factors[2], factors[1], workspace, G);
+        });
+        report(state, samples);
+        double const bytes            = 6.0 * static_cast<double>(rows * R * sizeof(Scalar));
+        state.counters["GB_per_s"]   = bytes / samples.median() * 1e-9;
+        state.counters["copy_share"] = bytes / samples.median() / session.ceilings.copy_rate();
+      });
+}
+
 /// All groups of one scalar; each scalar has a source of its own, so that they compile in parallel.
 template <class Scalar>
 void register_formats_of(Session& session, TensorChoice const& choice, int order) {
@@ -186,7 +212,10 @@ void register_formats_of(Session& session, TensorChoice const& choice, int order
     modes.push_back("all");
     for (int n = 0; n < order; ++n) modes.push_back(std::to_string(n));
   }
-  for (int const rank : session.options.ranks) add_fit<Scalar>(session, choice, rank);
+  for (int const rank : session.options.ranks) {
+    add_fit<Scalar>(session, choice, rank);
+    add_update<Scalar>(session, choice, rank);
+  }
   auto const add_mttkrps = [&](auto format, int rank) {
     for (auto const& mode : modes)
       if (mode == "all" || std::stoi(mode) < order)

@@ -332,6 +332,55 @@ TEST_CASE("CP-ALS: a rank far beyond every mode", "[cp]") {
   }
 }
 
+enum class Start { collinear, zero_column, equal, far_apart };
+
+/// A start whose Gram matrices are singular, or nearly.
+template <class Scalar>
+FactorMatrices<Scalar, TestSpace> awkward_start(HostTensor const& tensor, std::size_t rank, Start kind) {
+  Random random(7);
+  auto host = random_factors(random, tensor.extents, rank);
+  for (auto& matrix : host)
+    for (std::size_t i = 0; i < matrix.rows; ++i) {
+      if (kind == Start::collinear) matrix(i, 2) = -3 * matrix(i, 0);
+      if (kind == Start::zero_column) matrix(i, 1) = 0;
+      if (kind == Start::far_apart) matrix(i, 1) = matrix(i, 0) + 1e-5 * matrix(i, 1);
+      for (std::size_t r = 0; r < rank && kind == Start::equal; ++r) matrix(i, r) = 0.5;
+    }
+  return to_device<Scalar>(TestSpace(), host);
+}
+
+template <class F>
+void expect_steady_fit(HostTensor const& tensor, std::size_t rank, Start kind) {
+  using Scalar = typename F::scalar_type;
+  TestSpace const space;
+  auto const X = F::build(space, to_device<Scalar, std::uint32_t>(space, tensor), {});
+  auto const result =
+      cp_als(space, X, options_of(rank, 15), awkward_start<Scalar>(tensor, rank, kind), go_on);
+  double previous = 0;
+  for (auto const& iteration : result.iterations) {
+    CAPTURE(F::name, sizeof(Scalar), rank, static_cast<int>(kind), iteration.iteration, previous);
+    // The model's error is a sum over the nonzeros; the fit a root of it.
+    double const rounding = sizeof(Scalar) == sizeof(double) ? 1e-9 : 2e-3;
+    CHECK(iteration.fit >= previous - rounding);
+    CHECK(iteration.fit <= 1);
+    previous = iteration.fit;
+  }
+  if (kind != Start::far_apart) CHECK(result.gram_fallbacks > 0);
+  auto const model = on_host(result.model);
+  for (auto const& matrix : model.factors)
+    for (auto const entry : matrix) REQUIRE(std::isfinite(entry));
+}
+
+TEST_CASE("CP-ALS: from a start with singular Gram matrices the fit does not fall", "[cp]") {
+  auto const tensor = distinct(small_tensor(Kind::shuffled, 3));  // 29 x 23 x 17
+  for (Start const kind : {Start::collinear, Start::zero_column, Start::equal, Start::far_apart})
+    for (std::size_t const rank : {3, 8, 40}) {
+      expect_steady_fit<Sorted<double, std::uint32_t, TestSpace>>(tensor, rank, kind);
+      expect_steady_fit<Sorted<float, std::uint32_t, TestSpace>>(tensor, rank, kind);
+      expect_steady_fit<CooPermuted<double, std::uint32_t, TestSpace>>(tensor, rank, kind);
+    }
+}
+
 TEST_CASE("CP-ALS: an empty tensor has an empty model", "[cp]") {
   for (std::size_t const order : {2, 3, 5}) {
     auto const result = factor<double>(small_tensor(Kind::empty, order), options_of(3, 4, 1e-4));

@@ -140,6 +140,48 @@ TEST_CASE("normal equations: an ill-conditioned matrix is still inverted, not tr
   expect_inverse<double>(grams, 0, rank);
 }
 
+/// (1 - d) 1 1' + d I: the eigenvalues R (1 - d) + d, once, and d.
+std::vector<double> nearly_collinear(std::size_t rank, double condition) {
+  double const d = static_cast<double>(rank) / condition;
+  std::vector<double> gram(rank * rank, 1 - d);
+  for (std::size_t i = 0; i < rank; ++i) gram[i * rank + i] = 1;
+  return gram;
+}
+
+TEST_CASE("normal equations: conditions up to 1e12 are inverted as well as double can", "[dense]") {
+  for (double const condition : {1e3, 1e6, 1e9})
+    for (std::size_t const rank : {2, 3, 5}) {
+      CAPTURE(condition);
+      auto const gram = nearly_collinear(rank, condition);
+      expect_inverse<double>({gram, gram}, 0, rank);
+    }
+  // Beyond, the worst case leaves no digit. One rounding of H alone changes its inverse by condition x unit
+  // roundoff; what is computed stays within 16 of them.
+  for (double const condition : {1e9, 1e10, 1e11, 1e12})
+    for (std::size_t const rank : {2, 5, 8, 16, 33, 80}) {
+      CAPTURE(condition, rank);
+      auto const gram     = nearly_collinear(rank, condition);
+      auto const outcome  = call<double>({gram, gram}, 1, rank);
+      auto const expected = oracle_inverse(hadamard({gram, gram}, 1, rank));
+      CHECK(outcome.fallbacks == 0);
+      std::vector<long double> difference;
+      for (std::size_t e = 0; e < rank * rank; ++e)
+        difference.push_back(outcome.inverse[e] - expected.data[e]);
+      CHECK(frobenius(difference) <= 16 * condition * 0x1p-53L * frobenius(expected.data));
+    }
+}
+
+TEST_CASE("normal equations: what factors in float cannot tell from singular is singular", "[dense]") {
+  // H has a condition of 1e9: regular for doubles; the errors of an MTTKRP in float would grow to 60 times
+  // the solution.
+  auto const gram = nearly_collinear(4, 1e9);
+  CHECK(call<double>({gram, gram}, 0, 4).fallbacks == 0);
+  auto const outcome = call<float>({gram, gram}, 0, 4);
+  CHECK(outcome.fallbacks == 1);
+  // What is left is the mean: 1 1' / R^2.
+  for (double const entry : outcome.inverse) CHECK(std::abs(entry - 1.0 / 16) < 1e-6);
+}
+
 TEST_CASE("normal equations: tiny and huge Gram matrices are as regular as others", "[dense]") {
   for (double const scale : {0x1p-400, 0x1p-100, 0x1p100, 0x1p400}) {
     auto grams = regular_grams(2, 5);

@@ -24,4 +24,13 @@ void with_row_form(bool packed, F&& f) {
     f(row_form_constant<RowForm::strided>{});
 }
 
+/// Rows that a thread sums at the same time: what the registers hold on a host, `on_device` on a device.
+template <class Row>
+constexpr int rows_at_once(int on_device) {
+  if constexpr (requires { Row::rows_in_registers; })
+    return Row::rows_in_registers;
+  else
+    return on_device;
+}
+
 }  // namespace polyad

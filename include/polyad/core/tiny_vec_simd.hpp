@@ -6,9 +6,11 @@
 
 #include <Kokkos_Core.hpp>
 #include <Kokkos_SIMD.hpp>
+#include <algorithm>
 #include <type_traits>
 
 #include "polyad/core/tiny_vec.hpp"
+#include "polyad/core/unrolled.hpp"
 
 namespace polyad {
 
@@ -60,6 +62,9 @@ public:
   static constexpr bool adds_together = false;
   static constexpr int pack_width = detail::simd_width<Scalar, Block>();
   static constexpr int packs      = Block / pack_width;
+  /// Rows that a kernel may sum at the same time: they take half of the registers, the others are for operands.
+  static constexpr int rows_in_registers =
+      std::clamp((simd_bytes == 64 ? 16 : 8) / packs, 1, std::min(8, Block));
   using pack_type                 = typename detail::SimdPack<Scalar, pack_width>::type;
   using mask_type                 = typename pack_type::mask_type;
 
@@ -69,48 +74,48 @@ public:
 
   TinyVec() = default;
   explicit TinyVec(Scalar value) {
-    for (auto& pack : m_pack) pack = pack_type(value);
+    unrolled<packs>([&](auto p) { m_pack[p] = pack_type(value); });
   }
   TinyVec(Scalar const* row, Columns columns) {
     row += columns.first;
     if (columns.count == Block) {
-      for (int p = 0; p < packs; ++p) m_pack[p].copy_from(row + p * pack_width, aligned());
+      unrolled<packs>([&](auto p) { m_pack[p].copy_from(row + p * pack_width, aligned()); });
     } else {
-      for (int p = 0; p < packs; ++p) {
+      unrolled<packs>([&](auto p) {
         int const count = columns.count - p * pack_width;
         m_pack[p]       = pack_type(Scalar(0));
         if (count >= pack_width)
           m_pack[p].copy_from(row + p * pack_width, aligned());
         else if (count > 0)
           where(first(count), m_pack[p]).copy_from(row + p * pack_width, aligned());
-      }
+      });
     }
   }
 
   TinyVec& operator*=(TinyVec const& other) {
-    for (int p = 0; p < packs; ++p) m_pack[p] = m_pack[p] * other.m_pack[p];
+    unrolled<packs>([&](auto p) { m_pack[p] = m_pack[p] * other.m_pack[p]; });
     return *this;
   }
   TinyVec& operator+=(TinyVec const& other) {
-    for (int p = 0; p < packs; ++p) m_pack[p] = m_pack[p] + other.m_pack[p];
+    unrolled<packs>([&](auto p) { m_pack[p] = m_pack[p] + other.m_pack[p]; });
     return *this;
   }
   void multiply_add(Scalar a, TinyVec const& b) {
     pack_type const scale(a);
-    for (int p = 0; p < packs; ++p) m_pack[p] = Kokkos::fma(scale, b.m_pack[p], m_pack[p]);
+    unrolled<packs>([&](auto p) { m_pack[p] = Kokkos::fma(scale, b.m_pack[p], m_pack[p]); });
   }
   void multiply_add(TinyVec const& a, TinyVec const& b) {
-    for (int p = 0; p < packs; ++p) m_pack[p] = Kokkos::fma(a.m_pack[p], b.m_pack[p], m_pack[p]);
+    unrolled<packs>([&](auto p) { m_pack[p] = Kokkos::fma(a.m_pack[p], b.m_pack[p], m_pack[p]); });
   }
   void store(Scalar* row, Columns columns) const {
     row += columns.first;
-    for (int p = 0; p < packs; ++p) {
+    unrolled<packs>([&](auto p) {
       int const count = columns.count - p * pack_width;
       if (count >= pack_width)
         m_pack[p].copy_to(row + p * pack_width, aligned());
       else if (count > 0)
         where(first(count), m_pack[p]).copy_to(row + p * pack_width, aligned());
-    }
+    });
   }
   void atomic_add_to(Scalar* row, Columns columns) const {
     alignas(64) Scalar element[Block];

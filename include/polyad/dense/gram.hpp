@@ -2,7 +2,7 @@
 // gram: G = A' A for a tall matrix A (I x R), summed in double whatever the matrix holds.
 //
 // A is read once. It is cut into chunks of rows; a team takes a chunk, brings it tile by tile into its
-// scratch pad and adds up the chunk's own lower triangle, 4 x Block entries at a time in registers. The
+// scratch pad and adds up the chunk's own lower triangle, several rows of a block at a time in registers. The
 // chunks' triangles are then summed in a fixed order, so the result does not depend on timing.
 // Bytes: I R s_r + chunks R^2 8. Flops: I R^2.
 #pragma once
@@ -13,6 +13,7 @@
 #include "polyad/core/rank_dispatch.hpp"
 #include "polyad/core/row_form.hpp"
 #include "polyad/core/tiny_vec.hpp"
+#include "polyad/core/unrolled.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
 namespace polyad {
@@ -29,7 +30,7 @@ public:
 
   /// \throws MemoryError before allocating
   GramWorkspace(Space const& space, count_t rank) {
-    count_t const rows    = ceil_div(rank, 4) * 4;
+    count_t const rows    = padded_rows(rank);
     count_t const columns = padded_columns(rank);
     count_t const bytes   = checked_product("the Gram matrix's partial sums", rows * columns, sizeof(double));
     // Enough chunks to fill the machine (four teams on each of an H200's 132 multiprocessors), but at most
@@ -46,14 +47,24 @@ public:
   /// Throws UsageError unless the workspace was made for this rank.
   void expect_rank(count_t rank) const {
     POLYAD_EXPECTS(
-        m_partials.extent(1) == ceil_div(rank, 4) * 4 && m_partials.extent(2) == padded_columns(rank),
+        m_partials.extent(1) == padded_rows(rank) && m_partials.extent(2) == padded_columns(rank),
         "the workspace of a Gram matrix was made for another rank than ", rank);
   }
 
+  /// Columns of the blocks that G is cut into. On hosts 16 at most: a thread then holds 8 rows of a block in
+  /// registers, and fewer blocks lie above the diagonal only in part.
+  static int block(count_t rank) {
+    return rank > 16 && is_device_space<Space> ? 32 : rank > 8 ? 16 : rank > 4 ? 8 : 4;
+  }
   /// R rounded up to whole blocks of columns.
   static count_t padded_columns(count_t rank) {
-    count_t const block = rank > 16 ? 32 : rank > 8 ? 16 : rank > 4 ? 8 : 4;
-    return ceil_div(rank, block) * block;
+    auto const columns = static_cast<count_t>(block(rank));
+    return ceil_div(rank, columns) * columns;
+  }
+  /// R rounded up to the most rows that a thread sums at the same time.
+  static count_t padded_rows(count_t rank) {
+    count_t const height = rank > 4 && !is_device_space<Space> ? 8 : 4;
+    return ceil_div(rank, height) * height;
   }
 
 private:
@@ -65,8 +76,8 @@ namespace detail {
 template <class Space, class Scalar, int Block>
 struct GramOfChunk {
   static constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
-  static constexpr int height   = 4;  // rows of G that a thread sums at the same time
   using Row                     = TinyVec<Space, double, Block, form>;
+  static constexpr int height   = rows_at_once<Row>(4);  // of G that a thread sums
   FactorMatrix<Scalar, Space> matrix;
   typename GramWorkspace<Space>::partials_type partials;
   count_t chunk;  // rows of A in a chunk
@@ -94,11 +105,13 @@ struct GramOfChunk {
 
     for (count_t first = begin; first == begin || first < end; first += static_cast<count_t>(tile_rows)) {
       int const rows = first < end ? static_cast<int>(Kokkos::min<count_t>(end - first, tile_rows)) : 0;
-      Kokkos::parallel_for(Kokkos::TeamThreadRange(member, tile_rows), [&](int const t) {
-        Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, columns), [&](int const r) {
-          tile[t * columns + r] =
-              t < rows && r < rank ? static_cast<double>(matrix(first + static_cast<count_t>(t), r)) : 0.0;
-        });
+      Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rows), [&](int const t) {
+        Scalar const* const source = &matrix(first + static_cast<count_t>(t), 0);
+        double* const target       = tile + t * columns;
+        Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, rank),
+                             [&](int const r) { target[r] = static_cast<double>(source[r]); });
+        Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, rank, columns),
+                             [&](int const r) { target[r] = 0; });
       });
       member.team_barrier();
       Kokkos::parallel_for(
@@ -107,15 +120,16 @@ struct GramOfChunk {
             int const block = item / per_block * Block;
             if (block > k + height - 1) return;  // above the diagonal
             Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
-              Columns const own = Row::columns(block, columns, lane);
+              Columns const own{Row::columns(block, columns, lane).first, Row::width};  // blocks are whole
               Row sum[height];
-              for (int h = 0; h < height; ++h)
+              unrolled<height>([&](auto h) {
                 sum[h] = first == begin ? Row(0.0) : Row(output + (k + h) * columns, own);
+              });
               for (int t = 0; t < rows; ++t) {
                 Row const row(tile + t * columns, own);
-                for (int h = 0; h < height; ++h) sum[h].multiply_add(tile[t * columns + k + h], row);
+                unrolled<height>([&](auto h) { sum[h].multiply_add(tile[t * columns + k + h], row); });
               }
-              for (int h = 0; h < height; ++h) sum[h].store(output + (k + h) * columns, own);
+              unrolled<height>([&](auto h) { sum[h].store(output + (k + h) * columns, own); });
             });
           });
       member.team_barrier();
@@ -184,14 +198,13 @@ void gram(Space const& space, FactorMatrix<Scalar, Space> const& matrix,
   // A chunk of fewer than 32 rows would spend its time on the partial sums.
   count_t const chunks = std::clamp<count_t>(matrix.extent(0) / 32, 1, workspace.partials().extent(0));
   count_t const rank   = matrix.extent(1);
-  if (rank > 16)
-    detail::gram_of_chunks<Space, Scalar, 32>(space, matrix, workspace, chunks);
-  else if (rank > 8)
-    detail::gram_of_chunks<Space, Scalar, 16>(space, matrix, workspace, chunks);
-  else if (rank > 4)
-    detail::gram_of_chunks<Space, Scalar, 8>(space, matrix, workspace, chunks);
-  else
-    detail::gram_of_chunks<Space, Scalar, 4>(space, matrix, workspace, chunks);
+  int const block      = GramWorkspace<Space>::block(rank);
+  if constexpr (is_device_space<Space>) {
+    if (block == 32) detail::gram_of_chunks<Space, Scalar, 32>(space, matrix, workspace, chunks);
+  }
+  if (block == 16) detail::gram_of_chunks<Space, Scalar, 16>(space, matrix, workspace, chunks);
+  if (block == 8) detail::gram_of_chunks<Space, Scalar, 8>(space, matrix, workspace, chunks);
+  if (block == 4) detail::gram_of_chunks<Space, Scalar, 4>(space, matrix, workspace, chunks);
   detail::sum_chunks(space, workspace, G, chunks);
 }
 

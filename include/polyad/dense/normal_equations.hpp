@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // normal_equations: the R x R side of an ALS update. H = Hadamard product of the Gram matrices of all
-// modes but one, factored by Cholesky and inverted; where H is numerically singular its pseudo-inverse is
-// formed from its eigenvectors instead, which gives the minimum-norm update (Kolda & Bader, "Tensor
-// decompositions and applications", SIAM Review 51(3), 2009, section 3.4).
+// modes but one, factored by Cholesky and inverted; where H is singular to the factors' precision its
+// pseudo-inverse is formed from its eigenvectors instead, which gives the minimum-norm update (Kolda & Bader,
+// "Tensor decompositions and applications", SIAM Review 51(3), 2009, section 3.4).
 //
 // The factors need not be normalised: with D = diag(H)^(1/2) it is the scaled D^-1 H D^-1, the H of
 // normalised factors, that is factored and whose pseudo-inverse is taken, and W = D^-1 (D^-1 H D^-1)^+ D^-1
@@ -37,6 +37,11 @@ KOKKOS_INLINE_FUNCTION constexpr int scratch_stride(int size) {
 
 template <class Space, class Scalar>
 struct NormalEquations {
+  /// What H's eigenvalues are compared with. H is summed in double, but the MTTKRP that it is solved for carries
+  /// the rounding of Scalar, which an eigenvalue w enlarges by 1 / w: with floats and the bounds of doubles,
+  /// one update from a start with collinear columns left a model a million times the tensor.
+  static constexpr double epsilon = static_cast<double>(Kokkos::Experimental::epsilon_v<Scalar>);
+
   GramMatrices<Space> grams;
   int mode;
   FactorMatrix<Scalar, Space> inverse;
@@ -96,7 +101,7 @@ struct NormalEquations {
   template <class Member>
   KOKKOS_FUNCTION bool factor(Member const& member, SquareMatrix H, double* vectors) const {
     int const size           = H.size;
-    double const tolerance   = 8 * size * 2.22e-16;
+    double const tolerance   = 8 * size * epsilon;
     double* const reciprocal = vectors;
     double* column           = vectors + size;      // column k of H before step k
     double* next_column      = vectors + 2 * size;  // column k + 1, filled during step k
@@ -149,7 +154,7 @@ struct NormalEquations {
         Kokkos::TeamVectorRange(member, H.size),
         [&](int const i, double& most) { most = Kokkos::max(most, Kokkos::abs(H(i, i))); },
         Kokkos::Max<double>(largest));
-    double const negligible = largest * H.size * 2.22e-16;
+    double const negligible = largest * H.size * epsilon;
     for_each_entry(member, H.size, [&](int const i, int const j) {
       double sum = 0;
       for (int k = 0; k < H.size; ++k)

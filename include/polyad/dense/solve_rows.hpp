@@ -8,6 +8,7 @@
 #include "polyad/core/rank_dispatch.hpp"
 #include "polyad/core/row_form.hpp"
 #include "polyad/core/tiny_vec.hpp"
+#include "polyad/core/unrolled.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
 namespace polyad {
@@ -16,7 +17,9 @@ namespace detail {
 template <class Space, class Scalar, int Block, RowForm Form>
 struct SolveRows {
   using Row                   = TinyVec<Space, Scalar, Block, Form>;
-  static constexpr int height = 4;  // rows that share each load of the inverse
+  static constexpr int height = rows_at_once<Row>(4);  // rows that share each load of the inverse
+  /// Rows of a thread: on a host many, so that its block of the inverse stays in the first-level cache.
+  static constexpr int chunk = is_device_space<Space> ? height : 64 * height;
 
   Scalar const* input;  // V, I x R
   count_t input_stride;
@@ -29,17 +32,19 @@ struct SolveRows {
 
   /// The rows first ... first + Height - 1.
   template <int Height>
-  KOKKOS_FUNCTION void solve(count_t first, Columns columns) const {
+  KOKKOS_FORCEINLINE_FUNCTION void solve(count_t first, Columns columns) const {
     Row sum[Height];
-    for (int h = 0; h < Height; ++h) sum[h] = Row(Scalar(0));
+    unrolled<Height>([&](auto h) { sum[h] = Row(Scalar(0)); });
     Scalar const* const v = input + first * input_stride;
     for (int k = 0; k < blocks.rank; ++k) {
       Row const row(inverse + static_cast<count_t>(k) * inverse_stride, columns);
-      for (int h = 0; h < Height; ++h)
-        sum[h].multiply_add(v[static_cast<count_t>(h) * input_stride + static_cast<count_t>(k)], row);
+      unrolled<Height>([&](auto h) {
+        sum[h].multiply_add(v[static_cast<count_t>(h()) * input_stride + static_cast<count_t>(k)], row);
+      });
     }
-    for (int h = 0; h < Height; ++h)
-      sum[h].store(output + (first + static_cast<count_t>(h)) * output_stride, columns);
+    unrolled<Height>([&](auto h) {
+      sum[h].store(output + (first + static_cast<count_t>(h())) * output_stride, columns);
+    });
   }
 
   template <class Member>
@@ -47,17 +52,20 @@ struct SolveRows {
     auto const team      = static_cast<count_t>(member.league_rank());
     auto const per_block = static_cast<count_t>(blocks.count);
     int const block      = blocks.first + static_cast<int>(team % per_block) * Block;
-    count_t const first  = (team / per_block * static_cast<count_t>(member.team_size()) +
+    count_t const begin  = (team / per_block * static_cast<count_t>(member.team_size()) +
                            static_cast<count_t>(member.team_rank())) *
-                          height;
-    if (first >= rows) return;
+                          chunk;
+    count_t const end = Kokkos::min(rows, begin + chunk);
+    if (begin >= end) return;
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
       Columns const columns = Row::columns(block, blocks.rank, lane);
       if (columns.count <= 0) return;
-      if (first + height <= rows)
-        solve<height>(first, columns);
-      else
-        for (count_t i = first; i < rows; ++i) solve<1>(i, columns);
+      count_t i = begin;
+      // A whole block is a constant, which spares the compiler the code for a part of one: with it the sums
+      // went to memory on a host.
+      if (columns.count == Row::width)
+        for (; i + height <= end; i += height) solve<height>(i, Columns{columns.first, Row::width});
+      for (; i < end; ++i) solve<1>(i, columns);
     });
   }
 };
@@ -83,7 +91,7 @@ void solve_rows(Space const& space, FactorMatrix<Scalar, Space> const& V,
       using Kernel        = detail::SolveRows<Space, Scalar, block(), form()>;
       constexpr int lanes = Kernel::Row::lanes;
       int const team      = is_device_space<Space> ? 128 / lanes : 1;
-      count_t const teams = ceil_div(ceil_div(rows, Kernel::height), static_cast<count_t>(team));
+      count_t const teams = ceil_div(ceil_div(rows, Kernel::chunk), static_cast<count_t>(team));
       LaunchShape const shape{teams * static_cast<count_t>(blocks.count), team, lanes};
       Kokkos::parallel_for("polyad::solve_rows", team_policy(space, shape),
                            Kernel{V.data(), static_cast<count_t>(V.stride(0)), inverse.data(),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sorted: per mode a copy of the nonzeros in that mode's order (formats/coo/sorted_copy.hpp), the fastest
 // MTTKRP where memory allows N copies. Where it does not, or when asked, one copy and permutations
-// (coo-permuted). Storage: N (s_r + N s_o) bytes a nonzero, every copy rounded up to whole packs of four.
+// (coo-permuted). Storage: N (s_r + N s_o) bytes a nonzero, every copy rounded up to whole packs of four, and
+// s_o bytes for each output row that a walk does not store itself.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -56,8 +57,11 @@ public:
     format.m_nnz          = coo.nnz();
     format.m_norm_squared = polyad::norm_squared(space, coo);
     count_t const bytes   = checked_product("the sorted copies", coo.storage_bytes(), order);
-    // Beside the copies the sort needs two words and two positions a nonzero.
-    count_t const scratch = coo.nnz() * 2 * (sizeof(std::uint64_t) + sizeof(Index));
+    // Beside the copies the sort needs two words and two positions a nonzero, and the lists of rows at most one
+    // entry and one flag a row.
+    count_t scratch = coo.nnz() * 2 * (sizeof(std::uint64_t) + sizeof(Index));
+    for (int n = 0; n < coo.order(); ++n)
+      scratch += checked_product("the rows of a mode", coo.extents()[n], sizeof(Index) + 1);
     bool const fits       = bytes + scratch <= available_memory(space);
     if (options.storage == SortedOptions::Storage::permutations ||
         (options.storage == SortedOptions::Storage::automatic && !options.deterministic && !fits)) {
@@ -75,7 +79,9 @@ public:
   [[nodiscard]] count_t storage_bytes() const {
     if (m_permuted) return m_permuted->storage_bytes();
     auto const order = static_cast<count_t>(m_extents.order());
-    return order * copy_type::padded(m_nnz) * (sizeof(Scalar) + order * sizeof(Index));
+    count_t bytes    = order * copy_type::padded(m_nnz) * (sizeof(Scalar) + order * sizeof(Index));
+    for (int n = 0; n < m_extents.order(); ++n) bytes += copy(n).cleared.extent(0) * sizeof(Index);
+    return bytes;
   }
 
   /// Room for the borders of every mode that merges them.
