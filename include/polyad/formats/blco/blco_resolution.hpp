@@ -23,11 +23,8 @@ enum class Resolution {
               // that other threads write too, and every product is added to its row at once
 };
 
-/// GPU threads in the largest team, and how many such teams a multiprocessor is to hold: 64 registers a
-/// thread are enough for doubles (two columns a lane), not for floats (four).
+/// GPU threads in the largest team.
 inline constexpr int blco_team_threads = 256;
-template <class Scalar>
-inline constexpr int blco_resident_teams = sizeof(Scalar) == sizeof(double) ? 4 : 3;
 /// Copies of V: one for each group of multiprocessors (GPC) of a GH100.
 inline constexpr count_t blco_copies = 8;
 

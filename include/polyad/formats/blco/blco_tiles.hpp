@@ -38,34 +38,31 @@ struct TileShape {
   }
 };
 
-/// The shape for P nonzeros, rows of Row::lanes lanes, a stash of so many rows (0: none) for a mode of `rows`
-/// rows. `tile` and `threads` are the caller's wishes, or 0.
-template <class Space, class Row, class Scalar, class Index>
-TileShape tile_shape(Space const& space, count_t nnz, int order, count_t rows, count_t stash_rows, int block,
-                     int column_blocks, int tile, int threads) {
+/// The shape for P nonzeros and a mode of `rows` rows. `tile` and `threads` are the caller's wishes, or 0.
+template <class Kernel, class Space>
+TileShape tile_shape(Space const& space, count_t nnz, int order, count_t rows, ColumnBlocks blocks, int tile,
+                     int threads) {
   // A device's tile of 1792 nonzeros takes 37 KiB (order 3, float) or 44 (double); three or four of them
   // leave 80 to 120 KiB of a multiprocessor to its first-level cache. A host's team is one thread, whose tile
   // stays in the first-level cache.
   constexpr int device_tile = 1792;
   constexpr int host_tile   = 504;
-  count_t const nonzero     = sizeof(Scalar) + static_cast<count_t>(order) * sizeof(Index);
-  count_t const resident =
-      multiprocessors(space) * (is_device_space<Space> ? blco_resident_teams<Scalar> : 1);
-  bool const is_stashed = stash_rows > 0;
+  constexpr int lanes       = Kernel::Row::lanes;
+  count_t const nonzero     = Kernel::nonzero_bytes(order);
+  count_t const resident    = multiprocessors(space) * (is_device_space<Space> ? Kernel::resident_teams : 1);
   if (tile == 0) {
     tile = is_device_space<Space> ? device_tile : host_tile;
     // Two rounds of teams at least, or the last round leaves much of the device idle.
     tile = static_cast<int>(std::min<count_t>(static_cast<count_t>(tile), nnz / (2 * resident)));
   }
+  tile = std::min(tile, 1 << 16);  // more than scratch memory holds
   if (threads == 0) threads = blco_team_threads;
+  threads = static_cast<int>(std::bit_floor(static_cast<unsigned>(threads)));
 
   TileShape shape{};
-  shape.stash_rows   = static_cast<int>(stash_rows);
-  shape.stash_stride = block;
-  shape.team =
-      is_device_space<Space>
-          ? std::max(1, static_cast<int>(std::bit_floor(static_cast<unsigned>(threads))) / Row::lanes)
-          : 1;
+  shape.stash_rows       = Kernel::has_stash ? static_cast<int>(rows) : 0;
+  shape.stash_stride     = Kernel::block;
+  shape.team             = is_device_space<Space> ? std::max(1, threads / lanes) : 1;
   auto const set_stretch = [&](int stretch) {
     shape.stretch = stretch;
     shape.tile    = stretch * shape.team;
@@ -75,7 +72,7 @@ TileShape tile_shape(Space const& space, count_t nnz, int order, count_t rows, c
   // A stretch of 8 (mod 16) nonzeros: a multiple of a pack of four, and the four threads of a warp then read
   // from different banks.
   set_stretch(std::max(8, (tile / shape.team - 8) / 16 * 16 + 8));
-  while (shape.bytes(nonzero, sizeof(Scalar)) > scratch_bytes<Space>()) {
+  while (shape.bytes(nonzero, sizeof(typename Kernel::scalar_type)) > scratch_bytes<Space>()) {
     if (shape.stretch == 8) {
       if (shape.team == 1) break;  // Kokkos will say that it does not fit: 8 nonzeros of order 16 take 1.2 KB
       shape.team /= 2;
@@ -88,8 +85,8 @@ TileShape tile_shape(Space const& space, count_t nnz, int order, count_t rows, c
   shape.spread = std::clamp(bits_for(static_cast<count_t>(shape.buckets)) - bits_for(rows), 0, 5);
 
   count_t const tiles   = ceil_div(nnz, static_cast<count_t>(shape.tile));
-  shape.tiles_per_team  = is_stashed ? ceil_div(tiles, std::min(tiles, resident)) : 1;
-  shape.blocks_per_team = is_stashed || tiles < 2 * resident ? 1 : column_blocks;
+  shape.tiles_per_team  = Kernel::has_stash ? ceil_div(tiles, std::min(tiles, resident)) : 1;
+  shape.blocks_per_team = Kernel::has_stash || tiles < 2 * resident ? 1 : blocks.count;
   return shape;
 }
 

@@ -29,18 +29,16 @@ template <class Space, class Scalar, class Index, int Block, RowForm Form, int O
 void launch_tiles(Space const& space, Blco<Scalar, Index, Space> const& X,
                   FactorMatrices<Scalar, Space> const& factors, int mode, BlcoResolution const& resolution,
                   ColumnBlocks blocks, BlcoOutput<Scalar> const& output) {
-  using Kernel          = MttkrpBlcoTiles<Space, Scalar, Index, Block, Form, Order, Stash>;
-  count_t const stash   = Stash ? output.rows : 0;
-  int const order       = X.extents().order();
-  TileShape const shape = tile_shape<Space, typename Kernel::Row, Scalar, Index>(
-      space, X.nnz(), order, output.rows, stash, Block, blocks.count, X.options().tile, X.options().team);
+  using Kernel    = MttkrpBlcoTiles<Space, Scalar, Index, Block, Form, Order, Stash>;
+  int const order = X.extents().order();
+  TileShape const shape =
+      tile_shape<Kernel>(space, X.nnz(), order, output.rows, blocks, X.options().tile, X.options().team);
   count_t const tiles = ceil_div(X.nnz(), static_cast<count_t>(shape.tile));
   count_t const league =
       ceil_div(tiles, shape.tiles_per_team) * static_cast<count_t>(blocks.count / shape.blocks_per_team);
-  auto const bytes =
-      shape.bytes(sizeof(Scalar) + static_cast<count_t>(order) * sizeof(Index), sizeof(Scalar));
-  auto policy = team_policy<Kokkos::LaunchBounds<blco_team_threads, blco_resident_teams<Scalar>>>(
-      space, {league, shape.team, Kernel::Row::lanes});
+  auto const bytes = shape.bytes(Kernel::nonzero_bytes(order), sizeof(Scalar));
+  using Bounds     = Kokkos::LaunchBounds<blco_team_threads, Kernel::resident_teams>;
+  auto policy      = team_policy<Bounds>(space, {league, shape.team, Kernel::Row::lanes});
   policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes)));
   Kokkos::parallel_for(
       "polyad::mttkrp_blco_tiles", policy,

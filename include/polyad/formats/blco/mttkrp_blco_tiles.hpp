@@ -18,7 +18,19 @@ namespace polyad::detail {
 
 template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Stash>
 struct MttkrpBlcoTiles {
-  using Row = TinyVec<Space, Scalar, Block, Form>;
+  using Row                       = TinyVec<Space, Scalar, Block, Form>;
+  using scalar_type               = Scalar;
+  static constexpr int block      = Block;
+  static constexpr bool has_stash = Stash;
+  /// Teams of 256 threads that a multiprocessor is to hold, by registers: 64 a thread are enough for doubles
+  /// (two columns a lane), 80 for floats (four), 128 where the order is not known.
+  static constexpr int resident_teams = Order == any_order                           ? 2
+                                        : sizeof(Scalar) == sizeof(double) && !Stash ? 4
+                                                                                     : 3;
+  /// Scratch memory of a nonzero.
+  static count_t nonzero_bytes(int order) {
+    return sizeof(Scalar) + static_cast<count_t>(order) * sizeof(Index);
+  }
 
   /// Nonzeros gathered at the same time: four would spill registers.
   static constexpr int batch = is_device_space<Space> ? 2 : 1;
