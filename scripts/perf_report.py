@@ -4,6 +4,7 @@
 
     scripts/perf_report.py RESULT.json...                       tables in Markdown on stdout
     scripts/perf_report.py RESULT.json... --output DIR          DIR/tables.md and its pictures
+    scripts/perf_report.py ... --peers docs/peers.json          with other codes' times beside ours
     scripts/perf_report.py RESULT.json --store docs/results/NAME.json
                                                                 a copy without host name and folders
 
@@ -12,6 +13,8 @@ column; where two measured the same, the later one counts. Only the pictures are
 need numpy and matplotlib, the tables need nothing."""
 
 import argparse
+import json
+import math
 import re
 import sys
 from pathlib import Path
@@ -176,6 +179,58 @@ def plain_table(group):
     return of
 
 
+def fastest(benchmarks, group, tensor, scalar, rank):
+    """The format with the least time, for all modes where modes count."""
+    found = [
+        b
+        for b in benchmarks.values()
+        if (b.group, b.tensor, b.scalar, b.rank) == (group, tensor, scalar, rank)
+        and b.mode in ("", "all")
+        and not b.error
+    ]
+    return min(found, key=lambda b: b.time, default=None)
+
+
+def beside_peers(machines, peers):
+    """Two tables for the machine that the peers' file names: MTTKRPs, and iterations of CP-ALS."""
+    benchmarks = machines.get(peers["machine"])
+    if not benchmarks:
+        return ""
+    names = list(dict.fromkeys(n for ranks in peers["mttkrp"].values() for tensors in ranks.values()
+                               for times in tensors.values() for n in times))  # fmt: skip
+    rows = []
+    for scalar, ranks in peers["mttkrp"].items():
+        for rank, tensors in ranks.items():
+            gains = []
+            for tensor, times in tensors.items():
+                ours = fastest(benchmarks, "mttkrp", tensor, scalar, int(rank))
+                if ours is None:
+                    continue
+                gains.append(min(times.values()) / ours.time)
+                peer_cells = [digits(times[n]) if n in times else "" for n in names]
+                rows.append([scalar, rank, tensor, *peer_cells, f"{digits(ours.time)} ({ours.format})", digits(gains[-1])])
+            if gains:
+                mean = math.prod(gains) ** (1 / len(gains))
+                rows.append([scalar, rank, "geometric mean", *[""] * len(names), "", digits(mean)])
+    text = "## Beside other codes\n\n" + peers["about"] + " Times faster: than the fastest of the row.\n\n"
+    text += table(["scalar", "R", "tensor", *names, "Polyad", "times faster"], rows)
+    rows = []
+    for scalar, ranks in peers["cp_als"].items():
+        for rank, tensors in ranks.items():
+            for tensor, time in tensors.items():
+                ours = fastest(benchmarks, "cp_als", tensor, scalar, int(rank))
+                if ours is None:
+                    continue
+                build = next((b.time for b in benchmarks.values() if (b.group, b.format, b.tensor, b.scalar)
+                              == ("build", ours.format, tensor, scalar)), None)  # fmt: skip
+                ten = "" if build is None else f"{digits(build + 10 * ours.time)} (build {digits(build)})"
+                rows.append([scalar, rank, tensor, digits(time), f"{digits(ours.time)} ({ours.format})",
+                             digits(time / ours.time), digits(10 * time), ten])  # fmt: skip
+    header = ["scalar", "R", "tensor", "GenTen, an iteration", "Polyad", "times faster", "GenTen, ten without its sort",
+              "Polyad, ten from COO, format built"]  # fmt: skip
+    return text + "\n" + table(header, rows)
+
+
 def sources_table(results):
     used = [(key, title) for key, title in SOURCES if any(r.context.get(key) for r in results)]
 
@@ -190,7 +245,7 @@ def sources_table(results):
     return table(["machine", "result", *(title for _, title in used)], rows)
 
 
-def tables(results, pictures=()):
+def tables(results, pictures=(), peers=None):
     """The whole page. Pictures are (file, caption, group) and stand above the table of their group."""
     machines = merge(results)
     groups = list(dict.fromkeys(b.group for benchmarks in machines.values() for b in benchmarks.values()))
@@ -205,6 +260,8 @@ def tables(results, pictures=()):
         text.append(f"## {GROUPS.get(group, group)}\n\n{LEGENDS.get(group, 'Milliseconds, median.')}\n")
         text += [f"![{caption}]({file})\n" for file, caption, of_group in pictures if of_group == group]
         text.append(make.get(group, plain_table(group))(machines))
+    if peers:
+        text.append(beside_peers(machines, peers))
     return "\n".join(text)
 
 
@@ -213,6 +270,7 @@ def main():
     parser.add_argument("results", metavar="RESULT.json", nargs="+")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--output", metavar="DIR", type=Path, help="write tables.md and pictures there")
+    parser.add_argument("--peers", metavar="FILE", type=Path, help="other codes' times: docs/peers.json")
     where.add_argument("--store", metavar="FILE", type=Path, help="clean one result for keeping")
     options = parser.parse_args()
     try:
@@ -222,11 +280,12 @@ def main():
             options.store.write_text(stored_text(options.results[0]), encoding="utf-8")
             return 0
         results = [load(path) for path in options.results]
+        peers = json.loads(options.peers.read_text(encoding="utf-8")) if options.peers else None
         failed = [f"{r.path}: {b.name}: {b.error}" for r in results for b in r.benchmarks if b.error]
         for line in failed:
             print(f"perf_report.py: failed: {line}", file=sys.stderr)
         if not options.output:
-            sys.stdout.write(tables(results))
+            sys.stdout.write(tables(results, peers=peers))
         else:
             try:
                 from perf_pictures import draw
@@ -238,7 +297,7 @@ def main():
                 )
             options.output.mkdir(parents=True, exist_ok=True)
             pictures = draw(merge(results), results, options.output)
-            (options.output / "tables.md").write_text(tables(results, pictures), encoding="utf-8")
+            (options.output / "tables.md").write_text(tables(results, pictures, peers), encoding="utf-8")
     except ResultError as error:
         fail("perf_report.py", error)
     except OSError as error:

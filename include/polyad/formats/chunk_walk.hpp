@@ -21,16 +21,20 @@ struct ChunkWalk {
   count_t nnz;
   count_t chunk;  // a multiple of 4, so that packs of four positions are aligned
   ColumnBlocks blocks;
+  bool by_block = false;  // all chunks of one block of columns come before those of the next
 
-  /// Calls walk(begin, end, columns) on every lane that has columns, once for its thread's chunk. Blocks of
-  /// columns change fastest over the league, so that teams that run together read the same nonzeros.
+  /// Calls walk(begin, end, columns) on every lane that has columns, once for its thread's chunk. Unless
+  /// by_block, blocks of columns change fastest over the league: teams that run together read the same nonzeros.
   template <class Row, int Block, class Member, class Walk>
   KOKKOS_FUNCTION void operator()(Member const& member, Walk const& walk) const {
     auto const team      = static_cast<count_t>(member.league_rank());
     auto const per_block = static_cast<count_t>(blocks.count);
-    int const block      = blocks.first + static_cast<int>(team % per_block) * Block;
-    count_t const thread = team / per_block * static_cast<count_t>(member.team_size()) +
-                           static_cast<count_t>(member.team_rank());
+    count_t const groups = static_cast<count_t>(member.league_size()) / per_block;
+    int const block =
+        blocks.first + static_cast<int>(by_block ? team / groups : team % per_block) * Block;
+    count_t const thread =
+        (by_block ? team % groups : team / per_block) * static_cast<count_t>(member.team_size()) +
+        static_cast<count_t>(member.team_rank());
     count_t const begin = thread * chunk;
     if (begin >= nnz) return;
     count_t const end = Kokkos::min(nnz, begin + chunk);
