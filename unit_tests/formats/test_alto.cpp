@@ -153,6 +153,10 @@ TEST_CASE("private rows: what earlier stretches may write", "[formats][alto]") {
   CHECK(counts({{0, 5}, {4, 6}}) == Rows{{0, 0, 0}, {4, 3, 0}});            // two of three: all three
   CHECK(private_rows(std::vector<RowRange>{{0, 5}, {4, 6}})[1].alike);
   CHECK(!private_rows(std::vector<RowRange>{{0, 4}, {4, 6}})[1].alike);
+  CHECK(private_rows(std::vector<RowRange>{{0, 4}, {4, 6}}, 3)[1].alike);
+  CHECK(private_rows(std::vector<RowRange>{{0, 4}, {4, 6}}, 3)[1].count == 3);
+  CHECK(private_rows(std::vector<RowRange>{{0, 4}, {4, 6}}, 2)[1].count == 1);
+  CHECK(private_rows(std::vector<RowRange>{{0, 4}, {5, 6}}, 9)[1].count == 0);
   CHECK(counts({{0, 3}, {}, {3, 5}}) == Rows{{0, 0, 0}, {0, 0, 0}, {3, 1, 0}});       // one without nonzeros
 }
 

@@ -158,7 +158,8 @@ void Alto<Scalar, Index, Space>::find_private_rows(Space const& space, options_t
                                        touched.data()});
     space.fence("polyad::alto_build");
     int const n    = m_modes[m];
-    auto const own = private_rows(touched);
+    // Copies of one row for sixteen nonzeros are zeroed and added in a few hundredths of the walk's time.
+    auto const own = private_rows(touched, m_nnz / count / 16);
     std::copy(own.begin(), own.end(), m_private.begin() + static_cast<std::ptrdiff_t>(n * count));
     if (!options.deterministic && private_row_count(n) > allowed) m_locked |= 1U << n;
   }

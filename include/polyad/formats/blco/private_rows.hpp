@@ -44,9 +44,9 @@ struct PrivateRows {
 };
 
 /// The private rows of each stretch, given the rows that it touches: of its range the part, from the lowest to
-/// the highest row, that ranges of earlier stretches cover; all of the range where that is half of it or more,
-/// since a walk need not ask for every nonzero then.
-inline std::vector<PrivateRows> private_rows(std::span<RowRange const> touched) {
+/// the highest row, that ranges of earlier stretches cover; all of the range where that is half of it or more, or
+/// where the range has at most `cheap` rows, since a walk need not ask for every nonzero then.
+inline std::vector<PrivateRows> private_rows(std::span<RowRange const> touched, count_t cheap = 0) {
   std::vector<PrivateRows> result(touched.size());
   count_t slot = 0;
   for (std::size_t s = 0; s < touched.size(); ++s) {
@@ -58,7 +58,8 @@ inline std::vector<PrivateRows> private_rows(std::span<RowRange const> touched) 
     }
     result[s].slot = slot;
     if (shared.empty()) continue;
-    result[s].alike = 2 * (shared.last - shared.first + 1) >= touched[s].last - touched[s].first + 1;
+    count_t const range = touched[s].last - touched[s].first + 1;
+    result[s].alike     = range <= cheap || 2 * (shared.last - shared.first + 1) >= range;
     if (result[s].alike) shared = touched[s];
     result[s].first = shared.first;
     result[s].count = shared.last - shared.first + 1;
