@@ -70,7 +70,10 @@ Json to_json(CpdReport const& result) {
 }
 
 Json to_json(RunReport const& runs) {
-  return {{"nonempty", runs.nonempty}, {"longest", runs.longest}, {"single", runs.single}};
+  return {{"nonempty", runs.nonempty},
+          {"longest", runs.longest},
+          {"single", runs.single},
+          {"deviation", runs.deviation}};
 }
 
 template <class T>

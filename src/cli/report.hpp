@@ -76,6 +76,7 @@ struct RunReport {
   std::uint64_t nonempty = 0;
   std::uint64_t longest  = 0;
   std::uint64_t single   = 0;  // runs of one nonzero
+  double deviation       = 0;  // standard deviation of their lengths
 };
 
 struct StatsReport {

@@ -16,8 +16,8 @@ namespace {
 
 void print_runs(std::vector<RunReport> const& runs, std::uint64_t nnz, int mode) {
   RunReport const& run = runs[static_cast<std::size_t>(mode)];
-  fmt::print(" {:>12} {:>12} {:>12} {:>12.2f}", run.nonempty, run.single, run.longest,
-             static_cast<double>(nnz) / static_cast<double>(run.nonempty));
+  fmt::print(" {:>12} {:>12} {:>12} {:>12.2f} {:>12.2f}", run.nonempty, run.single, run.longest,
+             static_cast<double>(nnz) / static_cast<double>(run.nonempty), run.deviation);
 }
 
 void print(Report const& report) {
@@ -29,15 +29,16 @@ void print(Report const& report) {
   fmt::print("norm        {:.15g}\n", stats.norm);
   fmt::print("indices     from {}\n", input.base);
   int const order = static_cast<int>(input.dims.size());
-  fmt::print("\n{:>4} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12}\n", "mode", "size", "empty", "slices",
-             "of one", "longest", "mean");
+  fmt::print("\n{:>4} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12}\n", "mode", "size", "empty", "slices",
+             "of one", "longest", "mean", "deviation");
   for (int n = 0; n < order; ++n) {
     auto const mode = static_cast<std::size_t>(n);
     fmt::print("{:>4} {:>12} {:>12}", n + 1, input.dims[mode], input.empty_slices[mode]);
     print_runs(stats.slices, input.nnz, n);
     fmt::print("\n");
   }
-  fmt::print("\n{:>4} {:>12} {:>12} {:>12} {:>12}\n", "mode", "fibers", "of one", "longest", "mean");
+  fmt::print("\n{:>4} {:>12} {:>12} {:>12} {:>12} {:>12}\n", "mode", "fibers", "of one", "longest", "mean",
+             "deviation");
   for (int n = 0; n < order; ++n) {
     fmt::print("{:>4}", n + 1);
     print_runs(stats.fibers, input.nnz, n);

@@ -4,6 +4,7 @@
 #include "tensor_facts.hpp"
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <utility>
@@ -40,10 +41,13 @@ struct FindRuns {
 struct RunLengths {
   Positions starts;
   count_t nnz;
-  KOKKOS_FUNCTION void operator()(count_t run, count_t& longest, count_t& single) const {
+  double mean;
+  KOKKOS_FUNCTION void operator()(count_t run, count_t& longest, count_t& single, double& squares) const {
     count_t const length = (run + 1 < starts.extent(0) ? starts(run + 1) : nnz) - starts(run);
     if (length > longest) longest = length;
     if (length == 1) ++single;
+    double const off = static_cast<double>(length) - mean;
+    squares += off * off;
   }
 };
 
@@ -60,9 +64,12 @@ RunReport find_runs(Space const& space, Tensor const& tensor, Positions const& p
                             report.nonempty);
   count_t again = 0;
   Kokkos::parallel_scan("polyad::find_runs", Range(space, 0, tensor.nnz()), find, again);
+  double const runs = static_cast<double>(std::max<count_t>(report.nonempty, 1));
+  double squares    = 0;
   Kokkos::parallel_reduce("polyad::run_lengths", Range(space, 0, report.nonempty),
-                          RunLengths{find.starts, tensor.nnz()}, Kokkos::Max<count_t>(report.longest),
-                          report.single);
+                          RunLengths{find.starts, tensor.nnz(), static_cast<double>(tensor.nnz()) / runs},
+                          Kokkos::Max<count_t>(report.longest), report.single, squares);
+  report.deviation = std::sqrt(squares / runs);
   return report;
 }
 

@@ -2,6 +2,7 @@
 """polyad stats against counting in Python."""
 import collections
 import math
+import statistics
 import unittest
 
 from tool import ToolTest, random_tensor, tns
@@ -31,8 +32,9 @@ class Stats(ToolTest):
             slices = collections.Counter(at[n] for at in tensor)
             fibers = collections.Counter(at[:n] + at[n + 1:] for at in tensor)
             self.assertEqual(given["empty_slices"][n], size - len(slices))
-            self.assertEqual(facts["slices"][n], runs(slices))
-            self.assertEqual(facts["fibers"][n], runs(fibers))
+            for found, counter in ((facts["slices"][n], slices), (facts["fibers"][n], fibers)):
+                self.assertAlmostEqual(found.pop("deviation"), statistics.pstdev(counter.values()), places=9)
+                self.assertEqual(found, runs(counter))
 
     def test_orders(self):
         self.check((50, 40), 300)
@@ -46,14 +48,14 @@ class Stats(ToolTest):
     def test_one_mode(self):
         report = self.report_of("stats", self.write("v.tns", "3 1.5\n1 -2\n7 1\n"))
         self.assertEqual(report["input"]["empty_slices"], [4])
-        self.assertEqual(report["result"]["slices"], [{"nonempty": 3, "longest": 1, "single": 3}])
-        self.assertEqual(report["result"]["fibers"], [{"nonempty": 1, "longest": 3, "single": 0}])
+        self.assertEqual(report["result"]["slices"], [{"nonempty": 3, "longest": 1, "single": 3, "deviation": 0}])
+        self.assertEqual(report["result"]["fibers"], [{"nonempty": 1, "longest": 3, "single": 0, "deviation": 0}])
 
     def test_text(self):
         text = self.succeed("stats", self.write("x.tns", "1 1 2\n4 1 3\n4 2 -5\n")).stdout
         self.assertIn("4 x 2, 3 nonzeros", text)
         self.assertIn("-5 to 3", text)
-        self.assertRegex(text, r"(?m)^ +1 +4 +2 +2 +1 +2 +1\.50$")
+        self.assertRegex(text, r"(?m)^ +1 +4 +2 +2 +1 +2 +1\.50 +0\.50$")
 
 
 if __name__ == "__main__":
