@@ -24,7 +24,7 @@ using Order = AltoOptions::Order;
 template <class Scalar, class Index>
 using TestAlto = Alto<Scalar, Index, TestSpace>;
 
-constexpr bool on_host = !is_device_space<TestSpace>;
+bool on_host() { return !is_device_space<TestSpace>; }
 
 AltoOptions given(std::uint32_t grouped, count_t stretches, int slab = 0, int slab_bits = 0) {
   AltoOptions options;
@@ -161,7 +161,7 @@ TEST_CASE("private rows: what earlier stretches may write", "[formats][alto]") {
 }
 
 TEST_CASE("alto: its arrays, with any modes grouped", "[formats][alto]") {
-  if (!on_host) return;
+  if (!on_host()) return;
   for (Kind const kind : all_kinds)
     for (std::size_t const order : {1, 2, 3, 4, 6}) {
       auto const tensor = small_tensor(kind, order);
@@ -193,13 +193,13 @@ TEST_CASE("alto: more stretches than nonzeros, and modes of one row", "[formats]
   HostTensor tensor{"few", {1, 5, 1}, {0, 4, 0, 0, 1, 0, 0, 4, 0}, {2, 3, 5}};
   for (std::uint32_t const grouped : {0, 1, 2, 3, 5})
     for (count_t const stretches : {1, 2, 3, 100}) {
-      if (on_host) expect_arrays<double, std::uint32_t>(tensor, given(grouped, stretches));
+      if (on_host()) expect_arrays<double, std::uint32_t>(tensor, given(grouped, stretches));
       expect_right<double, std::uint32_t>(tensor, given(grouped, stretches), 4);
     }
 }
 
 TEST_CASE("alto: rows are locked where copies would be too many", "[formats][alto]") {
-  if (!on_host) return;
+  if (!on_host()) return;
   auto const tensor = small_tensor(Kind::shuffled, 3);
   auto options      = given(0, 4);
   TestSpace const space;
@@ -222,7 +222,7 @@ TEST_CASE("alto: rows are locked where copies would be too many", "[formats][alt
 }
 
 TEST_CASE("alto: a workspace of another tensor or rank is refused", "[formats][alto]") {
-  if (!on_host) return;
+  if (!on_host()) return;
   TestSpace const space;
   auto const tensor = small_tensor(Kind::shuffled, 3);
   auto const X = TestAlto<double, std::uint32_t>::build(space, to_device<double, std::uint32_t>(space, tensor),
@@ -242,7 +242,7 @@ TEST_CASE("alto: deterministic sums have the same bits whatever the threads", "[
   auto const coo    = to_device<float, std::uint32_t>(space, tensor);
   AltoOptions options;
   options.deterministic = true;
-  if (!on_host) {
+  if (!on_host()) {
     CHECK_THROWS_AS((TestAlto<float, std::uint32_t>::build(space, coo, options)), UsageError);
     return;
   }
