@@ -77,7 +77,7 @@ public:
     unrolled<packs>([&](auto p) { m_pack[p] = pack_type(value); });
   }
   // Forced inline, for GCC: a call in a walk over nonzeros sends every row in registers to memory and back
-  // (b-csf on uber, R = 16, one core of an AMD EPYC: 7.0 ms a mode instead of 1.5).
+  // (b-csf on uber, R = 16, one core of an AMD EPYC: 7.0 ms a mode instead of 1.6).
   KOKKOS_FORCEINLINE_FUNCTION TinyVec(Scalar const* row, Columns columns) {
     if (columns.count == Block)
       unrolled<packs>([&](auto p) { m_pack[p].copy_from(row + columns.first + p * pack_width, aligned()); });
