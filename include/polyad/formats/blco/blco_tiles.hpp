@@ -32,7 +32,7 @@ struct TileShape {
 
   /// Bytes of scratch memory for nonzeros of so many bytes.
   [[nodiscard]] KOKKOS_FUNCTION count_t bytes(count_t nonzero, count_t scalar) const {
-    return static_cast<count_t>(tile) * nonzero + static_cast<count_t>(buckets) * sizeof(unsigned) +
+    return static_cast<count_t>(tile) * nonzero + static_cast<count_t>(buckets + team) * sizeof(unsigned) +
            static_cast<count_t>(stash_rows) * static_cast<count_t>(stash_stride) * scalar +
            row_alignment;  // the first array starts at a multiple of 16 bytes
   }
@@ -114,6 +114,8 @@ public:
   [[nodiscard]] KOKKOS_FUNCTION unsigned* counts() const {
     return reinterpret_cast<unsigned*>(stash() + m_shape.stash_rows * m_shape.stash_stride);
   }
+  /// One a thread.
+  [[nodiscard]] KOKKOS_FUNCTION unsigned* sums() const { return counts() + m_shape.buckets; }
 
 private:
   TileShape const& m_shape;
@@ -142,13 +144,20 @@ KOKKOS_FUNCTION void load_tile(Member const& member, BlcoNonzeros<Scalar, Index>
   });
   member.team_barrier();
 
-  // Counts become positions: every thread scans its own buckets, behind the sum of the threads before it.
+  // Counts become positions: every thread scans its own buckets, behind the sum of the threads before it. Not by
+  // Kokkos' team_scan: on CUDA it takes 32 threads of a team for one warp, which they are not when each has lanes
+  // (Kokkos 4.7).
   int const own   = shape.buckets / member.team_size();
   int const first = own * member.team_rank();
   unsigned sum    = 0;
   Kokkos::parallel_reduce(
       Kokkos::ThreadVectorRange(member, own), [&](int b, unsigned& s) { s += counts[first + b]; }, sum);
-  unsigned const before = member.team_scan(sum);
+  Kokkos::single(Kokkos::PerThread(member), [&] { scratch.sums()[member.team_rank()] = sum; });
+  member.team_barrier();
+  unsigned before = 0;
+  Kokkos::parallel_reduce(
+      Kokkos::ThreadVectorRange(member, member.team_rank()),
+      [&](int t, unsigned& s) { s += scratch.sums()[t]; }, before);
   Kokkos::parallel_scan(Kokkos::ThreadVectorRange(member, own), [&](int b, unsigned& position, bool final) {
     unsigned const counted = counts[first + b];
     if (final) counts[first + b] = before + position;
