@@ -57,6 +57,7 @@ void expect_arrays(HostTensor const& tensor, AltoOptions const& options) {
   auto const X   = TestAlto<Scalar, Index>::build(space, coo, options);
   int const N    = int(tensor.order());
   CAPTURE(tensor.name, options.order.grouped, options.stretches, options.order.slab_bits);
+  CHECK(X.indices().extent(1) % 4 == 0);  // a device reads packs of four
 
   // Every nonzero, in the linear order.
   auto const layout = LinearLayout(coo.extents(), options.order.grouped, options.order.slab, options.order.slab_bits);

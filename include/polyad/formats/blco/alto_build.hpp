@@ -100,7 +100,8 @@ void Alto<Scalar, Index, Space>::copy_nonzeros(Space const& space, CooTensor<Sca
   };
   auto const order =
       linear_order<Index>(space, coo, LinearLayout(m_extents, m_order.grouped, m_order.slab, m_order.slab_bits));
-  count_t const stored = m_nnz + detail::alto_padding;
+  // Rows of whole packs: a device reads four indices at once.
+  count_t const stored = ceil_div(m_nnz + detail::alto_padding, 4) * 4;
   expect_fits(space, "the nonzeros in linear order", stored, sizeof(Scalar) + ungrouped * sizeof(Index));
   m_indices = indices_type(made("polyad::alto_indices"), ungrouped, stored);
   m_values  = values_type(made("polyad::alto_values"), stored);
