@@ -27,19 +27,25 @@ struct ChunkWalk {
   /// by_block, blocks of columns change fastest over the league: teams that run together read the same nonzeros.
   template <class Row, int Block, class Member, class Walk>
   KOKKOS_FUNCTION void operator()(Member const& member, Walk const& walk) const {
-    auto const team      = static_cast<count_t>(member.league_rank());
-    auto const per_block = static_cast<count_t>(blocks.count);
-    count_t const groups = static_cast<count_t>(member.league_size()) / per_block;
-    int const block =
-        blocks.first + static_cast<int>(by_block ? team / groups : team % per_block) * Block;
-    count_t const thread =
-        (by_block ? team % groups : team / per_block) * static_cast<count_t>(member.team_size()) +
-        static_cast<count_t>(member.team_rank());
+    // In 32 bits, and only where there are blocks: every thread pays for these divisions.
+    auto group     = static_cast<unsigned>(member.league_rank());
+    unsigned block = 0;
+    if (blocks.count > 1) {
+      auto const count       = static_cast<unsigned>(blocks.count);
+      unsigned const divisor = by_block ? static_cast<unsigned>(member.league_size()) / count : count;
+      unsigned const high    = group / divisor;
+      unsigned const low     = group - high * divisor;
+      block                  = by_block ? high : low;
+      group                  = by_block ? low : high;
+    }
+    int const column     = blocks.first + static_cast<int>(block) * Block;
+    count_t const thread = static_cast<count_t>(group) * static_cast<count_t>(member.team_size()) +
+                           static_cast<count_t>(member.team_rank());
     count_t const begin = thread * chunk;
     if (begin >= nnz) return;
     count_t const end = Kokkos::min(nnz, begin + chunk);
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
-      Columns const columns = Row::columns(block, blocks.rank, lane);
+      Columns const columns = Row::columns(column, blocks.rank, lane);
       if (columns.count > 0) walk(begin, end, columns);
     });
   }
