@@ -7,40 +7,11 @@
 
 #include "line_parser.hpp"
 #include "quoted.hpp"
+#include "tokens.hpp"
 
 namespace polyad::io {
 
 namespace {
-
-constexpr bool is_blank(char c) {
-  return c == ' ' || c == '\t';
-}
-constexpr bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-/// Without the CR of a CRLF line end.
-std::string_view without_return(std::string_view line) {
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  return line;
-}
-
-/// Takes the next token off the front of `rest`; empty when none is left.
-std::string_view take_token(std::string_view& rest) {
-  std::size_t begin = 0;
-  while (begin < rest.size() && is_blank(rest[begin])) ++begin;
-  std::size_t end = begin;
-  while (end < rest.size() && !is_blank(rest[end])) ++end;
-  std::string_view const token = rest.substr(begin, end - begin);
-  rest.remove_prefix(end);
-  return token;
-}
-
-/// from_chars knows no leading plus.
-std::string_view without_plus(std::string_view token) {
-  if (token.size() > 1 && token[0] == '+' && token[1] != '-' && token[1] != '+') token.remove_prefix(1);
-  return token;
-}
 
 enum class Number { valid, not_a_number, too_large };
 
@@ -88,20 +59,21 @@ std::string index_name(int n) {
 /// The reason why `token` cannot be index n, or nothing.
 std::optional<std::string> read_index(std::string_view token, int n, LineRules const& rules,
                                       std::uint64_t& index) {
-  std::string_view const digits = without_plus(token);
-  char const* const last        = digits.data() + digits.size();
-  auto const [end, code]        = std::from_chars(digits.data(), last, index);
-  if (end != last || code == std::errc::invalid_argument) {
-    double number = 0;
-    if (to_double(token, number) == Number::not_a_number || !std::isfinite(number))
-      return index_name(n) + " is not a number: " + in_quotes(token);
-    if (token.starts_with('-')) return index_name(n) + " is negative: " + in_quotes(token);
-    return index_name(n) + " is not an integer: " + in_quotes(token);
-  }
-  if (code == std::errc::result_out_of_range) return index_name(n) + " exceeds 2^64 - 1: " + in_quotes(token);
+  if (auto reason = read_unsigned(token, index_name(n), index)) return reason;
   if (index == 0 && rules.index_base == 1)
     return index_name(n) + " is below 1, the index base: " + in_quotes(token);
+  std::uint64_t const limit = rules.limits[static_cast<std::size_t>(n)];
+  if (index > limit)
+    return index_name(n) + " is beyond the extent " + std::to_string(limit) + ": " + in_quotes(token);
   return std::nullopt;
+}
+
+/// What is wrong with the largest index that base 1 allows, should the base be 0.
+std::string beyond_from_zero(std::string_view token, int n, LineRules const& rules) {
+  std::uint64_t const limit = rules.limits[static_cast<std::size_t>(n)];
+  if (limit == no_limit) return index_name(n) + " counted from 0 makes the extent 2^64: " + in_quotes(token);
+  return index_name(n) + " counted from 0 is beyond the extent " + std::to_string(limit) + ": " +
+         in_quotes(token);
 }
 
 std::optional<std::string> read_value(std::string_view token, LineRules const& rules, double& value) {
@@ -114,42 +86,48 @@ std::optional<std::string> read_value(std::string_view token, LineRules const& r
       break;
   }
   if (!rules.allow_non_finite && !std::isfinite(value)) return "the value is not finite: " + in_quotes(token);
+  if (rules.integer_values && std::trunc(value) != value)
+    return "the value is not an integer, which the header promises: " + in_quotes(token);
   return std::nullopt;
 }
 
 /// What is wrong with the number of tokens on a line, or nothing.
 std::optional<Fault> check_count(std::string_view line, LineRules const& rules) {
+  int const wanted      = rules.order + (rules.has_value ? 1 : 0);
   std::string_view rest = line;
   std::string_view one_too_many;
   int count = 0;
   for (std::string_view token = take_token(rest); !token.empty(); token = take_token(rest))
-    if (++count == rules.order + 2) one_too_many = token;
+    if (++count == wanted + 1) one_too_many = token;
   std::string const found = "found " + std::to_string(count) + ": " + in_quotes(line);
   if (rules.order < 1) return Fault{0, line.size() + 1, "expected at least one index and a value, " + found};
   if (rules.order > most_modes)
     return Fault{0, 1, "expected at most " + std::to_string(most_modes) + " indices and a value, " + found};
-  if (count == rules.order + 1) return std::nullopt;
+  if (count == wanted) return std::nullopt;
   std::uint64_t const column = one_too_many.empty()
                                    ? line.size() + 1
                                    : static_cast<std::uint64_t>(one_too_many.data() - line.data()) + 1;
   return Fault{0, column,
-               "expected " + std::to_string(rules.order + 1) + " numbers (" + std::to_string(rules.order) +
-                   (rules.order == 1 ? " index" : " indices") + " and a value), " + found};
+               "expected " + std::to_string(wanted) + " numbers (" + std::to_string(rules.order) +
+                   (rules.order == 1 ? " index" : " indices") + (rules.has_value ? " and a value" : "") +
+                   "), " + found};
 }
 
 }  // namespace
 
-std::optional<int> find_order(std::string_view text) {
-  while (!text.empty()) {
-    std::size_t const end = text.find('\n');
-    std::string_view rest = without_return(text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    std::string_view token = take_token(rest);
-    if (token.empty() || token[0] == '#') continue;
-    int count = 0;
-    for (; !token.empty(); token = take_token(rest)) ++count;
-    return count - 1;
+std::optional<std::string> read_unsigned(std::string_view token, std::string const& name,
+                                         std::uint64_t& value) {
+  std::string_view const digits = without_plus(token);
+  char const* const last        = digits.data() + digits.size();
+  auto const [end, code]        = std::from_chars(digits.data(), last, value);
+  if (end != last || code == std::errc::invalid_argument) {
+    double number = 0;
+    if (to_double(token, number) == Number::not_a_number || !std::isfinite(number))
+      return name + " is not a number: " + in_quotes(token);
+    if (token.starts_with('-')) return name + " is negative: " + in_quotes(token);
+    return name + " is not an integer: " + in_quotes(token);
   }
+  if (code == std::errc::result_out_of_range) return name + " exceeds 2^64 - 1: " + in_quotes(token);
   return std::nullopt;
 }
 
@@ -158,24 +136,31 @@ CarefulLine parse_line_carefully(std::string_view line, LineRules const& rules) 
   line                   = without_return(line);
   std::string_view rest  = line;
   std::string_view token = take_token(rest);
-  if (token.empty() || token[0] == '#') return result;
+  if (holds_nothing(token)) return result;
   result.has_data = true;
+  result.value    = 1;  // of a pattern, which has none
   result.fault    = check_count(line, rules);
-  for (int n = 0; n <= rules.order && !result.fault; ++n, token = take_token(rest)) {
+  for (int n = 0; n < rules.order + (rules.has_value ? 1 : 0) && !result.fault;
+       ++n, token = take_token(rest)) {
     auto const column = static_cast<std::uint64_t>(token.data() - line.data()) + 1;
     auto const mode   = static_cast<std::size_t>(n);
     auto reason       = n < rules.order ? read_index(token, n, rules, result.indices[mode])
                                         : read_value(token, rules, result.value);
     if (reason) {
       result.fault = Fault{0, column, std::move(*reason)};
-    } else if (n < rules.order && !result.last_index &&
-               result.indices[mode] == std::numeric_limits<std::uint64_t>::max()) {
-      Fault beyond{0, column, index_name(n) + " counted from 0 makes the extent 2^64: " + in_quotes(token)};
+    } else if (n < rules.order && !result.last_index && result.indices[mode] == rules.limits[mode] &&
+               rules.index_base != 1) {
+      Fault beyond{0, column, beyond_from_zero(token, n, rules)};
       if (rules.index_base == 0) {
         result.fault = std::move(beyond);
       } else {
         result.last_index = std::move(beyond);
       }
+    } else if (n == 1 && !rules.may_stand_at(result.indices[0], result.indices[1])) {
+      result.fault = Fault{0, column,
+                           std::string("lies ") + (result.indices[0] == result.indices[1] ? "on" : "above") +
+                               " the diagonal of a " + (rules.symmetry == Symmetry::skew ? "skew-" : "") +
+                               "symmetric matrix, which lists what is below: " + in_quotes(line)};
     }
   }
   return result;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -115,29 +116,53 @@ struct Store {
   std::uint64_t count = 0;
 };
 
+using Indices = std::array<std::uint64_t, most_modes>;
+
+/// The largest indices that the short path may take: what fits Index, is in range under every base that is
+/// still possible, and, once a block knows of an index at its limit, in range under base 1.
+template <class Index>
+Indices acceptable(LineRules const& rules, bool limit_was_met) {
+  Indices result             = rules.limits;
+  bool const counts_from_one = rules.index_base == 1 || (rules.index_base < 0 && limit_was_met);
+  for (std::uint64_t& most : result) {
+    if (!counts_from_one) --most;
+    most = std::min<std::uint64_t>(most, std::numeric_limits<Index>::max());
+  }
+  return result;
+}
+
 /// One plain line at p. Returns the start of the next, or null when the line needs the careful path.
 template <class Index>
-inline char const* read_plain_line(char const* p, LineRules const& rules, Store<Index>& store,
-                                   std::array<std::uint64_t, most_modes>& largest, bool& has_zero) {
+inline char const* read_plain_line(char const* p, LineRules const& rules, Indices const& most,
+                                   Store<Index>& store, Indices& largest, bool& has_zero) {
   Index* const indices = store.indices + store.count * static_cast<std::uint64_t>(rules.order);
-  std::array<std::uint64_t, most_modes> line;  // NOLINT: set as far as it is read
+  Indices line;  // NOLINT: set as far as it is read
   bool zero = false;
   p         = skip_blanks(p);
   for (int n = 0; n < rules.order; ++n) {
     Digits const digits = read_digits(p);
     if (digits.count == 0 || digits.count > longest_run) return nullptr;
-    if (digits.value > std::numeric_limits<Index>::max()) return nullptr;
+    if (digits.value > most[static_cast<std::size_t>(n)]) return nullptr;
     p += digits.count;
-    if (*p != ' ' && *p != '\t') return nullptr;
-    p                                 = skip_blanks(p + 1);
+    if (*p == ' ' || *p == '\t') {
+      p = skip_blanks(p + 1);
+    } else if (rules.has_value || n + 1 < rules.order) {
+      return nullptr;
+    }
     line[static_cast<std::size_t>(n)] = digits.value;
     indices[n]                        = static_cast<Index>(digits.value);
     zero |= digits.value == 0;
   }
   if (zero && rules.index_base == 1) return nullptr;
-  p = read_plain_value(p, store.values[store.count]);
-  if (p == nullptr) return nullptr;
-  p = skip_blanks(p);
+  if (rules.symmetry != Symmetry::none && !rules.may_stand_at(line[0], line[1])) return nullptr;
+  double& value = store.values[store.count];
+  if (rules.has_value) {
+    p = read_plain_value(p, value);
+    if (p == nullptr || (rules.integer_values && std::trunc(value) != value)) return nullptr;
+    p = skip_blanks(p);
+  } else {
+    value = 1;
+  }
   p += *p == '\r' ? 1 : 0;
   if (*p != '\n') return nullptr;
   for (int n = 0; n < rules.order; ++n) {
@@ -155,9 +180,10 @@ char const* parse_lines(std::string_view text, char const* p, LineRules const& r
                         ParsedBlock& result) {
   char const* const end = text.data() + text.size();
   bool const plain      = rules.order >= 1 && rules.order <= most_modes;
+  Indices most          = acceptable<Index>(rules, result.last_index.has_value());
   while (p < end) {
     if (plain) {
-      char const* const next = read_plain_line(p, rules, store, result.largest, result.has_index_zero);
+      char const* const next = read_plain_line(p, rules, most, store, result.largest, result.has_index_zero);
       if (next != nullptr) {
         p = next;
         continue;
@@ -179,7 +205,10 @@ char const* parse_lines(std::string_view text, char const* p, LineRules const& r
       auto const first = line.indices.begin();
       auto const last  = line.indices.begin() + rules.order;
       if (std::any_of(first, last, [](auto i) { return i > std::numeric_limits<Index>::max(); })) return p;
-      if (line.last_index && !result.last_index) result.last_index = here(std::move(line.last_index));
+      if (line.last_index && !result.last_index) {
+        result.last_index = here(std::move(line.last_index));
+        most              = acceptable<Index>(rules, true);
+      }
       for (std::size_t n = 0; n < order; ++n) {
         store.indices[store.count * order + n] = static_cast<Index>(line.indices[n]);
         result.largest[n]                      = std::max(result.largest[n], line.indices[n]);

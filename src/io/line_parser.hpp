@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,11 +19,33 @@ namespace polyad::io {
 
 inline constexpr int most_modes = 16;
 
+/// The limit of an index whose extent nothing declares.
+inline constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
+
+/// Entries that a matrix leaves to be mirrored.
+enum class Symmetry { none, symmetric, skew };
+
 /// What the lines of a file must look like.
 struct LineRules {
-  int order;       // one less than the numbers on the first line; may be out of range: that line is refused
+  int order;       // of lines without a header one less than their numbers; may then be out of range: refused
   int index_base;  // 0, 1, or -1: not known yet
   bool allow_non_finite;
+  bool has_value      = true;   // false: a pattern, whose values are 1
+  bool integer_values = false;  // as Matrix Market's header may promise
+  Symmetry symmetry   = Symmetry::none;
+  /// The largest index of each mode that base 1 allows: the declared extents, or no_limit.
+  std::array<std::uint64_t, most_modes> limits = unlimited();
+
+  /// Whether an entry of row i and column j is one that a symmetric matrix lists.
+  [[nodiscard]] bool may_stand_at(std::uint64_t i, std::uint64_t j) const noexcept {
+    return symmetry == Symmetry::none || i > j || (i == j && symmetry == Symmetry::symmetric);
+  }
+
+  static constexpr std::array<std::uint64_t, most_modes> unlimited() {
+    std::array<std::uint64_t, most_modes> limits{};
+    limits.fill(no_limit);
+    return limits;
+  }
 };
 
 /// Something wrong in a block; line and column count from 1, the line within the block.
@@ -40,12 +63,9 @@ struct ParsedBlock {
   std::array<std::uint64_t, most_modes> largest{};
   bool has_index_zero = false;
   std::optional<Fault> fault;
-  /// The first index of 2^64 - 1: a fault only if the base turns out to be 0.
+  /// The first index that is at its limit: a fault only if the base turns out to be 0.
   std::optional<Fault> last_index;
 };
-
-/// Numbers on the first line that holds any, less one; nothing when all lines are empty or comments.
-[[nodiscard]] std::optional<int> find_order(std::string_view text);
 
 /// Parses until the end of the block or its first fault. The numbers lie in memory of `slabs`.
 [[nodiscard]] ParsedBlock parse_block(TextBlock const& block, LineRules const& rules, SlabAllocator& slabs);

@@ -18,7 +18,9 @@
 
 #include "line_parser.hpp"
 #include "polyad/core/error.hpp"
+#include "settle.hpp"
 #include "text_blocks.hpp"
+#include "text_header.hpp"
 
 namespace polyad::io {
 
@@ -58,13 +60,22 @@ public:
       : m_input(input),
         m_packed(compression != Compression::none),
         m_blocks(input, compression, options.chunk_bytes),
-        m_rules{-1, options.index_base, options.allow_non_finite} {}
+        m_leading(m_blocks) {
+    std::optional<Fault> fault;
+    auto header = read_text_header(m_leading, options.index_base, fault);
+    if (fault) throw_first(*fault, 0);
+    m_holds_lines = header.has_value();
+    if (!header) return;
+    m_header                        = std::move(*header);
+    m_header.rules.allow_non_finite = options.allow_non_finite;
+    m_held                          = m_leading.release(m_header.lines);
+  }
 
   /// Parses blocks until none is left or a fault was met. For several threads at once.
   void run() {
     SlabAllocator slabs;
     while (auto task = take()) {
-      *task->result = parse_block(task->block, task->rules, slabs);
+      *task->result = parse_block(task->block, m_header.rules, slabs);
       if (task->result->fault) m_stopped = true;
     }
   }
@@ -72,23 +83,26 @@ public:
   /// \throws InputError for the first fault in the file. Damage of packed data goes before it: what was
   /// unpacked is then not what was written.
   void check() {
-    std::uint64_t lines = 0;
+    std::uint64_t lines = m_header.lines, count = 0;
     for (ParsedBlock const& block : m_results) {
-      if (block.fault) {
-        while (m_packed && m_blocks.next()) continue;
-        throw_fault(*block.fault, lines);
-      }
+      if (block.fault) throw_first(*block.fault, lines);
       lines += block.lines;
+      count += block.values.size;
     }
+    if (m_header.nnz && *m_header.nnz != count)
+      throw InputError(m_input.name(), m_header.nnz_line, m_header.nnz_column,
+                       "declares " + std::to_string(*m_header.nnz) + " nonzeros, but the file holds " +
+                           std::to_string(count));
+    if (count == 0) throw InputError(m_input.name(), 0, 0, "holds no nonzeros");
   }
 
   /// The base that was asked for, or what the indices say.
   [[nodiscard]] int find_base() const {
-    if (m_rules.index_base >= 0) return m_rules.index_base;
+    if (m_header.rules.index_base >= 0) return m_header.rules.index_base;
     bool const zero = std::any_of(m_results.begin(), m_results.end(),
                                   [](ParsedBlock const& block) { return block.has_index_zero; });
     if (zero) {
-      std::uint64_t lines = 0;
+      std::uint64_t lines = m_header.lines;
       for (ParsedBlock const& block : m_results) {
         if (block.last_index) throw_fault(*block.last_index, lines);
         lines += block.lines;
@@ -98,30 +112,38 @@ public:
   }
 
   [[nodiscard]] std::deque<ParsedBlock>& results() noexcept { return m_results; }
-  [[nodiscard]] int order() const noexcept { return m_rules.order; }
+  [[nodiscard]] TextHeader const& header() const noexcept { return m_header; }
   [[nodiscard]] std::uint64_t text_bytes() const noexcept { return m_blocks.text_bytes(); }
 
 private:
   struct Task {
     TextBlock block;
-    LineRules rules;
     ParsedBlock* result;
   };
 
   std::optional<Task> take() {
     std::scoped_lock const lock(m_mutex);
-    if (m_stopped) return std::nullopt;
+    if (m_stopped || !m_holds_lines) return std::nullopt;
     std::optional<TextBlock> block;
-    try {
-      block = m_blocks.next();
-    } catch (...) {
-      m_stopped = true;
-      throw;
+    if (!m_held.empty()) {
+      block = std::move(m_held.front());
+      m_held.pop_front();
+    } else {
+      try {
+        block = m_blocks.next();
+      } catch (...) {
+        m_stopped = true;
+        throw;
+      }
     }
     if (!block) return std::nullopt;
-    // The first line with numbers sets the order for all; blocks before it hold none.
-    if (m_rules.order < 0) m_rules.order = find_order(block->text).value_or(-1);
-    return Task{std::move(*block), m_rules, &m_results.emplace_back()};
+    return Task{std::move(*block), &m_results.emplace_back()};
+  }
+
+  /// Reads on to the end of packed data before it throws, so that their damage is found.
+  [[noreturn]] void throw_first(Fault const& fault, std::uint64_t lines_before) {
+    while (m_packed && m_blocks.next()) continue;
+    throw_fault(fault, lines_before);
   }
 
   [[noreturn]] void throw_fault(Fault const& fault, std::uint64_t lines_before) const {
@@ -131,8 +153,11 @@ private:
   RawInput& m_input;
   bool m_packed;
   std::mutex m_mutex;
-  TextBlocks m_blocks;                // under m_mutex while threads run, like the next two
-  LineRules m_rules;                  // order -1: no line with numbers yet
+  TextBlocks m_blocks;  // under m_mutex while threads run, like m_held and the length of m_results
+  LeadingBlocks m_leading;
+  TextHeader m_header;
+  bool m_holds_lines = false;
+  std::deque<TextBlock> m_held;       // read with the header, not parsed yet
   std::deque<ParsedBlock> m_results;  // a deque: results stay where they are while others are added
   std::atomic<bool> m_stopped{false};
 };
@@ -178,6 +203,22 @@ std::string_view to_string(Dialect dialect) noexcept {
   switch (dialect) {
     case Dialect::frostt:
       return "frostt";
+    case Dialect::extended_frostt:
+      return "extended-frostt";
+    case Dialect::tensor_toolbox:
+      return "tensor-toolbox";
+    case Dialect::dims_header:
+      return "dims-header";
+    case Dialect::matrix_market:
+      return "matrix-market";
+    case Dialect::pten:
+      return "pten";
+    case Dialect::npz:
+      return "npz";
+    case Dialect::genten_binary:
+      return "genten-binary";
+    case Dialect::splatt_binary:
+      return "splatt-binary";
   }
   return "?";
 }
@@ -196,23 +237,29 @@ TnsFile read_tns(std::filesystem::path const& path, ReadOptions const& options) 
   BlockParser parser(input, file.report.compression, options);
   on_threads(threads, [&] { parser.run(); });
   parser.check();
-  if (parser.order() < 1) throw InputError(input.name(), 0, 0, "holds no nonzeros");
 
-  auto& blocks   = parser.results();
-  int const base = parser.find_base();
+  auto& blocks             = parser.results();
+  TextHeader const& header = parser.header();
+  int const base           = parser.find_base();
+  int const order          = header.rules.order;
+  file.report.dialect      = header.dialect;
+  file.report.lines        = header.lines;
   for (ParsedBlock const& block : blocks) file.report.lines += block.lines;
   file.report.index_base = base;
   file.report.text_bytes = parser.text_bytes();
   file.report.file_bytes = input.consumed();
-  file.tensor.extents    = find_extents(blocks, parser.order(), base);
+  file.tensor.extents    = header.extents.empty() ? find_extents(blocks, order, base) : header.extents;
   bool const narrow =
       std::all_of(file.tensor.extents.begin(), file.tensor.extents.end(),
                   [](std::uint64_t extent) { return extent <= std::numeric_limits<std::uint32_t>::max(); });
   if (narrow) {
-    file.tensor.indices = assemble<std::uint32_t>(blocks, parser.order(), base, threads, file.tensor.values);
+    file.tensor.indices = assemble<std::uint32_t>(blocks, order, base, threads, file.tensor.values);
   } else {
-    file.tensor.indices = assemble<std::uint64_t>(blocks, parser.order(), base, threads, file.tensor.values);
+    file.tensor.indices = assemble<std::uint64_t>(blocks, order, base, threads, file.tensor.values);
   }
+  if (header.rules.symmetry != Symmetry::none)
+    mirror(file.tensor, header.rules.symmetry == Symmetry::skew ? -1 : 1);
+  file.report.zeros   = settle_zeros(file.tensor, options.drop_zeros, input.name());
   file.report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return file;
 }

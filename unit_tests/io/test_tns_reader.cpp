@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The reader of coordinate text: every form that is allowed, every fault with its exact text, and that
 // neither depends on the chunk size or the number of threads.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "polyad/core/error.hpp"
@@ -22,8 +24,10 @@ using polyad::test::TemporaryFolder;
 struct Outcome {
   std::vector<std::uint64_t> extents, indices;
   std::vector<double> values;
-  bool wide           = false;
-  int base            = -1;
+  bool wide = false;
+  int base  = -1;
+  std::string dialect;
+  std::uint64_t zeros = 0;
   std::uint64_t lines = 0, text_bytes = 0;
   std::string error;
   std::uint64_t line = 0, column = 0;
@@ -41,6 +45,8 @@ Outcome read(TemporaryFolder const& folder, std::string_view name, ReadOptions c
     outcome.values.assign(file.tensor.values.begin(), file.tensor.values.end());
     outcome.wide       = file.tensor.wide();
     outcome.base       = file.report.index_base;
+    outcome.dialect    = to_string(file.report.dialect);
+    outcome.zeros      = file.report.zeros;
     outcome.lines      = file.report.lines;
     outcome.text_bytes = file.report.text_bytes;
   } catch (polyad::InputError const& error) {
@@ -250,10 +256,87 @@ TEST_CASE("tns: too few and too many numbers", "[io]") {
           "t:4:5: expected 4 numbers (3 indices and a value), found 2: ' 7 8'");
   REQUIRE(error_of("1 4\n1 2 3 4 5") ==
           "t:2:5: expected 2 numbers (1 index and a value), found 5: '1 2 3 4 5'");
-  REQUIRE(error_of("17\n") == "t:1:3: expected at least one index and a value, found 1: '17'");
-  REQUIRE(error_of("sptensor\n3\n") == "t:1:9: expected at least one index and a value, found 1: 'sptensor'");
+  REQUIRE(error_of("1.5\n") == "t:1:4: expected at least one index and a value, found 1: '1.5'");
   REQUIRE(error_of("1 2 3 4\n1 2 3 4 # why\n") ==
           "t:2:9: expected 4 numbers (3 indices and a value), found 6: '1 2 3 4 # why'");
+}
+
+// Every way to write and to get wrong a header is unit_tests/io/check_text_files.py's part; here, that chunks
+// and threads do not matter to it.
+TEST_CASE("tns: headers declare extents", "[io]") {
+  for (auto const& [dialect, head] : {std::pair{"frostt", ""},
+                                      {"extended-frostt", "3 2\n9 4 6\n"},
+                                      {"tensor-toolbox", "sptensor\n3\n9 4 6\n2\n"},
+                                      {"dims-header", "3\n9 4 6\n"}}) {
+    INFO(dialect);
+    Outcome const outcome = read_all_ways("# c\n" + std::string(head) + "// c\n1 2 3 1.5\n4 1 1 -2\n");
+    REQUIRE(outcome.error == "");
+    REQUIRE(outcome.dialect == dialect);
+    REQUIRE(outcome.extents == (*head == '\0' ? Numbers{4, 2, 3} : Numbers{9, 4, 6}));
+    REQUIRE(outcome.indices == Numbers{0, 1, 2, 3, 0, 0});
+    REQUIRE(outcome.values == std::vector<double>{1.5, -2});
+    REQUIRE(outcome.lines ==
+            4 + static_cast<std::uint64_t>(std::count(head, head + std::string(head).size(), '\n')));
+  }
+}
+
+TEST_CASE("tns: two numbers on the first line are a header only if the next lines say so", "[io]") {
+  REQUIRE(read_all_ways("2 5\n").dialect == "frostt");
+  REQUIRE(read_all_ways("2 5\n10 20\n").extents == Numbers{10});
+  REQUIRE(read_all_ways("2 5\n10 20\n3 7\n").extents == Numbers{10});
+  Outcome const two = read_all_ways("2 1\n10 20\n3 7 1.5\n");
+  REQUIRE(two.dialect == "extended-frostt");
+  REQUIRE(two.extents == Numbers{10, 20});
+  Outcome const one = read_all_ways("1 2\n10\n3 7\n4 8\n");
+  REQUIRE(one.dialect == "extended-frostt");
+  REQUIRE(one.indices == Numbers{2, 3});
+  REQUIRE(error_of("3 1\n4 3\n1 1 1 1\n") == "t:2:4: expected 3 extents, found 2: '4 3'");
+  REQUIRE(error_of("1 5\n2 3\n1 2 3\n") ==
+          "t:3:5: expected 2 numbers (1 index and a value), found 3: '1 2 3'");
+}
+
+TEST_CASE("tns: an index at its limit is a fault only under base 0", "[io]") {
+  std::string const head = "2\n3 2\n";
+  REQUIRE(read_all_ways(head + "3 2 1\n1 1 1\n3 2 1\n").indices == Numbers{2, 1, 0, 0, 2, 1});
+  REQUIRE(error_of(head + "1 1 1\n3 1 1\n3 2 1\n1 0 1\n") ==
+          "t:4:1: index 1 counted from 0 is beyond the extent 3: '3'");
+  Outcome const zero = read_all_ways(head + "1 1 1\n2 0 1\n");
+  REQUIRE(zero.base == 0);
+  REQUIRE(zero.extents == Numbers{3, 2});
+}
+
+TEST_CASE("tns: Matrix Market's fields and symmetries", "[io]") {
+  auto const matrix = [](std::string const& kind, std::string const& lines) {
+    Outcome outcome = read_all_ways("%%MatrixMarket matrix coordinate " + kind + "\n% c\n3 3 3\n" + lines);
+    REQUIRE(outcome.error == "");
+    REQUIRE(outcome.dialect == "matrix-market");
+    REQUIRE(outcome.extents == Numbers{3, 3});
+    return outcome;
+  };
+  Outcome const pattern = matrix("pattern general", "1 2\n3 1 \r\n2 2\n");
+  REQUIRE(pattern.indices == Numbers{0, 1, 2, 0, 1, 1});
+  REQUIRE(pattern.values == std::vector<double>{1, 1, 1});
+  Outcome const symmetric = matrix("Integer Symmetric", "1 1 5\n3 1 6\n3 2 7\n");
+  REQUIRE(symmetric.indices == Numbers{0, 0, 2, 0, 2, 1, 0, 2, 1, 2});
+  REQUIRE(symmetric.values == std::vector<double>{5, 6, 7, 6, 7});
+  Outcome const skew = matrix("real skew-symmetric", "2 1 0.5\n3 1 6\n3 2 -7\n");
+  REQUIRE(skew.indices == Numbers{1, 0, 2, 0, 2, 1, 0, 1, 0, 2, 1, 2});
+  REQUIRE(skew.values == std::vector<double>{0.5, 6, -7, -0.5, -6, 7});
+}
+
+TEST_CASE("tns: explicit zeros are counted, and dropped when asked to", "[io]") {
+  ReadOptions options;
+  std::string const text = "1 1 0\n2 3 -0.0\n1 2 4\n";
+  Outcome const kept     = read_all_ways(text, options);
+  REQUIRE(kept.zeros == 2);
+  REQUIRE(kept.values.size() == 3);
+  options.drop_zeros    = true;
+  Outcome const dropped = read_all_ways(text, options);
+  REQUIRE(dropped.zeros == 2);
+  REQUIRE(dropped.indices == Numbers{0, 1});
+  REQUIRE(dropped.extents == Numbers{2, 3});
+  REQUIRE(dropped.values == std::vector<double>{4});
+  REQUIRE(error_of("1 1 0\n", options) == "t: holds no nonzeros but explicit zeros");
 }
 
 TEST_CASE("tns: letters and other text", "[io]") {

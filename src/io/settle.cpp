@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "settle.hpp"
+
+#include <algorithm>
+
+#include "polyad/core/error.hpp"
+
+namespace polyad::io {
+
+void mirror(CoordinateList& matrix, double sign) {
+  std::uint64_t const listed = matrix.nnz();
+  std::visit(
+      [&](auto& indices) {
+        std::uint64_t off_diagonal = 0;
+        for (std::uint64_t p = 0; p < listed; ++p)
+          off_diagonal += indices[2 * p] != indices[2 * p + 1] ? 1 : 0;
+        indices.resize(2 * (listed + off_diagonal));
+        matrix.values.resize(listed + off_diagonal);
+        std::uint64_t next = listed;
+        for (std::uint64_t p = 0; p < listed; ++p) {
+          if (indices[2 * p] == indices[2 * p + 1]) continue;
+          indices[2 * next]     = indices[2 * p + 1];
+          indices[2 * next + 1] = indices[2 * p];
+          matrix.values[next++] = sign * matrix.values[p];
+        }
+      },
+      matrix.indices);
+}
+
+std::uint64_t settle_zeros(CoordinateList& list, bool drop, std::string const& file) {
+  auto const zeros = static_cast<std::uint64_t>(std::count(list.values.begin(), list.values.end(), 0.0));
+  if (zeros == 0 || !drop) return zeros;
+  if (zeros == list.nnz()) throw InputError(file, 0, 0, "holds no nonzeros but explicit zeros");
+  auto const order = static_cast<std::uint64_t>(list.order());
+  std::visit(
+      [&](auto& indices) {
+        std::uint64_t kept = 0;
+        for (std::uint64_t p = 0; p < list.values.size(); ++p) {
+          if (list.values[p] == 0) continue;
+          std::copy_n(indices.begin() + static_cast<std::ptrdiff_t>(p * order), order,
+                      indices.begin() + static_cast<std::ptrdiff_t>(kept * order));
+          list.values[kept++] = list.values[p];
+        }
+        indices.resize(kept * order);
+        list.values.resize(kept);
+      },
+      list.indices);
+  return zeros;
+}
+
+}  // namespace polyad::io

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which dialect a text is in, told by its first lines, and what its header declares.
+//
+//   frostt           no header: N indices and a value a line
+//   extended-frostt  "N nnz", then a line of N extents (the sparse compiler of MLIR writes it)
+//   tensor-toolbox   "sptensor", N, the extents, nnz, a line each (Tensor Toolbox, pyttb, GenTen's text)
+//   dims-header      N, then a line of N extents (ParTI, B-CSF)
+//   matrix-market    "%%MatrixMarket matrix coordinate FIELD SYMMETRY", then "rows columns nnz"
+//
+// Nothing is guessed: of two numbers on the first line only what the next lines look like says whether they
+// are a header ("2 5" and lines of 2 and 3 numbers) or an index and a value (lines of 2 numbers throughout).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "line_parser.hpp"
+#include "polyad/io/tns_reader.hpp"
+#include "text_blocks.hpp"
+
+namespace polyad::io {
+
+struct TextHeader {
+  Dialect dialect = Dialect::frostt;
+  LineRules rules{0, -1, false};
+  /// Declared extents; empty where nothing declares them.
+  std::vector<std::uint64_t> extents;
+  /// Declared nonzeros, and where the declaration stands.
+  std::optional<std::uint64_t> nnz;
+  std::uint64_t nnz_line = 0, nnz_column = 0;
+  /// Lines to pass over: up to the header's last.
+  std::uint64_t lines = 0;
+};
+
+/// The first blocks of a text, held back until its header has been read.
+class LeadingBlocks {
+public:
+  explicit LeadingBlocks(TextBlocks& blocks) : m_blocks(blocks) {}
+
+  struct Line {
+    std::uint64_t number;  // counts from 1
+    std::string_view text;
+  };
+
+  /// The very first line, without a byte order mark; nothing when the text is empty.
+  [[nodiscard]] std::optional<Line> first();
+
+  /// The next line that holds something.
+  [[nodiscard]] std::optional<Line> next();
+
+  /// The blocks read so far, without the first `lines` lines and a byte order mark.
+  [[nodiscard]] std::deque<TextBlock> release(std::uint64_t lines);
+
+private:
+  bool fetch();
+
+  TextBlocks& m_blocks;
+  std::deque<TextBlock> m_held;
+  std::size_t m_block  = 0;  // the next line's block and place in it
+  std::size_t m_offset = 0;
+  std::uint64_t m_line = 0;
+};
+
+/// Reads the header. `index_base` is what was asked for, -1 for nothing; a header that says it otherwise
+/// gives way to it. `fault` is set, and what follows means nothing, when the header is wrong.
+/// Nothing when the text holds no line but comments.
+[[nodiscard]] std::optional<TextHeader> read_text_header(LeadingBlocks& lines, int index_base,
+                                                         std::optional<Fault>& fault);
+
+}  // namespace polyad::io
