@@ -119,6 +119,13 @@ public:
   KOKKOS_FUNCTION void multiply_add(TinyVec const& a, TinyVec const& b) {
     for (int e = 0; e < width; ++e) m_pack.element[e] += a.m_pack.element[e] * b.m_pack.element[e];
   }
+  /// The sum of the products of the elements that lie left of column R.
+  KOKKOS_FUNCTION Scalar dot(TinyVec const& other, Columns columns) const {
+    Scalar sum = 0;
+    for (int e = 0; e < width; ++e)
+      if (e < columns.count) sum += m_pack.element[e] * other.m_pack.element[e];
+    return sum;
+  }
 
   KOKKOS_FUNCTION void store(Scalar* row, Columns columns) const {
     if (columns.count == width)
@@ -186,6 +193,13 @@ public:
   }
   KOKKOS_FUNCTION void multiply_add(TinyVec const& a, TinyVec const& b) {
     for (int e = 0; e < width; ++e) m_element[e] += a.m_element[e] * b.m_element[e];
+  }
+  /// The sum of the products of the elements that lie left of column R.
+  KOKKOS_FUNCTION Scalar dot(TinyVec const& other, Columns columns) const {
+    Scalar sum = 0;
+    for (int e = 0; e < width; ++e)
+      if (e < columns.count) sum += m_element[e] * other.m_element[e];
+    return sum;
   }
   KOKKOS_FUNCTION void store(Scalar* row, Columns columns) const {
     for (int e = 0; e < width; ++e)

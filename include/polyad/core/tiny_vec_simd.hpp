@@ -100,6 +100,16 @@ public:
   void multiply_add(TinyVec const& a, TinyVec const& b) {
     unrolled<packs>([&](auto p) { m_pack[p] = Kokkos::fma(a.m_pack[p], b.m_pack[p], m_pack[p]); });
   }
+  /// The sum of the products of the elements; those right of column R were read as zeros.
+  Scalar dot(TinyVec const& other, Columns) const {
+    pack_type sum = m_pack[0] * other.m_pack[0];
+    unrolled<packs - 1>([&](auto p) { sum = Kokkos::fma(m_pack[p + 1], other.m_pack[p + 1], sum); });
+    alignas(64) Scalar element[pack_width];
+    sum.copy_to(element, aligned());
+    Scalar total = element[0];
+    for (int e = 1; e < pack_width; ++e) total += element[e];
+    return total;
+  }
   void store(Scalar* row, Columns columns) const {
     row += columns.first;
     unrolled<packs>([&](auto p) {

@@ -30,6 +30,15 @@ FactorMatrix<Scalar, Space> make_factor_matrix(Space const& space, std::string c
   return Kokkos::subview(storage, Kokkos::ALL, Kokkos::make_pair(count_t(0), rank));
 }
 
+/// The same with rows that allow 16-byte packs for any R: one or two columns are padded too.
+template <class Scalar, class Space>
+FactorMatrix<Scalar, Space> make_packed_matrix(Space const& space, std::string const& label, count_t rows,
+                                               count_t rank) {
+  count_t const pack = row_alignment / sizeof(Scalar);
+  auto const storage = make_factor_matrix<Scalar>(space, label, rows, ceil_div(rank, pack) * pack);
+  return Kokkos::subview(storage, Kokkos::ALL, Kokkos::make_pair(count_t(0), rank));
+}
+
 /// The factor matrices of one model, one per mode; all have R columns.
 template <class Scalar, class Space>
 class FactorMatrices {

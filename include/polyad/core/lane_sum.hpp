@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sum_over_lanes: the sum of one number from each vector lane of a thread, known to all of them afterwards.
+// For use inside ThreadVectorRange, where Kokkos has no reduction of its own.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+namespace polyad {
+
+/// Lanes is a power of two, at most 32, and the launch's vector length; all lanes of the thread call it
+/// together. The order of the additions is fixed.
+template <int Lanes, class Scalar>
+KOKKOS_FORCEINLINE_FUNCTION Scalar sum_over_lanes(Scalar value) {
+  static_assert(Lanes >= 1 && Lanes <= 32 && (Lanes & (Lanes - 1)) == 0);
+#if defined(__CUDA_ARCH__)
+  // The lanes of a thread lie side by side in a warp, at a multiple of their number. Other threads of the warp
+  // may be elsewhere, so the mask names this thread's lanes only.
+  auto const in_warp  = static_cast<int>((threadIdx.x + blockDim.x * threadIdx.y) % 32);
+  unsigned const mask = (Lanes == 32 ? ~0U : (1U << Lanes % 32) - 1U) << (in_warp / Lanes * Lanes);
+  for (int distance = Lanes / 2; distance > 0; distance /= 2)
+    value += __shfl_xor_sync(mask, value, distance, Lanes);
+#endif
+  return value;
+}
+
+}  // namespace polyad

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// FastTucker models (tensor/fast_tucker_model.hpp) as .npz, the archive of arrays that numpy.load knows:
+// "factor_n" (I_n x J_n) and "core_n" (J_n x R) for every mode n, "mean" (one number), "bias_n" (I_n) where the
+// model has biases, and "range" (lowest, highest) where predictions are clipped. What the model predicts:
+//
+//   C_n = factor_n @ core_n;  mean + sum_n bias_n[i_n] + (C_0[i_0] * C_1[i_1] * ...).sum(), clipped to range
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <vector>
+
+namespace polyad::io {
+
+/// A FastTucker model in host memory and double precision.
+struct HostFastTucker {
+  std::vector<std::uint64_t> extents;        // I_n
+  std::vector<std::uint64_t> columns;        // J_n
+  std::uint64_t rank = 0;                    // R
+  std::vector<std::vector<double>> factors;  // A^(n), I_n x J_n, row-major
+  std::vector<std::vector<double>> cores;    // B^(n), J_n x R, row-major
+  double mean = 0;
+  std::vector<std::vector<double>> biases;  // I_n numbers a mode, or nothing at all
+  double lowest  = -std::numeric_limits<double>::infinity();  // predictions are clipped to this range
+  double highest = std::numeric_limits<double>::infinity();
+
+  [[nodiscard]] int order() const noexcept { return static_cast<int>(extents.size()); }
+  bool operator==(HostFastTucker const&) const = default;
+};
+
+/// \throws UsageError unless the arrays have the sizes that extents, columns and rank say
+void expect_consistent(HostFastTucker const& model);
+
+/// \param single_precision  floats in the arrays of factors, cores and biases: half the bytes, rounded
+/// \throws UsageError for an ending other than .npz; WriteError, and the previous file then stays
+void write_fast_tucker(std::filesystem::path const& path, HostFastTucker const& model,
+                       bool single_precision = false);
+
+/// \throws InputError saying what is missing or does not fit
+[[nodiscard]] HostFastTucker read_fast_tucker(std::filesystem::path const& path);
+
+}  // namespace polyad::io

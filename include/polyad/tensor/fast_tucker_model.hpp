@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// FastTuckerModel: a Tucker model whose core is itself a Kruskal tensor of rank R (Li et al., "cuFasterTucker",
+// 2022, section 3), with a mean and biases in front of it:
+//
+//   xhat(i_0, ..., i_{N-1}) = mean + sum_n bias^(n)(i_n) + sum_r prod_n C^(n)(i_n, r),   C^(n) = A^(n) B^(n)
+//
+// A^(n): I_n x J_n factors, B^(n): J_n x R core matrices. Mean and biases are not in the paper. It is fitted to
+// the entries that were observed: what is not stored is unknown, not zero.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <array>
+#include <span>
+#include <string>
+
+#include "polyad/core/counter_rng.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+
+namespace polyad {
+
+/// bias^(n): I_n numbers.
+template <class Scalar, class Space>
+using BiasVector = Kokkos::View<Scalar*, typename Space::device_type>;
+
+/// Shares its Views when copied, as Views do.
+template <class Scalar, class Space>
+class FastTuckerModel {
+public:
+  using matrix_type = FactorMatrix<Scalar, Space>;
+  using bias_type   = BiasVector<Scalar, Space>;
+
+  FastTuckerModel() = default;
+
+  /// Allocates zeros.
+  /// \param J       J_n, one a mode
+  /// \param biases  whether there are bias vectors; without them they have length 0
+  /// \throws UsageError unless there are two modes or more, N numbers J_n, and they and R are 1 or more;
+  ///         MemoryError before allocating
+  FastTuckerModel(Space const& space, Extents const& extents, std::span<count_t const> J, count_t rank,
+                  bool biases)
+      : m_extents(extents), m_rank(rank), m_has_biases(biases) {
+    POLYAD_EXPECTS(extents.order() >= 2, "a FastTucker model has two modes or more");
+    POLYAD_EXPECTS(J.size() == static_cast<std::size_t>(extents.order()), J.size(),
+                   " column counts J for a model of ", extents.order(), " modes");
+    checked_rank(rank);
+    for (int n = 0; n < order(); ++n) {
+      count_t const columns = J[static_cast<std::size_t>(n)];
+      POLYAD_EXPECTS(columns >= 1, "J of mode ", n, " is 0: a factor has at least one column");
+      checked_rank(columns);
+      std::string const mode = std::to_string(n);
+      A(n) = make_packed_matrix<Scalar>(space, "polyad::factor_" + mode, extents[n], columns);
+      B(n) = make_packed_matrix<Scalar>(space, "polyad::core_" + mode, columns, rank);
+      if (!biases) continue;
+      expect_fits(space, "the biases of mode " + mode, extents[n], sizeof(Scalar));
+      bias(n) = bias_type(Kokkos::view_alloc(space, "polyad::bias_" + mode), extents[n]);
+    }
+  }
+
+  [[nodiscard]] Extents const& extents() const { return m_extents; }
+  [[nodiscard]] int order() const { return m_extents.order(); }
+  /// R
+  [[nodiscard]] count_t rank() const { return m_rank; }
+  /// J_n
+  [[nodiscard]] count_t columns(int n) const { return A(n).extent(1); }
+  [[nodiscard]] bool has_biases() const { return m_has_biases; }
+
+  [[nodiscard]] matrix_type& A(int n) { return m_factors[static_cast<std::size_t>(n)]; }
+  [[nodiscard]] matrix_type const& A(int n) const { return m_factors[static_cast<std::size_t>(n)]; }
+  [[nodiscard]] matrix_type& B(int n) { return m_cores[static_cast<std::size_t>(n)]; }
+  [[nodiscard]] matrix_type const& B(int n) const { return m_cores[static_cast<std::size_t>(n)]; }
+  [[nodiscard]] bias_type& bias(int n) { return m_biases[static_cast<std::size_t>(n)]; }
+  [[nodiscard]] bias_type const& bias(int n) const { return m_biases[static_cast<std::size_t>(n)]; }
+
+  double mean = 0;
+
+private:
+  Extents m_extents;
+  count_t m_rank    = 0;
+  bool m_has_biases = false;
+  std::array<matrix_type, max_order> m_factors;
+  std::array<matrix_type, max_order> m_cores;
+  std::array<bias_type, max_order> m_biases;
+};
+
+/// The matrices C^(n) (I_n x R) of a model of these sizes, zero, with rows that allow 16-byte packs for any R.
+template <class Scalar, class Space>
+FactorMatrices<Scalar, Space> make_packed_factors(Space const& space, Extents const& extents, count_t rank) {
+  FactorMatrices<Scalar, Space> factors(space, extents, rank);
+  for (int n = 0; n < extents.order(); ++n)
+    if (!rows_are_aligned(factors[n].data(), factors[n].stride(0), rank))
+      factors[n] = make_packed_matrix<Scalar>(space, "polyad::factor_" + std::to_string(n), extents[n], rank);
+  return factors;
+}
+
+namespace detail {
+
+template <class Scalar, class Space>
+struct FillSigned {
+  FactorMatrix<Scalar, Space> matrix;
+  std::uint64_t seed;
+  std::uint64_t stream;
+  double scale;
+  KOKKOS_FUNCTION void operator()(count_t row) const {
+    for (count_t j = 0; j < matrix.extent(1); ++j)
+      matrix(row, j) = static_cast<Scalar>(scale * (2 * counter_uniform(seed, stream, row, j) - 1));
+  }
+};
+
+}  // namespace detail
+
+/// Fills a matrix with uniform numbers of mean 0 and the given standard deviation, the same bits on every
+/// backend. Streams 0 ... N - 1 are the factors', max_order + 0 ... those of the core matrices.
+template <class Scalar, class Space>
+void fill_signed(Space const& space, FactorMatrix<Scalar, Space> const& matrix, std::uint64_t seed,
+                 std::uint64_t stream, double deviation) {
+  constexpr double root_3 = 1.7320508075688772;  // half the width of a uniform law of deviation 1
+  Kokkos::parallel_for("polyad::fill_signed",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, matrix.extent(0)),
+                       detail::FillSigned<Scalar, Space>{matrix, seed, stream, root_3 * deviation});
+}
+
+}  // namespace polyad

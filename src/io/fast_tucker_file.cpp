@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "polyad/io/fast_tucker_file.hpp"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "npz_arrays.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/io/atomic_file.hpp"
+#include "zip.hpp"
+
+namespace polyad::io {
+
+namespace {
+
+constexpr std::size_t most_modes = 16;
+
+std::string shape_text(std::vector<std::uint64_t> const& shape) {
+  std::string text;
+  for (auto const size : shape) text += (text.empty() ? "" : " x ") + std::to_string(size);
+  return text;
+}
+
+/// The same as throwing from the place of the call: the archive `name` is not what it should be.
+[[noreturn]] void refuse(std::string const& name, std::string const& reason) {
+  throw InputError(name, 0, 0, reason);
+}
+
+void read_mode(NpzReader const& archive, NpzArray&& factor, HostFastTucker& model) {
+  std::string const mode = std::to_string(model.extents.size());
+  auto core              = archive.require("core_" + mode, 2);
+  if (factor.shape[1] == 0) refuse(archive.name(), "factor_" + mode + " has no columns");
+  if (core.shape[0] != factor.shape[1])
+    refuse(archive.name(), "core_" + mode + " is " + shape_text(core.shape) + ", but factor_" + mode + " has " +
+                               std::to_string(factor.shape[1]) + " columns");
+  if (model.extents.empty()) model.rank = core.shape[1];
+  if (core.shape[1] != model.rank || model.rank == 0)
+    refuse(archive.name(), "core_" + mode + " has " + std::to_string(core.shape[1]) + " columns" +
+                               (model.rank == 0 ? "" : ", but core_0 has " + std::to_string(model.rank)));
+  auto bias = archive.read("bias_" + mode, 1);
+  if (bias && bias->shape[0] != factor.shape[0])
+    refuse(archive.name(), "bias_" + mode + " has " + std::to_string(bias->shape[0]) + " numbers, but factor_" +
+                               mode + " has " + std::to_string(factor.shape[0]) + " rows");
+  bool const first = model.extents.empty();
+  if (!first && bias.has_value() == model.biases.empty())
+    refuse(archive.name(), "has biases for some modes only");
+  model.extents.push_back(factor.shape[0]);
+  model.columns.push_back(factor.shape[1]);
+  model.factors.push_back(std::move(factor.elements));
+  model.cores.push_back(std::move(core.elements));
+  if (bias) model.biases.push_back(std::move(bias->elements));
+}
+
+}  // namespace
+
+void expect_consistent(HostFastTucker const& model) {
+  std::size_t const order = model.extents.size();
+  if (order < 2 || order > most_modes)
+    throw UsageError("a FastTucker model has 2 to 16 modes, not " + std::to_string(order));
+  if (model.columns.size() != order || model.factors.size() != order || model.cores.size() != order ||
+      (!model.biases.empty() && model.biases.size() != order))
+    throw UsageError("a FastTucker model of " + std::to_string(order) + " modes has " +
+                     std::to_string(model.columns.size()) + " column counts, " +
+                     std::to_string(model.factors.size()) + " factors, " + std::to_string(model.cores.size()) +
+                     " cores and " + std::to_string(model.biases.size()) + " biases");
+  if (model.rank == 0) throw UsageError("the rank of a FastTucker model must be at least 1");
+  auto const expect_size = [](std::string const& array, std::size_t size, std::uint64_t rows,
+                              std::uint64_t columns) {
+    std::uint64_t expected = 0;
+    if (__builtin_mul_overflow(rows, columns, &expected) || size != expected)
+      throw UsageError(array + " of a FastTucker model has " + std::to_string(size) + " elements, not " +
+                       std::to_string(rows) + " x " + std::to_string(columns));
+  };
+  for (std::size_t n = 0; n < order; ++n) {
+    std::string const mode = std::to_string(n);
+    if (model.columns[n] == 0) throw UsageError("factor_" + mode + " of a FastTucker model has no columns");
+    expect_size("factor_" + mode, model.factors[n].size(), model.extents[n], model.columns[n]);
+    expect_size("core_" + mode, model.cores[n].size(), model.columns[n], model.rank);
+    if (!model.biases.empty()) expect_size("bias_" + mode, model.biases[n].size(), model.extents[n], 1);
+  }
+  if (std::isnan(model.lowest) || std::isnan(model.highest) || model.lowest > model.highest)
+    throw UsageError("the range of a FastTucker model is empty");
+}
+
+void write_fast_tucker(std::filesystem::path const& path, HostFastTucker const& model, bool single_precision) {
+  expect_consistent(model);
+  if (path.extension() != ".npz") throw UsageError(path.string() + ": the name of a FastTucker model ends with .npz");
+  AtomicFile file(path);
+  ZipWriter zip(file, false);
+  for (std::size_t n = 0; n < model.extents.size(); ++n) {
+    std::string const mode = std::to_string(n);
+    add_array(zip, "factor_" + mode, {model.extents[n], model.columns[n]}, model.factors[n], single_precision);
+    add_array(zip, "core_" + mode, {model.columns[n], model.rank}, model.cores[n], single_precision);
+    if (!model.biases.empty()) add_array(zip, "bias_" + mode, {model.extents[n]}, model.biases[n], single_precision);
+  }
+  add_array(zip, "mean", {1}, {model.mean}, false);
+  // Readers refuse what is not finite, so an open end is the largest number.
+  auto const finite = [](double x) {
+    constexpr double largest = std::numeric_limits<double>::max();
+    return std::isinf(x) ? std::copysign(largest, x) : x;
+  };
+  if (std::isfinite(model.lowest) || std::isfinite(model.highest))
+    add_array(zip, "range", {2}, {finite(model.lowest), finite(model.highest)}, false);
+  zip.finish();
+  file.commit();
+}
+
+HostFastTucker read_fast_tucker(std::filesystem::path const& path) {
+  NpzReader const archive(path);
+  HostFastTucker model;
+  for (std::size_t n = 0; n < most_modes; ++n) {
+    auto factor = archive.read("factor_" + std::to_string(n), 2);
+    if (!factor) break;
+    read_mode(archive, std::move(*factor), model);
+  }
+  if (model.extents.size() < 2)
+    refuse(archive.name(), "holds " + std::to_string(model.extents.size()) +
+                               " of the arrays factor_0, factor_1, ...; a FastTucker model has two modes or more");
+  auto const mean = archive.require("mean", 1);
+  if (mean.shape[0] != 1) refuse(archive.name(), "mean has " + std::to_string(mean.shape[0]) + " numbers, not 1");
+  model.mean = mean.elements[0];
+  if (auto const range = archive.read("range", 1)) {
+    if (range->shape[0] != 2 || range->elements[0] > range->elements[1])
+      refuse(archive.name(), "range is not a lowest and a highest number");
+    auto const open = [](double x) {
+      bool const is_open = std::abs(x) == std::numeric_limits<double>::max();
+      return is_open ? std::copysign(std::numeric_limits<double>::infinity(), x) : x;
+    };
+    model.lowest  = open(range->elements[0]);
+    model.highest = open(range->elements[1]);
+  }
+  return model;
+}
+
+}  // namespace polyad::io

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The arrays of an npz archive, vectors and matrices of floats or doubles, by name.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "raw_input.hpp"
+#include "zip.hpp"
+
+namespace polyad::io {
+
+/// A vector or a matrix.
+struct NpzArray {
+  std::vector<std::uint64_t> shape;
+  std::vector<double> elements;  // row-major
+};
+
+/// Adds an array to an archive. \param single_precision  float instead of double, rounded
+void add_array(ZipWriter& zip, std::string const& name, std::vector<std::uint64_t> const& shape,
+               std::vector<double> const& elements, bool single_precision);
+
+class NpzReader {
+public:
+  /// \throws InputError, as every member does
+  explicit NpzReader(std::filesystem::path const& path);
+
+  /// The array of that name, nothing when there is none. Its numbers are finite.
+  [[nodiscard]] std::optional<NpzArray> read(std::string const& array, std::size_t dimensions) const;
+
+  /// The same for an array that has to be there.
+  [[nodiscard]] NpzArray require(std::string const& array, std::size_t dimensions) const;
+
+  /// Of the file, for messages.
+  [[nodiscard]] std::string const& name() const noexcept { return m_name; }
+
+private:
+  RawInput m_input;
+  std::string m_name;
+  std::string_view m_bytes;
+  std::vector<ZipMember> m_members;
+};
+
+}  // namespace polyad::io
