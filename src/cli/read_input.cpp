@@ -6,14 +6,14 @@
 #include <cstdio>
 
 #include "interrupt.hpp"
-#include "polyad/io/tns_reader.hpp"
+#include "polyad/io/tensor_file.hpp"
 #include "progress.hpp"
 
 namespace polyad::cli {
 
 io::CoordinateList read_input(std::filesystem::path const& path, int index_base, CommonOptions const& common,
                               Report& report) {
-  io::TnsFile file = io::read_tns(path, {.index_base = index_base, .threads = common.threads});
+  io::TnsFile file = io::read_tensor(path, {.index_base = index_base, .threads = common.threads});
   stop_if_interrupted("reading the tensor");
   InputReport input;
   input.path    = path.string();

@@ -1,50 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checksum of zip archives (CRC-32, polynomial 0xEDB88320 reflected), eight bytes a step. zlib has it,
-// too, but a build without zlib must still write npz.
+// The checksum of zip archives (CRC-32, polynomial 0xEDB88320 reflected). zlib has it, too, but a build
+// without zlib must still write npz.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <string_view>
+#include "crc_table.hpp"
 
 namespace polyad::io {
 
-namespace detail {
-
-/// table[k][b]: the checksum of byte b followed by k zero bytes.
-consteval std::array<std::array<std::uint32_t, 256>, 8> make_crc32_table() {
-  std::array<std::array<std::uint32_t, 256>, 8> table{};
-  for (std::uint32_t b = 0; b < 256; ++b) {
-    std::uint32_t value = b;
-    for (int bit = 0; bit < 8; ++bit) value = value >> 1 ^ ((value & 1) != 0 ? 0xEDB88320U : 0U);
-    table[0][b] = value;
-  }
-  for (std::size_t k = 1; k < 8; ++k)
-    for (std::size_t b = 0; b < 256; ++b)
-      table[k][b] = table[k - 1][b] >> 8 ^ table[0][table[k - 1][b] & 0xFF];
-  return table;
-}
-
-inline constexpr auto crc32_table = make_crc32_table();
-
-}  // namespace detail
+inline constexpr CrcTable crc32_table = make_crc_table(0xEDB88320U);
 
 /// The checksum of `bytes` behind bytes whose checksum is `crc`; start with 0.
 [[nodiscard]] inline std::uint32_t crc32(std::uint32_t crc, std::string_view bytes) {
-  auto const& table = detail::crc32_table;
-  auto const byte   = [&](std::size_t k) {
-    return static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[k]));
-  };
-  std::uint32_t value = ~crc;
-  for (; bytes.size() >= 8; bytes.remove_prefix(8)) {
-    value ^= byte(0) | byte(1) << 8 | byte(2) << 16 | byte(3) << 24;
-    value = table[7][value & 0xFF] ^ table[6][value >> 8 & 0xFF] ^ table[5][value >> 16 & 0xFF] ^
-            table[4][value >> 24] ^ table[3][byte(4)] ^ table[2][byte(5)] ^ table[1][byte(6)] ^
-            table[0][byte(7)];
-  }
-  for (std::size_t k = 0; k < bytes.size(); ++k) value = value >> 8 ^ table[0][(value ^ byte(k)) & 0xFF];
-  return ~value;
+  return crc_by_table(crc32_table, crc, bytes);
 }
 
 }  // namespace polyad::io

@@ -15,7 +15,7 @@ namespace polyad::io {
 class RawInput {
 public:
   /// Bytes that peek() can show.
-  static constexpr std::size_t peek_bytes = 16;
+  static constexpr std::size_t peek_bytes = 32;
 
   /// \throws InputError when the file is missing, a directory or not readable
   explicit RawInput(std::filesystem::path const& path);

@@ -8,15 +8,13 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
-#include <exception>
-#include <functional>
 #include <limits>
 #include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "line_parser.hpp"
+#include "on_threads.hpp"
 #include "polyad/core/error.hpp"
 #include "settle.hpp"
 #include "text_blocks.hpp"
@@ -25,33 +23,6 @@
 namespace polyad::io {
 
 namespace {
-
-/// Runs work() on `threads` threads at once, this one among them, and passes on what one of them throws.
-void on_threads(int threads, std::function<void()> const& work) {
-  std::mutex mutex;
-  std::exception_ptr failure;
-  auto const guarded = [&] {
-    try {
-      work();
-    } catch (...) {
-      std::scoped_lock const lock(mutex);
-      if (!failure) failure = std::current_exception();
-    }
-  };
-  {
-    std::vector<std::jthread> others;
-    others.reserve(static_cast<std::size_t>(threads));
-    for (int t = 1; t < threads; ++t) {
-      try {
-        others.emplace_back(guarded);
-      } catch (std::system_error const&) {
-        break;  // no more threads to be had: fewer do the same work
-      }
-    }
-    guarded();
-  }
-  if (failure) std::rethrow_exception(failure);
-}
 
 /// Hands out blocks of text and keeps what became of them, in the file's order.
 class BlockParser {
@@ -170,20 +141,17 @@ UninitializedVector<Index> assemble(std::deque<ParsedBlock>& blocks, int order, 
   for (std::size_t b = 0; b < blocks.size(); ++b) offsets[b + 1] = offsets[b] + blocks[b].values.size;
   UninitializedVector<Index> indices(offsets.back() * static_cast<std::uint64_t>(order));
   values.resize(offsets.back());
-  std::atomic<std::size_t> next{0};
-  on_threads(threads, [&] {
-    for (std::size_t b = next++; b < blocks.size(); b = next++) {
-      Index* const out = indices.data() + offsets[b] * static_cast<std::uint64_t>(order);
-      std::visit(
-          [&](auto const& in) {
-            std::transform(in.begin(), in.end(), out, [base](auto index) {
-              return static_cast<Index>(index - static_cast<std::uint64_t>(base));
-            });
-          },
-          blocks[b].indices);
-      std::copy(blocks[b].values.begin(), blocks[b].values.end(), values.data() + offsets[b]);
-      blocks[b] = {};
-    }
+  for_each_on_threads(threads, blocks.size(), [&](std::uint64_t b) {
+    Index* const out = indices.data() + offsets[b] * static_cast<std::uint64_t>(order);
+    std::visit(
+        [&](auto const& in) {
+          std::transform(in.begin(), in.end(), out, [base](auto index) {
+            return static_cast<Index>(index - static_cast<std::uint64_t>(base));
+          });
+        },
+        blocks[b].indices);
+    std::copy(blocks[b].values.begin(), blocks[b].values.end(), values.data() + offsets[b]);
+    blocks[b] = {};
   });
   return indices;
 }
@@ -227,9 +195,7 @@ TnsFile read_tns(std::filesystem::path const& path, ReadOptions const& options) 
   if (options.index_base < -1 || options.index_base > 1)
     throw UsageError("the index base is 0 or 1, not " + std::to_string(options.index_base));
   auto const start  = std::chrono::steady_clock::now();
-  int const threads = options.threads > 0
-                          ? options.threads
-                          : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  int const threads = thread_count(options.threads);
 
   RawInput input(path);
   TnsFile file;

@@ -33,6 +33,8 @@ public:
   /// Writes a file and returns its path.
   std::filesystem::path write(std::string_view name, std::string_view content) const {
     std::filesystem::path path = m_path / name;
+    // ext4 writes a file that is cut to nothing and filled again to the disk at once; a new one it does not.
+    std::filesystem::remove(path);
     std::ofstream(path, std::ios::binary) << content;
     return path;
   }

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sparse tensors as .npz with the arrays that sparse.save_npz of the Python package sparse (PyData) writes
+// for a COO: "coords" of shape (N, nnz), counted from 0, "data" of shape (nnz,), "shape" of shape (N,) and
+// "fill_value", which is 0.
+#pragma once
+
+#include <filesystem>
+
+#include "polyad/io/tns_reader.hpp"
+
+namespace polyad::io {
+
+/// Stored without compression; coordinates of 32 bits where they suffice. \throws WriteError; the previous
+/// file then stays
+void write_tensor_npz(std::filesystem::path const& path, CoordinateList const& tensor,
+                      bool single_precision = false);
+
+/// Reads coordinates of any integer type and values of any real type, stored or (with zlib) deflated;
+/// "fill_value" may be missing. \throws InputError
+[[nodiscard]] TnsFile read_tensor_npz(std::filesystem::path const& path, ReadOptions const& options = {});
+
+}  // namespace polyad::io

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the readers of binary files share: a list of known size is made, stretches of it are filled from
+// several threads with their indices and values checked, and of several faults the file's first one counts.
+#pragma once
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <mutex>
+#include <string>
+
+#include "file_bytes.hpp"
+#include "polyad/io/tns_reader.hpp"
+
+namespace polyad::io {
+
+/// A list with room for nnz nonzeros, its elements not set. \throws MemoryError when there is no room
+[[nodiscard]] CoordinateList make_list(std::vector<std::uint64_t> const& extents, std::uint64_t nnz);
+
+/// Nonzeros first ... first + count - 1.
+struct BinaryBlock {
+  std::uint64_t first, count;
+};
+
+/// The fault of the earliest block.
+class FirstFault {
+public:
+  void set(std::uint64_t block, std::string reason);
+  [[nodiscard]] bool is_before(std::uint64_t block);
+  /// \throws InputError
+  void throw_if_any(std::string const& file);
+
+private:
+  std::mutex m_mutex;
+  std::uint64_t m_block = std::numeric_limits<std::uint64_t>::max();
+  std::string m_reason;
+};
+
+[[nodiscard]] std::string index_out_of_range(CoordinateList const& list, std::uint64_t nonzero,
+                                             std::uint64_t mode, std::uint64_t index, std::uint64_t base);
+[[nodiscard]] std::string value_not_finite(std::uint64_t nonzero, double value);
+
+/// Copies count x N indices, row-major, that count from `base`. Returns what is wrong with the first that is
+/// out of range, or nothing.
+template <class Stored>
+std::string copy_indices(BinaryBlock const& block, char const* bytes, Stored base, CoordinateList& list) {
+  std::uint64_t const order = list.extents.size();
+  return std::visit(
+      [&](auto& indices) -> std::string {
+        using Index      = typename std::remove_cvref_t<decltype(indices)>::value_type;
+        Index* const out = indices.data() + block.first * order;
+        bool beyond      = false;
+        for (std::uint64_t p = 0, k = 0; p < block.count; ++p)
+          for (std::uint64_t n = 0; n < order; ++n, ++k) {
+            auto const index =
+                static_cast<Stored>(element_at<Stored>(bytes, k) - base);  // 0 under base 1 wraps
+            beyond |= index >= list.extents[n];
+            out[k] = static_cast<Index>(index);
+          }
+        if (!beyond) return "";
+        std::uint64_t k = 0;
+        while (static_cast<Stored>(element_at<Stored>(bytes, k) - base) < list.extents[k % order]) ++k;
+        return index_out_of_range(list, block.first + k / order, k % order, element_at<Stored>(bytes, k),
+                                  base);
+      },
+      list.indices);
+}
+
+/// Copies count values. Returns what is wrong with the first that is not finite, unless that is allowed.
+template <class Stored>
+std::string copy_values(BinaryBlock const& block, char const* bytes, ReadOptions const& options,
+                        CoordinateList& list) {
+  double* const out = list.values.data() + block.first;
+  bool all_finite   = true;
+  for (std::uint64_t p = 0; p < block.count; ++p) {
+    out[p] = static_cast<double>(element_at<Stored>(bytes, p));
+    all_finite &= std::abs(out[p]) <= std::numeric_limits<double>::max();
+  }
+  if (options.allow_non_finite || all_finite) return "";
+  std::uint64_t p = 0;
+  while (std::isfinite(out[p])) ++p;
+  return value_not_finite(block.first + p, out[p]);
+}
+
+/// Zeros and the report, once the list is full.
+void finish_binary(FileBytes const& file, ReadOptions const& options,
+                   std::chrono::steady_clock::time_point start, TnsFile& result);
+
+}  // namespace polyad::io

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "foreign_binary.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <vector>
+
+#include "binary_block.hpp"
+#include "file_bytes.hpp"
+#include "line_parser.hpp"
+#include "on_threads.hpp"
+
+namespace polyad::io {
+
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::uint64_t block_nonzeros = std::uint64_t{1} << 16;
+
+/// The numbers of one mode, or the values: element p at start + p * stride.
+struct Column {
+  char const* start;
+  std::uint64_t stride;
+  std::uint64_t bytes;
+};
+
+/// Hands the elements of a column's block, of type Stored, to take(p, element).
+template <class Stored, class Take>
+void walk(Column const& column, BinaryBlock const& block, Take const& take) {
+  for (std::uint64_t p = block.first; p < block.first + block.count; ++p)
+    take(p, element_at<Stored>(column.start + p * column.stride, 0));
+}
+
+void fill_indices(Column const& column, BinaryBlock const& block, std::uint64_t n, CoordinateList& list,
+                  std::string& reason) {
+  std::uint64_t const order = list.extents.size(), extent = list.extents[n];
+  std::visit(
+      [&](auto& indices) {
+        using Index     = typename std::remove_cvref_t<decltype(indices)>::value_type;
+        auto const take = [&](std::uint64_t p, std::uint64_t index) {
+          if (index >= extent && reason.empty()) reason = index_out_of_range(list, p, n, index, 0);
+          indices[p * order + n] = static_cast<Index>(index);
+        };
+        if (column.bytes == 1) walk<std::uint8_t>(column, block, take);
+        if (column.bytes == 2) walk<std::uint16_t>(column, block, take);
+        if (column.bytes == 4) walk<std::uint32_t>(column, block, take);
+        if (column.bytes == 8) walk<std::uint64_t>(column, block, take);
+      },
+      list.indices);
+}
+
+void fill_values(Column const& column, BinaryBlock const& block, ReadOptions const& options,
+                 CoordinateList& list, std::string& reason) {
+  auto const take = [&](std::uint64_t p, double value) {
+    list.values[p] = value;
+    if (!options.allow_non_finite && !std::isfinite(value) && reason.empty())
+      reason = value_not_finite(p, value);
+  };
+  if (column.bytes == 4) walk<float>(column, block, take);
+  if (column.bytes == 8) walk<double>(column, block, take);
+}
+
+/// `columns`: N of indices and the values.
+CoordinateList fill(FieldReader const& reader, std::vector<std::uint64_t> const& extents, std::uint64_t nnz,
+                    std::vector<Column> const& columns, ReadOptions const& options) {
+  CoordinateList list = make_list(extents, nnz);
+  FirstFault fault;
+  for_each_on_threads(thread_count(options.threads), (nnz - 1) / block_nonzeros + 1, [&](std::uint64_t b) {
+    if (fault.is_before(b)) return;
+    BinaryBlock const block{b * block_nonzeros, std::min(block_nonzeros, nnz - b * block_nonzeros)};
+    std::string reason;
+    for (std::uint64_t n = 0; n < extents.size(); ++n) fill_indices(columns[n], block, n, list, reason);
+    fill_values(columns.back(), block, options, list, reason);
+    if (!reason.empty()) fault.set(b, std::move(reason));
+  });
+  fault.throw_if_any(reader.file());
+  return list;
+}
+
+/// Refuses orders and counts that cannot be, before anything depends on them.
+std::uint64_t checked_order(FieldReader const& reader, std::uint64_t order) {
+  if (order < 1 || order > most_modes)
+    reader.refuse("declares " + std::to_string(order) + " modes; 1 to " + std::to_string(most_modes) +
+                  " are possible");
+  return order;
+}
+
+std::uint64_t checked_extent(FieldReader const& reader, std::uint64_t n, std::uint64_t extent) {
+  if (extent == 0) reader.refuse("extent " + std::to_string(n + 1) + " is 0");
+  return extent;
+}
+
+/// Refuses a file that holds another number of bytes than its nonzeros take.
+void expect_size(FieldReader const& reader, std::uint64_t nnz, std::uint64_t nonzero_bytes) {
+  if (nnz == 0) reader.refuse("holds no nonzeros");
+  std::uint64_t const held = reader.left() / nonzero_bytes;
+  if (held < nnz || reader.left() != nnz * nonzero_bytes)
+    reader.refuse("declares " + std::to_string(nnz) + " nonzeros of " + std::to_string(nonzero_bytes) +
+                  " bytes, but " + std::to_string(reader.left()) + " bytes follow");
+}
+
+TnsFile finish(Dialect dialect, CoordinateList&& list, FileBytes const& file, ReadOptions const& options,
+               std::chrono::steady_clock::time_point start) {
+  TnsFile result;
+  result.tensor            = std::move(list);
+  result.report.dialect    = dialect;
+  result.report.index_base = 0;
+  finish_binary(file, options, start, result);
+  return result;
+}
+
+}  // namespace
+
+std::optional<Dialect> recognise_foreign_binary(std::string_view start) {
+  if (start.starts_with("sptn"sv)) return Dialect::genten_binary;
+  // No magic number: 0 as i32, then two widths of 4 or 8 as u64. No text begins with a zero byte.
+  if (start.size() < 20) return std::nullopt;
+  FieldReader reader("", start);
+  std::uint64_t const kind = reader.u32(), index = reader.u64(), value = reader.u64();
+  auto const is_width = [](std::uint64_t bytes) { return bytes == 4 || bytes == 8; };
+  if (kind <= 1 && is_width(index) && is_width(value)) return Dialect::splatt_binary;
+  return std::nullopt;
+}
+
+TnsFile read_genten_binary(std::filesystem::path const& path, ReadOptions const& options) {
+  auto const start = std::chrono::steady_clock::now();
+  FileBytes const file(path);
+  FieldReader reader(file.name(), file.bytes());
+  if (!reads_binary_files) reader.refuse("binary files are read on little-endian machines only");
+  if (reader.take(4) != "sptn"sv) reader.refuse("is no binary file of GenTen");
+  std::uint64_t const order = checked_order(reader, reader.u32()), value_bits = reader.u32();
+  if (value_bits != 32 && value_bits != 64)
+    reader.refuse("holds values of " + std::to_string(value_bits) + " bits; 32 and 64 are supported");
+  std::vector<std::uint64_t> extents;
+  for (std::uint64_t n = 0; n < order; ++n) extents.push_back(checked_extent(reader, n, reader.u64()));
+  std::vector<Column> columns;
+  std::uint64_t nonzero_bytes = 0;
+  for (std::uint64_t n = 0; n < order; ++n) {
+    std::uint64_t const bits = reader.u64();
+    if (bits != 8 && bits != 16 && bits != 32 && bits != 64)
+      reader.refuse("holds indices of " + std::to_string(bits) + " bits; 8, 16, 32 and 64 are supported");
+    columns.push_back({nullptr, 0, bits / 8});
+    nonzero_bytes += bits / 8;
+  }
+  columns.push_back({nullptr, 0, value_bits / 8});
+  nonzero_bytes += value_bits / 8;
+  std::uint64_t const nnz = reader.u64();
+  expect_size(reader, nnz, nonzero_bytes);
+  char const* next = reader.take(reader.left()).data();
+  for (Column& column : columns) {
+    column.start  = next;
+    column.stride = nonzero_bytes;
+    next += column.bytes;
+  }
+  return finish(Dialect::genten_binary, fill(reader, extents, nnz, columns, options), file, options, start);
+}
+
+TnsFile read_splatt_binary(std::filesystem::path const& path, ReadOptions const& options) {
+  auto const start = std::chrono::steady_clock::now();
+  FileBytes const file(path);
+  FieldReader reader(file.name(), file.bytes());
+  if (!reads_binary_files) reader.refuse("binary files are read on little-endian machines only");
+  std::uint64_t const kind = reader.u32(), index_bytes = reader.u64(), value_bytes = reader.u64();
+  if (kind == 1) reader.refuse("holds a CSF tensor of SPLATT; its coordinate files (.bin) are read");
+  auto const is_width = [](std::uint64_t bytes) { return bytes == 4 || bytes == 8; };
+  if (kind != 0 || !is_width(index_bytes) || !is_width(value_bytes))
+    reader.refuse("is no binary file of SPLATT");
+  std::uint64_t const order = checked_order(reader, reader.field(index_bytes));
+  std::vector<std::uint64_t> extents;
+  for (std::uint64_t n = 0; n < order; ++n)
+    extents.push_back(checked_extent(reader, n, reader.field(index_bytes)));
+  std::uint64_t const nnz = reader.field(index_bytes);
+  expect_size(reader, nnz, order * index_bytes + value_bytes);
+  std::vector<Column> columns;
+  for (std::uint64_t n = 0; n < order; ++n)
+    columns.push_back({reader.take(nnz * index_bytes).data(), index_bytes, index_bytes});
+  columns.push_back({reader.take(nnz * value_bytes).data(), value_bytes, value_bytes});
+  return finish(Dialect::splatt_binary, fill(reader, extents, nnz, columns, options), file, options, start);
+}
+
+}  // namespace polyad::io

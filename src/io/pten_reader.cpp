@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Two passes: the heads of all blocks are checked first, which settles where each lies and that the file is
+// whole before memory is taken; then threads check and copy block after block to its place.
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "binary_block.hpp"
+#include "decoder.hpp"
+#include "file_bytes.hpp"
+#include "line_parser.hpp"
+#include "on_threads.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/io/pten.hpp"
+#include "pten_format.hpp"
+#include "settle.hpp"
+
+#ifdef POLYAD_HAVE_ZSTD
+#include <zstd.h>
+#endif
+
+namespace polyad::io {
+
+namespace {
+
+pten::Header read_header(FieldReader& reader, std::string_view file) {
+  if (!file.starts_with(pten::magic)) reader.refuse("is no .pten file");
+  if (file.size() < pten::header_bytes(1)) reader.refuse("the file ends inside the header; is it cut short?");
+  (void)reader.take(pten::magic.size());
+  std::uint64_t const version = reader.u32(), size = reader.u32();
+  // The checksum goes before everything that the header says, but for its size, which must fit first.
+  if (size % 8 != 0 || size < pten::header_bytes(1) || size > pten::header_bytes(most_modes) ||
+      size > file.size() ||
+      element_at<std::uint32_t>(file.data() + size - 4, 0) != crc32c(0, file.substr(0, size - 4)))
+    reader.refuse("the header is damaged or cut short: its checksum is wrong");
+  if (version != pten::version)
+    reader.refuse("is of version " + std::to_string(version) + "; this Polyad reads version " +
+                  std::to_string(pten::version));
+  pten::Header header;
+  header.index_bytes          = reader.u8();
+  header.value_bytes          = reader.u8();
+  std::uint64_t const packing = reader.u8(), order = reader.u8(), zero = reader.u32();
+  header.nnz            = reader.u64();
+  header.block_nonzeros = reader.u64();
+  auto const is_width   = [](std::uint64_t bytes) { return bytes == 4 || bytes == 8; };
+  if (!is_width(header.index_bytes) || !is_width(header.value_bytes) || packing > 1 || zero != 0 ||
+      size != pten::header_bytes(order) || header.block_nonzeros < 1 ||
+      header.block_nonzeros > PtenOptions::most_block_nonzeros)
+    reader.refuse("the header says what version 1 does not know");
+  header.packing = static_cast<pten::Packing>(packing);
+  for (std::uint64_t n = 0; n < order; ++n) {
+    header.extents.push_back(reader.u64());
+    if (header.extents.back() == 0) reader.refuse("extent " + std::to_string(n + 1) + " is 0");
+  }
+  (void)reader.u64();  // 0 and the checksum
+  if (header.nnz == 0) reader.refuse("holds no nonzeros");
+  return header;
+}
+
+/// What a block's head says, checked.
+struct StoredBlock {
+  std::string_view payload;
+  std::uint32_t crc;
+};
+
+std::vector<StoredBlock> find_blocks(FieldReader& reader, pten::Header const& header) {
+  std::vector<StoredBlock> blocks;
+  for (std::uint64_t b = 0; b < header.blocks(); ++b) {
+    auto const which = [&] {
+      return "block " + std::to_string(b + 1) + " of " + std::to_string(header.blocks());
+    };
+    if (reader.left() < pten::block_head_bytes)
+      reader.refuse(which() + " is missing; is the file cut short?");
+    FieldReader head(reader.file(), reader.take(pten::block_head_bytes));
+    std::string_view const first = head.take(12);
+    FieldReader fields(reader.file(), first);
+    std::uint64_t const size = fields.u64();
+    auto const crc           = static_cast<std::uint32_t>(fields.u32());
+    if (head.u32() != pten::head_crc(b, first))
+      reader.refuse("the head of " + which() + " is damaged: its checksum is wrong");
+    if (header.packing == pten::Packing::none && size != header.nonzeros(b) * header.nonzero_bytes())
+      reader.refuse(which() + " is of another size than its nonzeros");
+    if (size > reader.left()) reader.refuse(which() + " is cut short");
+    blocks.push_back({reader.take(size), crc});
+  }
+  if (reader.left() != 0)
+    reader.refuse("the blocks are followed by " + std::to_string(reader.left()) + " other bytes");
+  return blocks;
+}
+
+#ifdef POLYAD_HAVE_ZSTD
+/// Returns what is wrong, or nothing.
+std::string unpack(std::string_view stored, std::uint64_t size, std::string& content) {
+  // The size first: a frame that says another one is not unpacked at all.
+  if (ZSTD_getFrameContentSize(stored.data(), stored.size()) != size)
+    return "a block does not unpack to the size of its nonzeros";
+  content.resize(size);
+  std::size_t const count = ZSTD_decompress(content.data(), size, stored.data(), stored.size());
+  return ZSTD_isError(count) != 0 || count != size ? "a block does not unpack" : "";
+}
+#endif
+
+}  // namespace
+
+TnsFile read_pten(std::filesystem::path const& path, ReadOptions const& options) {
+  auto const start = std::chrono::steady_clock::now();
+  FileBytes const file(path);
+  FieldReader reader(file.name(), file.bytes());
+  if (!reads_binary_files) reader.refuse(".pten files are read on little-endian machines only");
+  auto const header = read_header(reader, file.bytes());
+  if (header.packing == pten::Packing::zstd && !can_unpack(Compression::zstd))
+    reader.refuse("is packed with zstd, which this build of Polyad cannot unpack (its library was missing)");
+  auto const blocks         = find_blocks(reader, header);
+  std::uint64_t const order = header.extents.size();
+
+  TnsFile result;
+  result.report.dialect    = Dialect::pten;
+  result.report.index_base = 0;
+  result.tensor            = make_list(header.extents, header.nnz);
+  FirstFault fault;
+  for_each_on_threads(thread_count(options.threads), blocks.size(), [&](std::uint64_t b) {
+    if (fault.is_before(b)) return;
+    auto const& [stored, crc] = blocks[b];
+    std::string content;
+    std::string_view payload = stored;
+    if (crc32c(0, stored) != crc)
+      return fault.set(b, "block " + std::to_string(b + 1) + " of " + std::to_string(blocks.size()) +
+                              " is damaged: its checksum is wrong");
+#ifdef POLYAD_HAVE_ZSTD
+    if (header.packing == pten::Packing::zstd) {
+      if (auto reason = unpack(stored, header.nonzeros(b) * header.nonzero_bytes(), content); !reason.empty())
+        return fault.set(b, std::move(reason));
+      payload = content;
+    }
+#endif
+    BinaryBlock const block{b * header.block_nonzeros, header.nonzeros(b)};
+    char const* const values = payload.data() + block.count * order * header.index_bytes;
+    std::string reason       = header.index_bytes == 4
+                                   ? copy_indices<std::uint32_t>(block, payload.data(), 0, result.tensor)
+                                   : copy_indices<std::uint64_t>(block, payload.data(), 0, result.tensor);
+    if (reason.empty())
+      reason = header.value_bytes == 4 ? copy_values<float>(block, values, options, result.tensor)
+                                       : copy_values<double>(block, values, options, result.tensor);
+    if (!reason.empty()) fault.set(b, reason);
+  });
+  fault.throw_if_any(file.name());
+  finish_binary(file, options, start, result);
+  return result;
+}
+
+}  // namespace polyad::io

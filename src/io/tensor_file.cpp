@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "polyad/io/tensor_file.hpp"
+
+#include <string>
+
+#include "foreign_binary.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/io/pten.hpp"
+#include "polyad/io/tensor_npz.hpp"
+#include "pten_format.hpp"
+#include "raw_input.hpp"
+#include "tns_writer.hpp"
+
+namespace polyad::io {
+
+namespace {
+
+/// The binary kind of a file; nothing for text. A pipe can be looked at once only, so it holds text.
+std::optional<Dialect> recognise_binary(std::filesystem::path const& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return std::nullopt;
+  RawInput const input(path);
+  std::string_view const start = input.peek();
+  if (start.starts_with(pten::magic)) return Dialect::pten;
+  if (start.starts_with("PK")) return Dialect::npz;
+  return recognise_foreign_binary(start);
+}
+
+}  // namespace
+
+TnsFile read_tensor(std::filesystem::path const& path, ReadOptions const& options) {
+  auto const kind = recognise_binary(path);
+  if (!kind) return read_tns(path, options);
+  if (options.index_base != -1 && options.index_base != 0)
+    throw UsageError(path.string() + ": " + std::string(to_string(*kind)) +
+                     " counts from 0; leave the index base out");
+  switch (*kind) {
+    case Dialect::pten:
+      return read_pten(path, options);
+    case Dialect::npz:
+      return read_tensor_npz(path, options);
+    case Dialect::genten_binary:
+      return read_genten_binary(path, options);
+    default:
+      return read_splatt_binary(path, options);
+  }
+}
+
+std::optional<Dialect> dialect_of_ending(std::filesystem::path const& path) {
+  auto const ending = path.extension();
+  if (ending == ".tns" || ending == ".txt") return Dialect::frostt;
+  if (ending == ".mtx") return Dialect::matrix_market;
+  if (ending == ".pten") return Dialect::pten;
+  if (ending == ".npz") return Dialect::npz;
+  return std::nullopt;
+}
+
+std::optional<Dialect> writable_dialect(std::string_view name) {
+  for (auto const dialect : {Dialect::frostt, Dialect::extended_frostt, Dialect::tensor_toolbox,
+                             Dialect::dims_header, Dialect::matrix_market, Dialect::pten, Dialect::npz})
+    if (to_string(dialect) == name) return dialect;
+  return std::nullopt;
+}
+
+void write_tensor(std::filesystem::path const& path, CoordinateList const& tensor,
+                  WriteOptions const& options) {
+  auto const dialect = options.dialect ? options.dialect : dialect_of_ending(path);
+  if (!dialect)
+    throw UsageError(path.string() + ": a tensor's name ends with .tns, .txt, .mtx, .pten or .npz");
+  if (tensor.nnz() == 0) throw UsageError(path.string() + ": a tensor without nonzeros is not written");
+  switch (*dialect) {
+    case Dialect::pten:
+      return write_pten(path, tensor,
+                        {.single_precision = options.single_precision,
+                         .packed           = options.packed,
+                         .threads          = options.threads});
+    case Dialect::npz:
+      return write_tensor_npz(path, tensor, options.single_precision);
+    case Dialect::genten_binary:
+    case Dialect::splatt_binary:
+      throw UsageError(std::string(to_string(*dialect)) + " is read, not written");
+    case Dialect::matrix_market:
+      if (tensor.order() != 2)
+        throw UsageError("matrix-market holds order 2, not " + std::to_string(tensor.order()));
+      [[fallthrough]];
+    default:
+      if (options.single_precision)
+        throw UsageError("text holds values in full: single precision is for .pten and .npz");
+      write_tns(path, tensor, *dialect, options.threads);
+  }
+}
+
+}  // namespace polyad::io
