@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -41,6 +43,65 @@ inline OracleSums oracle_mttkrp(HostTensor const& X, HostFactors const& factors,
     }
   }
   return V;
+}
+
+/// SpTTM on a mode: one row for every fiber of that mode that has nonzeros, by its other indices.
+struct OracleFibers {
+  std::vector<std::vector<std::uint64_t>> coordinates;  // of the other modes, increasing
+  OracleSums rows{0, 0};
+};
+
+/// Y(other indices, r) = sum over the fiber's nonzeros of x U(i_mode, r)
+inline OracleFibers oracle_spttm(HostTensor const& X, HostMatrix const& U, std::size_t mode) {
+  auto const others_of = [&](std::size_t p) {
+    std::vector<std::uint64_t> others;
+    for (std::size_t n = 0; n < X.order(); ++n)
+      if (n != mode) others.push_back(X.index(p, n));
+    return others;
+  };
+  std::map<std::vector<std::uint64_t>, std::size_t> numbers;
+  for (std::size_t p = 0; p < X.nnz(); ++p) numbers[others_of(p)] = 0;
+  OracleFibers Y;
+  for (auto& [others, number] : numbers) {
+    number = Y.coordinates.size();
+    Y.coordinates.push_back(others);
+  }
+  Y.rows = OracleSums(Y.coordinates.size(), U.columns);
+  for (std::size_t p = 0; p < X.nnz(); ++p) {
+    std::size_t const s = numbers[others_of(p)];
+    ++Y.rows.terms[s];
+    for (std::size_t r = 0; r < U.columns; ++r) {
+      long double const term = static_cast<long double>(X.values[p]) * U(X.index(p, mode), r);
+      Y.rows.value[s * U.columns + r] += term;
+      Y.rows.magnitude[s * U.columns + r] += std::abs(term);
+    }
+  }
+  return Y;
+}
+
+/// SpTTMc on a mode: Y(k, :) = sum over the nonzeros with i_mode = k of x times the Kronecker product of the rows
+/// U^(m)(i_m, :) of all other modes, the last mode's column running fastest. U^(mode) plays no part.
+inline OracleSums oracle_spttmc(HostTensor const& X, HostFactors const& U, std::size_t mode) {
+  std::size_t columns = 1;
+  for (std::size_t m = 0; m < X.order(); ++m)
+    if (m != mode) columns *= U[m].columns;
+  OracleSums Y(X.extents[mode], columns);
+  for (std::size_t p = 0; p < X.nnz(); ++p) {
+    std::size_t const k = X.index(p, mode);
+    ++Y.terms[k];
+    for (std::size_t c = 0; c < columns; ++c) {
+      long double term = X.values[p];
+      std::size_t rest = c;
+      for (std::size_t m = X.order(); m-- > 0;) {
+        if (m == mode) continue;
+        term *= U[m](X.index(p, m), rest % U[m].columns);
+        rest /= U[m].columns;
+      }
+      Y.value[k * columns + c] += term;
+      Y.magnitude[k * columns + c] += std::abs(term);
+    }
+  }
+  return Y;
 }
 
 /// G = A' B

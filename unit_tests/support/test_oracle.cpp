@@ -42,6 +42,31 @@ TEST_CASE("the oracle's MTTKRP equals one worked out by hand", "[oracle]") {
   CHECK(V2.terms == Counts{3, 1});
 }
 
+TEST_CASE("the oracle's SpTTM equals one worked out by hand", "[oracle]") {
+  // Mode 2: the fibers (0, 0), (0, 1), (1, 1), the last of two equal cells.
+  auto const Y = oracle_spttm(hand_tensor(), hand_factors()[2], 2);
+  CHECK(Y.coordinates == std::vector<std::vector<std::uint64_t>>{{0, 0}, {0, 1}, {1, 1}});
+  CHECK(Y.rows.value == Numbers{9, 10, -22, -24, 63, 70});
+  CHECK(Y.rows.magnitude == Numbers{9, 10, 22, 24, 63, 70});
+  CHECK(Y.rows.terms == Counts{1, 1, 2});
+  // Mode 1: the fibers (0, 0), (0, 1), (1, 0).
+  CHECK(oracle_spttm(hand_tensor(), hand_factors()[1], 1).rows.value == Numbers{5, 6, -14, -16, 49, 56});
+}
+
+TEST_CASE("the oracle's SpTTMc equals one worked out by hand", "[oracle]") {
+  auto U = hand_factors();
+  U[1]   = matrix(2, 1, {5, 7});
+  // Row 0: (5) x (9, 10) - 2 (7) x (11, 12). Row 1: 7 (7) x (9, 10).
+  auto const Y0 = oracle_spttmc(hand_tensor(), U, 0);
+  CHECK(Y0.columns == 2);
+  CHECK(Y0.value == Numbers{45 - 154, 50 - 168, 441, 490});
+  CHECK(Y0.magnitude == Numbers{199, 218, 441, 490});
+  CHECK(Y0.terms == Counts{2, 2});
+  // Mode 1: columns (r0, r2), r2 fastest. Row 0: (1, 2) x (9, 10).
+  auto const Y1 = oracle_spttmc(hand_tensor(), U, 1);
+  CHECK(Y1.value == Numbers{9, 10, 18, 20, -22 + 189, -24 + 210, -44 + 252, -48 + 280});
+}
+
 TEST_CASE("the oracle's matrix products equal ones worked out by hand", "[oracle]") {
   auto const A = matrix(2, 2, {1, 2, 3, -4});
   CHECK(oracle_product_of_transposed(A, A).value == Numbers{10, -10, -10, 20});

@@ -9,9 +9,14 @@
 //                   (BLCO's register-based conflict resolution)
 //   AddToStash      to a team's few rows in scratch memory, where its other threads add too
 //                   (the first half of BLCO's hierarchical resolution)
+//
+// Where the nonzeros say themselves that a segment ends with them (F-COO's bit flags), FlaggedSum sums a thread's
+// stretch and TeamHeads joins the stretches of a team: a segment that begins and ends inside the team is summed
+// by it alone, and its row is stored plainly.
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <cstddef>
 
 #include "polyad/core/tiny_vec.hpp"
 #include "polyad/core/types.hpp"
@@ -80,6 +85,73 @@ struct AddToStash {
   KOKKOS_FORCEINLINE_FUNCTION void operator()(Key key, Row const& sum) const {
     sum.atomic_add_to_scratch(stash + static_cast<count_t>(key) * static_cast<count_t>(stride), columns);
   }
+};
+
+/// The segments of one thread's stretch of nonzeros, of which each says whether its segment ends with it. Sum is
+/// what a lane holds of a row: it can be made from 0 and takes terms by +=.
+template <class Sum>
+struct FlaggedSum {
+  Sum sum;
+  bool is_head;  // the segment at hand began in a stretch before: none has ended yet in this one
+
+  /// `begins`: the stretch begins a segment (its start flag).
+  KOKKOS_FORCEINLINE_FUNCTION explicit FlaggedSum(bool begins) : sum(0), is_head(!begins) {}
+
+  /// Adds a term; when its segment ends with it, flush(sum, is_head) takes the sum.
+  template <class Term, class Flush>
+  KOKKOS_FORCEINLINE_FUNCTION void add(Term const& term, bool ends, Flush const& flush) {
+    sum += term;
+    if (!ends) return;
+    flush(sum, is_head);
+    sum     = Sum(0);
+    is_head = false;
+  }
+};
+
+/// What the stretches of a team's threads, in order, have of segments that began before them: their heads, in the
+/// team's scratch memory. After a barrier the thread in whose stretch a segment began adds the heads behind it.
+template <class Sum, class Scalar, int Elements>
+class TeamHeads {
+public:
+  /// Bytes of scratch memory for a team.
+  [[nodiscard]] static constexpr int bytes(int team) {
+    return team * (Elements * static_cast<int>(sizeof(Scalar)) + static_cast<int>(sizeof(int))) +
+           2 * row_alignment;
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION explicit TeamHeads(Member const& member)
+      : m_team(member.team_size()),
+        m_heads(static_cast<Scalar*>(member.team_scratch(0).get_shmem_aligned(
+            static_cast<std::size_t>(m_team * Elements) * sizeof(Scalar), row_alignment))),
+        m_passes(static_cast<int*>(member.team_scratch(0).get_shmem_aligned(
+            static_cast<std::size_t>(m_team) * sizeof(int), sizeof(int)))) {}
+
+  /// The lane's part of a thread's head. `columns` count from the block's first one.
+  KOKKOS_FUNCTION void store(int thread, Sum const& sum, Columns columns) const {
+    sum.store(m_heads + thread * Elements, columns);
+  }
+  [[nodiscard]] KOKKOS_FUNCTION Sum load(int thread, Columns columns) const {
+    return Sum(m_heads + thread * Elements, columns);
+  }
+  /// Whether no segment ends in the thread's stretch: its head passes through to the next thread.
+  KOKKOS_FUNCTION void set_passes(int thread, bool passes) const { m_passes[thread] = passes ? 1 : 0; }
+  [[nodiscard]] KOKKOS_FUNCTION bool passes(int thread) const { return m_passes[thread] != 0; }
+
+  /// Adds to the sum of a segment that goes on behind `thread` the heads there, up to its end. Returns whether it
+  /// ends in this team.
+  KOKKOS_FUNCTION bool join(Sum& sum, int thread, Columns columns) const {
+    for (int next = thread + 1; next < m_team; ++next) {
+      sum += load(next, columns);
+      if (!passes(next)) return true;
+    }
+    return false;
+  }
+
+private:
+  int m_team;
+  Scalar* m_heads;
+  int* m_passes;
 };
 
 }  // namespace polyad

@@ -23,10 +23,16 @@ struct ChunkWalk {
   ColumnBlocks blocks;
   bool by_block = false;  // all chunks of one block of columns come before those of the next
 
-  /// Calls walk(begin, end, columns) on every lane that has columns, once for its thread's chunk. Unless
-  /// by_block, blocks of columns change fastest over the league: teams that run together read the same nonzeros.
-  template <class Row, int Block, class Member, class Walk>
-  KOKKOS_FUNCTION void operator()(Member const& member, Walk const& walk) const {
+  /// Where a thread of a team stands: its number among the threads of the launch, and its first column.
+  struct Place {
+    count_t thread;
+    int column;
+  };
+
+  /// Unless by_block, blocks of columns change fastest over the league: teams that run together read the same
+  /// nonzeros.
+  template <int Block, class Member>
+  [[nodiscard]] KOKKOS_FUNCTION Place place(Member const& member) const {
     // In 32 bits, and only where there are blocks: every thread pays for these divisions.
     auto group     = static_cast<unsigned>(member.league_rank());
     unsigned block = 0;
@@ -38,14 +44,20 @@ struct ChunkWalk {
       block                  = by_block ? high : low;
       group                  = by_block ? low : high;
     }
-    int const column     = blocks.first + static_cast<int>(block) * Block;
-    count_t const thread = static_cast<count_t>(group) * static_cast<count_t>(member.team_size()) +
-                           static_cast<count_t>(member.team_rank());
-    count_t const begin = thread * chunk;
+    return {static_cast<count_t>(group) * static_cast<count_t>(member.team_size()) +
+                static_cast<count_t>(member.team_rank()),
+            blocks.first + static_cast<int>(block) * Block};
+  }
+
+  /// Calls walk(begin, end, columns) on every lane that has columns, once for its thread's chunk.
+  template <class Row, int Block, class Member, class Walk>
+  KOKKOS_FUNCTION void operator()(Member const& member, Walk const& walk) const {
+    Place const at = place<Block>(member);
+    count_t const begin = at.thread * chunk;
     if (begin >= nnz) return;
     count_t const end = Kokkos::min(nnz, begin + chunk);
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
-      Columns const columns = Row::columns(column, blocks.rank, lane);
+      Columns const columns = Row::columns(at.column, blocks.rank, lane);
       if (columns.count > 0) walk(begin, end, columns);
     });
   }

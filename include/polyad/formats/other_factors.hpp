@@ -17,12 +17,21 @@ public:
   template <class Space>
   OtherFactors(FactorMatrices<Scalar, Space> const& factors, int mode) {
     for (int n = 0; n < factors.order(); ++n)
-      if (n != mode) append(factors, n);
+      if (n != mode) append(factors[n], n);
   }
   /// The factors of modes[1], ..., modes[N - 1].
   template <class Space>
   OtherFactors(FactorMatrices<Scalar, Space> const& factors, Kokkos::Array<int, max_order> const& modes) {
-    for (int m = 1; m < factors.order(); ++m) append(factors, modes[static_cast<std::size_t>(m)]);
+    for (int m = 1; m < factors.order(); ++m) {
+      int const n = modes[static_cast<std::size_t>(m)];
+      append(factors[n], n);
+    }
+  }
+
+  /// One matrix, of the given mode.
+  template <class... View>
+  OtherFactors(Kokkos::View<Scalar**, View...> const& matrix, int mode) {
+    append(matrix, mode);
   }
 
   /// N - 1
@@ -40,10 +49,10 @@ public:
   }
 
 private:
-  template <class Space>
-  void append(FactorMatrices<Scalar, Space> const& factors, int n) {
-    m_data[m_size]   = factors[n].data();
-    m_stride[m_size] = factors[n].stride(0);
+  template <class... View>
+  void append(Kokkos::View<Scalar**, View...> const& matrix, int n) {
+    m_data[m_size]   = matrix.data();
+    m_stride[m_size] = matrix.stride(0);
     m_mode[m_size]   = n;
     ++m_size;
   }

@@ -16,6 +16,7 @@
 #include "polyad/formats/csf/b_csf.hpp"
 #include "polyad/formats/csf/csf.hpp"
 #include "polyad/formats/csf/hb_csf.hpp"
+#include "polyad/formats/fcoo/fcoo.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad {
@@ -32,6 +33,7 @@ using all_formats = FormatList<CooScratch<Scalar, Index, Space>,   // GenTen's M
                                Csf<Scalar, Index, Space>,    // one tree for all modes
                                BCsf<Scalar, Index, Space>,   // Nisa et al.'s B-CSF
                                HbCsf<Scalar, Index, Space>,  // and HB-CSF
+                               FCoo<Scalar, Index, Space>,   // Liu et al.'s F-COO
                                Blco<Scalar, Index, Space>,         // BLCO: one copy for all modes
                                Alto<Scalar, Index, Space>>;        // ALTO's order, one copy for all modes
 

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// FlaggedNonzeros: the nonzeros of one operation on one set of modes as F-COO stores them (Liu et al.,
+// CLUSTER 2017, section IV). The operation keeps its index modes and multiplies its product modes away:
+//
+//   SpMTTKRP, SpTTMc on mode n    index {n},             product all others
+//   SpTTM on mode n               index all others,      product {n}
+//
+// The nonzeros are sorted on the index modes. Those that share all index modes make a segment, one row of the
+// output. A nonzero keeps its product indices, its value and one bit (Figure 2):
+//
+//   bit flag bf     0 where a segment ends with this nonzero, 1 otherwise
+//   start flag sf   one bit a partition of `threadlen` nonzeros: 1 where it begins a segment, 0 where it goes on
+//                   with that of the partition before
+//
+// That is M s_o + s_r + 1/8 + 1/(8 threadlen) bytes a nonzero, M product modes (Table II). Counted apart: a
+// segment's index coordinates, once, and for each partition the number of the segment that it begins in.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+
+#include "polyad/core/spaces.hpp"
+#include "polyad/tensor/coo_tensor.hpp"
+
+namespace polyad {
+
+/// Nonzeros of a partition, the paper's threadlen: one of 8, 16, 32, 64, so that a thread reads its bit flags at
+/// once. The default is the paper's best for SpMTTKRP on its two denser tensors (Table V).
+inline constexpr int default_threadlen = 64;
+
+/// What the rows of an operation's output are.
+enum class FCooRows {
+  of_mode,     // the index mode's I_n rows (SpMTTKRP, SpTTMc: K = 1)
+  of_segments  // one a segment, in order (SpTTM)
+};
+
+/// \throws UsageError unless threadlen is one of 8, 16, 32, 64
+inline void expect_threadlen(int threadlen) {
+  POLYAD_EXPECTS(threadlen == 8 || threadlen == 16 || threadlen == 32 || threadlen == 64,
+                 "a partition has 8, 16, 32 or 64 nonzeros, not ", threadlen);
+}
+
+template <class Scalar, class Index, class Space>
+struct FlaggedNonzeros {
+  using scalar_type   = Scalar;
+  using index_type    = Index;
+  using space_type    = Space;
+  using device_type   = typename Space::device_type;
+  using indices_type  = Kokkos::View<Index**, Kokkos::LayoutRight, device_type>;
+  using values_type   = Kokkos::View<Scalar*, device_type>;
+  using numbers_type  = Kokkos::View<Index*, device_type>;
+  using flags_type    = Kokkos::View<std::uint64_t*, device_type>;
+  using starts_type   = Kokkos::View<std::uint32_t*, device_type>;
+  static constexpr count_t flags_bits  = 64;  // of a word of bit flags
+  static constexpr count_t starts_bits = 32;  // of a word of start flags
+
+  Extents extents;
+  Kokkos::Array<int, max_order> modes{};  // the K index modes, then the M product modes, shortest first
+  int index_modes  = 0;                   // K
+  FCooRows rows    = FCooRows::of_mode;
+  count_t nnz      = 0;                   // P
+  count_t segments = 0;                   // S
+  int threadlen    = default_threadlen;
+
+  indices_type indices;        // M x P, rows padded to whole packs of four
+  values_type values;          // P
+  flags_type flags;            // bf: bit p % 64 of word p / 64; bits behind the last nonzero are 0
+  starts_type starts;          // sf: bit q % 32 of word q / 32
+  indices_type coordinates;    // K x (S + 1): of every segment; the last column only pads
+  numbers_type first_segment;  // of every partition: the segment of its first nonzero
+  numbers_type cleared;        // output rows that must be zero before a walk: those without nonzeros, and those
+                               // whose segment crosses a partition's border
+
+  [[nodiscard]] int product_modes() const { return extents.order() - index_modes; }
+  /// The m-th product mode.
+  [[nodiscard]] int product_mode(int m) const { return modes[static_cast<std::size_t>(index_modes + m)]; }
+  [[nodiscard]] count_t partitions() const { return ceil_div(nnz, static_cast<count_t>(threadlen)); }
+  /// Of the output.
+  [[nodiscard]] count_t output_rows() const {
+    return rows == FCooRows::of_mode ? extents[modes[0]] : segments;
+  }
+  /// Rows of 16-byte packs of four: P rounded up.
+  [[nodiscard]] static count_t padded(count_t nnz) { return ceil_div(nnz, 4) * 4; }
+
+  /// Table II's bytes: product indices, values and both flags, these in whole words.
+  [[nodiscard]] count_t nonzero_bytes() const {
+    return nnz * (sizeof(Scalar) + static_cast<count_t>(product_modes()) * sizeof(Index)) +
+           ceil_div(nnz, flags_bits) * sizeof(std::uint64_t) +
+           ceil_div(partitions(), starts_bits) * sizeof(std::uint32_t);
+  }
+  /// The rest: the segments' coordinates, the partitions' segments, and the list of cleared rows.
+  [[nodiscard]] count_t segment_bytes() const {
+    return (segments * static_cast<count_t>(index_modes) + partitions() + cleared.extent(0)) * sizeof(Index);
+  }
+};
+
+}  // namespace polyad
