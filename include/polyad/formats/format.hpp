@@ -46,6 +46,52 @@ concept Format = requires(typename F::space_type const& space,
 /// The workspace of a format that needs none.
 struct NoWorkspace {};
 
+/// Scratch of a residual sweep: the format's own, and one number a nonzero where the rank is too large to keep
+/// the residuals in registers.
+template <class Scalar, class FormatWorkspace, class Space>
+struct ResidualWorkspace {
+  FormatWorkspace format;
+  Kokkos::View<Scalar*, typename Space::device_type> residuals;
+};
+
+/// A format that may offer the residual sweep, the MTTKRP of what a model leaves (fast_tucker/):
+///
+///   make_residual_workspace(space, f, R)     all scratch that residual_mttkrp needs for rank R, made once
+///   residual_mttkrp(space, f, C, mode, workspace, G)
+///                                            G (I_mode x R) is overwritten:
+///                                            G(k, r) = sum over nonzeros with i_mode = k of
+///                                                      e * prod over m != mode of C^(m)(i_m, r),
+///                                            e = x - sum over r of prod over all m of C^(m)(i_m, r)
+///
+/// Duplicates stay separate observations and explicit zeros count. On devices the rows of C and G allow 16-byte
+/// packs (make_packed_factors). Otherwise as mttkrp.
+template <class F>
+using residual_workspace =
+    ResidualWorkspace<typename F::scalar_type, typename F::workspace_type, typename F::space_type>;
+
+template <class F>
+concept ResidualFormat =
+    Format<F> && requires(typename F::space_type const& space, F const& format,
+                          FactorMatrices<typename F::scalar_type, typename F::space_type> const& C,
+                          residual_workspace<F>& workspace,
+                          FactorMatrix<typename F::scalar_type, typename F::space_type> const& G) {
+      { residual_mttkrp(space, format, C, 0, workspace, G) } -> std::same_as<void>;
+    };
+
+/// \throws MemoryError
+template <class F>
+residual_workspace<F> make_residual_workspace(typename F::space_type const& space, F const& format,
+                                              count_t rank) {
+  using Scalar = typename F::scalar_type;
+  residual_workspace<F> workspace{format.make_workspace(space, rank), {}};
+  if (rank > static_cast<count_t>(full_block)) {
+    expect_fits(space, "the residuals", format.nnz(), sizeof(Scalar));
+    workspace.residuals = Kokkos::View<Scalar*, typename F::space_type::device_type>(
+        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::residuals"), format.nnz());
+  }
+  return workspace;
+}
+
 /// Throws UsageError unless the arguments of an mttkrp fit the tensor and each other.
 template <class Scalar, class Space>
 void expect_mttkrp_arguments(Extents const& extents, FactorMatrices<Scalar, Space> const& factors, int mode,
@@ -64,6 +110,16 @@ bool rows_are_aligned(FactorMatrices<Scalar, Space> const& factors, FactorMatrix
   for (int n = 0; n < factors.order(); ++n)
     aligned = aligned && rows_are_aligned(factors[n].data(), factors[n].stride(0), factors.rank());
   return aligned;
+}
+
+/// Throws UsageError unless the arguments of a residual sweep fit the tensor, each other and the kernels.
+template <class Scalar, class Space>
+void expect_residual_arguments(Extents const& extents, FactorMatrices<Scalar, Space> const& C, int mode,
+                               FactorMatrix<Scalar, Space> const& G) {
+  expect_mttkrp_arguments(extents, C, mode, G);
+  POLYAD_EXPECTS(extents.order() >= 2, "a residual sweep needs a tensor of two modes or more");
+  POLYAD_EXPECTS(!is_device_space<Space> || rows_are_aligned(C, G),
+                 "the rows of C or G do not allow packs of 16 bytes (make_packed_factors)");
 }
 
 }  // namespace polyad

@@ -56,6 +56,13 @@ public:
     return m_permutations[static_cast<std::size_t>(n)];
   }
 
+  /// The same with other values, in the order of the coordinates; its norm is not meant to be asked for.
+  [[nodiscard]] CooPermuted with_values(typename CooTensor<Scalar, Index, Space>::values_type values) const {
+    CooPermuted other = *this;
+    other.m_coo       = CooTensor<Scalar, Index, Space>(m_coo.extents(), m_coo.indices(), std::move(values));
+    return other;
+  }
+
 private:
   CooTensor<Scalar, Index, Space> m_coo;
   double m_norm_squared = 0;

@@ -103,6 +103,13 @@ public:
     return m_permuted;
   }
 
+  /// The same with other values of mode n, in the order of its copy; its norm is not meant to be asked for.
+  [[nodiscard]] Sorted with_values(int n, typename copy_type::values_type values) const {
+    Sorted other                                         = *this;
+    other.m_copies[static_cast<std::size_t>(n)].values = std::move(values);
+    return other;
+  }
+
   /// Borders of a level that one thread merges.
   static constexpr count_t merge_chunk = 32;
 
@@ -126,3 +133,4 @@ private:
 }  // namespace polyad
 
 #include "polyad/formats/coo/mttkrp_sorted.hpp"
+#include "polyad/formats/coo/residual_mttkrp.hpp"

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// transposed_product: D = scale A' G for two tall matrices A (I x J) and G (I x R): the gradient of a FastTucker
+// core matrix. Summed in double whatever the matrices hold.
+//
+// As gram (dense/gram.hpp): both matrices are read once; a team takes a chunk of rows, brings it tile by tile into
+// its scratch pad and adds up the chunk's own J x R sums, several rows of a block at a time in registers; the
+// chunks' sums are then added in a fixed order, so the result does not depend on timing.
+// Bytes: I (J + R) s_r + chunks J R 8. Flops: 2 I J R.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+
+#include "polyad/core/rank_dispatch.hpp"
+#include "polyad/core/row_form.hpp"
+#include "polyad/core/tiny_vec.hpp"
+#include "polyad/core/unrolled.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+
+namespace polyad {
+
+/// The chunks' own sums, chunks x J x R, J and R rounded up to multiples of 16.
+template <class Space>
+using TransposedProductWorkspace =
+    Kokkos::View<double***, Kokkos::LayoutRight, typename Space::device_type>;
+
+/// Scratch for matrices of at most J and R columns. \throws MemoryError
+template <class Space>
+TransposedProductWorkspace<Space> make_transposed_product_workspace(Space const& space, count_t J, count_t R) {
+  count_t const rows    = ceil_div(J, 16) * 16;
+  count_t const columns = ceil_div(R, 16) * 16;
+  count_t const bytes   = checked_product("a core gradient's partial sums", rows * columns, sizeof(double));
+  // As many chunks as gram has, for its reasons.
+  count_t const wanted = is_device_space<Space> ? 528 : 256;
+  count_t const chunks = std::clamp<count_t>((count_t(64) << 20) / bytes, 1, wanted);
+  expect_fits(space, "a core gradient's partial sums", chunks, bytes);
+  return TransposedProductWorkspace<Space>(
+      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::transposed_product"), chunks, rows, columns);
+}
+
+namespace detail {
+
+template <class Space, class Scalar>
+struct TransposedProductOfChunk {
+  static constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
+  static constexpr int Block    = 16;
+  using Row                     = TinyVec<Space, double, Block, form>;
+  static constexpr int height   = 4;  // rows of D that a thread sums at the same time
+
+  FactorMatrix<Scalar, Space> A;
+  FactorMatrix<Scalar, Space> G;
+  TransposedProductWorkspace<Space> partials;
+  count_t chunk;  // rows of A and G
+  int J;          // rounded up to whole heights
+  int R;          // rounded up to whole blocks
+  int tile_rows;
+  int scratch_level;
+
+  /// Brings the rows first ... first + rows - 1 of a matrix into the pad, zeros right of its last column.
+  template <class Member>
+  KOKKOS_FUNCTION void fill(Member const& member, FactorMatrix<Scalar, Space> const& matrix, count_t first, int rows,
+                            int width, double* tile) const {
+    int const columns = static_cast<int>(matrix.extent(1));
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rows), [&](int const t) {
+      Scalar const* const source = &matrix(first + static_cast<count_t>(t), 0);
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, width), [&](int const j) {
+        tile[t * width + j] = j < columns ? static_cast<double>(source[j]) : 0.0;
+      });
+    });
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    count_t const begin = static_cast<count_t>(member.league_rank()) * chunk;
+    count_t const end   = Kokkos::min(A.extent(0), begin + chunk);
+    int const stride    = static_cast<int>(partials.extent(2));
+    double* const output = &partials(member.league_rank(), 0, 0);
+    auto* const tile_G   = static_cast<double*>(member.team_scratch(scratch_level)
+                                                  .get_shmem_aligned(pad_bytes(tile_rows, J + R), row_alignment));
+    double* const tile_A = tile_G + tile_rows * R;
+    for (count_t first = begin; first == begin || first < end; first += static_cast<count_t>(tile_rows)) {
+      int const rows = first < end ? static_cast<int>(Kokkos::min<count_t>(end - first, tile_rows)) : 0;
+      fill(member, A, first, rows, J, tile_A);
+      fill(member, G, first, rows, R, tile_G);
+      member.team_barrier();
+      Kokkos::parallel_for(Kokkos::TeamThreadRange(member, J / height * (R / Block)), [&](int const item) {
+        int const j     = item % (J / height) * height;
+        int const block = item / (J / height) * Block;
+        Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
+          Columns const own{Row::columns(block, R, lane).first, Row::width};  // blocks are whole
+          Row sum[height];
+          unrolled<height>(
+              [&](auto h) { sum[h] = first == begin ? Row(0.0) : Row(output + (j + h) * stride, own); });
+          for (int t = 0; t < rows; ++t) {
+            Row const row(tile_G + t * R, own);
+            unrolled<height>([&](auto h) { sum[h].multiply_add(tile_A[t * J + j + h], row); });
+          }
+          unrolled<height>([&](auto h) { sum[h].store(output + (j + h) * stride, own); });
+        });
+      });
+      member.team_barrier();
+    }
+  }
+
+  static std::ptrdiff_t bytes(int rows, int columns) { return pad_bytes(rows, columns) + row_alignment; }
+
+private:
+  KOKKOS_FUNCTION static std::ptrdiff_t pad_bytes(int rows, int columns) {
+    return static_cast<std::ptrdiff_t>(rows) * columns * static_cast<std::ptrdiff_t>(sizeof(double));
+  }
+};
+
+/// D = scale times the sum over the chunks, always in the same order.
+template <class Space, class Scalar>
+struct AddChunks {
+  TransposedProductWorkspace<Space> partials;
+  count_t chunks;
+  double scale;
+  FactorMatrix<Scalar, Space> D;
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    int const i = member.league_rank();
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, D.extent(1)), [&](count_t const j) {
+      double sum = 0;
+      Kokkos::parallel_reduce(
+          Kokkos::ThreadVectorRange(member, chunks),
+          [&](count_t const c, double& partial) { partial += partials(c, i, j); }, sum);
+      Kokkos::single(Kokkos::PerThread(member), [&] { D(i, j) = static_cast<Scalar>(scale * sum); });
+    });
+  }
+};
+
+}  // namespace detail
+
+/// D (J x R) = scale A' G. Launches on `space` and returns without waiting. The same bits in every run on one
+/// device, and on hosts with any number of threads.
+/// \throws UsageError when the shapes do not match
+template <class Space, class Scalar>
+void transposed_product(Space const& space, double scale, FactorMatrix<Scalar, Space> const& A,
+                        FactorMatrix<Scalar, Space> const& G, TransposedProductWorkspace<Space> const& workspace,
+                        FactorMatrix<Scalar, Space> const& D) {
+  POLYAD_EXPECTS(A.extent(0) == G.extent(0) && D.extent(0) == A.extent(1) && D.extent(1) == G.extent(1), "A is ",
+                 A.extent(0), " x ", A.extent(1), ", G is ", G.extent(0), " x ", G.extent(1), ", D is ", D.extent(0),
+                 " x ", D.extent(1), ": D = A' G has no meaning");
+  using Kernel        = detail::TransposedProductOfChunk<Space, Scalar>;
+  constexpr int lanes = Kernel::Row::lanes;
+  auto const J        = static_cast<int>(ceil_div(A.extent(1), Kernel::height)) * Kernel::height;
+  auto const R        = static_cast<int>(ceil_div(G.extent(1), Kernel::Block)) * Kernel::Block;
+  POLYAD_EXPECTS(workspace.extent(1) >= static_cast<count_t>(J) && workspace.extent(2) >= static_cast<count_t>(R),
+                 "the workspace of a transposed product is too small");
+  // A chunk of fewer than 32 rows would spend its time on the partial sums.
+  count_t const chunks      = std::clamp<count_t>(A.extent(0) / 32, 1, workspace.extent(0));
+  constexpr int pad_bytes   = 32 * 1024;  // a tile's share of the scratch pad, leaving room for more teams
+  constexpr int level_bytes = 96 * 1024;  // beyond it scratch comes from global memory
+  int const row_bytes       = (J + R) * static_cast<int>(sizeof(double));
+  int const tile_rows       = std::clamp(pad_bytes / row_bytes, 4, 64);
+  int const level           = tile_rows * row_bytes > level_bytes ? 1 : 0;
+  auto policy = team_policy(space, LaunchShape{chunks, is_device_space<Space> ? 128 / lanes : 1, lanes});
+  policy.set_scratch_size(level, Kokkos::PerTeam(static_cast<int>(Kernel::bytes(tile_rows, J + R))));
+  Kokkos::parallel_for("polyad::transposed_product", policy,
+                       Kernel{A, G, workspace, ceil_div(A.extent(0), chunks), J, R, tile_rows, level});
+  LaunchShape const shape{D.extent(0), is_device_space<Space> ? 8 : 1, is_device_space<Space> ? 32 : 1};
+  Kokkos::parallel_for("polyad::transposed_product_sum", team_policy(space, shape),
+                       detail::AddChunks<Space, Scalar>{workspace, chunks, scale, D});
+}
+
+#define POLYAD_TRANSPOSED_PRODUCT(Scalar)                                                                       \
+  template void transposed_product(Kokkos::DefaultExecutionSpace const&, double,                                \
+                                   FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,                  \
+                                   FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,                  \
+                                   TransposedProductWorkspace<Kokkos::DefaultExecutionSpace> const&,            \
+                                   FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+extern POLYAD_TRANSPOSED_PRODUCT(float);
+extern POLYAD_TRANSPOSED_PRODUCT(double);
+
+}  // namespace polyad

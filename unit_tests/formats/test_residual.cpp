@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The residual sweep of every format that offers it, against the definition.
+#include <Kokkos_Core.hpp>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "polyad/formats/coo/sorted.hpp"
+#include "polyad/tensor/fast_tucker_model.hpp"
+#include "support/bounds.hpp"
+#include "support/catch.hpp"
+#include "support/device_data.hpp"
+#include "support/instances.hpp"
+#include "support/small_tensors.hpp"
+
+namespace polyad::test {
+namespace {
+
+/// G(k, :) = sum over the nonzeros with i_mode = k of e p. A term's magnitude counts what e was made of.
+OracleSums oracle_residual_mttkrp(HostTensor const& X, HostFactors const& C, std::size_t mode) {
+  std::size_t const rank = C[0].columns;
+  OracleSums G(X.extents[mode], rank);
+  std::vector<long double> p(rank);
+  for (std::size_t i = 0; i < X.nnz(); ++i) {
+    std::size_t const k   = X.index(i, mode);
+    long double e         = X.values[i];
+    long double magnitude = std::abs(e);
+    for (std::size_t r = 0; r < rank; ++r) {
+      p[r] = 1;
+      for (std::size_t m = 0; m < X.order(); ++m)
+        if (m != mode) p[r] *= C[m](X.index(i, m), r);
+      e -= p[r] * C[mode](k, r);
+      magnitude += std::abs(p[r] * C[mode](k, r));
+    }
+    ++G.terms[k];
+    for (std::size_t r = 0; r < rank; ++r) {
+      G.value[k * rank + r] += e * p[r];
+      G.magnitude[k * rank + r] += magnitude * std::abs(p[r]);
+    }
+  }
+  return G;
+}
+
+/// A product e p has N - 2 roundings in p, and N - 1 + R in e (a product of N, R - 1 additions, the subtraction), and
+/// one for itself: 2 N + R - 2, as if it had 2 N + R - 1 factors.
+std::size_t residual_factors(std::size_t order, std::size_t rank) { return 2 * order + rank - 1; }
+
+template <class F>
+void expect_residual(TestSpace const& space, F const& X, HostTensor const& tensor, HostFactors const& host_C) {
+  using Scalar           = typename F::scalar_type;
+  std::size_t const rank = host_C[0].columns;
+  auto const C           = to_device<Scalar>(space, host_C);
+  auto workspace         = make_residual_workspace(space, X, rank);
+  for (std::size_t mode = 0; mode < tensor.order(); ++mode) {
+    // Rows of one or two columns are not padded to whole packs by `padded`.
+    auto const G = make_packed_matrix<Scalar>(space, "polyad::test", tensor.extents[mode], rank);
+    auto const packed_C = make_packed_factors<Scalar>(space, X.extents(), rank);
+    for (int n = 0; n < X.extents().order(); ++n) Kokkos::deep_copy(packed_C[n], C[n]);
+    Kokkos::deep_copy(G, std::numeric_limits<Scalar>::quiet_NaN());
+    residual_mttkrp(space, X, packed_C, static_cast<int>(mode), workspace, G);
+    space.fence("polyad::test");
+    CAPTURE(F::name, tensor.name, mode, rank, sizeof(Scalar), sizeof(typename F::index_type));
+    CHECK(violation<Scalar>(oracle_residual_mttkrp(tensor, host_C, mode), flat(G),
+                            residual_factors(tensor.order(), rank)) == "");
+  }
+}
+
+template <class Scalar, class Index>
+void all_residuals(HostTensor const& tensor, std::size_t rank) {
+  TestSpace const space;
+  Random random(rank + tensor.order());
+  auto const C   = random_factors(random, tensor.extents, rank);
+  auto const coo = to_device<Scalar, Index>(space, tensor);
+  // By name and not from the registry, which would compile the builds of all formats once more.
+  expect_residual(space, Sorted<Scalar, Index, TestSpace>::build(space, coo, {}), tensor, C);
+  expect_residual(space, CooPermuted<Scalar, Index, TestSpace>::build(space, coo, {}), tensor, C);
+  using Storage = SortedOptions::Storage;
+  for (auto const& options : {SortedOptions{.deterministic = true}, SortedOptions{.storage = Storage::permutations},
+                              SortedOptions{.storage = Storage::copies, .block_rows = 5}})
+    expect_residual(space, Sorted<Scalar, Index, TestSpace>::build(space, coo, options), tensor, C);
+}
+
+static_assert(ResidualFormat<Sorted<float, std::uint32_t, TestSpace>>);
+static_assert(ResidualFormat<CooPermuted<float, std::uint32_t, TestSpace>>);
+
+TEST_CASE("residual sweeps agree with the definition", "[formats][fast_tucker]") {
+  constexpr std::array<std::size_t, 8> ranks{1, 2, 5, 8, 16, 31, 32, 45};
+  for (std::size_t k = 0; k < all_kinds.size(); ++k)
+    for (std::size_t const order : {2, 3, 4, 6}) {
+      std::size_t const rank = ranks[(k + order) % ranks.size()];
+      auto const tensor      = small_tensor(all_kinds[k], order);
+      if ((k + order / 2) % 2 == 0)
+        all_residuals<double, std::uint32_t>(tensor, rank);
+      else
+        all_residuals<float, std::uint32_t>(tensor, rank);
+    }
+  for (std::size_t const rank : ranks) all_residuals<double, std::uint32_t>(small_tensor(Kind::runs_at_borders, 3), rank);
+  all_residuals<double, std::uint64_t>(small_tensor(Kind::runs_at_borders, 3), 9);
+  all_residuals<float, std::uint64_t>(small_tensor(Kind::shuffled, 16), 40);
+}
+
+TEST_CASE("a deterministic residual sweep has the same bits for any number of threads", "[formats][fast_tucker]") {
+  auto const tensor = small_tensor(Kind::one_long_slice, 3);
+  Random random(5);
+  for (std::size_t const rank : {16, 40}) {
+    auto const host_C = random_factors(random, tensor.extents, rank);
+    std::vector<double> first;
+    for (auto const& space : instances_of<TestSpace>({1, 2, 5})) {
+      auto const coo = to_device<float, std::uint32_t>(TestSpace(), tensor);
+      auto const C   = to_device<float>(TestSpace(), host_C);
+      using F        = Sorted<float, std::uint32_t, TestSpace>;
+      auto const X   = F::build(space, coo, {.deterministic = true});
+      auto workspace = make_residual_workspace(space, X, rank);
+      auto const G   = make_packed_matrix<float>(space, "polyad::test", tensor.extents[1], rank);
+      residual_mttkrp(space, X, C, 1, workspace, G);
+      space.fence("polyad::test");
+      if (first.empty()) first = flat(G);
+      CHECK(flat(G) == first);
+    }
+  }
+}
+
+TEST_CASE("residual sweeps refuse what does not fit", "[formats][fast_tucker]") {
+  TestSpace const space;
+  auto const tensor = small_tensor(Kind::shuffled, 3);
+  auto const coo    = to_device<double, std::uint32_t>(space, tensor);
+  auto const X      = Sorted<double, std::uint32_t, TestSpace>::build(space, coo, {});
+  auto workspace    = make_residual_workspace(space, X, 4);
+  auto const C      = make_packed_factors<double>(space, X.extents(), 4);
+  auto const G      = [&](count_t rows, count_t rank) { return make_packed_matrix<double>(space, "polyad::test", rows, rank); };
+  CHECK_NOTHROW(residual_mttkrp(space, X, C, 0, workspace, G(tensor.extents[0], 4)));
+  CHECK_THROWS_AS(residual_mttkrp(space, X, C, 0, workspace, G(tensor.extents[0] + 1, 4)), UsageError);
+  CHECK_THROWS_AS(residual_mttkrp(space, X, C, 0, workspace, G(tensor.extents[0], 5)), UsageError);
+  CHECK_THROWS_AS(residual_mttkrp(space, X, C, 3, workspace, G(tensor.extents[0], 4)), UsageError);
+  space.fence("polyad::test");
+}
+
+}  // namespace
+}  // namespace polyad::test
