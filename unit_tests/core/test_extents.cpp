@@ -5,25 +5,12 @@
 
 #include "polyad/core/types.hpp"
 #include "support/catch.hpp"
+#include "support/message_of.hpp"
 
 using polyad::count_t;
 using polyad::Extents;
 using polyad::UsageError;
-
-namespace {
-
-/// What an error says; "nothing" when none is thrown.
-template <class F>
-std::string usage_text(F&& f) {
-  try {
-    f();
-  } catch (UsageError const& error) {
-    return error.what();
-  }
-  return "nothing";
-}
-
-}  // namespace
+using polyad::test::message_of;
 
 TEST_CASE("extents: order 1 to 16", "[core]") {
   static_assert(std::is_trivially_copyable_v<Extents>);
@@ -39,7 +26,7 @@ TEST_CASE("extents: order 1 to 16", "[core]") {
 
 TEST_CASE("extents: other orders are refused with their number", "[core]") {
   std::vector<count_t> const sizes(17, 2);
-  std::string const text = usage_text([&] { Extents{std::span<count_t const>(sizes)}; });
+  std::string const text = message_of([&] { Extents{std::span<count_t const>(sizes)}; });
   CHECK(text.find("17") != std::string::npos);
   CHECK(text.find("1 to 16") != std::string::npos);
   CHECK_THROWS_AS(Extents(std::span<count_t const>()), UsageError);
@@ -64,7 +51,7 @@ TEST_CASE("extents: a mode is one of 0 ... N - 1", "[core]") {
   Extents const extents{2, 3, 4};
   for (int const mode : {0, 1, 2}) CHECK_NOTHROW(polyad::expect_mode(mode, extents));
   CHECK_THROWS_AS(polyad::expect_mode(-1, extents), UsageError);
-  std::string const text = usage_text([&] { polyad::expect_mode(3, extents); });
+  std::string const text = message_of([&] { polyad::expect_mode(3, extents); });
   CHECK(text.find("mode 3") != std::string::npos);
   CHECK(text.find("order 3") != std::string::npos);
   CHECK_THROWS_AS(polyad::expect_mode(0, Extents()), UsageError);

@@ -15,6 +15,7 @@
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/instances.hpp"
+#include "support/message_of.hpp"
 #include "support/small_tensors.hpp"
 
 namespace polyad::test {
@@ -267,16 +268,6 @@ TEST_CASE("blco: built by any number of threads, on any instance, it holds the s
     auto const X = build_blco<float, std::uint32_t>(tensor, blocks_of(1000, 20), space);
     expect_built(tensor, X, 1000, 1, 7);
   }
-}
-
-template <class F>
-std::string message_of(F const& f) {
-  try {
-    f();
-  } catch (UsageError const& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 TEST_CASE("blco: options that make no sense are refused", "[formats]") {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/expect_exact.hpp"
 #include "polyad/formats/blco/blco.hpp"
 #include "support/bounds.hpp"
 #include "support/catch.hpp"
@@ -24,39 +25,15 @@ using TestBlco = Blco<Scalar, Index, TestSpace>;
 constexpr std::array resolutions{Resolution::automatic, Resolution::registers, Resolution::hierarchical,
                                  Resolution::privatised};
 
-/// All modes of a tensor of small integers against the oracle: exactly, over NaN, and nothing around it.
+/// Builds and compares, with what an earlier mode may have left in the workspace.
 template <class Scalar, class Index>
 void expect_exact(HostTensor const& tensor, std::size_t rank, BlcoOptions const& options,
                   RowLayout layout = RowLayout::padded, TestSpace const& space = TestSpace()) {
-  auto const X = TestBlco<Scalar, Index>::build(space, to_device<Scalar, Index>(space, tensor), options);
-  Random random(rank + tensor.nnz());
-  auto const host_factors = random_factors(random, tensor.extents, rank, random_integer);
-  auto const factors      = to_device<Scalar>(space, host_factors, layout);
-  auto workspace          = X.make_workspace(space, rank);
-  Kokkos::deep_copy(space, workspace.copies, Scalar(-5));  // what an earlier mode left there
-  for (std::size_t mode = 0; mode < tensor.order(); ++mode) {
-    auto expected           = oracle_mttkrp(tensor, host_factors, mode);
-    long double const limit = sizeof(Scalar) == sizeof(float) ? 0x1p24L : 0x1p53L;
-    for (auto& magnitude : expected.magnitude) {
-      if (magnitude >= limit) FAIL("the sums are not exact");
-      magnitude = 0;
-    }
-    WatchedMatrix<Scalar> const V(space, layout, tensor.extents[mode], rank);
-    mttkrp(space, X, factors, static_cast<int>(mode), workspace, V.matrix());
-    CAPTURE(tensor.name, tensor.nnz(), mode, rank, static_cast<int>(layout), sizeof(Scalar), sizeof(Index));
-    CAPTURE(static_cast<int>(options.resolution), options.max_block, options.index_bits, options.tile);
-    CHECK(violation<Scalar>(expected, V.read(), tensor.order()) == "");
-    CHECK(V.trespasses() == 0);
-  }
-}
-
-/// R and a layout, from a number: R goes through the kinds of blocks: cut off, whole, two launches.
-std::size_t some_rank(std::size_t number) {
-  constexpr std::array<std::size_t, 7> ranks{1, 5, 8, 16, 33, 3, 64};
-  return ranks[number % ranks.size()];
-}
-RowLayout some_layout(std::size_t number) {
-  return all_layouts[number / 2 % all_layouts.size()];
+  auto const X   = TestBlco<Scalar, Index>::build(space, to_device<Scalar, Index>(space, tensor), options);
+  auto workspace = X.make_workspace(space, rank);
+  Kokkos::deep_copy(space, workspace.copies, Scalar(-5));
+  CAPTURE(static_cast<int>(options.resolution), options.max_block, options.index_bits, options.tile);
+  expect_exact(space, X, workspace, tensor, rank, layout);
 }
 
 BlcoOptions with(Resolution resolution, count_t max_block, int index_bits, int tile = 0) {

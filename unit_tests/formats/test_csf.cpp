@@ -13,12 +13,14 @@
 #include <string>
 #include <vector>
 
+#include "formats/expect_exact.hpp"
 #include "polyad/formats/csf/csf.hpp"
 #include "polyad/formats/csf/hb_csf.hpp"
 #include "support/bounds.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/kokkos_events.hpp"
+#include "support/message_of.hpp"
 #include "support/small_tensors.hpp"
 
 namespace polyad::test {
@@ -38,31 +40,6 @@ CsfTree<Scalar, Index, TestSpace> tree_of(HostTensor const& tensor, int root, st
   TestSpace const space;
   auto const coo = to_device<Scalar, Index>(space, tensor);
   return make_csf_tree(space, coo, level_modes(coo.extents(), root), fiber_threshold);
-}
-
-/// All modes of a tensor of small integers against the oracle: exactly, over NaN, and nothing around it.
-template <class F>
-void expect_exact(F const& X, HostTensor const& tensor, std::size_t rank,
-                  RowLayout layout = RowLayout::padded) {
-  using Scalar = typename F::scalar_type;
-  TestSpace const space;
-  Random random(rank + tensor.nnz());
-  auto const host_factors = random_factors(random, tensor.extents, rank, random_integer);
-  auto const factors      = to_device<Scalar>(space, host_factors, layout);
-  auto workspace          = X.make_workspace(space, rank);
-  for (std::size_t mode = 0; mode < tensor.order(); ++mode) {
-    auto expected           = oracle_mttkrp(tensor, host_factors, mode);
-    long double const limit = sizeof(Scalar) == sizeof(float) ? 0x1p24L : 0x1p53L;
-    for (auto& magnitude : expected.magnitude) {
-      if (magnitude >= limit) FAIL("the sums are not exact");
-      magnitude = 0;
-    }
-    WatchedMatrix<Scalar> const V(space, layout, tensor.extents[mode], rank);
-    mttkrp(space, X, factors, static_cast<int>(mode), workspace, V.matrix());
-    CAPTURE(F::name, tensor.name, tensor.nnz(), mode, rank, sizeof(Scalar));
-    CHECK(violation<Scalar>(expected, V.read(), tensor.order()) == "");
-    CHECK(V.trespasses() == 0);
-  }
 }
 
 // ---- trees
@@ -349,8 +326,7 @@ void expect_exact_batches(HostTensor const& tensor, int mode, std::int64_t fiber
              OtherFactors<float, Order>(factors, tree.modes),
              {tree.indices[0].data(), V.matrix().data(), static_cast<count_t>(V.matrix().stride(0))},
              workers});
-  auto expected = oracle_mttkrp(tensor, host_factors, n);
-  expected.magnitude.assign(expected.magnitude.size(), 0);
+  auto const expected = exact_mttkrp<float>(tensor, host_factors, n);
   CAPTURE(tensor.name, Batch, Reuse, mode, fiber_threshold, bin);
   CHECK(violation<float>(expected, V.read(), tensor.order()) == "");
   CHECK(V.trespasses() == 0);
@@ -452,12 +428,7 @@ void expect_refused(Coo const& coo, typename F::options_type const& options, std
   TestSpace const space;
   CAPTURE(F::name);
   KokkosEvents const events;
-  try {
-    F::build(space, coo, options);
-    FAIL("nothing was thrown");
-  } catch (UsageError const& error) {
-    CHECK(std::string(error.what()) == message);
-  }
+  CHECK(message_of([&] { F::build(space, coo, options); }) == message);
   CHECK(events.lines(Event::Kind::allocation) == std::vector<std::string>{});
 }
 

@@ -18,10 +18,12 @@
 #include <string>
 #include <vector>
 
+#include "formats/expect_exact.hpp"
 #include "support/bounds.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/instances.hpp"
+#include "support/message_of.hpp"
 #include "support/small_tensors.hpp"
 
 namespace polyad::test {
@@ -89,30 +91,6 @@ std::vector<count_t> row_starts(Copy const& copy) {
   for (count_t p = 1; p < rows.size(); ++p)
     if (rows[p] != rows[p - 1]) starts.push_back(p);
   return starts;
-}
-
-/// All modes of a tensor of small integers against the oracle: exactly, over NaN, and nothing around it.
-template <class Scalar, class Index>
-void expect_exact(TestSorted<Scalar, Index> const& X, HostTensor const& tensor, std::size_t rank,
-                  RowLayout layout = RowLayout::padded) {
-  TestSpace const space;
-  Random random(rank + tensor.nnz());
-  auto const host_factors = random_factors(random, tensor.extents, rank, random_integer);
-  auto const factors      = to_device<Scalar>(space, host_factors, layout);
-  auto workspace          = X.make_workspace(space, rank);
-  for (std::size_t mode = 0; mode < tensor.order(); ++mode) {
-    auto expected           = oracle_mttkrp(tensor, host_factors, mode);
-    long double const limit = sizeof(Scalar) == sizeof(float) ? 0x1p24L : 0x1p53L;
-    for (auto& magnitude : expected.magnitude) {
-      if (magnitude >= limit) FAIL("the sums are not exact");
-      magnitude = 0;
-    }
-    WatchedMatrix<Scalar> const V(space, layout, tensor.extents[mode], rank);
-    mttkrp(space, X, factors, static_cast<int>(mode), workspace, V.matrix());
-    CAPTURE(tensor.name, tensor.nnz(), mode, rank, static_cast<int>(layout), sizeof(Scalar), sizeof(Index));
-    CHECK(violation<Scalar>(expected, V.read(), tensor.order()) == "");
-    CHECK(V.trespasses() == 0);
-  }
 }
 
 // ---- what a copy holds
@@ -224,15 +202,6 @@ HostTensor tensor_of_rows(std::vector<std::size_t> const& lengths, std::size_t c
   return reordered(tensor, random_order(random, tensor.nnz()));
 }
 
-/// R and a layout, from a number: R goes through the kinds of blocks: cut off, whole, two launches.
-std::size_t some_rank(std::size_t number) {
-  constexpr std::array<std::size_t, 6> ranks{1, 5, 8, 16, 33, 3};
-  return ranks[number % ranks.size()];
-}
-RowLayout some_layout(std::size_t number) {
-  return all_layouts[number / 2 % all_layouts.size()];
-}
-
 /// The tensor in both scalars. Returns the copy of mode 0 in float.
 SortedCopy<float, std::uint32_t, TestSpace> expect_exact_rows(HostTensor const& tensor, bool deterministic) {
   CAPTURE(deterministic);
@@ -322,8 +291,7 @@ void expect_exact_packs(HostTensor const& tensor, count_t chunk, int mode, count
                   {nullptr, nullptr, 0},
                   block_rows > 0},
                  chunks}});
-  auto expected = oracle_mttkrp(tensor, host_factors, n);
-  expected.magnitude.assign(expected.magnitude.size(), 0);
+  auto const expected = exact_mttkrp<Scalar>(tensor, host_factors, n);
   CAPTURE(chunk, mode, Count, Hoist, sizeof(Scalar));
   CHECK(violation<Scalar>(expected, V.read(), 3) == "");
   CHECK(V.trespasses() == 0);
@@ -702,16 +670,6 @@ TEST_CASE("sorted: permutations in place of copies are coo-permuted's", "[format
 }
 
 // ---- what is refused
-
-template <class F>
-std::string message_of(F const& f) {
-  try {
-    f();
-  } catch (UsageError const& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 TEST_CASE("sorted: permutations are not deterministic", "[formats]") {
   auto const tensor = small_tensor(Kind::shuffled, 3);
