@@ -4,14 +4,16 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <charconv>
 #include <cmath>
 #include <iostream>
-#include <limits>
+#include <memory>
 #include <string>
 
+#include "command_parts.hpp"
 #include "factor.hpp"
+#include "file_commands.hpp"
 #include "git_hash.hpp"
+#include "help.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/model_file.hpp"
 #include "polyad/version.hpp"
@@ -20,58 +22,10 @@ namespace polyad::cli {
 
 namespace {
 
-constexpr int most_threads = 4096;
-
-constexpr auto exit_codes =
-    "Exit codes: 0 done; 2 usage; 3 bad input; 4 out of memory; 5 numerical breakdown; 6 cannot write; "
-    "7 backend or device not usable; 130, 143 interrupted (what was reached is written).\n"
-    "When a command fails nothing is written to the -o file. The --report file is written for every outcome "
-    "but a usage error, with the exit code and the error's text.\n";
-
-[[noreturn]] void refuse(std::string const& text) {
-  throw UsageError(text);
-}
-
-/// CLI11 lets a negative number wrap around and cuts off one that is too large.
-template <class Integer>
-CLI::Validator whole_number() {
-  return CLI::Validator(
-      [](std::string& text) -> std::string {
-        Integer value{};
-        auto const [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (fault == std::errc() && end == text.data() + text.size()) return "";
-        return fmt::format("'{}' is not a whole number from {} to {}", text,
-                           std::numeric_limits<Integer>::min(), std::numeric_limits<Integer>::max());
-      },
-      "");
-}
-
-void add_common(CLI::App& command, CommonOptions& common) {
-  command.add_option("--report", common.report, "Write a report in JSON to this file")->type_name("FILE");
-  command
-      .add_option("-t,--threads", common.threads,
-                  "Threads of the host, for reading and computing; all cores unless given")
-      ->check(CLI::Range(1, most_threads))
-      ->type_name("N");
-  command.add_flag("-v,--verbose", common.verbose, "Say on stderr what is being done");
-}
-
-void add_tensor(CLI::App& command, std::filesystem::path& tensor, int& index_base) {
-  command
-      .add_option("TENSOR", tensor,
-                  "Coordinate text (.tns): N indices and a value a line; plain or packed with xz, gzip or "
-                  "zstd; - reads stdin")
-      ->required()
-      ->type_name("");
-  command
-      .add_option("--index-base", index_base,
-                  "What the first index is called, 0 or 1; unless given, 0 if any index is 0, else 1")
-      ->check(CLI::IsMember({"0", "1"}))
-      ->type_name("0|1");
-}
-
 void add_cpd(CLI::App& command, CpdOptions& options) {
   add_tensor(command, options.tensor, options.index_base);
+  add_duplicates(command, options.duplicates, {"sum", "last", "error"});
+  command.add_flag("--drop-zeros", options.drop_zeros, "Leave out nonzeros whose value is 0");
   command.add_option("-r,--rank", options.rank, "Number of components")
       ->required()
       ->check(whole_number<std::uint64_t>())
@@ -129,19 +83,6 @@ void add_cpd(CLI::App& command, CpdOptions& options) {
   add_common(command, options.common);
 }
 
-/// Whether two names stand for one file, which need not exist.
-bool same_file(std::filesystem::path const& a, std::filesystem::path const& b) {
-  if (a.empty() || b.empty()) return false;
-  std::error_code ignored;
-  if (std::filesystem::equivalent(a, b, ignored)) return !std::filesystem::is_character_file(a, ignored);
-  return a.lexically_normal() == b.lexically_normal();
-}
-
-void refuse_overwriting(std::filesystem::path const& input, std::filesystem::path const& output,
-                        std::string const& option) {
-  if (same_file(input, output)) refuse(option + " would overwrite the input " + input.string());
-}
-
 void check(CpdOptions const& options) {
   if (options.rank == 0) refuse("the rank must be at least 1");
   if (options.max_iterations < 1)
@@ -164,13 +105,6 @@ void check(StatsOptions const& options) {
 
 void check(InfoOptions const&) {}
 
-/// CLI11's texts end with hints on further lines and full stops; ours are one line.
-std::string one_line(std::string text) {
-  text = text.substr(0, text.find('\n'));
-  while (!text.empty() && (text.back() == '.' || text.back() == ' ')) text.pop_back();
-  return text;
-}
-
 }  // namespace
 
 std::optional<Options> parse_command_line(int argc, char const* const* argv) {
@@ -178,6 +112,7 @@ std::optional<Options> parse_command_line(int argc, char const* const* argv) {
   app.footer(exit_codes);
   app.set_version_flag("--version", std::string("polyad " POLYAD_VERSION " (") + git_hash() + ")");
   app.require_subcommand(1);
+  app.formatter(std::make_shared<HelpFormatter>());
 
   CpdOptions cpd;
   StatsOptions stats;
@@ -185,13 +120,17 @@ std::optional<Options> parse_command_line(int argc, char const* const* argv) {
   auto* const cpd_command =
       app.add_subcommand("cpd", "Canonical polyadic decomposition by alternating least squares");
   add_cpd(*cpd_command, cpd);
-  cpd_command->footer(exit_codes);
   auto* const stats_command = app.add_subcommand("stats", "Sizes, sparsity and values of a tensor");
   add_tensor(*stats_command, stats.tensor, stats.index_base);
   add_common(*stats_command, stats.common);
+  cpd_command->footer("Example: polyad cpd uber.tns.xz -r 16 -o model.ktns");
+  stats_command->footer("Example: polyad stats uber.tns.xz");
+  FileCommands files(app);
   auto* const info_command =
       app.add_subcommand("info", "Version, backend, and the device found against the one compiled for");
   add_common(*info_command, info.common);
+
+  add_manual(app);
 
   try {
     app.parse(argc, argv);
@@ -209,6 +148,7 @@ std::optional<Options> parse_command_line(int argc, char const* const* argv) {
     check(options);
     return Options(options);
   };
+  if (auto chosen = files.chosen()) return chosen;
   if (*cpd_command) return checked(cpd);
   if (*stats_command) return checked(stats);
   return checked(info);

@@ -11,5 +11,10 @@ namespace polyad::cli {
 int run(CpdOptions const& options, Report& report);
 int run(StatsOptions const& options, Report& report);
 int run(InfoOptions const& options, Report& report);
+int run(ConvertOptions const& options, Report& report);
+int run(CheckOptions const& options, Report& report);
+int run(CompareOptions const& options, Report& report);
+int run(GenOptions const& options, Report& report);
+int run(MttkrpOptions const& options, Report& report);
 
 }  // namespace polyad::cli

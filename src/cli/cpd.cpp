@@ -36,6 +36,8 @@ void list_options(CpdOptions const& options, Report& report) {
                     {"precision", options.precision},
                     {"threads", std::int64_t{options.common.threads}},
                     {"index_base", std::int64_t{options.index_base}},
+                    {"duplicates", options.duplicates},
+                    {"drop_zeros", options.drop_zeros},
                     {"phases", options.time_phases},
                     {"output", options.output.string()}};
 }
@@ -86,8 +88,13 @@ int run(CpdOptions const& options, Report& report) {
   static_cast<void>(resolve_format(options.format));
   expect_usable_device();
   if (!options.output.empty()) io::expect_writable(options.output);
-  auto start  = read_start(options);
-  auto tensor = read_input(options.tensor, options.index_base, options.common, report);
+  auto start = read_start(options);
+  auto tensor =
+      read_input(TensorInput{.path       = options.tensor,
+                             .index_base = options.index_base,
+                             .duplicates = options.duplicates == "sum" ? "keep" : options.duplicates,
+                             .drop_zeros = options.drop_zeros},  // sums are formed on the device
+                 options.common, report);
   if (tensor.order() < 2)
     throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
   if (start) expect_start_fits(options, *start, tensor);

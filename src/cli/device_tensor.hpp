@@ -43,7 +43,7 @@ CooTensor<Scalar, Index, Space> to_device(Space const& space, io::CoordinateList
   list                    = {};
   auto const deduplicated = sum_duplicates(space, tensor);
   report.nnz              = deduplicated.tensor.nnz();
-  report.duplicates       = deduplicated.duplicates;
+  report.duplicates += deduplicated.duplicates;  // to those that reading settled
   return deduplicated.tensor;
 }
 

@@ -8,30 +8,27 @@
 #include <string>
 #include <variant>
 
-namespace polyad::cli {
+#include "file_options.hpp"
 
-/// Options that several commands share.
-struct CommonOptions {
-  std::filesystem::path report;  // empty: no report
-  int threads  = 0;              // 0: as many as the machine has
-  bool verbose = false;
-};
+namespace polyad::cli {
 
 struct CpdOptions {
   CommonOptions common;
   std::filesystem::path tensor;
-  int index_base        = -1;  // -1: told by the file
-  std::uint64_t rank    = 0;
-  int max_iterations    = 50;
-  double tolerance      = 1e-4;
-  double time_limit_s   = std::numeric_limits<double>::infinity();
-  std::uint64_t seed    = 0;
-  std::string init      = "random";  // or "nvecs", or a model file
-  std::string format    = "auto";
-  std::string precision = "f64";  // or "f32"
-  int restarts          = 1;      // random starts, of which the best wins
-  bool deterministic    = false;
-  bool time_phases      = false;
+  int index_base         = -1;     // -1: told by the file
+  std::string duplicates = "sum";  // or last, error
+  bool drop_zeros        = false;
+  std::uint64_t rank     = 0;
+  int max_iterations     = 50;
+  double tolerance       = 1e-4;
+  double time_limit_s    = std::numeric_limits<double>::infinity();
+  std::uint64_t seed     = 0;
+  std::string init       = "random";  // or "nvecs", or a model file
+  std::string format     = "auto";
+  std::string precision  = "f64";  // or "f32"
+  int restarts           = 1;      // random starts, of which the best wins
+  bool deterministic     = false;
+  bool time_phases       = false;
   std::filesystem::path output;  // empty: none
 };
 
@@ -50,6 +47,7 @@ struct InfoOptions {
   CommonOptions common;
 };
 
-using Options = std::variant<CpdOptions, StatsOptions, InfoOptions>;
+using Options = std::variant<CpdOptions, StatsOptions, InfoOptions, ConvertOptions, CheckOptions,
+                             CompareOptions, GenOptions, MttkrpOptions>;
 
 }  // namespace polyad::cli

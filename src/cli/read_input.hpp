@@ -16,6 +16,11 @@ namespace polyad::cli {
 [[nodiscard]] io::CoordinateList read_input(std::filesystem::path const& path, int index_base,
                                             CommonOptions const& common, Report& report);
 
+/// The same for a tensor whose duplicates, zeros and values are settled as it says.
+/// \throws InputError, with the line for a duplicate that is an error
+[[nodiscard]] io::CoordinateList read_input(TensorInput const& input, CommonOptions const& common,
+                                            Report& report);
+
 /// "30 x 24 x 662 x 1088"
 [[nodiscard]] std::string dims_text(std::vector<std::uint64_t> const& dims);
 

@@ -98,6 +98,14 @@ Json to_json(InfoReport const& result) {
           {"usable", result.usable}};
 }
 
+Json to_json(FactsReport const& result) {
+  Json json = Json::object();
+  for (auto const& [name, value] : result.facts)
+    json[name] = std::visit([](auto const& v) { return Json(v); }, value);
+  json["files"] = result.files;
+  return json;
+}
+
 Json to_json(std::monostate) {
   return {};
 }

@@ -96,6 +96,12 @@ struct InfoReport {
   bool usable = false;
 };
 
+/// Results that are names and numbers.
+struct FactsReport {
+  std::vector<std::pair<std::string, OptionValue>> facts;
+  std::vector<std::string> files;
+};
+
 struct Report {
   std::string command;
   std::optional<BackendReport> backend;
@@ -105,7 +111,7 @@ struct Report {
   std::optional<std::uint64_t> seed;
   std::vector<IterationReport> iterations;
   MemoryReport memory;
-  std::variant<std::monostate, CpdReport, StatsReport, InfoReport> result;
+  std::variant<std::monostate, CpdReport, StatsReport, InfoReport, FactsReport> result;
   int exit = 0;
   std::string error;  // the text on stderr; empty when there is none
 };

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "polyad/io/model_file.hpp"
 
+#include <array>
 #include <string>
+#include <string_view>
 
+#include "decoder.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/ktensor_text.hpp"
 #include "polyad/io/npz.hpp"
 #include "raw_input.hpp"
+#include "zip.hpp"
 
 namespace polyad::io {
 
@@ -38,6 +42,20 @@ void write_model(std::filesystem::path const& path, HostKtensor const& model, bo
     case ModelKind::npz:
       return write_npz(path, model, {.single_precision = single_precision});
   }
+}
+
+bool is_model_file(std::filesystem::path const& path) {
+  RawInput input(path);
+  if (input.peek().starts_with("PK")) {
+    for (ZipMember const& member : list_zip(path.string(), input.mapped()))
+      if (member.name == "weights.npy") return true;
+    return false;
+  }
+  std::array<char, 64> start{};
+  std::size_t const size = make_decoder(input, recognise(input))->read(start.data(), start.size());
+  std::string_view const text(start.data(), size);
+  std::size_t const first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && text.substr(first).starts_with("ktensor");
 }
 
 HostKtensor read_model(std::filesystem::path const& path) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "polyad/core/error.hpp"
+#include "polyad/io/clean_list.hpp"
 
 namespace polyad::io {
 
@@ -31,20 +32,7 @@ std::uint64_t settle_zeros(CoordinateList& list, bool drop, std::string const& f
   auto const zeros = static_cast<std::uint64_t>(std::count(list.values.begin(), list.values.end(), 0.0));
   if (zeros == 0 || !drop) return zeros;
   if (zeros == list.nnz()) throw InputError(file, 0, 0, "holds no nonzeros but explicit zeros");
-  auto const order = static_cast<std::uint64_t>(list.order());
-  std::visit(
-      [&](auto& indices) {
-        std::uint64_t kept = 0;
-        for (std::uint64_t p = 0; p < list.values.size(); ++p) {
-          if (list.values[p] == 0) continue;
-          std::copy_n(indices.begin() + static_cast<std::ptrdiff_t>(p * order), order,
-                      indices.begin() + static_cast<std::ptrdiff_t>(kept * order));
-          list.values[kept++] = list.values[p];
-        }
-        indices.resize(kept * order);
-        list.values.resize(kept);
-      },
-      list.indices);
+  drop_values(list, [](double value) { return value == 0; });
   return zeros;
 }
 

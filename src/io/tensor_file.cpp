@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "binary_kind.hpp"
 #include "foreign_binary.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/pten.hpp"
@@ -13,9 +14,6 @@
 
 namespace polyad::io {
 
-namespace {
-
-/// The binary kind of a file; nothing for text. A pipe can be looked at once only, so it holds text.
 std::optional<Dialect> recognise_binary(std::filesystem::path const& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return std::nullopt;
@@ -25,8 +23,6 @@ std::optional<Dialect> recognise_binary(std::filesystem::path const& path) {
   if (start.starts_with("PK")) return Dialect::npz;
   return recognise_foreign_binary(start);
 }
-
-}  // namespace
 
 TnsFile read_tensor(std::filesystem::path const& path, ReadOptions const& options) {
   auto const kind = recognise_binary(path);

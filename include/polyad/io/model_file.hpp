@@ -17,6 +17,10 @@ enum class ModelKind { text, npz };
 /// \param single_precision  the model was computed in float: an npz then holds floats
 void write_model(std::filesystem::path const& path, HostKtensor const& model, bool single_precision = false);
 
+/// Whether the file begins as a model does: it may still turn out damaged. \throws InputError when it cannot
+/// be read
+[[nodiscard]] bool is_model_file(std::filesystem::path const& path);
+
 [[nodiscard]] HostKtensor read_model(std::filesystem::path const& path);
 
 }  // namespace polyad::io

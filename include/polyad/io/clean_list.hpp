@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Nonzeros of a list that stand at the same place, or whose values are not wanted. The result depends on the
+// order in the list alone.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+
+#include "polyad/io/coordinate_list.hpp"
+
+namespace polyad::io {
+
+/// What becomes of nonzeros at one place.
+enum class Duplicates { keep, sum, last };
+
+/// Two nonzeros at one place, counted from 0.
+struct DuplicatePair {
+  std::uint64_t earlier, later;
+};
+
+/// The first nonzero that stands where an earlier one does; nothing when there is none.
+[[nodiscard]] std::optional<DuplicatePair> first_duplicate(CoordinateList const& list);
+
+/// Nonzeros that stand where an earlier one does.
+[[nodiscard]] std::uint64_t count_duplicates(CoordinateList const& list);
+
+/// Leaves one nonzero a place, where the first of them stands in the list, with the sum of their values (in
+/// the list's order) or the last one. Returns how many went. Takes up to 16 bytes a nonzero besides.
+std::uint64_t merge_duplicates(CoordinateList& list, Duplicates what);
+
+/// Takes out the nonzeros whose value `unwanted` says true of; the others keep their order.
+void drop_values(CoordinateList& list, std::function<bool(double)> const& unwanted);
+
+/// The line of text on which nonzero number `nonzero`, counted from 0 without dropping zeros, stands; nothing
+/// for other files than text, and for pipes. Reads the file again.
+[[nodiscard]] std::optional<std::uint64_t> line_of_nonzero(std::filesystem::path const& path,
+                                                           std::uint64_t nonzero);
+
+}  // namespace polyad::io

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of commands and options as people read it: help on a screen, a man page, completion for bash. All
+// three come from CLI11's table, so that they cannot disagree with it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+namespace polyad::cli {
+
+/// Help of at most 100 columns: names on the left, what they mean wrapped on the right.
+class HelpFormatter : public CLI::Formatter {
+public:
+  std::string make_option(CLI::Option const* option, bool positional) const override;
+  std::string make_subcommand(CLI::App const* command) const override;
+  std::string make_footer(CLI::App const* command) const override;
+};
+
+/// Adds --man and --completion, which print what they are called after.
+void add_manual(CLI::App& app);
+
+}  // namespace polyad::cli
