@@ -16,25 +16,26 @@ namespace polyad {
 namespace detail {
 
 template <class Scalar, class Space>
-struct NegativeTranspose {
+struct ScaledTranspose {
+  Scalar scale;
   FactorMatrix<Scalar, Space> matrix;
   FactorMatrix<Scalar, Space> transposed;
   KOKKOS_FUNCTION void operator()(count_t i) const {
-    for (count_t j = 0; j < matrix.extent(1); ++j) transposed(j, i) = -matrix(i, j);
+    for (count_t j = 0; j < matrix.extent(1); ++j) transposed(j, i) = scale * matrix(i, j);
   }
 };
 
 }  // namespace detail
 
-/// out (R x J) = - B'. Launches on `space` and returns without waiting.
+/// out (R x J) = scale B'. Launches on `space` and returns without waiting.
 template <class Scalar, class Space>
-void negative_transpose(Space const& space, FactorMatrix<Scalar, Space> const& B,
-                        FactorMatrix<Scalar, Space> const& out) {
+void scaled_transpose(Space const& space, double scale, FactorMatrix<Scalar, Space> const& B,
+                      FactorMatrix<Scalar, Space> const& out) {
   POLYAD_EXPECTS(B.extent(0) == out.extent(1) && B.extent(1) == out.extent(0), "B is ", B.extent(0), " x ",
                  B.extent(1), " and its transpose is ", out.extent(0), " x ", out.extent(1));
-  Kokkos::parallel_for("polyad::negative_transpose",
+  Kokkos::parallel_for("polyad::scaled_transpose",
                        Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, B.extent(0)),
-                       detail::NegativeTranspose<Scalar, Space>{B, out});
+                       detail::ScaledTranspose<Scalar, Space>{static_cast<Scalar>(scale), B, out});
 }
 
 /// Scratch of `gradients` for one mode.
@@ -58,7 +59,7 @@ void gradients(Space const& space, FastTuckerModel<Scalar, Space> const& model, 
                FactorMatrix<Scalar, Space> const& G, GradientWorkspace<Scalar, Space> const& workspace,
                FactorMatrix<Scalar, Space> const& dA, FactorMatrix<Scalar, Space> const& dB) {
   transposed_product(space, -1.0, model.A(n), G, workspace.sums, dB);
-  negative_transpose(space, model.B(n), workspace.negative_B);
+  scaled_transpose(space, -1.0, model.B(n), workspace.negative_B);
   multiply_rows(space, G, workspace.negative_B, dA);
 }
 

@@ -92,6 +92,35 @@ residual_workspace<F> make_residual_workspace(typename F::space_type const& spac
   return workspace;
 }
 
+/// A format that may offer least squares for the rows of one mode, each with all its nonzeros at hand:
+///
+///   f.make_row_workspace(space)              where the rows begin, of every mode; made once
+///   least_squares_rows(space, f, C, mode, problem, workspace, A)
+///                                            each row a of A (I_mode x J) becomes the minimiser of
+///                                            sum over its nonzeros of (x - a . B p)^2 + ridge |a|^2
+///
+/// with p the product of the other modes' rows of C and B (J x R). A row without nonzeros becomes zero. Launches on
+/// `space` and returns without waiting; allocates nothing; the same bits in every run on one device, and on hosts
+/// with any number of threads.
+template <class Scalar, class Space>
+struct RowProblem {
+  FactorMatrix<Scalar, Space> B;           // J x R
+  FactorMatrix<Scalar, Space> transposed;  // B', R x J
+  double ridge;
+  bool per_entry;  // the ridge counts once for every nonzero of the row, as in Li et al., and not once a row
+};
+
+template <class F>
+concept RowLeastSquaresFormat =
+    Format<F> && requires(typename F::space_type const& space, F const& format,
+                          FactorMatrices<typename F::scalar_type, typename F::space_type> const& C,
+                          RowProblem<typename F::scalar_type, typename F::space_type> const& problem,
+                          FactorMatrix<typename F::scalar_type, typename F::space_type> const& A) {
+      {
+        least_squares_rows(space, format, C, 0, problem, format.make_row_workspace(space), A)
+      } -> std::same_as<void>;
+    };
+
 /// Throws UsageError unless the arguments of an mttkrp fit the tensor and each other.
 template <class Scalar, class Space>
 void expect_mttkrp_arguments(Extents const& extents, FactorMatrices<Scalar, Space> const& factors, int mode,

@@ -8,10 +8,16 @@
 #include <array>
 #include <limits>
 
+#include "polyad/formats/coo/row_starts.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
 
 namespace polyad {
+
+namespace detail {
+template <class Scalar, class Index>
+struct PermutedSource;  // formats/coo/nonzero_sources.hpp
+}
 
 template <class Scalar, class Index, class Space>
 class CooPermuted {
@@ -56,6 +62,15 @@ public:
     return m_permutations[static_cast<std::size_t>(n)];
   }
 
+  /// Where each row's nonzeros begin in the order of each mode, for least_squares_rows. \throws MemoryError
+  [[nodiscard]] RowStarts<Space> make_row_workspace(Space const& space) const {
+    RowStarts<Space> starts;
+    for (int n = 0; n < extents().order(); ++n)
+      starts[static_cast<std::size_t>(n)] = detail::make_row_starts(
+          space, detail::PermutedSource<Scalar, Index>(*this, n), extents()[n], nnz());
+    return starts;
+  }
+
   /// The same with other values, in the order of the coordinates; its norm is not meant to be asked for.
   [[nodiscard]] CooPermuted with_values(typename CooTensor<Scalar, Index, Space>::values_type values) const {
     CooPermuted other = *this;
@@ -72,3 +87,4 @@ private:
 }  // namespace polyad
 
 #include "polyad/formats/coo/mttkrp_permuted.hpp"
+#include "polyad/formats/coo/nonzero_sources.hpp"

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "polyad/formats/coo/coo_permuted.hpp"
+#include "polyad/formats/coo/nonzero_sources.hpp"
 #include "polyad/formats/coo/sorted_copy.hpp"
 #include "polyad/formats/format.hpp"
 
@@ -103,6 +104,19 @@ public:
     return m_permuted;
   }
 
+  /// Where each row's nonzeros begin in the copy of each mode, for least_squares_rows.
+  /// \throws UsageError where a mode is cut into locality blocks: its rows are not in one piece; MemoryError
+  [[nodiscard]] RowStarts<Space> make_row_workspace(Space const& space) const {
+    if (m_permuted) return m_permuted->make_row_workspace(space);
+    RowStarts<Space> starts;
+    for (int n = 0; n < m_extents.order(); ++n) {
+      POLYAD_EXPECTS(copy(n).block_rows == 0, "mode ", n, " is cut into locality blocks: build without them");
+      starts[static_cast<std::size_t>(n)] =
+          detail::make_row_starts(space, detail::SortedSource<Scalar, Index>(copy(n)), m_extents[n], m_nnz);
+    }
+    return starts;
+  }
+
   /// The same with other values of mode n, in the order of its copy; its norm is not meant to be asked for.
   [[nodiscard]] Sorted with_values(int n, typename copy_type::values_type values) const {
     Sorted other                                         = *this;
@@ -134,3 +148,4 @@ private:
 
 #include "polyad/formats/coo/mttkrp_sorted.hpp"
 #include "polyad/formats/coo/residual_mttkrp.hpp"
+#include "polyad/formats/coo/row_least_squares.hpp"

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fast_tucker: fits a FastTucker model to observed entries (Li et al., "cuFasterTucker", 2022), by
+//
+//   als   in turn for each mode: the rows of A^(n) by least squares, each with all its observations, and one step
+//         of best length for B^(n) (fast_tucker/core_step.hpp). Converges in few epochs and has nothing to tune
+//         but the ridge.
+//   adam  in turn for each mode: one residual sweep gives the gradients of A^(n) and of B^(n), Adam the step.
+//
+// The ridge is a constant for each row unless it is asked for per entry, as the paper has it: multiplied by a
+// row's count it drives the factors to zero (docs/fast_tucker.md).
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "polyad/fast_tucker/adam.hpp"
+#include "polyad/fast_tucker/core_step.hpp"
+#include "polyad/fast_tucker/gradients.hpp"
+#include "polyad/fast_tucker/predict.hpp"
+#include "polyad/formats/format.hpp"
+
+namespace polyad {
+
+enum class FastTuckerOptimizer { als, adam };
+
+struct FastTuckerOptions {
+  FastTuckerOptimizer optimizer = FastTuckerOptimizer::als;
+  int max_epochs                = 20;
+  double ridge                  = 5;      // of a row of A^(n)
+  bool ridge_per_entry          = false;  // times the row's observations (als only)
+  double core_ridge             = 0;      // of B^(n)
+  bool update_cores             = true;
+  AdamRates adam;
+  int patience        = 0;  // epochs without a better validation RMSE that end the run; 0: they never do
+  double time_limit_s = std::numeric_limits<double>::infinity();
+  ValueRange range;  // of predictions, for the errors
+};
+
+/// What the callback learns after each epoch.
+struct FastTuckerEpoch {
+  int epoch;  // counts from 1
+  PredictionErrors train;
+  PredictionErrors validation;  // no entries when there are none
+  double seconds;               // of the epoch, without the errors
+};
+
+enum class FastTuckerStop { max_epochs, early_stop, time_limit, interrupted, diverged };
+
+inline char const* to_string(FastTuckerStop reason) {
+  switch (reason) {
+    case FastTuckerStop::max_epochs:
+      return "epoch limit";
+    case FastTuckerStop::early_stop:
+      return "no better validation error";
+    case FastTuckerStop::time_limit:
+      return "time limit";
+    case FastTuckerStop::interrupted:
+      return "interrupted";
+    case FastTuckerStop::diverged:
+      return "diverged";
+  }
+  return "unknown";
+}
+
+struct FastTuckerResult {
+  FastTuckerStop reason = FastTuckerStop::max_epochs;
+  int kept_epoch        = 0;  // the epoch whose model is returned: the last, or the best with `patience`; 0: the start
+  std::vector<FastTuckerEpoch> epochs;
+};
+
+/// A start of either sign, whose interactions have a tenth of the given deviation, with rows of A^(n) about as long
+/// as those of C^(n). The columns of a C^(n) have means, half of their squares, so that the products of N - 1 modes are
+/// not all chance: with means of zero nothing was learned of planted tensors of order 6, and what is nearly the same in
+/// all rows of a mode is the usual case. The same bits on every backend.
+template <class Scalar, class Space>
+void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model, double deviation,
+                std::uint64_t seed) {
+  auto const rank = static_cast<double>(model.rank());
+  // R products of N entries of C have the variance R c^(2 N); an entry of C has J a^2 b^2, with b = R^-1/2.
+  double const target = deviation > 0 && std::isfinite(deviation) ? 0.1 * deviation : 0.1;
+  double const c      = std::pow(target / std::sqrt(rank), 1.0 / model.order());
+  for (int n = 0; n < model.order(); ++n) {
+    auto const stream = static_cast<std::uint64_t>(n);
+    double const a    = c * std::sqrt(rank / static_cast<double>(model.columns(n)));
+    fill_signed(space, model.A(n), seed, stream, a * std::sqrt(0.5), a * std::sqrt(0.5));
+    fill_signed(space, model.B(n), seed, stream + max_order, 0, 1 / std::sqrt(rank));
+  }
+}
+
+namespace detail {
+
+/// Copies of a model's matrices, to return to.
+template <class Scalar, class Space>
+struct KeptModel {
+  KeptModel(Space const& space, FastTuckerModel<Scalar, Space> const& model) {
+    for (int n = 0; n < model.order(); ++n) {
+      auto const m = static_cast<std::size_t>(n);
+      A[m] = make_packed_matrix<Scalar>(space, "polyad::kept_factor", model.A(n).extent(0), model.A(n).extent(1));
+      B[m] = make_packed_matrix<Scalar>(space, "polyad::kept_core", model.B(n).extent(0), model.B(n).extent(1));
+    }
+  }
+  void keep(Space const& space, FastTuckerModel<Scalar, Space> const& model) const {
+    for (int n = 0; n < model.order(); ++n) {
+      Kokkos::deep_copy(space, A[static_cast<std::size_t>(n)], model.A(n));
+      Kokkos::deep_copy(space, B[static_cast<std::size_t>(n)], model.B(n));
+    }
+  }
+  void restore(Space const& space, FastTuckerModel<Scalar, Space> const& model) const {
+    for (int n = 0; n < model.order(); ++n) {
+      Kokkos::deep_copy(space, model.A(n), A[static_cast<std::size_t>(n)]);
+      Kokkos::deep_copy(space, model.B(n), B[static_cast<std::size_t>(n)]);
+    }
+  }
+  std::array<FactorMatrix<Scalar, Space>, max_order> A;
+  std::array<FactorMatrix<Scalar, Space>, max_order> B;
+};
+
+}  // namespace detail
+
+/// The epochs of one run, without the errors: for benchmarks, and for loops of one's own. Everything is allocated
+/// when it is made. Keeps a reference to X, which must live as long.
+template <Format F>
+class FastTuckerEpochs {
+public:
+  using Scalar = typename F::scalar_type;
+  using Space  = typename F::space_type;
+
+  /// \throws UsageError when shapes or rates make no sense or the format lacks what the optimiser needs; MemoryError
+  FastTuckerEpochs(Space const& space, F const& X, FastTuckerModel<Scalar, Space> const& model,
+                   FastTuckerOptions const& options)
+      : m_space(space), m_tensor(&X), m_model(model), m_options(options) {
+    POLYAD_EXPECTS(X.extents() == model.extents(), "the tensor is ", to_string(X.extents()), " but the model is ",
+                   to_string(model.extents()));
+    POLYAD_EXPECTS(X.nnz() > 0, "there are no observations to learn from");
+    POLYAD_EXPECTS(options.ridge >= 0 && options.core_ridge >= 0, "a ridge is negative");
+    POLYAD_EXPECTS(options.adam.step > 0, "the learning rate must be more than 0");
+    bool const als = options.optimizer == FastTuckerOptimizer::als;
+    POLYAD_EXPECTS(ResidualFormat<F>, "the format ", F::name, " has no residual sweep");
+    POLYAD_EXPECTS(!als || RowLeastSquaresFormat<F>, "the format ", F::name, " has no least squares for rows");
+    POLYAD_EXPECTS(als || !options.ridge_per_entry, "a ridge per entry is for als");
+    m_C             = make_intermediates(space, model);
+    count_t longest = 0;
+    for (int n = 0; n < model.order(); ++n) longest = std::max(longest, model.extents()[n]);
+    m_G = make_packed_matrix<Scalar>(space, "polyad::residual_sweep", longest, model.rank());
+    if constexpr (ResidualFormat<F>) m_workspace = make_residual_workspace(space, X, model.rank());
+    for (int n = 0; n < model.order(); ++n) als ? make_als_work(n) : make_adam_work(n);
+    if constexpr (RowLeastSquaresFormat<F>) {
+      if (als) m_rows = X.make_row_workspace(space);
+    }
+    space.fence("polyad::fast_tucker");
+  }
+
+  /// One epoch. Launches on the space and returns without waiting; allocates nothing.
+  void run() {
+    ++m_epoch;
+    for (int n = 0; n < m_model.order(); ++n)
+      m_options.optimizer == FastTuckerOptimizer::als ? als_mode(n) : adam_mode(n);
+  }
+
+  /// The intermediates of the model as it stands.
+  [[nodiscard]] FactorMatrices<Scalar, Space> const& intermediates() const { return m_C; }
+
+private:
+  struct Work {
+    GradientWorkspace<Scalar, Space> gradient;
+    FactorMatrix<Scalar, Space> dA, dB;
+    AdamState<Scalar, Space> adam_A, adam_B;
+    FactorMatrix<Scalar, Space> transposed;  // B', R x J
+    CoreStepWorkspace<Scalar, Space> core;
+  };
+
+  [[nodiscard]] Work& work(int n) { return m_work[static_cast<std::size_t>(n)]; }
+  [[nodiscard]] FactorMatrix<Scalar, Space> G(int n) const {
+    return Kokkos::subview(m_G, Kokkos::make_pair(count_t(0), m_model.extents()[n]), Kokkos::ALL);
+  }
+  void make_als_work(int n) {
+    work(n).transposed =
+        make_packed_matrix<Scalar>(m_space, "polyad::transposed_core", m_model.rank(), m_model.columns(n));
+    if (m_options.update_cores) work(n).core = CoreStepWorkspace<Scalar, Space>(m_space, m_model, n);
+  }
+  void make_adam_work(int n) {
+    auto const like = [&](FactorMatrix<Scalar, Space> const& matrix) {
+      return make_packed_matrix<Scalar>(m_space, "polyad::gradient", matrix.extent(0), matrix.extent(1));
+    };
+    work(n).gradient = make_gradient_workspace(m_space, m_model, n);
+    work(n).dA       = like(m_model.A(n));
+    work(n).dB       = like(m_model.B(n));
+    work(n).adam_A   = {m_space, m_model.A(n)};
+    work(n).adam_B   = {m_space, m_model.B(n)};
+  }
+
+  void als_mode(int n) {
+    if constexpr (RowLeastSquaresFormat<F> && ResidualFormat<F>) {
+      scaled_transpose(m_space, 1.0, m_model.B(n), work(n).transposed);
+      RowProblem<Scalar, Space> const problem{m_model.B(n), work(n).transposed, m_options.ridge,
+                                              m_options.ridge_per_entry};
+      least_squares_rows(m_space, *m_tensor, m_C, n, problem, m_rows, m_model.A(n));
+      form_intermediates(m_space, m_model, n, m_C);
+      if (m_options.update_cores)
+        core_step(m_space, *m_tensor, m_model, n, m_options.core_ridge, m_C, m_workspace, work(n).core, G(n));
+    }
+  }
+  void adam_mode(int n) {
+    if constexpr (ResidualFormat<F>) {
+      residual_mttkrp(m_space, *m_tensor, m_C, n, m_workspace, G(n));
+      gradients(m_space, m_model, n, G(n), work(n).gradient, work(n).dA, work(n).dB);
+      adam_step(m_space, m_options.adam, m_epoch, m_options.ridge, work(n).dA, work(n).adam_A, m_model.A(n));
+      if (m_options.update_cores)
+        adam_step(m_space, m_options.adam, m_epoch, m_options.core_ridge, work(n).dB, work(n).adam_B, m_model.B(n));
+      form_intermediates(m_space, m_model, n, m_C);
+    }
+  }
+
+  /// What a format without the concept keeps in place of its workspace.
+  struct Nothing {};
+  template <class G>
+  struct WorkspaceOf {
+    using type = Nothing;
+  };
+  template <ResidualFormat G>
+  struct WorkspaceOf<G> {
+    using type = residual_workspace<G>;
+  };
+  template <class G>
+  struct RowsOf {
+    using type = Nothing;
+  };
+  template <RowLeastSquaresFormat G>
+  struct RowsOf<G> {
+    using type = decltype(std::declval<G const&>().make_row_workspace(std::declval<Space const&>()));
+  };
+
+  Space m_space;
+  F const* m_tensor;
+  FastTuckerModel<Scalar, Space> m_model;
+  FastTuckerOptions m_options;
+  FactorMatrices<Scalar, Space> m_C;
+  FactorMatrix<Scalar, Space> m_G;  // of the longest mode, shared by all
+  typename WorkspaceOf<F>::type m_workspace;
+  typename RowsOf<F>::type m_rows;
+  std::array<Work, max_order> m_work;
+  int m_epoch = 0;
+};
+
+/// Fits `model`, which holds the start and becomes the result, to X: the training set, without the model's mean and
+/// biases where it has them (without_biases), in some storage format. `train` and `validation` are entries as they
+/// are observed; on `validation`, which may be empty, the best epoch is told. `callback(FastTuckerEpoch const&) ->
+/// bool` is called after each epoch; false ends the run. Waits for `space`.
+///
+/// When the training error stops being a number, or exceeds ten times that of mean and biases alone, the run ends as
+/// diverged with the last model that was sound.
+/// \throws UsageError as FastTuckerEpochs does; MemoryError before allocating
+template <Format F, class Callback>
+FastTuckerResult fast_tucker(
+    typename F::space_type const& space, F const& X,
+    CooTensor<typename F::scalar_type, typename F::index_type, typename F::space_type> const& train,
+    CooTensor<typename F::scalar_type, typename F::index_type, typename F::space_type> const& validation,
+    FastTuckerOptions const& options, FastTuckerModel<typename F::scalar_type, typename F::space_type> const& model,
+    Callback&& callback) {
+  FastTuckerEpochs<F> epochs(space, X, model, options);
+  auto const sums = make_error_sums(space, std::max(train.nnz(), validation.nnz()));
+  detail::KeptModel<typename F::scalar_type, typename F::space_type> const kept(space, model);
+  kept.keep(space, model);
+  double const most = 10 * std::sqrt(X.norm_squared() / static_cast<double>(X.nnz()));
+  double best       = std::numeric_limits<double>::infinity();
+  bool const tells  = options.patience > 0 && validation.nnz() > 0;
+  FastTuckerResult result;
+  Kokkos::Timer const total;
+  for (int epoch = 1; epoch <= options.max_epochs; ++epoch) {
+    Kokkos::Timer const clock;
+    epochs.run();
+    space.fence("polyad::fast_tucker");
+    double const seconds = clock.seconds();
+    auto const& C        = epochs.intermediates();
+    FastTuckerEpoch const report{epoch, errors(space, model, C, train, options.range, sums),
+                                 errors(space, model, C, validation, options.range, sums), seconds};
+    if (!(report.train.rmse <= most) && report.train.rmse > 0) {
+      result.reason = FastTuckerStop::diverged;
+      kept.restore(space, model);
+      break;
+    }
+    result.epochs.push_back(report);
+    if (!tells || report.validation.rmse < best) {
+      best              = report.validation.rmse;
+      result.kept_epoch = epoch;
+      kept.keep(space, model);
+    }
+    if (!callback(std::as_const(result.epochs.back()))) {
+      result.reason = FastTuckerStop::interrupted;
+      break;
+    }
+    if (tells && epoch - result.kept_epoch >= options.patience) {
+      result.reason = FastTuckerStop::early_stop;
+      break;
+    }
+    if (total.seconds() >= options.time_limit_s) {
+      result.reason = FastTuckerStop::time_limit;
+      break;
+    }
+  }
+  if (tells) kept.restore(space, model);
+  space.fence("polyad::fast_tucker");
+  return result;
+}
+
+}  // namespace polyad

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where each row's nonzeros begin in an order that is sorted by one mode's rows.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <array>
+
+#include "polyad/core/spaces.hpp"
+#include "polyad/core/types.hpp"
+
+namespace polyad {
+
+/// Per mode I_n + 1 positions; the nonzeros of row k are those from the k-th on to before the next one's.
+template <class Space>
+using RowStarts = std::array<Kokkos::View<count_t*, typename Space::device_type>, max_order>;
+
+namespace detail {
+
+/// Binary search for each row, so that long runs of empty rows cost no more than others.
+template <class Source, class Starts>
+struct FindRowStarts {
+  Source source;
+  Starts starts;
+  count_t nnz;
+  KOKKOS_FUNCTION void operator()(count_t row) const {
+    count_t low  = 0;  // all before are of smaller rows
+    count_t high = nnz;
+    while (low < high) {
+      count_t const middle = low + (high - low) / 2;
+      if (static_cast<count_t>(source.row(middle)) < row)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    starts(row) = low;
+  }
+};
+
+template <class Space, class Source>
+Kokkos::View<count_t*, typename Space::device_type> make_row_starts(Space const& space, Source const& source,
+                                                                    count_t rows, count_t nnz) {
+  using Starts = Kokkos::View<count_t*, typename Space::device_type>;
+  expect_fits(space, "where the rows of a mode begin", rows + 1, sizeof(count_t));
+  Starts const starts(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::row_starts"), rows + 1);
+  Kokkos::parallel_for("polyad::find_row_starts",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, rows + 1),
+                       FindRowStarts<Source, Starts>{source, starts, nnz});
+  return starts;
+}
+
+}  // namespace detail
+}  // namespace polyad

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "polyad/fast_tucker/biases.hpp"
+
+#include <cmath>
+#include <cstdint>
+
+namespace polyad {
+namespace {
+
+/// x - mean - the biases of all modes but `skipped`.
+template <class Scalar, class Index>
+struct Remainder {
+  Index const* indices;
+  Scalar const* values;
+  Scalar const* bias[max_order];
+  int order;
+  int skipped;
+  double mean;
+
+  template <class Space>
+  Remainder(CooTensor<Scalar, Index, Space> const& X, FastTuckerModel<Scalar, Space> const& model, int mode)
+      : indices(X.indices().data()),
+        values(X.values().data()),
+        bias{},
+        order(X.order()),
+        skipped(mode),
+        mean(model.mean) {
+    for (int n = 0; n < order; ++n) bias[n] = model.bias(n).data();
+  }
+  [[nodiscard]] KOKKOS_FUNCTION Index index(count_t p, int n) const {
+    return indices[p * static_cast<count_t>(order) + static_cast<count_t>(n)];
+  }
+  [[nodiscard]] KOKKOS_FUNCTION double operator()(count_t p) const {
+    double e = static_cast<double>(values[p]) - mean;
+    for (int n = 0; n < order; ++n)
+      if (n != skipped) e -= static_cast<double>(bias[n][index(p, n)]);
+    return e;
+  }
+};
+
+template <class Scalar>
+struct LargestValue {
+  Scalar const* values;
+  KOKKOS_FUNCTION void operator()(count_t p, double& most) const {
+    double const x = Kokkos::abs(static_cast<double>(values[p]));
+    // NaN compares with nothing and would be passed over.
+    most = x <= most ? most : x == x ? x : Kokkos::Experimental::infinity_v<double>;
+  }
+};
+
+using Sum = long long;
+
+template <class Scalar>
+struct SumOfValues {
+  Scalar const* values;
+  double scale;
+  KOKKOS_FUNCTION void operator()(count_t p, Sum& sum) const {
+    sum += static_cast<Sum>(Kokkos::round(static_cast<double>(values[p]) * scale));
+  }
+};
+
+template <class Remainder, class Sums>
+struct SumOfRows {
+  Remainder remainder;
+  int mode;
+  double scale;
+  Sums sums;  // I_n x 2: of remainders, and how many there are
+  KOKKOS_FUNCTION void operator()(count_t p) const {
+    auto const row = remainder.index(p, mode);
+    Kokkos::atomic_add(&sums(row, 0), static_cast<Sum>(Kokkos::round(remainder(p) * scale)));  // other nonzeros too
+    Kokkos::atomic_add(&sums(row, 1), Sum(1));
+  }
+};
+
+template <class Sums, class Bias>
+struct SetBias {
+  Sums sums;
+  double scale;
+  double damping;
+  Bias bias;
+  KOKKOS_FUNCTION void operator()(count_t row) const {
+    double const weight = damping + static_cast<double>(sums(row, 1));
+    double const sum    = static_cast<double>(sums(row, 0)) / scale;
+    bias(row)           = static_cast<typename Bias::value_type>(weight > 0 ? sum / weight : 0.0);
+  }
+};
+
+template <class Remainder, class Values>
+struct SetRemainder {
+  Remainder remainder;
+  Values values;
+  KOKKOS_FUNCTION void operator()(count_t p) const {
+    values(p) = static_cast<typename Values::value_type>(remainder(p));
+  }
+};
+
+template <class Scalar, class Index, class Space>
+void expect_same_extents(CooTensor<Scalar, Index, Space> const& X, FastTuckerModel<Scalar, Space> const& model) {
+  POLYAD_EXPECTS(X.extents() == model.extents(), "the tensor is ", to_string(X.extents()), " but the model is ",
+                 to_string(model.extents()));
+  POLYAD_EXPECTS(model.has_biases(), "the model has no biases");
+}
+
+}  // namespace
+
+template <class Space, class Scalar, class Index>
+void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, BiasOptions const& options,
+                FastTuckerModel<Scalar, Space>& model) {
+  using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  using Sums  = Kokkos::View<Sum**, Kokkos::LayoutRight, typename Space::device_type>;
+  expect_same_extents(X, model);
+  POLYAD_EXPECTS(options.damping >= 0 && options.sweeps >= 0, "a damping of ", options.damping, " and ",
+                 options.sweeps, " sweeps are impossible");
+  POLYAD_EXPECTS(X.nnz() > 0, "there are no values to fit a mean to");
+  double largest = 0;
+  Kokkos::parallel_reduce("polyad::largest_value", Range(space, 0, X.nnz()),
+                          LargestValue<Scalar>{X.values().data()}, Kokkos::Max<double>(largest));
+  if (!std::isfinite(largest)) throw NumericalError("a value of the training set is not a finite number");
+  // A bias is an average of what the others leave, at most twice as large as the largest before it; so 2^N (N + 2)
+  // times the largest value is room enough for the remainders, and their sum stays below 2^62.
+  double const bound = std::ldexp(std::max(largest, 1e-300) * (X.order() + 2), X.order());
+  double const scale = std::exp2(std::floor(62 - std::log2(bound) - std::log2(static_cast<double>(X.nnz()) + 1)));
+
+  Sum sum = 0;
+  Kokkos::parallel_reduce("polyad::sum_of_values", Range(space, 0, X.nnz()),
+                          SumOfValues<Scalar>{X.values().data(), scale}, sum);
+  model.mean = static_cast<double>(sum) / scale / static_cast<double>(X.nnz());
+  count_t longest = 0;
+  for (int n = 0; n < X.order(); ++n) {
+    longest = std::max(longest, X.extents()[n]);
+    Kokkos::deep_copy(space, model.bias(n), Scalar(0));
+  }
+  expect_fits(space, "the sums of biases", longest, 2 * sizeof(Sum));
+  Sums const sums(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::bias_sums"), longest, 2);
+  for (int sweep = 0; sweep < options.sweeps; ++sweep)
+    for (int n = 0; n < X.order(); ++n) {
+      using Rest = Remainder<Scalar, Index>;
+      Kokkos::deep_copy(space, sums, Sum(0));
+      Kokkos::parallel_for("polyad::sum_of_rows", Range(space, 0, X.nnz()),
+                           SumOfRows<Rest, Sums>{Rest(X, model, n), n, scale, sums});
+      Kokkos::parallel_for("polyad::set_bias", Range(space, 0, X.extents()[n]),
+                           SetBias<Sums, BiasVector<Scalar, Space>>{sums, scale, options.damping, model.bias(n)});
+    }
+  space.fence("polyad::fit_biases");
+}
+
+template <class Space, class Scalar, class Index>
+CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X,
+                                               FastTuckerModel<Scalar, Space> const& model) {
+  using Values = typename CooTensor<Scalar, Index, Space>::values_type;
+  using Rest   = Remainder<Scalar, Index>;
+  expect_same_extents(X, model);
+  expect_fits(space, "values without biases", X.nnz(), sizeof(Scalar));
+  Values const values(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::values_without_biases"),
+                      X.nnz());
+  Kokkos::parallel_for("polyad::without_biases", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, X.nnz()),
+                       SetRemainder<Rest, Values>{Rest(X, model, -1), values});
+  return {X.extents(), X.indices(), values};
+}
+
+POLYAD_FIT_BIASES(float, std::uint32_t);
+POLYAD_FIT_BIASES(float, std::uint64_t);
+POLYAD_FIT_BIASES(double, std::uint32_t);
+POLYAD_FIT_BIASES(double, std::uint64_t);
+POLYAD_WITHOUT_BIASES(float, std::uint32_t);
+POLYAD_WITHOUT_BIASES(float, std::uint64_t);
+POLYAD_WITHOUT_BIASES(double, std::uint32_t);
+POLYAD_WITHOUT_BIASES(double, std::uint64_t);
+
+}  // namespace polyad

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// fast_tucker as a whole: planted models are recovered, runs are repeatable, and a run that goes wrong ends well.
+#include "polyad/fast_tucker/fast_tucker.hpp"
+
+#include <Kokkos_Core.hpp>
+#include <cmath>
+#include <vector>
+
+#include "fast_tucker/oracle.hpp"
+#include "polyad/formats/coo/sorted.hpp"
+#include "support/catch.hpp"
+#include "support/instances.hpp"
+#include "support/small_tensors.hpp"
+
+namespace polyad::test {
+namespace {
+
+using Coo    = CooTensor<double, std::uint32_t, TestSpace>;
+using Format = Sorted<double, std::uint32_t, TestSpace>;
+
+/// The values, without noise, of a model of rank 2 at random places. Its entries have magnitudes from 0.7 to 1.4, so
+/// that products of six do not spread too far; those of two modes have either sign. (Were all modes' signs random,
+/// a value's sign would be a parity of six, of which no five tell anything: no descent finds a way into that.)
+struct Planted {
+  HostTensor train, held_out;
+  double deviation = 0;
+};
+Planted planted(std::size_t order, std::size_t extent, std::size_t nnz) {
+  Random random(order);
+  std::vector<std::uint64_t> const extents(order, extent);
+  HostModel model;
+  for (std::size_t n = 0; n < order; ++n) {
+    model.A.push_back(random_matrix(random, extent, 2));
+    for (double& a : model.A[n].data) a = std::copysign(std::sqrt(std::abs(a)), n < 2 ? a : 1.0);
+    model.B.emplace_back(2, 2);
+    model.B[n](0, 0) = model.B[n](1, 1) = 1;
+  }
+  Planted result;
+  result.train    = random_tensor(random, extents, nnz);
+  result.held_out = random_tensor(random, extents, nnz / 10);
+  long double sum = 0, squares = 0;
+  for (auto* tensor : {&result.train, &result.held_out})
+    for (std::size_t p = 0; p < tensor->nnz(); ++p)
+      tensor->values[p] = static_cast<double>(oracle_interaction(model, *tensor, p).value);
+  for (double const x : result.train.values) {
+    sum += x;
+    squares += static_cast<long double>(x) * x;
+  }
+  auto const count = static_cast<long double>(nnz);
+  result.deviation = static_cast<double>(std::sqrt(squares / count - sum / count * (sum / count)));
+  return result;
+}
+
+FastTuckerModel<double, TestSpace> start(TestSpace const& space, HostTensor const& X, count_t J, count_t rank,
+                                         double deviation, std::uint64_t seed = 0) {
+  FastTuckerModel<double, TestSpace> const model(space, Extents(std::span<count_t const>(X.extents)),
+                                                 std::vector<count_t>(X.order(), J), rank, false);
+  fill_start(space, model, deviation, seed);
+  return model;
+}
+
+Coo nothing(TestSpace const& space, Extents const& extents) {
+  return make_coo_tensor<double, std::uint32_t>(space, extents, 0);
+}
+
+auto const keep_going = [](FastTuckerEpoch const&) { return true; };
+
+TEST_CASE("als recovers planted models of orders 3 to 6", "[fast_tucker]") {
+  TestSpace const space;
+  for (std::size_t const order : {3, 4, 5, 6}) {
+    auto const data  = planted(order, 14, 4000 * order);
+    auto const train = to_device<double, std::uint32_t>(space, data.train);
+    auto const held  = to_device<double, std::uint32_t>(space, data.held_out);
+    auto const X     = Format::build(space, train, {});
+    FastTuckerOptions options;
+    options.ridge      = 1e-6;
+    options.max_epochs = 60;
+    // Twice the columns and components that are needed: an update of few unknowns can be caught between two optima.
+    auto const model  = start(space, data.train, 4, 4, data.deviation);
+    auto const result = fast_tucker(space, X, train, held, options, model, keep_going);
+    CAPTURE(order, data.deviation);
+    REQUIRE(result.epochs.size() == 60);
+    CHECK(result.epochs.back().train.rmse < 0.01 * data.deviation);
+    CHECK(result.epochs.back().validation.rmse < 0.02 * data.deviation);
+  }
+}
+
+TEST_CASE("adam descends, and recovers a planted model", "[fast_tucker]") {
+  TestSpace const space;
+  auto const data  = planted(3, 12, 5000);
+  auto const train = to_device<double, std::uint32_t>(space, data.train);
+  auto const held  = to_device<double, std::uint32_t>(space, data.held_out);
+  auto const X     = Format::build(space, train, {});
+  FastTuckerOptions options;
+  options.optimizer  = FastTuckerOptimizer::adam;
+  options.ridge      = 0;
+  options.adam.step  = 0.01;
+  options.max_epochs = 1000;
+  auto const model   = start(space, data.train, 4, 4, data.deviation);
+  auto const result  = fast_tucker(space, X, train, held, options, model, keep_going);
+  REQUIRE(result.epochs.size() == 1000);
+  CHECK(result.epochs.back().train.rmse < 0.01 * data.deviation);
+  CHECK(result.epochs.back().validation.rmse < 0.02 * data.deviation);
+}
+
+TEST_CASE("a step for the cores alone lowers the loss, as far as it can along its direction", "[fast_tucker]") {
+  TestSpace const space;
+  auto const data  = planted(3, 12, 3000);
+  auto const train = to_device<double, std::uint32_t>(space, data.train);
+  auto const X     = Format::build(space, train, {});
+  auto const model = start(space, data.train, 3, 4, data.deviation);
+  auto const C     = make_intermediates(space, model);
+  auto workspace   = make_residual_workspace(space, X, 4);
+  auto const G     = make_packed_matrix<double>(space, "polyad::test", 12, 4);
+  auto const sums  = make_error_sums(space, train.nnz());
+  auto const loss  = [&] {
+    double const rmse = errors(space, model, make_intermediates(space, model), train, {}, sums).rmse;
+    return rmse * rmse;
+  };
+  auto const before = flat(model.B(1));
+  double const high = loss();
+  core_step(space, X, model, 1, 0.0, C, workspace, CoreStepWorkspace<double, TestSpace>(space, model, 1), G);
+  space.fence("polyad::test");
+  auto const after = flat(model.B(1));
+  double const low = loss();
+  CHECK(low < high);
+  // Along the direction the loss is a parabola: a tenth less and a tenth more are worse by the same.
+  auto const at = [&](double t) {
+    std::vector<double> B(before.size());
+    for (std::size_t i = 0; i < B.size(); ++i) B[i] = before[i] + t * (after[i] - before[i]);
+    from_host<double>(space, B, model.B(1));
+    return loss();
+  };
+  double const less = at(0.9), more = at(1.1);
+  CHECK(less > low);
+  CHECK(more > low);
+  CHECK(std::abs((less - low) - (more - low)) < 1e-6 * (high - low));
+}
+
+TEST_CASE("a run on sorted, deterministic, has the same bits for any number of threads", "[fast_tucker]") {
+  auto const data = planted(3, 14, 6000);
+  for (auto const optimizer : {FastTuckerOptimizer::als, FastTuckerOptimizer::adam}) {
+    std::vector<double> first;
+    for (auto const& space : instances_of<TestSpace>({1, 2, 5})) {
+      auto const train = to_device<double, std::uint32_t>(TestSpace(), data.train);
+      auto const X     = Format::build(space, train, {.deterministic = true});
+      FastTuckerOptions options;
+      options.optimizer  = optimizer;
+      options.max_epochs = 3;
+      auto const model   = start(space, data.train, 3, 5, data.deviation);
+      space.fence("polyad::test");
+      auto const result = fast_tucker(space, X, train, nothing(TestSpace(), train.extents()), options, model, keep_going);
+      auto bits         = flat(model.A(2));
+      bits.push_back(result.epochs.back().train.rmse);
+      if (first.empty()) first = bits;
+      CHECK(bits == first);
+    }
+  }
+}
+
+TEST_CASE("a learning rate that is too large ends the run with the last sound model", "[fast_tucker]") {
+  TestSpace const space;
+  auto const data  = planted(3, 12, 2000);
+  auto const train = to_device<double, std::uint32_t>(space, data.train);
+  auto const X     = Format::build(space, train, {});
+  FastTuckerOptions options;
+  options.optimizer = FastTuckerOptimizer::adam;
+  options.adam.step = 1e6;
+  auto const model  = start(space, data.train, 3, 4, data.deviation);
+  auto const before = flat(model.A(0));
+  auto const result = fast_tucker(space, X, train, nothing(TestSpace(), train.extents()), options, model, keep_going);
+  CHECK(result.reason == FastTuckerStop::diverged);
+  CHECK(result.epochs.empty());
+  CHECK(result.kept_epoch == 0);
+  CHECK(flat(model.A(0)) == before);
+}
+
+TEST_CASE("with patience the best epoch on held-out entries is kept", "[fast_tucker]") {
+  TestSpace const space;
+  auto data = planted(3, 14, 700);
+  Random random(1);
+  for (auto* tensor : {&data.train, &data.held_out})  // noise, which a model of that size learns by heart
+    for (double& x : tensor->values) x += data.deviation * random_number(random);
+  auto const train = to_device<double, std::uint32_t>(space, data.train);
+  auto const held  = to_device<double, std::uint32_t>(space, data.held_out);
+  auto const X     = Format::build(space, train, {});
+  FastTuckerOptions options;
+  options.ridge      = 0.01;
+  options.patience   = 3;
+  options.max_epochs = 200;
+  auto const model   = start(space, data.train, 8, 8, data.deviation);
+  auto const result  = fast_tucker(space, X, train, held, options, model, keep_going);
+  REQUIRE(result.reason == FastTuckerStop::early_stop);
+  REQUIRE(result.epochs.size() == static_cast<std::size_t>(result.kept_epoch + 3));
+  double best = result.epochs[0].validation.rmse;
+  for (auto const& epoch : result.epochs) best = std::min(best, epoch.validation.rmse);
+  auto const& kept = result.epochs[static_cast<std::size_t>(result.kept_epoch - 1)];
+  CHECK(kept.validation.rmse == best);
+  auto const C = make_intermediates(space, model);
+  CHECK(errors(space, model, C, held, {}, make_error_sums(space, held.nnz())).rmse == best);
+}
+
+TEST_CASE("runs that cannot start are refused, and a callback ends one", "[fast_tucker]") {
+  TestSpace const space;
+  auto const data  = planted(3, 12, 500);
+  auto const train = to_device<double, std::uint32_t>(space, data.train);
+  auto const X     = Format::build(space, train, {});
+  auto const model = start(space, data.train, 3, 4, data.deviation);
+  auto const none  = nothing(space, train.extents());
+  auto const run = [&](FastTuckerOptions const& options) {
+    return fast_tucker(space, X, train, none, options, model, [](FastTuckerEpoch const&) { return false; });
+  };
+  auto const result = run({});
+  CHECK(result.reason == FastTuckerStop::interrupted);
+  CHECK(result.epochs.size() == 1);
+  CHECK(result.epochs[0].validation.entries == 0);
+  auto const refused = [&](auto const& change) {
+    FastTuckerOptions options;
+    change(options);
+    CHECK_THROWS_AS(run(options), UsageError);
+  };
+  refused([](auto& options) { options.ridge = -1; });
+  refused([](auto& options) { options.adam.step = 0; });
+  refused([](auto& options) {
+    options.optimizer       = FastTuckerOptimizer::adam;
+    options.ridge_per_entry = true;
+  });
+  auto const empty = Format::build(space, none, {});
+  CHECK_THROWS_AS(fast_tucker(space, empty, none, none, {}, model, keep_going), UsageError);
+}
+
+TEST_CASE("starts are signed, of the deviation asked for, and the same for one seed", "[fast_tucker]") {
+  TestSpace const space;
+  HostTensor X;
+  X.extents        = {500, 400, 300};
+  auto const model = start(space, X, 8, 16, 5.0);
+  CHECK(flat(start(space, X, 8, 16, 5.0).A(1)) == flat(model.A(1)));
+  CHECK(flat(start(space, X, 8, 16, 5.0, 1).A(1)) != flat(model.A(1)));
+  Random random(2);
+  HostTensor const places = random_tensor(random, X.extents, 20000);
+  auto const coo          = to_device<double, std::uint32_t>(space, places);
+  Kokkos::View<double*, TestSpace::device_type> const predictions("predictions", coo.nnz());
+  predict(space, model, make_intermediates(space, model), coo, {}, predictions);
+  double squares = 0;
+  for (double const x : flat(predictions)) squares += x * x;
+  double const deviation = std::sqrt(squares / static_cast<double>(coo.nnz()));
+  CHECK(deviation > 0.3);  // 0.5 is meant; the cores' own chance lets it vary
+  CHECK(deviation < 0.8);
+}
+
+}  // namespace
+}  // namespace polyad::test

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Least squares for rows: the rows found minimise, which their gradient tells.
+#include <Kokkos_Core.hpp>
+#include <cmath>
+#include <vector>
+
+#include "fast_tucker/oracle.hpp"
+#include "polyad/fast_tucker/gradients.hpp"
+#include "polyad/fast_tucker/predict.hpp"
+#include "polyad/formats/coo/sorted.hpp"
+#include "support/catch.hpp"
+#include "support/instances.hpp"
+#include "support/small_tensors.hpp"
+
+namespace polyad::test {
+namespace {
+
+/// The rows of A^(mode) that a format finds for a model whose other parts are given.
+template <class F, class Scalar>
+std::vector<double> rows_found(TestSpace const& space, F const& X, FastTuckerModel<Scalar, TestSpace> const& model,
+                               int mode, double ridge, bool per_entry) {
+  auto const C          = make_intermediates(space, model);
+  auto const transposed = make_packed_matrix<Scalar>(space, "polyad::test", model.rank(), model.columns(mode));
+  auto const A = make_packed_matrix<Scalar>(space, "polyad::test", model.extents()[mode], model.columns(mode));
+  Kokkos::deep_copy(A, std::numeric_limits<Scalar>::quiet_NaN());
+  scaled_transpose(space, 1.0, model.B(mode), transposed);
+  least_squares_rows(space, X, C, mode, {model.B(mode), transposed, ridge, per_entry}, X.make_row_workspace(space), A);
+  space.fence("polyad::test");
+  return flat(A);
+}
+
+/// At a minimum of sum (x - a . w)^2 + ridge |a|^2, w = B p, the sums of x w and of (a . w) w + ridge a cancel. With
+/// a backward stable solution what is left is rounding of the system's entries: `relative` times the terms.
+template <class Scalar>
+void expect_minimum(HostModel const& host, HostTensor const& X, std::size_t mode, double ridge, bool per_entry,
+                    std::vector<double> const& rows, long double relative) {
+  std::size_t const J = host.A[mode].columns;
+  std::vector<long double> gradient(rows.size()), terms(rows.size());
+  std::vector<std::size_t> counts(X.extents[mode]);
+  for (std::size_t p = 0; p < X.nnz(); ++p) {
+    std::size_t const k = X.index(p, mode);
+    ++counts[k];
+    std::vector<long double> w(J), w_terms(J);
+    for (std::size_t r = 0; r < host.rank(); ++r) {
+      long double product = 1, magnitude = 1;
+      for (std::size_t m = 0; m < X.order(); ++m) {
+        if (m == mode) continue;
+        long double c = 0, c_magnitude = 0;
+        for (std::size_t j = 0; j < host.A[m].columns; ++j) {
+          long double const term = static_cast<long double>(host.A[m](X.index(p, m), j)) * host.B[m](j, r);
+          c += term;
+          c_magnitude += std::abs(term);
+        }
+        product *= c;
+        magnitude *= c_magnitude;
+      }
+      for (std::size_t j = 0; j < J; ++j) {
+        w[j] += host.B[mode](j, r) * product;
+        w_terms[j] += std::abs(host.B[mode](j, r)) * magnitude;
+      }
+    }
+    long double prediction = 0, prediction_terms = 0;
+    for (std::size_t j = 0; j < J; ++j) {
+      prediction += rows[k * J + j] * w[j];
+      prediction_terms += std::abs(rows[k * J + j]) * w_terms[j];
+    }
+    for (std::size_t j = 0; j < J; ++j) {
+      gradient[k * J + j] += (prediction - X.values[p]) * w[j];
+      terms[k * J + j] += (prediction_terms + std::abs(X.values[p])) * w_terms[j];
+    }
+  }
+  for (std::size_t k = 0; k < counts.size(); ++k)
+    for (std::size_t j = 0; j < J; ++j) {
+      double const weight   = per_entry ? ridge * static_cast<double>(counts[k]) : ridge;
+      double const a        = rows[k * J + j];
+      long double const off = gradient[k * J + j] + weight * a;
+      CAPTURE(k, j, counts[k], a);
+      if (counts[k] == 0)
+        REQUIRE(a == 0);
+      else
+        REQUIRE(std::abs(off) <= relative * (terms[k * J + j] + weight * std::abs(a)));
+    }
+}
+
+template <class Scalar>
+void expect_least_squares(Kind kind, std::size_t order, std::size_t J, std::size_t rank, double ridge, bool per_entry) {
+  TestSpace const space;
+  Random random(J + 10 * rank);
+  auto const X     = small_tensor(kind, order);
+  auto const host  = random_model(random, X.extents, J, rank, false);
+  auto const model = to_device<Scalar>(space, host);
+  auto const coo   = to_device<Scalar, std::uint32_t>(space, X);
+  auto const built = Sorted<Scalar, std::uint32_t, TestSpace>::build(space, coo, {.block_rows = 0});
+  auto const permuted = CooPermuted<Scalar, std::uint32_t, TestSpace>::build(space, coo, {});
+  // A sum of at most 800 products whose factors took N J + R + N roundings, R and J more for the system, and J for
+  // the elimination, which is backward stable for positive definite systems (Higham, theorem 10.4).
+  long double const relative = gamma<Scalar>(2 * X.nnz() + 4 * (order * (J + order) + rank + J + order));
+  for (std::size_t mode = 0; mode < order; ++mode) {
+    CAPTURE(to_string(kind), order, J, rank, ridge, per_entry, mode, sizeof(Scalar));
+    auto const m = static_cast<int>(mode);
+    expect_minimum<Scalar>(host, X, mode, ridge, per_entry, rows_found(space, built, model, m, ridge, per_entry), relative);
+    expect_minimum<Scalar>(host, X, mode, ridge, per_entry, rows_found(space, permuted, model, m, ridge, per_entry),
+                           relative);
+  }
+}
+
+TEST_CASE("rows found by least squares minimise", "[fast_tucker]") {
+  for (Kind const kind : {Kind::runs_at_borders, Kind::one_long_slice, Kind::duplicates, Kind::hypersparse, Kind::empty}) {
+    expect_least_squares<double>(kind, 3, 3, 4, 0.5, false);
+    expect_least_squares<double>(kind, 4, 2, 9, 2, true);
+    expect_least_squares<float>(kind, 3, 5, 17, 5, false);
+  }
+  expect_least_squares<double>(Kind::shuffled, 2, 20, 33, 1, false);
+  expect_least_squares<float>(Kind::shuffled, 5, 4, 70, 3, false);
+  expect_least_squares<double>(Kind::shuffled, 16, 1, 2, 1, false);
+}
+
+TEST_CASE("without a ridge, rows of too few observations are solved, too", "[fast_tucker]") {
+  TestSpace const space;
+  Random random(4);
+  auto const X     = small_tensor(Kind::hypersparse, 3);  // mostly one observation a row, for 6 unknowns
+  auto const host  = random_model(random, X.extents, 6, 8, false);
+  auto const model = to_device<double>(space, host);
+  auto const built = Sorted<double, std::uint32_t, TestSpace>::build(space, to_device<double, std::uint32_t>(space, X), {});
+  auto const rows  = rows_found(space, built, model, 1, 0, false);
+  // The observation of a row that has one is met.
+  std::vector<std::size_t> counts(X.extents[1]);
+  for (std::size_t p = 0; p < X.nnz(); ++p) ++counts[X.index(p, 1)];
+  auto met = host;
+  met.A[1].data = rows;
+  std::size_t checked = 0;
+  for (std::size_t p = 0; p < X.nnz(); ++p) {
+    if (counts[X.index(p, 1)] != 1) continue;
+    auto const prediction = oracle_interaction(met, X, p);
+    CHECK(std::abs(prediction.value - X.values[p]) <= 1e-9L * (prediction.magnitude + 1));
+    ++checked;
+  }
+  CHECK(checked > 20);
+}
+
+TEST_CASE("least squares for rows have the same bits for any number of threads", "[fast_tucker]") {
+  Random random(4);
+  auto const X    = small_tensor(Kind::one_long_slice, 3);
+  auto const host = random_model(random, X.extents, 5, 8, false);
+  std::vector<double> first;
+  for (auto const& space : instances_of<TestSpace>({1, 2, 5})) {
+    auto const model = to_device<float>(TestSpace(), host);
+    auto const built =
+        Sorted<float, std::uint32_t, TestSpace>::build(space, to_device<float, std::uint32_t>(TestSpace(), X), {});
+    auto const rows = rows_found(space, built, model, 1, 0.5, false);
+    if (first.empty()) first = rows;
+    CHECK(rows == first);
+  }
+}
+
+TEST_CASE("least squares for rows refuse locality blocks and a negative ridge", "[fast_tucker]") {
+  TestSpace const space;
+  Random random(4);
+  auto const X     = small_tensor(Kind::shuffled, 3);
+  auto const model = to_device<double>(space, random_model(random, X.extents, 2, 3, false));
+  auto const coo   = to_device<double, std::uint32_t>(space, X);
+  using F          = Sorted<double, std::uint32_t, TestSpace>;
+  CHECK_THROWS_AS(rows_found(space, F::build(space, coo, {.block_rows = 5}), model, 0, 1, false), UsageError);
+  CHECK_THROWS_AS(rows_found(space, F::build(space, coo, {.block_rows = 0}), model, 0, -1, false), UsageError);
+}
+
+}  // namespace
+}  // namespace polyad::test
