@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 #include <cstdio>
 #include <exception>
+#include <span>
 
 #include "bench_formats.hpp"
 #include "context.hpp"
@@ -13,9 +14,9 @@
 namespace polyad::perf {
 namespace {
 
-int order_of(Session& session, TensorChoice const& choice) {
-  if (auto const preset = find_preset(choice.name)) return static_cast<int>(preset->extents.size());
-  return tensor(session.space, choice.name, choice.scale).order();
+Extents extents_of(Session& session, TensorChoice const& choice) {
+  if (auto const preset = find_preset(choice.name)) return Extents(std::span<count_t const>(preset->extents));
+  return tensor(session.space, choice.name, choice.scale).extents();
 }
 
 int run(PerfOptions const& options) {
@@ -31,10 +32,12 @@ int run(PerfOptions const& options) {
       if (scale != 1 && !find_preset(name))
         throw UsageError("--scale is for presets; " + name + " is a file");
       TensorChoice const choice{name, scale};
-      int const order = order_of(session, choice);
-      for (auto const& scalar : options.scalars)
-        scalar == "f32" ? register_formats_of<float>(session, choice, order)
-                        : register_formats_of<double>(session, choice, order);
+      Extents const extents = extents_of(session, choice);
+      for (auto const& scalar : options.scalars) {
+        scalar == "f32" ? register_formats_of<float>(session, choice, extents.order())
+                        : register_formats_of<double>(session, choice, extents.order());
+        register_fcoo(session, choice, extents, scalar);
+      }
     }
   benchmark::RunSpecifiedBenchmarks();
   benchmark::ClearRegisteredBenchmarks();

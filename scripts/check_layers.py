@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks the rules of the house that a compiler does not: check_layers.py [ROOT].
 
-- Includes go down only: core <- tensor <- dense <- formats <- cp, fast_tucker; io takes core and tensor; the
+- Includes go down only: core <- tensor <- dense <- formats <- cp, fast_tucker, tucker; io takes core and tensor; the
   tool (src/cli) and polyad.hpp take all. Families of formats do not include each other, only the registry
   includes families, and a driver includes formats/format.hpp alone.
 - Kernels are written once: what belongs to one backend stays inside core/.
@@ -23,9 +23,10 @@ LAYERS = {
     "formats": {"core", "tensor", "dense", "formats"},
     "cp": {"core", "tensor", "dense", "formats", "cp"},
     "fast_tucker": {"core", "tensor", "dense", "formats", "fast_tucker"},
+    "tucker": {"core", "tensor", "dense", "formats", "tucker"},
     "io": {"core", "tensor", "io"},
 }
-DRIVERS = {"cp", "fast_tucker"}
+DRIVERS = {"cp", "fast_tucker", "tucker"}
 CODE = {".hpp", ".cpp"}
 FORBIDDEN_FOLDERS = {"utils", "misc", "impl"}
 MOST_LINES = 400

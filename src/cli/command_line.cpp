@@ -17,6 +17,7 @@
 #include "polyad/core/error.hpp"
 #include "polyad/io/model_file.hpp"
 #include "polyad/version.hpp"
+#include "product_commands.hpp"
 
 namespace polyad::cli {
 
@@ -125,6 +126,7 @@ std::optional<Options> parse_command_line(int argc, char const* const* argv) {
   add_common(*stats_command, stats.common);
   cpd_command->footer("Example: polyad cpd uber.tns.xz -r 16 -o model.ktns");
   stats_command->footer("Example: polyad stats uber.tns.xz");
+  ProductCommands products(app);
   FileCommands files(app);
   auto* const info_command =
       app.add_subcommand("info", "Version, backend, and the device found against the one compiled for");
@@ -148,6 +150,7 @@ std::optional<Options> parse_command_line(int argc, char const* const* argv) {
     check(options);
     return Options(options);
   };
+  if (auto chosen = products.chosen()) return chosen;
   if (auto chosen = files.chosen()) return chosen;
   if (*cpd_command) return checked(cpd);
   if (*stats_command) return checked(stats);

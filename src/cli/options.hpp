@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "file_options.hpp"
+#include "product_options.hpp"
 
 namespace polyad::cli {
 
@@ -48,6 +49,6 @@ struct InfoOptions {
 };
 
 using Options = std::variant<CpdOptions, StatsOptions, InfoOptions, ConvertOptions, CheckOptions,
-                             CompareOptions, GenOptions, MttkrpOptions>;
+                             CompareOptions, GenOptions, MttkrpOptions, TtmOptions, TtmcOptions, TuckerOptions>;
 
 }  // namespace polyad::cli

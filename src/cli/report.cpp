@@ -69,6 +69,10 @@ Json to_json(CpdReport const& result) {
   return json;
 }
 
+Json to_json(TuckerReport const& result) {
+  return {{"fit", result.fit}, {"converged", result.converged}, {"reason", result.reason}, {"files", result.files}};
+}
+
 Json to_json(RunReport const& runs) {
   return {{"nonempty", runs.nonempty},
           {"longest", runs.longest},

@@ -72,6 +72,13 @@ struct CpdReport {
   std::size_t best_restart = 0;
 };
 
+struct TuckerReport {
+  double fit     = 0;
+  bool converged = false;
+  std::string reason;
+  std::vector<std::string> files;
+};
+
 struct RunReport {
   std::uint64_t nonempty = 0;
   std::uint64_t longest  = 0;
@@ -111,7 +118,7 @@ struct Report {
   std::optional<std::uint64_t> seed;
   std::vector<IterationReport> iterations;
   MemoryReport memory;
-  std::variant<std::monostate, CpdReport, StatsReport, InfoReport, FactsReport> result;
+  std::variant<std::monostate, CpdReport, StatsReport, InfoReport, FactsReport, TuckerReport> result;
   int exit = 0;
   std::string error;  // the text on stderr; empty when there is none
 };

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "polyad/formats/fcoo/tune.hpp"
 #include "support/bounds.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
@@ -416,6 +417,23 @@ TEST_CASE("f-coo: another threadlen shares the nonzeros", "[formats][fcoo]") {
     CHECK_NOTHROW(validate(space, Y.nonzeros(n)));
     CHECK_NOTHROW(validate(space, X.nonzeros(n)));
   }
+}
+
+TEST_CASE("f-coo: tune times every shape, the fastest first", "[formats][fcoo]") {
+  TestSpace const space;
+  auto const tensor = small_tensor(Kind::runs_at_borders, 3);
+  auto const X = FCoo<float, std::uint32_t, TestSpace>::build(space, to_device<float, std::uint32_t>(space, tensor));
+  auto const trials = tune(space, X, 5, 2);
+  CHECK(trials.size() == (is_device_space<TestSpace> ? 16U : 4U));
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    CHECK(trials[i].seconds > 0);
+    if (i > 0) CHECK(trials[i].seconds >= trials[i - 1].seconds);
+    for (std::size_t j = 0; j < i; ++j)
+      CHECK((trials[i].options.threadlen != trials[j].options.threadlen ||
+             trials[i].options.shape.team_threads != trials[j].options.shape.team_threads));
+    CHECK_NOTHROW(X.reshaped(space, trials[i].options));
+  }
+  CHECK_THROWS_AS(tune(space, X, 0), UsageError);
 }
 
 }  // namespace

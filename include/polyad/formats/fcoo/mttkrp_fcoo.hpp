@@ -27,6 +27,9 @@ struct HadamardTerms {
   /// Nonzeros read and gathered at the same time: MttkrpSorted's choice, measured on the H200 there.
   static constexpr int batch = !is_device_space<Space> ? 1 : Block < 32 || sizeof(Scalar) == 4 ? 4 : 2;
 
+  /// As many registers as MttkrpSorted has: 80.
+  static constexpr int resident_teams = 3;
+
   Index const* indices;  // M x P, row-major
   count_t index_stride;
   Scalar const* values;

@@ -63,6 +63,7 @@ struct FlaggedSegments {
 /// Sums the products that Terms makes. Terms has
 ///   Row, Sum            what a lane gathers of a factor's row, and what it sums
 ///   block, elements     how a column is reached from ChunkWalk's block number; of a head in scratch memory
+///   resident_teams      of 256 threads that a multiprocessor is to hold, by registers
 ///   batch               nonzeros read and gathered at the same time
 ///   columns(block, lane), own(columns)   a lane's columns, in the output and from the block's first one on
 ///   add<Count>(p, ends, columns, sum, flush)   the nonzeros p ... p + Count - 1 to a FlaggedSum
@@ -164,8 +165,7 @@ template <class Space, class Scalar, class Index, class Terms>
 void sum_flagged(Space const& space, std::string const& label, FlaggedNonzeros<Scalar, Index, Space> const& X,
                  ColumnBlocks blocks, FCooShape const& shape, Terms const& terms) {
   using Kernel = SumFlagged<Scalar, Index, Terms>;
-  // As many registers as MttkrpSorted: six teams of 128 threads on a multiprocessor.
-  using Bounds     = Kokkos::LaunchBounds<fcoo_most_threads, 3>;
+  using Bounds = Kokkos::LaunchBounds<fcoo_most_threads, Terms::resident_teams>;
   count_t const stretch = partitions_per_thread(space, X) * static_cast<count_t>(X.threadlen);
   ChunkWalk const chunks{X.nnz, stretch, blocks};
   constexpr int lanes = Terms::Row::lanes;

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Dense arrays by name as .npz, which numpy.load and numpy.savez know: the matrices that the tool multiplies by, and
+// what its products and Tucker decompositions give.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace polyad::io {
+
+struct HostArray {
+  std::vector<std::uint64_t> shape;
+  std::vector<double> elements;  // row-major
+};
+
+/// A matrix of floats or doubles, all finite. \throws InputError when there is none of that name, or it is no matrix
+[[nodiscard]] HostArray read_matrix_npz(std::filesystem::path const& path, std::string const& name);
+
+/// The matrices factor_0, factor_1, ... of a model or a Tucker decomposition, by their modes; gaps are allowed.
+/// \throws InputError
+[[nodiscard]] std::map<int, HostArray> read_factors_npz(std::filesystem::path const& path);
+
+/// All arrays or nothing. \param single_precision  float instead of double, rounded
+/// \throws WriteError; the previous file then stays
+void write_arrays_npz(std::filesystem::path const& path, std::map<std::string, HostArray> const& arrays,
+                      bool single_precision);
+
+}  // namespace polyad::io

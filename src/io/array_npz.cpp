@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "polyad/io/array_npz.hpp"
+
+#include <utility>
+
+#include "npz_arrays.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/io/atomic_file.hpp"
+
+namespace polyad::io {
+
+HostArray read_matrix_npz(std::filesystem::path const& path, std::string const& name) {
+  NpzReader const archive(path);
+  auto matrix = archive.require(name, 2);
+  return {std::move(matrix.shape), std::move(matrix.elements)};
+}
+
+std::map<int, HostArray> read_factors_npz(std::filesystem::path const& path) {
+  NpzReader const archive(path);
+  std::map<int, HostArray> factors;
+  for (int n = 0; n < 16; ++n) {
+    auto factor = archive.read("factor_" + std::to_string(n), 2);
+    if (factor) factors[n] = {std::move(factor->shape), std::move(factor->elements)};
+  }
+  if (factors.empty()) throw InputError(archive.name(), 0, 0, "holds no array 'factor_0', 'factor_1', ...");
+  return factors;
+}
+
+void write_arrays_npz(std::filesystem::path const& path, std::map<std::string, HostArray> const& arrays,
+                      bool single_precision) {
+  AtomicFile file(path);
+  ZipWriter zip(file, false);
+  for (auto const& [name, array] : arrays) add_array(zip, name, array.shape, array.elements, single_precision);
+  zip.finish();
+  file.commit();
+}
+
+}  // namespace polyad::io

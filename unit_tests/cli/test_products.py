@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""polyad ttm, ttmc and tucker against loops in Python that know nothing of the library."""
+import ast
+import io
+import itertools
+import math
+import random
+import struct
+import unittest
+import zipfile
+
+from tool import ToolTest, random_tensor, tns
+
+DIMS = (7, 5, 6)
+
+
+def npy(rows):
+    header = str({"descr": "<f8", "fortran_order": False, "shape": (len(rows), len(rows[0]) if rows else 0)}).encode()
+    header += b" " * (-(10 + len(header) + 1) % 64) + b"\n"
+    numbers = [x for row in rows for x in row]
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + struct.pack(f"<{len(numbers)}d", *numbers)
+
+
+def npz(arrays):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, rows in arrays.items():
+            archive.writestr(name + ".npy", npy(rows))
+    return file.getvalue()
+
+
+def read_npz(path):
+    """{name: (shape, numbers)}"""
+    arrays = {}
+    with zipfile.ZipFile(path) as archive:
+        for name in archive.namelist():
+            content = archive.read(name)
+            length = struct.unpack("<H", content[8:10])[0]
+            header = ast.literal_eval(content[10:10 + length].decode())
+            kind = {"<f8": "d", "<f4": "f"}[header["descr"]]
+            count = math.prod(header["shape"])
+            arrays[name[:-4]] = header["shape"], struct.unpack(f"<{count}{kind}", content[10 + length:])
+    return arrays
+
+
+def random_matrix(rows, columns, seed):
+    generator = random.Random(seed)
+    return [[generator.uniform(-1, 1) for _ in range(columns)] for _ in range(rows)]
+
+
+class Products(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.tensor = random_tensor(DIMS, 60)
+        self.file = self.write("x.tns", tns(self.tensor))
+        self.matrices = [random_matrix(rows, columns, rows) for rows, columns in zip(DIMS, (2, 3, 4))]
+
+    def test_ttm(self):
+        for mode in (1, 2, 3):
+            U = self.matrices[mode - 1]
+            matrix = self.write("u.npz", npz({"matrix": U}))
+            for precision, tolerance in (("f64", 1e-14), ("f32", 1e-5)):
+                output = self.folder / "y.tns"
+                report = self.report_of("ttm", self.file, "-m", mode, "--matrix", matrix, "-o", output,
+                                        "--precision", precision)
+                expected = {}
+                for at, value in self.tensor.items():
+                    for r, u in enumerate(U[at[mode - 1]]):
+                        cell = at[:mode - 1] + (r,) + at[mode:]
+                        expected[cell] = expected.get(cell, 0) + value * u
+                found = {}
+                for line in output.read_text().splitlines():
+                    if line.startswith("#") or not line.strip():
+                        continue
+                    *at, value = line.split()
+                    found[tuple(int(i) - 1 for i in at)] = float(value)
+                self.assertEqual(found.keys(), expected.keys())
+                for cell, value in expected.items():
+                    self.assertLess(abs(found[cell] - value), tolerance * len(self.tensor))
+                dims = list(DIMS)
+                dims[mode - 1] = len(U[0])
+                self.assertEqual(report["result"], {"dims": " x ".join(map(str, dims)), "values": len(expected),
+                                                    "files": [str(output)]})
+                output.unlink()
+
+    def test_ttmc(self):
+        matrices = self.write("u.npz", npz({f"factor_{n}": U for n, U in enumerate(self.matrices)}))
+        output = self.folder / "y.npz"
+        for mode in (1, 2, 3):
+            report = self.report_of("ttmc", self.file, "-m", mode, "--matrices", matrices, "-o", output)
+            a, b = (U for n, U in enumerate(self.matrices) if n != mode - 1)
+            width = len(a[0]) * len(b[0])
+            expected = [[0.0] * width for _ in range(DIMS[mode - 1])]
+            for at, value in self.tensor.items():
+                i, j = at[:mode - 1] + at[mode:]
+                for c, (u, v) in enumerate(itertools.product(a[i], b[j])):
+                    expected[at[mode - 1]][c] += value * u * v
+            shape, found = read_npz(output)["matrix"]
+            self.assertEqual(shape, (DIMS[mode - 1], width))
+            for x, y in zip(found, (x for row in expected for x in row)):
+                self.assertLess(abs(x - y), 1e-13)
+            self.assertEqual(report["format"]["name"], "f-coo")
+
+    def test_tucker(self):
+        output = self.folder / "model.npz"
+        report = self.report_of("tucker", self.file, "-r", "2,3,2", "-i", "30", "--tol", "0", "-o", output)
+        arrays = read_npz(output)
+        self.assertEqual({name: shape for name, (shape, _) in arrays.items()},
+                         {"core": (2, 3, 2), "factor_0": (7, 2), "factor_1": (5, 3), "factor_2": (6, 2)})
+        core = arrays["core"][1]
+        U = [arrays[f"factor_{n}"][1] for n in range(3)]
+        ranks = (2, 3, 2)
+        residual = norm = 0.0
+        for at in itertools.product(*map(range, DIMS)):
+            model = sum(core[(r[0] * 3 + r[1]) * 2 + r[2]] * math.prod(U[n][at[n] * ranks[n] + r[n]] for n in range(3))
+                        for r in itertools.product(*map(range, ranks)))
+            value = self.tensor.get(at, 0.0)
+            residual += (value - model) ** 2
+            norm += value ** 2
+        self.assertLess(abs(report["result"]["fit"] - (1 - math.sqrt(residual / norm))), 1e-10)
+        self.assertEqual(report["result"]["reason"], "iterations")
+        fits = [step["fit"] for step in report["iterations"]]
+        self.assertEqual(len(fits), 30)
+        self.assertGreater(fits[-1], fits[0])
+        self.assertEqual(report["result"]["files"], [str(output)])
+        # ttmc takes the factors as they are.
+        self.succeed("ttmc", self.file, "-m", 1, "--matrices", output, "-o", self.folder / "y.npz")
+
+    def test_bad_input(self):
+        good = self.write("u.npz", npz({"matrix": self.matrices[0]}))
+        rows = self.write("rows.npz", npz({"matrix": self.matrices[1]}))
+        empty = self.write("empty.npz", npz({"matrix": [[] for _ in range(7)]}))
+        other = self.write("other.npz", npz({"A": self.matrices[0]}))
+        out = self.folder / "y.tns"
+        ttm = lambda matrix, *more: ("ttm", self.file, "--matrix", matrix, "-o", out, "-m", *(more or (1,)))
+        self.fail_with(3, *ttm(rows), says="the matrix of mode 1 has 5 rows, not 7")
+        self.fail_with(3, *ttm(empty), says="empty.npz")
+        self.fail_with(3, *ttm(other), says="matrix")
+        self.fail_with(2, *ttm(good, 4), says="mode 4 of a tensor of order 3")
+        self.fail_with(2, *ttm(good, 0))
+        self.fail_with(2, "ttm", self.file, "--matrix", good, "-m", 1, "-o", self.folder / "y.what", says="y.what")
+        self.fail_with(2, "ttm", self.file, "--matrix", good, "-m", 1, "-o", self.file, says="overwrite")
+        two = self.write("two.npz", npz({"factor_0": self.matrices[0], "factor_1": self.matrices[1]}))
+        ttmc = lambda mode: ("ttmc", self.file, "--matrices", two, "-m", mode, "-o", self.folder / "y.npz")
+        self.fail_with(3, *ttmc(1), says="holds no array 'factor_2', of mode 3")
+        self.succeed(*ttmc(3))
+        wide = self.write("wide.npz", npz({"factor_0": self.matrices[0], "factor_1": random_matrix(5, 2000, 1),
+                                           "factor_2": random_matrix(6, 2000, 2)}))
+        self.fail_with(2, "ttmc", self.file, "--matrices", wide, "-m", 1, "-o", self.folder / "z.npz", says="2^20")
+        tucker = lambda ranks: ("tucker", self.file, "-r", ranks, "-o", self.folder / "m.npz")
+        self.fail_with(2, *tucker("2,2"), says="2 ranks for a tensor of order 3")
+        self.fail_with(2, *tucker("2,2,0"), says="rank 0 of mode 2")
+        self.fail_with(2, *tucker("2,2,5"), says="exceeds the product of the others")
+        self.fail_with(2, *tucker("2,x,2"))
+        self.fail_with(2, "tucker", self.file, "-r", "1,1,1", "-o", self.folder / "m.ktns", says=".npz")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// HOOI: leading singular vectors of matrices whose singular values are known; exact tensors of low rank; factors
+// with orthonormal columns, and a fit that is that of the model made of them.
+#include "polyad/tucker/hooi.hpp"
+
+#include <Kokkos_Core.hpp>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "polyad/formats/fcoo/spttmc.hpp"
+#include "support/catch.hpp"
+#include "support/device_data.hpp"
+#include "support/small_tensors.hpp"
+
+namespace polyad::test {
+namespace {
+
+using Matrix = FactorMatrix<double, TestSpace>;
+
+Matrix uploaded(HostMatrix const& host) { return WatchedMatrix<double>(TestSpace(), RowLayout::padded, host).matrix(); }
+
+/// The largest entry of U'U - 1.
+double off_orthonormal(std::vector<double> const& U, std::size_t columns) {
+  double worst = 0;
+  for (std::size_t a = 0; a < columns; ++a)
+    for (std::size_t b = 0; b < columns; ++b) {
+      long double sum = 0;
+      for (std::size_t i = 0; i < U.size() / columns; ++i) sum += static_cast<long double>(U[i * columns + a]) * U[i * columns + b];
+      worst = std::max(worst, static_cast<double>(std::abs(sum - (a == b ? 1 : 0))));
+    }
+  return worst;
+}
+
+/// An orthonormal set of columns by Gram-Schmidt in long double.
+std::vector<std::vector<long double>> orthonormal_columns(Random& random, std::size_t rows, std::size_t columns) {
+  std::vector<std::vector<long double>> Q;
+  for (std::size_t c = 0; c < columns; ++c) {
+    std::vector<long double> q(rows);
+    for (auto& entry : q) entry = random_number(random);
+    for (int pass = 0; pass < 2; ++pass)
+      for (auto const& before : Q) {
+        long double dot = 0;
+        for (std::size_t i = 0; i < rows; ++i) dot += q[i] * before[i];
+        for (std::size_t i = 0; i < rows; ++i) q[i] -= dot * before[i];
+      }
+    long double norm = 0;
+    for (auto const entry : q) norm += entry * entry;
+    for (auto& entry : q) entry /= std::sqrt(norm);
+    Q.push_back(q);
+  }
+  return Q;
+}
+
+TEST_CASE("leading vectors of matrices with known singular values", "[tucker]") {
+  struct Shape {
+    std::size_t rows, columns, rank;
+  };
+  TestSpace const space;
+  for (auto const shape : {Shape{60, 25, 4}, Shape{25, 60, 4}, Shape{9, 9, 9}, Shape{40, 6, 6}, Shape{5, 50, 5}, Shape{30, 30, 1}}) {
+    CAPTURE(shape.rows, shape.columns, shape.rank);
+    Random random(shape.rows);
+    std::size_t const least = std::min(shape.rows, shape.columns);
+    auto const left         = orthonormal_columns(random, shape.rows, least);
+    auto const right        = orthonormal_columns(random, shape.columns, least);
+    HostMatrix Y(shape.rows, shape.columns);
+    for (std::size_t i = 0; i < shape.rows; ++i)
+      for (std::size_t j = 0; j < shape.columns; ++j) {
+        long double sum = 0;
+        for (std::size_t k = 0; k < least; ++k) sum += left[k][i] * std::pow(0.8L, k) * right[k][j];
+        Y(i, j) = static_cast<double>(sum);
+      }
+    LeadingVectors<double, TestSpace> vectors(space);
+    auto const U = make_factor_matrix<double>(space, "polyad::test", shape.rows, shape.rank);
+    vectors.orthonormalize(uploaded(random_matrix(random, shape.rows, shape.rank)), U);
+    CHECK(off_orthonormal(to_host<double>(space, U), shape.rank) < 1e-13);
+    double const captured = vectors.find(uploaded(Y), U);
+    double expected       = 0;
+    for (std::size_t k = 0; k < shape.rank; ++k) expected += std::pow(0.8, 2.0 * static_cast<double>(k));
+    CHECK(std::abs(captured - expected) < 1e-10 * expected);
+    auto const found = to_host<double>(space, U);
+    CHECK(off_orthonormal(found, shape.rank) < 1e-12);
+    // In order and up to a sign: |u_k . left_k| = 1. The angle is the root of what the squares lack.
+    for (std::size_t k = 0; k < shape.rank; ++k) {
+      long double dot = 0;
+      for (std::size_t i = 0; i < shape.rows; ++i) dot += left[k][i] * found[i * shape.rank + k];
+      CHECK(std::abs(std::abs(dot) - 1) < 1e-9L);
+    }
+  }
+}
+
+TEST_CASE("an orthonormal basis of dependent and of zero columns is filled up", "[tucker]") {
+  TestSpace const space;
+  Random random(5);
+  auto host = random_matrix(random, 20, 4);
+  for (std::size_t i = 0; i < 20; ++i) {
+    host(i, 2) = 2 * host(i, 0) - host(i, 1);
+    host(i, 3) = 0;
+  }
+  LeadingVectors<double, TestSpace> vectors(space);
+  auto const Q = make_factor_matrix<double>(space, "polyad::test", 20, 4);
+  vectors.orthonormalize(uploaded(host), Q);
+  auto const basis = to_host<double>(space, Q);
+  CHECK(off_orthonormal(basis, 4) < 1e-13);
+  // The first two columns lie in it.
+  for (std::size_t c = 0; c < 2; ++c) {
+    long double inside = 0, whole = 0;
+    for (std::size_t k = 0; k < 4; ++k) {
+      long double dot = 0;
+      for (std::size_t i = 0; i < 20; ++i) dot += static_cast<long double>(basis[i * 4 + k]) * host(i, c);
+      inside += dot * dot;
+    }
+    for (std::size_t i = 0; i < 20; ++i) whole += static_cast<long double>(host(i, c)) * host(i, c);
+    CHECK(std::abs(inside - whole) < 1e-12L * whole);
+  }
+  vectors.orthonormalize(uploaded(HostMatrix(20, 4)), Q);
+  CHECK(off_orthonormal(to_host<double>(space, Q), 4) < 1e-13);
+}
+
+template <class Scalar>
+auto decompose(HostTensor const& tensor, TuckerOptions const& options) {
+  TestSpace const space;
+  auto const X = FCoo<Scalar, std::uint32_t, TestSpace>::build(space, to_device<Scalar, std::uint32_t>(space, tensor));
+  return tucker_hooi(space, X, options, random_tucker_start<Scalar>(space, X.extents(), options));
+}
+
+/// Every cell of a dense tensor as a nonzero: core times random matrices.
+HostTensor low_rank_tensor(std::vector<std::uint64_t> const& extents, std::vector<std::size_t> const& ranks) {
+  Random random(extents[0]);
+  std::size_t cells = 1, entries = 1;
+  for (auto const extent : extents) cells *= extent;
+  for (auto const rank : ranks) entries *= rank;
+  std::vector<double> core(entries);
+  for (auto& entry : core) entry = random_number(random);
+  std::vector<HostMatrix> A;
+  for (std::size_t n = 0; n < extents.size(); ++n) A.push_back(random_matrix(random, extents[n], ranks[n]));
+  HostTensor tensor{"of low rank", extents, {}, {}};
+  for (std::size_t c = 0; c < cells; ++c) {
+    std::vector<std::uint64_t> cell(extents.size());
+    std::size_t rest = c;
+    for (std::size_t n = extents.size(); n-- > 0; rest /= extents[n]) cell[n] = rest % extents[n];
+    double sum = 0;
+    for (std::size_t e = 0; e < entries; ++e) {
+      double term        = core[e];
+      std::size_t digits = e;
+      for (std::size_t n = extents.size(); n-- > 0; digits /= ranks[n]) term *= A[n](cell[n], digits % ranks[n]);
+      sum += term;
+    }
+    tensor.indices.insert(tensor.indices.end(), cell.begin(), cell.end());
+    tensor.values.push_back(sum);
+  }
+  return tensor;
+}
+
+TEST_CASE("hooi: a tensor of low rank is found", "[tucker]") {
+  TuckerOptions options;
+  options.ranks = {3, 2, 4};
+  auto const three = decompose<double>(low_rank_tensor({12, 9, 11}, {3, 2, 4}), options);
+  // The fit is a root: of a residual of eps ||X||^2 it leaves sqrt(eps).
+  CHECK(three.fit > 1 - 1e-7);
+  CHECK(three.converged);
+  options.ranks = {2, 3, 2, 2};
+  CHECK(decompose<double>(low_rank_tensor({6, 7, 5, 4}, {2, 3, 2, 2}), options).fit > 1 - 1e-7);
+  CHECK(decompose<float>(low_rank_tensor({6, 7, 5, 4}, {2, 3, 2, 2}), options).fit > 1 - 2e-3);
+  options.ranks = {3, 3};
+  CHECK(decompose<double>(low_rank_tensor({10, 8}, {3, 3}), options).fit > 1 - 1e-7);
+}
+
+TEST_CASE("hooi: the fit is that of the model", "[tucker]") {
+  TestSpace const space;
+  for (std::size_t const order : {3, 4}) {
+    auto const tensor = distinct(small_tensor(Kind::one_long_slice, order));
+    TuckerOptions options;
+    options.ranks          = order == 3 ? std::vector<count_t>{3, 3, 1} : std::vector<count_t>{3, 2, 1, 4};
+    options.tolerance      = 0;
+    options.max_iterations = 6;
+    auto const result      = decompose<double>(tensor, options);
+    REQUIRE(result.iterations.size() == 6);
+    for (std::size_t k = 1; k < 6; ++k)  // HOOI never loses fit, but for rounding
+      CHECK(result.iterations[k].fit > result.iterations[k - 1].fit - 1e-10);
+    std::vector<std::vector<double>> U;
+    for (auto const& factor : result.factors) U.push_back(to_host<double>(space, factor));
+    for (std::size_t n = 0; n < order; ++n) CHECK(off_orthonormal(U[n], options.ranks[n]) < 1e-12);
+    auto const core = to_host<double>(space, result.core);
+    // ||X - G x U||^2 over all cells.
+    std::size_t cells = 1;
+    for (auto const extent : tensor.extents) cells *= extent;
+    std::vector<long double> dense(cells);
+    for (std::size_t p = 0; p < tensor.nnz(); ++p) {
+      std::size_t position = 0;
+      for (std::size_t n = 0; n < order; ++n) position = position * tensor.extents[n] + tensor.index(p, n);
+      dense[position] += tensor.values[p];
+    }
+    long double residual = 0, norm = 0;
+    for (std::size_t c = 0; c < cells; ++c) {
+      std::vector<std::size_t> cell(order);
+      std::size_t rest = c;
+      for (std::size_t n = order; n-- > 0; rest /= tensor.extents[n]) cell[n] = rest % tensor.extents[n];
+      long double model = 0;
+      for (std::size_t e = 0; e < core.size(); ++e) {
+        // The core's rows are the last mode, its columns the others, the last of them fastest.
+        long double term   = core[e];
+        std::size_t column = e % result.core.extent(1);
+        term *= U[order - 1][cell[order - 1] * options.ranks[order - 1] + e / result.core.extent(1)];
+        for (std::size_t n = order - 1; n-- > 0; column /= options.ranks[n])
+          term *= U[n][cell[n] * options.ranks[n] + column % options.ranks[n]];
+        model += term;
+      }
+      residual += (dense[c] - model) * (dense[c] - model);
+      norm += dense[c] * dense[c];
+    }
+    CHECK(std::abs(result.fit - static_cast<double>(1 - std::sqrt(residual / norm))) < 1e-10);
+  }
+}
+
+TEST_CASE("hooi: what does not fit is refused", "[tucker]") {
+  auto const tensor = small_tensor(Kind::shuffled, 3);
+  auto const refused = [&](std::vector<count_t> ranks) {
+    TuckerOptions options;
+    options.ranks = std::move(ranks);
+    CHECK_THROWS_AS(decompose<double>(tensor, options), UsageError);
+  };
+  refused({2, 2});
+  refused({2, 2, 0});
+  refused({2, 2, 18});
+  refused({2, 3, 7});  // more than 2 x 3
+  TuckerOptions options;
+  options.ranks = {1, 1, 1};
+  CHECK_THROWS_AS(decompose<double>(small_tensor(Kind::empty, 3), options), NumericalError);
+  auto broken      = tensor;
+  broken.values[3] = std::numeric_limits<double>::quiet_NaN();
+  CHECK_THROWS_AS(decompose<double>(broken, options), NumericalError);
+  options.max_iterations = 1;
+  auto const one         = decompose<double>(tensor, options);
+  CHECK(one.reason == "iterations");
+  CHECK_FALSE(one.converged);
+}
+
+}  // namespace
+}  // namespace polyad::test
