@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -81,6 +82,18 @@ void add_cpd(CLI::App& command, CpdOptions& options) {
       .add_option("-o,--output", options.output,
                   "Write the model: .ktns or .txt as Tensor Toolbox text, .npz for numpy")
       ->type_name("FILE");
+  command
+      .add_option("--checkpoint", options.checkpoint,
+                  "Write checkpoints to this file, the last one at the end")
+      ->type_name("FILE");
+  command.add_option("--checkpoint-every", options.checkpoint_every, "Iterations between them")
+      ->check(CLI::Range(1, std::numeric_limits<int>::max()))
+      ->type_name("K")
+      ->capture_default_str();
+  command
+      .add_option("--resume", options.resume,
+                  "Go on from a checkpoint: with --deterministic, to the bits of a run that never stopped")
+      ->type_name("FILE");
   add_common(command, options.common);
 }
 
@@ -92,6 +105,14 @@ void check(CpdOptions const& options) {
   if (options.restarts > 1 && options.init != "random")
     refuse("--restarts are random starts: leave --init out");
   if (!(options.time_limit_s > 0)) refuse("--time-limit takes seconds, more than 0");
+  if (options.restarts > 1 && !(options.checkpoint.empty() && options.resume.empty()))
+    refuse("--restarts have no checkpoints: run them one by one");
+  if (options.init != "random" && !options.resume.empty()) refuse("--resume is a start: leave --init out");
+  refuse_overwriting(options.tensor, options.checkpoint, "--checkpoint");
+  if (same_file(options.checkpoint, options.output) || same_file(options.checkpoint, options.common.report))
+    refuse("--checkpoint and another output name the same file");
+  refuse_overwriting(options.resume, options.output, "-o");
+  refuse_overwriting(options.resume, options.common.report, "--report");
   refuse_overwriting(options.tensor, options.common.report, "--report");
   if (starts_from_file(options)) refuse_overwriting(options.init, options.common.report, "--report");
   if (options.output.empty()) return;

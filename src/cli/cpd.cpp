@@ -14,6 +14,7 @@
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
+#include "polyad/io/checkpoint.hpp"
 #include "polyad/io/model_file.hpp"
 #include "progress.hpp"
 #include "read_input.hpp"
@@ -39,6 +40,9 @@ void list_options(CpdOptions const& options, Report& report) {
                     {"duplicates", options.duplicates},
                     {"drop_zeros", options.drop_zeros},
                     {"phases", options.time_phases},
+                    {"checkpoint", options.checkpoint.string()},
+                    {"checkpoint_every", std::int64_t{options.checkpoint_every}},
+                    {"resume", options.resume.string()},
                     {"output", options.output.string()}};
 }
 
@@ -65,8 +69,8 @@ void summarise(CpdOptions const& options, Report const& report, double seconds) 
   fmt::print("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
   fmt::print("model    CP of rank {}, {}, {}, {} with concurrency {}\n", options.rank, report.format->name,
              options.precision, backend.name, backend.concurrency);
-  fmt::print("fit      {:.9f} after {} iterations ({})\n", result.fit, report.iterations.size(),
-             result.reason);
+  fmt::print("fit      {:.9f} after {} iterations ({})\n", result.fit,
+             report.iterations.empty() ? 0 : report.iterations.back().iteration, result.reason);
   if (result.gram_fallbacks > 0)
     fmt::print("updates  {} took the pseudo-inverse: the Gram matrix was singular\n", result.gram_fallbacks);
   if (result.restarts.size() > 1) {
@@ -88,6 +92,12 @@ int run(CpdOptions const& options, Report& report) {
   static_cast<void>(resolve_format(options.format));
   expect_usable_device();
   if (!options.output.empty()) io::expect_writable(options.output);
+  if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
+  Checkpoints checkpoints;
+  checkpoints.every = options.checkpoint_every;
+  if (!options.resume.empty()) checkpoints.resume = io::read_checkpoint(options.resume);
+  if (!options.checkpoint.empty())
+    checkpoints.save = [&](io::Checkpoint const& state) { io::write_checkpoint(options.checkpoint, state); };
   auto start = read_start(options);
   auto tensor =
       read_input(TensorInput{.path       = options.tensor,
@@ -105,21 +115,26 @@ int run(CpdOptions const& options, Report& report) {
   io::HostKtensor model;
   {
     Progress progress(options.max_iterations, options.time_limit_s);
-    model = factor(options, std::move(tensor), std::move(start), report, [&](IterationReport const& it) {
-      report.iterations.push_back(it);
-      seconds += it.seconds;
-      progress.iteration(it.iteration, it.fit, it.delta, it.seconds);
-      return interrupt_signal() == 0;
-    });
+    model = factor(
+        options, std::move(tensor), std::move(start), report,
+        [&](IterationReport const& it) {
+          report.iterations.push_back(it);
+          seconds += it.seconds;
+          progress.iteration(it.iteration, it.fit, it.delta, it.seconds);
+          return interrupt_signal() == 0;
+        },
+        checkpoints);
   }
   auto& result = std::get<CpdReport>(report.result);
   if (!options.output.empty()) {
     io::write_model(options.output, model, options.precision == "f32");
     result.files.push_back(options.output.string());
   }
+  if (!options.checkpoint.empty()) result.files.push_back(options.checkpoint.string());
   summarise(options, report, seconds);
   if (interrupt_signal() == 0) return 0;
-  fmt::print(stderr, "polyad: interrupted after iteration {}\n", report.iterations.size());
+  fmt::print(stderr, "polyad: interrupted after iteration {}\n",
+             report.iterations.empty() ? 0 : report.iterations.back().iteration);
   return 128 + interrupt_signal();
 }
 

@@ -12,7 +12,7 @@ namespace polyad::cli {
 template <class Scalar, class Index>
 io::HostKtensor factor_as(CpdOptions const& options, io::CoordinateList&& list,
                           std::optional<io::HostKtensor> start, Report& report,
-                          OnIteration const& on_iteration);
+                          OnIteration const& on_iteration, Checkpoints const& checkpoints);
 
 std::string resolve_format(std::string const& name) {
   std::string const resolved = name == "auto" ? "sorted" : name;
@@ -25,13 +25,15 @@ std::string known_formats() {
 }
 
 io::HostKtensor factor(CpdOptions const& options, io::CoordinateList&& tensor,
-                       std::optional<io::HostKtensor> start, Report& report,
-                       OnIteration const& on_iteration) {
+                       std::optional<io::HostKtensor> start, Report& report, OnIteration const& on_iteration,
+                       Checkpoints const& checkpoints) {
   return with_index_type(tensor, [&](auto index) {
     using Index = typename decltype(index)::type;
     if (options.precision == "f32")
-      return factor_as<float, Index>(options, std::move(tensor), std::move(start), report, on_iteration);
-    return factor_as<double, Index>(options, std::move(tensor), std::move(start), report, on_iteration);
+      return factor_as<float, Index>(options, std::move(tensor), std::move(start), report, on_iteration,
+                                     checkpoints);
+    return factor_as<double, Index>(options, std::move(tensor), std::move(start), report, on_iteration,
+                                    checkpoints);
   });
 }
 

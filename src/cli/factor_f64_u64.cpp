@@ -5,6 +5,6 @@ namespace polyad::cli {
 
 template io::HostKtensor factor_as<double, std::uint64_t>(CpdOptions const&, io::CoordinateList&&,
                                                           std::optional<io::HostKtensor>, Report&,
-                                                          OnIteration const&);
+                                                          OnIteration const&, Checkpoints const&);
 
 }  // namespace polyad::cli

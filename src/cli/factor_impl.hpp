@@ -14,6 +14,7 @@
 #include "polyad/cp/nvecs.hpp"
 #include "polyad/cp/restarts.hpp"
 #include "polyad/formats/registry.hpp"
+#include "resumable_als.hpp"
 
 namespace polyad::cli {
 
@@ -98,7 +99,7 @@ CpAlsResult<typename F::scalar_type, Space> best_of_restarts(Space const& space,
 template <class Scalar, class Index>
 io::HostKtensor factor_as(CpdOptions const& options, io::CoordinateList&& list,
                           std::optional<io::HostKtensor> start, Report& report,
-                          OnIteration const& on_iteration) {
+                          OnIteration const& on_iteration, Checkpoints const& checkpoints) {
   Space const space;
   Extents const extents{std::span<count_t const>(list.extents)};
   expect_model_fits<Scalar>(space, extents, options.rank);
@@ -138,7 +139,7 @@ io::HostKtensor factor_as(CpdOptions const& options, io::CoordinateList&& list,
         return random;
       }();
       stop_if_interrupted("making the start");
-      return cp_als(space, X, als, factors, callback);
+      return resumable_als(space, X, als, factors, options, report.input->nnz, checkpoints, callback);
     }();
     summary.fit            = result.fit;
     summary.weights        = result.model.weights;

@@ -30,7 +30,9 @@ struct CpdOptions {
   int restarts           = 1;      // random starts, of which the best wins
   bool deterministic     = false;
   bool time_phases       = false;
-  std::filesystem::path output;  // empty: none
+  std::filesystem::path output;              // empty: none
+  std::filesystem::path checkpoint, resume;  // empty: none
+  int checkpoint_every = 10;
 };
 
 /// Whether the start comes from a model file.

@@ -404,6 +404,57 @@ TEST_CASE("CP-ALS: every kind of tensor gives finite numbers", "[cp]") {
     }
 }
 
+template <class Scalar>
+void expect_restored_to_the_bit() {
+  TestSpace const space;
+  Random random(5);
+  std::vector<std::uint64_t> const extents{9, 7, 8};
+  auto const tensor =
+      all_cells(OracleModel(random_factors(random, extents, 5), std::vector<long double>(5, 1.0L)));
+  using F = Sorted<Scalar, std::uint32_t, TestSpace>;
+  typename F::options_type in_fixed_order;
+  in_fixed_order.deterministic = true;
+  auto const X       = F::build(space, to_device<Scalar, std::uint32_t>(space, tensor), in_fixed_order);
+  auto const options = options_of(3, 9);
+  auto const start   = [&](std::uint64_t seed) {
+    FactorMatrices<Scalar, TestSpace> const factors(space, X.extents(), options.rank);
+    fill_random(space, factors, seed);
+    return factors;
+  };
+  CpAlsRun<F> whole(space, X, options, start(1));
+  CpAlsState state;
+  while (whole.is_running()) {
+    whole.launch();
+    whole.finish([](CpAlsIteration const&) { return true; });
+    if (state.iteration < 4) state = whole.state();
+  }
+  REQUIRE(state.iteration == 4);
+  CpAlsRun<F> rest(space, X, options, start(2));  // whose start goes
+  rest.restore(state);
+  while (rest.is_running()) {
+    rest.launch();
+    rest.finish([](CpAlsIteration const&) { return true; });
+  }
+  auto const a = whole.take_result(), b = rest.take_result();
+  CHECK(a.model.weights == b.model.weights);
+  CHECK(a.fit == b.fit);
+  CHECK(a.gram_fallbacks == b.gram_fallbacks);
+  for (int n = 0; n < 3; ++n) CHECK(flat(a.model.factors[n]) == flat(b.model.factors[n]));
+  REQUIRE(b.iterations.size() == 5);
+  for (std::size_t k = 0; k < 5; ++k) {
+    CHECK(b.iterations[k].iteration == static_cast<int>(k) + 5);
+    CHECK(b.iterations[k].fit == a.iterations[k + 4].fit);
+    CHECK(b.iterations[k].delta == a.iterations[k + 4].delta);
+  }
+  state.factors.pop_back();
+  CHECK_THROWS_AS(rest.restore(state), UsageError);
+}
+
+TEST_CASE("CP-ALS: a run goes on from its state to the same bits", "[cp]") {
+  expect_restored_to_the_bit<double>();
+  expect_restored_to_the_bit<float>();
+}
+
 TEST_CASE("CP-ALS: a given start is used as it is", "[cp]") {
   TestSpace const space;
   auto const tensor = distinct(small_tensor(Kind::shuffled, 3));

@@ -67,6 +67,16 @@ struct CpAlsResult {
   std::vector<CpAlsIteration> iterations;
 };
 
+/// What the next iteration depends on, in host memory. A run that is restored to it goes on to the same bits
+/// as the one that it was taken from, where the format sums in a fixed order.
+struct CpAlsState {
+  int iteration          = 0;  // done so far
+  double fit             = 0;
+  count_t gram_fallbacks = 0;
+  std::vector<std::vector<double>> factors;  // A^(n), I_n x R, row-major, not normalised
+  std::vector<double> grams;                 // N x R x R; made by the updates, not by gram()
+};
+
 namespace detail {
 
 /// Everything an iteration writes besides the factors; allocated once.
@@ -172,7 +182,7 @@ public:
     auto const& numbers       = m_work.host_numbers;
     double const norm_squared = m_tensor->norm_squared();
     double const previous     = m_result.fit;
-    int const iteration       = static_cast<int>(m_result.iterations.size()) + 1;
+    int const iteration       = iterations_done() + 1;
     m_result.fit              = fit_of(norm_squared, numbers(inner_product), numbers(model_norm_squared));
     if (!std::isfinite(m_result.fit) && norm_squared > 0)
       throw NumericalError("the fit is not a finite number after iteration " + std::to_string(iteration));
@@ -189,6 +199,35 @@ public:
     } else if (iteration >= m_options.max_iterations) {
       stop(StopReason::max_iterations);
     }
+  }
+
+  /// Between iterations. Waits.
+  [[nodiscard]] CpAlsState state() const {
+    CpAlsState state{iterations_done(), m_result.fit, m_result.gram_fallbacks, {}, {}};
+    for (int n = 0; n < order(); ++n) state.factors.push_back(to_host<Scalar>(m_space, factor(n)));
+    auto const grams = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.grams);
+    state.grams.assign(grams.data(), grams.data() + grams.size());
+    return state;
+  }
+
+  /// Before the first iteration: goes on where `state` was taken, of a run of the same shape. Iterations
+  /// count on. Waits. \throws UsageError when the shapes differ
+  void restore(CpAlsState const& state) {
+    auto const grams = Kokkos::create_mirror_view(Kokkos::HostSpace(), m_work.grams);
+    POLYAD_EXPECTS(
+        state.factors.size() == static_cast<std::size_t>(order()) && state.grams.size() == grams.size(),
+        "the state is of another run");
+    for (int n = 0; n < order(); ++n)
+      from_host<Scalar>(m_space, state.factors[static_cast<std::size_t>(n)], factor(n));
+    std::copy(state.grams.begin(), state.grams.end(), grams.data());
+    Kokkos::deep_copy(m_space, m_work.grams, grams);
+    m_work.host_numbers(gram_fallbacks) = static_cast<double>(state.gram_fallbacks);
+    Kokkos::deep_copy(m_space, m_work.numbers, m_work.host_numbers);
+    m_space.fence("polyad::cp_als");
+    m_result.fit            = state.fit;
+    m_result.gram_fallbacks = state.gram_fallbacks;
+    m_restored_at           = state.iteration;
+    m_running               = state.iteration < m_options.max_iterations;
   }
 
   /// Splits lambda off and brings the model into canonical form. Waits; call it once, after the last
@@ -217,6 +256,9 @@ private:
   }
   [[nodiscard]] int order() const { return m_tensor->extents().order(); }
   [[nodiscard]] FactorMatrix<Scalar, Space> const& factor(int n) const { return m_result.model.factors[n]; }
+  [[nodiscard]] int iterations_done() const {
+    return m_restored_at + static_cast<int>(m_result.iterations.size());
+  }
   void stop(StopReason reason) {
     m_result.reason = reason;
     m_running       = false;
@@ -231,7 +273,8 @@ private:
   Kokkos::Timer m_total;
   Kokkos::Timer m_clock;
   CpAlsResult<Scalar, Space> m_result;
-  bool m_running = false;
+  bool m_running    = false;
+  int m_restored_at = 0;
 };
 
 }  // namespace polyad

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A run of CP-ALS between two iterations, as a file: all that the next iteration depends on, and by what to tell
+// that it belongs to the tensor and the options at hand (docs/file-formats.md).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace polyad::io {
+
+struct Checkpoint {
+  std::string precision;  // f32 or f64
+  std::string format;     // the storage format's name
+  std::uint64_t seed = 0;
+  std::uint64_t rank = 0;
+  /// Of the tensor, its duplicates summed.
+  std::vector<std::uint64_t> extents;
+  std::uint64_t nnz   = 0;
+  double norm_squared = 0;
+  /// Iterations done, and what the last one left.
+  std::uint64_t iteration      = 0;
+  double fit                   = 0;
+  std::uint64_t gram_fallbacks = 0;
+  /// A^(n), I_n x R, row-major, not normalised; floats where precision is f32.
+  std::vector<std::vector<double>> factors;
+  /// Their Gram matrices, N x R x R.
+  std::vector<double> grams;
+
+  bool operator==(Checkpoint const&) const = default;
+};
+
+/// \throws WriteError; the previous file then stays
+void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint);
+
+/// \throws InputError for a file that is damaged, cut short or no checkpoint
+[[nodiscard]] Checkpoint read_checkpoint(std::filesystem::path const& path);
+
+}  // namespace polyad::io

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// libFuzzer: checkpoints. The checksum is mended first, so that the fuzzer gets behind it.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "fuzz_file.hpp"
+#include "io/crc32c.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/io/checkpoint.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+  static polyad::fuzz::File const file("checkpoint");
+  std::string bytes(reinterpret_cast<char const*>(data), size);
+  // An odd length: as it is.
+  if (size >= 4 && size % 2 == 0) {
+    std::uint32_t const crc = polyad::io::crc32c(0, std::string_view(bytes).substr(0, size - 4));
+    for (std::size_t k = 0; k < 4; ++k) bytes[size - 4 + k] = static_cast<char>(crc >> 8 * k & 0xFF);
+  }
+  file.fill(reinterpret_cast<std::uint8_t const*>(bytes.data()), bytes.size());
+  try {
+    auto const checkpoint     = polyad::io::read_checkpoint(file.path());
+    std::uint64_t numbers = checkpoint.grams.size();
+    for (auto const& factor : checkpoint.factors) numbers += factor.size();
+    polyad::fuzz::expect(numbers <= size / 8, "more numbers than bytes");
+  } catch (polyad::InputError const&) {
+  }
+  return 0;
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// libFuzzer: coordinate text of any dialect, plain or packed. Differential: serial and parallel reading and
+// chunks of 1 to 64 bytes must give the same tensor or the same error; what was read, written as extended
+// FROSTT and read again must be the same to the last bit.
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "fuzz_file.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/io/tensor_file.hpp"
+
+namespace {
+
+using namespace polyad::io;
+
+struct Outcome {
+  TnsFile file;
+  std::string error;
+};
+
+Outcome read(std::string const& path, ReadOptions const& options) {
+  Outcome outcome;
+  try {
+    outcome.file = read_tns(path, options);
+  } catch (polyad::InputError const& error) {
+    outcome.error = error.what();
+  }
+  return outcome;
+}
+
+bool same(CoordinateList const& a, CoordinateList const& b) {
+  return a.extents == b.extents && a.indices == b.indices && a.values.size() == b.values.size() &&
+         (a.values.empty() ||
+          std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(double)) == 0);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+  static polyad::fuzz::File const file("text");
+  if (size == 0) return 0;
+  // The first byte chooses how to read, so that the corpus covers the options.
+  ReadOptions options;
+  options.index_base       = static_cast<int>(data[0] % 3) - 1;
+  options.allow_non_finite = (data[0] & 4) != 0;
+  options.drop_zeros       = (data[0] & 8) != 0;
+  options.threads          = 1;
+  options.chunk_bytes      = std::size_t{1} << 20;
+  file.fill(data + 1, size - 1);
+  Outcome const whole = read(file.path(), options);
+  options.chunk_bytes = 1 + data[0] % 64;
+  // Threads cost a hundred times a small parse: one input in 64 starts some.
+  options.threads   = data[0] >= 252 ? 3 : 1;
+  Outcome const cut = read(file.path(), options);
+  polyad::fuzz::expect(whole.error == cut.error, "the error depends on chunks or threads");
+  polyad::fuzz::expect(same(whole.file.tensor, cut.file.tensor), "the tensor depends on chunks or threads");
+  return 0;
+}
