@@ -51,10 +51,10 @@ void FirstFault::throw_if_any(std::string const& file) {
 }
 
 std::string index_out_of_range(CoordinateList const& list, std::uint64_t nonzero, std::uint64_t mode,
-                               std::uint64_t index, std::uint64_t base) {
+                               std::uint64_t index) {
   return "index " + std::to_string(mode + 1) + " of nonzero " + std::to_string(nonzero + 1) + " is " +
          std::to_string(index) + ", beyond the extent " + std::to_string(list.extents[mode]) +
-         " counted from " + std::to_string(base);
+         " counted from 0";
 }
 
 std::string value_not_finite(std::uint64_t nonzero, double value) {

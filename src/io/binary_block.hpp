@@ -3,12 +3,15 @@
 // several threads with their indices and values checked, and of several faults the file's first one counts.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <mutex>
 #include <string>
+#include <type_traits>
+#include <vector>
 
 #include "file_bytes.hpp"
 #include "polyad/io/tns_reader.hpp"
@@ -38,31 +41,37 @@ private:
 };
 
 [[nodiscard]] std::string index_out_of_range(CoordinateList const& list, std::uint64_t nonzero,
-                                             std::uint64_t mode, std::uint64_t index, std::uint64_t base);
+                                             std::uint64_t mode, std::uint64_t index);
 [[nodiscard]] std::string value_not_finite(std::uint64_t nonzero, double value);
 
-/// Copies count x N indices, row-major, that count from `base`. Returns what is wrong with the first that is
-/// out of range, or nothing.
+/// Copies count x N indices, row-major, that count from 0. Returns what is wrong with the first that is out
+/// of range, or nothing.
 template <class Stored>
-std::string copy_indices(BinaryBlock const& block, char const* bytes, Stored base, CoordinateList& list) {
-  std::uint64_t const order = list.extents.size();
+std::string copy_indices(BinaryBlock const& block, char const* bytes, CoordinateList& list) {
+  std::uint64_t const order = list.extents.size(), count = block.count * order;
+  // The last index of each mode over and over, so that a stretch of nonzeros is compared element by element.
+  constexpr std::uint64_t rows = 16;
+  std::vector<Stored> last(rows * order);
+  for (std::uint64_t k = 0; k < last.size(); ++k)
+    last[k] = static_cast<Stored>(
+        std::min<std::uint64_t>(list.extents[k % order] - 1, std::numeric_limits<Stored>::max()));
   return std::visit(
       [&](auto& indices) -> std::string {
         using Index      = typename std::remove_cvref_t<decltype(indices)>::value_type;
         Index* const out = indices.data() + block.first * order;
-        bool beyond      = false;
-        for (std::uint64_t p = 0, k = 0; p < block.count; ++p)
-          for (std::uint64_t n = 0; n < order; ++n, ++k) {
-            auto const index =
-                static_cast<Stored>(element_at<Stored>(bytes, k) - base);  // 0 under base 1 wraps
-            beyond |= index >= list.extents[n];
-            out[k] = static_cast<Index>(index);
+        Stored beyond    = 0;
+        for (std::uint64_t k = 0; k < count; k += last.size()) {
+          std::uint64_t const some = std::min<std::uint64_t>(last.size(), count - k);
+          for (std::uint64_t j = 0; j < some; ++j) {
+            Stored const index = element_at<Stored>(bytes, k + j);
+            beyond |= static_cast<Stored>(index > last[j] ? 1 : 0);
+            out[k + j] = static_cast<Index>(index);
           }
-        if (!beyond) return "";
+        }
+        if (beyond == 0) return "";
         std::uint64_t k = 0;
-        while (static_cast<Stored>(element_at<Stored>(bytes, k) - base) < list.extents[k % order]) ++k;
-        return index_out_of_range(list, block.first + k / order, k % order, element_at<Stored>(bytes, k),
-                                  base);
+        while (element_at<Stored>(bytes, k) < list.extents[k % order]) ++k;
+        return index_out_of_range(list, block.first + k / order, k % order, element_at<Stored>(bytes, k));
       },
       list.indices);
 }

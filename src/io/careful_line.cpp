@@ -99,11 +99,11 @@ std::optional<Fault> check_count(std::string_view line, LineRules const& rules) 
   int count = 0;
   for (std::string_view token = take_token(rest); !token.empty(); token = take_token(rest))
     if (++count == wanted + 1) one_too_many = token;
+  if (count == wanted && rules.order >= 1 && rules.order <= most_modes) return std::nullopt;
   std::string const found = "found " + std::to_string(count) + ": " + in_quotes(line);
   if (rules.order < 1) return Fault{0, line.size() + 1, "expected at least one index and a value, " + found};
   if (rules.order > most_modes)
     return Fault{0, 1, "expected at most " + std::to_string(most_modes) + " indices and a value, " + found};
-  if (count == wanted) return std::nullopt;
   std::uint64_t const column = one_too_many.empty()
                                    ? line.size() + 1
                                    : static_cast<std::uint64_t>(one_too_many.data() - line.data()) + 1;

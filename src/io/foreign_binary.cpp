@@ -39,7 +39,7 @@ void fill_indices(Column const& column, BinaryBlock const& block, std::uint64_t 
       [&](auto& indices) {
         using Index     = typename std::remove_cvref_t<decltype(indices)>::value_type;
         auto const take = [&](std::uint64_t p, std::uint64_t index) {
-          if (index >= extent && reason.empty()) reason = index_out_of_range(list, p, n, index, 0);
+          if (index >= extent && reason.empty()) reason = index_out_of_range(list, p, n, index);
           indices[p * order + n] = static_cast<Index>(index);
         };
         if (column.bytes == 1) walk<std::uint8_t>(column, block, take);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -108,6 +109,15 @@ inline char const* read_plain_value(char const* p, double& value) {
   return p;
 }
 
+/// A number of another form: more digits, an exponent. Null for what is no number, not finite or out of
+/// range, which the careful path sorts out. The text at p ends with a line end before `end`.
+inline char const* read_any_value(char const* p, char const* end, double& value) {
+  char const first = p[*p == '-' ? 1 : 0];
+  if (first != '.' && (first < '0' || first > '9')) return nullptr;  // from_chars knows "inf" and "nan", too
+  auto const [behind, code] = std::from_chars(p, end, value);
+  return code == std::errc{} ? behind : nullptr;
+}
+
 /// The numbers of one block as they are stored, Index wide.
 template <class Index>
 struct Store {
@@ -133,8 +143,9 @@ Indices acceptable(LineRules const& rules, bool limit_was_met) {
 
 /// One plain line at p. Returns the start of the next, or null when the line needs the careful path.
 template <class Index>
-inline char const* read_plain_line(char const* p, LineRules const& rules, Indices const& most,
-                                   Store<Index>& store, Indices& largest, bool& has_zero) {
+inline char const* read_plain_line(char const* p, char const* end, LineRules const& rules,
+                                   Indices const& most, Store<Index>& store, Indices& largest,
+                                   bool& has_zero) {
   Index* const indices = store.indices + store.count * static_cast<std::uint64_t>(rules.order);
   Indices line;  // NOLINT: set as far as it is read
   bool zero = false;
@@ -157,7 +168,9 @@ inline char const* read_plain_line(char const* p, LineRules const& rules, Indice
   if (rules.symmetry != Symmetry::none && !rules.may_stand_at(line[0], line[1])) return nullptr;
   double& value = store.values[store.count];
   if (rules.has_value) {
-    p = read_plain_value(p, value);
+    char const* const start = p;
+    p                       = read_plain_value(start, value);
+    if (p == nullptr) p = read_any_value(start, end, value);
     if (p == nullptr || (rules.integer_values && std::trunc(value) != value)) return nullptr;
     p = skip_blanks(p);
   } else {
@@ -183,7 +196,8 @@ char const* parse_lines(std::string_view text, char const* p, LineRules const& r
   Indices most          = acceptable<Index>(rules, result.last_index.has_value());
   while (p < end) {
     if (plain) {
-      char const* const next = read_plain_line(p, rules, most, store, result.largest, result.has_index_zero);
+      char const* const next =
+          read_plain_line(p, end, rules, most, store, result.largest, result.has_index_zero);
       if (next != nullptr) {
         p = next;
         continue;

@@ -137,8 +137,8 @@ TnsFile read_pten(std::filesystem::path const& path, ReadOptions const& options)
     BinaryBlock const block{b * header.block_nonzeros, header.nonzeros(b)};
     char const* const values = payload.data() + block.count * order * header.index_bytes;
     std::string reason       = header.index_bytes == 4
-                                   ? copy_indices<std::uint32_t>(block, payload.data(), 0, result.tensor)
-                                   : copy_indices<std::uint64_t>(block, payload.data(), 0, result.tensor);
+                                   ? copy_indices<std::uint32_t>(block, payload.data(), result.tensor)
+                                   : copy_indices<std::uint64_t>(block, payload.data(), result.tensor);
     if (reason.empty())
       reason = header.value_bytes == 4 ? copy_values<float>(block, values, options, result.tensor)
                                        : copy_values<double>(block, values, options, result.tensor);
