@@ -38,6 +38,7 @@ int run(PerfOptions const& options) {
                         : register_formats_of<double>(session, choice, extents.order());
         register_fcoo(session, choice, extents, scalar);
       }
+      if (extents.order() >= 2) register_fast_tucker(session, choice);
     }
   benchmark::RunSpecifiedBenchmarks();
   benchmark::ClearRegisteredBenchmarks();

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "command_parts.hpp"
+#include "completion_commands.hpp"
 #include "factor.hpp"
 #include "file_commands.hpp"
 #include "git_hash.hpp"
@@ -148,6 +149,7 @@ std::optional<Options> parse_command_line(int argc, char const* const* argv) {
   cpd_command->footer("Example: polyad cpd uber.tns.xz -r 16 -o model.ktns");
   stats_command->footer("Example: polyad stats uber.tns.xz");
   ProductCommands products(app);
+  CompletionCommands completion(app);
   FileCommands files(app);
   auto* const info_command =
       app.add_subcommand("info", "Version, backend, and the device found against the one compiled for");
@@ -173,6 +175,7 @@ std::optional<Options> parse_command_line(int argc, char const* const* argv) {
   };
   if (auto chosen = products.chosen()) return chosen;
   if (auto chosen = files.chosen()) return chosen;
+  if (auto chosen = completion.chosen()) return chosen;
   if (*cpd_command) return checked(cpd);
   if (*stats_command) return checked(stats);
   return checked(info);

@@ -23,10 +23,10 @@ inline bool needs_wide_index(io::CoordinateList const& tensor) {
   return tensor.wide() || tensor.nnz() > std::numeric_limits<std::uint32_t>::max();
 }
 
-/// Frees the list's arrays once they are copied. Fills in report.nnz and report.duplicates.
+/// The list as it is, duplicates included. Frees its arrays once they are copied.
 template <class Scalar, class Index>
-CooTensor<Scalar, Index, Space> to_device(Space const& space, io::CoordinateList&& list,
-                                          InputReport& report) {
+CooTensor<Scalar, Index, Space> upload_list(Space const& space, io::CoordinateList&& list) {
+  if (list.extents.empty()) return {};
   Extents const extents{std::span<count_t const>(list.extents)};
   auto const tensor = std::visit(
       [&](auto& indices) {
@@ -40,8 +40,15 @@ CooTensor<Scalar, Index, Space> to_device(Space const& space, io::CoordinateList
         }
       },
       list.indices);
-  list                    = {};
-  auto const deduplicated = sum_duplicates(space, tensor);
+  list = {};
+  return tensor;
+}
+
+/// The same with duplicates summed. Fills in report.nnz and report.duplicates.
+template <class Scalar, class Index>
+CooTensor<Scalar, Index, Space> to_device(Space const& space, io::CoordinateList&& list,
+                                          InputReport& report) {
+  auto const deduplicated = sum_duplicates(space, upload_list<Scalar, Index>(space, std::move(list)));
   report.nnz              = deduplicated.tensor.nnz();
   report.duplicates += deduplicated.duplicates;  // to those that reading settled
   return deduplicated.tensor;

@@ -8,6 +8,7 @@
 #include <string>
 #include <variant>
 
+#include "completion_options.hpp"
 #include "file_options.hpp"
 #include "product_options.hpp"
 
@@ -51,6 +52,7 @@ struct InfoOptions {
 };
 
 using Options = std::variant<CpdOptions, StatsOptions, InfoOptions, ConvertOptions, CheckOptions,
-                             CompareOptions, GenOptions, MttkrpOptions, TtmOptions, TtmcOptions, TuckerOptions>;
+                             CompareOptions, GenOptions, MttkrpOptions, TtmOptions, TtmcOptions, TuckerOptions,
+                             TrainOptions, PredictOptions>;
 
 }  // namespace polyad::cli

@@ -43,9 +43,13 @@ double Progress::seconds_left(int iteration) const {
 }
 
 void Progress::iteration(int iteration, double fit, double delta, double seconds) {
+  this->iteration(iteration, fmt::format("fit {:.9f}, change {:+.3e}", fit, delta), seconds);
+}
+
+void Progress::iteration(int iteration, std::string const& text, double seconds) {
   m_spent += seconds;
-  m_waiting = fmt::format("iteration {} of {}: fit {:.9f}, change {:+.3e}, {} an iteration", iteration,
-                          m_most_iterations, fit, delta, duration_text(seconds));
+  m_waiting = fmt::format("iteration {} of {}: {}, {} an iteration", iteration, m_most_iterations, text,
+                          duration_text(seconds));
   // The tolerance may end the run earlier, hence "at most".
   if (iteration < m_most_iterations)
     m_waiting += fmt::format(", at most {} left", duration_text(seconds_left(iteration)));

@@ -20,6 +20,8 @@ public:
   Progress& operator=(Progress const&) = delete;
 
   void iteration(int iteration, double fit, double delta, double seconds);
+  /// \param text  what the iteration reached
+  void iteration(int iteration, std::string const& text, double seconds);
 
 private:
   void draw();

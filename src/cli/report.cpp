@@ -34,7 +34,22 @@ Json to_json(FormatReport const& format) {
   return {{"name", format.name}, {"bytes", format.bytes}, {"build_s", format.build_s}};
 }
 
+/// "rmse": {set: number, ...}, "mae": {...}
+void put_errors(Json& json, ErrorReports const& errors) {
+  for (auto const& [set, error] : errors) {
+    json["rmse"][set] = error.rmse;
+    json["mae"][set]  = error.mae;
+  }
+}
+
 Json to_json(IterationReport const& iteration) {
+  if (!iteration.errors.empty()) {
+    Json json = {{"iteration", iteration.iteration}};
+    put_errors(json, iteration.errors);
+    json["seconds"] = iteration.seconds;
+    json["phases"]  = iteration.phases;
+    return json;
+  }
   return {{"iteration", iteration.iteration},
           {"fit", iteration.fit},
           {"delta", iteration.delta},
@@ -66,6 +81,19 @@ Json to_json(CpdReport const& result) {
     for (auto const& restart : result.restarts) json["restarts"].push_back(to_json(restart));
     json["best_restart"] = result.best_restart;
   }
+  return json;
+}
+
+Json to_json(CompletionReport const& result) {
+  Json json = {{"mean", result.mean}};
+  put_errors(json, result.errors);
+  Json entries = Json::object();
+  for (auto const& [set, error] : result.errors) entries[set] = error.entries;
+  json["entries"]        = entries;
+  json["kept_iteration"] = result.kept_iteration;
+  json["reason"]         = result.reason;
+  json["cold"]           = result.cold;
+  json["files"]          = result.files;
   return json;
 }
 

@@ -41,12 +41,23 @@ struct FormatReport {
   double build_s      = 0;
 };
 
+/// Errors of a completion model on one set of entries.
+struct ErrorReport {
+  std::uint64_t entries = 0;
+  double rmse           = 0;
+  double mae            = 0;
+};
+
+/// By the set's name: train, validation, test. Sets without entries are left out.
+using ErrorReports = std::map<std::string, ErrorReport>;
+
 struct IterationReport {
   int iteration  = 0;
   double fit     = 0;
   double delta   = 0;
   double seconds = 0;
   std::map<std::string, double> phases;
+  ErrorReports errors;  // of completion, in place of fit and delta
 };
 
 struct MemoryReport {
@@ -70,6 +81,15 @@ struct CpdReport {
   std::vector<std::string> files;
   std::vector<RestartReport> restarts;  // empty for a single start
   std::size_t best_restart = 0;
+};
+
+struct CompletionReport {
+  double mean = 0;
+  ErrorReports errors;   // of the model that is kept
+  int kept_iteration = 0;
+  std::string reason;
+  std::uint64_t cold = 0;  // entries predicted from biases alone
+  std::vector<std::string> files;
 };
 
 struct TuckerReport {
@@ -118,7 +138,8 @@ struct Report {
   std::optional<std::uint64_t> seed;
   std::vector<IterationReport> iterations;
   MemoryReport memory;
-  std::variant<std::monostate, CpdReport, StatsReport, InfoReport, FactsReport, TuckerReport> result;
+  std::variant<std::monostate, CpdReport, StatsReport, InfoReport, FactsReport, TuckerReport,
+               CompletionReport> result;
   int exit = 0;
   std::string error;  // the text on stderr; empty when there is none
 };

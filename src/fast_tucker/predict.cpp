@@ -58,10 +58,10 @@ template <class Space, class Scalar, class Index>
 PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const& model,
                         FactorMatrices<Scalar, Space> const& C, CooTensor<Scalar, Index, Space> const& X,
                         ValueRange const& range, ErrorSums<Space> const& sums) {
+  if (X.nnz() == 0) return {};
   count_t const chunks = ceil_div(X.nnz(), detail::predict_chunk<Space>);
   POLYAD_EXPECTS(sums.extent(0) > chunks, "the sums of errors have ", sums.extent(0), " rows, not ", chunks + 1);
   launch(space, model, C, X, range, static_cast<Scalar*>(nullptr), sums.data());
-  if (X.nnz() == 0) return {};
   Kokkos::View<double*, typename Space::device_type> const totals(sums.data() + 2 * chunks, 2);
   LaunchShape const shape = is_device_space<Space> ? LaunchShape{1, 32, 32} : LaunchShape{1, 1, 1};
   Kokkos::parallel_for("polyad::add_error_sums", team_policy(space, shape),

@@ -7,7 +7,7 @@
 //   adam  in turn for each mode: one residual sweep gives the gradients of A^(n) and of B^(n), Adam the step.
 //
 // The ridge is a constant for each row unless it is asked for per entry, as the paper has it: multiplied by a
-// row's count it drives the factors to zero (docs/fast_tucker.md).
+// row's count it drives the factors to zero (docs/fast-tucker.md).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -45,6 +45,7 @@ struct FastTuckerEpoch {
   int epoch;  // counts from 1
   PredictionErrors train;
   PredictionErrors validation;  // no entries when there are none
+  PredictionErrors test;
   double seconds;               // of the epoch, without the errors
 };
 
@@ -68,14 +69,16 @@ inline char const* to_string(FastTuckerStop reason) {
 
 struct FastTuckerResult {
   FastTuckerStop reason = FastTuckerStop::max_epochs;
-  int kept_epoch        = 0;  // the epoch whose model is returned: the last, or the best with `patience`; 0: the start
+  int kept_epoch        = 0;  // the epoch whose model is returned: the last, or the best with `patience`; 0: none was
+                        // sound, and it is the start, or with `patience` none was better than no interaction
   std::vector<FastTuckerEpoch> epochs;
 };
 
-/// A start of either sign, whose interactions have a tenth of the given deviation, with rows of A^(n) about as long
-/// as those of C^(n). The columns of a C^(n) have means, half of their squares, so that the products of N - 1 modes are
-/// not all chance: with means of zero nothing was learned of planted tensors of order 6, and what is nearly the same in
-/// all rows of a mode is the usual case. The same bits on every backend.
+/// A start of either sign, whose interactions have a tenth of the given deviation, with rows of A^(n) about as long as
+/// those of C^(n). In all modes but the two longest the columns of C^(n) have means, nine tenths of their squares: the
+/// model starts as an interaction of two modes that is much the same in the rows of the others. (With means of zero in
+/// all modes the products of N - 1 of them are all chance, and nothing was learned of planted tensors of order 6.) The
+/// same bits on every backend.
 template <class Scalar, class Space>
 void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model, double deviation,
                 std::uint64_t seed) {
@@ -83,10 +86,17 @@ void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model,
   // R products of N entries of C have the variance R c^(2 N); an entry of C has J a^2 b^2, with b = R^-1/2.
   double const target = deviation > 0 && std::isfinite(deviation) ? 0.1 * deviation : 0.1;
   double const c      = std::pow(target / std::sqrt(rank), 1.0 / model.order());
+  auto const longer   = [&](int n) {  // modes that are, of equal ones those before
+    int count = 0;
+    for (int m = 0; m < model.order(); ++m)
+      count += model.extents()[m] > model.extents()[n] || (model.extents()[m] == model.extents()[n] && m < n) ? 1 : 0;
+    return count;
+  };
   for (int n = 0; n < model.order(); ++n) {
     auto const stream = static_cast<std::uint64_t>(n);
     double const a    = c * std::sqrt(rank / static_cast<double>(model.columns(n)));
-    fill_signed(space, model.A(n), seed, stream, a * std::sqrt(0.5), a * std::sqrt(0.5));
+    double const share = longer(n) < 2 ? 0.0 : 0.9;
+    fill_signed(space, model.A(n), seed, stream, a * std::sqrt(share), a * std::sqrt(1 - share));
     fill_signed(space, model.B(n), seed, stream + max_order, 0, 1 / std::sqrt(rank));
   }
 }
@@ -246,28 +256,41 @@ private:
   int m_epoch = 0;
 };
 
+/// Entries as they are observed; all but the training set may be empty. The validation set tells the best epoch, the
+/// test set is only reported.
+template <class F>
+struct FastTuckerData {
+  using tensor_type = CooTensor<typename F::scalar_type, typename F::index_type, typename F::space_type>;
+  tensor_type train;
+  tensor_type validation;
+  tensor_type test;
+};
+
 /// Fits `model`, which holds the start and becomes the result, to X: the training set, without the model's mean and
-/// biases where it has them (without_biases), in some storage format. `train` and `validation` are entries as they
-/// are observed; on `validation`, which may be empty, the best epoch is told. `callback(FastTuckerEpoch const&) ->
-/// bool` is called after each epoch; false ends the run. Waits for `space`.
+/// biases where it has them (without_biases), in some storage format. `callback(FastTuckerEpoch const&) -> bool` is
+/// called after each epoch; false ends the run. Waits for `space`.
 ///
 /// When the training error stops being a number, or exceeds ten times that of mean and biases alone, the run ends as
 /// diverged with the last model that was sound.
 /// \throws UsageError as FastTuckerEpochs does; MemoryError before allocating
 template <Format F, class Callback>
 FastTuckerResult fast_tucker(
-    typename F::space_type const& space, F const& X,
-    CooTensor<typename F::scalar_type, typename F::index_type, typename F::space_type> const& train,
-    CooTensor<typename F::scalar_type, typename F::index_type, typename F::space_type> const& validation,
-    FastTuckerOptions const& options, FastTuckerModel<typename F::scalar_type, typename F::space_type> const& model,
-    Callback&& callback) {
+    typename F::space_type const& space, F const& X, FastTuckerData<F> const& data, FastTuckerOptions const& options,
+    FastTuckerModel<typename F::scalar_type, typename F::space_type> const& model, Callback&& callback) {
   FastTuckerEpochs<F> epochs(space, X, model, options);
-  auto const sums = make_error_sums(space, std::max(train.nnz(), validation.nnz()));
+  auto const sums =
+      make_error_sums(space, std::max({data.train.nnz(), data.validation.nnz(), data.test.nnz()}));
   detail::KeptModel<typename F::scalar_type, typename F::space_type> const kept(space, model);
   kept.keep(space, model);
   double const most = 10 * std::sqrt(X.norm_squared() / static_cast<double>(X.nnz()));
+  bool const tells  = options.patience > 0 && data.validation.nnz() > 0;
   double best       = std::numeric_limits<double>::infinity();
-  bool const tells  = options.patience > 0 && validation.nnz() > 0;
+  if (tells) {  // epoch 0 are mean and biases alone: no interaction, where no epoch is better
+    auto none = epochs.intermediates();
+    none[0]   = make_packed_matrix<typename F::scalar_type>(space, "polyad::no_interaction", model.extents()[0], model.rank());
+    best      = errors(space, model, none, data.validation, options.range, sums).rmse;
+    Kokkos::deep_copy(space, kept.A[0], 0);
+  }
   FastTuckerResult result;
   Kokkos::Timer const total;
   for (int epoch = 1; epoch <= options.max_epochs; ++epoch) {
@@ -275,9 +298,11 @@ FastTuckerResult fast_tucker(
     epochs.run();
     space.fence("polyad::fast_tucker");
     double const seconds = clock.seconds();
-    auto const& C        = epochs.intermediates();
-    FastTuckerEpoch const report{epoch, errors(space, model, C, train, options.range, sums),
-                                 errors(space, model, C, validation, options.range, sums), seconds};
+    auto const errors_of = [&](auto const& entries) {
+      return errors(space, model, epochs.intermediates(), entries, options.range, sums);
+    };
+    FastTuckerEpoch const report{epoch, errors_of(data.train), errors_of(data.validation), errors_of(data.test),
+                                 seconds};
     if (!(report.train.rmse <= most) && report.train.rmse > 0) {
       result.reason = FastTuckerStop::diverged;
       kept.restore(space, model);

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "completion_commands.hpp"
+
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "command_parts.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+void add_cold_start(CLI::App& command, ColdStart& cold_start) {
+  command
+      .add_option("--cold-start", cold_start,
+                  "An entry outside the training set's extents: refuse it, or predict it from its biases")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, ColdStart>{{"refuse", ColdStart::refuse}, {"bias", ColdStart::bias}}))
+      ->type_name("refuse|bias");
+}
+
+void add_fast_tucker(CLI::App& command, TrainOptions& options) {
+  add_tensor(command, options.tensor, options.index_base);
+  command.add_option("--test", options.test, "Entries to report errors on")->type_name("FILE");
+  command.add_option("--split", options.split, "Hold this share of the entries out, to report errors on")
+      ->type_name("SHARE");
+  command
+      .add_option("--validate", options.validate,
+                  "Hold this share of the training entries out, to tell the best epoch (with --patience)")
+      ->type_name("SHARE");
+  command.add_option("-j,--columns", options.columns, "Columns of the factors: one number, or one a mode")
+      ->delimiter(',')
+      ->check(whole_number<std::uint64_t>())
+      ->type_name("J[,J...]")
+      ->capture_default_str();
+  command.add_option("-r,--rank", options.rank, "Rank of the core")
+      ->check(whole_number<std::uint64_t>())
+      ->type_name("R")
+      ->capture_default_str();
+  command.add_option("-i,--iterations", options.max_epochs, "Most epochs")
+      ->check(whole_number<int>())
+      ->type_name("N")
+      ->capture_default_str();
+  command.add_option("--optimizer", options.optimizer, "als: least squares for rows; adam: gradients of whole sweeps")
+      ->check(CLI::IsMember({"als", "adam"}))
+      ->type_name("als|adam")
+      ->capture_default_str();
+  command.add_option("--lr", options.learning_rate, "Learning rate of adam")->type_name("X")->capture_default_str();
+  command.add_option("--reg", options.ridge, "Ridge of a row of a factor")->type_name("X")->capture_default_str();
+  command.add_flag("--reg-per-entry", options.ridge_per_entry,
+                   "The ridge counts once for every entry of a row, not once a row (als)");
+  command.add_option("--core-reg", options.core_ridge, "Ridge of the core matrices")
+      ->type_name("X")
+      ->capture_default_str();
+  command.add_flag("--fixed-cores", options.fixed_cores, "Leave the core matrices as they start");
+  command.add_flag("!--no-biases", options.biases, "Without a mean and biases, as in the paper");
+  command.add_option("--bias-reg", options.bias_damping, "Entries by which a bias is damped")
+      ->type_name("X")
+      ->capture_default_str();
+  command
+      .add_option("--patience", options.patience,
+                  "Stop after K epochs without a better validation error and keep the best; 0 never does")
+      ->check(whole_number<int>())
+      ->type_name("K")
+      ->capture_default_str();
+  command.add_option("--time-limit", options.time_limit_s, "Stop after the epoch that passes S seconds")
+      ->type_name("S");
+  command.add_option("--clip", options.clip, "Clip predictions to this range")
+      ->delimiter(',')
+      ->expected(2)
+      ->type_name("LOWEST,HIGHEST");
+  add_cold_start(command, options.cold_start);
+  command.add_option("--format", options.format, "Storage format: auto, which is sorted, sorted or coo-permuted")
+      ->check(CLI::IsMember({"auto", "sorted", "coo-permuted"}))
+      ->type_name("NAME")
+      ->capture_default_str();
+  command.add_option("--precision", options.precision, "Of values and factors: f32 or f64")
+      ->check(CLI::IsMember({"f32", "f64"}))
+      ->type_name("f32|f64")
+      ->capture_default_str();
+  command.add_option("--seed", options.seed, "Of the start and of what is held out")
+      ->check(whole_number<std::uint64_t>())
+      ->type_name("S")
+      ->capture_default_str();
+  command.add_flag("--deterministic", options.deterministic,
+                   "Sum in a fixed order: the same model in every run on one device, and on a host with any number "
+                   "of threads");
+  command.add_option("-o,--output", options.output, "Write the model: .npz for numpy and for predict")
+      ->type_name("FILE");
+  add_common(command, options.common);
+}
+
+void add_predict(CLI::App& command, PredictOptions& options) {
+  command.add_option("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
+  add_tensor(command, options.places, options.index_base);
+  command.get_option("TENSOR")->description(
+      "Entries to predict: N indices a line, or a tensor, whose values are then compared with");
+  add_cold_start(command, options.cold_start);
+  command.add_option("-o,--output", options.output, "Write the entries with their predictions")
+      ->required()
+      ->type_name("FILE");
+  add_common(command, options.common);
+}
+
+void check(TrainOptions const& options) {
+  if (options.rank == 0) refuse("the rank must be at least 1");
+  for (auto const columns : options.columns)
+    if (columns == 0) refuse("-j takes numbers from 1 on: a factor has at least one column");
+  if (options.max_epochs < 1) refuse("-i takes at least 1 epoch, not " + std::to_string(options.max_epochs));
+  for (double const number : {options.ridge, options.core_ridge, options.bias_damping})
+    if (!(number >= 0) || std::isinf(number)) refuse("--reg, --core-reg and --bias-reg take numbers from 0 on");
+  if (!(options.learning_rate > 0) || std::isinf(options.learning_rate)) refuse("--lr takes a number above 0");
+  for (double const share : {options.split, options.validate})
+    if (!(share >= 0 && share < 1)) refuse("--split and --validate take shares from 0 to less than 1");
+  if (options.split > 0 && !options.test.empty()) refuse("--split and --test exclude each other");
+  if (options.patience < 0) refuse("--patience takes a number from 0 on");
+  if ((options.patience > 0) != (options.validate > 0))
+    refuse("--patience and --validate come together: the best epoch is told by held-out entries");
+  if (options.ridge_per_entry && options.optimizer != "als") refuse("--reg-per-entry is for als");
+  if (!(options.time_limit_s > 0)) refuse("--time-limit takes seconds, more than 0");
+  if (!options.clip.empty() && !(options.clip[0] <= options.clip[1])) refuse("--clip takes LOWEST,HIGHEST");
+  if (options.cold_start == ColdStart::bias && !options.biases) refuse("--cold-start bias needs biases");
+  if (options.deterministic && options.format == "coo-permuted")
+    refuse("coo-permuted sums the rows that two chunks share with atomics: it is not deterministic");
+  for (auto const& input : {options.tensor, options.test})
+    refuse_overwriting(input, options.common.report, "--report");
+  if (options.output.empty()) return;
+  if (options.output.extension() != ".npz") refuse("-o: the name of a FastTucker model ends with .npz");
+  for (auto const& input : {options.tensor, options.test}) refuse_overwriting(input, options.output, "-o");
+  if (same_file(options.output, options.common.report)) refuse("-o and --report name the same file");
+}
+
+void check(PredictOptions const& options) {
+  for (auto const& input : {options.model, options.places}) {
+    refuse_overwriting(input, options.common.report, "--report");
+    refuse_overwriting(input, options.output, "-o");
+  }
+  if (same_file(options.output, options.common.report)) refuse("-o and --report name the same file");
+}
+
+void from_stdin(std::filesystem::path& path) {
+  if (path == "-") path = "/dev/stdin";
+}
+
+}  // namespace
+
+CompletionCommands::CompletionCommands(CLI::App& app) : m_app(app) {
+  auto& train = *app.add_subcommand("fast-tucker", "Fit a FastTucker model to observed entries, to predict others");
+  add_fast_tucker(train, m_train);
+  train.footer(
+      "Entries that are stored are observations, zeros and duplicates too; what is not stored is unknown.\n"
+      "Example: polyad fast-tucker ratings.tns --split 0.1 --clip 1,5 -o model.npz");
+  auto& predict = *app.add_subcommand("predict", "Predict entries by a model of fast-tucker");
+  add_predict(predict, m_predict);
+  predict.footer("Example: polyad predict model.npz wanted.tns -o predicted.tns");
+}
+
+std::optional<Options> CompletionCommands::chosen() {
+  if (m_app.got_subcommand("fast-tucker")) {
+    from_stdin(m_train.tensor);
+    check(m_train);
+    return m_train;
+  }
+  if (m_app.got_subcommand("predict")) {
+    from_stdin(m_predict.places);
+    check(m_predict);
+    return m_predict;
+  }
+  return std::nullopt;
+}
+
+}  // namespace polyad::cli

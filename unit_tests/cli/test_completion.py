@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""polyad fast-tucker and predict: models that are learned, saved, used and refused, against loops in Python."""
+import ast
+import json
+import math
+import random
+import struct
+import unittest
+import zipfile
+
+from tool import ToolTest
+
+
+def load_npz(path):
+    """{name: (shape, elements)}"""
+    arrays = {}
+    with zipfile.ZipFile(path) as archive:
+        for name in archive.namelist():
+            content = archive.read(name)
+            (length,) = struct.unpack("<H", content[8:10])
+            header = ast.literal_eval(content[10:10 + length].decode())
+            kind = {"<f4": "f", "<f8": "d"}[header["descr"]]
+            data = content[10 + length:]
+            count = len(data) // struct.calcsize(kind)
+            arrays[name.removesuffix(".npy")] = (header["shape"], struct.unpack(f"<{count}{kind}", data))
+    return arrays
+
+
+def predict(model, at):
+    order = len(at)
+    rank = model["core_0"][0][1]
+    value = model["mean"][1][0] + sum(model[f"bias_{n}"][1][i] for n, i in enumerate(at) if f"bias_{n}" in model)
+    for r in range(rank):
+        product = 1.0
+        for n, i in enumerate(at):
+            columns = model[f"factor_{n}"][0][1]
+            product *= sum(model[f"factor_{n}"][1][i * columns + j] * model[f"core_{n}"][1][j * rank + r]
+                           for j in range(columns))
+        value += product
+    if "range" in model:
+        lowest, highest = model["range"][1]
+        value = min(max(value, lowest), highest)
+    return value
+
+
+def ratings(dims, count, seed=1, noise=0.1):
+    """Lines of indices from 1 and a value: a level, an effect of each row, and an interaction of two."""
+    generator = random.Random(seed)
+    effects = [[generator.gauss(0, 0.5) for _ in range(size)] for size in dims]
+    tastes = [[generator.gauss(0, 1) for _ in range(size)] for size in dims[:2]]
+    lines = []
+    for _ in range(count):
+        at = [generator.randrange(size) for size in dims]
+        value = 3 + sum(effects[n][i] for n, i in enumerate(at)) + tastes[0][at[0]] * tastes[1][at[1]]
+        lines.append((at, value + generator.gauss(0, noise)))
+    return lines
+
+
+def text(lines):
+    return "".join(" ".join(str(i + 1) for i in at) + f" {value!r}\n" for at, value in lines)
+
+
+class Completion(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.lines = ratings((40, 30, 5), 4000)
+        self.train = self.write("train.tns", text(self.lines[:3600]))
+        self.test = self.write("test.tns", text(self.lines[3600:]))
+        # Every mode's last row occurs, so that the training set has the extents of both.
+        self.assertEqual({max(at[n] for at, _ in self.lines[:3600]) for n in range(3)}, {39, 29, 4})
+
+    def test_learns_and_the_report_says_so(self):
+        report = self.report_of("fast-tucker", self.train, "--test", self.test, "-j", 4, "-r", 4, "--reg", 1,
+                                "-o", "m.npz")
+        errors = report["result"]["rmse"]
+        self.assertEqual(report["result"]["entries"], {"train": 3600, "test": 400})
+        # The interaction has deviation 1, the noise 0.1: biases alone stay near 1.
+        self.assertLess(errors["test"], 0.3)
+        self.assertEqual(len(report["iterations"]), 20)
+        self.assertEqual(report["iterations"][-1]["rmse"], errors)
+        self.assertGreater(report["iterations"][0]["rmse"]["train"], errors["train"])
+        # The model's file says the same.
+        model = load_npz(self.folder / "m.npz")
+        squares = [(value - predict(model, at))**2 for at, value in self.lines[3600:]]
+        self.assertAlmostEqual(math.sqrt(sum(squares) / 400), errors["test"], places=4)
+
+    def test_adam_descends(self):
+        report = self.report_of("fast-tucker", self.train, "--optimizer", "adam", "--lr", 0.02, "-i", 100, "--reg", 0.01,
+                                "-j", 4, "-r", 4)
+        first, last = report["iterations"][0]["rmse"]["train"], report["iterations"][-1]["rmse"]["train"]
+        self.assertLess(last, 0.5 * first)
+
+    def test_predict(self):
+        self.succeed("fast-tucker", self.train, "-j", "3,2,1", "-r", 2, "--clip", "2,4", "-o", "m.npz", "--precision",
+                     "f64")
+        model = load_npz(self.folder / "m.npz")
+        self.assertEqual([model[f"factor_{n}"][0][1] for n in range(3)], [3, 2, 1])
+        result = self.succeed("predict", "m.npz", self.test, "-o", "p.tns")
+        self.assertIn("RMSE", result.stdout)
+        lines = [line.split() for line in (self.folder / "p.tns").read_text().splitlines() if line[0] != "#"]
+        self.assertEqual(len(lines), 400)
+        for line, (at, _) in zip(lines, self.lines[3600:]):
+            self.assertEqual([int(i) - 1 for i in line[:3]], at)
+            self.assertAlmostEqual(float(line[3]), predict(model, at), places=9)
+        self.assertEqual({2.0, 4.0} & {float(line[3]) for line in lines}, {2.0, 4.0})  # the ends of the range
+        # Lines without values.
+        places = self.write("places.tns", "".join(" ".join(str(i + 1) for i in at) + "\n"
+                                                  for at, _ in self.lines[3600:]))
+        self.succeed("predict", "m.npz", places, "--index-base", 1, "-o", "q.tns")
+        self.assertEqual((self.folder / "q.tns").read_text(), (self.folder / "p.tns").read_text())
+
+    def test_split_is_the_same_for_a_seed(self):
+        runs = [self.report_of("fast-tucker", self.train, "--split", 0.25, "-i", 1, "--seed", seed)["result"]
+                for seed in (3, 3, 4)]
+        self.assertEqual(runs[0], runs[1])
+        self.assertNotEqual(runs[0]["entries"], runs[2]["entries"])
+        self.assertEqual(sum(runs[0]["entries"].values()), 3600)
+        self.assertAlmostEqual(runs[0]["entries"]["test"], 900, delta=5 * math.sqrt(3600 * 0.25 * 0.75))
+
+    def test_deterministic_at_any_number_of_threads(self):
+        for threads in (1, 3):
+            self.succeed("fast-tucker", self.train, "--deterministic", "-i", 3, "-t", threads, "-o", f"{threads}.npz")
+        self.assertEqual(load_npz(self.folder / "1.npz"), load_npz(self.folder / "3.npz"))
+
+    def test_early_stopping_keeps_the_best(self):
+        noisy = self.write("noisy.tns", text(ratings((40, 30, 5), 2000, noise=0.7)))
+        report = self.report_of("fast-tucker", noisy, "-j", 8, "-r", 8, "--reg", 0.01, "--patience", 2, "--validate",
+                                0.2, "-i", 100)
+        errors = [epoch["rmse"]["validation"] for epoch in report["iterations"]]
+        self.assertLess(len(errors), 100)
+        self.assertGreater(report["result"]["kept_iteration"], 0)
+        self.assertEqual(report["result"]["kept_iteration"], errors.index(min(errors)) + 1)
+        self.assertEqual(report["result"]["rmse"]["validation"], min(errors))
+
+    def test_zeros_and_duplicates_are_observations(self):
+        # Two observations of 1 and one of 4 at one place: their mean is 2, which a model without ridge meets.
+        path = self.write("d.tns", "1 1 1\n1 1 1\n1 1 4\n2 2 0\n2 2 0\n2 2 0\n")
+        self.succeed("fast-tucker", path, "--no-biases", "--reg", 0, "-j", 2, "-r", 2, "-i", 50, "--precision", "f64",
+                     "-o", "m.npz")
+        model = load_npz(self.folder / "m.npz")
+        self.assertEqual(model["mean"][1], (0.0,))
+        self.assertAlmostEqual(predict(model, (0, 0)), 2, places=6)
+        self.assertAlmostEqual(predict(model, (1, 1)), 0, places=6)
+
+    def test_cold_start(self):
+        outside = self.write("outside.tns", "41 1 1 3.0\n1 1 1 3.0\n")
+        self.fail_with(3, "fast-tucker", self.train, "--test", outside,
+                       says=["entry 1 has index 40", "mode 0", "40 rows", "--cold-start"])
+        report = self.report_of("fast-tucker", self.train, "--test", outside, "--cold-start", "bias", "-o", "m.npz")
+        self.assertEqual(report["result"]["cold"], 1)
+        self.assertEqual(report["result"]["entries"]["test"], 2)
+        self.fail_with(3, "predict", "m.npz", outside, "-o", "p.tns", says="entry 1 has index 40")
+        self.succeed("predict", "m.npz", outside, "--cold-start", "bias", "-o", "p.tns")
+        model = load_npz(self.folder / "m.npz")
+        first = float((self.folder / "p.tns").read_text().splitlines()[0].split()[3])
+        self.assertAlmostEqual(first, model["mean"][1][0] + model["bias_1"][1][0] + model["bias_2"][1][0], places=6)
+
+    def test_divergence(self):
+        report = self.folder / "r.json"
+        result = self.run_tool("fast-tucker", self.train, "--optimizer", "adam", "--lr", "1e6", "-o", "m.npz",
+                               "--report", report)
+        self.assertEqual(result.returncode, 5, result.stderr)
+        self.assertIn("lower --lr", result.stderr)
+        self.assertFalse((self.folder / "m.npz").exists())  # nothing was learned
+        content = json.loads(report.read_text())
+        self.assertEqual(content["exit"], 5)
+        self.assertEqual(content["result"]["reason"], "diverged")
+
+    def test_refused(self):
+        empty = self.write("empty.tns", "")
+        one_mode = self.write("one.tns", "1 1.0\n2 2.0\n")
+        model = self.folder / "m.npz"
+        self.succeed("fast-tucker", self.train, "-i", 1, "-o", model)
+        flat = self.write("flat.tns", "1 1 1 1 2.0\n")
+        for code, says, *arguments in (
+                (2, "at least one column", "fast-tucker", self.train, "-j", 0),
+                (2, "rank must be at least 1", "fast-tucker", self.train, "-r", 0),
+                (2, "2 numbers for 3 modes", "fast-tucker", self.train, "-j", "2,2"),
+                (2, "exclude each other", "fast-tucker", self.train, "--split", 0.1, "--test", self.test),
+                (2, "come together", "fast-tucker", self.train, "--patience", 2),
+                (2, "--lr takes", "fast-tucker", self.train, "--lr", -1),
+                (2, "needs biases", "fast-tucker", self.train, "--no-biases", "--cold-start", "bias"),
+                (2, "not deterministic", "fast-tucker", self.train, "--deterministic", "--format", "coo-permuted"),
+                (2, "ends with .npz", "fast-tucker", self.train, "-o", "m.ktns"),
+                (3, "one mode only", "fast-tucker", one_mode),
+                (3, "", "fast-tucker", empty),
+                (3, "has 4 modes, but the model has 3", "predict", model, flat, "-o", "p.tns"),
+                (3, "", "predict", self.train, self.test, "-o", "p.tns")):
+            with self.subTest(arguments=arguments):
+                if "2 numbers" in says:  # known when the file has been read
+                    result = self.run_tool(*arguments)
+                    self.assertEqual(result.returncode, code)
+                    self.assertIn(says, result.stderr)
+                else:
+                    self.fail_with(code, *arguments, says=says)
+
+
+if __name__ == "__main__":
+    unittest.main()
