@@ -24,8 +24,8 @@ public:
   std::size_t read(char* out, std::size_t capacity) override {
     std::size_t size = 0;
     while (size < capacity && !m_done) {
-      if (m_stream.avail_in == 0 && !take_input()) {
-        if (m_inside) stream_ends_early(m_input, Compression::gzip);
+      bool const ended = m_stream.avail_in == 0 && !take_input();
+      if (ended && !m_inside) {
         m_done = true;
         break;
       }
@@ -35,6 +35,9 @@ public:
       m_stream.avail_out = static_cast<uInt>(room);
       int const status   = inflate(&m_stream, Z_NO_FLUSH);
       size += room - m_stream.avail_out;
+      // zlib may hold bytes that it has taken and found no room for: only when it cannot go on is this the
+      // end.
+      if (status == Z_BUF_ERROR && ended) stream_ends_early(m_input, Compression::gzip);
       if (status == Z_STREAM_END) {
         m_inside = false;
         m_first  = false;

@@ -25,8 +25,9 @@ struct Piece {
 class SlabAllocator {
 public:
   /// From 32 MiB on glibc maps memory page by page and unmaps it when freed (mallopt(3), M_MMAP_THRESHOLD);
-  /// pages never touched cost nothing.
-  static constexpr std::size_t slab_bytes = std::size_t{33} << 20;
+  /// pages never touched cost nothing. The first slabs are smaller: most files are.
+  static constexpr std::size_t slab_bytes  = std::size_t{33} << 20;
+  static constexpr std::size_t first_bytes = std::size_t{64} << 10;
 
   /// Room for `count` elements, not set.
   template <class T>
@@ -34,9 +35,10 @@ public:
     static_assert(alignof(T) <= sizeof(double));
     std::size_t const bytes = (count * sizeof(T) + sizeof(double) - 1) / sizeof(double) * sizeof(double);
     if (m_left < bytes || m_slab == nullptr) {
-      m_left = std::max(bytes, slab_bytes);
-      m_slab = std::make_shared_for_overwrite<char[]>(m_left);
-      m_next = m_slab.get();
+      m_left      = std::max(bytes, m_slab_size);
+      m_slab_size = std::min(8 * m_slab_size, slab_bytes);
+      m_slab      = std::make_shared_for_overwrite<char[]>(m_left);
+      m_next      = m_slab.get();
     }
     Piece<T> piece{{m_slab, reinterpret_cast<T*>(m_next)}, count};
     m_next += bytes;
@@ -46,8 +48,9 @@ public:
 
 private:
   std::shared_ptr<char[]> m_slab;
-  char* m_next       = nullptr;
-  std::size_t m_left = 0;
+  char* m_next            = nullptr;
+  std::size_t m_left      = 0;
+  std::size_t m_slab_size = first_bytes;
 };
 
 }  // namespace polyad::io

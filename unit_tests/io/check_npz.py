@@ -65,11 +65,65 @@ with tempfile.TemporaryDirectory() as folder:
         (dict(factor_0=first), "holds no array 'weights'"),
         (dict(weights=weights, factor_0=first[:, :1]), "factor_0 has 1 columns, but there are 2 weights"),
         (dict(weights=weights, factor_0=first.astype(int)), "is no vector or matrix of floats or doubles"),
-        (dict(weights=weights, factor_0=first.astype(">f8")), "is no vector or matrix of floats or doubles"),
+        (dict(weights=weights, factor_0=first.astype(">f8")), "in this machine's byte order"),
         (dict(weights=weights, factor_0=first[0]), "'factor_0' has 1 dimensions, not 2"),
         (dict(weights=weights, factor_0=first + numpy.inf), "holds values that are not finite"),
     ):
         numpy.savez(path, **arrays)
         result = subprocess.run([tool, "sum", path], capture_output=True, text=True)
         assert result.returncode == 3 and reason in result.stderr, (arrays, result)
+
+    # Tensors: every type of coordinates and of values, either order, stored and deflated.
+    coords = numpy.array([[0, 4, 2], [1, 0, 6]])
+    zero = numpy.float64(0)
+    deflates = True
+    for save in (numpy.savez, numpy.savez_compressed):
+        for integer in "i1 i2 i4 i8 u1 u2 u4 u8".split():
+            for values in (numpy.array([1.5, -2, 0.1]), numpy.array([1.5, -2, 3], dtype="f4"), numpy.array([1, -2, 3]),
+                           numpy.array([1, 2, 3], dtype="u2"), numpy.array([True, False, True]), numpy.array([-1, 2, 3], dtype="i1")):
+                for order in (numpy.ascontiguousarray, numpy.asfortranarray):
+                    if not deflates:
+                        continue
+                    save(path, coords=order(coords.astype(integer)), data=values, shape=numpy.array([5, 7]),
+                         fill_value=values.dtype.type(0))
+                    try:
+                        line = run("tensor", path)
+                    except subprocess.CalledProcessError as error:
+                        if save is numpy.savez_compressed and "no zlib" in error.stderr:
+                            deflates = False
+                            continue
+                        raise
+                    want = "5 7 " + "".join(": %d %d %.17g " % (*at, value) for at, value in zip(coords.T, values)) + "\n"
+                    assert line == want, (line, want)
+    copy = os.path.join(folder, "copy.npz")
+    for kind in ("f8", "f4"):
+        numpy.savez(path, coords=coords, data=numpy.array([1.5, -2, 0.1]), shape=numpy.array([5, 7]))
+        run("copy", path, copy, *(["f32"] if kind == "f4" else []))
+        with numpy.load(copy) as tensor:
+            assert sorted(tensor.files) == ["coords", "data", "fill_value", "shape"]
+            assert numpy.array_equal(tensor["coords"], coords)
+            assert numpy.array_equal(tensor["data"], numpy.array([1.5, -2, 0.1]).astype(kind)) and tensor["data"].dtype == kind
+            assert tuple(tensor["shape"]) == (5, 7)
+            assert tensor["fill_value"].shape == () and tensor["fill_value"] == 0
+    good = dict(coords=coords, data=numpy.array([1.5, -2, 0.1]), shape=numpy.array([5, 7]), fill_value=zero)
+    for change, reason in (
+        (dict(shape=None), "holds no array 'shape'"),
+        (dict(coords=None), "holds no array 'coords'"),
+        (dict(data=None), "holds no array 'data'"),
+        (dict(shape=numpy.array([5, 0])), "extent 2 in 'shape' is not from 1 to 2^63 - 1"),
+        (dict(shape=numpy.array([5, -7])), "extent 2 in 'shape' is not from 1 to 2^63 - 1"),
+        (dict(shape=numpy.array([5, 6])), "index 2 of nonzero 3 is 6, beyond the extent 6 counted from 0"),
+        (dict(shape=numpy.ones(17, int)), "'shape' has 17 extents; 1 to 16 are possible"),
+        (dict(shape=numpy.array([5., 7])), "'shape' holds elements of the wrong kind ('f')"),
+        (dict(coords=-coords), "index 1 of nonzero 2 is -4, beyond the extent 5 counted from 0"),
+        (dict(coords=coords.T), "'coords' is 3 x 2, not 2 x 3"),
+        (dict(coords=coords[0]), "'coords' has 1 dimensions, not 2"),
+        (dict(data=numpy.array([1, numpy.nan, 2])), "the value of nonzero 2 is not finite: nan"),
+        (dict(data=numpy.zeros(0), coords=numpy.zeros((2, 0), int)), "holds no nonzeros"),
+        (dict(data=numpy.array([1j, 2, 3])), "'data.npy' is no array of integers, floats or doubles"),
+        (dict(fill_value=numpy.float64(2)), "'fill_value' is not 0: the tensor is not sparse"),
+    ):
+        numpy.savez(path, **{name: array for name, array in {**good, **change}.items() if array is not None})
+        result = subprocess.run([tool, "tensor", path], capture_output=True, text=True)
+        assert result.returncode == 3 and reason in result.stderr, (change, result)
 print("npz: ours and numpy's agree")
