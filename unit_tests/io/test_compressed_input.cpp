@@ -157,6 +157,17 @@ TEST_CASE("a fault behind the last byte of gzip data is the same in every chunk 
           ": the gzip data are corrupt (invalid distance too far back)");
 }
 
+TEST_CASE("a fault of zstd data is the same in every chunk size", "[io]") {
+  // Also found by fuzzing: zstd's own words for it were not.
+  if (!polyad::io::can_unpack(Compression::zstd)) return;
+  REQUIRE(
+      outcome("\x28\xB5\x2F\xFD\x74\x65\x6E\x73\x6F\x72\x0A\x0A\x0A\x0A\x0A\x0A\x0A\x0A\x0A\x31\x0A\x0A\x0A"
+              "\x0A\xFB"
+              "\x0A\x0A\x0A\x0A\x0A\x0A\x1A\x20\x31\x20\x31\x20\x20\x34\x31\x20\xFF\xFF\xFF\xFF\x0A\x32\x30"
+              "\x31\x20\xFF\xFF\xFF\xFF\x0A\x32\x30\x7D\x66"sv,
+              0, Compression::zstd) == ": the zstd data are corrupt (bad data)");
+}
+
 TEST_CASE("other packings are named", "[io]") {
   REQUIRE(outcome("BZh91AY&SY", 0, Compression::none) == ": bzip2 is not supported; use xz");
   REQUIRE(outcome("PK\x03\x04____", 0, Compression::none) == ": is a zip archive, not coordinate text");
