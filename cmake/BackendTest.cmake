@@ -10,9 +10,11 @@ function(polyad_backend_test TARGET)
     foreach(threads IN LISTS POLYAD_TEST_THREADS)
       set(name ${TARGET}.openmp-${threads})
       add_test(NAME ${name} COMMAND ${TARGET} ${specification})
-      # Unbound: more threads than cores is meant, and several tests may run side by side.
-      set_tests_properties(${name} PROPERTIES ENVIRONMENT "OMP_NUM_THREADS=${threads};OMP_PROC_BIND=false"
-                                              LABELS openmp PROCESSORS ${threads})
+      # Unbound: more threads than cores is meant, and several tests may run side by side; and asleep while they
+      # wait, since a thread that spins keeps the one it waits for from its core.
+      set_tests_properties(
+        ${name} PROPERTIES ENVIRONMENT "OMP_NUM_THREADS=${threads};OMP_PROC_BIND=false;OMP_WAIT_POLICY=passive"
+                           LABELS openmp PROCESSORS ${threads})
     endforeach()
   else()
     add_test(NAME ${TARGET}.${POLYAD_BACKEND} COMMAND ${TARGET} ${specification})

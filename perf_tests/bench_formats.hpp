@@ -237,7 +237,4 @@ void register_formats_of(Session& session, TensorChoice const& choice, int order
   }
 }
 
-extern template void register_formats_of<float>(Session&, TensorChoice const&, int);
-extern template void register_formats_of<double>(Session&, TensorChoice const&, int);
-
 }  // namespace polyad::perf

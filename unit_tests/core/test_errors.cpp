@@ -6,7 +6,7 @@
 #include "polyad/core/expects.hpp"
 #include "support/catch.hpp"
 
-using namespace polyad;
+namespace polyad::test {
 
 TEST_CASE("errors: each kind has its exit code", "[core]") {
   // The numbers are promised to users: README, "Exit codes".
@@ -69,3 +69,5 @@ TEST_CASE("expects: throws a usage error made of its parts, and only when false"
     ++evaluated;
   CHECK(evaluated == 2);
 }
+
+}  // namespace polyad::test

@@ -7,10 +7,7 @@
 #include "support/catch.hpp"
 #include "support/message_of.hpp"
 
-using polyad::count_t;
-using polyad::Extents;
-using polyad::UsageError;
-using polyad::test::message_of;
+namespace polyad::test {
 
 TEST_CASE("extents: order 1 to 16", "[core]") {
   static_assert(std::is_trivially_copyable_v<Extents>);
@@ -49,10 +46,12 @@ TEST_CASE("extents: text for messages", "[core]") {
 
 TEST_CASE("extents: a mode is one of 0 ... N - 1", "[core]") {
   Extents const extents{2, 3, 4};
-  for (int const mode : {0, 1, 2}) CHECK_NOTHROW(polyad::expect_mode(mode, extents));
-  CHECK_THROWS_AS(polyad::expect_mode(-1, extents), UsageError);
-  std::string const text = message_of([&] { polyad::expect_mode(3, extents); });
+  for (int const mode : {0, 1, 2}) CHECK_NOTHROW(expect_mode(mode, extents));
+  CHECK_THROWS_AS(expect_mode(-1, extents), UsageError);
+  std::string const text = message_of([&] { expect_mode(3, extents); });
   CHECK(text.find("mode 3") != std::string::npos);
   CHECK(text.find("order 3") != std::string::npos);
-  CHECK_THROWS_AS(polyad::expect_mode(0, Extents()), UsageError);
+  CHECK_THROWS_AS(expect_mode(0, Extents()), UsageError);
 }
+
+}  // namespace polyad::test

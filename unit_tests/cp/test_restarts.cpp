@@ -16,7 +16,7 @@ namespace {
 
 using F = Sorted<double, std::uint32_t, TestSpace>;
 
-constexpr auto go_on = [](int, CpAlsIteration const&) { return true; };
+constexpr auto keep_going = [](int, CpAlsIteration const&) { return true; };
 
 /// Of rank 5, with more than one local optimum.
 F planted(TestSpace const& space) {
@@ -41,7 +41,7 @@ TEST_CASE("restarts: each run is what cp_als makes of its seed, the best one is 
   F const X = planted(space);
   // One instance, fewer than there are runs, and more.
   for (int const instances : {1, 3, 8}) {
-    auto const result = cp_als_restarts(restart_instances(space, instances), X, options_of(11), 6, go_on);
+    auto const result = cp_als_restarts(restart_instances(space, instances), X, options_of(11), 6, keep_going);
     REQUIRE(result.runs.size() == 6);
     double best = -1;
     for (std::size_t k = 0; k < 6; ++k) {
@@ -63,7 +63,7 @@ TEST_CASE("restarts: more starts find what the first one misses", "[cp]") {
   TestSpace const space;
   F const X         = planted(space);
   auto const first  = cp_als(space, X, options_of(0), [](CpAlsIteration const&) { return true; });
-  auto const result = cp_als_restarts(restart_instances(space, 7), X, options_of(0), 7, go_on);
+  auto const result = cp_als_restarts(restart_instances(space, 7), X, options_of(0), 7, keep_going);
   CHECK(first.fit < 0.7);
   CHECK(result.best.fit > 1 - 1e-6);
 }
@@ -89,8 +89,8 @@ TEST_CASE("restarts: iterations are told with the number of their run; false end
 TEST_CASE("restarts: nothing to run, or to run it on, is refused", "[cp]") {
   TestSpace const space;
   F const X = planted(space);
-  CHECK_THROWS_AS(cp_als_restarts(restart_instances(space, 1), X, options_of(0), 0, go_on), UsageError);
-  CHECK_THROWS_AS(cp_als_restarts(std::vector<TestSpace>{}, X, options_of(0), 1, go_on), UsageError);
+  CHECK_THROWS_AS(cp_als_restarts(restart_instances(space, 1), X, options_of(0), 0, keep_going), UsageError);
+  CHECK_THROWS_AS(cp_als_restarts(std::vector<TestSpace>{}, X, options_of(0), 1, keep_going), UsageError);
 }
 
 }  // namespace

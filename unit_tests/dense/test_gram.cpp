@@ -13,8 +13,6 @@
 namespace polyad::test {
 namespace {
 
-constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
-
 /// G of a matrix, from an output of NaN.
 template <class Scalar>
 std::vector<double> gram_of(FactorMatrix<Scalar, TestSpace> const& matrix) {

@@ -14,8 +14,6 @@
 namespace polyad::test {
 namespace {
 
-constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
-
 template <class Scalar>
 void expect_product(std::size_t rows, std::size_t inner, std::size_t columns, RowLayout layout) {
   CAPTURE(rows, inner, columns, static_cast<int>(layout), sizeof(Scalar));

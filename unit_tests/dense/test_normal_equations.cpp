@@ -23,8 +23,6 @@
 namespace polyad::test {
 namespace {
 
-constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
-
 long double frobenius(std::vector<long double> const& data) {
   long double sum = 0;
   for (long double const entry : data) sum += entry * entry;

@@ -13,8 +13,6 @@
 namespace polyad::test {
 namespace {
 
-constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
-
 GramMatrix<TestSpace> device_gram(HostMatrix const& A) {
   std::size_t const rank = A.columns;
   GramMatrix<TestSpace> const G("gram", rank, rank);

@@ -20,8 +20,6 @@
 namespace polyad::test {
 namespace {
 
-constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
-
 struct Result {
   HostMatrix A;
   std::vector<double> G;

@@ -48,7 +48,7 @@ public:
 
   /// Around the matrix stands `surroundings`, in it `content`.
   WatchedMatrix(TestSpace const& space, RowLayout layout, std::size_t rows, std::size_t columns,
-                double content = std::numeric_limits<double>::quiet_NaN(), double surroundings = canary)
+                double content = nan_value, double surroundings = canary)
       : m_space(space), m_first(layout == RowLayout::subview ? 3 : 0), m_surroundings(surroundings) {
     std::size_t const width = layout == RowLayout::padded  ? padded_rank<Scalar>(columns)
                               : layout == RowLayout::tight ? columns
@@ -69,20 +69,20 @@ public:
   /// The matrix's entries, row-major.
   [[nodiscard]] std::vector<double> read() const {
     std::vector<double> result;
-    auto const host = parent_on_host();
+    auto const host = to_host<Scalar>(m_space, m_parent);
     for (std::size_t i = 0; i < m_matrix.extent(0); ++i)
-      for (std::size_t j = 0; j < m_matrix.extent(1); ++j) result.push_back(host(i + 1, j + m_first));
+      for (std::size_t j = 0; j < m_matrix.extent(1); ++j) result.push_back(host[at(i + 1, j + m_first)]);
     return result;
   }
 
   /// How many entries around the matrix changed.
   [[nodiscard]] std::size_t trespasses() const {
     std::size_t count = 0;
-    auto const host   = parent_on_host();
+    auto const host   = to_host<Scalar>(m_space, m_parent);
     for (std::size_t i = 0; i < m_parent.extent(0); ++i)
       for (std::size_t j = 0; j < m_parent.extent(1); ++j)
-        if (!inside(i, j) && !(host(i, j) == static_cast<Scalar>(m_surroundings)) &&
-            !(std::isnan(host(i, j)) && std::isnan(m_surroundings)))
+        if (!inside(i, j) && !(host[at(i, j)] == m_surroundings) &&
+            !(std::isnan(host[at(i, j)]) && std::isnan(m_surroundings)))
           ++count;
     return count;
   }
@@ -91,17 +91,14 @@ private:
   [[nodiscard]] bool inside(std::size_t i, std::size_t j) const {
     return i >= 1 && i <= m_matrix.extent(0) && j >= m_first && j < m_first + m_matrix.extent(1);
   }
-  [[nodiscard]] auto parent_on_host() const {
-    m_space.fence("polyad::test");
-    return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_parent);
-  }
+  [[nodiscard]] std::size_t at(std::size_t i, std::size_t j) const { return i * m_parent.extent(1) + j; }
   template <class Content>
   void write(Content const& content) const {
-    auto const host = Kokkos::create_mirror_view(Kokkos::HostSpace(), m_parent);
+    std::vector<double> host(m_parent.size());
     for (std::size_t i = 0; i < m_parent.extent(0); ++i)
       for (std::size_t j = 0; j < m_parent.extent(1); ++j)
-        host(i, j) = static_cast<Scalar>(inside(i, j) ? content(i - 1, j - m_first) : m_surroundings);
-    Kokkos::deep_copy(m_parent, host);
+        host[at(i, j)] = inside(i, j) ? content(i - 1, j - m_first) : m_surroundings;
+    from_host<Scalar>(m_space, host, m_parent);
   }
 
   TestSpace m_space;
@@ -120,7 +117,7 @@ FactorMatrices<Scalar, TestSpace> to_device(TestSpace const& space, HostFactors 
   FactorMatrices<Scalar, TestSpace> result(space, Extents(std::span<count_t const>(extents)), factors[0].columns);
   for (std::size_t n = 0; n < factors.size(); ++n)
     result[static_cast<int>(n)] =
-        WatchedMatrix<Scalar>(space, layout, factors[n], std::numeric_limits<double>::quiet_NaN()).matrix();
+        WatchedMatrix<Scalar>(space, layout, factors[n], nan_value).matrix();
   space.fence("polyad::test");
   return result;
 }

@@ -8,11 +8,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
 
 namespace polyad::test {
+
+inline constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 
 /// A sparse tensor: nnz x order subscripts from 0, row-major, duplicates allowed.
 struct HostTensor {

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <vector>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/tensor/ktensor.hpp"
 
 namespace polyad {
@@ -113,5 +114,10 @@ void arrange_components(Space const& space, Ktensor<Scalar, Space>& model) {
   for (std::size_t r = 0; r < rank; ++r) weights[r] = model.weights[static_cast<std::size_t>(source[r])];
   model.weights = weights;
 }
+
+#define POLYAD_ARRANGE_COMPONENTS(Scalar)                                \
+  template void arrange_components(Kokkos::DefaultExecutionSpace const&, \
+                                   Ktensor<Scalar, Kokkos::DefaultExecutionSpace>&)
+POLYAD_EACH_SCALAR(extern, POLYAD_ARRANGE_COMPONENTS);
 
 }  // namespace polyad

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/core/phase_timer.hpp"
 #include "polyad/cp/arrange_components.hpp"
 #include "polyad/cp/fit.hpp"
@@ -82,23 +83,7 @@ namespace detail {
 /// Everything an iteration writes besides the factors; allocated once.
 template <class Scalar, class Space>
 struct CpAlsWorkspace {
-  CpAlsWorkspace(Space const& space, Extents const& extents, count_t rank) : gram_sums(space, rank) {
-    auto const order = static_cast<count_t>(extents.order());
-    count_t longest  = 0;
-    for (int n = 0; n < extents.order(); ++n) longest = std::max(longest, extents[n]);
-    expect_fits(space, "the Gram matrices", checked_product("the Gram matrices", order + 2, rank * rank),
-                sizeof(double));
-    V       = make_factor_matrix<Scalar>(space, "polyad::mttkrp_output", longest, rank);
-    inverse = make_factor_matrix<Scalar>(space, "polyad::inverse_gram", rank, rank);
-    grams   = GramMatrices<Space>(Kokkos::view_alloc(space, "polyad::grams"), order, rank, rank);
-    scratch = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::normal_equations"),
-                                   normal_equations_scratch(rank));
-    weights = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::weights"), rank);
-    Kokkos::deep_copy(space, weights, 1.0);
-    numbers      = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::fit_numbers"),
-                                   static_cast<count_t>(fit_numbers));
-    host_numbers = Kokkos::create_mirror_view(Kokkos::SharedHostPinnedSpace(), numbers);
-  }
+  CpAlsWorkspace(Space const& space, Extents const& extents, count_t rank);
   [[nodiscard]] GramMatrix<Space> gram_of(int n) const {
     return Kokkos::subview(grams, n, Kokkos::ALL, Kokkos::ALL);
   }
@@ -121,7 +106,31 @@ struct CpAlsWorkspace {
   typename DeviceNumbers<Space>::host_mirror_type host_numbers;
 };
 
+template <class Scalar, class Space>
+CpAlsWorkspace<Scalar, Space>::CpAlsWorkspace(Space const& space, Extents const& extents, count_t rank)
+    : gram_sums(space, rank) {
+  auto const order = static_cast<count_t>(extents.order());
+  count_t longest  = 0;
+  for (int n = 0; n < extents.order(); ++n) longest = std::max(longest, extents[n]);
+  expect_fits(space, "the Gram matrices", checked_product("the Gram matrices", order + 2, rank * rank),
+              sizeof(double));
+  V       = make_factor_matrix<Scalar>(space, "polyad::mttkrp_output", longest, rank);
+  inverse = make_factor_matrix<Scalar>(space, "polyad::inverse_gram", rank, rank);
+  grams   = GramMatrices<Space>(Kokkos::view_alloc(space, "polyad::grams"), order, rank, rank);
+  scratch = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::normal_equations"),
+                                 normal_equations_scratch(rank));
+  weights = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::weights"), rank);
+  Kokkos::deep_copy(space, weights, 1.0);
+  numbers      = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::fit_numbers"),
+                                 static_cast<count_t>(fit_numbers));
+  host_numbers = Kokkos::create_mirror_view(Kokkos::SharedHostPinnedSpace(), numbers);
+}
+
 }  // namespace detail
+
+#define POLYAD_CP_ALS_WORKSPACE(Scalar) \
+  template struct detail::CpAlsWorkspace<Scalar, Kokkos::DefaultExecutionSpace>
+POLYAD_EACH_SCALAR(extern, POLYAD_CP_ALS_WORKSPACE);
 
 /// launch() and finish() in turn while is_running(); then take_result(). Keeps references to neither X nor
 /// the start's Views beyond what they share: X must live as long as the run.

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <vector>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/dense/gram.hpp"
 #include "polyad/dense/intermediates.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
@@ -170,5 +171,11 @@ FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index,
   space.fence("polyad::nvecs");
   return factors;
 }
+
+#define POLYAD_NVECS(Scalar, Index)                                                                         \
+  template FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> nvecs(                                     \
+      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      count_t, NvecsOptions const&)
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_NVECS);
 
 }  // namespace polyad

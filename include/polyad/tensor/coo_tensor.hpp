@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 
@@ -114,5 +115,14 @@ double norm_squared(Space const& space, CooTensor<Scalar, Index, Space> const& t
       detail::SumOfSquares<typename CooTensor<Scalar, Index, Space>::values_type>{tensor.values()}, sum);
   return sum;
 }
+
+#define POLYAD_UPLOAD(Scalar, Index)                                       \
+  template CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> upload( \
+      Kokkos::DefaultExecutionSpace const&, Extents const&, std::span<Index const>, std::span<double const>)
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_UPLOAD);
+#define POLYAD_NORM_SQUARED(Scalar, Index)                           \
+  template double norm_squared(Kokkos::DefaultExecutionSpace const&, \
+                               CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&)
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_NORM_SQUARED);
 
 }  // namespace polyad

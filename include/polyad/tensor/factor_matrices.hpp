@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "polyad/core/counter_rng.hpp"
+#include "polyad/core/instances.hpp"
 #include "polyad/core/rank_dispatch.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
@@ -131,5 +132,22 @@ void from_host(Space const& space, std::vector<double> const& data,
   Kokkos::deep_copy(space, matrix, packed);
   space.fence("polyad::from_host");
 }
+
+#define POLYAD_MAKE_FACTOR_MATRIX(Scalar)                                                  \
+  template FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> make_factor_matrix<Scalar>( \
+      Kokkos::DefaultExecutionSpace const&, std::string const&, count_t, count_t)
+POLYAD_EACH_SCALAR(extern, POLYAD_MAKE_FACTOR_MATRIX);
+#define POLYAD_FILL_RANDOM(Scalar)                                \
+  template void fill_random(Kokkos::DefaultExecutionSpace const&, \
+                            FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, std::uint64_t)
+POLYAD_EACH_SCALAR(extern, POLYAD_FILL_RANDOM);
+#define POLYAD_TO_HOST(Scalar)                                                       \
+  template std::vector<double> to_host<Scalar>(Kokkos::DefaultExecutionSpace const&, \
+                                               FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+POLYAD_EACH_SCALAR(extern, POLYAD_TO_HOST);
+#define POLYAD_FROM_HOST(Scalar)                                                                    \
+  template void from_host<Scalar>(Kokkos::DefaultExecutionSpace const&, std::vector<double> const&, \
+                                  FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+POLYAD_EACH_SCALAR(extern, POLYAD_FROM_HOST);
 
 }  // namespace polyad

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "polyad/core/counter_rng.hpp"
+#include "polyad/core/instances.hpp"
 #include "polyad/core/portable_math.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/ktensor.hpp"
@@ -245,5 +246,14 @@ PlantedTensor<Scalar, Index, Space> planted_tensor(Space const& space, Extents c
                        Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, nnz), kernel);
   return planted;
 }
+
+#define POLYAD_POWER_LAW_TENSOR(Scalar, Index)                                       \
+  template CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> power_law_tensor( \
+      Kokkos::DefaultExecutionSpace const&, Extents const&, count_t, PowerLawOptions const&)
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_POWER_LAW_TENSOR);
+#define POLYAD_PLANTED_TENSOR(Scalar, Index)                                           \
+  template PlantedTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> planted_tensor( \
+      Kokkos::DefaultExecutionSpace const&, Extents const&, count_t, count_t, std::uint64_t)
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_PLANTED_TENSOR);
 
 }  // namespace polyad

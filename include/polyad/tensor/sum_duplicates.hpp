@@ -4,6 +4,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
 
@@ -95,5 +96,10 @@ Deduplicated<CooTensor<Scalar, Index, Space>> sum_duplicates(Space const& space,
   space.fence("polyad::sum_duplicates");
   return {merged, nnz - distinct};
 }
+
+#define POLYAD_SUM_DUPLICATES(Scalar, Index)                                                     \
+  template Deduplicated<CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace>> sum_duplicates( \
+      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&)
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_SUM_DUPLICATES);
 
 }  // namespace polyad

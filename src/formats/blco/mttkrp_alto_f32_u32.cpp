@@ -4,5 +4,6 @@
 namespace polyad {
 
 POLYAD_MTTKRP_ALTO(float, std::uint32_t);
+POLYAD_ALTO(float, std::uint32_t);
 
 }  // namespace polyad

@@ -4,5 +4,6 @@
 namespace polyad {
 
 POLYAD_MTTKRP_ALTO(double, std::uint32_t);
+POLYAD_ALTO(double, std::uint32_t);
 
 }  // namespace polyad

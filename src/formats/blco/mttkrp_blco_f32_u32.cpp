@@ -4,5 +4,6 @@
 namespace polyad {
 
 POLYAD_MTTKRP_BLCO(float, std::uint32_t);
+POLYAD_BLCO(float, std::uint32_t);
 
 }  // namespace polyad

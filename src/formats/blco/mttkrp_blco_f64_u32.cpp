@@ -4,5 +4,6 @@
 namespace polyad {
 
 POLYAD_MTTKRP_BLCO(double, std::uint32_t);
+POLYAD_BLCO(double, std::uint32_t);
 
 }  // namespace polyad

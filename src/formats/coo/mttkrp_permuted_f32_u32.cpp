@@ -4,5 +4,6 @@
 namespace polyad {
 
 POLYAD_MTTKRP_PERMUTED(float, std::uint32_t);
+POLYAD_COO_PERMUTED(float, std::uint32_t);
 
 }  // namespace polyad

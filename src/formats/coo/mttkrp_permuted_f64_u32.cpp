@@ -4,5 +4,6 @@
 namespace polyad {
 
 POLYAD_MTTKRP_PERMUTED(double, std::uint32_t);
+POLYAD_COO_PERMUTED(double, std::uint32_t);
 
 }  // namespace polyad

@@ -4,5 +4,6 @@
 namespace polyad {
 
 POLYAD_MTTKRP_SORTED(float, std::uint32_t);
+POLYAD_SORTED(float, std::uint32_t);
 
 }  // namespace polyad

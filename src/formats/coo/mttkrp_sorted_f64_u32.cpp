@@ -4,5 +4,6 @@
 namespace polyad {
 
 POLYAD_MTTKRP_SORTED(double, std::uint32_t);
+POLYAD_SORTED(double, std::uint32_t);
 
 }  // namespace polyad

@@ -13,6 +13,7 @@
 #include <Kokkos_Core.hpp>
 #include <vector>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/core/row_locks.hpp"
 #include "polyad/formats/blco/alto_order.hpp"
 #include "polyad/formats/blco/private_rows.hpp"
@@ -63,24 +64,7 @@ public:
 
   /// \throws UsageError when Index cannot number the nonzeros, or a device is to be deterministic; MemoryError
   static Alto build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
-                    options_type const& options = {}) {
-    POLYAD_EXPECTS(coo.nnz() < std::numeric_limits<Index>::max(), coo.nnz(),
-                   " nonzeros need 64-bit indices in this format");
-    POLYAD_EXPECTS(!is_device_space<Space> || !options.deterministic,
-                   "alto adds with atomics on a device: it is not deterministic there");
-    Alto format;
-    format.m_extents      = coo.extents();
-    format.m_nnz          = coo.nnz();
-    format.m_norm_squared = polyad::norm_squared(space, coo);
-    if constexpr (!is_device_space<Space>) {
-      if (options.choice == AltoOptions::Order::given) format.m_order = options.order;
-      if (options.choice == AltoOptions::Order::fastest) format.m_order = fastest_order(space, coo);
-    }
-    format.arrange_modes();
-    format.copy_nonzeros(space, coo, options);
-    if constexpr (!is_device_space<Space>) format.find_private_rows(space, options);
-    return format;
-  }
+                    options_type const& options = {});
 
   [[nodiscard]] Extents const& extents() const { return m_extents; }
   [[nodiscard]] count_t nnz() const { return m_nnz; }
@@ -153,6 +137,36 @@ private:
   std::vector<PrivateRows> m_private;  // N x stretches
   std::uint32_t m_locked = 0;          // mask of modes
 };
+
+template <class Scalar, class Index, class Space>
+Alto<Scalar, Index, Space> Alto<Scalar, Index, Space>::build(Space const& space,
+                                                             CooTensor<Scalar, Index, Space> const& coo,
+                                                             options_type const& options) {
+  POLYAD_EXPECTS(coo.nnz() < std::numeric_limits<Index>::max(), coo.nnz(),
+                 " nonzeros need 64-bit indices in this format");
+  POLYAD_EXPECTS(!is_device_space<Space> || !options.deterministic,
+                 "alto adds with atomics on a device: it is not deterministic there");
+  Alto format;
+  format.m_extents      = coo.extents();
+  format.m_nnz          = coo.nnz();
+  format.m_norm_squared = polyad::norm_squared(space, coo);
+  if constexpr (!is_device_space<Space>) {
+    if (options.choice == AltoOptions::Order::given) format.m_order = options.order;
+    if (options.choice == AltoOptions::Order::fastest) format.m_order = fastest_order(space, coo);
+  }
+  format.arrange_modes();
+  format.copy_nonzeros(space, coo, options);
+  if constexpr (!is_device_space<Space>) format.find_private_rows(space, options);
+  return format;
+}
+
+// Not the whole class: some members are for hosts only.
+#define POLYAD_ALTO(Scalar, Index)                                                                          \
+  template Alto<Scalar, Index, Kokkos::DefaultExecutionSpace>                                               \
+  Alto<Scalar, Index, Kokkos::DefaultExecutionSpace>::build(                                                \
+      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      AltoOptions const&)
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_ALTO);
 
 }  // namespace polyad
 

@@ -8,6 +8,7 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/formats/blco/blco_blocks.hpp"
 #include "polyad/formats/blco/blco_resolution.hpp"
 #include "polyad/formats/format.hpp"
@@ -45,18 +46,7 @@ public:
   /// sort takes. Waits for `space`.
   /// \throws UsageError when Index cannot number the nonzeros, or an option is out of range; MemoryError
   static Blco build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
-                    options_type const& options = {}) {
-    POLYAD_EXPECTS(options.tile >= 0 && options.team >= 0 && options.team <= blco_team_threads, "a tile of ",
-                   options.tile, " nonzeros, a team of ", options.team, " threads (at most ",
-                   blco_team_threads, ")");
-    Blco format;
-    format.m_extents      = coo.extents();
-    format.m_options      = options;
-    format.m_norm_squared = polyad::norm_squared(space, coo);
-    format.m_blocks       = make_blco_blocks(space, coo, options.max_block, options.index_bits);
-    format.m_parts        = BlcoParts(space, format.m_blocks.nonzeros());
-    return format;
-  }
+                    options_type const& options = {});
 
   [[nodiscard]] Extents const& extents() const { return m_extents; }
   [[nodiscard]] count_t nnz() const { return m_blocks.nnz(); }
@@ -95,6 +85,25 @@ private:
   blocks_type m_blocks;
   BlcoParts m_parts;
 };
+
+template <class Scalar, class Index, class Space>
+Blco<Scalar, Index, Space> Blco<Scalar, Index, Space>::build(Space const& space,
+                                                             CooTensor<Scalar, Index, Space> const& coo,
+                                                             options_type const& options) {
+  POLYAD_EXPECTS(options.tile >= 0 && options.team >= 0 && options.team <= blco_team_threads, "a tile of ",
+                 options.tile, " nonzeros, a team of ", options.team, " threads (at most ", blco_team_threads,
+                 ")");
+  Blco format;
+  format.m_extents      = coo.extents();
+  format.m_options      = options;
+  format.m_norm_squared = polyad::norm_squared(space, coo);
+  format.m_blocks       = make_blco_blocks(space, coo, options.max_block, options.index_bits);
+  format.m_parts        = BlcoParts(space, format.m_blocks.nonzeros());
+  return format;
+}
+
+#define POLYAD_BLCO(Scalar, Index) template class Blco<Scalar, Index, Kokkos::DefaultExecutionSpace>
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_BLCO);
 
 }  // namespace polyad
 

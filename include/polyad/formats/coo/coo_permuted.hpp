@@ -8,6 +8,7 @@
 #include <array>
 #include <limits>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/formats/coo/row_starts.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
@@ -34,19 +35,7 @@ public:
   /// Keeps the tensor's Views and sorts one permutation per mode (N radix sorts, on the device).
   /// \throws UsageError when Index cannot number the nonzeros; MemoryError
   static CooPermuted build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
-                           options_type const& = {}) {
-    POLYAD_EXPECTS(coo.nnz() <= std::numeric_limits<Index>::max(), coo.nnz(),
-                   " nonzeros need 64-bit indices in this format");
-    CooPermuted format;
-    format.m_coo          = coo;
-    format.m_norm_squared = polyad::norm_squared(space, coo);
-    for (int n = 0; n < coo.order(); ++n) {
-      auto const permutation = identity_permutation<Index>(space, coo.nnz());
-      sort_by_mode(space, coo, n, permutation);
-      format.m_permutations[static_cast<std::size_t>(n)] = permutation;
-    }
-    return format;
-  }
+                           options_type const& = {});
 
   [[nodiscard]] Extents const& extents() const { return m_coo.extents(); }
   [[nodiscard]] count_t nnz() const { return m_coo.nnz(); }
@@ -83,6 +72,26 @@ private:
   double m_norm_squared = 0;
   std::array<permutation_type, max_order> m_permutations;
 };
+
+template <class Scalar, class Index, class Space>
+CooPermuted<Scalar, Index, Space> CooPermuted<Scalar, Index, Space>::build(
+    Space const& space, CooTensor<Scalar, Index, Space> const& coo, options_type const&) {
+  POLYAD_EXPECTS(coo.nnz() <= std::numeric_limits<Index>::max(), coo.nnz(),
+                 " nonzeros need 64-bit indices in this format");
+  CooPermuted format;
+  format.m_coo          = coo;
+  format.m_norm_squared = polyad::norm_squared(space, coo);
+  for (int n = 0; n < coo.order(); ++n) {
+    auto const permutation = identity_permutation<Index>(space, coo.nnz());
+    sort_by_mode(space, coo, n, permutation);
+    format.m_permutations[static_cast<std::size_t>(n)] = permutation;
+  }
+  return format;
+}
+
+#define POLYAD_COO_PERMUTED(Scalar, Index) \
+  template class CooPermuted<Scalar, Index, Kokkos::DefaultExecutionSpace>
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_COO_PERMUTED);
 
 }  // namespace polyad
 

@@ -294,10 +294,9 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
                                       {V.data(), static_cast<count_t>(V.stride(0)), borders, copy.block_rows > 0},
                                       chunks});
         };
-        if (copy.hoist)
-          launch(std::true_type{});
-        else
-          launch(std::false_type{});
+        if constexpr (SortedTuning<Space, Scalar>::may_hoist)
+          if (copy.hoist) launch(std::true_type{});
+        if (!copy.hoist) launch(std::false_type{});
         if (merge)
           detail::merge_borders<Space, Scalar, Index, block(), form()>(
               space, workspace, ceil_div(copy.nnz, copy.chunk), blocks, V);

@@ -9,6 +9,7 @@
 #include <array>
 #include <optional>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/formats/coo/coo_permuted.hpp"
 #include "polyad/formats/coo/nonzero_sources.hpp"
 #include "polyad/formats/coo/sorted_copy.hpp"
@@ -45,34 +46,7 @@ public:
   /// \throws UsageError when Index cannot number the nonzeros, or permutations or blocks are to be
   ///         deterministic; MemoryError
   static Sorted build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
-                      options_type const& options = {}) {
-    POLYAD_EXPECTS(coo.nnz() <= std::numeric_limits<Index>::max(), coo.nnz(),
-                   " nonzeros need 64-bit indices in this format");
-    POLYAD_EXPECTS(!options.deterministic || options.storage != SortedOptions::Storage::permutations,
-                   "permutations sum with atomics: they are not deterministic");
-    POLYAD_EXPECTS(!options.deterministic || options.block_rows.value_or(0) == 0,
-                   "locality blocks sum with atomics: they are not deterministic");
-    auto const order = static_cast<count_t>(coo.order());
-    Sorted format;
-    format.m_extents      = coo.extents();
-    format.m_nnz          = coo.nnz();
-    format.m_norm_squared = polyad::norm_squared(space, coo);
-    count_t const bytes   = checked_product("the sorted copies", coo.storage_bytes(), order);
-    // Beside the copies the sort needs two words and two positions a nonzero, and the lists of rows at most one
-    // entry and one flag a row.
-    count_t scratch = coo.nnz() * 2 * (sizeof(std::uint64_t) + sizeof(Index));
-    for (int n = 0; n < coo.order(); ++n)
-      scratch += checked_product("the rows of a mode", coo.extents()[n], sizeof(Index) + 1);
-    bool const fits       = bytes + scratch <= available_memory(space);
-    if (options.storage == SortedOptions::Storage::permutations ||
-        (options.storage == SortedOptions::Storage::automatic && !options.deterministic && !fits)) {
-      format.m_permuted = CooPermuted<Scalar, Index, Space>::build(space, coo);
-      return format;
-    }
-    for (int n = 0; n < coo.order(); ++n)
-      format.m_copies[static_cast<std::size_t>(n)] = make_sorted_copy(space, coo, n, options.deterministic, options.block_rows);
-    return format;
-  }
+                      options_type const& options = {});
 
   [[nodiscard]] Extents const& extents() const { return m_extents; }
   [[nodiscard]] count_t nnz() const { return m_nnz; }
@@ -143,6 +117,42 @@ private:
   std::array<copy_type, max_order> m_copies;
   std::optional<CooPermuted<Scalar, Index, Space>> m_permuted;
 };
+
+template <class Scalar, class Index, class Space>
+Sorted<Scalar, Index, Space> Sorted<Scalar, Index, Space>::build(Space const& space,
+                                                                 CooTensor<Scalar, Index, Space> const& coo,
+                                                                 options_type const& options) {
+  POLYAD_EXPECTS(coo.nnz() <= std::numeric_limits<Index>::max(), coo.nnz(),
+                 " nonzeros need 64-bit indices in this format");
+  POLYAD_EXPECTS(!options.deterministic || options.storage != SortedOptions::Storage::permutations,
+                 "permutations sum with atomics: they are not deterministic");
+  POLYAD_EXPECTS(!options.deterministic || options.block_rows.value_or(0) == 0,
+                 "locality blocks sum with atomics: they are not deterministic");
+  auto const order = static_cast<count_t>(coo.order());
+  Sorted format;
+  format.m_extents      = coo.extents();
+  format.m_nnz          = coo.nnz();
+  format.m_norm_squared = polyad::norm_squared(space, coo);
+  count_t const bytes   = checked_product("the sorted copies", coo.storage_bytes(), order);
+  // Beside the copies the sort needs two words and two positions a nonzero, and the lists of rows at most one
+  // entry and one flag a row.
+  count_t scratch = coo.nnz() * 2 * (sizeof(std::uint64_t) + sizeof(Index));
+  for (int n = 0; n < coo.order(); ++n)
+    scratch += checked_product("the rows of a mode", coo.extents()[n], sizeof(Index) + 1);
+  bool const fits = bytes + scratch <= available_memory(space);
+  if (options.storage == SortedOptions::Storage::permutations ||
+      (options.storage == SortedOptions::Storage::automatic && !options.deterministic && !fits)) {
+    format.m_permuted = CooPermuted<Scalar, Index, Space>::build(space, coo);
+    return format;
+  }
+  for (int n = 0; n < coo.order(); ++n)
+    format.m_copies[static_cast<std::size_t>(n)] =
+        make_sorted_copy(space, coo, n, options.deterministic, options.block_rows);
+  return format;
+}
+
+#define POLYAD_SORTED(Scalar, Index) template class Sorted<Scalar, Index, Kokkos::DefaultExecutionSpace>
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_SORTED);
 
 }  // namespace polyad
 

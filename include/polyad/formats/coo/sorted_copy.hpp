@@ -121,9 +121,8 @@ struct SortedTuning {
   }
   /// Hoisting pays from four nonzeros a run on. On a device not for doubles: it needs two rows more in
   /// registers (nell2 and vast lose 5 to 8 %; in float they gain as much).
-  [[nodiscard]] bool hoist() const {
-    return nnz >= 4 * runs && (!is_device_space<Space> || sizeof(Scalar) == sizeof(float));
-  }
+  static constexpr bool may_hoist = !is_device_space<Space> || sizeof(Scalar) == sizeof(float);
+  [[nodiscard]] bool hoist() const { return may_hoist && nnz >= 4 * runs; }
   /// Whether so many chunks share a row that their atomics would wait for each other: an atomic row of floats
   /// takes 2.4 ns when all hit the same one, of doubles 9 ns, against some 60 us for a merge.
   [[nodiscard]] bool hot(count_t chunk) const {

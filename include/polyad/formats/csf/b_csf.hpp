@@ -8,6 +8,7 @@
 #include <Kokkos_Core.hpp>
 #include <optional>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/formats/csf/mttkrp_slices.hpp"
 #include "polyad/formats/csf/mttkrp_tree.hpp"
 
@@ -70,24 +71,7 @@ public:
   /// positive
   ///         or Index cannot number the nonzeros; MemoryError
   static BCsf build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
-                    options_type const& options = {}) {
-    detail::expect_b_csf_options(coo, options);
-    BCsf format;
-    format.m_extents      = coo.extents();
-    format.m_nnz          = coo.nnz();
-    format.m_norm_squared = polyad::norm_squared(space, coo);
-    for (int n = 0; n < coo.order(); ++n) {
-      auto const modes = level_modes(coo.extents(), n, options.levels);
-      auto const at    = static_cast<std::size_t>(n);
-      format.m_trees[at] =
-          detail::make_binned_tree(space, make_csf_tree(space, coo, modes, options.fiber_threshold), options);
-      expect_fits(space, "the flags of a mode's rows", coo.extents()[n], 1);
-      RowFlags<Space> const flags(Kokkos::view_alloc(space, "polyad::stored_rows"), coo.extents()[n]);
-      flag_stored_rows(space, format.m_trees[at].tree, format.m_trees[at].bins, flags);
-      format.m_cleared[at] = list_unflagged<Index>(space, flags);
-    }
-    return format;
-  }
+                    options_type const& options = {});
 
   [[nodiscard]] Extents const& extents() const { return m_extents; }
   [[nodiscard]] count_t nnz() const { return m_nnz; }
@@ -114,6 +98,28 @@ private:
   std::array<rows_type, max_order> m_cleared;
 };
 
+template <class Scalar, class Index, class Space>
+BCsf<Scalar, Index, Space> BCsf<Scalar, Index, Space>::build(Space const& space,
+                                                             CooTensor<Scalar, Index, Space> const& coo,
+                                                             options_type const& options) {
+  detail::expect_b_csf_options(coo, options);
+  BCsf format;
+  format.m_extents      = coo.extents();
+  format.m_nnz          = coo.nnz();
+  format.m_norm_squared = polyad::norm_squared(space, coo);
+  for (int n = 0; n < coo.order(); ++n) {
+    auto const modes = level_modes(coo.extents(), n, options.levels);
+    auto const at    = static_cast<std::size_t>(n);
+    format.m_trees[at] =
+        detail::make_binned_tree(space, make_csf_tree(space, coo, modes, options.fiber_threshold), options);
+    expect_fits(space, "the flags of a mode's rows", coo.extents()[n], 1);
+    RowFlags<Space> const flags(Kokkos::view_alloc(space, "polyad::stored_rows"), coo.extents()[n]);
+    flag_stored_rows(space, format.m_trees[at].tree, format.m_trees[at].bins, flags);
+    format.m_cleared[at] = list_unflagged<Index>(space, flags);
+  }
+  return format;
+}
+
 namespace detail {
 
 template <class Space, class Scalar, class Index>
@@ -136,5 +142,8 @@ void mttkrp(Space const& space, BCsf<Scalar, Index, Space> const& X,
   zero_rows(space, X.cleared(mode), factors, V);
   detail::mttkrp_binned(space, X.tree(mode), factors, V);
 }
+
+#define POLYAD_B_CSF(Scalar, Index) template class BCsf<Scalar, Index, Kokkos::DefaultExecutionSpace>
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_B_CSF);
 
 }  // namespace polyad

@@ -7,6 +7,7 @@
 #include <Kokkos_Core.hpp>
 #include <optional>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/formats/csf/mttkrp_levels.hpp"
 #include "polyad/formats/csf/mttkrp_slices.hpp"
 #include "polyad/formats/csf/mttkrp_tree.hpp"
@@ -36,26 +37,7 @@ public:
   /// threshold is not
   ///         positive or Index cannot number the nonzeros; MemoryError
   static Csf build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
-                   options_type const& options = {}) {
-    auto const& extents = coo.extents();
-    int root            = 0;
-    for (int n = 1; n < coo.order(); ++n)
-      if (extents[n] < extents[root]) root = n;
-    auto const modes = level_modes(extents, options.root.value_or(root), options.levels);
-    Csf format;
-    format.m_extents      = extents;
-    format.m_tree         = make_csf_tree(space, coo, modes, options.fiber_threshold);
-    format.m_norm_squared = polyad::norm_squared(space, coo);
-    count_t const slices  = std::max<count_t>(format.m_tree.slices(), 1);
-    format.m_bins =
-        make_csf_bins(space, format.m_tree, csf_bin<Space, Scalar>(space, coo.nnz(), slices), true, true);
-    auto const root_rows = extents[modes[0]];
-    expect_fits(space, "the flags of a mode's rows", root_rows, 1);
-    RowFlags<Space> const flags(Kokkos::view_alloc(space, "polyad::stored_rows"), root_rows);
-    flag_stored_rows(space, format.m_tree, format.m_bins, flags);
-    format.m_cleared = list_unflagged<Index>(space, flags);
-    return format;
-  }
+                   options_type const& options = {});
 
   [[nodiscard]] Extents const& extents() const { return m_extents; }
   [[nodiscard]] count_t nnz() const { return m_tree.nnz(); }
@@ -77,6 +59,30 @@ private:
   Kokkos::View<Index*, typename Space::device_type> m_cleared;
 };
 
+template <class Scalar, class Index, class Space>
+Csf<Scalar, Index, Space> Csf<Scalar, Index, Space>::build(Space const& space,
+                                                           CooTensor<Scalar, Index, Space> const& coo,
+                                                           options_type const& options) {
+  auto const& extents = coo.extents();
+  int root            = 0;
+  for (int n = 1; n < coo.order(); ++n)
+    if (extents[n] < extents[root]) root = n;
+  auto const modes = level_modes(extents, options.root.value_or(root), options.levels);
+  Csf format;
+  format.m_extents      = extents;
+  format.m_tree         = make_csf_tree(space, coo, modes, options.fiber_threshold);
+  format.m_norm_squared = polyad::norm_squared(space, coo);
+  count_t const slices  = std::max<count_t>(format.m_tree.slices(), 1);
+  format.m_bins =
+      make_csf_bins(space, format.m_tree, csf_bin<Space, Scalar>(space, coo.nnz(), slices), true, true);
+  auto const root_rows = extents[modes[0]];
+  expect_fits(space, "the flags of a mode's rows", root_rows, 1);
+  RowFlags<Space> const flags(Kokkos::view_alloc(space, "polyad::stored_rows"), root_rows);
+  flag_stored_rows(space, format.m_tree, format.m_bins, flags);
+  format.m_cleared = list_unflagged<Index>(space, flags);
+  return format;
+}
+
 /// The contract's mttkrp (formats/format.hpp).
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, Csf<Scalar, Index, Space> const& X,
@@ -96,5 +102,14 @@ void mttkrp(Space const& space, Csf<Scalar, Index, Space> const& X,
   else
     mttkrp_csl(space, tree, X.bins(), factors, V);
 }
+
+#define POLYAD_CSF(Scalar, Index) template class Csf<Scalar, Index, Kokkos::DefaultExecutionSpace>
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_CSF);
+#define POLYAD_MTTKRP_CSF(Scalar, Index)                                                                \
+  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                                            \
+                       Csf<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                        \
+                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&, \
+                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_CSF);
 
 }  // namespace polyad

@@ -12,6 +12,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/formats/csf/b_csf.hpp"
 
 namespace polyad {
@@ -180,16 +181,7 @@ public:
   /// positive
   ///         or Index cannot number the nonzeros; MemoryError
   static HbCsf build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
-                     options_type const& options = {}) {
-    detail::expect_b_csf_options(coo, options);
-    HbCsf format;
-    format.m_extents      = coo.extents();
-    format.m_nnz          = coo.nnz();
-    format.m_norm_squared = polyad::norm_squared(space, coo);
-    for (int n = 0; n < coo.order(); ++n)
-      format.m_groups[static_cast<std::size_t>(n)] = make_groups(space, coo, n, options);
-    return format;
-  }
+                     options_type const& options = {});
 
   [[nodiscard]] Extents const& extents() const { return m_extents; }
   [[nodiscard]] count_t nnz() const { return m_nnz; }
@@ -236,6 +228,20 @@ private:
   std::array<groups_type, max_order> m_groups;
 };
 
+template <class Scalar, class Index, class Space>
+HbCsf<Scalar, Index, Space> HbCsf<Scalar, Index, Space>::build(Space const& space,
+                                                               CooTensor<Scalar, Index, Space> const& coo,
+                                                               options_type const& options) {
+  detail::expect_b_csf_options(coo, options);
+  HbCsf format;
+  format.m_extents      = coo.extents();
+  format.m_nnz          = coo.nnz();
+  format.m_norm_squared = polyad::norm_squared(space, coo);
+  for (int n = 0; n < coo.order(); ++n)
+    format.m_groups[static_cast<std::size_t>(n)] = make_groups(space, coo, n, options);
+  return format;
+}
+
 /// The contract's mttkrp (formats/format.hpp): a launch a group, of disjoint rows.
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, HbCsf<Scalar, Index, Space> const& X,
@@ -248,5 +254,8 @@ void mttkrp(Space const& space, HbCsf<Scalar, Index, Space> const& X,
   detail::mttkrp_binned(space, groups.csl, factors, V);
   detail::mttkrp_binned(space, groups.b_csf, factors, V);
 }
+
+#define POLYAD_HB_CSF(Scalar, Index) template class HbCsf<Scalar, Index, Kokkos::DefaultExecutionSpace>
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_HB_CSF);
 
 }  // namespace polyad

@@ -4,5 +4,8 @@
 namespace polyad {
 
 POLYAD_MTTKRP_SORTED(float, std::uint64_t);
+POLYAD_SORTED(float, std::uint64_t);
+POLYAD_MTTKRP_SORTED(double, std::uint64_t);
+POLYAD_SORTED(double, std::uint64_t);
 
 }  // namespace polyad

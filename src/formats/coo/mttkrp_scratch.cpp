@@ -3,6 +3,6 @@
 
 namespace polyad {
 
-POLYAD_MTTKRP_SCRATCH(float, std::uint64_t);
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_MTTKRP_SCRATCH);
 
 }  // namespace polyad

@@ -3,6 +3,9 @@
 
 namespace polyad {
 
+POLYAD_MTTKRP_BLCO(float, std::uint64_t);
+POLYAD_BLCO(float, std::uint64_t);
 POLYAD_MTTKRP_BLCO(double, std::uint64_t);
+POLYAD_BLCO(double, std::uint64_t);
 
 }  // namespace polyad

@@ -4,5 +4,6 @@
 namespace polyad {
 
 POLYAD_MTTKRP_TINY_VEC(float, std::uint64_t);
+POLYAD_MTTKRP_TINY_VEC(double, std::uint64_t);
 
 }  // namespace polyad

@@ -3,6 +3,9 @@
 
 namespace polyad {
 
+POLYAD_MTTKRP_PERMUTED(float, std::uint64_t);
+POLYAD_COO_PERMUTED(float, std::uint64_t);
 POLYAD_MTTKRP_PERMUTED(double, std::uint64_t);
+POLYAD_COO_PERMUTED(double, std::uint64_t);
 
 }  // namespace polyad

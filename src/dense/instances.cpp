@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the library compiles of dense/. In one source: most of its cost is in the headers.
+#include "polyad/dense/gram.hpp"
+#include "polyad/dense/multiply_rows.hpp"
+#include "polyad/dense/normal_equations.hpp"
+#include "polyad/dense/normalize_columns.hpp"
+#include "polyad/dense/transposed_product.hpp"
+#include "polyad/dense/update_factor.hpp"
+
+namespace polyad {
+
+POLYAD_EACH_SCALAR(, POLYAD_GRAM);
+POLYAD_EACH_SCALAR(, POLYAD_MULTIPLY_ROWS);
+POLYAD_EACH_SCALAR(, POLYAD_NORMAL_EQUATIONS);
+POLYAD_EACH_SCALAR(, POLYAD_NORMALIZE_COLUMNS);
+POLYAD_EACH_SCALAR(, POLYAD_TRANSPOSED_PRODUCT);
+POLYAD_EACH_SCALAR(, POLYAD_UPDATE_FACTOR);
+
+}  // namespace polyad

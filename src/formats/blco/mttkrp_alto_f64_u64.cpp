@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/formats/blco/alto.hpp"
-
-namespace polyad {
-
-POLYAD_MTTKRP_ALTO(double, std::uint64_t);
-
-}  // namespace polyad

@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/formats/blco/blco.hpp"
-
-namespace polyad {
-
-POLYAD_MTTKRP_BLCO(float, std::uint64_t);
-
-}  // namespace polyad

@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/formats/coo/coo_permuted.hpp"
-
-namespace polyad {
-
-POLYAD_MTTKRP_PERMUTED(float, std::uint64_t);
-
-}  // namespace polyad

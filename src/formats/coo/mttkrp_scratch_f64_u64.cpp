@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/formats/coo/coo_scratch.hpp"
-
-namespace polyad {
-
-POLYAD_MTTKRP_SCRATCH(double, std::uint64_t);
-
-}  // namespace polyad

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the library compiles of tensor/. In one source: most of its cost is in the headers.
+#include "polyad/tensor/coo_tensor.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+#include "polyad/tensor/generate.hpp"
+#include "polyad/tensor/sum_duplicates.hpp"
+
+namespace polyad {
+
+POLYAD_EACH_SCALAR(, POLYAD_MAKE_FACTOR_MATRIX);
+POLYAD_EACH_SCALAR(, POLYAD_FILL_RANDOM);
+POLYAD_EACH_SCALAR(, POLYAD_TO_HOST);
+POLYAD_EACH_SCALAR(, POLYAD_FROM_HOST);
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_UPLOAD);
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_NORM_SQUARED);
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_SUM_DUPLICATES);
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_POWER_LAW_TENSOR);
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_PLANTED_TENSOR);
+
+}  // namespace polyad

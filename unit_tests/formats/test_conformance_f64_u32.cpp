@@ -1,4 +1,0 @@
-// SPDX-License-Identifier: BSD-3-Clause
-#include "formats/conformance.hpp"
-
-POLYAD_CONFORMANCE_TESTS(double, std::uint32_t, 2)
