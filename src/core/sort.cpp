@@ -141,9 +141,12 @@ void sort_pairs(Space const& space, Kokkos::View<Key*, typename Space::device_ty
   }
 }
 
-POLYAD_SORT_PAIRS(std::uint32_t, std::uint32_t);
-POLYAD_SORT_PAIRS(std::uint32_t, std::uint64_t);
-POLYAD_SORT_PAIRS(std::uint64_t, std::uint32_t);
-POLYAD_SORT_PAIRS(std::uint64_t, std::uint64_t);
+POLYAD_SORT_PAIRS(Kokkos::DefaultExecutionSpace, std::uint32_t, std::uint32_t);
+POLYAD_SORT_PAIRS(Kokkos::DefaultExecutionSpace, std::uint32_t, std::uint64_t);
+POLYAD_SORT_PAIRS(Kokkos::DefaultExecutionSpace, std::uint64_t, std::uint32_t);
+POLYAD_SORT_PAIRS(Kokkos::DefaultExecutionSpace, std::uint64_t, std::uint64_t);
+#if defined(KOKKOS_ENABLE_CUDA)
+POLYAD_SORT_PAIRS(Kokkos::DefaultHostExecutionSpace, std::uint64_t, std::uint64_t);
+#endif
 
 }  // namespace polyad

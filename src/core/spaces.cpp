@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Free memory of a device (from its driver) or of the host (MemAvailable of /proc/meminfo).
+// Free memory of a device (from its driver) or of the host (MemAvailable of /proc/meminfo), within the limit that
+// the user has set.
 #include "polyad/core/spaces.hpp"
 
+#include <algorithm>
 #include <fstream>
+
+#include "polyad/core/device_memory.hpp"
 
 #if defined(KOKKOS_ENABLE_CUDA)
 #include <cuda_runtime_api.h>
@@ -10,8 +14,10 @@
 
 namespace polyad {
 
+namespace {
+
 template <class Space>
-count_t available_memory([[maybe_unused]] Space const& space) {
+count_t free_memory() {
   if constexpr (is_device_space<Space>) {
 #if defined(KOKKOS_ENABLE_CUDA)
     std::size_t free_bytes  = 0;
@@ -29,6 +35,19 @@ count_t available_memory([[maybe_unused]] Space const& space) {
   return std::numeric_limits<count_t>::max();  // unknown: let the allocation itself decide
 }
 
+}  // namespace
+
+template <class Space>
+count_t available_memory(Space const&) {
+  count_t const bytes = free_memory<Space>();
+  if constexpr (std::is_same_v<Space, Kokkos::DefaultExecutionSpace>)
+    if (auto const left = left_of_device_memory_limit()) return std::min(bytes, *left);
+  return bytes;
+}
+
 template count_t available_memory(Kokkos::DefaultExecutionSpace const&);
+#if defined(KOKKOS_ENABLE_CUDA)
+template count_t available_memory(Kokkos::DefaultHostExecutionSpace const&);
+#endif
 
 }  // namespace polyad

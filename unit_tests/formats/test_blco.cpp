@@ -90,7 +90,7 @@ void expect_built(HostTensor const& tensor, TestBlco<Scalar, Index> const& X, co
   auto const found   = host(decode.blocks);
   auto const differs = host(decode.differs);
   auto const values  = host(blocks.values);
-  auto const begins  = host(blocks.begins);
+  auto const begins  = host(blocks.headers.begins);
   bool same          = true;
   for (std::size_t i = 0; i < P; ++i) {
     same = same && values(i) == static_cast<Scalar>(tensor.values[visit[i]]) && differs(i) == 0;
@@ -129,8 +129,8 @@ void expect_built(HostTensor const& tensor, TestBlco<Scalar, Index> const& X, co
   CHECK(X.storage_bytes() ==
         P * (8 * w + sizeof(Scalar)) + count * (8 + order * sizeof(Index)) + 8 + 8 * chunks);
   CHECK(X.storage_bytes() == blocks.linear.size() * 8 + blocks.values.size() * sizeof(Scalar) +
-                                 blocks.begins.size() * 8 + blocks.uppers.size() * sizeof(Index) +
-                                 blocks.block_map.size() * 8);
+                                 blocks.headers.begins.size() * 8 + blocks.headers.uppers.size() * sizeof(Index) +
+                                 blocks.headers.block_map.size() * 8);
 }
 
 template <class Scalar, class Index>

@@ -22,13 +22,15 @@ template <class Space, class Key, class Value>
 void sort_pairs(Space const& space, Kokkos::View<Key*, typename Space::device_type> const& keys,
                 Kokkos::View<Value*, typename Space::device_type> const& values, int key_bits);
 
-#define POLYAD_SORT_PAIRS(Key, Value)                                                                     \
-  template void sort_pairs(Kokkos::DefaultExecutionSpace const&,                                          \
-                           Kokkos::View<Key*, Kokkos::DefaultExecutionSpace::device_type> const&,         \
-                           Kokkos::View<Value*, Kokkos::DefaultExecutionSpace::device_type> const&, int)
-extern POLYAD_SORT_PAIRS(std::uint32_t, std::uint32_t);
-extern POLYAD_SORT_PAIRS(std::uint32_t, std::uint64_t);
-extern POLYAD_SORT_PAIRS(std::uint64_t, std::uint32_t);
-extern POLYAD_SORT_PAIRS(std::uint64_t, std::uint64_t);
+#define POLYAD_SORT_PAIRS(Space, Key, Value)                                               \
+  template void sort_pairs(Space const&, Kokkos::View<Key*, Space::device_type> const&, \
+                           Kokkos::View<Value*, Space::device_type> const&, int)
+extern POLYAD_SORT_PAIRS(Kokkos::DefaultExecutionSpace, std::uint32_t, std::uint32_t);
+extern POLYAD_SORT_PAIRS(Kokkos::DefaultExecutionSpace, std::uint32_t, std::uint64_t);
+extern POLYAD_SORT_PAIRS(Kokkos::DefaultExecutionSpace, std::uint64_t, std::uint32_t);
+extern POLYAD_SORT_PAIRS(Kokkos::DefaultExecutionSpace, std::uint64_t, std::uint64_t);
+#if defined(KOKKOS_ENABLE_CUDA)  // tensors that do not fit the device are prepared on the host
+extern POLYAD_SORT_PAIRS(Kokkos::DefaultHostExecutionSpace, std::uint64_t, std::uint64_t);
+#endif
 
 }  // namespace polyad

@@ -47,7 +47,8 @@ inline count_t checked_product(std::string const& array, count_t a, count_t b) {
   return product;
 }
 
-/// Bytes of free memory in the memory space of Space, as the driver or the kernel reports them.
+/// Bytes of free memory in the memory space of Space, as the driver or the kernel reports them, within the limit of
+/// a DeviceMemoryAccount (core/device_memory.hpp).
 template <class Space>
 count_t available_memory(Space const& space);
 
@@ -62,5 +63,8 @@ void expect_fits(Space const& space, std::string const& array, count_t elements,
 }
 
 extern template count_t available_memory(Kokkos::DefaultExecutionSpace const&);
+#if defined(KOKKOS_ENABLE_CUDA)
+extern template count_t available_memory(Kokkos::DefaultHostExecutionSpace const&);
+#endif
 
 }  // namespace polyad

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "polyad/core/space_instances.hpp"
 #include "polyad/cp/cp_als.hpp"
 
 namespace polyad {
@@ -33,10 +34,7 @@ struct RestartsResult {
 /// whose threads a single run keeps busy.
 template <class Space>
 std::vector<Space> restart_instances(Space const& space, int runs) {
-  if constexpr (is_device_space<Space>)
-    return Kokkos::Experimental::partition_space(space, std::vector<double>(std::clamp(runs, 1, 8), 1.0));
-  else
-    return {space};
+  return make_instances(space, is_device_space<Space> ? std::clamp(runs, 1, 8) : 1);
 }
 
 /// The seed of run k: the first is the one that is given; the others follow it.

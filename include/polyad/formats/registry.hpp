@@ -9,6 +9,7 @@
 #include "polyad/core/expects.hpp"
 #include "polyad/formats/blco/alto.hpp"
 #include "polyad/formats/blco/blco.hpp"
+#include "polyad/formats/blco/streamed_blco.hpp"
 #include "polyad/formats/coo/coo_permuted.hpp"
 #include "polyad/formats/coo/coo_scratch.hpp"
 #include "polyad/formats/coo/coo_tiny_vec.hpp"
@@ -34,7 +35,8 @@ using all_formats = FormatList<CooScratch<Scalar, Index, Space>,   // GenTen's M
                                BCsf<Scalar, Index, Space>,   // Nisa et al.'s B-CSF
                                HbCsf<Scalar, Index, Space>,  // and HB-CSF
                                FCoo<Scalar, Index, Space>,   // Liu et al.'s F-COO
-                               Blco<Scalar, Index, Space>,         // BLCO: one copy for all modes
+                               Blco<Scalar, Index, Space>,          // BLCO: one copy for all modes
+                               StreamedBlco<Scalar, Index, Space>,  // the same in host memory
                                Alto<Scalar, Index, Space>>;        // ALTO's order, one copy for all modes
 
 namespace detail {

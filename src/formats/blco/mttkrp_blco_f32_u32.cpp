@@ -5,5 +5,7 @@ namespace polyad {
 
 POLYAD_MTTKRP_BLCO(float, std::uint32_t);
 POLYAD_BLCO(float, std::uint32_t);
+POLYAD_ADD_TILE_PRODUCTS(float, std::uint32_t);
+POLYAD_MERGE_COPIES(float);
 
 }  // namespace polyad

@@ -5,5 +5,7 @@ namespace polyad {
 
 POLYAD_MTTKRP_BLCO(double, std::uint32_t);
 POLYAD_BLCO(double, std::uint32_t);
+POLYAD_ADD_TILE_PRODUCTS(double, std::uint32_t);
+POLYAD_MERGE_COPIES(double);
 
 }  // namespace polyad

@@ -7,5 +7,7 @@ POLYAD_MTTKRP_BLCO(float, std::uint64_t);
 POLYAD_BLCO(float, std::uint64_t);
 POLYAD_MTTKRP_BLCO(double, std::uint64_t);
 POLYAD_BLCO(double, std::uint64_t);
+POLYAD_ADD_TILE_PRODUCTS(float, std::uint64_t);
+POLYAD_ADD_TILE_PRODUCTS(double, std::uint64_t);
 
 }  // namespace polyad

@@ -24,6 +24,14 @@ struct BlcoOptions {
   bool packed = true;  // rows in packs on a device, where they are aligned; false: GenTen's strided rows
 };
 
+/// Room for copies of rows of V, in rows of whole packs, whatever the rows of the factors are.
+/// \throws MemoryError before allocating
+template <class Scalar, class Space>
+FactorMatrix<Scalar, Space> make_copies_of_output(Space const& space, count_t rows, count_t rank) {
+  count_t const pack = row_alignment / sizeof(Scalar);
+  return make_factor_matrix<Scalar>(space, "polyad::blco_copies", rows, ceil_div(rank, pack) * pack);
+}
+
 /// Copies of V, or of the rows that a part of the nonzeros touches, until they are merged.
 template <class Scalar, class Space>
 struct BlcoWorkspace {
@@ -51,13 +59,7 @@ public:
   [[nodiscard]] Extents const& extents() const { return m_extents; }
   [[nodiscard]] count_t nnz() const { return m_blocks.nnz(); }
   [[nodiscard]] double norm_squared() const { return m_norm_squared; }
-  [[nodiscard]] count_t storage_bytes() const {
-    if (nnz() == 0) return 0;
-    auto const words = static_cast<count_t>(m_blocks.encoding.words());
-    return nnz() * (words * sizeof(std::uint64_t) + sizeof(Scalar)) +
-           m_blocks.count() * blocks_type::header_bytes(m_extents.order()) + sizeof(count_t) +
-           (ceil_div(nnz(), block_map_step) + 1) * sizeof(count_t);
-  }
+  [[nodiscard]] count_t storage_bytes() const { return m_blocks.storage_bytes(); }
 
   /// Room for the copies of the mode that needs most of them.
   /// \throws MemoryError
@@ -65,9 +67,7 @@ public:
     count_t rows = 0;
     for (int n = 0; n < m_extents.order() && nnz() > 0; ++n)
       rows = std::max(rows, resolve(space, n).copied_rows);
-    // Rows of whole packs, whatever the rows of the factors are.
-    count_t const pack = row_alignment / sizeof(Scalar);
-    return {make_factor_matrix<Scalar>(space, "polyad::blco_copies", rows, ceil_div(rank, pack) * pack)};
+    return {make_copies_of_output<Scalar>(space, rows, rank)};
   }
 
   [[nodiscard]] blocks_type const& blocks() const { return m_blocks; }

@@ -17,19 +17,21 @@ namespace polyad {
 /// Nonzeros between two entries of the map from a nonzero to its block.
 inline constexpr count_t block_map_step = 256;
 
-/// What a kernel sees of the nonzeros.
+/// What a kernel sees of the nonzeros: all of them, or a stretch that was sent to the device.
 template <class Scalar, class Index>
 struct BlcoNonzeros {
-  std::uint64_t const* linear;  // P x words
-  Scalar const* values;         // P
+  std::uint64_t const* linear;  // nnz x words
+  Scalar const* values;         // nnz
   count_t const* begins;        // B + 1: the first nonzero of every block, and P
   Index const* uppers;          // B x N: the stripped bits of every mode, in their place
   count_t const* block_map;     // ceil(P / step) + 1: the block of nonzero step * c, and the last block
   count_t nnz;
   BlcoEncoding encoding;
+  count_t first = 0;  // where the stretch begins among all P nonzeros, by which blocks are counted
 
-  /// The block of nonzero p.
-  [[nodiscard]] KOKKOS_FUNCTION count_t block_of(count_t p) const {
+  /// The block of nonzero i of these.
+  [[nodiscard]] KOKKOS_FUNCTION count_t block_of(count_t i) const {
+    count_t const p = first + i;
     count_t low  = block_map[p / block_map_step];
     count_t high = block_map[p / block_map_step + 1];
     while (low < high) {  // the last block that begins at p or before
@@ -73,25 +75,40 @@ struct BlcoNonzeros {
   }
 };
 
-/// Owns them.
+/// Owns the headers of the blocks, and their map.
+template <class Index, class Device>
+struct BlcoHeaders {
+  Kokkos::View<count_t*, Device> begins;
+  Kokkos::View<Index*, Device> uppers;
+  Kokkos::View<count_t*, Device> block_map;
+
+  [[nodiscard]] count_t count() const { return begins.extent(0) == 0 ? 0 : begins.extent(0) - 1; }
+  [[nodiscard]] count_t storage_bytes() const {
+    return (begins.extent(0) + block_map.extent(0)) * sizeof(count_t) + uppers.extent(0) * sizeof(Index);
+  }
+  /// Bytes of one header.
+  static count_t header_bytes(int order) {
+    return sizeof(count_t) + static_cast<count_t>(order) * sizeof(Index);
+  }
+};
+
+/// Owns the nonzeros and their headers.
 template <class Scalar, class Index, class Space>
 struct BlcoBlocks {
   using Device = typename Space::device_type;
   Kokkos::View<std::uint64_t*, Device> linear;
   Kokkos::View<Scalar*, Device> values;
-  Kokkos::View<count_t*, Device> begins;
-  Kokkos::View<Index*, Device> uppers;
-  Kokkos::View<count_t*, Device> block_map;
+  BlcoHeaders<Index, Device> headers;
   BlcoEncoding encoding;
 
   [[nodiscard]] count_t nnz() const { return values.extent(0); }
-  [[nodiscard]] count_t count() const { return begins.extent(0) == 0 ? 0 : begins.extent(0) - 1; }
-  [[nodiscard]] BlcoNonzeros<Scalar, Index> nonzeros() const {
-    return {linear.data(), values.data(), begins.data(), uppers.data(), block_map.data(), nnz(), encoding};
+  [[nodiscard]] count_t count() const { return headers.count(); }
+  [[nodiscard]] count_t storage_bytes() const {
+    return linear.extent(0) * sizeof(std::uint64_t) + nnz() * sizeof(Scalar) + headers.storage_bytes();
   }
-  /// Bytes of a block's header.
-  static count_t header_bytes(int order) {
-    return sizeof(count_t) + static_cast<count_t>(order) * sizeof(Index);
+  [[nodiscard]] BlcoNonzeros<Scalar, Index> nonzeros() const {
+    return {linear.data(),         values.data(), headers.begins.data(), headers.uppers.data(),
+            headers.block_map.data(), nnz(),         encoding};
   }
 };
 
@@ -181,25 +198,98 @@ struct MapBlocks {
   }
 };
 
-template <class Ordered, class Values, class Permutation, int Words>
+/// Writes the nonzeros in ALTO's order. The permutation may stand where the linear indices go: a nonzero's
+/// position is read before its index is written.
+template <class Indices, class Scalar, class Permutation, int Words>
 struct EncodeNonzeros {
-  struct At {
-    Ordered const& ordered;
-    count_t i;
-    KOKKOS_FUNCTION std::uint64_t operator[](int n) const { return ordered(i, n); }
-  };
-  Ordered ordered;
-  Values values_in;
+  Indices indices;
+  Scalar const* values_in;
   Permutation permutation;
   BlcoEncoding encoding;
   std::uint64_t* linear;
-  Values values;
+  Scalar* values;
   KOKKOS_FUNCTION void operator()(count_t i) const {
-    auto const index = encoding.template encode<Words>(At{ordered, i});
+    auto const p     = static_cast<count_t>(permutation(i));
+    auto const index = encoding.template encode<Words>(CoordinatesOf<Indices>{indices, p});
     for (int w = 0; w < Words; ++w) linear[i * Words + static_cast<count_t>(w)] = index.word[w];
-    values(i) = values_in(permutation(i));
+    values[i] = values_in[p];
   }
 };
+
+/// Counts the keys of the nonzeros in ALTO's order.
+template <class Space, class Ordered>
+count_t count_keys(Space const& space, Ordered const& ordered, count_t nnz, BlcoEncoding const& encoding) {
+  count_t keys = nnz > 0 ? 1 : 0;
+  if (encoding.strips())
+    Kokkos::parallel_reduce("polyad::count_keys",
+                            Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, nnz),
+                            KeyStarts<Ordered>{ordered, encoding, nullptr}, keys);
+  return keys;
+}
+
+/// The headers of P > 0 nonzeros in ALTO's order with that many keys. \throws MemoryError before allocating
+template <class Index, class Space, class Ordered>
+BlcoHeaders<Index, typename Space::device_type> make_blco_headers(Space const& space, Ordered const& ordered,
+                                                                  count_t nnz, BlcoEncoding const& encoding,
+                                                                  count_t keys, count_t max_block) {
+  using Range          = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  using Headers        = BlcoHeaders<Index, typename Space::device_type>;
+  using Numbers        = Kokkos::View<count_t*, typename Space::device_type>;
+  int const order      = encoding.order();
+  auto const allocated = [&](char const* label) {
+    return Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label));
+  };
+  expect_fits(space, "where the keys of the blocks begin", keys, sizeof(count_t));
+  Numbers const key_begins(allocated("polyad::blco_keys"), keys);
+  if (encoding.strips()) {
+    count_t found = 0;
+    Kokkos::parallel_scan("polyad::list_keys", Range(space, 0, nnz),
+                          KeyStarts<Ordered>{ordered, encoding, key_begins.data()}, found);
+  } else {
+    Kokkos::deep_copy(space, key_begins, count_t(0));
+  }
+  CutIntoBlocks cut{key_begins.data(), keys, nnz, max_block, nullptr};
+  count_t count = 0;
+  Kokkos::parallel_scan("polyad::count_blocks", Range(space, 0, keys), cut, count);
+  count_t const mapped = ceil_div(nnz, block_map_step) + 1;
+  expect_fits(space, "the headers of the blocks", count, Headers::header_bytes(order));
+  expect_fits(space, "the map of the blocks", mapped, sizeof(count_t));
+  Headers headers;
+  headers.begins = Numbers(allocated("polyad::blco_begins"), count + 1);
+  headers.uppers =
+      decltype(headers.uppers)(allocated("polyad::blco_uppers"), count * static_cast<count_t>(order));
+  cut.begins = headers.begins.data();
+  Kokkos::parallel_scan("polyad::cut_blocks", Range(space, 0, keys), cut, count);
+  Kokkos::parallel_for("polyad::store_uppers", Range(space, 0, count),
+                       StoreUppers<Ordered, decltype(headers.uppers)>{ordered, encoding,
+                                                                      headers.begins.data(), headers.uppers});
+  headers.block_map = Numbers(allocated("polyad::blco_map"), mapped);
+  Kokkos::parallel_for("polyad::map_blocks", Range(space, 0, mapped),
+                       MapBlocks{headers.begins.data(), count, nnz, headers.block_map.data()});
+  return headers;
+}
+
+/// Encodes the nonzeros in the order of a permutation.
+template <class Space, class Indices, class Scalar, class Permutation>
+void encode_nonzeros(Space const& space, Indices const& indices, Scalar const* values_in,
+                     Permutation const& permutation, count_t nnz, BlcoEncoding const& encoding,
+                     std::uint64_t* linear, Scalar* values) {
+  Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>> const all(space, 0, nnz);
+  if (encoding.words() == 1)
+    Kokkos::parallel_for("polyad::encode", all,
+                         EncodeNonzeros<Indices, Scalar, Permutation, 1>{indices, values_in, permutation,
+                                                                         encoding, linear, values});
+  else
+    Kokkos::parallel_for("polyad::encode", all,
+                         EncodeNonzeros<Indices, Scalar, Permutation, 2>{indices, values_in, permutation,
+                                                                         encoding, linear, values});
+}
+
+inline void expect_blco_options(count_t max_block, int index_bits) {
+  POLYAD_EXPECTS(max_block >= 1, "blocks of at most 0 nonzeros");
+  POLYAD_EXPECTS(index_bits >= 0 && index_bits <= BlcoEncoding::max_bits, "a linear index of ", index_bits,
+                 " bits; at most ", BlcoEncoding::max_bits, " can be had");
+}
 
 }  // namespace detail
 
@@ -212,88 +302,42 @@ template <class Scalar, class Index, class Space>
 BlcoBlocks<Scalar, Index, Space> make_blco_blocks(Space const& space,
                                                   CooTensor<Scalar, Index, Space> const& coo,
                                                   count_t max_block, int index_bits) {
-  using Blocks         = BlcoBlocks<Scalar, Index, Space>;
-  using Range          = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
-  using Indices        = typename CooTensor<Scalar, Index, Space>::indices_type;
-  using Values         = typename CooTensor<Scalar, Index, Space>::values_type;
-  using Ordered        = detail::OrderedIndices<Indices, Permutation<Index, Space>>;
-  using Numbers        = Kokkos::View<count_t*, typename Space::device_type>;
-  count_t const nnz    = coo.nnz();
-  int const order      = coo.order();
-  auto const allocated = [&](char const* label) {
-    return Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label));
-  };
-  POLYAD_EXPECTS(max_block >= 1, "blocks of at most 0 nonzeros");
-  POLYAD_EXPECTS(index_bits >= 0 && index_bits <= BlcoEncoding::max_bits, "a linear index of ", index_bits,
-                 " bits; at most ", BlcoEncoding::max_bits, " can be had");
+  using Blocks      = BlcoBlocks<Scalar, Index, Space>;
+  using Indices     = typename CooTensor<Scalar, Index, Space>::indices_type;
+  using Ordered     = detail::OrderedIndices<Indices, Permutation<Index, Space>>;
+  count_t const nnz = coo.nnz();
+  detail::expect_blco_options(max_block, index_bits);
 
   LinearLayout const layout(coo.extents());
   auto const permutation = linear_order<Index>(space, coo, layout);
   Ordered const ordered{coo.indices(), permutation};
-  auto const count_keys = [&](BlcoEncoding const& encoding) {
-    count_t keys = nnz > 0 ? 1 : 0;
-    if (encoding.strips())
-      Kokkos::parallel_reduce("polyad::count_keys", Range(space, 0, nnz),
-                              detail::KeyStarts<Ordered>{ordered, encoding, nullptr}, keys);
-    return keys;
-  };
 
   Blocks blocks;
   blocks.encoding = BlcoEncoding(layout, index_bits == 0 ? BlcoEncoding::word_bits : index_bits);
-  count_t keys    = count_keys(blocks.encoding);
+  count_t keys    = detail::count_keys(space, ordered, nnz, blocks.encoding);
   if (index_bits == 0 && blocks.encoding.strips()) {
     BlcoEncoding const wide(layout, BlcoEncoding::max_bits);
-    count_t const wide_keys  = count_keys(wide);
-    count_t const saved      = (keys - wide_keys) * Blocks::header_bytes(order);
-    bool const wide_is_small = saved > nnz * sizeof(std::uint64_t);
+    count_t const wide_keys  = detail::count_keys(space, ordered, nnz, wide);
+    count_t const header     = decltype(blocks.headers)::header_bytes(coo.order());
+    bool const wide_is_small = (keys - wide_keys) * header > nnz * sizeof(std::uint64_t);
     if (wide_is_small) {
       blocks.encoding = wide;
       keys            = wide_keys;
     }
   }
 
-  auto const words = static_cast<count_t>(blocks.encoding.words());
+  auto const words     = static_cast<count_t>(blocks.encoding.words());
+  auto const allocated = [&](char const* label) {
+    return Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label));
+  };
   expect_fits(space, "the linear indices and values", nnz, words * sizeof(std::uint64_t) + sizeof(Scalar));
-  blocks.linear = Kokkos::View<std::uint64_t*, typename Space::device_type>(allocated("polyad::blco_linear"),
-                                                                            nnz * words);
-  blocks.values = Values(allocated("polyad::blco_values"), nnz);
+  blocks.linear = decltype(blocks.linear)(allocated("polyad::blco_linear"), nnz * words);
+  blocks.values = decltype(blocks.values)(allocated("polyad::blco_values"), nnz);
   if (nnz == 0) return blocks;
-
-  expect_fits(space, "where the keys of the blocks begin", keys, sizeof(count_t));
-  Numbers const key_begins(allocated("polyad::blco_keys"), keys);
-  if (blocks.encoding.strips()) {
-    count_t found = 0;
-    Kokkos::parallel_scan("polyad::list_keys", Range(space, 0, nnz),
-                          detail::KeyStarts<Ordered>{ordered, blocks.encoding, key_begins.data()}, found);
-  } else {
-    Kokkos::deep_copy(space, key_begins, count_t(0));
-  }
-  detail::CutIntoBlocks cut{key_begins.data(), keys, nnz, max_block, nullptr};
-  count_t count = 0;
-  Kokkos::parallel_scan("polyad::count_blocks", Range(space, 0, keys), cut, count);
-  expect_fits(space, "the headers of the blocks", count, Blocks::header_bytes(order));
-  blocks.begins = Numbers(allocated("polyad::blco_begins"), count + 1);
-  blocks.uppers =
-      decltype(blocks.uppers)(allocated("polyad::blco_uppers"), count * static_cast<count_t>(order));
-  cut.begins = blocks.begins.data();
-  Kokkos::parallel_scan("polyad::cut_blocks", Range(space, 0, keys), cut, count);
-  Kokkos::parallel_for("polyad::store_uppers", Range(space, 0, count),
-                       detail::StoreUppers<Ordered, decltype(blocks.uppers)>{
-                           ordered, blocks.encoding, blocks.begins.data(), blocks.uppers});
-  count_t const mapped = ceil_div(nnz, block_map_step) + 1;
-  blocks.block_map     = Numbers(allocated("polyad::blco_map"), mapped);
-  Kokkos::parallel_for("polyad::map_blocks", Range(space, 0, mapped),
-                       detail::MapBlocks{blocks.begins.data(), count, nnz, blocks.block_map.data()});
-  if (words == 1)
-    Kokkos::parallel_for(
-        "polyad::encode", Range(space, 0, nnz),
-        detail::EncodeNonzeros<Ordered, Values, Permutation<Index, Space>, 1>{
-            ordered, coo.values(), permutation, blocks.encoding, blocks.linear.data(), blocks.values});
-  else
-    Kokkos::parallel_for(
-        "polyad::encode", Range(space, 0, nnz),
-        detail::EncodeNonzeros<Ordered, Values, Permutation<Index, Space>, 2>{
-            ordered, coo.values(), permutation, blocks.encoding, blocks.linear.data(), blocks.values});
+  blocks.headers =
+      detail::make_blco_headers<Index>(space, ordered, nnz, blocks.encoding, keys, max_block);
+  detail::encode_nonzeros(space, coo.indices(), coo.values().data(), permutation, nnz, blocks.encoding,
+                          blocks.linear.data(), blocks.values.data());
   space.fence("polyad::make_blco_blocks");
   return blocks;
 }

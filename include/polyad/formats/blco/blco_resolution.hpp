@@ -124,7 +124,7 @@ struct BlcoResolution {
                  BlcoParts const& parts, int mode) {
     // A quarter of the scratch memory is left for the tile.
     bool const stash_fits  = rows <= scratch_bytes<Space>() * 3 / 4 / (scalar_bytes * full_block);
-    bool const is_parted   = !is_device_space<Space>;
+    bool const is_parted   = parts.count() > 0;  // a host's tensor in memory
     count_t const of_parts = parts.copied_rows(mode);
     // Copies no larger than the tensor at R = 32, as in the format alto.
     count_t const allowed = std::max<count_t>(nnz / 8, count_t(1) << 16);

@@ -26,14 +26,14 @@ inline constexpr int blco_order = Order == 5 ? any_order : Order;
 
 /// One launch over the tiles: V, or one of its copies, += the products.
 template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Stash>
-void launch_tiles(Space const& space, Blco<Scalar, Index, Space> const& X,
+void launch_tiles(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzeros, BlcoOptions const& options,
                   FactorMatrices<Scalar, Space> const& factors, int mode, BlcoResolution const& resolution,
                   ColumnBlocks blocks, BlcoOutput<Scalar> const& output) {
   using Kernel    = MttkrpBlcoTiles<Space, Scalar, Index, Block, Form, Order, Stash>;
-  int const order = X.extents().order();
+  int const order = factors.order();
   TileShape const shape =
-      tile_shape<Kernel>(space, X.nnz(), order, output.rows, blocks, X.options().tile, X.options().team);
-  count_t const tiles = ceil_div(X.nnz(), static_cast<count_t>(shape.tile));
+      tile_shape<Kernel>(space, nonzeros.nnz, order, output.rows, blocks, options.tile, options.team);
+  count_t const tiles = ceil_div(nonzeros.nnz, static_cast<count_t>(shape.tile));
   count_t const league =
       ceil_div(tiles, shape.tiles_per_team) * static_cast<count_t>(blocks.count / shape.blocks_per_team);
   auto const bytes = shape.bytes(Kernel::nonzero_bytes(order), sizeof(Scalar));
@@ -42,8 +42,8 @@ void launch_tiles(Space const& space, Blco<Scalar, Index, Space> const& X,
   policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes)));
   Kokkos::parallel_for(
       "polyad::mttkrp_blco_tiles", policy,
-      Kernel{X.blocks().nonzeros(), OtherFactors<Scalar, Order>(factors, mode), mode, shape, blocks,
-             output.data, output.stride, std::max<count_t>(resolution.copies, 1), output.rows});
+      Kernel{nonzeros, OtherFactors<Scalar, Order>(factors, mode), mode, shape, blocks, output.data,
+             output.stride, std::max<count_t>(resolution.copies, 1), output.rows});
 }
 
 /// A host's parts: V, and their copies of rows, = the products; then the copies are added to V.
@@ -65,16 +65,63 @@ void launch_parts(Space const& space, Blco<Scalar, Index, Space> const& X,
   if (is_copied) merge_private_rows<Space, Scalar, Block>(space, output, parts.count(), blocks);
 }
 
-/// V = the sum of its copies.
+/// V = the sum of its copies, for some blocks of columns.
 template <class Space, class Scalar, int Block, RowForm Form>
-void merge_copies(Space const& space, count_t copies, FactorMatrix<Scalar, Space> const& rows,
+void launch_merge(Space const& space, count_t copies, FactorMatrix<Scalar, Space> const& rows,
                   ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& V) {
-  if (V.extent(0) == 0) return;
   using Kernel = MergeCopies<Space, Scalar, Block, Form>;
   ChunkWalk const walks{V.extent(0), is_device_space<Space> ? 1U : 256U, blocks};
   Kokkos::parallel_for("polyad::merge_copies", walks.template policy<typename Kernel::Row>(space),
                        Kernel{rows.data(), static_cast<count_t>(rows.stride(0)), copies, V.data(),
                               static_cast<count_t>(V.stride(0)), walks});
+}
+
+/// What the tiles add to: V, or its copies in the workspace.
+template <class Scalar, class Space>
+FactorMatrix<Scalar, Space> tile_target(BlcoResolution const& resolution,
+                                        FactorMatrix<Scalar, Space> const& copies, count_t rank,
+                                        FactorMatrix<Scalar, Space> const& V) {
+  POLYAD_EXPECTS(resolution.copied_rows == 0 ||
+                     (copies.extent(0) >= resolution.copied_rows && copies.extent(1) >= rank),
+                 "a workspace of ", copies.extent(0), " x ", copies.extent(1), " for copies of ",
+                 resolution.copied_rows, " x ", rank);
+  if (resolution.copies == 0) return V;
+  return Kokkos::subview(copies, Kokkos::make_pair(count_t(0), resolution.copied_rows), Kokkos::ALL);
+}
+
+/// Adds the products of `nonzeros` to `target`, one launch a kind of column block. Does not wait.
+template <class Scalar, class Index, class Space>
+void add_tile_products(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzeros,
+                       BlcoOptions const& options, FactorMatrices<Scalar, Space> const& factors, int mode,
+                       BlcoResolution const& resolution, FactorMatrix<Scalar, Space> const& target) {
+  BlcoOutput<Scalar> const output{target.data(), static_cast<count_t>(target.stride(0)),
+                                  factors[mode].extent(0)};
+  with_row_form<Space>(options.packed && rows_are_aligned(factors, target), [&](auto form) {
+    constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
+    with_order<any_order_only>(factors.order(), [&](auto given) {
+      constexpr int order = blco_order<given()>;
+      for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+        if (resolution.kind == Resolution::hierarchical)
+          launch_tiles<Space, Scalar, Index, block(), form(), order, true>(space, nonzeros, options, factors,
+                                                                           mode, resolution, blocks, output);
+        else
+          launch_tiles<Space, Scalar, Index, block(), form(), order, false>(space, nonzeros, options, factors,
+                                                                            mode, resolution, blocks, output);
+      });
+    });
+  });
+}
+
+/// V = the sum of its copies. Does not wait.
+template <class Scalar, class Space>
+void merge_copies(Space const& space, count_t copies, FactorMatrix<Scalar, Space> const& rows,
+                  FactorMatrix<Scalar, Space> const& V) {
+  if (V.extent(0) == 0) return;
+  with_row_form<Space>(rows_are_aligned(V.data(), V.stride(0), V.extent(1)), [&](auto form) {
+    for_each_column_block(checked_rank(V.extent(1)), [&](auto block, ColumnBlocks blocks) {
+      launch_merge<Space, Scalar, block(), form()>(space, copies, rows, blocks, V);
+    });
+  });
 }
 
 }  // namespace detail
@@ -87,41 +134,18 @@ void mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
   if (X.nnz() == 0) return Kokkos::deep_copy(space, V, Scalar(0));
   BlcoResolution const resolution = X.resolve(space, mode);
-  bool const copied               = resolution.copied_rows > 0;
-  bool const parted               = resolution.kind == Resolution::privatised && !is_device_space<Space>;
-  POLYAD_EXPECTS(!copied || (workspace.copies.extent(0) >= resolution.copied_rows &&
-                             workspace.copies.extent(1) >= factors.rank()),
-                 "a workspace of ", workspace.copies.extent(0), " x ", workspace.copies.extent(1),
-                 " for copies of ", resolution.copied_rows, " x ", factors.rank());
-  // The tiles add to V, or to its copies.
-  FactorMatrix<Scalar, Space> target = V;
-  if (resolution.copies > 0)
-    target =
-        Kokkos::subview(workspace.copies, Kokkos::make_pair(count_t(0), resolution.copied_rows), Kokkos::ALL);
-  detail::BlcoOutput<Scalar> const output{target.data(), static_cast<count_t>(target.stride(0)),
-                                          X.extents()[mode]};
-  if (!parted) Kokkos::deep_copy(space, target, Scalar(0));
-  with_row_form<Space>(X.options().packed && rows_are_aligned(factors, V), [&](auto form) {
-    constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
-    with_order<any_order_only>(X.extents().order(), [&](auto given) {
-      constexpr int order = detail::blco_order<given()>;
-      for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-        if constexpr (!is_device_space<Space>)
-          if (parted)
-            return detail::launch_parts<Space, Scalar, Index, block(), order>(space, X, factors, mode, blocks,
-                                                                              workspace.copies, V);
-        if (resolution.kind == Resolution::hierarchical)
-          detail::launch_tiles<Space, Scalar, Index, block(), form(), order, true>(
-              space, X, factors, mode, resolution, blocks, output);
-        else
-          detail::launch_tiles<Space, Scalar, Index, block(), form(), order, false>(
-              space, X, factors, mode, resolution, blocks, output);
-        if (resolution.copies > 0)
-          detail::merge_copies<Space, Scalar, block(), form()>(space, resolution.copies, workspace.copies,
-                                                               blocks, V);
+  auto const target = detail::tile_target<Scalar, Space>(resolution, workspace.copies, factors.rank(), V);
+  if constexpr (!is_device_space<Space>)
+    if (resolution.kind == Resolution::privatised && X.parts().count() > 0)
+      return with_order<sizeof(Index) == 8>(X.extents().order(), [&](auto given) {
+        for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+          detail::launch_parts<Space, Scalar, Index, block(), detail::blco_order<given()>>(
+              space, X, factors, mode, blocks, workspace.copies, V);
+        });
       });
-    });
-  });
+  Kokkos::deep_copy(space, target, Scalar(0));
+  detail::add_tile_products(space, X.blocks().nonzeros(), X.options(), factors, mode, resolution, target);
+  if (resolution.copies > 0) detail::merge_copies(space, resolution.copies, workspace.copies, V);
 }
 
 #define POLYAD_MTTKRP_BLCO(Scalar, Index)                                                 \
@@ -130,9 +154,24 @@ void mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
                        FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
                        BlcoWorkspace<Scalar, Kokkos::DefaultExecutionSpace>&,             \
                        FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_ADD_TILE_PRODUCTS(Scalar, Index)                                                   \
+  template void detail::add_tile_products(Kokkos::DefaultExecutionSpace const&,                   \
+                                          BlcoNonzeros<Scalar, Index> const&, BlcoOptions const&, \
+                                          FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, BlcoResolution const&, \
+                                          FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_MERGE_COPIES(Scalar)                                                                           \
+  template void detail::merge_copies(Kokkos::DefaultExecutionSpace const&, count_t,                           \
+                                     FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,              \
+                                     FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 extern POLYAD_MTTKRP_BLCO(float, std::uint32_t);
 extern POLYAD_MTTKRP_BLCO(float, std::uint64_t);
 extern POLYAD_MTTKRP_BLCO(double, std::uint32_t);
 extern POLYAD_MTTKRP_BLCO(double, std::uint64_t);
+extern POLYAD_ADD_TILE_PRODUCTS(float, std::uint32_t);
+extern POLYAD_ADD_TILE_PRODUCTS(float, std::uint64_t);
+extern POLYAD_ADD_TILE_PRODUCTS(double, std::uint32_t);
+extern POLYAD_ADD_TILE_PRODUCTS(double, std::uint64_t);
+extern POLYAD_MERGE_COPIES(float);
+extern POLYAD_MERGE_COPIES(double);
 
 }  // namespace polyad

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Several instances of one execution space, whose work may overlap, and the order between them.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <vector>
+
+#include "polyad/core/spaces.hpp"
+
+namespace polyad {
+
+/// `count` streams of a device; on a host copies of its one instance, whose threads a single kernel keeps busy.
+/// \throws UsageError when count < 1
+template <class Space>
+std::vector<Space> make_instances(Space const& space, int count) {
+  POLYAD_EXPECTS(count >= 1, count, " instances of an execution space");
+  if constexpr (is_device_space<Space>)
+    return Kokkos::Experimental::partition_space(space,
+                                                 std::vector<double>(static_cast<std::size_t>(count), 1.0));
+  else
+    return std::vector<Space>(static_cast<std::size_t>(count), space);
+}
+
+/// Work that is enqueued on `later` from now on waits for what `earlier` holds now. The host does not wait. On a
+/// host backend, where a kernel is over when its launch returns, there is nothing to do.
+template <class Space>
+void enqueue_after(Space const& later, Space const& earlier);
+
+extern template void enqueue_after(Kokkos::DefaultExecutionSpace const&,
+                                   Kokkos::DefaultExecutionSpace const&);
+
+}  // namespace polyad

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The account of the device's memory: what it counts, and that what asks first keeps to its limit.
+#include "polyad/core/device_memory.hpp"
+
+#include <Kokkos_Core.hpp>
+
+#include "polyad/core/instances.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+#include "support/catch.hpp"
+#include "support/device_data.hpp"
+#include "support/message_of.hpp"
+
+namespace polyad::test {
+
+struct AddOne {
+  Kokkos::View<double*, TestSpace::device_type> numbers;
+  KOKKOS_FUNCTION void operator()(count_t i) const {
+    for (int k = 0; k < 100; ++k) numbers(i) += 1;
+  }
+};
+
+namespace {
+
+using Numbers = Kokkos::View<double*, TestSpace::device_type>;
+
+TEST_CASE("device memory: bytes in use and their peak", "[core]") {
+  DeviceMemoryAccount account;
+  if (!account.counts()) return;  // a profiling tool is loaded
+  count_t const before = account.in_use();
+  {
+    Numbers const numbers("numbers", 1000);
+    CHECK(account.in_use() >= before + 8000);
+    CHECK(account.in_use() < before + 10000);
+    Numbers other("others", 500);
+    other = Numbers();
+    CHECK(account.in_use() < before + 10000);
+    CHECK(account.peak() >= before + 12000);
+    account.reset_peak();
+    CHECK(account.peak() == account.in_use());
+  }
+  CHECK(account.in_use() == before);
+}
+
+TEST_CASE("device memory: a limit refuses what asks first, and names it", "[core]") {
+  TestSpace const space;
+  count_t const free = available_memory(space);
+  {
+    DeviceMemoryAccount const account(100000);
+    if (!account.counts()) return;
+    Numbers const held("held", 5000);
+    CHECK(available_memory(space) <= 60000);
+    CHECK(available_memory(space) > 50000);
+    CHECK_NOTHROW(make_factor_matrix<double>(space, "fits", 1000, 4));
+    auto const text = message_of<MemoryError>([&] { make_factor_matrix<double>(space, "too large", 2000, 4); });
+    CHECK(text.find("too large needs 64000 bytes") != std::string::npos);
+    DeviceMemoryAccount::HostArrays const on_host;
+    CHECK(available_memory(space) > 100000);
+    CHECK_THROWS_AS(DeviceMemoryAccount(), UsageError);
+  }
+  CHECK(available_memory(space) > free / 2);  // the limit has gone with the account
+}
+
+TEST_CASE("device memory: a limit of nothing", "[core]") {
+  TestSpace const space;
+  DeviceMemoryAccount const account(0);
+  if (!account.counts()) return;
+  CHECK(available_memory(space) == 0);
+  CHECK_THROWS_AS(make_factor_matrix<float>(space, "anything", 1, 1), MemoryError);
+}
+
+TEST_CASE("instances: work waits for what another instance holds", "[core]") {
+  TestSpace const space;
+  auto const instances = make_instances(space, 4);
+  REQUIRE(instances.size() == 4);
+  Numbers const numbers("numbers", 1 << 20);
+  Kokkos::RangePolicy<TestSpace> const shape(space, 0, 1 << 20);
+  space.fence("polyad::test");
+  for (int round = 0; round < 8; ++round) {
+    auto const& instance = instances[static_cast<std::size_t>(round) % 4];
+    auto const& before   = instances[static_cast<std::size_t>(round + 3) % 4];
+    enqueue_after(instance, before);
+    Kokkos::parallel_for("polyad::add_one",
+                         Kokkos::RangePolicy<TestSpace, Kokkos::IndexType<count_t>>(instance, 0, 1 << 20),
+                         AddOne{numbers});
+  }
+  enqueue_after(space, instances[3]);
+  double sum = 0;
+  Kokkos::parallel_reduce(
+      "polyad::sum", shape, KOKKOS_LAMBDA(int i, double& s) { s += numbers(i); }, sum);
+  CHECK(sum == 800.0 * (1 << 20));
+  CHECK_THROWS_AS(make_instances(space, 0), UsageError);
+}
+
+}  // namespace
+}  // namespace polyad::test
