@@ -39,6 +39,7 @@ int run(PerfOptions const& options) {
         register_fcoo(session, choice, extents, scalar);
       }
       if (extents.order() >= 2) register_fast_tucker(session, choice);
+      register_stream(session, choice);
     }
   benchmark::RunSpecifiedBenchmarks();
   benchmark::ClearRegisteredBenchmarks();

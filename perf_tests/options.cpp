@@ -18,6 +18,8 @@ constexpr char const* usage = R"(polyad_perf [options] [Google Benchmark's --ben
   --ranks R,S,..     or FIRST:LAST:STEP; default 16,32
   --scalar f32,f64   default both
   --modes all,0,..   default all and each
+  --stream X,Y,..    also time streamed-blco with buffers for these shares of the nonzeros, such as 0.5,0.05
+  --device-memory B  also run CP-ALS over streamed-blco, built on the host, in so many bytes of the device
   --samples N        timed repetitions behind each median; default 10
   --dry-run          the tensor `tiny`, one sample: does everything run and pass its check?
 Names are group<format,backend,scalar>/tensor/...; --benchmark_filter=REGEX picks among them,
@@ -80,7 +82,8 @@ PerfOptions parse_options(int& argc, char** argv) {
     auto const equals             = argument.find('=');
     std::string_view flag         = argument.substr(0, equals);
     constexpr char const* known[] = {"--tensor", "--scale", "--formats", "--ranks",
-                                     "--scalar", "--modes", "--samples"};
+                                     "--scalar", "--modes", "--samples",
+                                     "--stream", "--device-memory"};
     if (std::find(std::begin(known), std::end(known), flag) == std::end(known)) {
       argv[kept++] = argv[i];
       continue;
@@ -94,6 +97,9 @@ PerfOptions parse_options(int& argc, char** argv) {
     if (flag == "--tensor") options.tensors = split(value, ',');
     if (flag == "--formats") options.formats = split(value, ',');
     if (flag == "--ranks") options.ranks = ranks(flag, value);
+    if (flag == "--stream")
+      for (auto const& part : split(value, ',')) options.stream.push_back(number(flag, part, 1e-9));
+    if (flag == "--device-memory") options.device_memory = number<std::uint64_t>(flag, value, 1);
     if (flag == "--samples") options.samples = number(flag, value, 1);
     if (flag == "--scale") {
       options.scales.clear();
@@ -111,7 +117,11 @@ PerfOptions parse_options(int& argc, char** argv) {
     }
   }
   argc = kept;
-  if (options.dry_run) options.samples = 1;
+  if (options.dry_run) {
+    options.samples       = 1;
+    options.stream        = {0.2};
+    options.device_memory = 64U << 20;
+  }
   if (options.tensors.empty()) options.tensors = {options.dry_run ? "tiny" : "uniform10m"};
   return options;
 }

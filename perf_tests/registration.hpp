@@ -86,5 +86,6 @@ void register_ceilings(Session& session);
 void register_formats(Session& session, TensorChoice const& choice);
 void register_fcoo(Session& session, TensorChoice const& choice, Extents const& extents, std::string const& scalar);
 void register_fast_tucker(Session& session, TensorChoice const& choice);
+void register_stream(Session& session, TensorChoice const& choice);
 
 }  // namespace polyad::perf

@@ -47,7 +47,7 @@ void add_cpd(CLI::App& command, CpdOptions& options) {
   command
       .add_option(
           "--format", options.format,
-          "Storage format: " + known_formats() + "; or auto, which is sorted on every backend for now")
+          "Storage format: " + known_formats() + "; or auto, which is sorted, or streamed-blco where that does not fit")
       ->type_name("NAME")
       ->capture_default_str();
   command.add_option("--precision", options.precision, "Of values and factors: f32 or f64")
@@ -72,6 +72,12 @@ void add_cpd(CLI::App& command, CpdOptions& options) {
       ->check(CLI::Range(1, 1000000))
       ->type_name("K")
       ->capture_default_str();
+  command
+      .add_option("--device-memory", options.device_memory,
+                  "Most memory to take on the device, in bytes or as 8G (on a host backend: a device that is "
+                  "simulated); a tensor that does not fit is streamed")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("BYTES");
   command.add_flag(
       "--deterministic", options.deterministic,
       "Sum in a fixed order: the same factors in every run on one device, and on a host with any "

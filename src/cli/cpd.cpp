@@ -44,6 +44,7 @@ void list_options(CpdOptions const& options, Report& report) {
                     {"checkpoint_every", std::int64_t{options.checkpoint_every}},
                     {"resume", options.resume.string()},
                     {"output", options.output.string()}};
+  if (options.device_memory) report.options.emplace_back("device_memory", *options.device_memory);
 }
 
 std::optional<io::HostKtensor> read_start(CpdOptions const& options) {
@@ -69,6 +70,8 @@ void summarise(CpdOptions const& options, Report const& report, double seconds) 
   fmt::print("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
   fmt::print("model    CP of rank {}, {}, {}, {} with concurrency {}\n", options.rank, report.format->name,
              options.precision, backend.name, backend.concurrency);
+  if (!report.format->chosen_because.empty())
+    fmt::print("format   {} because {}\n", report.format->name, report.format->chosen_because);
   fmt::print("fit      {:.9f} after {} iterations ({})\n", result.fit,
              report.iterations.empty() ? 0 : report.iterations.back().iteration, result.reason);
   if (result.gram_fallbacks > 0)
@@ -109,7 +112,7 @@ int run(CpdOptions const& options, Report& report) {
     throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
   if (start) expect_start_fits(options, *start, tensor);
 
-  Session const session(options.common.threads, options.common.verbose);
+  Session const session(options.common.threads, options.common.verbose, options.device_memory);
   report.backend = session.backend();
   double seconds = 0;
   io::HostKtensor model;

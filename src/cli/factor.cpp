@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "device_tensor.hpp"
 #include "empty_slices.hpp"
 #include "interrupt.hpp"
+#include "polyad/core/device_memory.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/cp/nvecs.hpp"
 #include "polyad/cp/restarts.hpp"
@@ -87,7 +89,9 @@ CpAlsResult<typename F::scalar_type, Space> best_of_restarts(Space const& space,
     if (run == 0) return on_iteration(to_report(it));
     return interrupt_signal() == 0;
   };
-  auto result = cp_als_restarts(restart_instances(space, count), X, als, count, show);
+  constexpr bool runs_alone = requires { F::runs_alone; };  // a streamed tensor takes all memory that is left
+  auto const instances      = runs_alone ? std::vector<Space>{space} : restart_instances(space, count);
+  auto result               = cp_als_restarts(instances, X, als, count, show);
   for (auto const& run : result.runs)
     summary.restarts.push_back({run.seed, run.fit, run.iterations, to_string(run.reason)});
   summary.best_restart = result.best_run;
@@ -96,61 +100,142 @@ CpAlsResult<typename F::scalar_type, Space> best_of_restarts(Space const& space,
   return std::move(result.best);
 }
 
+/// The tensor of one command, and its factoring. A tensor is on the device, or in host memory to be streamed.
 template <class Scalar, class Index>
-io::HostKtensor factor_as(CpdOptions const& options, io::CoordinateList&& list,
-                          std::optional<io::HostKtensor> start, Report& report,
-                          OnIteration const& on_iteration, Checkpoints const& checkpoints) {
-  Space const space;
-  Extents const extents{std::span<count_t const>(list.extents)};
-  expect_model_fits<Scalar>(space, extents, options.rank);
-  checked_rank(options.rank);
+class Factoring {
+public:
+  using HostSpace = typename StreamedBlco<Scalar, Index, Space>::host_space;
 
-  auto const coo             = to_device<Scalar, Index>(space, std::move(list), *report.input);
-  report.input->empty_slices = count_empty_slices(space, coo);
-  stop_if_interrupted("reading the tensor");
+  Factoring(CpdOptions const& options, io::CoordinateList&& list, std::optional<io::HostKtensor> start,
+            Report& report, OnIteration const& on_iteration, Checkpoints const& checkpoints)
+      : m_options(options),
+        m_list(std::move(list)),
+        m_start(std::move(start)),
+        m_report(report),
+        m_on_iteration(on_iteration),
+        m_checkpoints(checkpoints),
+        m_extents(std::span<count_t const>(m_list.extents)) {
+    expect_model_fits<Scalar>(m_space, m_extents, options.rank);
+    checked_rank(options.rank);
+  }
 
-  CpAlsOptions als;
-  als.rank           = options.rank;
-  als.max_iterations = options.max_iterations;
-  als.tolerance      = options.tolerance;
-  als.time_limit_s   = options.time_limit_s;
-  als.seed           = options.seed;
-  als.time_phases    = options.time_phases;
+  io::HostKtensor run() {
+    std::string const name = resolve_format(m_options.format);
+    if (name == Streamed::name) return run_streamed("");
+    try {
+      return run_in_memory(name);
+    } catch (MemoryError const& error) {
+      bool const is_here = m_device || m_list.nnz() > 0;
+      if (m_options.format != "auto" || !is_here) throw;
+      return run_streamed(std::string("the tensor does not fit (") + name + ": " + error.what() + ")");
+    }
+  }
 
-  io::HostKtensor model;
-  with_format<Scalar, Index, Space>(resolve_format(options.format), [&](auto identity) {
-    using F = typename decltype(identity)::type;
-    Kokkos::Timer const clock;
-    F const X = F::build(space, coo, format_options<F>(options));
-    space.fence("polyad::build");
-    report.format = FormatReport{F::name, X.storage_bytes(), clock.seconds()};
-    stop_if_interrupted("building the format");
+private:
+  using Streamed = StreamedBlco<Scalar, Index, Space>;
 
-    auto const callback = [&](CpAlsIteration const& it) { return on_iteration(to_report(it)); };
-    CpdReport summary;
-    auto const result = [&] {
-      if (options.restarts > 1)
-        return best_of_restarts(space, X, als, options.restarts, report, summary, on_iteration);
-      auto const factors = [&] {
-        if (start) return start_from<Scalar>(space, extents, *std::exchange(start, std::nullopt));
-        if (options.init == "nvecs") return nvecs(space, coo, options.rank, {.seed = options.seed});
-        FactorMatrices<Scalar, Space> const random(space, extents, options.rank);
-        fill_random(space, random, options.seed);
-        return random;
-      }();
-      stop_if_interrupted("making the start");
-      return resumable_als(space, X, als, factors, options, report.input->nnz, checkpoints, callback);
+  io::HostKtensor run_in_memory(std::string const& name) {
+    m_device = copy_list<Scalar, Index>(m_space, m_list);
+    m_list   = {};
+    m_device = without_duplicates(m_space, *m_device, *m_report.input);
+    m_report.input->empty_slices = count_empty_slices(m_space, *m_device);
+    stop_if_interrupted("reading the tensor");
+    io::HostKtensor model;
+    with_format<Scalar, Index, Space>(name, [&](auto identity) {
+      using F    = typename decltype(identity)::type;
+      auto const X = build<F>(*m_device, "");
+      expect_model_fits<Scalar>(m_space, m_extents, m_options.rank);  // beside the format
+      auto const factors = start_in_memory();
+      m_device.reset();
+      model = factor(X, factors);
+    });
+    return model;
+  }
+
+  /// `because` is why the tensor is streamed; empty where the user asks for it.
+  io::HostKtensor run_streamed(std::string const& because) {
+    if (m_options.init == "nvecs")
+      throw UsageError("--init nvecs needs the tensor on the device, and this one is streamed" +
+                       (because.empty() ? because : " because " + because));
+    Streamed const X = [&] {
+      DeviceMemoryAccount::HostArrays const on_host;
+      HostSpace const host;
+      auto tensor = m_device ? download() : copy_list<Scalar, Index>(host, m_list);
+      m_list      = {};
+      m_device.reset();
+      tensor                       = without_duplicates(host, tensor, *m_report.input);
+      m_report.input->empty_slices = count_empty_slices(host, tensor);
+      stop_if_interrupted("reading the tensor");
+      return build<Streamed>(tensor, because);
     }();
+    return factor(X, random_or_given_start());
+  }
+
+  /// The device's tensor in host memory.
+  [[nodiscard]] CooTensor<Scalar, Index, HostSpace> download() const {
+    auto const tensor = make_coo_tensor<Scalar, Index>(HostSpace(), m_extents, m_device->nnz());
+    Kokkos::deep_copy(m_space, tensor.indices(), m_device->indices());
+    Kokkos::deep_copy(m_space, tensor.values(), m_device->values());
+    m_space.fence("polyad::download");
+    return tensor;
+  }
+
+  template <class F, class Tensor>
+  F build(Tensor const& tensor, std::string const& because) {
+    Kokkos::Timer const clock;
+    F X = F::build(m_space, tensor, format_options<F>(m_options));
+    m_space.fence("polyad::build");
+    m_report.format = FormatReport{F::name, X.storage_bytes(), clock.seconds(), because};
+    stop_if_interrupted("building the format");
+    return X;
+  }
+
+  FactorMatrices<Scalar, Space> start_in_memory() {
+    if (m_options.init == "nvecs") return nvecs(m_space, *m_device, m_options.rank, {.seed = m_options.seed});
+    return random_or_given_start();
+  }
+  FactorMatrices<Scalar, Space> random_or_given_start() {
+    if (m_start) return start_from<Scalar>(m_space, m_extents, *m_start);
+    FactorMatrices<Scalar, Space> const random(m_space, m_extents, m_options.rank);
+    fill_random(m_space, random, m_options.seed);
+    return random;
+  }
+
+  template <class F>
+  io::HostKtensor factor(F const& X, FactorMatrices<Scalar, Space> const& factors) {
+    stop_if_interrupted("making the start");
+    CpAlsOptions als;
+    als.rank           = m_options.rank;
+    als.max_iterations = m_options.max_iterations;
+    als.tolerance      = m_options.tolerance;
+    als.time_limit_s   = m_options.time_limit_s;
+    als.seed           = m_options.seed;
+    als.time_phases    = m_options.time_phases;
+    CpdReport summary;
+    auto const result =
+        m_options.restarts > 1
+            ? best_of_restarts(m_space, X, als, m_options.restarts, m_report, summary, m_on_iteration)
+            : resumable_als(m_space, X, als, factors, m_options, m_report.input->nnz, m_checkpoints,
+                            [&](CpAlsIteration const& it) { return m_on_iteration(to_report(it)); });
     summary.fit            = result.fit;
     summary.weights        = result.model.weights;
     summary.converged      = result.converged;
     summary.reason         = to_string(result.reason);
     summary.gram_fallbacks = result.gram_fallbacks;
-    report.result          = std::move(summary);
-    model                  = to_host_model(space, result.model);
-  });
-  return model;
-}
+    m_report.result        = std::move(summary);
+    return to_host_model(m_space, result.model);
+  }
+
+  Space m_space;
+  CpdOptions const& m_options;
+  io::CoordinateList m_list;
+  std::optional<io::HostKtensor> m_start;
+  Report& m_report;
+  OnIteration const& m_on_iteration;
+  Checkpoints const& m_checkpoints;
+  Extents m_extents;
+  std::optional<CooTensor<Scalar, Index, Space>> m_device;
+};
 
 }  // namespace
 
@@ -168,12 +253,15 @@ io::HostKtensor factor(CpdOptions const& options, io::CoordinateList&& tensor,
                        std::optional<io::HostKtensor> start, Report& report, OnIteration const& on_iteration,
                        Checkpoints const& checkpoints) {
   return with_index_type(tensor, [&](auto index) {
-    using Index = typename decltype(index)::type;
-    if (options.precision == "f32")
-      return factor_as<float, Index>(options, std::move(tensor), std::move(start), report, on_iteration,
-                                     checkpoints);
-    return factor_as<double, Index>(options, std::move(tensor), std::move(start), report, on_iteration,
-                                    checkpoints);
+    using Index          = typename decltype(index)::type;
+    auto const factor_as = [&](auto scalar) {
+      using Scalar = typename decltype(scalar)::type;
+      return Factoring<Scalar, Index>(options, std::move(tensor), std::move(start), report, on_iteration,
+                                      checkpoints)
+          .run();
+    };
+    if (options.precision == "f32") return factor_as(std::type_identity<float>{});
+    return factor_as(std::type_identity<double>{});
   });
 }
 

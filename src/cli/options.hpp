@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -29,6 +30,7 @@ struct CpdOptions {
   std::string format     = "auto";
   std::string precision  = "f64";  // or "f32"
   int restarts           = 1;      // random starts, of which the best wins
+  std::optional<std::uint64_t> device_memory;  // bytes; none: what is free
   bool deterministic     = false;
   bool time_phases       = false;
   std::filesystem::path output;              // empty: none

@@ -31,7 +31,9 @@ Json to_json(InputReport const& input) {
 }
 
 Json to_json(FormatReport const& format) {
-  return {{"name", format.name}, {"bytes", format.bytes}, {"build_s", format.build_s}};
+  Json json = {{"name", format.name}, {"bytes", format.bytes}, {"build_s", format.build_s}};
+  if (!format.chosen_because.empty()) json["chosen_because"] = format.chosen_because;
+  return json;
 }
 
 /// "rmse": {set: number, ...}, "mae": {...}

@@ -39,6 +39,7 @@ struct FormatReport {
   std::string name;
   std::uint64_t bytes = 0;
   double build_s      = 0;
+  std::string chosen_because = {};  // why auto did not take its usual choice; empty otherwise
 };
 
 /// Errors of a completion model on one set of entries.

@@ -2,7 +2,9 @@
 // Kokkos for as long as a command needs it. Free of Kokkos itself, for the files that include CLI11 or JSON.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "report.hpp"
 
@@ -12,8 +14,9 @@ class Session {
 public:
   /// \param threads  of the host; 0 leaves the choice to Kokkos
   /// \param verbose  lets Kokkos print its warnings
+  /// \param device_memory  bytes to keep to on the device
   /// \throws BackendError when the device cannot be used
-  Session(int threads, bool verbose);
+  Session(int threads, bool verbose, std::optional<std::uint64_t> device_memory = {});
   ~Session();
   Session(Session const&)            = delete;
   Session& operator=(Session const&) = delete;

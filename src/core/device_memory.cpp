@@ -8,9 +8,12 @@
 #include <unordered_map>
 
 #include "polyad/core/expects.hpp"
+#include "polyad/core/spaces.hpp"
 
 namespace polyad {
 namespace {
+
+constexpr int simulated = is_device_space<Kokkos::DefaultExecutionSpace> ? 0 : 1;
 
 /// Kokkos calls back from any thread that allocates, so all of it is behind one lock.
 struct Ledger {
@@ -20,7 +23,7 @@ struct Ledger {
   std::optional<count_t> limit;
   count_t in_use  = 0;
   count_t peak    = 0;
-  int host_arrays = 0;
+  int host_arrays = 0;  // HostArrays that live; 0 with a device, whose memory no host array is in
   std::unordered_map<void const*, count_t> blocks;  // what counts, so that a release is told from others
   Kokkos::Tools::Experimental::EventSet before{};
 };
@@ -98,12 +101,12 @@ void DeviceMemoryAccount::reset_peak() {
 
 DeviceMemoryAccount::HostArrays::HostArrays() {
   std::lock_guard const guard(ledger().lock);
-  ++ledger().host_arrays;
+  ledger().host_arrays += simulated;
 }
 
 DeviceMemoryAccount::HostArrays::~HostArrays() {
   std::lock_guard const guard(ledger().lock);
-  --ledger().host_arrays;
+  ledger().host_arrays -= simulated;
 }
 
 std::optional<count_t> left_of_device_memory_limit() {

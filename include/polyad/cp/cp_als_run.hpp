@@ -242,7 +242,8 @@ public:
   /// Splits lambda off and brings the model into canonical form. Waits; call it once, after the last
   /// iteration.
   [[nodiscard]] CpAlsResult<Scalar, Space> take_result() {
-    auto& model = m_result.model;
+    m_format_workspace = {};  // room for the copies that the model's canonical form takes
+    auto& model        = m_result.model;
     model.weights.assign(m_options.rank, 1.0);
     for (int n = 0; n < order(); ++n) {
       normalize_columns(m_space, factor(n), m_work.gram_of(n), m_work.weights);

@@ -7,10 +7,13 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "polyad/core/device_memory.hpp"
+#include "polyad/core/instances.hpp"
+#include "polyad/core/phase_timer.hpp"
 #include "polyad/core/space_instances.hpp"
 #include "polyad/formats/blco/blco.hpp"
 #include "polyad/formats/blco/blco_host_order.hpp"
@@ -64,8 +67,7 @@ public:
   template <class From>
   static StreamedBlco build(Space const& space, CooTensor<Scalar, Index, From> const& coo,
                             options_type const& options = {}) {
-    POLYAD_EXPECTS(options.instances >= 2 && options.instances <= 8, options.instances,
-                   " instances that send and compute in turn; 2 to 8 make sense");
+    expect_instances(options.instances);
     POLYAD_EXPECTS(options.blco.tile >= 0 && options.blco.team >= 0 && options.blco.team <= blco_team_threads,
                    "a tile of ", options.blco.tile, " nonzeros, a team of ", options.blco.team,
                    " threads (at most ", blco_team_threads, ")");
@@ -94,11 +96,19 @@ public:
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const;
 
   [[nodiscard]] options_type const& options() const { return m_options; }
+  /// What workspaces made from now on get; as in StreamedBlcoOptions. \throws UsageError
+  void set_buffers(count_t buffer_bytes, int instances) {
+    expect_instances(instances);
+    m_options.buffer_bytes = buffer_bytes;
+    m_options.instances    = instances;
+  }
   [[nodiscard]] BlcoEncoding const& encoding() const { return m_encoding; }
   /// P x words, and P, in host memory.
   [[nodiscard]] auto const& linear() const { return m_linear; }
   [[nodiscard]] auto const& values() const { return m_values; }
   [[nodiscard]] auto const& headers() const { return m_headers; }
+  /// Seconds of the host's build by stage: allocate, sort, headers, encode. Empty when the device has built.
+  [[nodiscard]] std::map<std::string, double> const& build_seconds() const { return m_build_timer.seconds(); }
   [[nodiscard]] BlcoResolution resolve(Space const& space, int mode) const {
     return BlcoResolution(space, m_options.blco.resolution, m_extents[mode], sizeof(Scalar), nnz(),
                           BlcoParts(), mode);
@@ -123,6 +133,10 @@ public:
 private:
   using Pinned = Kokkos::SharedHostPinnedSpace;  // a device copies from it while the host goes on
 
+  static void expect_instances(int instances) {
+    POLYAD_EXPECTS(instances >= 2 && instances <= 8, instances,
+                   " instances that send and compute in turn; 2 to 8 make sense");
+  }
   void allocate(count_t nnz) {
     DeviceMemoryAccount::HostArrays const on_host;
     auto const words = static_cast<count_t>(m_encoding.words());
@@ -151,6 +165,7 @@ private:
   Extents m_extents;
   options_type m_options;
   double m_norm_squared = 0;
+  PhaseTimer m_build_timer{true};
   BlcoEncoding m_encoding;
   Kokkos::View<std::uint64_t*, Pinned> m_linear;  // P x words
   Kokkos::View<Scalar*, Pinned> m_values;         // P
@@ -188,13 +203,18 @@ void StreamedBlco<Scalar, Index, Space>::sort_and_encode(
   using Ordered = detail::OrderedIndices<Indices, detail::SlotPositions<Words>>;
   auto* const slots = reinterpret_cast<LinearIndex<Words>*>(m_linear.data());
   detail::SlotPositions<Words> const positions{slots};
-  detail::sort_positions<Words>(host, layout, coo.indices(), slots, nnz());
-  Ordered const ordered{coo.indices(), positions};
-  count_t const keys = detail::count_keys(host, ordered, nnz(), m_encoding);
-  headers = detail::make_blco_headers<Index>(host, ordered, nnz(), m_encoding, keys, m_options.blco.max_block);
-  detail::encode_nonzeros(host, coo.indices(), coo.values().data(), positions, nnz(), m_encoding,
-                          m_linear.data(), m_values.data());
-  host.fence("polyad::streamed_blco");
+  m_build_timer(host, "sort",
+                [&] { detail::sort_positions<Words>(host, layout, coo.indices(), slots, nnz()); });
+  m_build_timer(host, "headers", [&] {
+    Ordered const ordered{coo.indices(), positions};
+    count_t const keys = detail::count_keys(host, ordered, nnz(), m_encoding);
+    headers =
+        detail::make_blco_headers<Index>(host, ordered, nnz(), m_encoding, keys, m_options.blco.max_block);
+  });
+  m_build_timer(host, "encode", [&] {
+    detail::encode_nonzeros(host, coo.indices(), coo.values().data(), positions, nnz(), m_encoding,
+                            m_linear.data(), m_values.data());
+  });
 }
 
 template <class Scalar, class Index, class Space>
@@ -206,7 +226,7 @@ void StreamedBlco<Scalar, Index, Space>::build_on_host(Space const& space,
   LinearLayout const layout(coo.extents());
   m_norm_squared = polyad::norm_squared(host, coo);
   m_encoding     = detail::host_encoding<HostHeaders>(layout, coo.nnz(), m_options.blco.index_bits);
-  allocate(coo.nnz());
+  m_build_timer(host, "allocate", [&] { allocate(coo.nnz()); });
   if (nnz() == 0) return;
   HostHeaders headers;
   {
@@ -262,6 +282,10 @@ auto StreamedBlco<Scalar, Index, Space>::make_workspace(Space const& space, coun
   space.fence("polyad::streamed_blco");
   return work;
 }
+
+#define POLYAD_STREAMED_BLCO(Scalar, Index) \
+  template class StreamedBlco<Scalar, Index, Kokkos::DefaultExecutionSpace>
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_STREAMED_BLCO);
 
 }  // namespace polyad
 
