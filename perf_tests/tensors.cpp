@@ -63,6 +63,30 @@ Tensor<double> read_text(Space const& space, std::string const& path) {
   return sum_duplicates(space, uploaded).tensor;
 }
 
+/// Moves the first nonzeros into row 0 of mode 0, and the first of these into one fiber.
+struct Crowd {
+  Tensor<double>::indices_type indices;
+  count_t in_fiber;
+  KOKKOS_FUNCTION void operator()(count_t p) const {
+    auto const last = indices.extent(1) - 1;
+    indices(p, 0)   = 0;
+    if (p >= in_fiber) return;
+    for (count_t n = 1; n < last; ++n) indices(p, n) = 0;
+    indices(p, last) = static_cast<std::uint32_t>(p);
+  }
+};
+
+/// \throws UsageError when the last mode is shorter than the fiber
+Tensor<double> crowd(Space const& space, Tensor<double> const& tensor, double share) {
+  auto const in_slice = static_cast<count_t>(share * static_cast<double>(tensor.nnz()));
+  auto const in_fiber = in_slice / 5;
+  POLYAD_EXPECTS(in_fiber <= tensor.extents()[tensor.order() - 1], "a fiber of ", in_fiber, " nonzeros");
+  Kokkos::parallel_for("polyad::crowd",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, in_slice),
+                       Crowd{tensor.indices(), in_fiber});
+  return sum_duplicates(space, tensor).tensor;
+}
+
 }  // namespace
 
 std::vector<Preset> const& presets() {
@@ -79,6 +103,9 @@ std::vector<Preset> const& presets() {
       {"brainq", {60, 70000, 9}, 11000000, {0, 0, 0}, 1, -1},  // three of ten cells (Liu et al., F-COO)
       {"fr_m", {23000000, 23000000, 166}, 30000000, {0.7, 0.7, 0.5}, 1, -1},
       {"darpa", {22000, 22000, 24000000}, 28000000, {0.95, 0.95, 0}, 1024, 2},
+      // The same but for one slice of half the nonzeros, in it one fiber of a million: what splitting is worth.
+      {"even10m", {3000, 40000, 2000000}, 10000000, {0, 0, 0}, 1, -1},
+      {"skewed10m", {3000, 40000, 2000000}, 10000000, {0, 0, 0}, 1, -1, 0.5},
   };
   return all;
 }
@@ -96,8 +123,9 @@ Tensor<double> generate(Space const& space, Preset const& preset, double scale) 
   options.run_mode  = preset.run_mode;
   options.seed      = 1;
   auto const nnz    = static_cast<count_t>(scale * static_cast<double>(preset.nnz));
-  return power_law_tensor<double, std::uint32_t>(space, Extents(std::span<count_t const>(preset.extents)),
-                                                 nnz, options);
+  auto const tensor = power_law_tensor<double, std::uint32_t>(
+      space, Extents(std::span<count_t const>(preset.extents)), nnz, options);
+  return preset.crowded > 0 ? crowd(space, tensor, preset.crowded) : tensor;
 }
 
 Tensor<double> const& tensor(Space const& space, std::string const& name, double scale) {

@@ -25,6 +25,7 @@ struct Preset {
   std::vector<double> skew;
   count_t fiber_run;
   int run_mode;
+  double crowded = 0;  // share of the nonzeros in row 0 of mode 0, a fifth of them in one fiber of the last mode
 };
 
 std::vector<Preset> const& presets();

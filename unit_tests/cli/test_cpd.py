@@ -136,6 +136,33 @@ class Cpd(ToolTest):
             with self.subTest(format=name):
                 self.assert_close(self.fits("-i", 4, "--format", name), want)
 
+    def test_a_tensor_larger_than_the_device(self):
+        path = self.write("larger.tns", tns(random_tensor((200, 150, 100), 120000, seed=5)))
+        common = ("cpd", path, "-r", 3, "-i", 3, "--tol", 0)
+        want = self.report_of(*common)
+        needed = want["memory"]["device_peak_bytes"] or 120000 * 30
+        self.assertNotIn("chosen_because", want["format"])
+        for budget in (needed // 2, needed // 3):  # less than the sort of the sorted copies takes
+            report = self.report_of(*common, "--device-memory", budget)
+            self.assertEqual(report["format"]["name"], "streamed-blco")
+            self.assertRegex(report["format"]["chosen_because"], r"does not fit \(sorted: .* needs \d+ bytes")
+            self.assertLessEqual(report["memory"]["device_peak_bytes"], budget)
+            self.assertEqual(report["options"]["device_memory"], budget)
+            self.assert_close([it["fit"] for it in report["iterations"]],
+                              [it["fit"] for it in want["iterations"]], 1e-10)
+        result = self.succeed(*common, "--device-memory", needed // 3)
+        self.assertRegex(result.stdout, r"(?m)^format +streamed-blco because the tensor does not fit \(sorted: ")
+        result = self.succeed(*common, "--format", "streamed-blco", "--restarts", 2, "--device-memory", "1G")
+        self.assertNotIn("because", result.stdout)
+        for arguments, code, says in (
+                (("--device-memory", 0), 4, ("a model of rank 3 needs", "only 0 bytes are free")),
+                (("--device-memory", needed // 3, "--format", "sorted"), 4, ("needs", "are free")),
+                (("--device-memory", needed // 3, "--init", "nvecs"), 2, ("--init nvecs needs the tensor",)),
+                (("--device-memory", "much"), 2, ("--device-memory",)),
+                (("--device-memory", -1), 2, ("--device-memory",))):
+            with self.subTest(arguments=arguments):
+                self.fail_with(code, *common, *arguments, says=says)
+
     def test_64_bit_indices(self):
         # By stats, whose memory does not grow with the extents: factors of so many rows are out of reach here.
         path = self.write("far.tns", "1 1 2\n4294967297 2 3\n4294967297 1 4\n")

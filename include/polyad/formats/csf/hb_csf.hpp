@@ -11,6 +11,8 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <iterator>
 
 #include "polyad/core/instances.hpp"
 #include "polyad/formats/csf/b_csf.hpp"
@@ -54,13 +56,23 @@ struct WriteSlices {
   }
 };
 
-/// The group of each slice.
+/// Nonzeros of the groups, by their numbers.
+struct GroupSizes {
+  count_t nnz[3] = {0, 0, 0};
+  KOKKOS_FUNCTION GroupSizes& operator+=(GroupSizes const& other) {
+    for (int g = 0; g < 3; ++g) nnz[g] += other.nnz[g];
+    return *this;
+  }
+};
+
+/// The group of each slice, and how many nonzeros each group gets.
 template <class Flags, class Array>
 struct ClassifySlices {
+  using value_type = GroupSizes;
   Array nonzeros;  // S + 1
   Array fibers;    // S + 1
   Flags groups;
-  KOKKOS_FUNCTION void operator()(count_t s) const {
+  KOKKOS_FUNCTION void operator()(count_t s, GroupSizes& sizes) const {
     auto const length = nonzeros(s + 1) - nonzeros(s);
     SliceGroup group  = SliceGroup::b_csf;
     if (length == 1)
@@ -68,6 +80,7 @@ struct ClassifySlices {
     else if (length == fibers(s + 1) - fibers(s))
       group = SliceGroup::csl;
     groups(s) = static_cast<unsigned char>(group);
+    sizes.nnz[static_cast<int>(group)] += length;
   }
 };
 
@@ -81,13 +94,6 @@ struct SpreadGroups {
     if (starts(i) == 0) ++slices;
     if (final) groups(i) = slice_groups(slices - 1);
   }
-};
-
-template <class Flags>
-struct CountGroup {
-  Flags groups;
-  unsigned char group;
-  KOKKOS_FUNCTION void operator()(count_t i, count_t& count) const { count += groups(i) == group ? 1 : 0; }
 };
 
 /// Scan that takes the nonzeros of one group out, in their order.
@@ -109,9 +115,15 @@ struct TakeGroup {
   }
 };
 
+template <class Space>
+struct SliceGroups {
+  GroupSizes sizes;
+  NodeStarts<Space> of_nonzeros;  // empty where one group has them all
+};
+
 /// The group of each nonzero's slice. Waits for `space`. \throws MemoryError
 template <class Index, class Space>
-NodeStarts<Space> find_slice_groups(Space const& space, int order, NodeStarts<Space> const& starts) {
+SliceGroups<Space> find_slice_groups(Space const& space, int order, NodeStarts<Space> const& starts) {
   using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
   using Array = Permutation<Index, Space>;
   using Flags = NodeStarts<Space>;
@@ -127,11 +139,14 @@ NodeStarts<Space> find_slice_groups(Space const& space, int order, NodeStarts<Sp
   Kokkos::deep_copy(space, Kokkos::subview(fibers, slices),
                     static_cast<Index>(count_nodes(space, starts, fiber_level)));
   auto const slice_groups = make_csf_array<unsigned char>(space, "the groups of slices", slices);
-  Kokkos::parallel_for("polyad::csf_classify_slices", Range(space, 0, slices),
-                       ClassifySlices<Flags, Array>{nonzeros, fibers, slice_groups});
-  auto const groups = make_csf_array<unsigned char>(space, "the groups of nonzeros", nnz);
+  SliceGroups<Space> groups;
+  Kokkos::parallel_reduce("polyad::csf_classify_slices", Range(space, 0, slices),
+                          ClassifySlices<Flags, Array>{nonzeros, fibers, slice_groups}, groups.sizes);
+  auto const& sizes = groups.sizes.nnz;
+  if (std::find(std::begin(sizes), std::end(sizes), nnz) != std::end(sizes)) return groups;
+  groups.of_nonzeros = make_csf_array<unsigned char>(space, "the groups of nonzeros", nnz);
   Kokkos::parallel_scan("polyad::csf_spread_groups", Range(space, 0, nnz),
-                        SpreadGroups<Flags>{starts, slice_groups, groups});
+                        SpreadGroups<Flags>{starts, slice_groups, groups.of_nonzeros});
   space.fence("polyad::find_slice_groups");
   return groups;
 }
@@ -140,21 +155,23 @@ NodeStarts<Space> find_slice_groups(Space const& space, int order, NodeStarts<Sp
 template <class Scalar, class Index, class Space>
 CsfTree<Scalar, Index, Space> make_group(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                                          Permutation<Index, Space> const& permutation,
-                                         NodeStarts<Space> const& starts, NodeStarts<Space> const& groups,
+                                         NodeStarts<Space> const& starts, SliceGroups<Space> const& groups,
                                          SliceGroup group, Kokkos::Array<int, max_order> const& modes,
                                          std::int64_t fiber_threshold) {
   using Range       = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
   using Flags       = NodeStarts<Space>;
   auto const number = static_cast<unsigned char>(group);
-  count_t nnz       = 0;
-  Kokkos::parallel_reduce("polyad::csf_count_group", Range(space, 0, starts.extent(0)),
-                          CountGroup<Flags>{groups, number}, nnz);
-  auto const taken        = make_csf_array<Index>(space, "a permutation of a group", nnz);
-  auto const taken_starts = make_csf_array<unsigned char>(space, "the starts of a group's nodes", nnz);
-  if (nnz > 0)
-    Kokkos::parallel_scan("polyad::csf_take_group", Range(space, 0, starts.extent(0)),
-                          TakeGroup<Flags, Permutation<Index, Space>>{groups, number, permutation, starts,
-                                                                      taken, taken_starts});
+  count_t const nnz = groups.sizes.nnz[number];
+  auto taken        = permutation;  // where the group has all nonzeros
+  auto taken_starts = starts;
+  if (nnz < starts.extent(0)) {
+    taken        = make_csf_array<Index>(space, "a permutation of a group", nnz);
+    taken_starts = make_csf_array<unsigned char>(space, "the starts of a group's nodes", nnz);
+    if (nnz > 0)
+      Kokkos::parallel_scan("polyad::csf_take_group", Range(space, 0, starts.extent(0)),
+                            TakeGroup<Flags, Permutation<Index, Space>>{
+                                groups.of_nonzeros, number, permutation, starts, taken, taken_starts});
+  }
   if (group == SliceGroup::b_csf) split_fibers(space, coo.order(), fiber_threshold, taken_starts);
   int const pointer_levels = group == SliceGroup::coo   ? 0
                              : group == SliceGroup::csl ? 1
