@@ -26,6 +26,8 @@ GROUPS = {
     "build": "Building a format",
     "mttkrp": "MTTKRP",
     "cp_als": "CP-ALS",
+    "stream": "Tensors in host memory",
+    "out_of_memory": "Tensors larger than the device",
 }
 LEGENDS = {
     "ceilings": "GB/s, read and written together; row: bytes a row, table: what is read from or added to, rows: how "
@@ -231,6 +233,49 @@ def beside_peers(machines, peers):
     return text + "\n" + table(header, rows)
 
 
+def order_of(benchmarks, tensor):
+    """N, from the modes that were measured one by one; 0 when none were."""
+    modes = [int(b.mode) for b in benchmarks.values() if b.tensor == tensor and b.mode.isdigit()]
+    return max(modes) + 1 if modes else 0
+
+
+def csf_tables(machines, rank=32):
+    """The CSF family beside COO, as in Nisa et al.: a table a machine on which all of it was measured."""
+    family = ("coo-permuted", "csf", "b-csf", "hb-csf")
+    text = []
+    for label, benchmarks in machines.items():
+        built = {(b.tensor, b.scalar, b.format): b for b in benchmarks.values() if b.group == "build" and not b.error}
+        timed = {
+            (b.tensor, b.scalar, b.format): b
+            for b in benchmarks.values()
+            if (b.group, b.mode, b.rank) == ("mttkrp", "all", rank) and not b.error
+        }
+        rows = []
+        for tensor, scalar in dict.fromkeys(key[:2] for key in timed):
+            order = order_of(benchmarks, tensor)
+            keys = [(tensor, scalar, name) for name in family]
+            if order == 0 or any(key not in built or key not in timed for key in keys):
+                continue
+            coo_built, coo_time = built[keys[0]].time, timed[keys[0]].time
+            for key in keys:
+                bench, trees = timed[key], order if key[2] in ("b-csf", "hb-csf") else 1
+                flops = order * order * bench.counters["nnz"] * rank
+                index_bytes = built[key].counters["bytes_per_nonzero"] - trees * (4 if scalar == "f32" else 8)
+                gain = coo_time - bench.time
+                worth = "" if key == keys[0] else "never" if gain <= 0 else digits(max(0, built[key].time - coo_built) / gain, 2)
+                rows.append([*key, digits(flops / bench.time * 1e-6), digits(index_bytes), digits(built[key].time), worth])
+        if rows:
+            header = ["tensor", "scalar", "format", "GFLOP/s", "index bytes a nonzero", "built, ms", "worth it after"]
+            text.append(f"### {label}\n\n" + table(header, rows))
+    if not text:
+        return ""
+    return (
+        f"## The CSF family, R = {rank}\n\nGFLOP/s count N R operations a nonzero and mode, as COO takes them, whatever the "
+        "format takes. *Worth it after*: iterations of all modes until a format has earned what building it takes beyond "
+        "`coo-permuted`.\n\n" + "\n".join(text)
+    )
+
+
 def sources_table(results):
     used = [(key, title) for key, title in SOURCES if any(r.context.get(key) for r in results)]
 
@@ -260,9 +305,10 @@ def tables(results, pictures=(), peers=None):
         text.append(f"## {GROUPS.get(group, group)}\n\n{LEGENDS.get(group, 'Milliseconds, median.')}\n")
         text += [f"![{caption}]({file})\n" for file, caption, of_group in pictures if of_group == group]
         text.append(make.get(group, plain_table(group))(machines))
+    text.append(csf_tables(machines))
     if peers:
         text.append(beside_peers(machines, peers))
-    return "\n".join(text)
+    return "\n".join(part for part in text if part)
 
 
 def main():
