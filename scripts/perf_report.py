@@ -36,6 +36,11 @@ LEGENDS = {
     "mttkrp": "Milliseconds for all modes, median (each mode) · share of the gather model · GB/s by GenTen's bandwidth "
     "model.",
     "cp_als": "Milliseconds an iteration, median · MTTKRP's share of it · fit at the end.",
+    "stream": "`streamed-blco`, buffers for a share of the nonzeros: milliseconds for all modes, median · the same by `blco` in "
+    "memory · GB/s of the copy from the host alone · what was sent, at that rate, as a share of the time · GB/s of nonzeros "
+    "worked on, sent or still there.",
+    "out_of_memory": "Milliseconds an iteration of CP-ALS, median · the copy of what it sends alone (of all nonzeros for all "
+    "modes) · GB of the device at most · GB of the host · seconds of the build's stages.",
 }
 SOURCES = (
     ("date", "measured"), ("git", "commit"), ("backend", "backend"), ("kokkos_version", "Kokkos"),
@@ -173,6 +178,36 @@ def cp_als_table(machines):
     return table(["tensor", "scalar", "R", "format", *machines], by_tensor(rows))
 
 
+def buffers_of(bench):
+    return next((part[8:] for part in bench.rest.split("/") if part.startswith("buffers:")), "")
+
+
+def stream_table(machines):
+    def cell(bench, _):
+        count = bench.counters
+        return (
+            f"{digits(bench.time)} · {digits(count['in_memory_ms'])} · {digits(count['copy_GB_per_s'])} · "
+            f"{percent(count['of_copy_rate'])} · {digits(count['nonzeros_GB_per_s'])}"
+        )
+
+    rows = rows_over(machines, "stream", lambda b: (b.tensor, b.scalar, b.rank, buffers_of(b)), cell)
+    return table(["tensor", "scalar", "R", "buffers", *machines], by_tensor(rows))
+
+
+def out_of_memory_table(machines):
+    def cell(bench, _):
+        count = bench.counters
+        seconds = {stage: digits(count[f"build_{stage}_s"], 2) for stage in ("allocate", "sort", "headers", "encode")}
+        stages = ", ".join(f"{stage} {time}" for stage, time in seconds.items())
+        return (
+            f"{digits(bench.time)} · {digits(count['floor_ms'])} ({digits(count['floor_all_ms'])}) · "
+            f"{digits(count['peak_bytes'] * 1e-9)} · {digits(count['host_GB'])} · {stages}"
+        )
+
+    rows = rows_over(machines, "out_of_memory", lambda b: (b.tensor, b.scalar, b.rank), cell)
+    return table(["tensor", "scalar", "R", *machines], by_tensor(rows))
+
+
 def plain_table(group):
     def of(machines):
         rows = rows_over(machines, group, lambda b: (b.rest, b.scalar, b.format), lambda b, _: digits(b.time))
@@ -296,6 +331,7 @@ def tables(results, pictures=(), peers=None):
     groups = list(dict.fromkeys(b.group for benchmarks in machines.values() for b in benchmarks.values()))
     groups.sort(key=lambda g: list(GROUPS).index(g) if g in GROUPS else len(GROUPS))
     make = {"ceilings": ceilings_table, "build": build_table, "mttkrp": mttkrp_tables, "cp_als": cp_als_table}
+    make |= {"stream": stream_table, "out_of_memory": out_of_memory_table}
     text = [
         "<!-- Written by scripts/perf_report.py; do not edit. -->\n# Measured\n",
         "What the numbers mean: [performance](../performance.md). `polyad_perf` measured them all; every time is a median.\n",

@@ -20,6 +20,8 @@ COUNTERS = {
     "build": ["bytes_per_nonzero", "in_mttkrps"],
     "mttkrp": ["nnz", "model_ms", "model_share", "genten_GB_per_s"],
     "cp_als": ["fit"],
+    "stream": ["in_memory_ms", "copy_GB_per_s", "of_copy_rate", "nonzeros_GB_per_s"],
+    "out_of_memory": ["floor_ms", "floor_all_ms", "peak_bytes", "host_GB"],
 }
 MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
 NAME = re.compile(r"(?P<group>\w+)<(?P<arguments>[^<>]*)>/(?P<rest>.+)")
