@@ -19,6 +19,11 @@ struct AddOne {
   }
 };
 
+struct SumUp {
+  Kokkos::View<double*, TestSpace::device_type> numbers;
+  KOKKOS_FUNCTION void operator()(count_t i, double& sum) const { sum += numbers(i); }
+};
+
 namespace {
 
 using Numbers = Kokkos::View<double*, TestSpace::device_type>;
@@ -74,20 +79,17 @@ TEST_CASE("instances: work waits for what another instance holds", "[core]") {
   auto const instances = make_instances(space, 4);
   REQUIRE(instances.size() == 4);
   Numbers const numbers("numbers", 1 << 20);
-  Kokkos::RangePolicy<TestSpace> const shape(space, 0, 1 << 20);
+  using Range = Kokkos::RangePolicy<TestSpace, Kokkos::IndexType<count_t>>;
   space.fence("polyad::test");
   for (int round = 0; round < 8; ++round) {
     auto const& instance = instances[static_cast<std::size_t>(round) % 4];
     auto const& before   = instances[static_cast<std::size_t>(round + 3) % 4];
     enqueue_after(instance, before);
-    Kokkos::parallel_for("polyad::add_one",
-                         Kokkos::RangePolicy<TestSpace, Kokkos::IndexType<count_t>>(instance, 0, 1 << 20),
-                         AddOne{numbers});
+    Kokkos::parallel_for("polyad::add_one", Range(instance, 0, 1 << 20), AddOne{numbers});
   }
   enqueue_after(space, instances[3]);
   double sum = 0;
-  Kokkos::parallel_reduce(
-      "polyad::sum", shape, KOKKOS_LAMBDA(int i, double& s) { s += numbers(i); }, sum);
+  Kokkos::parallel_reduce("polyad::sum_up", Range(space, 0, 1 << 20), SumUp{numbers}, sum);
   CHECK(sum == 800.0 * (1 << 20));
   CHECK_THROWS_AS(make_instances(space, 0), UsageError);
 }

@@ -239,7 +239,7 @@ void StreamedBlco<Scalar, Index, Space>::build_on_host(Space const& space,
   expect_fits(space, "the headers of the blocks", headers.storage_bytes(), 1);
   auto const to_device = [&](auto const& from, auto& to) {
     to = std::remove_cvref_t<decltype(to)>(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, from.label()), from.extent(0));
+        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::blco_headers"), from.extent(0));
     Kokkos::deep_copy(space, to, from);
   };
   to_device(headers.begins, m_headers.begins);
