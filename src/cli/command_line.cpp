@@ -77,6 +77,12 @@ void add_cpd(CLI::App& command, CpdOptions& options) {
                   "Most memory to take on the device, in bytes or as 8G (on a host backend: a device that is "
                   "simulated); a tensor that does not fit is streamed")
       ->transform(CLI::AsSizeValue(false))
+      ->transform(CLI::Validator(  // runs first; AsSizeValue would wrap a negative number around
+          [](std::string const& text) {
+            bool const is_number = !text.empty() && text[0] >= '0' && text[0] <= '9';
+            return is_number ? std::string() : "takes bytes, such as 8000000000 or 8G, not " + text;
+          },
+          ""))
       ->type_name("BYTES");
   command.add_flag(
       "--deterministic", options.deterministic,

@@ -137,25 +137,8 @@ private:
     POLYAD_EXPECTS(instances >= 2 && instances <= 8, instances,
                    " instances that send and compute in turn; 2 to 8 make sense");
   }
-  void allocate(count_t nnz) {
-    DeviceMemoryAccount::HostArrays const on_host;
-    auto const words = static_cast<count_t>(m_encoding.words());
-    expect_fits(host_space(), "the linear indices and values in host memory", nnz, nonzero_bytes());
-    m_linear = Kokkos::View<std::uint64_t*, Pinned>(
-        Kokkos::view_alloc(Kokkos::WithoutInitializing, "polyad::streamed_linear"), nnz * words);
-    m_values = Kokkos::View<Scalar*, Pinned>(
-        Kokkos::view_alloc(Kokkos::WithoutInitializing, "polyad::streamed_values"), nnz);
-  }
-  void copy_from_device(Space const& space, CooTensor<Scalar, Index, Space> const& coo) {
-    auto const blocks = make_blco_blocks(space, coo, m_options.blco.max_block, m_options.blco.index_bits);
-    m_norm_squared    = polyad::norm_squared(space, coo);
-    m_encoding        = blocks.encoding;
-    m_headers         = blocks.headers;
-    allocate(blocks.nnz());
-    Kokkos::deep_copy(space, m_linear, blocks.linear);
-    Kokkos::deep_copy(space, m_values, blocks.values);
-    space.fence("polyad::streamed_blco");
-  }
+  void allocate(count_t nnz);
+  void copy_from_device(Space const& space, CooTensor<Scalar, Index, Space> const& coo);
   void build_on_host(Space const& space, CooTensor<Scalar, Index, host_space> const& coo);
   template <int Words>
   void sort_and_encode(host_space const& host, CooTensor<Scalar, Index, host_space> const& coo,
@@ -193,6 +176,30 @@ BlcoEncoding host_encoding(LinearLayout const& layout, count_t nnz, int index_bi
 }
 
 }  // namespace detail
+
+template <class Scalar, class Index, class Space>
+void StreamedBlco<Scalar, Index, Space>::allocate(count_t nnz) {
+  DeviceMemoryAccount::HostArrays const on_host;
+  auto const words = static_cast<count_t>(m_encoding.words());
+  expect_fits(host_space(), "the linear indices and values in host memory", nnz, nonzero_bytes());
+  m_linear = Kokkos::View<std::uint64_t*, Pinned>(
+      Kokkos::view_alloc(Kokkos::WithoutInitializing, "polyad::streamed_linear"), nnz * words);
+  m_values = Kokkos::View<Scalar*, Pinned>(
+      Kokkos::view_alloc(Kokkos::WithoutInitializing, "polyad::streamed_values"), nnz);
+}
+
+template <class Scalar, class Index, class Space>
+void StreamedBlco<Scalar, Index, Space>::copy_from_device(
+    Space const& space, CooTensor<Scalar, Index, Space> const& coo) {
+  auto const blocks = make_blco_blocks(space, coo, m_options.blco.max_block, m_options.blco.index_bits);
+  m_norm_squared    = polyad::norm_squared(space, coo);
+  m_encoding        = blocks.encoding;
+  m_headers         = blocks.headers;
+  allocate(blocks.nnz());
+  Kokkos::deep_copy(space, m_linear, blocks.linear);
+  Kokkos::deep_copy(space, m_values, blocks.values);
+  space.fence("polyad::streamed_blco");
+}
 
 template <class Scalar, class Index, class Space>
 template <int Words>
