@@ -10,6 +10,7 @@ from tool import TOOL, ToolTest, random_tensor, tns
 
 
 class Checkpoint(ToolTest):
+
     def setUp(self):
         super().setUp()
         self.tensor = self.write("x.tns", tns(random_tensor((30, 20, 10), 900)))
@@ -24,9 +25,24 @@ class Checkpoint(ToolTest):
         # 25 components are more than a mode has rows: singular matrices, and their count goes on.
         for rank, *options in ((4,), (4, "--precision", "f32"), (25,)):
             with self.subTest(rank=rank, options=options):
-                whole = self.cpd("-i", 11, "-o", "whole.npz", "--checkpoint", "whole.ckpt", *options, rank=rank)
+                whole = self.cpd("-i",
+                                 11,
+                                 "-o",
+                                 "whole.npz",
+                                 "--checkpoint",
+                                 "whole.ckpt",
+                                 *options,
+                                 rank=rank)
                 self.cpd("-i", 4, "--checkpoint", "part.ckpt", *options, rank=rank)
-                rest = self.cpd("-i", 11, "-o", "rest.npz", "--resume", "part.ckpt", "--checkpoint", "rest.ckpt", *options,
+                rest = self.cpd("-i",
+                                11,
+                                "-o",
+                                "rest.npz",
+                                "--resume",
+                                "part.ckpt",
+                                "--checkpoint",
+                                "rest.ckpt",
+                                *options,
                                 rank=rank)
                 self.assertEqual(self.content("rest.npz"), self.content("whole.npz"))
                 self.assertEqual(self.content("rest.ckpt"), self.content("whole.ckpt"))
@@ -43,9 +59,14 @@ class Checkpoint(ToolTest):
 
     def test_interrupted(self):
         for number in (signal.SIGINT, signal.SIGTERM):
-            process = subprocess.Popen([TOOL, "cpd", self.tensor, "-r", "4", "-i", "100000000", "--tol", "0", "--deterministic",
-                                        "--checkpoint", "c", "--checkpoint-every", "1000000000"], cwd=self.folder,
-                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            process = subprocess.Popen([
+                TOOL, "cpd", self.tensor, "-r", "4", "-i", "100000000", "--tol", "0", "--deterministic",
+                "--checkpoint", "c", "--checkpoint-every", "1000000000"
+            ],
+                                       cwd=self.folder,
+                                       stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE,
+                                       text=True)
             self.addCleanup(process.kill)
             for _ in range(3):
                 process.stderr.readline()
@@ -66,17 +87,33 @@ class Checkpoint(ToolTest):
 
     def test_another_run_is_refused(self):
         self.cpd("-i", 2, "--checkpoint", "c")
-        for options, says in ((("-r", 5), "rank 4, not 5"), (("-r", 4, "--precision", "f32"), "precision f64, not f32"),
+        for options, says in ((("-r", 5), "rank 4, not 5"), (("-r", 4, "--precision", "f32"),
+                                                             "precision f64, not f32"),
                               (("-r", 4, "--format", "csf"), "the format sorted, not csf")):
             self.refused(self.tensor, *options, says=says)
-        self.refused(self.write("y.tns", tns(random_tensor((30, 20, 10), 900, seed=2))), "-r", 4, says="another tensor")
-        self.refused(self.write("y.tns", tns(random_tensor((30, 20, 11), 900))), "-r", 4, says="another tensor")
+        self.refused(self.write("y.tns", tns(random_tensor((30, 20, 10), 900, seed=2))),
+                     "-r",
+                     4,
+                     says="another tensor")
+        self.refused(self.write("y.tns", tns(random_tensor((30, 20, 11), 900))),
+                     "-r",
+                     4,
+                     says="another tensor")
         content = bytearray(self.content("c"))
         content[100] ^= 1
         self.write("c", bytes(content))
         self.refused(self.tensor, "-r", 4, says="checksum")
         self.fail_with(2, "cpd", self.tensor, "-r", 4, "--resume", "c", "--init", "nvecs", says="--init")
-        self.fail_with(2, "cpd", self.tensor, "-r", 4, "--checkpoint", "c", "--restarts", 2, says="--restarts")
+        self.fail_with(2,
+                       "cpd",
+                       self.tensor,
+                       "-r",
+                       4,
+                       "--checkpoint",
+                       "c",
+                       "--restarts",
+                       2,
+                       says="--restarts")
         self.fail_with(6, "cpd", self.tensor, "-r", 4, "--checkpoint", "nowhere/c", says="nowhere/c")
 
     def refused(self, tensor, *options, says):

@@ -14,8 +14,14 @@ import zipfile
 from tool import TOOL, ToolTest, random_tensor, tns
 
 DATA = pathlib.Path(__file__).resolve().parent.parent.parent / "data"
-DIALECTS = {"frostt": "a.tns", "extended-frostt": "b.tns", "tensor-toolbox": "c.txt", "dims-header": "d.txt",
-            "pten": "e.pten", "npz": "f.npz"}
+DIALECTS = {
+    "frostt": "a.tns",
+    "extended-frostt": "b.tns",
+    "tensor-toolbox": "c.txt",
+    "dims-header": "d.txt",
+    "pten": "e.pten",
+    "npz": "f.npz"
+}
 
 
 def npy(archive, name):
@@ -30,6 +36,7 @@ def npy(archive, name):
 
 
 class Convert(ToolTest):
+
     def test_round_trips(self):
         self.write("x.tns", tns(random_tensor((30, 20, 10), 700)))
         before = (self.folder / "x.tns").read_bytes()
@@ -50,7 +57,8 @@ class Convert(ToolTest):
                     last = name
                 self.succeed("convert", "e.pten", "packed.pten", "--pack")
                 self.succeed("convert", "packed.pten", "back.tns")
-                self.assertEqual((self.folder / "back.tns").read_bytes(), (self.folder / "first.tns").read_bytes())
+                self.assertEqual((self.folder / "back.tns").read_bytes(),
+                                 (self.folder / "first.tns").read_bytes())
                 self.assertIn("the same", self.succeed("compare", source, last).stdout)
 
     def test_single_precision(self):
@@ -73,7 +81,13 @@ class Convert(ToolTest):
             self.assertEqual((self.folder / "y.tns").read_text(), text)
         self.succeed("convert", path, "y.tns", "--drop-zeros")
         self.assertEqual((self.folder / "y.tns").read_text(), "1 1 1\n1 1 2\n2 2 4\n")
-        self.fail_with(3, "convert", path, "z.tns", "--duplicates", "error", says="x.tns:4:1: repeats the indices of line 2")
+        self.fail_with(3,
+                       "convert",
+                       path,
+                       "z.tns",
+                       "--duplicates",
+                       "error",
+                       says="x.tns:4:1: repeats the indices of line 2")
 
     def test_wrong_names(self):
         path = self.write("x.tns", "1 1 1\n")
@@ -92,6 +106,7 @@ class Convert(ToolTest):
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
         for name in ("x.pten", "x.npz"):
             result = self.run_tool("convert", path, name, preexec_fn=limit)
             self.assertEqual(result.returncode, 6, result.stderr)
@@ -101,6 +116,7 @@ class Convert(ToolTest):
 
 
 class Check(ToolTest):
+
     def test_clean(self):
         text = self.succeed("check", self.write("x.tns", "1 1 2\n4 3 1\n")).stdout
         self.assertRegex(text, r"(?m)^ +1 +4 +1 +4 +2$")
@@ -117,7 +133,8 @@ class Check(ToolTest):
         report = json.loads((self.folder / "r.json").read_text())
         self.assertEqual(report["exit"], 8)
         facts = report["result"]
-        self.assertEqual([facts[k] for k in ("findings", "duplicates", "zeros", "nan", "infinite")], [5, 2, 1, 1, 1])
+        self.assertEqual([facts[k] for k in ("findings", "duplicates", "zeros", "nan", "infinite")],
+                         [5, 2, 1, 1, 1])
         self.assertEqual(facts["files"], ["y.tns"])
         self.assertEqual((self.folder / "y.tns").read_text(), "1 2 5\n")
 
@@ -133,11 +150,14 @@ class Check(ToolTest):
 
 
 class Compare(ToolTest):
+
     def model(self, name, weights, *factors):
         rank = len(weights)
-        text = f"ktensor\n{len(factors)}\n" + " ".join(str(len(f)) for f in factors) + f"\n{rank}\n" + " ".join(map(str, weights)) + "\n"
+        text = f"ktensor\n{len(factors)}\n" + " ".join(
+            str(len(f)) for f in factors) + f"\n{rank}\n" + " ".join(map(str, weights)) + "\n"
         for factor in factors:
-            text += f"matrix\n2\n{len(factor)} {rank}\n" + "".join(" ".join(map(str, row)) + "\n" for row in factor)
+            text += f"matrix\n2\n{len(factor)} {rank}\n" + "".join(
+                " ".join(map(str, row)) + "\n" for row in factor)
         return self.write(name, text)
 
     def score(self, code, a, b, *options):
@@ -181,13 +201,15 @@ class Compare(ToolTest):
         other = self.write("c.tns", "1 1 2\n2 2 3.5\n2 1 1\n")
         self.assertTrue(self.score(0, a, same)["same"])
         result = self.score(8, a, other)
-        self.assertEqual([result[k] for k in ("in_a_alone", "in_b_alone", "different", "largest_difference")], [1, 1, 1, 0.5])
+        self.assertEqual([result[k] for k in ("in_a_alone", "in_b_alone", "different", "largest_difference")],
+                         [1, 1, 1, 0.5])
         self.fail_with(3, "compare", "nowhere", a, says="no such file")
         self.model("m.ktns", [2], [[1], [2]], [[1], [0]])
         self.fail_with(3, "compare", "m.ktns", self.write("d.tns", "5 5 5 1\n"), says="5 x 5 x 5")
 
 
 class Gen(ToolTest):
+
     def test_kinds(self):
         for kind in ("uniform", "power-law", "ratings"):
             given = self.report_of("gen", kind, "-d", "200,100,50", "-n", 5000, "-o", "x.pten")
@@ -221,6 +243,7 @@ class Gen(ToolTest):
 
 
 class Mttkrp(ToolTest):
+
     def test_against_loops(self):
         dims, rank = (6, 5, 4), 2
         tensor = random_tensor(dims, 40)
@@ -233,39 +256,68 @@ class Mttkrp(ToolTest):
             self.assertEqual(shape, (dims[mode], rank))
             for i in range(dims[mode]):
                 for r in range(rank):
-                    terms = [x * math.prod(factors[n][at[n] * rank + r] for n in range(3) if n != mode)
-                             for at, x in tensor.items() if at[mode] == i]
+                    terms = [
+                        x * math.prod(factors[n][at[n] * rank + r]
+                                      for n in range(3)
+                                      if n != mode)
+                        for at, x in tensor.items()
+                        if at[mode] == i
+                    ]
                     # Few terms, each rounded thrice: 2^-53 (3 + 40) of the sum of their sizes is ample.
-                    self.assertLessEqual(abs(product[i * rank + r] - math.fsum(terms)), 5e-15 * math.fsum(map(abs, terms)))
+                    self.assertLessEqual(abs(product[i * rank + r] - math.fsum(terms)),
+                                         5e-15 * math.fsum(map(abs, terms)))
 
     def test_wrong(self):
         self.write("x.tns", "1 1 1\n2 2 1\n")
         self.succeed("cpd", "x.tns", "-r", 1, "-i", 1, "-o", "m.npz")
         self.fail_with(2, "mttkrp", "x.tns", "-m", 3, "--factors", "m.npz", "-o", "v.npz", says="1 to 2")
         self.fail_with(2, "mttkrp", "x.tns", "-m", 1, "--factors", "m.npz", "-o", "v.txt", says=".npz")
-        self.fail_with(3, "mttkrp", self.write("y.tns", "3 3 1\n"), "-m", 1, "--factors", "m.npz", "-o", "v.npz", says="3 x 3")
+        self.fail_with(3,
+                       "mttkrp",
+                       self.write("y.tns", "3 3 1\n"),
+                       "-m",
+                       1,
+                       "--factors",
+                       "m.npz",
+                       "-o",
+                       "v.npz",
+                       says="3 x 3")
 
 
 class Reading(ToolTest):
+
     def test_duplicates_of_cpd(self):
         path = self.write("x.tns", "1 1 1 1\n2 2 2 2\n1 1 1 3\n")
         for policy, norm in (("sum", 20), ("last", 13)):
             report = self.report_of("cpd", path, "-r", 1, "-i", 1, "--duplicates", policy)
             self.assertEqual((report["input"]["nnz"], report["input"]["duplicates"]), (2, 1))
-        self.fail_with(3, "cpd", path, "-r", 1, "--duplicates", "error", says="x.tns:3:1: repeats the indices of line 1")
+        self.fail_with(3,
+                       "cpd",
+                       path,
+                       "-r",
+                       1,
+                       "--duplicates",
+                       "error",
+                       says="x.tns:3:1: repeats the indices of line 1")
 
     def test_dialect_is_reported(self):
         path = self.write("x.mtx", "%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n1 1 2\n3 2 1\n")
         report = self.report_of("stats", path)
-        self.assertEqual((report["input"]["dialect"], report["input"]["nnz"], report["input"]["dims"]), ("matrix-market", 3, [3, 3]))
+        self.assertEqual((report["input"]["dialect"], report["input"]["nnz"], report["input"]["dims"]),
+                         ("matrix-market", 3, [3, 3]))
 
     def test_stdin(self):
-        result = subprocess.run([TOOL, "check", "-"], input="1 1 1\n2 1 2\n", capture_output=True, text=True, check=False)
+        result = subprocess.run([TOOL, "check", "-"],
+                                input="1 1 1\n2 1 2\n",
+                                capture_output=True,
+                                text=True,
+                                check=False)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("2 x 1, 2 nonzeros", result.stdout)
 
 
 class Pages(ToolTest):
+
     def commands(self):
         text = self.succeed("--help").stdout
         return re.findall(r"(?m)^  ([a-z][a-z-]*) ", text[text.index("Subcommands:"):])
@@ -294,9 +346,16 @@ class Pages(ToolTest):
 
     def test_bash_completes(self):
         script = self.succeed("--completion", "bash").stdout
-        self.write("complete.sh", script + 'COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _polyad; echo "${COMPREPLY[*]}"\n')
+        self.write("complete.sh",
+                   script + 'COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _polyad; echo "${COMPREPLY[*]}"\n')
+
         def complete(*words):
-            return subprocess.run(["bash", "complete.sh", "polyad", *words], cwd=self.folder, capture_output=True, text=True, check=True).stdout.split()
+            return subprocess.run(["bash", "complete.sh", "polyad", *words],
+                                  cwd=self.folder,
+                                  capture_output=True,
+                                  text=True,
+                                  check=True).stdout.split()
+
         self.assertEqual(complete("conv"), ["convert"])
         self.assertEqual(complete("convert", "--prec"), ["--precision"])
         self.assertEqual(complete("convert", "--precision", ""), ["f32", "f64"])

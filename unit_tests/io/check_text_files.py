@@ -35,7 +35,9 @@ BANNER = "%%MatrixMarket matrix coordinate real general"
 DIALECTS = [
     Dialect("frostt", lambda dims, nnz: []),
     Dialect("extended-frostt", lambda dims, nnz: [f"{len(dims)} {nnz}", numbers(dims)]),
-    Dialect("tensor-toolbox", lambda dims, nnz: ["sptensor", str(len(dims)), numbers(dims), str(nnz)]),
+    Dialect("tensor-toolbox",
+            lambda dims, nnz: ["sptensor", str(len(dims)),
+                               numbers(dims), str(nnz)]),
     Dialect("dims-header", lambda dims, nnz: [str(len(dims)), numbers(dims)]),
     Dialect("matrix-market", lambda dims, nnz: [BANNER, f"{numbers(dims)} {nnz}"], order=2),
 ]
@@ -46,6 +48,7 @@ def quoted(text):
 
 
 class Case:
+
     def __init__(self, name, content, message, base=-1):
         self.name, self.base = name, base
         self.content = content if isinstance(content, bytes) else content.encode()
@@ -98,7 +101,8 @@ def malformed(dialect):
         yield Case(name, text(" ".join(words)),
                    f":{line}:{column}: {reason}: '{shown}{'...' if len(token) > 40 else ''}'")
     short = rows[1].rsplit(" ", 1)[0]
-    yield Case("too few numbers", text(short), f":{line}:{len(short) + 1}: {count_message(order, order, short)}")
+    yield Case("too few numbers", text(short),
+               f":{line}:{len(short) + 1}: {count_message(order, order, short)}")
     long = rows[1] + " 7"
     yield Case("too many numbers", text(long),
                f":{line}:{len(rows[1]) + 2}: {count_message(order, order + 2, long)}")
@@ -107,17 +111,21 @@ def malformed(dialect):
                f":{line}:{len(rows[1]) + 2}: {count_message(order, order + 3, long)}")
     words = rows[1].split()
     words[1] = "0"
-    yield Case("index 0 under base 1", text(" ".join(words)), f":{line}:3: index 2 is below 1, the index base: '0'", 1)
+    yield Case("index 0 under base 1", text(" ".join(words)),
+               f":{line}:3: index 2 is below 1, the index base: '0'", 1)
     words[1] = "\x01\x02"
-    yield Case("control characters", text(" ".join(words)), f":{line}:3: index 2 is not a number: '\\x01\\x02'")
+    yield Case("control characters", text(" ".join(words)),
+               f":{line}:3: index 2 is not a number: '\\x01\\x02'")
     words[1] = "\0"
     yield Case("zero byte", text(" ".join(words)), f":{line}:3: index 2 is not a number: '\\x00'")
     words[1] = "3\r1"
-    yield Case("carriage return inside a line", text(" ".join(words)), f":{line}:3: index 2 is not a number: '3\\x0D1'")
+    yield Case("carriage return inside a line", text(" ".join(words)),
+               f":{line}:3: index 2 is not a number: '3\\x0D1'")
     last = text(rows[1])[:-1].rsplit(" ", 1)[0]
     short = rows[2].rsplit(" ", 1)[0]
     yield Case("cut short", last, f":{line + 1}:{len(short) + 1}: {count_message(order, order, short)}")
-    yield Case("UTF-16", text(rows[1]).encode("utf-16-le").join([b"\xff\xfe", b""]), ":1:1: is UTF-16 text, not UTF-8")
+    yield Case("UTF-16",
+               text(rows[1]).encode("utf-16-le").join([b"\xff\xfe", b""]), ":1:1: is UTF-16 text, not UTF-8")
     yield Case("empty", "", ": holds no nonzeros")
     yield Case("comments alone", "# a\n\n  // b\n% c", ": holds no nonzeros")
     if head:
@@ -140,12 +148,16 @@ def malformed_header(dialect, head, rows):
     words[1] = "3"
     body = "\n".join([*head, "0 " + rows[0][2:], " ".join(words), rows[2]])
     if not mm:
-        yield Case("index beyond the extent, counted from 0", body, f":{line}:3: index 2 counted from 0 is beyond the extent 3: '3'")
-        yield Case("index beyond the extent, asked to count from 0", body, f":{line}:3: index 2 counted from 0 is beyond the extent 3: '3'", 0)
-    for name, size, reason in (("extent 0", "0", "extent 2 is less than 1: '0'"), ("letter in an extent", "x", "extent 2 is not a number: 'x'"),
+        yield Case("index beyond the extent, counted from 0", body,
+                   f":{line}:3: index 2 counted from 0 is beyond the extent 3: '3'")
+        yield Case("index beyond the extent, asked to count from 0", body,
+                   f":{line}:3: index 2 counted from 0 is beyond the extent 3: '3'", 0)
+    for name, size, reason in (("extent 0", "0", "extent 2 is less than 1: '0'"),
+                               ("letter in an extent", "x", "extent 2 is not a number: 'x'"),
                                ("negative extent", "-3", "extent 2 is negative: '-3'"),
                                ("fractional extent", "2.5", "extent 2 is not an integer: '2.5'"),
-                               ("extent beyond 64 bits", "99999999999999999999", "extent 2 exceeds 2^64 - 1: '99999999999999999999'")):
+                               ("extent beyond 64 bits", "99999999999999999999",
+                                "extent 2 exceeds 2^64 - 1: '99999999999999999999'")):
         changed = [*head]
         changed[at - 1] = numbers([dims[0], size, *head[at - 1].split()[2:]])
         yield Case(name, text(changed), f":{at}:3: {reason}")
@@ -154,16 +166,23 @@ def malformed_header(dialect, head, rows):
     shorter, longer = [*head], [*head]
     shorter[at - 1] = head[at - 1].rsplit(" ", 1)[0]
     longer[at - 1] = head[at - 1] + " 9"
-    yield Case("too few extents", text(shorter),
-               f":{at}:{len(shorter[at - 1]) + 1}: expected {what}, found {count - 1}: {quoted(shorter[at - 1])}")
-    yield Case("too many extents", text(longer),
-               f":{at}:{len(head[at - 1]) + 2}: expected {what}, found {count + 1}: {quoted(longer[at - 1])}")
+    yield Case(
+        "too few extents", text(shorter),
+        f":{at}:{len(shorter[at - 1]) + 1}: expected {what}, found {count - 1}: {quoted(shorter[at - 1])}")
+    yield Case(
+        "too many extents", text(longer),
+        f":{at}:{len(head[at - 1]) + 2}: expected {what}, found {count + 1}: {quoted(longer[at - 1])}")
     lacking = {"extended-frostt": "holds no nonzeros"}
     end = "\n".join(head[:at - 1])
     follows = "the rows, columns and nonzeros" if mm else "the extents"
     if dialect.name not in lacking:
-        yield Case("file ends inside the header", end, f":{at - 1}:{len(head[at - 2]) + 1}: the file ends where {follows} should follow")
-    declared = {"extended-frostt": (1, 3), "tensor-toolbox": (4, 1), "matrix-market": (2, 5)}.get(dialect.name)
+        yield Case("file ends inside the header", end,
+                   f":{at - 1}:{len(head[at - 2]) + 1}: the file ends where {follows} should follow")
+    declared = {
+        "extended-frostt": (1, 3),
+        "tensor-toolbox": (4, 1),
+        "matrix-market": (2, 5)
+    }.get(dialect.name)
     if declared:
         for nnz in (2, 4, 0):
             yield Case(f"{nnz} nonzeros declared", text(dialect.head(dims, nnz)),
@@ -177,36 +196,60 @@ def malformed_header(dialect, head, rows):
         for modes, reason in ((0, "less than 1"), (17, "more than 16")):
             changed = [*head]
             changed[first - 1] = str(modes)
-            yield Case(f"{modes} modes", text(changed), f":{first}:1: the number of modes is {reason}: '{modes}'")
+            yield Case(f"{modes} modes", text(changed),
+                       f":{first}:1: the number of modes is {reason}: '{modes}'")
 
 
 def more_malformed():
     """What only one dialect can do wrong."""
-    yield Case("dense tensor", "tensor\n2\n1 1\n5\n", ":1:1: holds a tensor of the Tensor Toolbox, not a sparse tensor ('sptensor')")
-    yield Case("model", "ktensor\n2\n", ":1:1: holds a ktensor of the Tensor Toolbox, not a sparse tensor ('sptensor')")
-    yield Case("word behind sptensor", "sptensor indices-start-anywhere\n", ":1:10: expected 'indices-start-at-zero', 'indices-start-at-one' or nothing, found 'indices-start-anywhere'")
-    yield Case("words behind sptensor", "sptensor indices-start-at-one 3\n", ":1:31: expected the end of the line, found '3'")
-    yield Case("count and more", "sptensor\n2 2\n", ":2:3: expected the number of modes alone, found 2: '2 2'")
-    yield Case("letter in the count", "sptensor\n1\n5\nmany\n", ":4:1: the number of nonzeros is not a number: 'many'")
-    yield Case("0 in a header of base 1", "sptensor indices-start-at-one\n2\n4 3\n1\n1 0 1\n", ":5:3: index 2 is below 1, the index base: '0'")
-    yield Case("extent reached in a header of base 0", "sptensor indices-start-at-zero\n2\n4 3\n1\n1 3 1\n", ":5:3: index 2 counted from 0 is beyond the extent 3: '3'")
+    yield Case("dense tensor", "tensor\n2\n1 1\n5\n",
+               ":1:1: holds a tensor of the Tensor Toolbox, not a sparse tensor ('sptensor')")
+    yield Case("model", "ktensor\n2\n",
+               ":1:1: holds a ktensor of the Tensor Toolbox, not a sparse tensor ('sptensor')")
+    yield Case(
+        "word behind sptensor", "sptensor indices-start-anywhere\n",
+        ":1:10: expected 'indices-start-at-zero', 'indices-start-at-one' or nothing, found 'indices-start-anywhere'"
+    )
+    yield Case("words behind sptensor", "sptensor indices-start-at-one 3\n",
+               ":1:31: expected the end of the line, found '3'")
+    yield Case("count and more", "sptensor\n2 2\n",
+               ":2:3: expected the number of modes alone, found 2: '2 2'")
+    yield Case("letter in the count", "sptensor\n1\n5\nmany\n",
+               ":4:1: the number of nonzeros is not a number: 'many'")
+    yield Case("0 in a header of base 1", "sptensor indices-start-at-one\n2\n4 3\n1\n1 0 1\n",
+               ":5:3: index 2 is below 1, the index base: '0'")
+    yield Case("extent reached in a header of base 0", "sptensor indices-start-at-zero\n2\n4 3\n1\n1 3 1\n",
+               ":5:3: index 2 counted from 0 is beyond the extent 3: '3'")
     size, row = "3 3 1\n", "3 2 1.5\n"
-    for name, words, column, reason in (
-            ("dense matrix", "matrix array real general", 23, "a dense matrix ('array') is no sparse tensor"),
-            ("complex values", "matrix coordinate complex general", 34, "complex values are not supported"),
-            ("hermitian", "matrix coordinate real hermitian", 39, "a hermitian matrix has complex values, which are not supported"),
-            ("skew pattern", "matrix coordinate pattern skew-symmetric", 42, "a pattern has no signs and cannot be skew-symmetric")):
+    for name, words, column, reason in (("dense matrix", "matrix array real general", 23,
+                                         "a dense matrix ('array') is no sparse tensor"),
+                                        ("complex values", "matrix coordinate complex general", 34,
+                                         "complex values are not supported"),
+                                        ("hermitian", "matrix coordinate real hermitian", 39,
+                                         "a hermitian matrix has complex values, which are not supported"),
+                                        ("skew pattern", "matrix coordinate pattern skew-symmetric", 42,
+                                         "a pattern has no signs and cannot be skew-symmetric")):
         yield Case(name, f"%%MatrixMarket {words}\n{size}{row}", f":1:{column}: {reason}")
     form = "'%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric|skew-symmetric'"
-    for words, column, found in (("vector coordinate real general", 16, "'vector'"), ("matrix coordinate real", 38, "the end of the line"),
-                                 ("matrix coordinate float general", 34, "'float'"), ("matrix coordinate real lower", 39, "'lower'"),
-                                 ("matrix list real general", 23, "'list'"), ("matrix coordinate real general 2", 47, "'2'")):
-        yield Case(f"banner {words}", f"%%MatrixMarket {words}\n{size}{row}", f":1:{column}: expected {form}, found {found}")
-    yield Case("above the diagonal", "%%MatrixMarket matrix coordinate real symmetric\n3 3 1\n2 3 1.5\n", ":3:3: lies above the diagonal of a symmetric matrix, which lists what is below: '2 3 1.5'")
-    yield Case("on a skew diagonal", "%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 1\n2 2 1.5\n", ":3:3: lies on the diagonal of a skew-symmetric matrix, which lists what is below: '2 2 1.5'")
-    yield Case("not square", "%%MatrixMarket matrix coordinate real symmetric\n3 4 1\n2 1 1.5\n", ":2:3: a symmetric matrix is square: '3 4 1'")
-    yield Case("value in a pattern", "%%MatrixMarket matrix coordinate pattern general\n3 3 1\n2 1 1.5\n", ":3:5: expected 2 numbers (2 indices), found 3: '2 1 1.5'")
-    yield Case("fraction among integers", "%%MatrixMarket matrix coordinate integer general\n3 3 2\n2 1 7\n1 1 1.5\n", ":4:5: the value is not an integer, which the header promises: '1.5'")
+    for words, column, found in (("vector coordinate real general", 16,
+                                  "'vector'"), ("matrix coordinate real", 38, "the end of the line"),
+                                 ("matrix coordinate float general", 34,
+                                  "'float'"), ("matrix coordinate real lower", 39,
+                                               "'lower'"), ("matrix list real general", 23, "'list'"),
+                                 ("matrix coordinate real general 2", 47, "'2'")):
+        yield Case(f"banner {words}", f"%%MatrixMarket {words}\n{size}{row}",
+                   f":1:{column}: expected {form}, found {found}")
+    yield Case("above the diagonal", "%%MatrixMarket matrix coordinate real symmetric\n3 3 1\n2 3 1.5\n",
+               ":3:3: lies above the diagonal of a symmetric matrix, which lists what is below: '2 3 1.5'")
+    yield Case("on a skew diagonal", "%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 1\n2 2 1.5\n",
+               ":3:3: lies on the diagonal of a skew-symmetric matrix, which lists what is below: '2 2 1.5'")
+    yield Case("not square", "%%MatrixMarket matrix coordinate real symmetric\n3 4 1\n2 1 1.5\n",
+               ":2:3: a symmetric matrix is square: '3 4 1'")
+    yield Case("value in a pattern", "%%MatrixMarket matrix coordinate pattern general\n3 3 1\n2 1 1.5\n",
+               ":3:5: expected 2 numbers (2 indices), found 3: '2 1 1.5'")
+    yield Case("fraction among integers",
+               "%%MatrixMarket matrix coordinate integer general\n3 3 2\n2 1 7\n1 1 1.5\n",
+               ":4:5: the value is not an integer, which the header promises: '1.5'")
     yield Case("0 in a matrix", f"{BANNER}\n3 3 1\n2 0 1\n", ":3:3: index 2 is below 1, the index base: '0'")
 
 
@@ -221,11 +264,13 @@ def well_formed(dialect):
     yield "CRLF", text.replace("\n", "\r\n"), -1
     yield "no last line end", text[:-1], -1
     yield "byte order mark", "\ufeff" + text, -1
-    yield "tabs and blanks", text.replace(" ", "\t  ").replace("\n", " \t\n") if head[:1] != [BANNER] else text.replace("\n", " \n"), -1
+    yield "tabs and blanks", text.replace(" ", "\t  ").replace(
+        "\n", " \t\n") if head[:1] != [BANNER] else text.replace("\n", " \n"), -1
     comments = ["# a", "  % b 1 2 3", "// c", "", " \t"]
     lines = text.split("\n")
     start = 1 if head[:1] == [BANNER] else 0
-    yield "comments", "\n".join([*lines[:start], *(part for line in lines[start:] for part in (*comments, line))]), -1
+    yield "comments", "\n".join(
+        [*lines[:start], *(part for line in lines[start:] for part in (*comments, line))]), -1
     yield "signs and exponents", "\n".join([*head, "+1 1 +15e-1", "0002 3 -2.000", "4 +1 25E-2"]), -1
     yield "counted from 0", tagged, 0
 
@@ -235,16 +280,23 @@ def packers():
     yield "gzip", gzip.compress
     yield "xz", lzma.compress
     if shutil.which("zstd"):
-        yield "zstd", lambda content: subprocess.run(["zstd", "-q", "-c"], input=content, stdout=subprocess.PIPE, check=True).stdout
+        yield "zstd", lambda content: subprocess.run(
+            ["zstd", "-q", "-c"], input=content, stdout=subprocess.PIPE, check=True).stdout
 
 
 def read_all(tool, files):
     """The outcomes of [(base, path)]."""
-    run = subprocess.run([tool], input="".join(f"{base} {path}\n" for base, path in files), stdout=subprocess.PIPE,
-                         encoding="utf-8", errors="surrogateescape", check=False)
+    run = subprocess.run([tool],
+                         input="".join(f"{base} {path}\n" for base, path in files),
+                         stdout=subprocess.PIPE,
+                         encoding="utf-8",
+                         errors="surrogateescape",
+                         check=False)
     outcomes = run.stdout.split("\n")[:-1]
     if run.returncode != 0 or len(outcomes) != len(files):
-        sys.exit(f"{tool} ended with {run.returncode} after {len(outcomes)} of {len(files)} files:\n{outcomes[-1:]}")
+        sys.exit(
+            f"{tool} ended with {run.returncode} after {len(outcomes)} of {len(files)} files:\n{outcomes[-1:]}"
+        )
     return outcomes
 
 
@@ -270,14 +322,18 @@ def main():
                 count += 1
                 if outcome != str(path) + case.message:
                     wrong += 1
-                    print(f"{dialect}, {packing}, {case.name}:\n  got  {outcome[len(str(path)):]}\n  want {case.message}")
+                    print(
+                        f"{dialect}, {packing}, {case.name}:\n  got  {outcome[len(str(path)):]}\n  want {case.message}"
+                    )
             for (dialect, form, _, base), outcome in zip(good, outcomes[len(cases):]):
                 want = f"{dialect} base {0 if base == 0 else 1} dims 4 3: 0 0 1.5, 1 2 -2, 3 0 0.25,"
                 if outcome != want:
                     wrong += 1
                     print(f"{dialect}, {packing}, {form}:\n  got  {outcome}\n  want {want}")
     classes = len({case.name for _, case in cases})
-    print(f"{count} malformed files of {classes} classes, {len(good)} well-formed ones a packing: {wrong} wrong")
+    print(
+        f"{count} malformed files of {classes} classes, {len(good)} well-formed ones a packing: {wrong} wrong"
+    )
     return 1 if wrong else 0
 
 
