@@ -58,7 +58,7 @@ struct IterationReport {
   double delta   = 0;
   double seconds = 0;
   std::map<std::string, double> phases;
-  ErrorReports errors;  // of completion, in place of fit and delta
+  ErrorReports errors = {};  // of completion, in place of fit and delta
 };
 
 struct MemoryReport {

@@ -58,7 +58,7 @@ FastTuckerModel<double, TestSpace> start(TestSpace const& space, HostTensor cons
   return model;
 }
 
-auto const keep_going = [](FastTuckerEpoch const&) { return true; };
+auto const any_epoch = [](FastTuckerEpoch const&) { return true; };
 
 TEST_CASE("als recovers planted models of orders 3 to 6", "[fast_tucker]") {
   TestSpace const space;
@@ -72,7 +72,7 @@ TEST_CASE("als recovers planted models of orders 3 to 6", "[fast_tucker]") {
     options.max_epochs = 60;
     // Twice the columns and components that are needed: an update of few unknowns can be caught between two optima.
     auto const model  = start(space, data.train, 4, 4, data.deviation);
-    auto const result = fast_tucker(space, X, {train, held, {}}, options, model, keep_going);
+    auto const result = fast_tucker(space, X, {train, held, {}}, options, model, any_epoch);
     CAPTURE(order, data.deviation);
     REQUIRE(result.epochs.size() == 60);
     CHECK(result.epochs.back().train.rmse < 0.01 * data.deviation);
@@ -92,7 +92,7 @@ TEST_CASE("adam descends, and recovers a planted model", "[fast_tucker]") {
   options.adam.step  = 0.02;
   options.max_epochs = 3000;
   auto const model   = start(space, data.train, 4, 4, data.deviation);
-  auto const result  = fast_tucker(space, X, {train, held, {}}, options, model, keep_going);
+  auto const result  = fast_tucker(space, X, {train, held, {}}, options, model, any_epoch);
   REQUIRE(result.epochs.size() == 3000);
   CHECK(result.epochs.back().train.rmse < 0.01 * data.deviation);
   CHECK(result.epochs.back().validation.rmse < 0.02 * data.deviation);
@@ -144,7 +144,7 @@ TEST_CASE("a run on sorted, deterministic, has the same bits for any number of t
       options.max_epochs = 3;
       auto const model   = start(space, data.train, 3, 5, data.deviation);
       space.fence("polyad::test");
-      auto const result = fast_tucker(space, X, {train, {}, {}}, options, model, keep_going);
+      auto const result = fast_tucker(space, X, {train, {}, {}}, options, model, any_epoch);
       auto bits         = flat(model.A(2));
       bits.push_back(result.epochs.back().train.rmse);
       if (first.empty()) first = bits;
@@ -163,7 +163,7 @@ TEST_CASE("a learning rate that is too large ends the run with the last sound mo
   options.adam.step = 1e6;
   auto const model  = start(space, data.train, 3, 4, data.deviation);
   auto const before = flat(model.A(0));
-  auto const result = fast_tucker(space, X, {train, {}, {}}, options, model, keep_going);
+  auto const result = fast_tucker(space, X, {train, {}, {}}, options, model, any_epoch);
   CHECK(result.reason == FastTuckerStop::diverged);
   CHECK(result.epochs.empty());
   CHECK(result.kept_epoch == 0);
@@ -184,7 +184,7 @@ TEST_CASE("with patience the best epoch on held-out entries is kept", "[fast_tuc
   options.patience   = 3;
   options.max_epochs = 200;
   auto const model   = start(space, data.train, 8, 8, data.deviation);
-  auto const result  = fast_tucker(space, X, {train, held, {}}, options, model, keep_going);
+  auto const result  = fast_tucker(space, X, {train, held, {}}, options, model, any_epoch);
   REQUIRE(result.reason == FastTuckerStop::early_stop);
   REQUIRE(result.epochs.size() == static_cast<std::size_t>(result.kept_epoch + 3));
   double best = result.epochs[0].validation.rmse;
@@ -207,7 +207,7 @@ TEST_CASE("where no epoch is better than mean and biases, these are kept", "[fas
   options.ridge     = 1e-3;
   options.patience  = 2;
   auto const model  = start(space, noise, 8, 8, 1.0);
-  auto const result = fast_tucker(space, X, {train, held, {}}, options, model, keep_going);
+  auto const result = fast_tucker(space, X, {train, held, {}}, options, model, any_epoch);
   REQUIRE(result.reason == FastTuckerStop::early_stop);
   CHECK(result.kept_epoch == 0);
   CHECK(result.epochs.size() == 2);
@@ -239,7 +239,7 @@ TEST_CASE("runs that cannot start are refused, and a callback ends one", "[fast_
     options.ridge_per_entry = true;
   });
   auto const empty = Format::build(space, make_coo_tensor<double, std::uint32_t>(space, train.extents(), 0), {});
-  CHECK_THROWS_AS(fast_tucker(space, empty, {}, {}, model, keep_going), UsageError);
+  CHECK_THROWS_AS(fast_tucker(space, empty, {}, {}, model, any_epoch), UsageError);
 }
 
 TEST_CASE("starts are signed, of the deviation asked for, and the same for one seed", "[fast_tucker]") {
