@@ -142,7 +142,7 @@ class Cpd(ToolTest):
         want = self.report_of(*common)
         needed = want["memory"]["device_peak_bytes"] or 120000 * 30
         self.assertNotIn("chosen_because", want["format"])
-        for budget in (needed // 2, needed // 3):  # less than the sort of the sorted copies takes
+        for budget in (needed // 3, needed // 4):  # less than the sort of the sorted copies takes
             report = self.report_of(*common, "--device-memory", budget)
             self.assertEqual(report["format"]["name"], "streamed-blco")
             self.assertRegex(report["format"]["chosen_because"], r"does not fit \(sorted: .* needs \d+ bytes")

@@ -217,7 +217,8 @@ void solve_rows_of(Space const& space, Source const& source, OtherFactors<Scalar
     constexpr int lanes = Kernel::Row::lanes;
     RowSolveSizes const sizes{J, R, Kernel::whole_blocks(J), Kernel::whole_blocks(R),
                               is_device_space<Space> ? 32 : 16};
-    constexpr int level_bytes = 96 * 1024;  // beyond it scratch comes from global memory
+    // Of the 48 KiB that Kokkos offers a team, less what it keeps; beyond, scratch comes from global memory.
+    constexpr int level_bytes = 45 * 1024;
     int const bytes           = sizes.template bytes<Scalar>() + row_alignment;
     int const level           = is_device_space<Space> && bytes > level_bytes ? 1 : 0;
     LaunchShape const shape{rows, is_device_space<Space> ? 128 / lanes : 1, lanes};

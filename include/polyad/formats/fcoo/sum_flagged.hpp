@@ -169,7 +169,9 @@ void sum_flagged(Space const& space, std::string const& label, FlaggedNonzeros<S
   count_t const stretch = partitions_per_thread(space, X) * static_cast<count_t>(X.threadlen);
   ChunkWalk const chunks{X.nnz, stretch, blocks};
   constexpr int lanes = Terms::Row::lanes;
-  int const team      = is_device_space<Space> ? shape.team_threads / lanes : 1;
+  constexpr int most_scratch = 45 * 1024;  // of the 48 KiB that Kokkos offers a team, less what it keeps
+  int team                   = is_device_space<Space> ? shape.team_threads / lanes : 1;
+  while (static_cast<int>(Kernel::Heads::bytes(team)) > most_scratch && team > 1) team /= 2;
   auto policy         = team_policy<Bounds>(space, chunks.shape(team, lanes));
   policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::Heads::bytes(team)));
   Kokkos::parallel_for(label, policy, Kernel{terms, FlaggedSegments<Index>(X), chunks});
