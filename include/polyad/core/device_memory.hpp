@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DeviceMemoryAccount: how many bytes Kokkos holds in the memory of the default execution space, the most that it
 // ever held, and a limit below which Polyad keeps them: `available_memory` counts only up to it, so every
-// allocation that asks first (expect_fits, core/spaces.hpp) is refused beyond it.
+// allocation that asks first (expect_fits, core/spaces.hpp) is refused beyond it; 64 KiB of it are kept for small
+// arrays that do not ask.
 //
 // On a host backend the device's memory is the host's own; the account then simulates a device: everything counts
 // but what is allocated while a HostArrays lives.

@@ -59,7 +59,7 @@ struct CsfTree {
 };
 
 /// The levels' modes of a tree rooted at `root`: the others in the order of `inner`, or from the shortest to
-/// the longest where `inner` is empty (measured on no device yet; the leaf's factor is read most often).
+/// the longest where `inner` is empty: the best on an H200, or within 3 % of it (docs/design-notes.md).
 /// \throws UsageError unless `root` is a mode and `inner` names every mode once (the root's place does not
 /// matter)
 inline Kokkos::Array<int, max_order> level_modes(Extents const& extents, int root,
