@@ -151,7 +151,8 @@ void transposed_product(Space const& space, double scale, FactorMatrix<Scalar, S
   // A chunk of fewer than 32 rows would spend its time on the partial sums.
   count_t const chunks      = std::clamp<count_t>(A.extent(0) / 32, 1, workspace.extent(0));
   constexpr int pad_bytes   = 32 * 1024;  // a tile's share of the scratch pad, leaving room for more teams
-  constexpr int level_bytes = 96 * 1024;  // beyond it scratch comes from global memory
+  // Of the 48 KiB that Kokkos offers a team, less what it keeps; beyond, scratch comes from global memory.
+  constexpr int level_bytes = 45 * 1024;
   int const row_bytes       = (J + R) * static_cast<int>(sizeof(double));
   int const tile_rows       = std::clamp(pad_bytes / row_bytes, 4, 64);
   int const level           = tile_rows * row_bytes > level_bytes ? 1 : 0;
