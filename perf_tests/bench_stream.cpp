@@ -25,6 +25,23 @@ void send_all(Streamed<Scalar> const& X, StreamedBlcoWorkspace<Scalar, Space> co
            std::min(X.nnz(), (s + 1) * work.stretch));
 }
 
+/// The copy of all nonzeros alone.
+template <class Scalar>
+Samples time_copy(Session& session, Streamed<Scalar> const& X, StreamedBlcoWorkspace<Scalar, Space> const& work,
+                  int samples) {
+  return measure(session.space, samples, [&] {
+    send_all(X, work);
+    for (auto const& buffer : work.buffers) buffer.instance.fence("polyad::perf");
+  });
+}
+
+/// The share of the nonzeros that a pass sends: not what the buffers hold from the one before.
+template <class Scalar>
+double sent_share(Streamed<Scalar> const& X, StreamedBlcoWorkspace<Scalar, Space> const& work) {
+  count_t const held = std::min(X.nnz(), work.stretch * work.buffers.size());
+  return static_cast<double>(X.nnz() - held) / static_cast<double>(X.nnz());
+}
+
 template <class Scalar>
 std::string name_of(std::string const& group, TensorChoice const& choice, int rank) {
   return group + "<" + Streamed<Scalar>::name + "," + Space::name() + "," + scalar_name<Scalar> + ">/" +
@@ -58,10 +75,7 @@ void add_share(Session& session, TensorChoice const& choice, int rank, double sh
           for (int n = 0; n < coo.order(); ++n)
             mttkrp(session.space, format, factors, n, workspace, outputs[static_cast<std::size_t>(n)]);
         };
-        auto const copying = measure(session.space, session.options.samples, [&] {
-          send_all(X, work);
-          for (auto const& buffer : work.buffers) buffer.instance.fence("polyad::perf");
-        });
+        auto const copying = time_copy(session, X, work, session.options.samples);
         for (auto& buffer : work.buffers) buffer.stretch = buffer.nothing;
         auto const streamed = measure(session.space, session.options.samples, [&] { all(X, work); });
         for (int n = 0; n < coo.order(); ++n) {
@@ -72,10 +86,8 @@ void add_share(Session& session, TensorChoice const& choice, int rank, double sh
         auto const in_memory =
             measure(session.space, session.options.samples, [&] { all(Y, work_in_memory); });
         report(state, streamed);
-        // A pass does not send what the buffers hold from the one before.
         double const bytes  = static_cast<double>(X.nnz() * X.nonzero_bytes());
-        count_t const held  = std::min(X.nnz(), work.stretch * work.buffers.size());
-        double const sent   = bytes * static_cast<double>(X.nnz() - held) / static_cast<double>(X.nnz());
+        double const sent   = bytes * sent_share(X, work);
         double const passes = coo.order();
         double const floor  = passes * sent / bytes * copying.median();
         state.counters["copy_GB_per_s"]    = bytes / copying.median() * 1e-9;
@@ -120,18 +132,13 @@ void add_out_of_memory(Session& session, TensorChoice const& choice, int rank) {
         std::sort(samples.seconds.begin(), samples.seconds.end());
         report(state, samples);
         auto const work         = X.make_workspace(session.space, options.rank);
-        Samples const copying   = measure(session.space, 3, [&] {
-          send_all(X, work);
-          for (auto const& buffer : work.buffers) buffer.instance.fence("polyad::perf");
-        });
+        auto const copying      = time_copy(session, X, work, 3);
         double const bytes      = static_cast<double>(X.nnz() * X.nonzero_bytes());
-        count_t const held      = std::min(X.nnz(), work.stretch * work.buffers.size());
-        double const sent_share = static_cast<double>(X.nnz() - held) / static_cast<double>(X.nnz());
         state.counters["fit"]           = result.fit;
         state.counters["nnz"]           = static_cast<double>(X.nnz());
         state.counters["host_GB"]       = static_cast<double>(X.storage_bytes()) * 1e-9;
         state.counters["copy_GB_per_s"] = bytes / copying.median() * 1e-9;
-        state.counters["floor_ms"]      = coo.order() * sent_share * copying.median() * 1e3;
+        state.counters["floor_ms"]      = coo.order() * sent_share(X, work) * copying.median() * 1e3;
         state.counters["floor_all_ms"]  = coo.order() * copying.median() * 1e3;
         state.counters["peak_bytes"]    = static_cast<double>(account.peak());
         if (account.peak() > session.options.device_memory) throw MemoryError("the run", account.peak());

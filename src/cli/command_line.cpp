@@ -50,10 +50,7 @@ void add_cpd(CLI::App& command, CpdOptions& options) {
           "Storage format: " + known_formats() + "; or auto, which is sorted, or streamed-blco where that does not fit")
       ->type_name("NAME")
       ->capture_default_str();
-  command.add_option("--precision", options.precision, "Of values and factors: f32 or f64")
-      ->check(CLI::IsMember({"f32", "f64"}))
-      ->type_name("f32|f64")
-      ->capture_default_str();
+  add_precision(command, options.precision, "Of values and factors: f32 or f64");
   command.add_option("--seed", options.seed, "Of the random start")
       ->check(whole_number<std::uint64_t>())
       ->type_name("S")

@@ -53,6 +53,13 @@ bool same_file(std::filesystem::path const& a, std::filesystem::path const& b) {
   return a.lexically_normal() == b.lexically_normal();
 }
 
+void add_precision(CLI::App& command, std::string& precision, std::string const& of) {
+  command.add_option("--precision", precision, of)
+      ->check(CLI::IsMember({"f32", "f64"}))
+      ->type_name("f32|f64")
+      ->capture_default_str();
+}
+
 void refuse_overwriting(std::filesystem::path const& input, std::filesystem::path const& output,
                         std::string const& option) {
   if (same_file(input, output)) refuse(option + " would overwrite the input " + input.string());

@@ -47,6 +47,9 @@ void add_tensor(CLI::App& command, std::filesystem::path& tensor, int& index_bas
 /// --duplicates, of which a command allows some
 void add_duplicates(CLI::App& command, std::string& duplicates, std::vector<std::string> const& allowed);
 
+/// --precision; `of` says of what
+void add_precision(CLI::App& command, std::string& precision, std::string const& of);
+
 /// \throws UsageError when the output is the input
 void refuse_overwriting(std::filesystem::path const& input, std::filesystem::path const& output,
                         std::string const& option);

@@ -75,10 +75,7 @@ void add_fast_tucker(CLI::App& command, TrainOptions& options) {
       ->check(CLI::IsMember({"auto", "sorted", "coo-permuted"}))
       ->type_name("NAME")
       ->capture_default_str();
-  command.add_option("--precision", options.precision, "Of values and factors: f32 or f64")
-      ->check(CLI::IsMember({"f32", "f64"}))
-      ->type_name("f32|f64")
-      ->capture_default_str();
+  add_precision(command, options.precision, "Of values and factors: f32 or f64");
   command.add_option("--seed", options.seed, "Of the start and of what is held out")
       ->check(whole_number<std::uint64_t>())
       ->type_name("S")

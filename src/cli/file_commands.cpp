@@ -62,10 +62,7 @@ void FileCommands::add_convert() {
       ->required()
       ->type_name("");
   add_dialect(command, m_convert.to);
-  command.add_option("--precision", m_convert.precision, "Of the values in .pten and .npz: f32 rounds them")
-      ->check(CLI::IsMember({"f32", "f64"}))
-      ->type_name("f32|f64")
-      ->capture_default_str();
+  add_precision(command, m_convert.precision, "Of the values in .pten and .npz: f32 rounds them");
   command.add_flag("--pack", m_convert.packed, "Pack the blocks of .pten with zstd");
   command.add_flag("--allow-non-finite", m_convert.input.allow_non_finite,
                    "Take NaN and infinity as they are");

@@ -12,12 +12,7 @@ namespace polyad::cli {
 
 namespace {
 
-void add_precision(CLI::App& command, std::string& precision) {
-  command.add_option("--precision", precision, "Of values and matrices: f32 or f64")
-      ->check(CLI::IsMember({"f32", "f64"}))
-      ->type_name("f32|f64")
-      ->capture_default_str();
-}
+constexpr auto of_matrices = "Of values and matrices: f32 or f64";
 
 void add_mode(CLI::App& command, int& mode, std::string const& what) {
   command.add_option("-m,--mode", mode, what)->required()->check(CLI::Range(1, 16))->type_name("N");
@@ -53,7 +48,7 @@ void ProductCommands::add_ttm() {
   command.add_option("--matrix", m_ttm.matrix, "The matrix: the array 'matrix' of this .npz, a row for each of the mode")
       ->required()
       ->type_name("FILE");
-  add_precision(command, m_ttm.precision);
+  add_precision(command, m_ttm.precision, of_matrices);
   command.add_option("-o,--output", m_ttm.output, "The product, a tensor file of the kind that its ending says")
       ->required()
       ->type_name("FILE");
@@ -70,7 +65,7 @@ void ProductCommands::add_ttmc() {
                   "The arrays 'factor_0', 'factor_1', ... of this .npz: a model, or what tucker writes")
       ->required()
       ->type_name("FILE");
-  add_precision(command, m_ttmc.precision);
+  add_precision(command, m_ttmc.precision, of_matrices);
   command
       .add_option("-o,--output", m_ttmc.output,
                   "The product, as .npz with the array 'matrix': a row for each of the mode, a column for each choice of "
@@ -100,7 +95,7 @@ void ProductCommands::add_tucker() {
       ->capture_default_str();
   command.add_option("--time-limit", m_tucker.time_limit_s, "Stop after the iteration that passes S seconds")
       ->type_name("S");
-  add_precision(command, m_tucker.precision);
+  add_precision(command, m_tucker.precision, of_matrices);
   command.add_option("--seed", m_tucker.seed, "Of the random start")
       ->check(whole_number<std::uint64_t>())
       ->type_name("S")

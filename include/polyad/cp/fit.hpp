@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/dense/normal_equations.hpp"
 
 namespace polyad {
@@ -100,7 +101,6 @@ inline double fit_of(double norm_squared, double inner, double model_norm_sq) {
                           GramMatrices<Kokkos::DefaultExecutionSpace> const&,                       \
                           Kokkos::View<double*, Kokkos::DefaultExecutionSpace::device_type> const&, \
                           DeviceNumbers<Kokkos::DefaultExecutionSpace> const&)
-extern POLYAD_FIT(float);
-extern POLYAD_FIT(double);
+POLYAD_EACH_SCALAR(extern, POLYAD_FIT);
 
 }  // namespace polyad

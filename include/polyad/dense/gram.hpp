@@ -10,6 +10,7 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/core/rank_dispatch.hpp"
 #include "polyad/core/row_form.hpp"
 #include "polyad/core/tiny_vec.hpp"
@@ -212,7 +213,6 @@ void gram(Space const& space, FactorMatrix<Scalar, Space> const& matrix,
   template void gram(                                                                                   \
       Kokkos::DefaultExecutionSpace const&, FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
       GramWorkspace<Kokkos::DefaultExecutionSpace> const&, GramMatrix<Kokkos::DefaultExecutionSpace> const&)
-extern POLYAD_GRAM(float);
-extern POLYAD_GRAM(double);
+POLYAD_EACH_SCALAR(extern, POLYAD_GRAM);
 
 }  // namespace polyad

@@ -6,6 +6,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/core/rank_dispatch.hpp"
 #include "polyad/core/row_form.hpp"
 #include "polyad/core/tiny_vec.hpp"
@@ -108,7 +109,6 @@ void multiply_rows(Space const& space, FactorMatrix<Scalar, Space> const& A,
                               FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
                               FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
                               FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-extern POLYAD_MULTIPLY_ROWS(float);
-extern POLYAD_MULTIPLY_ROWS(double);
+POLYAD_EACH_SCALAR(extern, POLYAD_MULTIPLY_ROWS);
 
 }  // namespace polyad

@@ -15,6 +15,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/dense/gram.hpp"
 #include "polyad/dense/jacobi_eigen.hpp"
 
@@ -207,7 +208,6 @@ void normal_equations(Space const& space, GramMatrices<Space> const& grams, int 
                                  DeviceNumbers<Kokkos::DefaultExecutionSpace> const&,     \
                                  DeviceNumbers<Kokkos::DefaultExecutionSpace> const&,     \
                                  FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-extern POLYAD_NORMAL_EQUATIONS(float);
-extern POLYAD_NORMAL_EQUATIONS(double);
+POLYAD_EACH_SCALAR(extern, POLYAD_NORMAL_EQUATIONS);
 
 }  // namespace polyad

@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/dense/gram.hpp"
 
 namespace polyad {
@@ -75,7 +76,6 @@ void normalize_columns(Space const& space, FactorMatrix<Scalar, Space> const& A,
                                   FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
                                   GramMatrix<Kokkos::DefaultExecutionSpace> const&,           \
                                   Kokkos::View<double*, Kokkos::DefaultExecutionSpace::device_type> const&)
-extern POLYAD_NORMALIZE_COLUMNS(float);
-extern POLYAD_NORMALIZE_COLUMNS(double);
+POLYAD_EACH_SCALAR(extern, POLYAD_NORMALIZE_COLUMNS);
 
 }  // namespace polyad

@@ -11,6 +11,7 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/core/rank_dispatch.hpp"
 #include "polyad/core/row_form.hpp"
 #include "polyad/core/tiny_vec.hpp"
@@ -171,7 +172,6 @@ void transposed_product(Space const& space, double scale, FactorMatrix<Scalar, S
                                    FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,                  \
                                    TransposedProductWorkspace<Kokkos::DefaultExecutionSpace> const&,            \
                                    FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-extern POLYAD_TRANSPOSED_PRODUCT(float);
-extern POLYAD_TRANSPOSED_PRODUCT(double);
+POLYAD_EACH_SCALAR(extern, POLYAD_TRANSPOSED_PRODUCT);
 
 }  // namespace polyad

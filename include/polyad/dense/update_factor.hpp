@@ -14,6 +14,7 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/dense/gram.hpp"
 #include "polyad/dense/solve_rows.hpp"
 
@@ -187,7 +188,6 @@ void update_factor(Space const& space, FactorMatrix<Scalar, Space> const& V,
       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,                                       \
       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,                                       \
       GramWorkspace<Kokkos::DefaultExecutionSpace> const&, GramMatrix<Kokkos::DefaultExecutionSpace> const&)
-extern POLYAD_UPDATE_FACTOR(float);
-extern POLYAD_UPDATE_FACTOR(double);
+POLYAD_EACH_SCALAR(extern, POLYAD_UPDATE_FACTOR);
 
 }  // namespace polyad

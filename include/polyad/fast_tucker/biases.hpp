@@ -11,6 +11,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
 
@@ -42,13 +43,7 @@ CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Sca
   template CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> without_biases(                          \
       Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
       FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&)
-extern POLYAD_FIT_BIASES(float, std::uint32_t);
-extern POLYAD_FIT_BIASES(float, std::uint64_t);
-extern POLYAD_FIT_BIASES(double, std::uint32_t);
-extern POLYAD_FIT_BIASES(double, std::uint64_t);
-extern POLYAD_WITHOUT_BIASES(float, std::uint32_t);
-extern POLYAD_WITHOUT_BIASES(float, std::uint64_t);
-extern POLYAD_WITHOUT_BIASES(double, std::uint32_t);
-extern POLYAD_WITHOUT_BIASES(double, std::uint64_t);
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_FIT_BIASES);
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_WITHOUT_BIASES);
 
 }  // namespace polyad

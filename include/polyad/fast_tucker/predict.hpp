@@ -11,6 +11,7 @@
 #include <Kokkos_Core.hpp>
 #include <limits>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/core/lane_sum.hpp"
 #include "polyad/core/row_form.hpp"
 #include "polyad/core/whole_row_walk.hpp"
@@ -185,13 +186,7 @@ ErrorSums<Space> make_error_sums(Space const& space, count_t entries) {
                                    FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,        \
                                    CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,      \
                                    ValueRange const&, ErrorSums<Kokkos::DefaultExecutionSpace> const&)
-extern POLYAD_PREDICT(float, std::uint32_t);
-extern POLYAD_PREDICT(float, std::uint64_t);
-extern POLYAD_PREDICT(double, std::uint32_t);
-extern POLYAD_PREDICT(double, std::uint64_t);
-extern POLYAD_ERRORS(float, std::uint32_t);
-extern POLYAD_ERRORS(float, std::uint64_t);
-extern POLYAD_ERRORS(double, std::uint32_t);
-extern POLYAD_ERRORS(double, std::uint64_t);
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_PREDICT);
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_ERRORS);
 
 }  // namespace polyad

@@ -24,6 +24,13 @@ struct BlcoOptions {
   bool packed = true;  // rows in packs on a device, where they are aligned; false: GenTen's strided rows
 };
 
+/// \throws UsageError when the wishes for a launch are out of range
+inline void expect_tile_options(BlcoOptions const& options) {
+  POLYAD_EXPECTS(options.tile >= 0 && options.team >= 0 && options.team <= blco_team_threads, "a tile of ",
+                 options.tile, " nonzeros, a team of ", options.team, " threads (at most ", blco_team_threads,
+                 ")");
+}
+
 /// Room for copies of rows of V, in rows of whole packs, whatever the rows of the factors are.
 /// \throws MemoryError before allocating
 template <class Scalar, class Space>
@@ -90,9 +97,7 @@ template <class Scalar, class Index, class Space>
 Blco<Scalar, Index, Space> Blco<Scalar, Index, Space>::build(Space const& space,
                                                              CooTensor<Scalar, Index, Space> const& coo,
                                                              options_type const& options) {
-  POLYAD_EXPECTS(options.tile >= 0 && options.team >= 0 && options.team <= blco_team_threads, "a tile of ",
-                 options.tile, " nonzeros, a team of ", options.team, " threads (at most ", blco_team_threads,
-                 ")");
+  expect_tile_options(options);
   Blco format;
   format.m_extents      = coo.extents();
   format.m_options      = options;

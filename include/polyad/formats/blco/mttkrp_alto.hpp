@@ -14,6 +14,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/core/prefetch.hpp"
 #include "polyad/core/rank_dispatch.hpp"
 #include "polyad/core/row_form.hpp"
@@ -296,9 +297,6 @@ void mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
                        FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
                        AltoWorkspace<Scalar, Kokkos::DefaultExecutionSpace>&,             \
                        FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-extern POLYAD_MTTKRP_ALTO(float, std::uint32_t);
-extern POLYAD_MTTKRP_ALTO(float, std::uint64_t);
-extern POLYAD_MTTKRP_ALTO(double, std::uint32_t);
-extern POLYAD_MTTKRP_ALTO(double, std::uint64_t);
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_ALTO);
 
 }  // namespace polyad

@@ -4,6 +4,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/formats/blco/blco.hpp"
 #include "polyad/formats/blco/mttkrp_blco_parts.hpp"
 #include "polyad/formats/blco/mttkrp_blco_tiles.hpp"
@@ -163,15 +164,8 @@ void mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
   template void detail::merge_copies(Kokkos::DefaultExecutionSpace const&, count_t,                           \
                                      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,              \
                                      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-extern POLYAD_MTTKRP_BLCO(float, std::uint32_t);
-extern POLYAD_MTTKRP_BLCO(float, std::uint64_t);
-extern POLYAD_MTTKRP_BLCO(double, std::uint32_t);
-extern POLYAD_MTTKRP_BLCO(double, std::uint64_t);
-extern POLYAD_ADD_TILE_PRODUCTS(float, std::uint32_t);
-extern POLYAD_ADD_TILE_PRODUCTS(float, std::uint64_t);
-extern POLYAD_ADD_TILE_PRODUCTS(double, std::uint32_t);
-extern POLYAD_ADD_TILE_PRODUCTS(double, std::uint64_t);
-extern POLYAD_MERGE_COPIES(float);
-extern POLYAD_MERGE_COPIES(double);
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_BLCO);
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_ADD_TILE_PRODUCTS);
+POLYAD_EACH_SCALAR(extern, POLYAD_MERGE_COPIES);
 
 }  // namespace polyad

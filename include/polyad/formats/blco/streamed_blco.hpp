@@ -68,9 +68,7 @@ public:
   static StreamedBlco build(Space const& space, CooTensor<Scalar, Index, From> const& coo,
                             options_type const& options = {}) {
     expect_instances(options.instances);
-    POLYAD_EXPECTS(options.blco.tile >= 0 && options.blco.team >= 0 && options.blco.team <= blco_team_threads,
-                   "a tile of ", options.blco.tile, " nonzeros, a team of ", options.blco.team,
-                   " threads (at most ", blco_team_threads, ")");
+    expect_tile_options(options.blco);
     StreamedBlco format;
     format.m_extents = coo.extents();
     format.m_options = options;

@@ -10,6 +10,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/core/row_form.hpp"
 #include "polyad/core/tiny_vec.hpp"
 #include "polyad/formats/chunk_walk.hpp"
@@ -129,9 +130,6 @@ void mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
                        CooPermuted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                  \
                        FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&,   \
                        FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, bool)
-extern POLYAD_MTTKRP_PERMUTED(float, std::uint32_t);
-extern POLYAD_MTTKRP_PERMUTED(float, std::uint64_t);
-extern POLYAD_MTTKRP_PERMUTED(double, std::uint32_t);
-extern POLYAD_MTTKRP_PERMUTED(double, std::uint64_t);
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_PERMUTED);
 
 }  // namespace polyad

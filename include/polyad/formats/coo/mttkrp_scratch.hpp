@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/formats/chunk_walk.hpp"
 #include "polyad/formats/coo/coo_scratch.hpp"
 #include "polyad/formats/other_factors.hpp"
@@ -98,9 +99,6 @@ void mttkrp(Space const& space, CooScratch<Scalar, Index, Space> const& X,
                        CooScratch<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                   \
                        FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&,   \
                        FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-extern POLYAD_MTTKRP_SCRATCH(float, std::uint32_t);
-extern POLYAD_MTTKRP_SCRATCH(float, std::uint64_t);
-extern POLYAD_MTTKRP_SCRATCH(double, std::uint32_t);
-extern POLYAD_MTTKRP_SCRATCH(double, std::uint64_t);
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_SCRATCH);
 
 }  // namespace polyad

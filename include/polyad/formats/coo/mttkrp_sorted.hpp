@@ -11,6 +11,7 @@
 #include <Kokkos_Core.hpp>
 #include <limits>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/core/row_form.hpp"
 #include "polyad/core/tiny_vec.hpp"
 #include "polyad/formats/chunk_walk.hpp"
@@ -311,9 +312,6 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
                        FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
                        SortedWorkspace<Scalar, Index, Kokkos::DefaultExecutionSpace>&,    \
                        FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, bool)
-extern POLYAD_MTTKRP_SORTED(float, std::uint32_t);
-extern POLYAD_MTTKRP_SORTED(float, std::uint64_t);
-extern POLYAD_MTTKRP_SORTED(double, std::uint32_t);
-extern POLYAD_MTTKRP_SORTED(double, std::uint64_t);
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_SORTED);
 
 }  // namespace polyad

@@ -15,6 +15,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/core/lane_sum.hpp"
 #include "polyad/core/row_form.hpp"
 #include "polyad/core/whole_row_walk.hpp"
@@ -252,13 +253,7 @@ void residual_mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const
       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,                                         \
       ResidualWorkspace<Scalar, NoWorkspace, Kokkos::DefaultExecutionSpace>&,                                    \
       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-extern POLYAD_RESIDUAL_MTTKRP(float, std::uint32_t);
-extern POLYAD_RESIDUAL_MTTKRP(float, std::uint64_t);
-extern POLYAD_RESIDUAL_MTTKRP(double, std::uint32_t);
-extern POLYAD_RESIDUAL_MTTKRP(double, std::uint64_t);
-extern POLYAD_RESIDUAL_MTTKRP_PERMUTED(float, std::uint32_t);
-extern POLYAD_RESIDUAL_MTTKRP_PERMUTED(float, std::uint64_t);
-extern POLYAD_RESIDUAL_MTTKRP_PERMUTED(double, std::uint32_t);
-extern POLYAD_RESIDUAL_MTTKRP_PERMUTED(double, std::uint64_t);
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_RESIDUAL_MTTKRP);
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_RESIDUAL_MTTKRP_PERMUTED);
 
 }  // namespace polyad

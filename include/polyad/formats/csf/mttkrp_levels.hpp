@@ -11,6 +11,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/core/row_form.hpp"
 #include "polyad/formats/csf/csf_walk.hpp"
 #include "polyad/formats/format.hpp"
@@ -142,9 +143,6 @@ void mttkrp_level(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
                              CsfBins<Index, Kokkos::DefaultExecutionSpace> const&, int,    \
                              FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, \
                              FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-extern POLYAD_MTTKRP_CSF_LEVEL(float, std::uint32_t);
-extern POLYAD_MTTKRP_CSF_LEVEL(float, std::uint64_t);
-extern POLYAD_MTTKRP_CSF_LEVEL(double, std::uint32_t);
-extern POLYAD_MTTKRP_CSF_LEVEL(double, std::uint64_t);
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_CSF_LEVEL);
 
 }  // namespace polyad

@@ -11,6 +11,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/core/row_form.hpp"
 #include "polyad/formats/csf/csf_walk.hpp"
 #include "polyad/formats/format.hpp"
@@ -185,29 +186,20 @@ void zero_rows(Space const& space, Kokkos::View<Index*, typename Space::device_t
                            CsfBins<Index, Kokkos::DefaultExecutionSpace> const&,         \
                            FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, \
                            FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-extern POLYAD_MTTKRP_CSL(float, std::uint32_t);
-extern POLYAD_MTTKRP_CSL(float, std::uint64_t);
-extern POLYAD_MTTKRP_CSL(double, std::uint32_t);
-extern POLYAD_MTTKRP_CSL(double, std::uint64_t);
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_CSL);
 
 #define POLYAD_MTTKRP_SINGLES(Scalar, Index)                                                 \
   template void mttkrp_singles(Kokkos::DefaultExecutionSpace const&,                         \
                                CsfTree<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
                                FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, \
                                FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-extern POLYAD_MTTKRP_SINGLES(float, std::uint32_t);
-extern POLYAD_MTTKRP_SINGLES(float, std::uint64_t);
-extern POLYAD_MTTKRP_SINGLES(double, std::uint32_t);
-extern POLYAD_MTTKRP_SINGLES(double, std::uint64_t);
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_SINGLES);
 
 #define POLYAD_ZERO_ROWS(Scalar, Index)                                                            \
   template void zero_rows(Kokkos::DefaultExecutionSpace const&,                                    \
                           Kokkos::View<Index*, Kokkos::DefaultExecutionSpace::device_type> const&, \
                           FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,            \
                           FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-extern POLYAD_ZERO_ROWS(float, std::uint32_t);
-extern POLYAD_ZERO_ROWS(float, std::uint64_t);
-extern POLYAD_ZERO_ROWS(double, std::uint32_t);
-extern POLYAD_ZERO_ROWS(double, std::uint64_t);
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_ZERO_ROWS);
 
 }  // namespace polyad

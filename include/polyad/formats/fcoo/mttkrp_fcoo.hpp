@@ -8,6 +8,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/core/row_form.hpp"
 #include "polyad/core/tiny_vec.hpp"
 #include "polyad/formats/fcoo/fcoo.hpp"
@@ -148,13 +149,7 @@ void spttm(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X, F
                       FlaggedNonzeros<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,              \
                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,                        \
                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, FCooShape const&, bool)
-extern POLYAD_MTTKRP_FCOO(float, std::uint32_t);
-extern POLYAD_MTTKRP_FCOO(float, std::uint64_t);
-extern POLYAD_MTTKRP_FCOO(double, std::uint32_t);
-extern POLYAD_MTTKRP_FCOO(double, std::uint64_t);
-extern POLYAD_SPTTM(float, std::uint32_t);
-extern POLYAD_SPTTM(float, std::uint64_t);
-extern POLYAD_SPTTM(double, std::uint32_t);
-extern POLYAD_SPTTM(double, std::uint64_t);
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_FCOO);
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_SPTTM);
 
 }  // namespace polyad

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/core/row_form.hpp"
 #include "polyad/core/tiny_vec.hpp"
 #include "polyad/core/unrolled.hpp"
@@ -317,13 +318,7 @@ void spttmc(Space const& space, FCoo<Scalar, Index, Space> const& X,
       FlaggedNonzeros<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, std::vector<int> const&,       \
       std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> const&, FCooShape const&,           \
       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-extern POLYAD_SPTTMC(float, std::uint32_t);
-extern POLYAD_SPTTMC(float, std::uint64_t);
-extern POLYAD_SPTTMC(double, std::uint32_t);
-extern POLYAD_SPTTMC(double, std::uint64_t);
-extern POLYAD_KRONECKER_PRODUCT(float, std::uint32_t);
-extern POLYAD_KRONECKER_PRODUCT(float, std::uint64_t);
-extern POLYAD_KRONECKER_PRODUCT(double, std::uint32_t);
-extern POLYAD_KRONECKER_PRODUCT(double, std::uint64_t);
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_SPTTMC);
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_KRONECKER_PRODUCT);
 
 }  // namespace polyad
