@@ -431,7 +431,7 @@ void expect_merged(count_t chunks, std::size_t length, int rank) {
   using Format           = TestSorted<Scalar, std::uint32_t>;
   TestSpace const space;
   Random random(chunks + length);
-  count_t const entries = Format::border_entries(chunks);
+  count_t const entries = border_entries(chunks);
   auto const columns    = static_cast<count_t>(rank);
   typename Format::workspace_type const workspace{
       Kokkos::View<std::uint32_t*, TestSpace::device_type>("rows", entries),
@@ -491,11 +491,11 @@ TEST_CASE("sorted: borders merge over one to four levels", "[formats]") {
 
 TEST_CASE("sorted: entries of all levels fit the workspace", "[formats]") {
   using Format = TestSorted<float, std::uint32_t>;
-  CHECK(Format::border_entries(1) == 2);
-  CHECK(Format::border_entries(16) == 32);
-  CHECK(Format::border_entries(17) == 34 + 4);
-  CHECK(Format::border_entries(257) == 514 + 34 + 4);
-  CHECK(Format::border_entries(4097) == 8194 + 514 + 34 + 4);
+  CHECK(border_entries(1) == 2);
+  CHECK(border_entries(16) == 32);
+  CHECK(border_entries(17) == 34 + 4);
+  CHECK(border_entries(257) == 514 + 34 + 4);
+  CHECK(border_entries(4097) == 8194 + 514 + 34 + 4);
   auto const tensor = tensor_of_rows({20011}, 7);
   for (bool const deterministic : {false, true}) {
     auto const X         = build_sorted<float, std::uint32_t>(tensor, with_copies(deterministic));
@@ -503,7 +503,7 @@ TEST_CASE("sorted: entries of all levels fit the workspace", "[formats]") {
     count_t entries      = 0;
     for (int n = 0; n < 3; ++n) {
       count_t const chunks = (X.copy(n).nnz + X.copy(n).chunk - 1) / X.copy(n).chunk;
-      if (deterministic) entries = std::max(entries, Format::border_entries(chunks));
+      if (deterministic) entries = std::max(entries, border_entries(chunks));
     }
     CHECK((entries > 0) == deterministic);
     CHECK(workspace.rows.extent(0) == entries);

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "polyad/core/instances.hpp"
+#include "polyad/formats/coo/border_rows.hpp"
 #include "polyad/formats/coo/coo_permuted.hpp"
 #include "polyad/formats/coo/nonzero_sources.hpp"
 #include "polyad/formats/coo/sorted_copy.hpp"
@@ -22,13 +23,6 @@ struct SortedOptions {
   Storage storage    = Storage::automatic;  // automatic: copies where they fit
   bool deterministic = false;  // the same bits at every run on one device, and on hosts at any thread count
   std::optional<count_t> block_rows = {};  // of locality blocks (SortedCopy), 0: none; unset: where they pay
-};
-
-/// The rows at the chunks' borders, and their sums, until they are merged.
-template <class Scalar, class Index, class Space>
-struct SortedWorkspace {
-  Kokkos::View<Index*, typename Space::device_type> rows;
-  FactorMatrix<Scalar, Space> sums;
 };
 
 template <class Scalar, class Index, class Space>
@@ -96,18 +90,6 @@ public:
     Sorted other                                         = *this;
     other.m_copies[static_cast<std::size_t>(n)].values = std::move(values);
     return other;
-  }
-
-  /// Borders of a level that one thread merges.
-  static constexpr count_t merge_chunk = 32;
-
-  /// Entries of all levels of a merge that starts with the borders of so many chunks.
-  static count_t border_entries(count_t chunks) {
-    count_t entries = 0;
-    for (count_t level = 2 * chunks;; level = 2 * ceil_div(level, merge_chunk)) {
-      entries += level;
-      if (level <= merge_chunk) return entries;
-    }
   }
 
 private:
