@@ -49,6 +49,9 @@ function(polyad_compile_options TARGET)
       ${TARGET} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror>
                         $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;-Xcompiler=-Werror>)
   endif()
+  if(POLYAD_CUDA_CHECK_ONLY)
+    target_compile_options(${TARGET} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcicc=-O0;-O0>)
+  endif()
   if(POLYAD_SANITIZE)
     target_compile_options(${TARGET} PRIVATE -fsanitize=address,undefined -fno-sanitize-recover=undefined
                                              -fno-omit-frame-pointer)

@@ -10,10 +10,10 @@ endif()
 # What scripts/setup calls this build's Kokkos.
 set(POLYAD_KOKKOS_VARIANT ${POLYAD_BACKEND})
 if(POLYAD_SANITIZE)
-  if(NOT POLYAD_BACKEND STREQUAL openmp)
-    message(FATAL_ERROR "POLYAD_SANITIZE works with POLYAD_BACKEND=openmp only, not ${POLYAD_BACKEND}")
+  if(POLYAD_BACKEND STREQUAL cuda)
+    message(FATAL_ERROR "POLYAD_SANITIZE works with POLYAD_BACKEND=serial and openmp only, not ${POLYAD_BACKEND}")
   endif()
-  set(POLYAD_KOKKOS_VARIANT openmp-debug)
+  set(POLYAD_KOKKOS_VARIANT ${POLYAD_BACKEND}-debug)
 endif()
 
 # -DKokkos_ARCH_AMPERE80=ON picks the architecture as it does in Kokkos itself.
@@ -98,6 +98,9 @@ if(POLYAD_BACKEND STREQUAL cuda)
                         "-DKokkos_ENABLE_COMPILE_AS_CMAKE_LANGUAGE=ON, as scripts/setup cuda does.")
   endif()
   set(CMAKE_CUDA_ARCHITECTURES ${Kokkos_CUDA_ARCHITECTURES})
+  if(POLYAD_CUDA_CHECK_ONLY)
+    list(TRANSFORM CMAKE_CUDA_ARCHITECTURES APPEND -virtual)
+  endif()
 endif()
 message(STATUS "Polyad: backend ${POLYAD_BACKEND}, Kokkos ${Kokkos_VERSION} (${Kokkos_DEVICES}) in ${Kokkos_DIR}")
 

@@ -44,8 +44,9 @@ class Scripts(unittest.TestCase):
                 self.assertTrue(result.stdout.startswith(os.path.realpath(cache)), result.stdout)
                 return result.stdout
 
-            found = {prefix(), prefix("serial"), prefix("openmp-debug"), prefix("serial", "--arch", "ZEN3")}
-            self.assertEqual(len(found), 4)
+            found = {prefix(), prefix("serial"), prefix("serial-debug"), prefix("openmp-debug"),
+                     prefix("serial", "--arch", "ZEN3")}
+            self.assertEqual(len(found), 5)
             self.assertEqual(prefix(), prefix("openmp", "--arch", "native"))
 
     def test_wrong_archive(self):
