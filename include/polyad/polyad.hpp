@@ -17,3 +17,4 @@
 #include "polyad/tensor/ktensor.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
 #include "polyad/tucker/hooi.hpp"
+#include "polyad/tucker/hosvd_start.hpp"

@@ -96,6 +96,12 @@ void ProductCommands::add_tucker() {
   command.add_option("--time-limit", m_tucker.time_limit_s, "Stop after the iteration that passes S seconds")
       ->type_name("S");
   add_precision(command, m_tucker.precision, of_matrices);
+  command
+      .add_option("--init", m_tucker.init,
+                  "Start: random; or hosvd, the leading left singular vectors of the unfolded tensor")
+      ->check(CLI::IsMember({"random", "hosvd"}))
+      ->type_name("random|hosvd")
+      ->capture_default_str();
   command.add_option("--seed", m_tucker.seed, "Of the random start")
       ->check(whole_number<std::uint64_t>())
       ->type_name("S")

@@ -43,6 +43,7 @@ struct TuckerOptions {
   double tolerance      = 1e-6;
   double time_limit_s   = std::numeric_limits<double>::infinity();
   std::uint64_t seed    = 0;
+  std::string init      = "random";  // or "hosvd"
   std::string precision = "f64";
   std::filesystem::path output;  // npz; empty: none
 };

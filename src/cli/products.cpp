@@ -12,6 +12,7 @@
 #include "interrupt.hpp"
 #include "polyad/formats/fcoo/semi_sparse.hpp"
 #include "polyad/tucker/hooi.hpp"
+#include "polyad/tucker/hosvd_start.hpp"
 
 namespace polyad::cli {
 
@@ -121,7 +122,8 @@ std::map<std::string, io::HostArray> decompose(TuckerOptions const& options, io:
     hooi.tolerance      = options.tolerance;
     hooi.time_limit_s   = options.time_limit_s;
     hooi.seed           = options.seed;
-    auto const start  = random_tucker_start<Scalar>(space, coo.extents(), hooi);
+    auto const start  = options.init == "hosvd" ? hosvd_tucker_start(space, coo, hooi)
+                                               : random_tucker_start<Scalar>(space, coo.extents(), hooi);
     auto const X      = build_format(space, coo, report);
     auto const result = tucker_hooi(space, X, hooi, start, [&](TuckerIteration const& it) {
       return on_iteration({it.iteration, it.fit, it.delta, it.seconds, {}});

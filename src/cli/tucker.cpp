@@ -24,6 +24,7 @@ int run(TuckerOptions const& options, Report& report) {
                     {"iterations", std::int64_t{options.max_iterations}},
                     {"tol", options.tolerance},
                     {"time_limit_s", options.time_limit_s},
+                    {"init", options.init},
                     {"precision", options.precision},
                     {"threads", std::int64_t{options.common.threads}},
                     {"index_base", std::int64_t{options.index_base}},
