@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "polyad/formats/coo/sorted.hpp"
+#include "polyad/formats/csf/residual_trees.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
 #include "support/bounds.hpp"
 #include "support/catch.hpp"
@@ -74,6 +75,12 @@ void all_residuals(HostTensor const& tensor, std::size_t rank) {
   // By name and not from the registry, which would compile the builds of all formats once more.
   expect_residual(space, Sorted<Scalar, Index, TestSpace>::build(space, coo, {}), tensor, C);
   expect_residual(space, CooPermuted<Scalar, Index, TestSpace>::build(space, coo, {}), tensor, C);
+  for (std::int64_t const threshold : {std::int64_t(3), no_split}) {
+    BCsfOptions splits;
+    splits.fiber_threshold = splits.slice_threshold.emplace(threshold);
+    expect_residual(space, BCsf<Scalar, Index, TestSpace>::build(space, coo, splits), tensor, C);
+    expect_residual(space, HbCsf<Scalar, Index, TestSpace>::build(space, coo, splits), tensor, C);
+  }
   using Storage = SortedOptions::Storage;
   for (auto const& options : {SortedOptions{.deterministic = true}, SortedOptions{.storage = Storage::permutations},
                               SortedOptions{.storage = Storage::copies, .block_rows = 5}})
@@ -82,6 +89,8 @@ void all_residuals(HostTensor const& tensor, std::size_t rank) {
 
 static_assert(ResidualFormat<Sorted<float, std::uint32_t, TestSpace>>);
 static_assert(ResidualFormat<CooPermuted<float, std::uint32_t, TestSpace>>);
+static_assert(ResidualFormat<BCsf<float, std::uint32_t, TestSpace>>);
+static_assert(ResidualFormat<HbCsf<float, std::uint32_t, TestSpace>>);
 
 TEST_CASE("residual sweeps agree with the definition", "[formats][fast_tucker]") {
   constexpr std::array<std::size_t, 8> ranks{1, 2, 5, 8, 16, 31, 32, 45};

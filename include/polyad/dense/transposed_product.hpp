@@ -41,31 +41,69 @@ TransposedProductWorkspace<Space> make_transposed_product_workspace(Space const&
 
 namespace detail {
 
-template <class Space, class Scalar>
-struct TransposedProductOfChunk {
+/// The J x R sums of one team over rows that come tile by tile: sums += A' G for the rows of A and G in the team's
+/// scratch pad. A thread sums a few rows of a block at a time in registers.
+template <class Space>
+struct TileSums {
   static constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
   static constexpr int Block    = 16;
   using Row                     = TinyVec<Space, double, Block, form>;
-  static constexpr int height   = 4;  // rows of D that a thread sums at the same time
+  static constexpr int height   = 4;  // rows of the sums that a thread holds at the same time
+
+  int J;  // rounded up to whole heights
+  int R;  // rounded up to whole blocks
+
+  TileSums(count_t columns_of_A, count_t columns_of_G)
+      : J(static_cast<int>(ceil_div(columns_of_A, height)) * height),
+        R(static_cast<int>(ceil_div(columns_of_G, Block)) * Block) {}
+
+  /// All threads of the team call it, between two barriers. `first`: the sums begin with this tile.
+  template <class Member>
+  KOKKOS_FUNCTION void add(Member const& member, double const* tile_A, double const* tile_G, int rows, bool first,
+                           double* sums, int stride) const {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, J / height * (R / Block)), [&](int const item) {
+      int const j     = item % (J / height) * height;
+      int const block = item / (J / height) * Block;
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
+        Columns const own{Row::columns(block, R, lane).first, Row::width};  // blocks are whole
+        Row sum[height];
+        unrolled<height>([&](auto h) { sum[h] = first ? Row(0.0) : Row(sums + (j + h) * stride, own); });
+        for (int t = 0; t < rows; ++t) {
+          Row const row(tile_G + t * R, own);
+          unrolled<height>([&](auto h) { sum[h].multiply_add(tile_A[t * J + j + h], row); });
+        }
+        unrolled<height>([&](auto h) { sum[h].store(sums + (j + h) * stride, own); });
+      });
+    });
+  }
+
+  /// Bytes of so many rows of both tiles.
+  [[nodiscard]] KOKKOS_FUNCTION std::ptrdiff_t pad_bytes(int rows) const {
+    return static_cast<std::ptrdiff_t>(rows) * (J + R) * static_cast<std::ptrdiff_t>(sizeof(double));
+  }
+};
+
+template <class Space, class Scalar>
+struct TransposedProductOfChunk {
+  using Row = typename TileSums<Space>::Row;
 
   FactorMatrix<Scalar, Space> A;
   FactorMatrix<Scalar, Space> G;
   TransposedProductWorkspace<Space> partials;
   count_t chunk;  // rows of A and G
-  int J;          // rounded up to whole heights
-  int R;          // rounded up to whole blocks
+  TileSums<Space> tile;
   int tile_rows;
   int scratch_level;
 
   /// Brings the rows first ... first + rows - 1 of a matrix into the pad, zeros right of its last column.
   template <class Member>
   KOKKOS_FUNCTION void fill(Member const& member, FactorMatrix<Scalar, Space> const& matrix, count_t first, int rows,
-                            int width, double* tile) const {
+                            int width, double* target) const {
     int const columns = static_cast<int>(matrix.extent(1));
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rows), [&](int const t) {
       Scalar const* const source = &matrix(first + static_cast<count_t>(t), 0);
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, width), [&](int const j) {
-        tile[t * width + j] = j < columns ? static_cast<double>(source[j]) : 0.0;
+        target[t * width + j] = j < columns ? static_cast<double>(source[j]) : 0.0;
       });
     });
   }
@@ -76,38 +114,17 @@ struct TransposedProductOfChunk {
     count_t const end   = Kokkos::min(A.extent(0), begin + chunk);
     int const stride    = static_cast<int>(partials.extent(2));
     double* const output = &partials(member.league_rank(), 0, 0);
-    auto* const tile_G   = static_cast<double*>(member.team_scratch(scratch_level)
-                                                  .get_shmem_aligned(pad_bytes(tile_rows, J + R), row_alignment));
-    double* const tile_A = tile_G + tile_rows * R;
+    auto* const tile_G   = static_cast<double*>(
+        member.team_scratch(scratch_level).get_shmem_aligned(tile.pad_bytes(tile_rows), row_alignment));
+    double* const tile_A = tile_G + tile_rows * tile.R;
     for (count_t first = begin; first == begin || first < end; first += static_cast<count_t>(tile_rows)) {
       int const rows = first < end ? static_cast<int>(Kokkos::min<count_t>(end - first, tile_rows)) : 0;
-      fill(member, A, first, rows, J, tile_A);
-      fill(member, G, first, rows, R, tile_G);
+      fill(member, A, first, rows, tile.J, tile_A);
+      fill(member, G, first, rows, tile.R, tile_G);
       member.team_barrier();
-      Kokkos::parallel_for(Kokkos::TeamThreadRange(member, J / height * (R / Block)), [&](int const item) {
-        int const j     = item % (J / height) * height;
-        int const block = item / (J / height) * Block;
-        Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
-          Columns const own{Row::columns(block, R, lane).first, Row::width};  // blocks are whole
-          Row sum[height];
-          unrolled<height>(
-              [&](auto h) { sum[h] = first == begin ? Row(0.0) : Row(output + (j + h) * stride, own); });
-          for (int t = 0; t < rows; ++t) {
-            Row const row(tile_G + t * R, own);
-            unrolled<height>([&](auto h) { sum[h].multiply_add(tile_A[t * J + j + h], row); });
-          }
-          unrolled<height>([&](auto h) { sum[h].store(output + (j + h) * stride, own); });
-        });
-      });
+      tile.add(member, tile_A, tile_G, rows, first == begin, output, stride);
       member.team_barrier();
     }
-  }
-
-  static std::ptrdiff_t bytes(int rows, int columns) { return pad_bytes(rows, columns) + row_alignment; }
-
-private:
-  KOKKOS_FUNCTION static std::ptrdiff_t pad_bytes(int rows, int columns) {
-    return static_cast<std::ptrdiff_t>(rows) * columns * static_cast<std::ptrdiff_t>(sizeof(double));
   }
 };
 
@@ -131,6 +148,31 @@ struct AddChunks {
   }
 };
 
+/// Gives each team of a launch so many bytes of scratch; returns the level they are on: 0 within the 48 KiB that Kokkos
+/// offers a team, less what it keeps, otherwise 1, global memory.
+template <class Policy>
+int set_pad(Policy& policy, std::ptrdiff_t bytes) {
+  int const level = bytes > 45 * 1024 ? 1 : 0;
+  policy.set_scratch_size(level, Kokkos::PerTeam(static_cast<int>(bytes + row_alignment)));
+  return level;
+}
+
+template <class Space>
+void expect_room_for_sums(TileSums<Space> const& tile, TransposedProductWorkspace<Space> const& workspace) {
+  POLYAD_EXPECTS(workspace.extent(1) >= static_cast<count_t>(tile.J) &&
+                     workspace.extent(2) >= static_cast<count_t>(tile.R),
+                 "the workspace of a transposed product is too small");
+}
+
+/// D = scale times the sum of the first `chunks` partial sums. Launches on `space`.
+template <class Space, class Scalar>
+void add_sums(Space const& space, TransposedProductWorkspace<Space> const& workspace, count_t chunks, double scale,
+              FactorMatrix<Scalar, Space> const& D) {
+  LaunchShape const shape{D.extent(0), is_device_space<Space> ? 8 : 1, is_device_space<Space> ? 32 : 1};
+  Kokkos::parallel_for("polyad::transposed_product_sum", team_policy(space, shape),
+                       AddChunks<Space, Scalar>{workspace, chunks, scale, D});
+}
+
 }  // namespace detail
 
 /// D (J x R) = scale A' G. Launches on `space` and returns without waiting. The same bits in every run on one
@@ -145,25 +187,17 @@ void transposed_product(Space const& space, double scale, FactorMatrix<Scalar, S
                  " x ", D.extent(1), ": D = A' G has no meaning");
   using Kernel        = detail::TransposedProductOfChunk<Space, Scalar>;
   constexpr int lanes = Kernel::Row::lanes;
-  auto const J        = static_cast<int>(ceil_div(A.extent(1), Kernel::height)) * Kernel::height;
-  auto const R        = static_cast<int>(ceil_div(G.extent(1), Kernel::Block)) * Kernel::Block;
-  POLYAD_EXPECTS(workspace.extent(1) >= static_cast<count_t>(J) && workspace.extent(2) >= static_cast<count_t>(R),
-                 "the workspace of a transposed product is too small");
+  detail::TileSums<Space> const tile(A.extent(1), G.extent(1));
+  detail::expect_room_for_sums(tile, workspace);
   // A chunk of fewer than 32 rows would spend its time on the partial sums.
-  count_t const chunks      = std::clamp<count_t>(A.extent(0) / 32, 1, workspace.extent(0));
-  constexpr int pad_bytes   = 32 * 1024;  // a tile's share of the scratch pad, leaving room for more teams
-  // Of the 48 KiB that Kokkos offers a team, less what it keeps; beyond, scratch comes from global memory.
-  constexpr int level_bytes = 45 * 1024;
-  int const row_bytes       = (J + R) * static_cast<int>(sizeof(double));
-  int const tile_rows       = std::clamp(pad_bytes / row_bytes, 4, 64);
-  int const level           = tile_rows * row_bytes > level_bytes ? 1 : 0;
-  auto policy = team_policy(space, LaunchShape{chunks, is_device_space<Space> ? 128 / lanes : 1, lanes});
-  policy.set_scratch_size(level, Kokkos::PerTeam(static_cast<int>(Kernel::bytes(tile_rows, J + R))));
+  count_t const chunks    = std::clamp<count_t>(A.extent(0) / 32, 1, workspace.extent(0));
+  constexpr int pad_bytes = 32 * 1024;  // a tile's share of the scratch pad, leaving room for more teams
+  int const tile_rows     = std::clamp(pad_bytes / static_cast<int>(tile.pad_bytes(1)), 4, 64);
+  auto policy     = team_policy(space, LaunchShape{chunks, is_device_space<Space> ? 128 / lanes : 1, lanes});
+  int const level = detail::set_pad(policy, tile.pad_bytes(tile_rows));
   Kokkos::parallel_for("polyad::transposed_product", policy,
-                       Kernel{A, G, workspace, ceil_div(A.extent(0), chunks), J, R, tile_rows, level});
-  LaunchShape const shape{D.extent(0), is_device_space<Space> ? 8 : 1, is_device_space<Space> ? 32 : 1};
-  Kokkos::parallel_for("polyad::transposed_product_sum", team_policy(space, shape),
-                       detail::AddChunks<Space, Scalar>{workspace, chunks, scale, D});
+                       Kernel{A, G, workspace, ceil_div(A.extent(0), chunks), tile, tile_rows, level});
+  detail::add_sums(space, workspace, chunks, scale, D);
 }
 
 #define POLYAD_TRANSPOSED_PRODUCT(Scalar)                                                                       \

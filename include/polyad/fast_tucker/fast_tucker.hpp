@@ -5,6 +5,7 @@
 //         of best length for B^(n) (fast_tucker/core_step.hpp). Converges in few epochs and has nothing to tune
 //         but the ridge.
 //   adam  in turn for each mode: one residual sweep gives the gradients of A^(n) and of B^(n), Adam the step.
+//   sgd   the paper's own: an update for every observation, then the cores (fast_tucker/sgd.hpp).
 //
 // The ridge is a constant for each row unless it is asked for per entry, as the paper has it: multiplied by a
 // row's count it drives the factors to zero (docs/fast-tucker.md).
@@ -21,20 +22,22 @@
 #include "polyad/fast_tucker/core_step.hpp"
 #include "polyad/fast_tucker/gradients.hpp"
 #include "polyad/fast_tucker/predict.hpp"
+#include "polyad/fast_tucker/sgd.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad {
 
-enum class FastTuckerOptimizer { als, adam };
+enum class FastTuckerOptimizer { als, adam, sgd };
 
 struct FastTuckerOptions {
   FastTuckerOptimizer optimizer = FastTuckerOptimizer::als;
   int max_epochs                = 20;
   double ridge                  = 5;      // of a row of A^(n)
-  bool ridge_per_entry          = false;  // times the row's observations (als only)
+  bool ridge_per_entry          = false;  // times the row's observations, as in the paper (not for adam)
   double core_ridge             = 0;      // of B^(n)
   bool update_cores             = true;
   AdamRates adam;
+  SgdRates sgd;
   int patience        = 0;  // epochs without a better validation RMSE that end the run; 0: they never do
   double time_limit_s = std::numeric_limits<double>::infinity();
   ValueRange range;  // of predictions, for the errors
@@ -131,9 +134,22 @@ struct KeptModel {
 
 }  // namespace detail
 
+/// A tensor's format, as far as a run asks whatever the optimiser: als needs a RowLeastSquaresFormat and a
+/// ResidualFormat, adam the latter, sgd an SgdFormat.
+template <class F>
+concept CompletionFormat = requires(F const& format) {
+  typename F::scalar_type;
+  typename F::index_type;
+  typename F::space_type;
+  { std::string_view(F::name) };
+  { format.extents() } -> std::convertible_to<Extents>;
+  { format.nnz() } -> std::convertible_to<count_t>;
+  { format.norm_squared() } -> std::convertible_to<double>;
+};
+
 /// The epochs of one run, without the errors: for benchmarks, and for loops of one's own. Everything is allocated
 /// when it is made. Keeps a reference to X, which must live as long.
-template <Format F>
+template <CompletionFormat F>
 class FastTuckerEpochs {
 public:
   using Scalar = typename F::scalar_type;
@@ -147,12 +163,21 @@ public:
                    to_string(model.extents()));
     POLYAD_EXPECTS(X.nnz() > 0, "there are no observations to learn from");
     POLYAD_EXPECTS(options.ridge >= 0 && options.core_ridge >= 0, "a ridge is negative");
-    POLYAD_EXPECTS(options.adam.step > 0, "the learning rate must be more than 0");
+    POLYAD_EXPECTS(options.adam.step > 0 && options.sgd.step > 0 && options.sgd.core_step > 0,
+                   "the learning rate must be more than 0");
+    POLYAD_EXPECTS(options.sgd.decay >= 0, "the decay of the learning rate is negative");
     bool const als = options.optimizer == FastTuckerOptimizer::als;
-    POLYAD_EXPECTS(ResidualFormat<F>, "the format ", F::name, " has no residual sweep");
+    bool const sgd = options.optimizer == FastTuckerOptimizer::sgd;
+    POLYAD_EXPECTS(sgd || ResidualFormat<F>, "the format ", F::name, " has no residual sweep");
     POLYAD_EXPECTS(!als || RowLeastSquaresFormat<F>, "the format ", F::name, " has no least squares for rows");
-    POLYAD_EXPECTS(als || !options.ridge_per_entry, "a ridge per entry is for als");
-    m_C             = make_intermediates(space, model);
+    POLYAD_EXPECTS(!sgd || SgdFormat<F>, "the format ", F::name, " has no updates for single observations");
+    POLYAD_EXPECTS(als || sgd || !options.ridge_per_entry, "a ridge per entry is for als and sgd");
+    m_C = make_intermediates(space, model);
+    if (sgd) {
+      for (int n = 0; n < model.order(); ++n) work(n).sgd = make_sgd_workspace(space, model, n);
+      space.fence("polyad::fast_tucker");
+      return;
+    }
     count_t longest = 0;
     for (int n = 0; n < model.order(); ++n) longest = std::max(longest, model.extents()[n]);
     m_G = make_packed_matrix<Scalar>(space, "polyad::residual_sweep", longest, model.rank());
@@ -167,12 +192,39 @@ public:
   /// One epoch. Launches on the space and returns without waiting; allocates nothing.
   void run() {
     ++m_epoch;
+    if constexpr (SgdFormat<F>) {
+      if (m_options.optimizer == FastTuckerOptimizer::sgd) {
+        sgd_factors();
+        if (m_options.update_cores) sgd_cores();
+        return;
+      }
+    }
     for (int n = 0; n < m_model.order(); ++n)
       m_options.optimizer == FastTuckerOptimizer::als ? als_mode(n) : adam_mode(n);
   }
 
-  /// The intermediates of the model as it stands.
-  [[nodiscard]] FactorMatrices<Scalar, Space> const& intermediates() const { return m_C; }
+  /// The two halves of an epoch of sgd, for benchmarks. Without intermediates, C is not up to date in between.
+  void sgd_factors()
+    requires SgdFormat<F>
+  {
+    for (int n = 0; n < m_model.order(); ++n)
+      sgd_factor_step(m_space, *m_tensor, m_model, n, m_options.sgd, std::max(m_epoch, 1), m_options.ridge,
+                      m_options.ridge_per_entry, m_C, work(n).sgd);
+  }
+  void sgd_cores()
+    requires SgdFormat<F>
+  {
+    for (int n = 0; n < m_model.order(); ++n)
+      sgd_core_step(m_space, *m_tensor, m_model, n, m_options.sgd, std::max(m_epoch, 1), m_options.core_ridge, m_C,
+                    work(n).sgd);
+  }
+
+  /// The intermediates of the model as it stands. Launches on the space where they have to be formed.
+  [[nodiscard]] FactorMatrices<Scalar, Space> const& intermediates() const {
+    if (m_options.optimizer == FastTuckerOptimizer::sgd && !m_options.sgd.form.intermediates)
+      for (int n = 0; n < m_model.order(); ++n) form_intermediates(m_space, m_model, n, m_C);
+    return m_C;
+  }
 
 private:
   struct Work {
@@ -181,6 +233,7 @@ private:
     AdamState<Scalar, Space> adam_A, adam_B;
     FactorMatrix<Scalar, Space> transposed;  // B', R x J
     CoreStepWorkspace<Scalar, Space> core;
+    SgdWorkspace<Scalar, Space> sgd;
   };
 
   [[nodiscard]] Work& work(int n) { return m_work[static_cast<std::size_t>(n)]; }
@@ -273,7 +326,7 @@ struct FastTuckerData {
 /// When the training error stops being a number, or exceeds ten times that of mean and biases alone, the run ends as
 /// diverged with the last model that was sound.
 /// \throws UsageError as FastTuckerEpochs does; MemoryError before allocating
-template <Format F, class Callback>
+template <CompletionFormat F, class Callback>
 FastTuckerResult fast_tucker(
     typename F::space_type const& space, F const& X, FastTuckerData<F> const& data, FastTuckerOptions const& options,
     FastTuckerModel<typename F::scalar_type, typename F::space_type> const& model, Callback&& callback) {
@@ -298,12 +351,13 @@ FastTuckerResult fast_tucker(
     epochs.run();
     space.fence("polyad::fast_tucker");
     double const seconds = clock.seconds();
+    auto const& C        = epochs.intermediates();
     auto const errors_of = [&](auto const& entries) {
-      return errors(space, model, epochs.intermediates(), entries, options.range, sums);
+      return errors(space, model, C, entries, options.range, sums);
     };
     FastTuckerEpoch const report{epoch, errors_of(data.train), errors_of(data.validation), errors_of(data.test),
                                  seconds};
-    if (!(report.train.rmse <= most) && report.train.rmse > 0) {
+    if (!(report.train.rmse <= most || report.train.rmse == 0)) {  // written so that NaN diverges
       result.reason = FastTuckerStop::diverged;
       kept.restore(space, model);
       break;
