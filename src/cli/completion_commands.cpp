@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "completion_commands.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "command_parts.hpp"
 
@@ -42,14 +45,30 @@ void add_fast_tucker(CLI::App& command, TrainOptions& options) {
       ->check(whole_number<int>())
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("--optimizer", options.optimizer, "als: least squares for rows; adam: gradients of whole sweeps")
-      ->check(CLI::IsMember({"als", "adam"}))
-      ->type_name("als|adam")
+  command
+      .add_option("--optimizer", options.optimizer,
+                  "als: least squares for rows; adam: gradients of whole sweeps; sgd: an update for every entry, as in "
+                  "the paper")
+      ->check(CLI::IsMember({"als", "adam", "sgd"}))
+      ->type_name("als|adam|sgd")
       ->capture_default_str();
-  command.add_option("--lr", options.learning_rate, "Learning rate of adam")->type_name("X")->capture_default_str();
+  command.add_option("--lr", options.learning_rate, "Learning rate of adam, and of sgd's factors")
+      ->type_name("X")
+      ->capture_default_str();
+  command.add_option("--core-lr", options.core_learning_rate, "Learning rate of sgd's core matrices")
+      ->type_name("X")
+      ->capture_default_str();
+  command
+      .add_option("--lr-decay", options.decay, "sgd: t epochs being done, both rates are divided by 1 + X t^1.5")
+      ->type_name("X")
+      ->capture_default_str();
+  command.add_flag("!--no-intermediates", options.intermediates,
+                   "sgd: form every row of C = A B again for every entry (the paper's FastTucker)");
+  command.add_flag("!--no-sharing", options.share_fibers,
+                   "sgd: form again for every entry what those of a fiber share (FasterTucker_B-CSF)");
   command.add_option("--reg", options.ridge, "Ridge of a row of a factor")->type_name("X")->capture_default_str();
   command.add_flag("--reg-per-entry", options.ridge_per_entry,
-                   "The ridge counts once for every entry of a row, not once a row (als)");
+                   "The ridge counts once for every entry of a row, not once a row (als, sgd)");
   command.add_option("--core-reg", options.core_ridge, "Ridge of the core matrices")
       ->type_name("X")
       ->capture_default_str();
@@ -71,8 +90,11 @@ void add_fast_tucker(CLI::App& command, TrainOptions& options) {
       ->expected(2)
       ->type_name("LOWEST,HIGHEST");
   add_cold_start(command, options.cold_start);
-  command.add_option("--format", options.format, "Storage format: auto, which is sorted, sorted or coo-permuted")
-      ->check(CLI::IsMember({"auto", "sorted", "coo-permuted"}))
+  command
+      .add_option("--format", options.format,
+                  "Storage format: als takes sorted (auto) and coo-permuted; adam these, b-csf and hb-csf; sgd b-csf "
+                  "(auto) and coo-tiny-vec")
+      ->check(CLI::IsMember({"auto", "sorted", "coo-permuted", "b-csf", "hb-csf", "coo-tiny-vec"}))
       ->type_name("NAME")
       ->capture_default_str();
   add_precision(command, options.precision, "Of values and factors: f32 or f64");
@@ -100,6 +122,18 @@ void add_predict(CLI::App& command, PredictOptions& options) {
   add_common(command, options.common);
 }
 
+void expect_format_for_optimizer(TrainOptions const& options) {
+  auto const is = [&](std::initializer_list<std::string_view> formats) {
+    return std::find(formats.begin(), formats.end(), options.format) != formats.end();
+  };
+  if (options.optimizer == "als" && !is({"auto", "sorted", "coo-permuted"}))
+    refuse("als wants all entries of a row at hand, which " + options.format + " has not: take --optimizer adam or sgd");
+  if (options.optimizer == "adam" && is({"coo-tiny-vec"}))
+    refuse("adam wants a residual sweep, which coo-tiny-vec has not");
+  if (options.optimizer == "sgd" && !is({"auto", "b-csf", "coo-tiny-vec"}))
+    refuse("sgd takes its entries from b-csf or coo-tiny-vec, not from " + options.format);
+}
+
 void check(TrainOptions const& options) {
   if (options.rank == 0) refuse("the rank must be at least 1");
   for (auto const columns : options.columns)
@@ -107,19 +141,26 @@ void check(TrainOptions const& options) {
   if (options.max_epochs < 1) refuse("-i takes at least 1 epoch, not " + std::to_string(options.max_epochs));
   for (double const number : {options.ridge, options.core_ridge, options.bias_damping})
     if (!(number >= 0) || std::isinf(number)) refuse("--reg, --core-reg and --bias-reg take numbers from 0 on");
-  if (!(options.learning_rate > 0) || std::isinf(options.learning_rate)) refuse("--lr takes a number above 0");
+  for (double const number : {options.learning_rate, options.core_learning_rate})
+    if (!(number > 0) || std::isinf(number)) refuse("--lr and --core-lr take numbers above 0");
+  if (!(options.decay >= 0) || std::isinf(options.decay)) refuse("--lr-decay takes a number from 0 on");
   for (double const share : {options.split, options.validate})
     if (!(share >= 0 && share < 1)) refuse("--split and --validate take shares from 0 to less than 1");
   if (options.split > 0 && !options.test.empty()) refuse("--split and --test exclude each other");
   if (options.patience < 0) refuse("--patience takes a number from 0 on");
   if ((options.patience > 0) != (options.validate > 0))
     refuse("--patience and --validate come together: the best epoch is told by held-out entries");
-  if (options.ridge_per_entry && options.optimizer != "als") refuse("--reg-per-entry is for als");
+  if (options.ridge_per_entry && options.optimizer == "adam") refuse("--reg-per-entry is for als and sgd");
+  if (options.optimizer != "sgd" && !(options.intermediates && options.share_fibers))
+    refuse("--no-intermediates and --no-sharing are for sgd");
+  expect_format_for_optimizer(options);
   if (!(options.time_limit_s > 0)) refuse("--time-limit takes seconds, more than 0");
   if (!options.clip.empty() && !(options.clip[0] <= options.clip[1])) refuse("--clip takes LOWEST,HIGHEST");
   if (options.cold_start == ColdStart::bias && !options.biases) refuse("--cold-start bias needs biases");
-  if (options.deterministic && options.format == "coo-permuted")
-    refuse("coo-permuted sums the rows that two chunks share with atomics: it is not deterministic");
+  if (options.deterministic && options.optimizer == "sgd")
+    refuse("sgd updates a row for each of its entries, in the order in which threads come to them: it is not deterministic");
+  if (options.deterministic && options.format != "auto" && options.format != "sorted")
+    refuse(options.format + " sums the rows that several threads share with atomics: it is not deterministic");
   for (auto const& input : {options.tensor, options.test})
     refuse_overwriting(input, options.common.report, "--report");
   if (options.output.empty()) return;

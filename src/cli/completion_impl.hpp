@@ -7,6 +7,7 @@
 #include <cmath>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "completion.hpp"
@@ -14,7 +15,10 @@
 #include "interrupt.hpp"
 #include "polyad/fast_tucker/biases.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
+#include "polyad/formats/coo/sgd_coo.hpp"
 #include "polyad/formats/coo/sorted.hpp"
+#include "polyad/formats/csf/leaf_trees.hpp"
+#include "polyad/formats/csf/residual_trees.hpp"
 
 namespace polyad::cli {
 
@@ -73,13 +77,17 @@ inline IterationReport to_report(FastTuckerEpoch const& epoch) {
 
 inline FastTuckerOptions library_options(TrainOptions const& options) {
   FastTuckerOptions result;
-  result.optimizer = options.optimizer == "als" ? FastTuckerOptimizer::als : FastTuckerOptimizer::adam;
+  result.optimizer       = options.optimizer == "als"    ? FastTuckerOptimizer::als
+                           : options.optimizer == "adam" ? FastTuckerOptimizer::adam
+                                                         : FastTuckerOptimizer::sgd;
   result.max_epochs      = options.max_epochs;
   result.ridge           = options.ridge;
   result.ridge_per_entry = options.ridge_per_entry;
   result.core_ridge      = options.core_ridge;
   result.update_cores    = !options.fixed_cores;
   result.adam.step       = options.learning_rate;
+  result.sgd             = {options.learning_rate, options.core_learning_rate, options.decay,
+                            {options.intermediates, options.share_fibers}};
   result.patience        = options.patience;
   result.time_limit_s    = options.time_limit_s;
   if (!options.clip.empty()) result.range = {options.clip[0], options.clip[1]};
@@ -113,8 +121,7 @@ template <class Scalar, class Index>
 io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& sets, Report& report,
                                OnEpoch const& on_epoch) {
   Space const space;
-  using Sorted_   = Sorted<Scalar, Index, Space>;
-  using Permuted_ = CooPermuted<Scalar, Index, Space>;
+  using Sorted_ = Sorted<Scalar, Index, Space>;
   Extents const extents{std::span<count_t const>(sets.train.extents)};
   std::vector<count_t> columns(options.columns.begin(), options.columns.end());
   if (columns.size() == 1) columns.assign(sets.train.extents.size(), columns[0]);
@@ -123,8 +130,19 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
                                      upload_list<Scalar, Index>(space, std::move(sets.validation)),
                                      upload_list<Scalar, Index>(space, std::move(sets.test))};
   if (options.biases) fit_biases(space, data.train, {.damping = options.bias_damping}, model);
-  if (options.format == "coo-permuted") {
-    complete_on<Permuted_>(space, options, {}, {data.train, data.validation, data.test}, model, report, on_epoch);
+  auto const complete_with = [&]<class F>(std::type_identity<F>) {
+    complete_on<F>(space, options, {}, {data.train, data.validation, data.test}, model, report, on_epoch);
+  };
+  if (options.format == "coo-tiny-vec") {
+    complete_with(std::type_identity<CooTinyVec<Scalar, Index, Space>>());
+  } else if (options.optimizer == "sgd") {
+    complete_with(std::type_identity<LeafTrees<Scalar, Index, Space>>());
+  } else if (options.format == "coo-permuted") {
+    complete_with(std::type_identity<CooPermuted<Scalar, Index, Space>>());
+  } else if (options.format == "b-csf") {
+    complete_with(std::type_identity<BCsf<Scalar, Index, Space>>());
+  } else if (options.format == "hb-csf") {
+    complete_with(std::type_identity<HbCsf<Scalar, Index, Space>>());
   } else {
     // Least squares want the rows in one piece.
     SortedOptions format{.deterministic = options.deterministic};

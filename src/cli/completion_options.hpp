@@ -25,8 +25,12 @@ struct TrainOptions {
   std::vector<std::uint64_t> columns{8};  // J, one number or one a mode
   std::uint64_t rank    = 8;
   int max_epochs        = 20;
-  std::string optimizer = "als";  // or "adam"
+  std::string optimizer = "als";  // or "adam" or "sgd"
   double learning_rate  = 0.01;
+  double core_learning_rate = 0.1;   // this and the next three: of sgd
+  double decay              = 0.1;
+  bool intermediates        = true;
+  bool share_fibers         = true;
   double ridge          = 5;
   bool ridge_per_entry  = false;
   double core_ridge     = 0;

@@ -35,6 +35,10 @@ void list_options(TrainOptions const& options, Report& report) {
                     {"iterations", std::int64_t{options.max_epochs}},
                     {"optimizer", options.optimizer},
                     {"lr", options.learning_rate},
+                    {"core_lr", options.core_learning_rate},
+                    {"lr_decay", options.decay},
+                    {"intermediates", options.intermediates},
+                    {"sharing", options.share_fibers},
                     {"reg", options.ridge},
                     {"reg_per_entry", options.ridge_per_entry},
                     {"core_reg", options.core_ridge},
@@ -153,7 +157,8 @@ int run(TrainOptions const& options, Report& report) {
   }
   summarise(options, report, seconds);
   if (diverged) {
-    report.error = fmt::format("diverged in epoch {}: lower --lr or raise --reg; {}", last + 1,
+    report.error = fmt::format("diverged in epoch {}: lower --lr{} or raise --reg; {}", last + 1,
+                               options.optimizer == "sgd" ? " and --core-lr" : "",
                                last > 0 ? fmt::format("the model is that of epoch {}", last) : "nothing was learned");
     fmt::print(stderr, "polyad: {}\n", report.error);
     return static_cast<int>(ExitCode::numerical_breakdown);

@@ -90,6 +90,22 @@ class Completion(ToolTest):
         first, last = report["iterations"][0]["rmse"]["train"], report["iterations"][-1]["rmse"]["train"]
         self.assertLess(last, 0.5 * first)
 
+    def test_sgd_descends_by_each_method(self):
+        for arguments in ((), ("--no-sharing",), ("--format", "coo-tiny-vec"),
+                          ("--format", "coo-tiny-vec", "--no-intermediates")):
+            with self.subTest(arguments=arguments):
+                report = self.report_of("fast-tucker", self.train, "--optimizer", "sgd", "--lr", 0.02, "-i", 60,
+                                        "--lr-decay", 0, "--reg", 0.01, "-j", 4, "-r", 4, *arguments)
+                self.assertEqual(report["format"]["name"], "coo-tiny-vec" if "--format" in arguments else "b-csf")
+                first, last = report["iterations"][0]["rmse"]["train"], report["iterations"][-1]["rmse"]["train"]
+                self.assertLess(last, 0.5 * first)
+
+    def test_adam_takes_the_same_steps_on_every_format(self):
+        runs = [self.report_of("fast-tucker", self.train, "--optimizer", "adam", "-i", 3, "--precision", "f64", "--format",
+                               name)["result"]["rmse"]["train"] for name in ("sorted", "coo-permuted", "b-csf", "hb-csf")]
+        for run in runs[1:]:
+            self.assertAlmostEqual(run, runs[0], places=9)
+
     def test_predict(self):
         self.succeed("fast-tucker", self.train, "-j", "3,2,1", "-r", 2, "--clip", "2,4", "-o", "m.npz", "--precision",
                      "f64")
@@ -165,6 +181,9 @@ class Completion(ToolTest):
         content = json.loads(report.read_text())
         self.assertEqual(content["exit"], 5)
         self.assertEqual(content["result"]["reason"], "diverged")
+        result = self.run_tool("fast-tucker", self.train, "--optimizer", "sgd", "--lr", "1e3")
+        self.assertEqual(result.returncode, 5, result.stderr)
+        self.assertIn("lower --lr and --core-lr", result.stderr)
 
     def test_refused(self):
         empty = self.write("empty.tns", "")
@@ -178,7 +197,14 @@ class Completion(ToolTest):
                 (2, "2 numbers for 3 modes", "fast-tucker", self.train, "-j", "2,2"),
                 (2, "exclude each other", "fast-tucker", self.train, "--split", 0.1, "--test", self.test),
                 (2, "come together", "fast-tucker", self.train, "--patience", 2),
-                (2, "--lr takes", "fast-tucker", self.train, "--lr", -1),
+                (2, "--lr and --core-lr take", "fast-tucker", self.train, "--lr", -1),
+                (2, "--lr-decay takes", "fast-tucker", self.train, "--lr-decay", -1),
+                (2, "are for sgd", "fast-tucker", self.train, "--no-sharing"),
+                (2, "not deterministic", "fast-tucker", self.train, "--deterministic", "--optimizer", "sgd"),
+                (2, "not deterministic", "fast-tucker", self.train, "--deterministic", "--format", "hb-csf", "--optimizer",
+                 "adam"),
+                (2, "als wants", "fast-tucker", self.train, "--format", "b-csf"),
+                (2, "sgd takes", "fast-tucker", self.train, "--format", "sorted", "--optimizer", "sgd"),
                 (2, "needs biases", "fast-tucker", self.train, "--no-biases", "--cold-start", "bias"),
                 (2, "not deterministic", "fast-tucker", self.train, "--deterministic", "--format", "coo-permuted"),
                 (2, "ends with .npz", "fast-tucker", self.train, "-o", "m.ktns"),

@@ -18,7 +18,7 @@ struct Planted {
   HostTensor train, held_out;
   double deviation = 0;
 };
-inline Planted planted(std::size_t order, std::size_t extent, std::size_t nnz) {
+inline Planted planted_entries(std::size_t order, std::size_t extent, std::size_t nnz) {
   Random random(order);
   std::vector<std::uint64_t> const extents(order, extent);
   HostModel model;

@@ -22,7 +22,7 @@ auto const any_epoch = [](FastTuckerEpoch const&) { return true; };
 TEST_CASE("als recovers planted models of orders 3 to 6", "[fast_tucker]") {
   TestSpace const space;
   for (std::size_t const order : {3, 4, 5, 6}) {
-    auto const data  = planted(order, 14, 4000 * order);
+    auto const data  = planted_entries(order, 14, 4000 * order);
     auto const train = to_device<double, std::uint32_t>(space, data.train);
     auto const held  = to_device<double, std::uint32_t>(space, data.held_out);
     auto const X     = Format::build(space, train, {});
@@ -41,7 +41,7 @@ TEST_CASE("als recovers planted models of orders 3 to 6", "[fast_tucker]") {
 
 TEST_CASE("adam descends, and recovers a planted model", "[fast_tucker]") {
   TestSpace const space;
-  auto const data  = planted(3, 12, 5000);
+  auto const data  = planted_entries(3, 12, 5000);
   auto const train = to_device<double, std::uint32_t>(space, data.train);
   auto const held  = to_device<double, std::uint32_t>(space, data.held_out);
   auto const X     = Format::build(space, train, {});
@@ -59,7 +59,7 @@ TEST_CASE("adam descends, and recovers a planted model", "[fast_tucker]") {
 
 TEST_CASE("a step for the cores alone lowers the loss, as far as it can along its direction", "[fast_tucker]") {
   TestSpace const space;
-  auto const data  = planted(3, 12, 3000);
+  auto const data  = planted_entries(3, 12, 3000);
   auto const train = to_device<double, std::uint32_t>(space, data.train);
   auto const X     = Format::build(space, train, {});
   auto const model = start(space, data.train, 3, 4, data.deviation);
@@ -92,7 +92,7 @@ TEST_CASE("a step for the cores alone lowers the loss, as far as it can along it
 }
 
 TEST_CASE("a run on sorted, deterministic, has the same bits for any number of threads", "[fast_tucker]") {
-  auto const data = planted(3, 14, 6000);
+  auto const data = planted_entries(3, 14, 6000);
   for (auto const optimizer : {FastTuckerOptimizer::als, FastTuckerOptimizer::adam}) {
     std::vector<double> first;
     for (auto const& space : instances_of<TestSpace>({1, 2, 5})) {
@@ -114,7 +114,7 @@ TEST_CASE("a run on sorted, deterministic, has the same bits for any number of t
 
 TEST_CASE("a learning rate that is too large ends the run with the last sound model", "[fast_tucker]") {
   TestSpace const space;
-  auto const data  = planted(3, 12, 2000);
+  auto const data  = planted_entries(3, 12, 2000);
   auto const train = to_device<double, std::uint32_t>(space, data.train);
   auto const X     = Format::build(space, train, {});
   FastTuckerOptions options;
@@ -131,7 +131,7 @@ TEST_CASE("a learning rate that is too large ends the run with the last sound mo
 
 TEST_CASE("with patience the best epoch on held-out entries is kept", "[fast_tucker]") {
   TestSpace const space;
-  auto data = planted(3, 14, 700);
+  auto data = planted_entries(3, 14, 700);
   Random random(1);
   for (auto* tensor : {&data.train, &data.held_out})  // noise, which a model of that size learns by heart
     for (double& x : tensor->values) x += data.deviation * random_number(random);
@@ -175,7 +175,7 @@ TEST_CASE("where no epoch is better than mean and biases, these are kept", "[fas
 
 TEST_CASE("runs that cannot start are refused, and a callback ends one", "[fast_tucker]") {
   TestSpace const space;
-  auto const data  = planted(3, 12, 500);
+  auto const data  = planted_entries(3, 12, 500);
   auto const train = to_device<double, std::uint32_t>(space, data.train);
   auto const X     = Format::build(space, train, {});
   auto const model = start(space, data.train, 3, 4, data.deviation);

@@ -349,7 +349,7 @@ void expect_recovery(F const& X, Planted const& data, CooTensor<double, std::uin
 TEST_CASE("sgd recovers planted models of orders 3 and 4 by each method", "[fast_tucker][sgd]") {
   TestSpace const space;
   for (std::size_t const order : {3, 4}) {
-    auto const data  = planted(order, 20, 2000 * order);
+    auto const data  = planted_entries(order, 20, 2000 * order);
     auto const train = to_device<double, std::uint32_t>(space, data.train);
     auto const plain = Coo<double, std::uint32_t>::build(space, train);
     auto const trees = Trees<double, std::uint32_t>::build(space, train);
@@ -362,7 +362,7 @@ TEST_CASE("sgd recovers planted models of orders 3 and 4 by each method", "[fast
 
 TEST_CASE("sgd with a rate that is too large ends with the last sound model", "[fast_tucker][sgd]") {
   TestSpace const space;
-  auto const data  = planted(3, 12, 2000);
+  auto const data  = planted_entries(3, 12, 2000);
   auto const train = to_device<double, std::uint32_t>(space, data.train);
   auto const X     = Trees<double, std::uint32_t>::build(space, train);
   auto options     = sgd_options({});
@@ -380,7 +380,7 @@ TEST_CASE("sgd's rates decay, and its ridges draw rows to zero", "[fast_tucker][
   CHECK(SgdRates{.decay = 0.5}.share(1) == 1);
   CHECK(std::abs(SgdRates{.decay = 0.5}.share(5) - 0.2) < 1e-15);  // 1 / (1 + 0.5 * 4^1.5)
   TestSpace const space;
-  auto const data  = planted(3, 12, 2000);
+  auto const data  = planted_entries(3, 12, 2000);
   auto const train = to_device<double, std::uint32_t>(space, data.train);
   auto const X     = Coo<double, std::uint32_t>::build(space, train);
   auto const norm  = [&](double ridge, bool per_entry) {
@@ -401,7 +401,7 @@ TEST_CASE("sgd's rates decay, and its ridges draw rows to zero", "[fast_tucker][
 
 TEST_CASE("sgd refuses what makes no sense", "[fast_tucker][sgd]") {
   TestSpace const space;
-  auto const data    = planted(3, 12, 500);
+  auto const data    = planted_entries(3, 12, 500);
   auto const train   = to_device<double, std::uint32_t>(space, data.train);
   auto const X       = Coo<double, std::uint32_t>::build(space, train);
   auto const model   = start(space, data.train, 3, 4, data.deviation);
