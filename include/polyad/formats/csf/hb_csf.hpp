@@ -151,7 +151,7 @@ SliceGroups<Space> find_slice_groups(Space const& space, int order, NodeStarts<S
   return groups;
 }
 
-/// The tree of one group's nonzeros. Waits for `space`. \throws MemoryError
+/// The tree of one group's nonzeros; of none, one without arrays. Waits for `space`. \throws MemoryError
 template <class Scalar, class Index, class Space>
 CsfTree<Scalar, Index, Space> make_group(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                                          Permutation<Index, Space> const& permutation,
@@ -162,20 +162,26 @@ CsfTree<Scalar, Index, Space> make_group(Space const& space, CooTensor<Scalar, I
   using Flags       = NodeStarts<Space>;
   auto const number = static_cast<unsigned char>(group);
   count_t const nnz = groups.sizes.nnz[number];
+  int const pointer_levels = group == SliceGroup::coo   ? 0
+                             : group == SliceGroup::csl ? 1
+                                                        : tree_pointer_levels(coo.order());
+  if (nnz == 0) {  // not even arrays of no entries: on a device each costs an allocation
+    CsfTree<Scalar, Index, Space> none;
+    none.order          = coo.order();
+    none.pointer_levels = pointer_levels;
+    none.modes          = modes;
+    return none;
+  }
   auto taken        = permutation;  // where the group has all nonzeros
   auto taken_starts = starts;
   if (nnz < starts.extent(0)) {
     taken        = make_csf_array<Index>(space, "a permutation of a group", nnz);
     taken_starts = make_csf_array<unsigned char>(space, "the starts of a group's nodes", nnz);
-    if (nnz > 0)
-      Kokkos::parallel_scan("polyad::csf_take_group", Range(space, 0, starts.extent(0)),
-                            TakeGroup<Flags, Permutation<Index, Space>>{
-                                groups.of_nonzeros, number, permutation, starts, taken, taken_starts});
+    Kokkos::parallel_scan("polyad::csf_take_group", Range(space, 0, starts.extent(0)),
+                          TakeGroup<Flags, Permutation<Index, Space>>{
+                              groups.of_nonzeros, number, permutation, starts, taken, taken_starts});
   }
   if (group == SliceGroup::b_csf) split_fibers(space, coo.order(), fiber_threshold, taken_starts);
-  int const pointer_levels = group == SliceGroup::coo   ? 0
-                             : group == SliceGroup::csl ? 1
-                                                        : tree_pointer_levels(coo.order());
   return make_tree(space, coo, taken, taken_starts, modes, pointer_levels);
 }
 
