@@ -50,7 +50,7 @@ function(polyad_compile_options TARGET)
                         $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;-Xcompiler=-Werror>)
   endif()
   if(POLYAD_CUDA_CHECK_ONLY)
-    target_compile_options(${TARGET} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcicc=-O0;-O0>)
+    target_compile_options(${TARGET} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcicc=-O0;-Xcompiler=-O0>)
   endif()
   if(POLYAD_SANITIZE)
     target_compile_options(${TARGET} PRIVATE -fsanitize=address,undefined -fno-sanitize-recover=undefined
