@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """polyad fast-tucker and predict: models that are learned, saved, used and refused, against loops in Python."""
 import ast
+import importlib.util
 import json
 import math
+import pathlib
 import random
 import struct
+import subprocess
+import sys
 import unittest
 import zipfile
 
@@ -105,6 +109,28 @@ class Completion(ToolTest):
                                name)["result"]["rmse"]["train"] for name in ("sorted", "coo-permuted", "b-csf", "hb-csf")]
         for run in runs[1:]:
             self.assertAlmostEqual(run, runs[0], places=9)
+
+    def test_pictures(self):
+        script = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "completion_pictures.py"
+        for optimizer in ("als", "sgd"):
+            self.succeed("fast-tucker", self.train, "--test", self.test, "--optimizer", optimizer, "-i", 2, "--report",
+                         f"{optimizer}.json")
+        specification = importlib.util.spec_from_file_location("completion_pictures", script)
+        pictures = importlib.util.module_from_spec(specification)
+        specification.loader.exec_module(pictures)
+        report = json.loads((self.folder / "als.json").read_text())
+        name, seconds, errors = pictures.series(report, "test")
+        self.assertEqual(name, "als, sorted, J 8, R 8")
+        self.assertEqual(errors, [epoch["rmse"]["test"] for epoch in report["iterations"]])
+        self.assertAlmostEqual(seconds[1], sum(epoch["seconds"] for epoch in report["iterations"]))
+        with self.assertRaisesRegex(ValueError, "validation"):
+            pictures.series(report, "validation")
+        other = self.write("other.json", "{}")
+        command = [sys.executable, script, "als.json", "sgd.json", "-o", "p.png"]
+        self.assertEqual(subprocess.run([*command, other], cwd=self.folder, capture_output=True).returncode, 2)
+        if importlib.util.find_spec("matplotlib"):
+            subprocess.run(command, cwd=self.folder, check=True)
+            self.assertEqual((self.folder / "p.png").read_bytes()[:4], b"\x89PNG")
 
     def test_predict(self):
         self.succeed("fast-tucker", self.train, "-j", "3,2,1", "-r", 2, "--clip", "2,4", "-o", "m.npz", "--precision",

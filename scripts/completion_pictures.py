@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""RMSE against time of FastTucker's runs, from the reports that `polyad fast-tucker --report` wrote:
+
+    scripts/completion_pictures.py RUN.json... -o PICTURE.png [--set test|validation|train]
+
+A line a run, named by optimiser, format, J and R. Time is that of the epochs, without the errors that are taken after each.
+Needs matplotlib. Ends with 2 when a file is no such report or has no errors of the set."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+
+def series(report, of_set):
+    """(name, seconds, RMSE) of one run. Raises ValueError when the report has none."""
+    if "optimizer" not in report.get("options", {}) or not report.get("iterations"):
+        raise ValueError("is no report of fast-tucker with an epoch")
+    seconds, errors, passed = [], [], 0.0
+    for epoch in report["iterations"]:
+        if of_set not in epoch.get("rmse", {}):
+            raise ValueError(f"has no {of_set} errors")
+        passed += epoch["seconds"]
+        seconds.append(passed)
+        errors.append(epoch["rmse"][of_set])
+    options = report["options"]
+    name = f"{options['optimizer']}, {report['format']['name']}, J {options['columns']}, R {options['rank']}"
+    return name, seconds, errors
+
+
+def draw(runs, of_set, target):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axis = plt.subplots(figsize=(6.4, 4))
+    for name, seconds, errors in runs:
+        axis.plot(seconds, errors, marker=".", label=name)
+    axis.set_xlabel("seconds in epochs")
+    axis.set_ylabel(f"RMSE of the {of_set} entries")
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize=8)
+    figure.savefig(target, dpi=110, bbox_inches="tight")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", metavar="RUN.json", nargs="+", type=Path)
+    parser.add_argument("-o", "--output", metavar="PICTURE.png", required=True, type=Path)
+    parser.add_argument("--set", choices=("test", "validation", "train"), default="test")
+    arguments = parser.parse_args()
+    runs = []
+    for path in arguments.runs:
+        try:
+            runs.append(series(json.loads(path.read_text(encoding="utf-8")), arguments.set))
+        except (OSError, ValueError, KeyError) as error:
+            print(f"{path}: {error}", file=sys.stderr)
+            return 2
+    try:
+        draw(runs, arguments.set, arguments.output)
+    except ImportError as error:
+        print(f"a picture needs matplotlib (pip install matplotlib): {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
