@@ -490,7 +490,6 @@ TEST_CASE("sorted: borders merge over one to four levels", "[formats]") {
 }
 
 TEST_CASE("sorted: entries of all levels fit the workspace", "[formats]") {
-  using Format = TestSorted<float, std::uint32_t>;
   CHECK(border_entries(1) == 2);
   CHECK(border_entries(16) == 32);
   CHECK(border_entries(17) == 34 + 4);
