@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What this machine can do, measured in the same run as everything else: copy, triad, a gather of random
-// rows, an atomic add of rows. The rows are read and written through TinyVec in the blocks of columns that
-// the kernels use, four at a time.
+// rows, an atomic add of rows (formats/row_traffic.hpp).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -9,10 +8,8 @@
 #include <map>
 #include <tuple>
 
-#include "polyad/core/counter_rng.hpp"
 #include "polyad/core/rank_dispatch.hpp"
-#include "polyad/core/row_form.hpp"
-#include "polyad/formats/chunk_walk.hpp"
+#include "polyad/formats/row_traffic.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "timing.hpp"
 
@@ -27,62 +24,6 @@ struct Triad {
     Two const a = x(i);
     Two const b = y(i);
     z(i)        = {{a.element[0] + 3.0 * b.element[0], a.element[1] + 3.0 * b.element[1]}};
-  }
-};
-
-/// Row numbers spread over `distinct` of the table's rows.
-template <class Space>
-struct RandomRows {
-  Kokkos::View<std::uint32_t*, Space> rows;
-  count_t table_rows;
-  count_t distinct;
-  KOKKOS_FUNCTION void operator()(count_t p) const {
-    count_t const which = counter_bits(1, 0, p, 0) % distinct;
-    rows(p)             = static_cast<std::uint32_t>(which * (table_rows / distinct));
-  }
-};
-
-/// Sums the rows of the table that a chunk names; one sum a chunk is written, so that all reads count.
-template <class Space, class Scalar, int Block, RowForm Form>
-struct GatherRows {
-  using Row = TinyVec<Space, Scalar, Block, Form>;
-  std::uint32_t const* rows;
-  Scalar const* table;
-  count_t stride;
-  Scalar* sums;  // chunks x R
-  ChunkWalk chunks;
-
-  template <class Member>
-  KOKKOS_FUNCTION void operator()(Member const& member) const {
-    chunks.template operator()<Row, Block>(member, [&](count_t begin, count_t end, Columns columns) {
-      Row sum[4] = {Row(Scalar(0)), Row(Scalar(0)), Row(Scalar(0)), Row(Scalar(0))};
-      count_t p  = begin;
-      for (; p + 4 <= end; p += 4) {
-        auto const row = *reinterpret_cast<Pack<std::uint32_t, 4> const*>(rows + p);
-        for (int u = 0; u < 4; ++u) sum[u] += Row(table + row.element[u] * stride, columns);
-      }
-      for (; p < end; ++p) sum[0] += Row(table + rows[p] * stride, columns);
-      for (int u = 1; u < 4; ++u) sum[0] += sum[u];
-      sum[0].store(sums + begin / chunks.chunk * stride, columns);
-    });
-  }
-};
-
-/// Adds a row of ones to every row that a chunk names.
-template <class Space, class Scalar, int Block, RowForm Form>
-struct AddRows {
-  using Row = TinyVec<Space, Scalar, Block, Form>;
-  std::uint32_t const* rows;
-  Scalar* table;
-  count_t stride;
-  ChunkWalk chunks;
-
-  template <class Member>
-  KOKKOS_FUNCTION void operator()(Member const& member) const {
-    chunks.template operator()<Row, Block>(member, [&](count_t begin, count_t end, Columns columns) {
-      Row const one(Scalar(1));
-      for (count_t p = begin; p < end; ++p) one.atomic_add_to(table + rows[p] * stride, columns);
-    });
   }
 };
 
@@ -138,9 +79,8 @@ public:
     auto const sums = make_factor_matrix<Scalar>(m_space, "polyad::perf_sums", ceil_div(m_accesses, 16),
                                                  static_cast<count_t>(rank));
     return measure(m_space, m_samples, [&] {
-      launch<GatherRows, Scalar>(rank, true, [&](auto kernel, ChunkWalk const& chunks) {
-        return
-            typename decltype(kernel)::type{rows.data(), table.data(), table.stride(0), sums.data(), chunks};
+      for_each_column_block(rank, [&](auto block, ColumnBlocks blocks) {
+        gather_rows<block()>(m_space, rows.data(), m_accesses, table, sums.data(), blocks);
       });
     });
   }
@@ -152,11 +92,9 @@ public:
         make_factor_matrix<Scalar>(m_space, "polyad::perf_table", table_rows, static_cast<count_t>(rank));
     auto const rows = random_rows(table_rows, distinct);
     return measure(m_space, m_samples, [&] {
-      // Doubles have no wide atomic: strided lanes, whose addresses stand together, are faster there.
-      launch<AddRows, Scalar>(
-          rank, sizeof(Scalar) == sizeof(float), [&](auto kernel, ChunkWalk const& chunks) {
-            return typename decltype(kernel)::type{rows.data(), table.data(), table.stride(0), chunks};
-          });
+      for_each_column_block(rank, [&](auto block, ColumnBlocks blocks) {
+        add_rows<block()>(m_space, rows.data(), m_accesses, table, blocks);
+      });
     });
   }
 
@@ -176,23 +114,8 @@ private:
 
   [[nodiscard]] Kokkos::View<std::uint32_t*, Space> random_rows(count_t table_rows, count_t distinct) const {
     Kokkos::View<std::uint32_t*, Space> const rows("polyad::perf_rows", m_accesses);
-    Kokkos::parallel_for("polyad::perf_random_rows",
-                         Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(m_space, 0, m_accesses),
-                         RandomRows<Space>{rows, table_rows, Kokkos::min(distinct, table_rows)});
+    choose_rows(m_space, rows, table_rows, distinct);
     return rows;
-  }
-
-  template <template <class, class, int, RowForm> class Kernel, class Scalar, class Make>
-  void launch(int rank, bool packed, Make const& make) const {
-    with_row_form<Space>(packed, [&](auto form) {
-      for_each_column_block(rank, [&](auto block, ColumnBlocks blocks) {
-        using Rows          = Kernel<Space, Scalar, block(), form()>;
-        constexpr int lanes = Rows::Row::lanes;
-        ChunkWalk const chunks{m_accesses, chunk_length(m_space, m_accesses, lanes), blocks};
-        Kokkos::parallel_for("polyad::perf_rows", chunks.template policy<typename Rows::Row>(m_space),
-                             make(std::type_identity<Rows>{}, chunks));
-      });
-    });
   }
 
   Space m_space;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "choice_commands.hpp"
 #include "command_parts.hpp"
 #include "completion_commands.hpp"
 #include "factor.hpp"
@@ -47,9 +48,10 @@ void add_cpd(CLI::App& command, CpdOptions& options) {
   command
       .add_option(
           "--format", options.format,
-          "Storage format: " + known_formats() + "; or auto, which is sorted, or streamed-blco where that does not fit")
+          "Storage format: " + known_formats() + "; or auto, the fastest that fits by what is known of tensor and machine")
       ->type_name("NAME")
       ->capture_default_str();
+  command.add_flag("--tune", options.tune, "With --format auto: try all formats that fit, on this tensor");
   add_precision(command, options.precision, "Of values and factors: f32 or f64");
   command.add_option("--seed", options.seed, "Of the random start")
       ->check(whole_number<std::uint64_t>())
@@ -69,18 +71,9 @@ void add_cpd(CLI::App& command, CpdOptions& options) {
       ->check(CLI::Range(1, 1000000))
       ->type_name("K")
       ->capture_default_str();
-  command
-      .add_option("--device-memory", options.device_memory,
-                  "Most memory to take on the device, in bytes or as 8G (on a host backend: a device that is "
-                  "simulated); a tensor that does not fit is streamed")
-      ->transform(CLI::AsSizeValue(false))
-      ->transform(CLI::Validator(  // runs first; AsSizeValue would wrap a negative number around
-          [](std::string const& text) {
-            bool const is_number = !text.empty() && text[0] >= '0' && text[0] <= '9';
-            return is_number ? std::string() : "takes bytes, such as 8000000000 or 8G, not " + text;
-          },
-          ""))
-      ->type_name("BYTES");
+  add_device_memory(command, options.device_memory,
+                    "Most memory to take on the device, in bytes or as 8G (on a host backend: a device that is "
+                    "simulated); a tensor that does not fit is streamed");
   command.add_flag(
       "--deterministic", options.deterministic,
       "Sum in a fixed order: the same factors in every run on one device, and on a host with any "
@@ -112,6 +105,8 @@ void check(CpdOptions const& options) {
   if (options.max_iterations < 1)
     refuse("-i takes at least 1 iteration, not " + std::to_string(options.max_iterations));
   if (!(options.tolerance >= 0) || std::isinf(options.tolerance)) refuse("--tol takes a number from 0 on");
+  if (options.tune && options.format != "auto") refuse("--tune chooses a format: leave --format out");
+  if (options.tune && !options.resume.empty()) refuse("--resume goes on in the checkpoint's format: leave --tune out");
   if (options.restarts > 1 && options.init != "random")
     refuse("--restarts are random starts: leave --init out");
   if (!(options.time_limit_s > 0)) refuse("--time-limit takes seconds, more than 0");
@@ -160,6 +155,7 @@ std::optional<Options> parse_command_line(int argc, char const* const* argv) {
   ProductCommands products(app);
   CompletionCommands completion(app);
   FileCommands files(app);
+  ChoiceCommands choices(app);
   auto* const info_command =
       app.add_subcommand("info", "Version, backend, and the device found against the one compiled for");
   add_common(*info_command, info.common);
@@ -184,6 +180,7 @@ std::optional<Options> parse_command_line(int argc, char const* const* argv) {
   };
   if (auto chosen = products.chosen()) return chosen;
   if (auto chosen = files.chosen()) return chosen;
+  if (auto chosen = choices.chosen()) return chosen;
   if (auto chosen = completion.chosen()) return chosen;
   if (*cpd_command) return checked(cpd);
   if (*stats_command) return checked(stats);

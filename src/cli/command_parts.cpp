@@ -60,6 +60,18 @@ void add_precision(CLI::App& command, std::string& precision, std::string const&
       ->capture_default_str();
 }
 
+void add_device_memory(CLI::App& command, std::optional<std::uint64_t>& bytes, std::string const& meaning) {
+  command.add_option("--device-memory", bytes, meaning)
+      ->transform(CLI::AsSizeValue(false))
+      ->transform(CLI::Validator(  // runs first; AsSizeValue would wrap a negative number around
+          [](std::string const& text) {
+            bool const is_number = !text.empty() && text[0] >= '0' && text[0] <= '9';
+            return is_number ? std::string() : "takes bytes, such as 8000000000 or 8G, not " + text;
+          },
+          ""))
+      ->type_name("BYTES");
+}
+
 void refuse_overwriting(std::filesystem::path const& input, std::filesystem::path const& output,
                         std::string const& option) {
   if (same_file(input, output)) refuse(option + " would overwrite the input " + input.string());

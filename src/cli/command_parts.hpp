@@ -8,6 +8,7 @@
 #include <charconv>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,9 @@ void add_duplicates(CLI::App& command, std::string& duplicates, std::vector<std:
 
 /// --precision; `of` says of what
 void add_precision(CLI::App& command, std::string& precision, std::string const& of);
+
+/// --device-memory
+void add_device_memory(CLI::App& command, std::optional<std::uint64_t>& bytes, std::string const& meaning);
 
 /// \throws UsageError when the output is the input
 void refuse_overwriting(std::filesystem::path const& input, std::filesystem::path const& output,

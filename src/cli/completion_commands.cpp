@@ -92,8 +92,8 @@ void add_fast_tucker(CLI::App& command, TrainOptions& options) {
   add_cold_start(command, options.cold_start);
   command
       .add_option("--format", options.format,
-                  "Storage format: als takes sorted (auto) and coo-permuted; adam these, b-csf and hb-csf; sgd b-csf "
-                  "(auto) and coo-tiny-vec")
+                  "Storage format: als takes sorted and coo-permuted; adam these, b-csf and hb-csf; sgd b-csf and "
+                  "coo-tiny-vec; auto is the faster of the first two that fits, and b-csf for sgd")
       ->check(CLI::IsMember({"auto", "sorted", "coo-permuted", "b-csf", "hb-csf", "coo-tiny-vec"}))
       ->type_name("NAME")
       ->capture_default_str();

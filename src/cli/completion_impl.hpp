@@ -5,14 +5,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 
+#include "auto_format.hpp"
 #include "completion.hpp"
 #include "device_tensor.hpp"
 #include "interrupt.hpp"
+#include "machine.hpp"
 #include "polyad/fast_tucker/biases.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/formats/coo/sgd_coo.hpp"
@@ -98,12 +101,15 @@ inline FastTuckerOptions library_options(TrainOptions const& options) {
 template <class F>
 void complete_on(Space const& space, TrainOptions const& options, typename F::options_type const& format_options,
                  FastTuckerData<F> const& data, FastTuckerModel<typename F::scalar_type, Space> const& model,
-                 Report& report, OnEpoch const& on_epoch) {
+                 FormatReport const& chosen, Report& report, OnEpoch const& on_epoch) {
   auto const values = model.has_biases() ? without_biases(space, data.train, model) : data.train;
   Kokkos::Timer const clock;
   F const X = F::build(space, values, format_options);
   space.fence("polyad::build");
-  report.format = FormatReport{F::name, X.storage_bytes(), clock.seconds()};
+  report.format = FormatReport{F::name, X.storage_bytes(), clock.seconds(), chosen.chosen_because, chosen.candidates};
+  if constexpr (requires { X.permuted(); })
+    if (X.permuted())
+      report.format->chosen_because = "its sorted copies do not fit: one copy and permutations, as coo-permuted has them";
   stop_if_interrupted("building the format");
   fill_start(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), options.seed);
   auto const result = fast_tucker(space, X, data, library_options(options), model,
@@ -123,6 +129,19 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
   Space const space;
   using Sorted_ = Sorted<Scalar, Index, Space>;
   Extents const extents{std::span<count_t const>(sets.train.extents)};
+  FormatWish wish{.iterations    = static_cast<double>(options.max_epochs),
+                  .deterministic = options.deterministic,
+                  .residual      = true,
+                  .may_stream    = false,
+                  .what          = "sweeps of all modes"};
+  std::vector<CandidateReport> looked_at;
+  bool const chooses = options.format == "auto" && options.optimizer != "sgd";
+  if (chooses) {
+    wish.bytes         = available_memory(space);
+    auto const survey  = survey_list(sets.train, options.common.threads);
+    auto const machine = machine_ceilings(*report.backend, sizeof(Scalar), 0);
+    looked_at          = candidates({survey, machine, options.rank, sizeof(Scalar), sizeof(Index)}, wish);
+  }
   std::vector<count_t> columns(options.columns.begin(), options.columns.end());
   if (columns.size() == 1) columns.assign(sets.train.extents.size(), columns[0]);
   FastTuckerModel<Scalar, Space> model(space, extents, columns, options.rank, options.biases);
@@ -130,24 +149,43 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
                                      upload_list<Scalar, Index>(space, std::move(sets.validation)),
                                      upload_list<Scalar, Index>(space, std::move(sets.test))};
   if (options.biases) fit_biases(space, data.train, {.damping = options.bias_damping}, model);
-  auto const complete_with = [&]<class F>(std::type_identity<F>) {
-    complete_on<F>(space, options, {}, {data.train, data.validation, data.test}, model, report, on_epoch);
+  auto const complete_with = [&]<class F>(std::type_identity<F>, FormatReport const& chosen) {
+    complete_on<F>(space, options, {}, {data.train, data.validation, data.test}, model, chosen, report, on_epoch);
   };
-  if (options.format == "coo-tiny-vec") {
-    complete_with(std::type_identity<CooTinyVec<Scalar, Index, Space>>());
-  } else if (options.optimizer == "sgd") {
-    complete_with(std::type_identity<LeafTrees<Scalar, Index, Space>>());
-  } else if (options.format == "coo-permuted") {
-    complete_with(std::type_identity<CooPermuted<Scalar, Index, Space>>());
-  } else if (options.format == "b-csf") {
-    complete_with(std::type_identity<BCsf<Scalar, Index, Space>>());
-  } else if (options.format == "hb-csf") {
-    complete_with(std::type_identity<HbCsf<Scalar, Index, Space>>());
-  } else {
-    // Least squares want the rows in one piece.
-    SortedOptions format{.deterministic = options.deterministic};
-    if (options.optimizer == "als") format.block_rows = 0;
-    complete_on<Sorted_>(space, options, format, data, model, report, on_epoch);
+  auto const run_as = [&](FormatReport const& chosen) {
+    if (chosen.name == "coo-tiny-vec") {
+      complete_with(std::type_identity<CooTinyVec<Scalar, Index, Space>>(), chosen);
+    } else if (options.optimizer == "sgd") {
+      complete_with(std::type_identity<LeafTrees<Scalar, Index, Space>>(), chosen);
+    } else if (chosen.name == "coo-permuted") {
+      complete_with(std::type_identity<CooPermuted<Scalar, Index, Space>>(), chosen);
+    } else if (chosen.name == "b-csf") {
+      complete_with(std::type_identity<BCsf<Scalar, Index, Space>>(), chosen);
+    } else if (chosen.name == "hb-csf") {
+      complete_with(std::type_identity<HbCsf<Scalar, Index, Space>>(), chosen);
+    } else {
+      // Least squares want the rows in one piece.
+      SortedOptions format{.deterministic = options.deterministic};
+      if (options.optimizer == "als") format.block_rows = 0;
+      if (options.format == "auto") format.storage = SortedOptions::Storage::copies;
+      complete_on<Sorted_>(space, options, format, data, model, chosen, report, on_epoch);
+    }
+  };
+  for (std::set<std::string> failed;;) {
+    FormatReport chosen{.name = options.format};
+    if (chooses) {
+      auto const choice = choose(looked_at, wish, failed);
+      chosen            = {.name           = looked_at[choice.candidate].name,
+                           .chosen_because = choice.because,
+                           .candidates     = looked_at};
+    }
+    try {
+      run_as(chosen);
+      break;
+    } catch (MemoryError const&) {
+      if (!chooses || report.format) throw;  // once it is built, the run itself needs more
+      failed.insert(chosen.name);
+    }
   }
   return to_host_model(space, model, library_options(options).range);
 }

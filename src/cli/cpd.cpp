@@ -34,6 +34,7 @@ void list_options(CpdOptions const& options, Report& report) {
                     {"restarts", std::int64_t{options.restarts}},
                     {"deterministic", options.deterministic},
                     {"format", options.format},
+                    {"tune", options.tune},
                     {"precision", options.precision},
                     {"threads", std::int64_t{options.common.threads}},
                     {"index_base", std::int64_t{options.index_base}},

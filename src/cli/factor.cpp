@@ -3,19 +3,24 @@
 #include "factor.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "auto_format.hpp"
 #include "device_tensor.hpp"
 #include "empty_slices.hpp"
+#include "format_trial.hpp"
 #include "interrupt.hpp"
+#include "machine.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/cp/nvecs.hpp"
 #include "polyad/cp/restarts.hpp"
 #include "polyad/formats/registry.hpp"
 #include "resumable_als.hpp"
+#include "stored_choice.hpp"
 
 namespace polyad::cli {
 namespace {
@@ -75,6 +80,9 @@ typename F::options_type format_options(CpdOptions const& options) {
     result.deterministic = options.deterministic;
   else if (options.deterministic)
     throw UsageError(std::string("the format ") + F::name + " has no deterministic order of summation");
+  // auto says itself what takes the place of copies that do not fit.
+  if constexpr (std::is_same_v<typename F::options_type, SortedOptions>)
+    if (options.format == "auto") result.storage = SortedOptions::Storage::copies;
   return result;
 }
 
@@ -120,30 +128,119 @@ public:
   }
 
   io::HostKtensor run() {
-    std::string const name = resolve_format(m_options.format);
-    if (name == Streamed::name) return run_streamed("");
-    try {
-      return run_in_memory(name);
-    } catch (MemoryError const& error) {
-      bool const is_here = m_device || m_list.nnz() > 0;
-      if (m_options.format != "auto" || !is_here) throw;
-      return run_streamed(std::string("the tensor does not fit (") + name + ": " + error.what() + ")");
+    if (m_options.format != "auto") {
+      use_stored_shape();
+      return run_as(resolve_format(m_options.format), "");
+    }
+    if (m_checkpoints.resume) return run_as(m_checkpoints.resume->format, "the checkpoint is of it");
+    make_candidates();
+    if (auto const stored = stored_choice()) return run_as(stored->format, "polyad tune stored it beside the tensor");
+    try_candidates();
+    for (std::set<std::string> failed;;) {
+      auto const choice      = choose(m_candidates, m_wish, failed);
+      std::string const name = m_candidates[choice.candidate].name;
+      try {
+        return run_as(name, choice.because);
+      } catch (MemoryError const&) {
+        bool const is_here = m_device || m_list.nnz() > 0;
+        if (!is_here) throw;
+        failed.insert(name);  // the model was wrong
+      }
     }
   }
 
 private:
   using Streamed = StreamedBlco<Scalar, Index, Space>;
 
-  io::HostKtensor run_in_memory(std::string const& name) {
+  io::HostKtensor run_as(std::string const& name, std::string const& because) {
+    return name == Streamed::name ? run_streamed(because) : run_in_memory(name, because);
+  }
+
+  // --- auto
+
+  /// What the model expects of every format, the fastest first.
+  void make_candidates() {
+    auto const survey = survey_list(m_list, m_options.common.threads);
+    m_wish            = {.iterations = m_options.restarts * expected_iterations(m_options.max_iterations, m_options.tolerance),
+                         .deterministic = m_options.deterministic,
+                         .bytes         = available_memory(m_space)};
+    auto const by     = [&](Ceilings const& machine) {
+      CostInput const input{survey, machine, m_options.rank, sizeof(Scalar), sizeof(Index)};
+      m_dense_s = dense_seconds(input);
+      return candidates(input, m_wish);
+    };
+    auto const usual = machine_ceilings(*m_report.backend, sizeof(Scalar), 0);
+    m_candidates     = by(usual);
+    double const run = m_candidates.empty() ? 0 : m_candidates.front().total_s;
+    m_candidates     = by(machine_ceilings(*m_report.backend, sizeof(Scalar), run));
+    stop_if_interrupted("looking at the tensor");
+  }
+
+  [[nodiscard]] std::optional<StoredChoice> read_stored() const {
+    auto const key =
+        choice_key(m_options.tensor, m_list, *m_report.backend, m_options.rank, m_options.precision);
+    return key ? read_choice(*key) : std::nullopt;
+  }
+
+  /// What tune stored, where it is a candidate that fits.
+  std::optional<StoredChoice> stored_choice() {
+    auto const stored = m_options.tune ? std::nullopt : read_stored();
+    if (!stored) return std::nullopt;
+    for (auto const& candidate : m_candidates)
+      if (candidate.name == stored->format && candidate.fits) {
+        m_f_coo = {stored->threadlen, {stored->team_threads}};
+        return stored;
+      }
+    return std::nullopt;
+  }
+
+  /// The shape that `tune --format f-coo --store` left.
+  void use_stored_shape() {
+    if (m_options.format != FCoo<Scalar, Index, Space>::name) return;
+    if (auto const stored = read_stored()) m_f_coo = {stored->threadlen, {stored->team_threads}};
+  }
+
+  /// With --tune all that fit; otherwise the best two in the mode that takes the longest, where they are close and the
+  /// trial takes a twentieth of the run at most.
+  void try_candidates() {
+    std::vector<CandidateReport*> open;
+    for (auto& candidate : m_candidates)
+      if (candidate.fits && !candidate.streams && (m_options.tune || candidate.predicted)) open.push_back(&candidate);
+    std::vector<int> modes;
+    if (!m_options.tune) {
+      if (open.size() < 2) return;
+      open.resize(2);
+      auto const &a = *open[0], &b = *open[1];
+      auto const& mode_s = a.predicted->mode_s;
+      modes              = {static_cast<int>(std::max_element(mode_s.begin(), mode_s.end()) - mode_s.begin())};
+      auto const mode    = static_cast<std::size_t>(modes[0]);
+      double const trial = 2 * (a.predicted->build_s + b.predicted->build_s) +
+                           3 * (a.predicted->mode_s[mode] + b.predicted->mode_s[mode]);
+      constexpr double close = 1.5, most_of_run = 0.05;
+      if (b.total_s > close * a.total_s || trial > most_of_run * a.total_s) return;
+    }
+    load_on_device();
+    for (auto* const candidate : open)
+      try_candidate(m_space, *m_device, m_options.rank, modes, *candidate, m_dense_s);
+  }
+
+  // --- the run
+
+  void load_on_device() {
+    if (m_device) return;
     m_device = copy_list<Scalar, Index>(m_space, m_list);
     m_list   = {};
     m_device = without_duplicates(m_space, *m_device, *m_report.input);
     m_report.input->empty_slices = count_empty_slices(m_space, *m_device);
     stop_if_interrupted("reading the tensor");
+  }
+
+  io::HostKtensor run_in_memory(std::string const& name, std::string const& because) {
+    load_on_device();
     io::HostKtensor model;
     with_format<Scalar, Index, Space>(name, [&](auto identity) {
       using F    = typename decltype(identity)::type;
-      auto const X = build<F>(*m_device, "");
+      auto const X = build<F>(*m_device, because);
       expect_model_fits<Scalar>(m_space, m_extents, m_options.rank);  // beside the format
       auto const factors = start_in_memory();
       m_device.reset();
@@ -183,9 +280,15 @@ private:
   template <class F, class Tensor>
   F build(Tensor const& tensor, std::string const& because) {
     Kokkos::Timer const clock;
-    F X = F::build(m_space, tensor, format_options<F>(m_options));
+    auto options = format_options<F>(m_options);
+    if constexpr (std::is_same_v<typename F::options_type, FCooOptions>)
+      if (m_f_coo.threadlen > 0) options = m_f_coo;
+    F X = F::build(m_space, tensor, options);
     m_space.fence("polyad::build");
-    m_report.format = FormatReport{F::name, X.storage_bytes(), clock.seconds(), because};
+    std::string why = because;
+    if constexpr (requires { X.permuted(); })
+      if (X.permuted()) why = "its sorted copies do not fit: one copy and permutations, as coo-permuted has them";
+    m_report.format = FormatReport{F::name, X.storage_bytes(), clock.seconds(), why, m_candidates};
     stop_if_interrupted("building the format");
     return X;
   }
@@ -235,14 +338,17 @@ private:
   Checkpoints const& m_checkpoints;
   Extents m_extents;
   std::optional<CooTensor<Scalar, Index, Space>> m_device;
+  FormatWish m_wish;
+  std::vector<CandidateReport> m_candidates;
+  double m_dense_s = 0;
+  FCooOptions m_f_coo;  // threadlen 0: its own choice
 };
 
 }  // namespace
 
 std::string resolve_format(std::string const& name) {
-  std::string const resolved = name == "auto" ? "sorted" : name;
-  with_format<double, std::uint32_t, Space>(resolved, [](auto) {});
-  return resolved;
+  if (name != "auto") with_format<double, std::uint32_t, Space>(name, [](auto) {});
+  return name;
 }
 
 std::string known_formats() {

@@ -14,7 +14,7 @@
 
 namespace polyad::cli {
 
-/// The format that `name` stands for; "auto" is resolved.
+/// `name`, which is "auto" or a format's.
 /// \throws UsageError listing the known names
 [[nodiscard]] std::string resolve_format(std::string const& name);
 

@@ -115,6 +115,8 @@ void summarise(TrainOptions const& options, Report const& report, double seconds
   fmt::print("model    FastTucker of rank {}, J {}, {}, {}, {} with concurrency {}\n", options.rank,
              fmt::join(options.columns, ","), report.format->name, options.precision, backend.name,
              backend.concurrency);
+  if (!report.format->chosen_because.empty())
+    fmt::print("format   {} because {}\n", report.format->name, report.format->chosen_because);
   fmt::print("errors   {}\n", errors_text(result.errors));
   if (result.cold > 0) fmt::print("cold     {} test entries were predicted from their biases\n", result.cold);
   fmt::print("epochs   {}, the model is that of epoch {} ({})\n", report.iterations.size(), result.kept_iteration,

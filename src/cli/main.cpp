@@ -63,8 +63,16 @@ Failure flush_stdout() {
 }
 
 template <class CommandOptions>
+CommonOptions const& common_of(CommandOptions const& options) {
+  if constexpr (requires { options.common; })
+    return options.common;
+  else
+    return options.of.common;  // tune's are estimate's and more
+}
+
+template <class CommandOptions>
 int run_reported(CommandOptions const& options, std::string const& command) {
-  auto const& path = options.common.report;
+  auto const& path = common_of(options).report;
   Report report;
   report.command = command;
   Failure failure;

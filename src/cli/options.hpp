@@ -9,6 +9,7 @@
 #include <string>
 #include <variant>
 
+#include "choice_options.hpp"
 #include "completion_options.hpp"
 #include "file_options.hpp"
 #include "product_options.hpp"
@@ -28,6 +29,7 @@ struct CpdOptions {
   std::uint64_t seed     = 0;
   std::string init       = "random";  // or "nvecs", or a model file
   std::string format     = "auto";
+  bool tune              = false;  // auto tries all formats that fit
   std::string precision  = "f64";  // or "f32"
   int restarts           = 1;      // random starts, of which the best wins
   std::optional<std::uint64_t> device_memory;  // bytes; none: what is free
@@ -55,6 +57,6 @@ struct InfoOptions {
 
 using Options = std::variant<CpdOptions, StatsOptions, InfoOptions, ConvertOptions, CheckOptions,
                              CompareOptions, GenOptions, MttkrpOptions, TtmOptions, TtmcOptions, TuckerOptions,
-                             TrainOptions, PredictOptions>;
+                             TrainOptions, PredictOptions, EstimateOptions, TuneOptions>;
 
 }  // namespace polyad::cli

@@ -30,9 +30,41 @@ Json to_json(InputReport const& input) {
           {"read_s", input.read_s}};
 }
 
+Json to_json(std::optional<FormatTimes> const& times) {
+  if (!times) return {};
+  return {{"build_s", times->build_s}, {"mode_s", times->mode_s}, {"iteration_s", times->iteration_s}};
+}
+
+Json to_json(std::vector<CandidateReport> const& candidates) {
+  Json list = Json::array();
+  for (auto const& c : candidates)
+    list.push_back({{"name", c.name},
+                    {"bytes", c.bytes},
+                    {"build_bytes", c.build_bytes},
+                    {"need_bytes", c.need_bytes},
+                    {"fits", c.fits},
+                    {"predicted", to_json(c.predicted)},
+                    {"measured", to_json(c.measured)}});
+  return list;
+}
+
 Json to_json(FormatReport const& format) {
   Json json = {{"name", format.name}, {"bytes", format.bytes}, {"build_s", format.build_s}};
   if (!format.chosen_because.empty()) json["chosen_because"] = format.chosen_because;
+  if (!format.candidates.empty()) json["candidates"] = to_json(format.candidates);
+  return json;
+}
+
+Json to_json(FormatsReport const& result) {
+  Json json = {{"iterations", result.iterations}, {"free_bytes", result.free_bytes}};
+  json["best"] = result.best.empty() ? Json() : Json(result.best);
+  if (!result.because.empty()) json["because"] = result.because;
+  json["candidates"] = to_json(result.candidates);
+  if (!result.shapes.empty()) json["shapes"] = Json::array();
+  for (auto const& shape : result.shapes)
+    json["shapes"].push_back(
+        {{"threadlen", shape.threadlen}, {"team_threads", shape.team_threads}, {"seconds", shape.seconds}});
+  json["files"] = result.files;
   return json;
 }
 
@@ -122,7 +154,8 @@ Json to_json(StatsReport const& result) {
           {"slices", to_json(result.slices)},
           {"fibers", to_json(result.fibers)},
           {"values", {{"min", result.smallest}, {"max", result.largest}, {"zeros", result.zeros}}},
-          {"norm", result.norm}};
+          {"norm", result.norm},
+          {"linear_bits", result.linear_bits}};
 }
 
 Json to_json(InfoReport const& result) {

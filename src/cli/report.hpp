@@ -35,11 +35,32 @@ struct InputReport {
   double read_s = 0;
 };
 
+/// Seconds that a format takes.
+struct FormatTimes {
+  double build_s = 0;
+  std::vector<double> mode_s;  // an MTTKRP of each mode
+  double iteration_s = 0;      // of CP-ALS; measured ones are the measured modes and a predicted dense part
+};
+
+/// A format that auto looked at.
+struct CandidateReport {
+  std::string name;
+  std::uint64_t bytes       = 0;  // stored
+  std::uint64_t build_bytes = 0;  // the most while it is built
+  std::uint64_t need_bytes  = 0;  // the most of all, factors included
+  bool fits                 = false;
+  bool streams              = false;  // it stays in host memory
+  std::optional<FormatTimes> predicted;  // nothing where the model does not know it on this kind of machine
+  std::optional<FormatTimes> measured;   // where it was tried
+  double total_s = 0;                    // a build and the iterations, predicted with caution
+};
+
 struct FormatReport {
   std::string name;
   std::uint64_t bytes = 0;
   double build_s      = 0;
-  std::string chosen_because = {};  // why auto did not take its usual choice; empty otherwise
+  std::string chosen_because = {};  // why auto took it, or why it is not what was asked for; empty otherwise
+  std::vector<CandidateReport> candidates = {};  // of auto, the best first
 };
 
 /// Errors of a completion model on one set of entries.
@@ -115,6 +136,23 @@ struct StatsReport {
   double largest      = 0;
   double norm         = 0;
   std::uint64_t zeros = 0;
+  int linear_bits     = 0;  // of an index that linearizes all modes
+};
+
+/// What estimate and tune found.
+struct FormatsReport {
+  double iterations        = 0;  // that builds are spread over
+  std::uint64_t free_bytes = 0;
+  std::string best;              // empty: none fits
+  std::string because;
+  std::vector<CandidateReport> candidates;
+  /// Shapes of f-coo, the fastest first: threadlen, threads of a team, seconds for all modes.
+  struct Shape {
+    int threadlen = 0, team_threads = 0;
+    double seconds = 0;
+  };
+  std::vector<Shape> shapes;
+  std::vector<std::string> files;
 };
 
 struct InfoReport {
@@ -140,7 +178,7 @@ struct Report {
   std::vector<IterationReport> iterations;
   MemoryReport memory;
   std::variant<std::monostate, CpdReport, StatsReport, InfoReport, FactsReport, TuckerReport,
-               CompletionReport> result;
+               CompletionReport, FormatsReport> result;
   int exit = 0;
   std::string error;  // the text on stderr; empty when there is none
 };

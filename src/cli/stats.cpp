@@ -27,6 +27,7 @@ void print(Report const& report) {
   fmt::print("density     {:.3e}\n", stats.density);
   fmt::print("values      {:.9g} to {:.9g}, {} stored zeros\n", stats.smallest, stats.largest, stats.zeros);
   fmt::print("norm        {:.15g}\n", stats.norm);
+  fmt::print("linear      an index of {} bits\n", stats.linear_bits);
   fmt::print("indices     from {}\n", input.base);
   int const order = static_cast<int>(input.dims.size());
   fmt::print("\n{:>4} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12}\n", "mode", "size", "empty", "slices",

@@ -107,6 +107,7 @@ StatsReport facts_of(Space const& space, CooTensor<double, Index, Space> const& 
                           ValueFacts<Values>{tensor.values()}, Kokkos::Min<double>(stats.smallest),
                           Kokkos::Max<double>(stats.largest), stats.zeros);
   stats.norm = std::sqrt(norm_squared(space, tensor));
+  for (int n = 0; n < order; ++n) stats.linear_bits += bits_for(tensor.extents()[n]);
   return stats;
 }
 

@@ -27,6 +27,7 @@ class Stats(ToolTest):
         self.assertEqual(given["duplicates"], 1)
         self.assertAlmostEqual(facts["density"] * math.prod(dims), len(tensor), places=6)
         self.assertAlmostEqual(facts["norm"], math.sqrt(math.fsum(x * x for x in tensor.values())), places=12)
+        self.assertEqual(facts["linear_bits"], sum((d - 1).bit_length() for d in dims))
         self.assertEqual(facts["values"], {"min": min(tensor.values()), "max": max(tensor.values()), "zeros": 1})
         for n, size in enumerate(dims):
             slices = collections.Counter(at[n] for at in tensor)

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The cost model: what a format of a tensor will take, in bytes and seconds, before it is built. Plain C++.
+//
+// A time is a sum of terms, each a time of its own at what the machine was measured to do (Ceilings), and each with a
+// weight that belongs to a format, a kind of machine and a scalar:
+//
+//   seconds of a mode = w_pass passes launch + w_stream bytes/copy + w_gather rows/gather + ... + w_hot rows/atomic
+//
+// A family says in src/formats/<family>/costs.cpp which rows and bytes it moves, and its weights, fitted to stored
+// measurements by scripts/fit_cost_model.py; perf_tests' cost_model_check holds the two against each other
+// (docs/which-format.md). Names: P nonzeros, N modes, I_n rows, R columns, s bytes a value.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "polyad/tensor/survey.hpp"
+
+namespace polyad {
+
+/// What a machine can do with the rows of one scalar type, in bytes a second.
+struct Ceilings {
+  /// (megabytes of a table, or rows of it, rate), the first ascending.
+  using Curve = std::vector<std::array<double, 2>>;
+
+  bool is_device  = false;
+  int concurrency = 1;    // hosts: threads
+  double launch_s = 0;    // of a kernel: nominal_launch_s
+  double copy     = 0;    // read and written
+  Curve gather;           // random rows of 32 columns of a table of so many megabytes
+  Curve atomic_add;       // atomic additions to random rows of a table of so many megabytes
+  Curve atomic_add_rows;  // the same to so few rows only
+  double from_host = 0;   // copied from host memory
+};
+
+/// What the weights of launches are relative to. No stored result has the time of an empty launch.
+inline constexpr double nominal_launch_s = 5e-6;
+
+struct CostInput {
+  TensorSurvey const& tensor;
+  Ceilings const& machine;
+  std::uint64_t rank = 0;
+  int scalar_bytes   = 8;
+  int index_bytes    = 4;
+};
+
+/// Terms of an MTTKRP's mode, in seconds at the ceilings.
+enum class ModeTerm {
+  pass,       // a launch for each block of 32 columns
+  stream,     // the format's arrays, once a block of columns, copied
+  gather,     // rows of the other factors, one a nonzero
+  narrow,     // 64 bytes for each of these rows and blocks: what is fetched of a short row
+  upper,      // of those, rows that are read once a fiber
+  output,     // V, written
+  scattered,  // 64 bytes a nonzero from a random place: coordinates by a permutation
+  atomics,    // atomic rows to a whole factor
+  hot,        // atomic rows where there are few
+  ordered,    // atomic rows in the order of the mode itself, so that neighbours meet
+  count
+};
+inline constexpr auto mode_terms = static_cast<std::size_t>(ModeTerm::count);
+using ModeTerms                  = std::array<double, mode_terms>;
+
+/// Terms of a build.
+enum class BuildTerm {
+  mode,     // a launch for each mode
+  stream,   // what is stored, copied
+  sort,     // each 8 bits of each word of the sorts' keys, with their positions, copied
+  scatter,  // coordinates and values from random places, for each copy
+  rows,     // a flag and an index a row of each mode
+  count
+};
+inline constexpr auto build_terms = static_cast<std::size_t>(BuildTerm::count);
+using BuildTerms                  = std::array<double, build_terms>;
+
+/// Terms of what every iteration does besides its MTTKRPs.
+enum class DenseTerm {
+  mode,    // a launch for each mode
+  rows,    // the factors, copied
+  cubes,   // (R/32)^3 launches for each mode: the R x R algebra
+  products,  // R/32 times the factors, copied: the Gram matrices
+  count
+};
+inline constexpr auto dense_terms = static_cast<std::size_t>(DenseTerm::count);
+using DenseTerms                  = std::array<double, dense_terms>;
+
+struct FormatWeights {
+  ModeTerms mttkrp{};
+  BuildTerms build{};
+};
+
+/// What one format says of itself. Bytes leave the factors out.
+struct FormatCosts {
+  std::string_view name;
+  bool residual      = false;  // offers the residual sweep and least squares for rows (formats/format.hpp)
+  bool deterministic = false;  // has a fixed order of summation, on devices too
+  bool on_host       = false;  // keeps the tensor in host memory and streams it
+  std::uint64_t (*storage_bytes)(CostInput const&);
+  /// Beside the tensor's coordinates and what is stored.
+  std::uint64_t (*build_bytes)(CostInput const&);
+  std::uint64_t (*workspace_bytes)(CostInput const&);
+  ModeTerms (*mttkrp)(CostInput const&, int mode);
+  BuildTerms (*build)(CostInput const&);
+  /// [device f32, device f64, host f32, host f64]
+  std::array<FormatWeights, 4> weights;
+};
+
+/// What a format of a tensor is predicted to take.
+struct Cost {
+  std::string_view name;
+  std::uint64_t storage_bytes = 0;
+  std::uint64_t build_bytes   = 0;  // the most that is held while it is built: coordinates, scratch, what is stored
+  std::uint64_t run_bytes     = 0;  // what is stored, factors, outputs, scratch: held while it iterates
+  double build_s              = 0;
+  std::vector<double> mode_s;  // an MTTKRP of each mode
+  double iteration_s = 0;      // of CP-ALS
+  /// Of that, additions to rows that many threads want at a time: the least certain part, and mostly too low, so that it
+  /// counts twice where formats are compared.
+  double crowded_s = 0;
+
+  /// Whether the model has weights for this format on this kind of machine.
+  [[nodiscard]] bool is_known() const { return mttkrp_s() > 0; }
+
+  [[nodiscard]] std::uint64_t need_bytes() const { return build_bytes > run_bytes ? build_bytes : run_bytes; }
+  [[nodiscard]] double mttkrp_s() const;
+  /// A build and so many iterations, for comparing.
+  [[nodiscard]] double total_s(double iterations) const { return build_s + iterations * (iteration_s + crowded_s); }
+};
+
+/// The formats that the model knows, a family after the other.
+[[nodiscard]] std::vector<FormatCosts> const& all_format_costs();
+[[nodiscard]] FormatCosts const* find_format_costs(std::string_view name);
+
+[[nodiscard]] Cost predict(FormatCosts const& format, CostInput const& input);
+
+/// Seconds of an iteration's dense part: solving, normalising, Gram matrices, fit.
+[[nodiscard]] DenseTerms dense_terms_of(CostInput const& input);
+[[nodiscard]] double dense_seconds(CostInput const& input);
+
+/// Bytes of factors, of the longest mode's output, and of the R x R matrices.
+[[nodiscard]] std::uint64_t model_bytes(CostInput const& input);
+/// P (s + 4 N) bytes: the coordinates that every format is built from.
+[[nodiscard]] std::uint64_t coordinate_bytes(CostInput const& input);
+
+namespace costs {
+
+// What the families' costs are made of.
+
+/// Which of FormatCosts::weights.
+[[nodiscard]] std::size_t machine_kind(CostInput const& input);
+/// Blocks of 32 columns.
+[[nodiscard]] double passes(CostInput const& input);
+[[nodiscard]] double row_bytes(CostInput const& input);
+[[nodiscard]] double copy_seconds(CostInput const& input, double bytes);
+/// At what rate rows are gathered from so many bytes of them.
+[[nodiscard]] double gather_rate(Ceilings const& machine, double bytes);
+/// `bytes` of every nonzero's row of `mode`, the fullest rows being found in the nearest caches.
+[[nodiscard]] double gather_seconds(CostInput const& input, int mode, double bytes);
+/// One atomic row of `mode` a nonzero.
+[[nodiscard]] double atomic_seconds(CostInput const& input, int mode);
+/// The same for the rows that so many nonzeros share that their additions wait for each other.
+[[nodiscard]] double hot_seconds(CostInput const& input, int mode);
+/// One atomic row of `mode` a nonzero, the nonzeros in the order of that mode: threads that run at a time meet.
+[[nodiscard]] double ordered_seconds(CostInput const& input, int mode);
+/// pass, stream (of `nonzero_bytes` each), gather, narrow and output
+[[nodiscard]] ModeTerms walk(CostInput const& input, int mode, double nonzero_bytes);
+/// Adds `rows` atomic rows a nonzero: atomics and hot.
+void add_atomics(ModeTerms& terms, CostInput const& input, int mode, double rows);
+[[nodiscard]] double& at(ModeTerms& terms, ModeTerm term);
+[[nodiscard]] double& at(BuildTerms& terms, BuildTerm term);
+/// A build that sorts the nonzeros by all modes `copies` times, or by `mode_bits` alone, and stores so many bytes.
+[[nodiscard]] BuildTerms sorted_build(CostInput const& input, double stored, int copies);
+/// Bytes that sorting takes: keys and positions, twice.
+[[nodiscard]] std::uint64_t sort_bytes(CostInput const& input, int key_bytes);
+
+}  // namespace costs
+
+// Each defined in src/formats/<family>/costs.cpp.
+[[nodiscard]] std::vector<FormatCosts> coo_costs();
+[[nodiscard]] std::vector<FormatCosts> csf_costs();
+[[nodiscard]] std::vector<FormatCosts> fcoo_costs();
+[[nodiscard]] std::vector<FormatCosts> blco_costs();
+
+}  // namespace polyad

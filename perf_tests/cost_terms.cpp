@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The cost model on stdin and stdout, for scripts/fit_cost_model.py, which knows the stored measurements. Lines:
+//
+//   machine NAME device|host THREADS LAUNCH_S COPY
+//   curve MACHINE SCALAR_BYTES gather|atomic_add|atomic_add_rows X RATE X RATE ...
+//   tensor NAME NNZ
+//   mode TENSOR EXTENT LONGEST FIBERS ROWS NONZEROS ROWS NONZEROS ...    bin by bin, in the modes' order
+//   case MACHINE TENSOR FORMAT SCALAR_BYTES RANK
+//
+// A case is answered by one line: storage, build and run bytes, crowded seconds, seconds to build, for an iteration, for each mode; then
+// the terms: of the build, of the dense part, of each mode.
+#include <cstdio>
+#include <iostream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+#include "polyad/formats/cost_model.hpp"
+
+namespace {
+
+using namespace polyad;
+
+struct Machine {
+  bool is_device  = false;
+  int concurrency = 1;
+  double launch_s = 0;
+  double copy     = 0;
+  std::map<std::pair<int, std::string>, Ceilings::Curve> curves;
+
+  [[nodiscard]] Ceilings ceilings(int scalar_bytes) const {
+    auto const curve = [&](char const* name) { return curves.at({scalar_bytes, name}); };
+    return {is_device, concurrency, launch_s, copy, curve("gather"), curve("atomic_add"), curve("atomic_add_rows"),
+            copy};
+  }
+};
+
+template <class Terms>
+void print(Terms const& terms) {
+  for (double const term : terms) std::printf(" %.9g", term);
+}
+
+}  // namespace
+
+int main() {
+  std::map<std::string, Machine> machines;
+  std::map<std::string, TensorSurvey> tensors;
+  for (std::string line; std::getline(std::cin, line);) {
+    std::istringstream words(line);
+    std::string what, name;
+    words >> what >> name;
+    if (what == "machine") {
+      auto& machine = machines[name];
+      std::string kind;
+      words >> kind >> machine.concurrency >> machine.launch_s >> machine.copy;
+      machine.is_device = kind == "device";
+    } else if (what == "curve") {
+      int scalar_bytes = 0;
+      std::string curve;
+      words >> scalar_bytes >> curve;
+      auto& points = machines.at(name).curves[{scalar_bytes, curve}];
+      for (double x = 0, rate = 0; words >> x >> rate;) points.push_back({x, rate});
+    } else if (what == "tensor") {
+      words >> tensors[name].nnz;
+    } else if (what == "mode") {
+      ModeSurvey mode;
+      words >> mode.extent >> mode.longest >> mode.fibers;
+      for (std::size_t b = 0; b < ModeSurvey::bins && words >> mode.rows[b] >> mode.nonzeros[b];) ++b;
+      tensors.at(name).modes.push_back(mode);
+    } else if (what == "case") {
+      std::string tensor, format;
+      int scalar_bytes  = 0;
+      std::uint64_t rank = 0;
+      words >> tensor >> format >> scalar_bytes >> rank;
+      auto const machine = machines.at(name).ceilings(scalar_bytes);
+      CostInput const input{tensors.at(tensor), machine, rank, scalar_bytes, 4};
+      auto const* const costs = find_format_costs(format);
+      if (costs == nullptr) throw std::runtime_error("unknown format " + format);
+      Cost const cost = predict(*costs, input);
+      std::printf("%llu %llu %llu %.9g %.9g %.9g", static_cast<unsigned long long>(cost.storage_bytes),
+                  static_cast<unsigned long long>(cost.build_bytes), static_cast<unsigned long long>(cost.run_bytes),
+                  cost.crowded_s, cost.build_s, cost.iteration_s);
+      for (double const seconds : cost.mode_s) std::printf(" %.9g", seconds);
+      print(costs->build(input));
+      print(dense_terms_of(input));
+      for (int n = 0; n < input.tensor.order(); ++n) print(costs->mttkrp(input, n));
+      std::printf("\n");
+    } else if (!what.empty()) {
+      throw std::runtime_error("unknown line " + line);
+    }
+  }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one copy of the nonzeros in ALTO's order moves.
+#include <algorithm>
+#include <array>
+
+#include "polyad/formats/cost_model.hpp"
+
+namespace polyad {
+namespace {
+
+using costs::at;
+
+// Fitted by scripts/fit_cost_model.py: device f32, device f64, host f32, host f64; each with the weights of a mode (pass,
+// stream, gather, narrow, upper, output, scattered, atomics, hot, ordered) and of a build (mode, stream, sort, scatter,
+// rows).
+using Weights = std::array<FormatWeights, 4>;
+constexpr Weights blco_weights{{
+    {{2.25, 7.13, 0.466, 1.62, 0, 3.18, 0, 0.0741, 0, 0}, {119, 43.3, 0.475, 0, 280}},
+    {{4.97, 2.74, 1.12, 1.13, 0, 3.29, 0, 0.0633, 0, 0}, {119, 27.7, 1.29, 0, 219}},
+    {{0, 9.43, 0.29, 0, 0, 44.7, 0, 0, 0, 0}, {1170, 0, 9.05, 0, 146}},
+    {{0, 0, 0.498, 1.56, 0, 17.3, 0, 0.0751, 0, 0}, {1200, 0, 9.67, 0, 72.4}}
+}};
+constexpr Weights streamed_weights{{
+    {{0, 0, 0, 0, 0, 0, 1.05}, {0, 100}},
+    {{0, 0, 0, 0, 0, 0, 1.05}, {0, 100}},
+    {{0, 0, 0, 0, 0, 0, 1.05}, {0, 100}},
+    {{0, 0, 0, 0, 0, 0, 1.05}, {0, 100}}
+}};
+constexpr Weights alto_weights{{
+    {},
+    {},
+    {{0, 0, 0.48, 0, 0, 12.5, 0, 0, 0, 0}, {47400, 0, 14.6, 0, 0}},
+    {{0, 0.163, 0.461, 0.53, 0, 13.4, 0, 0, 0, 0}, {48000, 0, 15.1, 0, 0}}
+}};
+
+std::uint64_t nothing(CostInput const&) { return 0; }
+
+/// Nonzeros that a team of a device groups by row before it adds them (docs/design-notes.md).
+constexpr double tile = 1792;
+
+/// Rows that a tile's nonzeros fall into, as a share of the tile: one atomic row each.
+double rows_of_a_tile(CostInput const& input, int mode) {
+  auto const& survey = input.tensor.modes[static_cast<std::size_t>(mode)];
+  return std::min(1.0, static_cast<double>(std::max<std::uint64_t>(survey.used(), 1)) / tile);
+}
+
+// --- blco, streamed-blco: a linear index and a value
+
+std::uint64_t blco_bytes(CostInput const& input) {
+  return input.tensor.nnz * static_cast<std::uint64_t>(8 + input.scalar_bytes);
+}
+
+std::uint64_t blco_build_bytes(CostInput const& input) {
+  return costs::sort_bytes(input, input.tensor.linear_bits() > 64 ? 16 : 8);
+}
+
+ModeTerms blco_walk(CostInput const& input, int mode) {
+  ModeTerms terms = costs::walk(input, mode, 8 + input.scalar_bytes);
+  costs::add_atomics(terms, input, mode, rows_of_a_tile(input, mode));
+  return terms;
+}
+
+BuildTerms blco_build(CostInput const& input) {
+  return costs::sorted_build(input, static_cast<double>(blco_bytes(input)), 1);
+}
+
+/// Two buffers of 256 nonzeros are the least (formats/blco/streamed_blco.hpp).
+std::uint64_t least_buffers(CostInput const& input) {
+  return 2 * 256 * static_cast<std::uint64_t>(8 + input.scalar_bytes);
+}
+
+ModeTerms streamed_walk(CostInput const& input, int mode) {
+  ModeTerms terms = blco_walk(input, mode);
+  // The copy from the host; what a buffer holds is walked while the next one comes.
+  at(terms, ModeTerm::scattered) = static_cast<double>(blco_bytes(input)) / input.machine.from_host;
+  return terms;
+}
+
+// --- alto: plain indices
+
+std::uint64_t alto_bytes(CostInput const& input) { return coordinate_bytes(input); }
+
+ModeTerms alto_walk(CostInput const& input, int mode) {
+  ModeTerms terms = costs::walk(
+      input, mode, input.scalar_bytes + static_cast<double>(input.tensor.order()) * input.index_bytes);
+  costs::add_atomics(terms, input, mode, input.machine.is_device ? 1 : 0);
+  return terms;
+}
+
+BuildTerms alto_build(CostInput const& input) {
+  return costs::sorted_build(input, static_cast<double>(alto_bytes(input)), 1);
+}
+
+}  // namespace
+
+std::vector<FormatCosts> blco_costs() {
+  FormatCosts const blco{.name            = "blco",
+                         .storage_bytes   = blco_bytes,
+                         .build_bytes     = blco_build_bytes,
+                         .workspace_bytes = nothing,
+                         .mttkrp          = blco_walk,
+                         .build           = blco_build,
+                         .weights         = blco_weights};
+  FormatCosts streamed     = blco;
+  streamed.name            = "streamed-blco";
+  streamed.on_host         = true;
+  streamed.build_bytes     = nothing;
+  streamed.workspace_bytes = least_buffers;
+  streamed.mttkrp          = streamed_walk;
+  streamed.weights         = streamed_weights;
+  FormatCosts const alto{.name            = "alto",
+                         .storage_bytes   = alto_bytes,
+                         .build_bytes     = blco_build_bytes,
+                         .workspace_bytes = nothing,
+                         .mttkrp          = alto_walk,
+                         .build           = alto_build,
+                         .weights         = alto_weights};
+  return {blco, streamed, alto};
+}
+
+}  // namespace polyad

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "polyad/formats/ceilings.hpp"
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <limits>
+
+#include "polyad/formats/row_traffic.hpp"
+
+namespace polyad {
+namespace {
+
+constexpr int columns = full_block;
+
+/// The least of a few repetitions after one that warms up, in seconds.
+template <class Space, class Work>
+double fastest(Space const& space, Work const& work) {
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < 3; ++i) {
+    space.fence("polyad::measure_ceilings");
+    Kokkos::Timer const clock;
+    work();
+    space.fence("polyad::measure_ceilings");
+    if (i > 0) least = std::min(least, clock.seconds());
+  }
+  return std::max(least, 1e-9);
+}
+
+/// One table, of which random rows are read, and rows of it that are added to.
+template <class Scalar, class Space>
+class RowProbe {
+public:
+  RowProbe(Space const& space, count_t table_rows, count_t accesses)
+      : m_space(space),
+        m_accesses(accesses),
+        m_table(make_factor_matrix<Scalar>(space, "polyad::ceiling_table", table_rows, columns)),
+        m_sums(make_factor_matrix<Scalar>(space, "polyad::ceiling_sums", ceil_div(accesses, 16), columns)),
+        m_rows(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::ceiling_rows"), accesses) {
+    Kokkos::deep_copy(space, m_table, Scalar(1));
+  }
+
+  [[nodiscard]] double megabytes() const { return megabytes(m_table.extent(0)); }
+  [[nodiscard]] static double megabytes(count_t rows) { return static_cast<double>(rows * row_bytes) * 1e-6; }
+  [[nodiscard]] static count_t rows_of(double megabytes) {
+    return std::max<count_t>(1, static_cast<count_t>(megabytes * 1e6) / row_bytes);
+  }
+
+  /// Bytes a second, from random rows of the table's first so many.
+  [[nodiscard]] double gather_rate(count_t rows) const {
+    choose_rows(m_space, m_rows, rows, rows);
+    return rate(m_accesses, fastest(m_space, [&] {
+                  gather_rows<columns>(m_space, m_rows.data(), m_accesses, m_table, m_sums.data(), blocks);
+                }));
+  }
+  /// Bytes a second, to `distinct` of the table's first so many rows.
+  [[nodiscard]] double add_rate(count_t rows, count_t distinct, count_t accesses) const {
+    choose_rows(m_space, m_rows, rows, distinct);
+    return rate(accesses, fastest(m_space, [&] {
+                  add_rows<columns>(m_space, m_rows.data(), accesses, m_table, blocks);
+                }));
+  }
+
+private:
+  static constexpr count_t row_bytes = columns * sizeof(Scalar);
+  static constexpr ColumnBlocks blocks{0, 1, columns};
+
+  [[nodiscard]] static double rate(count_t accesses, double seconds) {
+    return static_cast<double>(accesses * row_bytes) / seconds;
+  }
+
+  Space m_space;
+  count_t m_accesses;
+  FactorMatrix<Scalar, Space> m_table, m_sums;
+  Kokkos::View<std::uint32_t*, Space> m_rows;
+};
+
+}  // namespace
+
+template <class Scalar, class Space>
+Ceilings measure_ceilings(Space const& space) {
+  constexpr bool on_device = is_device_space<Space>;
+  Ceilings ceilings;
+  ceilings.is_device   = on_device;
+  ceilings.concurrency = space.concurrency();
+  ceilings.launch_s    = nominal_launch_s;
+
+  count_t const room      = available_memory(space) / 4;
+  // Hosts: as many accesses as take some milliseconds at a gigabyte a second and thread.
+  count_t const accesses  = on_device ? count_t(1) << 22 : count_t(1) << 17;
+  double const most       = std::min(on_device ? 1074.0 : 134.0, static_cast<double>(room) * 1e-6 / 2);
+  expect_fits(space, "the tables of the machine's measurement", 4, 1'000'000);
+  RowProbe<Scalar, Space> const probe(space, RowProbe<Scalar, Space>::rows_of(std::max(most, 1.0)), accesses);
+  using Probe = RowProbe<Scalar, Space>;
+  for (double const megabytes : {0.1, 1.0, 8.0, 34.0, 134.0, 537.0, 1074.0})
+    if (megabytes <= std::max(most, 1.0))
+      ceilings.gather.push_back({megabytes, probe.gather_rate(Probe::rows_of(megabytes))});
+  for (double const megabytes : {8.0, 134.0, 1074.0})
+    if (megabytes <= std::max(most, 8.0) && megabytes <= probe.megabytes() * 1.01)
+      ceilings.atomic_add.push_back(
+          {megabytes, probe.add_rate(Probe::rows_of(megabytes), Probe::rows_of(megabytes), accesses / 4)});
+  for (count_t const distinct : {2, 32, 1024}) {
+    count_t const rows = std::min(Probe::rows_of(8), Probe::rows_of(probe.megabytes()));
+    ceilings.atomic_add_rows.push_back(
+        {static_cast<double>(distinct), probe.add_rate(rows, distinct, accesses / 16)});
+  }
+  if (ceilings.atomic_add.empty()) ceilings.atomic_add.push_back({8.0, ceilings.atomic_add_rows.back()[1]});
+
+  // Longer than any cache, as far as memory allows.
+  count_t const length = std::min<count_t>(room / 2, on_device ? 256'000'000 : 64'000'000) / sizeof(double);
+  using Stream         = Kokkos::View<double*, typename Space::device_type>;
+  Stream const x(Kokkos::view_alloc(space, "polyad::ceiling_x"), length), y(Kokkos::view_alloc(space, "polyad::ceiling_y"), length);
+  ceilings.copy = static_cast<double>(2 * length * sizeof(double)) /
+                  fastest(space, [&] { Kokkos::deep_copy(space, y, x); });
+
+  auto const on_host = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, Kokkos::SharedHostPinnedSpace(), x);
+  ceilings.from_host = on_device ? static_cast<double>(length * sizeof(double)) /
+                                       fastest(space, [&] { Kokkos::deep_copy(space, x, on_host); })
+                                 : ceilings.copy / 2;
+  return ceilings;
+}
+
+template Ceilings measure_ceilings<float>(Kokkos::DefaultExecutionSpace const&);
+template Ceilings measure_ceilings<double>(Kokkos::DefaultExecutionSpace const&);
+
+}  // namespace polyad

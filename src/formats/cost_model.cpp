@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "polyad/formats/cost_model.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+namespace polyad {
+namespace {
+
+/// Linear between the points in logarithms, flat beyond them.
+double interpolate(Ceilings::Curve const& curve, double x) {
+  if (curve.empty()) return 1;
+  if (x <= curve.front()[0]) return curve.front()[1];
+  for (std::size_t k = 1; k < curve.size(); ++k) {
+    if (x > curve[k][0]) continue;
+    auto const [x0, y0] = curve[k - 1];
+    auto const [x1, y1] = curve[k];
+    return y0 * std::pow(y1 / y0, std::log(x / x0) / std::log(x1 / x0));
+  }
+  return curve.back()[1];
+}
+
+/// Calls f(rows up to here, nonzeros of the bin) from the fullest rows of a mode to those of one nonzero.
+template <class F>
+void for_each_bin(ModeSurvey const& mode, F const& f) {
+  double rows = 0;
+  for (std::size_t b = ModeSurvey::bins; b-- > 0;) {
+    if (mode.nonzeros[b] == 0) continue;
+    rows += static_cast<double>(mode.rows[b]);
+    f(rows, static_cast<double>(mode.nonzeros[b]));
+  }
+}
+
+template <class Terms>
+double weighted(Terms const& terms, Terms const& weights) {
+  return std::inner_product(terms.begin(), terms.end(), weights.begin(), 0.0);
+}
+
+constexpr double megabyte = 1e6;
+/// More distinct rows than this do not wait for each other: the last point of the measured curve.
+constexpr double few_rows = 1024;
+constexpr double cache_line = 128;  // of a device
+
+std::uint64_t to_bytes(double bytes) { return static_cast<std::uint64_t>(bytes); }
+
+// [device f32, device f64, host f32, host f64] in the order of DenseTerm.
+constexpr std::array<DenseTerms, 4> dense_weights{
+    DenseTerms{7.76, 0, 1.75, 11},
+    {8.19, 0, 1.8, 7.06},
+    {8.03, 12.6, 12.3, 0},
+    {4.34, 0, 12, 17.2}};
+
+}  // namespace
+
+namespace costs {
+
+std::size_t machine_kind(CostInput const& input) {
+  return (input.machine.is_device ? 0U : 2U) + (input.scalar_bytes == 4 ? 0U : 1U);
+}
+
+double passes(CostInput const& input) { return std::ceil(static_cast<double>(input.rank) / 32); }
+
+double row_bytes(CostInput const& input) { return static_cast<double>(input.rank) * input.scalar_bytes; }
+
+double copy_seconds(CostInput const& input, double bytes) { return bytes / std::max(input.machine.copy, 1.0); }
+
+double gather_rate(Ceilings const& machine, double bytes) { return interpolate(machine.gather, bytes / megabyte); }
+
+double gather_seconds(CostInput const& input, int mode, double bytes) {
+  double seconds = 0;
+  for_each_bin(input.tensor.modes[static_cast<std::size_t>(mode)], [&](double rows, double nonzeros) {
+    seconds += nonzeros * bytes / gather_rate(input.machine, rows * row_bytes(input));
+  });
+  return seconds;
+}
+
+double atomic_seconds(CostInput const& input, int mode) {
+  double seconds = 0;
+  for_each_bin(input.tensor.modes[static_cast<std::size_t>(mode)], [&](double rows, double nonzeros) {
+    seconds += nonzeros * row_bytes(input) /
+               interpolate(input.machine.atomic_add, rows * row_bytes(input) / megabyte);
+  });
+  return seconds;
+}
+
+double hot_seconds(CostInput const& input, int mode) {
+  double seconds = 0, nonzeros_so_far = 0;
+  auto const nnz = static_cast<double>(input.tensor.nnz);
+  for_each_bin(input.tensor.modes[static_cast<std::size_t>(mode)], [&](double rows, double nonzeros) {
+    // Of the additions that are under way at a time these rows have their share only.
+    nonzeros_so_far += nonzeros;
+    double const crowd = rows * nnz / nonzeros_so_far;
+    if (crowd >= few_rows) return;
+    double const spread  = interpolate(input.machine.atomic_add, rows * row_bytes(input) / megabyte);
+    double const crowded = std::min(interpolate(input.machine.atomic_add_rows, crowd), spread);
+    // Additions that wait for each other do so by lines of a cache, however few columns a row has.
+    double const line = std::ceil(row_bytes(input) / cache_line) * cache_line;
+    seconds += nonzeros * (line / crowded - row_bytes(input) / spread);
+  });
+  return seconds;
+}
+
+double ordered_seconds(CostInput const& input, int mode) {
+  double seconds = 0, rows_so_far = 0;
+  double const line = std::ceil(row_bytes(input) / cache_line) * cache_line;
+  for_each_bin(input.tensor.modes[static_cast<std::size_t>(mode)], [&](double rows, double nonzeros) {
+    // Some eight nonzeros a thread are under way, in as few rows as the length of a row says.
+    double const length = nonzeros / (rows - rows_so_far);
+    rows_so_far         = rows;
+    seconds += nonzeros * line /
+               interpolate(input.machine.atomic_add_rows, std::max(1.0, 8.0 * input.machine.concurrency / length));
+  });
+  return seconds;
+}
+
+double& at(ModeTerms& terms, ModeTerm term) { return terms[static_cast<std::size_t>(term)]; }
+double& at(BuildTerms& terms, BuildTerm term) { return terms[static_cast<std::size_t>(term)]; }
+
+ModeTerms walk(CostInput const& input, int mode, double nonzero_bytes) {
+  auto const nnz = static_cast<double>(input.tensor.nnz);
+  ModeTerms terms{};
+  at(terms, ModeTerm::pass)   = passes(input) * input.machine.launch_s;
+  at(terms, ModeTerm::stream) = copy_seconds(input, passes(input) * nnz * nonzero_bytes);
+  for (int m = 0; m < input.tensor.order(); ++m) {
+    if (m == mode) continue;
+    at(terms, ModeTerm::gather) += gather_seconds(input, m, row_bytes(input));
+    at(terms, ModeTerm::narrow) += gather_seconds(input, m, 64 * passes(input));
+  }
+  auto const& out = input.tensor.modes[static_cast<std::size_t>(mode)];
+  at(terms, ModeTerm::output) = copy_seconds(input, static_cast<double>(out.extent) * row_bytes(input));
+  return terms;
+}
+
+void add_atomics(ModeTerms& terms, CostInput const& input, int mode, double rows) {
+  at(terms, ModeTerm::atomics) += rows * atomic_seconds(input, mode);
+  at(terms, ModeTerm::hot) += rows * hot_seconds(input, mode);
+}
+
+BuildTerms sorted_build(CostInput const& input, double stored, int copies) {
+  auto const nnz   = static_cast<double>(input.tensor.nnz);
+  auto const order = static_cast<double>(input.tensor.order());
+  double digits    = 0;  // passes of a radix sort over words of 64 bits
+  for (int bits = input.tensor.linear_bits(); bits > 0; bits -= 64) digits += std::ceil(std::min(bits, 64) / 8.0);
+  double rows = 0;
+  for (auto const& mode : input.tensor.modes) rows += static_cast<double>(mode.extent);
+  BuildTerms terms{};
+  at(terms, BuildTerm::mode)    = copies * input.machine.launch_s;
+  at(terms, BuildTerm::stream)  = copy_seconds(input, stored);
+  at(terms, BuildTerm::sort)    = copy_seconds(input, copies * digits * nnz * 2 * (8 + input.index_bytes));
+  at(terms, BuildTerm::scatter) = copies * nnz * (order * input.index_bytes + input.scalar_bytes + 32) /
+                                  gather_rate(input.machine, static_cast<double>(coordinate_bytes(input)));
+  at(terms, BuildTerm::rows) = copy_seconds(input, rows * (1 + input.index_bytes));
+  return terms;
+}
+
+std::uint64_t sort_bytes(CostInput const& input, int key_bytes) {
+  return input.tensor.nnz * 2 * static_cast<std::uint64_t>(key_bytes + input.index_bytes);
+}
+
+}  // namespace costs
+
+double Cost::mttkrp_s() const { return std::accumulate(mode_s.begin(), mode_s.end(), 0.0); }
+
+std::vector<FormatCosts> const& all_format_costs() {
+  static std::vector<FormatCosts> const all = [] {
+    std::vector<FormatCosts> list;
+    for (auto const& family : {coo_costs(), csf_costs(), fcoo_costs(), blco_costs()})
+      list.insert(list.end(), family.begin(), family.end());
+    return list;
+  }();
+  return all;
+}
+
+FormatCosts const* find_format_costs(std::string_view name) {
+  for (auto const& format : all_format_costs())
+    if (format.name == name) return &format;
+  return nullptr;
+}
+
+std::uint64_t coordinate_bytes(CostInput const& input) {
+  auto const order = static_cast<std::uint64_t>(input.tensor.order());
+  return input.tensor.nnz * (static_cast<std::uint64_t>(input.scalar_bytes) +
+                             order * static_cast<std::uint64_t>(input.index_bytes));
+}
+
+std::uint64_t model_bytes(CostInput const& input) {
+  double rows = 0, longest = 0;
+  for (auto const& mode : input.tensor.modes) {
+    rows += static_cast<double>(mode.extent);
+    longest = std::max(longest, static_cast<double>(mode.extent));
+  }
+  auto const R = static_cast<double>(input.rank);
+  // As src/cli/factor.cpp refuses a rank: the factors, an output of the longest mode and its copy at the end.
+  return to_bytes((rows + 2 * longest) * costs::row_bytes(input) +
+                  R * R * (input.tensor.order() + 2) * sizeof(double));
+}
+
+DenseTerms dense_terms_of(CostInput const& input) {
+  double rows = 0;
+  for (auto const& mode : input.tensor.modes) rows += static_cast<double>(mode.extent);
+  auto const modes    = static_cast<double>(input.tensor.order());
+  double const blocks = static_cast<double>(input.rank) / 32;
+  double const copied = costs::copy_seconds(input, rows * costs::row_bytes(input));
+  return {modes * input.machine.launch_s, copied, modes * blocks * blocks * blocks * input.machine.launch_s,
+          blocks * copied};
+}
+
+double dense_seconds(CostInput const& input) {
+  return weighted(dense_terms_of(input), dense_weights[costs::machine_kind(input)]);
+}
+
+Cost predict(FormatCosts const& format, CostInput const& input) {
+  auto const& weights = format.weights[costs::machine_kind(input)];
+  Cost cost;
+  cost.name          = format.name;
+  cost.storage_bytes = format.storage_bytes(input);
+  cost.build_bytes   = (format.on_host ? 0 : coordinate_bytes(input) + cost.storage_bytes) + format.build_bytes(input);
+  cost.run_bytes =
+      (format.on_host ? 0 : cost.storage_bytes) + format.workspace_bytes(input) + model_bytes(input);
+  cost.build_s = weighted(format.build(input), weights.build);
+  for (int n = 0; n < input.tensor.order(); ++n) {
+    ModeTerms const terms = format.mttkrp(input, n);
+    cost.mode_s.push_back(weighted(terms, weights.mttkrp));
+    for (auto const term : {ModeTerm::hot, ModeTerm::ordered}) {
+      auto const k = static_cast<std::size_t>(term);
+      cost.crowded_s += terms[k] * weights.mttkrp[k];
+    }
+  }
+  cost.iteration_s = cost.mttkrp_s() + dense_seconds(input);
+  return cost;
+}
+
+}  // namespace polyad

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What F-COO moves: per mode the other modes' indices, a value and a bit a nonzero.
+#include <array>
+
+#include "polyad/formats/cost_model.hpp"
+
+namespace polyad {
+namespace {
+
+// Fitted by scripts/fit_cost_model.py: device f32, device f64, host f32, host f64; each with the weights of a mode (pass,
+// stream, gather, narrow, upper, output, scattered, atomics, hot, ordered) and of a build (mode, stream, sort, scatter,
+// rows).
+using Weights = std::array<FormatWeights, 4>;
+constexpr Weights f_coo_weights{{
+    {{0, 0.514, 0.306, 1.23, 0, 28.9, 0, 0, 0, 0}, {77.3, 22, 1.86, 8.65e-14, 15100}},
+    {{1.7, 0.974, 0.787, 0.399, 0, 24.4, 0, 9.58, 0, 0}, {119, 19.7, 1.53, 0, 9660}},
+    {{0, 0, 0, 0, 0, 4.75, 0, 27.7, 5.2, 0}, {0, 2.17, 4.65, 0.537, 1860}},
+    {{0, 0, 1.05, 0.855, 0, 4.82, 0, 0, 0, 0}, {8.36e-09, 0.57, 5.63, 1.15, 881}}
+}};
+
+std::uint64_t nothing(CostInput const&) { return 0; }
+
+double nonzero_bytes(CostInput const& input) {
+  return input.scalar_bytes + static_cast<double>(input.tensor.order() - 1) * input.index_bytes + 0.25;
+}
+
+std::uint64_t storage_bytes(CostInput const& input) {
+  double bytes = static_cast<double>(input.tensor.order()) * static_cast<double>(input.tensor.nnz) * nonzero_bytes(input);
+  for (auto const& mode : input.tensor.modes) bytes += static_cast<double>(mode.used()) * input.index_bytes;
+  return static_cast<std::uint64_t>(bytes);
+}
+
+std::uint64_t build_bytes(CostInput const& input) { return costs::sort_bytes(input, 8); }
+
+ModeTerms walk(CostInput const& input, int mode) {
+  ModeTerms terms = costs::walk(input, mode, nonzero_bytes(input));
+  costs::add_atomics(terms, input, mode, 1.0 / 512);  // two borders of a team's 1024 nonzeros
+  return terms;
+}
+
+BuildTerms build(CostInput const& input) {
+  return costs::sorted_build(input, static_cast<double>(storage_bytes(input)), input.tensor.order());
+}
+
+}  // namespace
+
+std::vector<FormatCosts> fcoo_costs() {
+  return {{.name            = "f-coo",
+           .storage_bytes   = storage_bytes,
+           .build_bytes     = build_bytes,
+           .workspace_bytes = nothing,
+           .mttkrp          = walk,
+           .build           = build,
+           .weights         = f_coo_weights}};
+}
+
+}  // namespace polyad

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "polyad/tensor/survey.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <exception>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+namespace polyad {
+namespace {
+
+/// The finalizer of SplitMix64.
+std::uint64_t mixed(std::uint64_t x) {
+  x ^= x >> 30;
+  x *= 0xbf58476d1ce4e5b9U;
+  x ^= x >> 27;
+  x *= 0x94d049bb133111ebU;
+  return x ^ x >> 31;
+}
+
+// Distinct fibers are counted linearly: a fiber's hash marks one of m bits, and e empty ones of m stand for
+// m ln(m / e) distinct hashes (Whang, Vander-Zanden and Taylor, ACM TODS 15(2), 1990). 128 KiB stay in a cache; of long
+// tensors only the fibers whose hash ends in enough zeros are looked at.
+constexpr int mark_bits = 20;
+
+template <class Index>
+double count_fibers(std::span<Index const> indices, std::size_t order, std::size_t leaf) {
+  std::size_t const nnz = indices.size() / order;
+  int skipped           = 0;
+  while ((nnz >> skipped) > std::size_t(1) << mark_bits) ++skipped;
+  std::uint64_t const looked_at = (std::uint64_t(1) << skipped) - 1;
+  std::vector<std::uint64_t> marks(std::size_t(1) << (mark_bits - 6));
+  for (std::size_t p = 0; p < nnz; ++p) {
+    std::uint64_t hash = 0x9e3779b97f4a7c15U;
+    for (std::size_t n = 0; n < order; ++n)
+      if (n != leaf) hash = mixed(hash + indices[p * order + n] + (std::uint64_t(n) << 58));
+    if ((hash & looked_at) != 0) continue;
+    std::uint64_t const bit = hash >> (64 - mark_bits);
+    marks[bit >> 6] |= std::uint64_t(1) << (bit & 63);
+  }
+  double const m = std::ldexp(1.0, mark_bits);
+  double marked  = 0;
+  for (auto const word : marks) marked += std::popcount(word);
+  double const distinct = m * std::log(m / std::max(m - marked, 1.0));
+  return std::min(std::ldexp(distinct, skipped), static_cast<double>(nnz));
+}
+
+template <class Index>
+void count_rows(std::span<Index const> indices, std::size_t order, std::size_t mode, ModeSurvey& survey) {
+  std::size_t const nnz     = indices.size() / order;
+  std::uint64_t const slots = std::min(survey.extent, std::bit_ceil(std::max<std::uint64_t>(4 * nnz, 1024)));
+  std::vector<std::uint32_t> counts(slots);
+  bool const hashed = slots < survey.extent;
+  for (std::size_t p = 0; p < nnz; ++p) {
+    std::uint64_t const i = indices[p * order + mode];
+    auto& count           = counts[hashed ? mixed(i) & (slots - 1) : i];
+    if (count != ~std::uint32_t(0)) ++count;
+  }
+  for (auto const count : counts) {
+    if (count == 0) continue;
+    auto const bin = static_cast<std::size_t>(std::bit_width(count) - 1);
+    ++survey.rows[bin];
+    survey.nonzeros[bin] += count;
+    survey.longest = std::max<std::uint64_t>(survey.longest, count);
+  }
+}
+
+/// Calls task(0), ..., task(count - 1) on so many threads, and passes on what one of them throws.
+template <class Task>
+void spread(int threads, std::size_t count, Task const& task) {
+  std::atomic<std::size_t> next{0};
+  std::exception_ptr failure;
+  std::mutex guard;
+  auto const work = [&] {
+    try {
+      for (std::size_t k = next++; k < count; k = next++) task(k);
+    } catch (...) {
+      std::lock_guard const lock(guard);
+      failure = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (std::size_t t = 1; t < std::min<std::size_t>(static_cast<std::size_t>(threads), count); ++t)
+      others.emplace_back(work);
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace
+
+std::uint64_t ModeSurvey::used() const {
+  return std::accumulate(rows.begin(), rows.end(), std::uint64_t(0));
+}
+
+int TensorSurvey::linear_bits() const {
+  int bits = 0;
+  for (auto const& mode : modes) bits += static_cast<int>(std::bit_width(mode.extent > 0 ? mode.extent - 1 : 0));
+  return bits;
+}
+
+int leaf_of(TensorSurvey const& tensor, int root) {
+  int leaf = -1;
+  for (int n = 0; n < tensor.order(); ++n)
+    if (n != root && (leaf < 0 || tensor.modes[static_cast<std::size_t>(n)].extent >=
+                                      tensor.modes[static_cast<std::size_t>(leaf)].extent))
+      leaf = n;
+  return leaf;
+}
+
+template <class Index>
+TensorSurvey survey_tensor(std::span<std::uint64_t const> extents, std::span<Index const> indices, int threads) {
+  TensorSurvey survey;
+  std::size_t const order = extents.size();
+  survey.modes.resize(order);
+  for (std::size_t n = 0; n < order; ++n) survey.modes[n].extent = extents[n];
+  if (order == 0) return survey;
+  survey.nnz = indices.size() / order;
+  // All trees but the longest mode's own have that mode as their leaf: two counts of fibers serve all.
+  int const longest = leaf_of(survey, -1), second = leaf_of(survey, longest);
+  std::array<double, 2> fibers{};
+  if (threads <= 0) threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  spread(threads, order + 2, [&](std::size_t k) {
+    if (k < order)
+      count_rows(indices, order, k, survey.modes[k]);
+    else if (order > 2)
+      fibers[k - order] = count_fibers(indices, order, static_cast<std::size_t>(k == order ? longest : second));
+  });
+  for (std::size_t n = 0; n < order; ++n) {
+    auto& mode  = survey.modes[n];
+    mode.fibers = order > 2 ? fibers[static_cast<int>(n) == longest ? 1 : 0] : static_cast<double>(mode.used());
+  }
+  return survey;
+}
+
+template TensorSurvey survey_tensor(std::span<std::uint64_t const>, std::span<std::uint32_t const>, int);
+template TensorSurvey survey_tensor(std::span<std::uint64_t const>, std::span<std::uint64_t const>, int);
+
+}  // namespace polyad

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The survey of a tensor against counting, and what the cost model must hold whatever its weights are.
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "polyad/formats/cost_model.hpp"
+#include "support/catch.hpp"
+
+namespace polyad {
+namespace {
+
+/// Coordinates of a tensor, row-major, without pattern.
+std::vector<std::uint32_t> scattered(std::vector<std::uint64_t> const& extents, std::size_t nnz) {
+  std::vector<std::uint32_t> indices;
+  std::uint64_t state = 1;
+  for (std::size_t p = 0; p < nnz; ++p)
+    for (auto const extent : extents) {
+      state = state * 6364136223846793005U + 1442695040888963407U;
+      indices.push_back(static_cast<std::uint32_t>((state >> 33) % extent));
+    }
+  return indices;
+}
+
+TensorSurvey survey(std::vector<std::uint64_t> const& extents, std::vector<std::uint32_t> const& indices,
+                    int threads = 1) {
+  return survey_tensor<std::uint32_t>(extents, indices, threads);
+}
+
+Ceilings some_machine(bool is_device) {
+  Ceilings ceilings;
+  ceilings.is_device       = is_device;
+  ceilings.concurrency     = is_device ? 270336 : 4;
+  ceilings.launch_s        = nominal_launch_s;
+  ceilings.copy            = is_device ? 4e12 : 2e10;
+  ceilings.from_host       = is_device ? 5e10 : 1e10;
+  ceilings.gather          = {{0.1, 5 * ceilings.copy}, {100, ceilings.copy}};
+  ceilings.atomic_add      = {{8, ceilings.copy / 2}, {134, ceilings.copy / 4}};
+  ceilings.atomic_add_rows = {{2, ceilings.copy / 100}, {1024, ceilings.copy / 2}};
+  return ceilings;
+}
+
+}  // namespace
+
+TEST_CASE("A survey counts rows as they are", "[cost_model]") {
+  std::vector<std::uint64_t> const extents{7, 300, 40};
+  auto const indices = scattered(extents, 2000);
+  for (int const threads : {1, 3}) {
+    auto const found = survey(extents, indices, threads);
+    REQUIRE(found.nnz == 2000);
+    REQUIRE(found.order() == 3);
+    for (std::size_t n = 0; n < 3; ++n) {
+      std::map<std::uint32_t, std::uint64_t> rows;
+      for (std::size_t p = 0; p < 2000; ++p) ++rows[indices[3 * p + n]];
+      ModeSurvey want;
+      for (auto const& [row, count] : rows) {
+        auto const bin = static_cast<std::size_t>(std::log2(static_cast<double>(count)));
+        ++want.rows[bin];
+        want.nonzeros[bin] += count;
+        want.longest = std::max(want.longest, count);
+      }
+      CHECK(found.modes[n].extent == extents[n]);
+      CHECK(found.modes[n].rows == want.rows);
+      CHECK(found.modes[n].nonzeros == want.nonzeros);
+      CHECK(found.modes[n].longest == want.longest);
+      CHECK(found.modes[n].used() == rows.size());
+    }
+    CHECK(found.linear_bits() == 3 + 9 + 6);
+  }
+}
+
+TEST_CASE("A survey estimates fibers to a fiftieth", "[cost_model]") {
+  // The leaf is the longest other mode, and of two such modes the last one.
+  std::vector<std::uint64_t> const extents{50, 60, 900, 30};
+  auto const indices = scattered(extents, 40000);
+  auto const found   = survey(extents, indices);
+  for (int root = 0; root < 4; ++root) {
+    int const leaf = root == 2 ? 1 : 2;
+    CHECK(leaf_of(found, root) == leaf);
+    std::set<std::vector<std::uint32_t>> fibers;
+    for (std::size_t p = 0; p < 40000; ++p) {
+      std::vector<std::uint32_t> fiber(indices.begin() + static_cast<std::ptrdiff_t>(4 * p),
+                                       indices.begin() + static_cast<std::ptrdiff_t>(4 * p + 4));
+      fiber[static_cast<std::size_t>(leaf)] = 0;
+      fibers.insert(fiber);
+    }
+    auto const want = static_cast<double>(fibers.size());
+    CHECK(std::abs(found.modes[static_cast<std::size_t>(root)].fibers - want) < want / 50);
+  }
+}
+
+TEST_CASE("A survey takes modes that are longer than memory", "[cost_model]") {
+  std::vector<std::uint64_t> const extents{std::uint64_t(1) << 60, 3};
+  std::vector<std::uint64_t> const indices{0, 0, (std::uint64_t(1) << 60) - 1, 2, 12345678901234U, 2};
+  auto const found = survey_tensor<std::uint64_t>(extents, indices, 2);
+  CHECK(found.modes[0].used() == 3);
+  CHECK(found.modes[1].used() == 2);
+  CHECK(found.linear_bits() == 62);
+  auto const empty = survey({5, 6}, {});
+  CHECK(empty.nnz == 0);
+  CHECK(empty.modes[0].used() == 0);
+  CHECK(survey({}, {}).order() == 0);
+}
+
+TEST_CASE("Costs are numbers, and grow with the work", "[cost_model]") {
+  struct Shape {
+    std::string name;
+    std::vector<std::uint64_t> extents;
+    std::size_t nnz;
+  };
+  for (auto const& shape : {Shape{"one nonzero", {1, 1, 1}, 1}, Shape{"one slice", {1, 40, 50}, 500},
+                            Shape{"one fiber", {1, 1, 900}, 300}, Shape{"order 2", {30, 40}, 100},
+                            Shape{"order 5", {9, 8, 7, 6, 5}, 4000}, Shape{"empty", {4, 5, 6}, 0}})
+    for (bool const is_device : {false, true})
+      for (int const scalar_bytes : {4, 8}) {
+        INFO(shape.name << (is_device ? ", device" : ", host"));
+        auto const small   = survey(shape.extents, scattered(shape.extents, shape.nnz));
+        auto const large   = survey(shape.extents, scattered(shape.extents, 10 * shape.nnz));
+        auto const machine = some_machine(is_device);
+        for (auto const& format : all_format_costs()) {
+          INFO(format.name);
+          auto const cost   = predict(format, {small, machine, 16, scalar_bytes, 4});
+          auto const longer = predict(format, {large, machine, 16, scalar_bytes, 4});
+          auto const wider  = predict(format, {small, machine, 128, scalar_bytes, 4});
+          CHECK(cost.mode_s.size() == shape.extents.size());
+          CHECK(std::isfinite(cost.total_s(10)));
+          CHECK(cost.build_s >= 0);
+          CHECK(longer.storage_bytes >= cost.storage_bytes);
+          CHECK(longer.mttkrp_s() >= cost.mttkrp_s());
+          CHECK(wider.mttkrp_s() >= cost.mttkrp_s());
+          CHECK(wider.run_bytes > cost.run_bytes);
+          CHECK(cost.need_bytes() >= cost.build_bytes);
+          if (shape.nnz > 0 && !(format.name == "alto" && is_device)) CHECK(cost.is_known());
+        }
+      }
+}
+
+TEST_CASE("Every format has costs, under a name of its own", "[cost_model]") {
+  std::set<std::string_view> names;
+  for (auto const& format : all_format_costs()) names.insert(format.name);
+  CHECK(names.size() == all_format_costs().size());
+  for (auto const* name : {"coo-scratch", "coo-tiny-vec", "coo-permuted", "sorted", "csf", "b-csf", "hb-csf", "f-coo",
+                           "blco", "streamed-blco", "alto"})
+    CHECK(find_format_costs(name) != nullptr);
+  CHECK(find_format_costs("auto") == nullptr);
+}
+
+TEST_CASE("Rows that many nonzeros share cost more to add to", "[cost_model]") {
+  auto const machine = some_machine(true);
+  auto const few     = survey({2, 3000, 3000}, scattered({2, 3000, 3000}, 50000));
+  auto const many    = survey({3000, 3000, 3000}, scattered({3000, 3000, 3000}, 50000));
+  auto const& atomic = *find_format_costs("coo-tiny-vec");
+  CHECK(predict(atomic, {few, machine, 32, 4, 4}).mode_s[0] > 2 * predict(atomic, {many, machine, 32, 4, 4}).mode_s[0]);
+}
+
+}  // namespace polyad
