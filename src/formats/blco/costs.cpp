@@ -64,9 +64,9 @@ BuildTerms blco_build(CostInput const& input) {
   return costs::sorted_build(input, static_cast<double>(blco_bytes(input)), 1);
 }
 
-/// Two buffers of 256 nonzeros are the least (formats/blco/streamed_blco.hpp).
+/// Four buffers of 256 nonzeros are the least (formats/blco/streamed_blco.hpp).
 std::uint64_t least_buffers(CostInput const& input) {
-  return 2 * 256 * static_cast<std::uint64_t>(8 + input.scalar_bytes);
+  return std::uint64_t(4) * 256 * static_cast<std::uint64_t>(8 + input.scalar_bytes);
 }
 
 ModeTerms streamed_walk(CostInput const& input, int mode) {
