@@ -9,6 +9,7 @@
 
 #include "polyad/io/tns_reader.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
+#include "ratings.hpp"
 
 namespace polyad::perf {
 namespace {
@@ -87,6 +88,11 @@ Tensor<double> crowd(Space const& space, Tensor<double> const& tensor, double sh
   return sum_duplicates(space, tensor).tensor;
 }
 
+/// 20 million nonzeros anywhere.
+Preset evenly(std::string const& name, std::size_t order, count_t extent) {
+  return {name, std::vector<count_t>(order, extent), 20000000, std::vector<double>(order), 1, -1};
+}
+
 }  // namespace
 
 std::vector<Preset> const& presets() {
@@ -106,6 +112,18 @@ std::vector<Preset> const& presets() {
       // The same but for one slice of half the nonzeros, in it one fiber of a million: what splitting is worth.
       {"even10m", {3000, 40000, 2000000}, 10000000, {0, 0, 0}, 1, -1},
       {"skewed10m", {3000, 40000, 2000000}, 10000000, {0, 0, 0}, 1, -1, 0.5},
+      // FastTucker's (Li et al.): ratings of Netflix' shape, orders 3 to 10 of size 10,000, and with --scale 1,2,3,4,5
+      // densities from 2 to 10 % of size 1,000.
+      {"netflix30m", {480189, 17770, 2182}, 30000000, {}, 1, -1, 0, true},
+      evenly("order3", 3, 10000),
+      evenly("order4", 4, 10000),
+      evenly("order5", 5, 10000),
+      evenly("order6", 6, 10000),
+      evenly("order7", 7, 10000),
+      evenly("order8", 8, 10000),
+      evenly("order9", 9, 10000),
+      evenly("order10", 10, 10000),
+      evenly("cube1000", 3, 1000),
   };
   return all;
 }
@@ -123,6 +141,8 @@ Tensor<double> generate(Space const& space, Preset const& preset, double scale) 
   options.run_mode  = preset.run_mode;
   options.seed      = 1;
   auto const nnz    = static_cast<count_t>(scale * static_cast<double>(preset.nnz));
+  if (preset.ratings)
+    return make_ratings(space, Extents(std::span<count_t const>(preset.extents)), nnz, 0, options.seed).train;
   auto const tensor = power_law_tensor<double, std::uint32_t>(
       space, Extents(std::span<count_t const>(preset.extents)), nnz, options);
   return preset.crowded > 0 ? crowd(space, tensor, preset.crowded) : tensor;

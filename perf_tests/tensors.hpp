@@ -26,6 +26,7 @@ struct Preset {
   count_t fiber_run;
   int run_mode;
   double crowded = 0;  // share of the nonzeros in row 0 of mode 0, a fifth of them in one fiber of the last mode
+  bool ratings   = false;  // users x items x days (ratings.hpp)
 };
 
 std::vector<Preset> const& presets();
@@ -39,10 +40,9 @@ Tensor<double> generate(Space const& space, Preset const& preset, double scale);
 /// A preset or a file. Keeps the last one, since benchmarks of one tensor follow each other.
 Tensor<double> const& tensor(Space const& space, std::string const& name, double scale);
 
-/// Likewise with values of another type.
+/// The same places with values of another type.
 template <class Scalar>
-Tensor<Scalar> tensor_of(Space const& space, std::string const& name, double scale) {
-  Tensor<double> const& source = tensor(space, name, scale);
+Tensor<Scalar> with_values_of(Space const& space, Tensor<double> const& source) {
   if constexpr (std::is_same_v<Scalar, double>) {
     return source;
   } else {
@@ -52,6 +52,12 @@ Tensor<Scalar> tensor_of(Space const& space, std::string const& name, double sca
     space.fence("polyad::perf");
     return Tensor<Scalar>(source.extents(), source.indices(), values);
   }
+}
+
+/// A preset or a file with values of another type.
+template <class Scalar>
+Tensor<Scalar> tensor_of(Space const& space, std::string const& name, double scale) {
+  return with_values_of<Scalar>(space, tensor(space, name, scale));
 }
 
 }  // namespace polyad::perf

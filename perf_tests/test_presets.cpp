@@ -11,8 +11,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <span>
 #include <vector>
 
+#include "ratings.hpp"
 #include "tensors.hpp"
 
 namespace polyad::perf {
@@ -137,6 +139,45 @@ int run(std::vector<Reference> const& references) {
   return comparison.wrong() == 0 ? 0 : 1;
 }
 
+/// Ratings are whole stars for distinct users and items, and their distribution is the one that was planted.
+int check_ratings() {
+  Space const space;
+  auto const extents = Extents(std::span<count_t const>(find_preset("netflix30m").value().extents));
+  auto const ratings = make_ratings(space, extents, 200000, 100000, 1);
+  int wrong          = 0;
+  auto const expect  = [&](char const* what, double is, double least, double most) {
+    bool const outside = !(is >= least && is <= most);
+    wrong += outside;
+    std::printf("  %-34s %10.4f, in %g ... %g%s\n", what, is, least, most, outside ? "  WRONG" : "");
+  };
+  std::printf("ratings\n");
+  std::vector<std::uint64_t> pairs;
+  double sum = 0, squares = 0, odd = 0;
+  for (auto const* set : {&ratings.train, &ratings.test}) {
+    auto const columns = columns_of(*set);
+    auto const values  = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), set->values());
+    for (count_t p = 0; p < set->nnz(); ++p) {
+      pairs.push_back(columns[0][p] * extents[1] + columns[1][p]);
+      sum += values(p);
+      squares += values(p) * values(p);
+      odd += values(p) >= 1 && values(p) <= 5 && values(p) == std::floor(values(p)) ? 0 : 1;
+      odd += columns[0][p] < extents[0] && columns[1][p] < extents[1] && columns[2][p] < extents[2] ? 0 : 1;
+    }
+  }
+  auto const count = static_cast<double>(pairs.size());
+  std::sort(pairs.begin(), pairs.end());
+  auto const distinct = static_cast<double>(std::unique(pairs.begin(), pairs.end()) - pairs.begin());
+  expect("entries to learn from", static_cast<double>(ratings.train.nnz()), 200000, 200000);
+  expect("entries held out", static_cast<double>(ratings.test.nnz()), 100000, 100000);
+  expect("entries outside stars or extents", odd, 0, 0);
+  expect("items that a user rated twice", count - distinct, 0, 0);
+  // Effects of deviations 0.42, 0.5, 0.09, an interaction of 0.56 and noise of 0.75 make 1.14; stars end at 1 and 5. The
+  // effects of a few popular items move the mean.
+  expect("mean", sum / count, 3.3, 3.8);
+  expect("deviation", std::sqrt(squares / count - sum / count * (sum / count)), 0.95, 1.2);
+  return wrong;
+}
+
 }  // namespace
 }  // namespace polyad::perf
 
@@ -147,5 +188,6 @@ int main(int argc, char** argv) {
     return 2;
   }
   Kokkos::ScopeGuard const kokkos;
-  return polyad::perf::run(whole ? polyad::perf::full : polyad::perf::scaled_down);
+  int const wrong = polyad::perf::check_ratings();
+  return polyad::perf::run(whole ? polyad::perf::full : polyad::perf::scaled_down) != 0 || wrong > 0 ? 1 : 0;
 }
