@@ -4,8 +4,8 @@
 
 #include "polyad/core/types.hpp"
 #include "polyad/cp/cp_als.hpp"
-#include "polyad/cp/nvecs.hpp"
 #include "polyad/cp/restarts.hpp"
+#include "polyad/dense/nvecs.hpp"
 #include "polyad/fast_tucker/biases.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/formats/coo/sgd_coo.hpp"

@@ -16,7 +16,7 @@
 #include "machine.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/cp/cp_als.hpp"
-#include "polyad/cp/nvecs.hpp"
+#include "polyad/dense/nvecs.hpp"
 #include "polyad/cp/restarts.hpp"
 #include "polyad/formats/registry.hpp"
 #include "resumable_als.hpp"

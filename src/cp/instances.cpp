@@ -3,13 +3,11 @@
 #include "polyad/cp/arrange_components.hpp"
 #include "polyad/cp/cp_als_run.hpp"
 #include "polyad/cp/fit.hpp"
-#include "polyad/cp/nvecs.hpp"
 
 namespace polyad {
 
 POLYAD_EACH_SCALAR(, POLYAD_ARRANGE_COMPONENTS);
 POLYAD_EACH_SCALAR(, POLYAD_FIT);
-POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_NVECS);
 POLYAD_EACH_SCALAR(, POLYAD_CP_ALS_WORKSPACE);
 
 }  // namespace polyad

@@ -4,6 +4,7 @@
 #include "polyad/dense/multiply_rows.hpp"
 #include "polyad/dense/normal_equations.hpp"
 #include "polyad/dense/normalize_columns.hpp"
+#include "polyad/dense/nvecs.hpp"
 #include "polyad/dense/transposed_product.hpp"
 #include "polyad/dense/update_factor.hpp"
 
@@ -13,6 +14,7 @@ POLYAD_EACH_SCALAR(, POLYAD_GRAM);
 POLYAD_EACH_SCALAR(, POLYAD_MULTIPLY_ROWS);
 POLYAD_EACH_SCALAR(, POLYAD_NORMAL_EQUATIONS);
 POLYAD_EACH_SCALAR(, POLYAD_NORMALIZE_COLUMNS);
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_NVECS);
 POLYAD_EACH_SCALAR(, POLYAD_TRANSPOSED_PRODUCT);
 POLYAD_EACH_SCALAR(, POLYAD_UPDATE_FACTOR);
 

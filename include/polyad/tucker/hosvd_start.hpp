@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The start of HOOI by the truncated HOSVD: U^(n) = the R_n leading left singular vectors of X_(n) (De Lathauwer,
-// De Moor & Vandewalle, SIAM J. Matrix Anal. Appl. 21(4), 2000). No unfolding is formed: see cp/nvecs.hpp.
+// De Moor & Vandewalle, SIAM J. Matrix Anal. Appl. 21(4), 2000). No unfolding is formed: see dense/nvecs.hpp.
 #pragma once
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <vector>
 
-#include "polyad/cp/nvecs.hpp"
+#include "polyad/dense/nvecs.hpp"
 #include "polyad/tucker/hooi.hpp"
 
 namespace polyad {

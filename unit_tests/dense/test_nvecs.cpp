@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // nvecs: orthonormal columns that span the leading left singular vectors of every unfolding.
-#include "polyad/cp/nvecs.hpp"
+#include "polyad/dense/nvecs.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <cmath>
