@@ -30,7 +30,7 @@ void add_fast_tucker(CLI::App& command, TrainOptions& options) {
       ->type_name("SHARE");
   command
       .add_option("--validate", options.validate,
-                  "Hold this share of the training entries out, to tell the best epoch (with --patience)")
+                  "Hold this share of the training entries out, for --patience")
       ->type_name("SHARE");
   command.add_option("-j,--columns", options.columns, "Columns of the factors: one number, or one a mode")
       ->delimiter(',')
@@ -47,8 +47,7 @@ void add_fast_tucker(CLI::App& command, TrainOptions& options) {
       ->capture_default_str();
   command
       .add_option("--optimizer", options.optimizer,
-                  "als: least squares for rows; adam: gradients of whole sweeps; sgd: an update for every entry, as in "
-                  "the paper")
+                  "als, least squares; adam, whole sweeps; sgd, the paper's updates")
       ->check(CLI::IsMember({"als", "adam", "sgd"}))
       ->type_name("als|adam|sgd")
       ->capture_default_str();
@@ -63,12 +62,12 @@ void add_fast_tucker(CLI::App& command, TrainOptions& options) {
       ->type_name("X")
       ->capture_default_str();
   command.add_flag("!--no-intermediates", options.intermediates,
-                   "sgd: form every row of C = A B again for every entry (the paper's FastTucker)");
+                   "sgd: form C = A B again for every entry (the paper's FastTucker)");
   command.add_flag("!--no-sharing", options.share_fibers,
-                   "sgd: form again for every entry what those of a fiber share (FasterTucker_B-CSF)");
+                   "sgd: share nothing over a fiber (the paper's FasterTucker_B-CSF)");
   command.add_option("--reg", options.ridge, "Ridge of a row of a factor")->type_name("X")->capture_default_str();
   command.add_flag("--reg-per-entry", options.ridge_per_entry,
-                   "The ridge counts once for every entry of a row, not once a row (als, sgd)");
+                   "The ridge counts once for every entry of a row (als, sgd)");
   command.add_option("--core-reg", options.core_ridge, "Ridge of the core matrices")
       ->type_name("X")
       ->capture_default_str();
@@ -79,7 +78,7 @@ void add_fast_tucker(CLI::App& command, TrainOptions& options) {
       ->capture_default_str();
   command
       .add_option("--patience", options.patience,
-                  "Stop after K epochs without a better validation error and keep the best; 0 never does")
+                  "Stop K epochs after the best validation error, keep that; 0 never")
       ->check(whole_number<int>())
       ->type_name("K")
       ->capture_default_str();
@@ -92,8 +91,8 @@ void add_fast_tucker(CLI::App& command, TrainOptions& options) {
   add_cold_start(command, options.cold_start);
   command
       .add_option("--format", options.format,
-                  "Storage format: als takes sorted and coo-permuted; adam these, b-csf and hb-csf; sgd b-csf and "
-                  "coo-tiny-vec; auto is the faster of the first two that fits, and b-csf for sgd")
+                  "Of als: sorted, coo-permuted; of adam: these, b-csf, hb-csf; of sgd: b-csf, coo-tiny-vec; auto: "
+                  "what is faster and fits")
       ->check(CLI::IsMember({"auto", "sorted", "coo-permuted", "b-csf", "hb-csf", "coo-tiny-vec"}))
       ->type_name("NAME")
       ->capture_default_str();
@@ -103,8 +102,7 @@ void add_fast_tucker(CLI::App& command, TrainOptions& options) {
       ->type_name("S")
       ->capture_default_str();
   command.add_flag("--deterministic", options.deterministic,
-                   "Sum in a fixed order: the same model in every run on one device, and on a host with any number "
-                   "of threads");
+                   "Sum in a fixed order: the same model in every run on one device");
   command.add_option("-o,--output", options.output, "Write the model: .npz for numpy and for predict")
       ->type_name("FILE");
   add_common(command, options.common);

@@ -40,7 +40,9 @@ class AutoTest(ToolTest):
 class Estimate(AutoTest):
     def test_all_formats(self):
         path = self.tensor()
-        result, formats = self.formats_of("estimate", path, "-r", 8, "-i", 20)
+        report = self.report_of("estimate", path, "-r", 8, "-i", 20)
+        result, formats = report["result"], {c["name"]: c for c in report["result"]["candidates"]}
+        on_device = report["backend"]["name"] == "Cuda"
         self.assertEqual(set(formats), FORMATS)
         self.assertEqual(result["iterations"], 20)
         self.assertEqual(formats["sorted"]["bytes"], 3 * 6000 * (8 + 3 * 4))  # every row is used
@@ -51,6 +53,9 @@ class Estimate(AutoTest):
                 self.assertTrue(c["fits"])
                 self.assertGreaterEqual(c["need_bytes"], c["build_bytes"])
                 self.assertIsNone(c["measured"])
+                if name == "alto" and on_device:  # made for hosts: nothing is known of it there
+                    self.assertIsNone(c["predicted"])
+                    continue
                 self.assertEqual(len(c["predicted"]["mode_s"]), 3)
                 self.assertGreater(c["predicted"]["iteration_s"], sum(c["predicted"]["mode_s"]))
         self.assertIn(result["best"], formats)
@@ -75,7 +80,7 @@ class Estimate(AutoTest):
     def test_text(self):
         text = self.succeed("estimate", self.tensor(), "-r", 8).stdout
         for name in FORMATS:
-            self.assertRegex(text, rf"(?m)^{name} +[\d.]+ kB +[\d.]+ kB +yes +~")
+            self.assertRegex(text, rf"(?m)^{name} +[\d.]+ kB +[\d.]+ kB +yes" + ("" if name == "alto" else " +~"))
 
     def test_cache(self):
         path = self.tensor()
@@ -95,8 +100,8 @@ class Estimate(AutoTest):
                                  {k: good[k] for k in ("schema", "version", "device")})
                 self.assertGreater(again["copy"], 0)
         # A good file is taken as it is: a machine of another speed is predicted another time.
-        file.write_text(json.dumps({**good, "copy": good["copy"] * 1e-3,
-                                    "gather": [[x, rate * 1e-3] for x, rate in good["gather"]]}))
+        file.write_text(json.dumps({**good, "copy": good["copy"] * 1e-5,
+                                    "gather": [[x, rate * 1e-5] for x, rate in good["gather"]]}))
         before = file.read_text()
         _, slow = self.formats_of("estimate", path, "-r", 8)
         self.assertEqual(file.read_text(), before)

@@ -41,7 +41,7 @@ class Info(ToolTest):
             self.assertIn("Usage: polyad", result.stdout)
             self.assertFalse(result.stderr)
         # Lines are broken where the names of the formats let them end.
-        self.assertIn("sorted, or streamed-blco where that does not fit", " ".join(self.succeed("cpd", "--help").stdout.split()))
+        self.assertIn("or auto, the fastest that fits by what is known", " ".join(self.succeed("cpd", "--help").stdout.split()))
 
 
 if __name__ == "__main__":
