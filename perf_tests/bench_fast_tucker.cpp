@@ -126,7 +126,7 @@ void add_steps(Session& session, TensorChoice const& choice, int rank, char cons
 
 /// The gradients of the factors and of the cores, of all modes, by residual sweeps.
 void add_gradients(Session& session, TensorChoice const& choice, int rank) {
-  add(session, step_name("both", "residual sweep", choice, rank), [&session, choice, rank](benchmark::State& state) {
+  add(session, step_name("both", "residual-sweep", choice, rank), [&session, choice, rank](benchmark::State& state) {
     using F          = Sorted<float, std::uint32_t, Space>;
     F const X        = build<F>(session, choice, false);
     auto const model = start(session, X, rank);
@@ -157,12 +157,12 @@ void register_steps(Session& session, TensorChoice const& choice) {
   using Trees = LeafTrees<float, std::uint32_t, Space>;
   for (int const rank : session.options.ranks) {
     if (wants(session, Coo::name)) {
-      add_steps<Coo>(session, choice, rank, "FastTucker", {false, false});
-      add_steps<Coo>(session, choice, rank, "COO with C", {true, false});
+      add_steps<Coo>(session, choice, rank, "fast-tucker", {false, false});
+      add_steps<Coo>(session, choice, rank, "coo-with-c", {true, false});
     }
     if (wants(session, Trees::name)) {
-      add_steps<Trees>(session, choice, rank, "B-CSF", {true, false});
-      add_steps<Trees>(session, choice, rank, "B-CSF shared", {true, true});
+      add_steps<Trees>(session, choice, rank, "b-csf", {true, false});
+      add_steps<Trees>(session, choice, rank, "b-csf-shared", {true, true});
     }
     if (wants(session, Sorted<float, std::uint32_t, Space>::name)) add_gradients(session, choice, rank);
   }
