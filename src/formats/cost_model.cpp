@@ -43,6 +43,13 @@ constexpr double megabyte = 1e6;
 constexpr double few_rows = 1024;
 constexpr double cache_line = 128;  // of a device
 
+/// Of all factors.
+double total_rows(TensorSurvey const& tensor) {
+  double rows = 0;
+  for (auto const& mode : tensor.modes) rows += static_cast<double>(mode.extent);
+  return rows;
+}
+
 std::uint64_t to_bytes(double bytes) { return static_cast<std::uint64_t>(bytes); }
 
 // [device f32, device f64, host f32, host f64] in the order of DenseTerm.
@@ -55,6 +62,8 @@ constexpr std::array<DenseTerms, 4> dense_weights{
 }  // namespace
 
 namespace costs {
+
+std::uint64_t no_bytes(CostInput const&) { return 0; }
 
 std::size_t machine_kind(CostInput const& input) {
   return (input.machine.is_device ? 0U : 2U) + (input.scalar_bytes == 4 ? 0U : 1U);
@@ -143,8 +152,7 @@ BuildTerms sorted_build(CostInput const& input, double stored, int copies) {
   auto const order = static_cast<double>(input.tensor.order());
   double digits    = 0;  // passes of a radix sort over words of 64 bits
   for (int bits = input.tensor.linear_bits(); bits > 0; bits -= 64) digits += std::ceil(std::min(bits, 64) / 8.0);
-  double rows = 0;
-  for (auto const& mode : input.tensor.modes) rows += static_cast<double>(mode.extent);
+  double const rows = total_rows(input.tensor);
   BuildTerms terms{};
   at(terms, BuildTerm::mode)    = copies * input.machine.launch_s;
   at(terms, BuildTerm::stream)  = copy_seconds(input, stored);
@@ -186,11 +194,9 @@ std::uint64_t coordinate_bytes(CostInput const& input) {
 }
 
 std::uint64_t model_bytes(CostInput const& input) {
-  double rows = 0, longest = 0;
-  for (auto const& mode : input.tensor.modes) {
-    rows += static_cast<double>(mode.extent);
-    longest = std::max(longest, static_cast<double>(mode.extent));
-  }
+  double const rows = total_rows(input.tensor);
+  double longest    = 0;
+  for (auto const& mode : input.tensor.modes) longest = std::max(longest, static_cast<double>(mode.extent));
   auto const R = static_cast<double>(input.rank);
   // As src/cli/factor.cpp refuses a rank: the factors, an output of the longest mode and its copy at the end.
   return to_bytes((rows + 2 * longest) * costs::row_bytes(input) +
@@ -198,8 +204,7 @@ std::uint64_t model_bytes(CostInput const& input) {
 }
 
 DenseTerms dense_terms_of(CostInput const& input) {
-  double rows = 0;
-  for (auto const& mode : input.tensor.modes) rows += static_cast<double>(mode.extent);
+  double const rows = total_rows(input.tensor);
   auto const modes    = static_cast<double>(input.tensor.order());
   double const blocks = static_cast<double>(input.rank) / 32;
   double const copied = costs::copy_seconds(input, rows * costs::row_bytes(input));

@@ -7,7 +7,7 @@
 //   seconds of a mode = w_pass passes launch + w_stream bytes/copy + w_gather rows/gather + ... + w_hot rows/atomic
 //
 // A family says in src/formats/<family>/costs.cpp which rows and bytes it moves, and its weights, fitted to stored
-// measurements by scripts/fit_cost_model.py; perf_tests' cost_model_check holds the two against each other
+// measurements by scripts/fit_cost_model.py; the test `cost_model` holds the two against each other
 // (docs/which-format.md). Names: P nonzeros, N modes, I_n rows, R columns, s bytes a value.
 #pragma once
 
@@ -91,6 +91,8 @@ struct FormatWeights {
   ModeTerms mttkrp{};
   BuildTerms build{};
 };
+/// Of a format: device f32, device f64, host f32, host f64.
+using CostWeights = std::array<FormatWeights, 4>;
 
 /// What one format says of itself. Bytes leave the factors out.
 struct FormatCosts {
@@ -104,8 +106,7 @@ struct FormatCosts {
   std::uint64_t (*workspace_bytes)(CostInput const&);
   ModeTerms (*mttkrp)(CostInput const&, int mode);
   BuildTerms (*build)(CostInput const&);
-  /// [device f32, device f64, host f32, host f64]
-  std::array<FormatWeights, 4> weights;
+  CostWeights weights;
 };
 
 /// What a format of a tensor is predicted to take.
@@ -148,6 +149,9 @@ struct Cost {
 namespace costs {
 
 // What the families' costs are made of.
+
+/// Of a format that takes none.
+[[nodiscard]] std::uint64_t no_bytes(CostInput const& input);
 
 /// Which of FormatCosts::weights.
 [[nodiscard]] std::size_t machine_kind(CostInput const& input);

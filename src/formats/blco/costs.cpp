@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What one copy of the nonzeros in ALTO's order moves.
 #include <algorithm>
-#include <array>
 
 #include "polyad/formats/cost_model.hpp"
 
@@ -10,30 +9,25 @@ namespace {
 
 using costs::at;
 
-// Fitted by scripts/fit_cost_model.py: device f32, device f64, host f32, host f64; each with the weights of a mode (pass,
-// stream, gather, narrow, upper, output, scattered, atomics, hot, ordered) and of a build (mode, stream, sort, scatter,
-// rows).
-using Weights = std::array<FormatWeights, 4>;
-constexpr Weights blco_weights{{
+// Fitted by scripts/fit_cost_model.py.
+constexpr CostWeights blco_weights{{
     {{2.25, 7.13, 0.466, 1.62, 0, 3.18, 0, 0.0741, 0, 0}, {119, 43.3, 0.475, 0, 280}},
     {{4.97, 2.74, 1.12, 1.13, 0, 3.29, 0, 0.0633, 0, 0}, {119, 27.7, 1.29, 0, 219}},
     {{0, 9.43, 0.29, 0, 0, 44.7, 0, 0, 0, 0}, {1170, 0, 9.05, 0, 146}},
     {{0, 0, 0.498, 1.56, 0, 17.3, 0, 0.0751, 0, 0}, {1200, 0, 9.67, 0, 72.4}}
 }};
-constexpr Weights streamed_weights{{
+constexpr CostWeights streamed_weights{{
     {{0, 0, 0, 0, 0, 0, 1.05}, {0, 100}},
     {{0, 0, 0, 0, 0, 0, 1.05}, {0, 100}},
     {{0, 0, 0, 0, 0, 0, 1.05}, {0, 100}},
     {{0, 0, 0, 0, 0, 0, 1.05}, {0, 100}}
 }};
-constexpr Weights alto_weights{{
+constexpr CostWeights alto_weights{{
     {},
     {},
     {{0, 0, 0.48, 0, 0, 12.5, 0, 0, 0, 0}, {47400, 0, 14.6, 0, 0}},
     {{0, 0.163, 0.461, 0.53, 0, 13.4, 0, 0, 0, 0}, {48000, 0, 15.1, 0, 0}}
 }};
-
-std::uint64_t nothing(CostInput const&) { return 0; }
 
 /// Nonzeros that a team of a device groups by row before it adds them (docs/design-notes.md).
 constexpr double tile = 1792;
@@ -99,21 +93,21 @@ std::vector<FormatCosts> blco_costs() {
   FormatCosts const blco{.name            = "blco",
                          .storage_bytes   = blco_bytes,
                          .build_bytes     = blco_build_bytes,
-                         .workspace_bytes = nothing,
+                         .workspace_bytes = costs::no_bytes,
                          .mttkrp          = blco_walk,
                          .build           = blco_build,
                          .weights         = blco_weights};
   FormatCosts streamed     = blco;
   streamed.name            = "streamed-blco";
   streamed.on_host         = true;
-  streamed.build_bytes     = nothing;
+  streamed.build_bytes     = costs::no_bytes;
   streamed.workspace_bytes = least_buffers;
   streamed.mttkrp          = streamed_walk;
   streamed.weights         = streamed_weights;
   FormatCosts const alto{.name            = "alto",
                          .storage_bytes   = alto_bytes,
                          .build_bytes     = blco_build_bytes,
-                         .workspace_bytes = nothing,
+                         .workspace_bytes = costs::no_bytes,
                          .mttkrp          = alto_walk,
                          .build           = alto_build,
                          .weights         = alto_weights};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the coordinate formats move.
 #include <algorithm>
-#include <array>
 
 #include "polyad/formats/cost_model.hpp"
 
@@ -10,29 +9,26 @@ namespace {
 
 using costs::at;
 
-// Fitted by scripts/fit_cost_model.py: device f32, device f64, host f32, host f64; each with the weights of a mode (pass,
-// stream, gather, narrow, upper, output, scattered, atomics, hot, ordered) and of a build (mode, stream, sort, scatter,
-// rows).
-using Weights = std::array<FormatWeights, 4>;
-constexpr Weights scratch_weights{{
+// Fitted by scripts/fit_cost_model.py.
+constexpr CostWeights scratch_weights{{
     {{8.06, 48.2, 0.494, 0, 0, 0, 0, 0.633, 1.03, 0.178}, {2.52, 0, 0, 0, 1.9}},
     {{0, 35.2, 0, 2.68, 0, 1.57, 0, 0.117, 1.17, 0.35}, {2.46, 0, 0, 0, 1.37}},
     {{6820, 0, 29.8, 0, 0, 0, 0, 0, 0.148, 0}, {0, 0, 0, 0, 0}},
     {{0, 0, 0, 0.732, 0, 0, 0, 0.923, 1.13, 0}, {0, 0, 0, 0, 0}}
 }};
-constexpr Weights tiny_vec_weights{{
+constexpr CostWeights tiny_vec_weights{{
     {{0, 1.02, 0.124, 1.31, 0, 1.05, 0, 0.44, 1.23, 0.34}, {2.58, 0, 0, 0, 1.91}},
     {{0, 5.95, 0.716, 0, 0, 0.959, 0, 0.413, 1.46, 0.447}, {2.76, 0, 0, 0, 1.33}},
     {{3750, 0, 34.6, 0, 0, 0, 0, 0, 0.259, 0}, {0, 0, 0, 0, 0}},
     {{0, 0, 0, 0, 0, 0, 0, 0.874, 1.34, 0}, {0, 0, 0, 0, 0}}
 }};
-constexpr Weights permuted_weights{{
+constexpr CostWeights permuted_weights{{
     {{10.6, 0, 0, 1.91, 0, 1.52, 1.3, 12.2, 0, 0}, {79.2, 0, 1.92, 0.696, 2.66}},
     {{17.5, 1.01, 0.62, 0.729, 0, 1.57, 1.94, 4.16, 0.4, 0}, {75.3, 0, 0.711, 1.87, 10.9}},
     {{0, 0, 0, 0.922, 0, 54, 2.78, 2.27, 0, 0}, {4.86, 8.36, 1.65, 0, 29}},
     {{0, 0, 0.676, 3.41, 0, 0, 2.27, 0, 0, 0}, {10.7, 5.7, 1.85, 0.0669, 256}}
 }};
-constexpr Weights sorted_weights{{
+constexpr CostWeights sorted_weights{{
     {{4.86, 0.0846, 0, 1.15, 0.201, 1.15, 0, 7.64, 0.0743, 0}, {225, 0, 4.12, 0, 0}},
     {{8.9, 1.52, 0.597, 0.175, 0.00241, 1.31, 0, 2.12, 0.143, 0}, {178, 0, 4.56, 0, 0}},
     {{0, 0.0311, 0, 0.433, 0, 22.2, 0, 2.12, 0, 0}, {385, 0, 4.58, 2.06, 673}},
@@ -42,8 +38,6 @@ constexpr Weights sorted_weights{{
 double coordinates(CostInput const& input) {
   return input.scalar_bytes + static_cast<double>(input.tensor.order()) * input.index_bytes;
 }
-
-std::uint64_t nothing(CostInput const&) { return 0; }
 
 // --- coo-scratch, coo-tiny-vec: the tensor as it is, an atomic row a nonzero
 
@@ -139,8 +133,8 @@ BuildTerms sorted_build_terms(CostInput const& input) {
 std::vector<FormatCosts> coo_costs() {
   FormatCosts const scratch{.name            = "coo-scratch",
                             .storage_bytes   = shared_with_the_tensor,
-                            .build_bytes     = nothing,
-                            .workspace_bytes = nothing,
+                            .build_bytes     = costs::no_bytes,
+                            .workspace_bytes = costs::no_bytes,
                             .mttkrp          = atomic_walk,
                             .build           = no_build,
                             .weights         = scratch_weights};
@@ -151,7 +145,7 @@ std::vector<FormatCosts> coo_costs() {
                              .residual        = true,
                              .storage_bytes   = permuted_bytes,
                              .build_bytes     = permuted_build_bytes,
-                             .workspace_bytes = nothing,
+                             .workspace_bytes = costs::no_bytes,
                              .mttkrp          = permuted_walk,
                              .build           = permuted_build,
                              .weights         = permuted_weights};
@@ -160,7 +154,7 @@ std::vector<FormatCosts> coo_costs() {
                            .deterministic   = true,
                            .storage_bytes   = sorted_bytes,
                            .build_bytes     = sorted_build_bytes,
-                           .workspace_bytes = nothing,
+                           .workspace_bytes = costs::no_bytes,
                            .mttkrp          = sorted_walk,
                            .build           = sorted_build_terms,
                            .weights         = sorted_weights};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the walks over trees move.
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "polyad/formats/cost_model.hpp"
@@ -11,46 +10,35 @@ namespace {
 
 using costs::at;
 
-// Fitted by scripts/fit_cost_model.py: device f32, device f64, host f32, host f64; each with the weights of a mode (pass,
-// stream, gather, narrow, upper, output, scattered, atomics, hot, ordered) and of a build (mode, stream, sort, scatter,
-// rows).
-using Weights = std::array<FormatWeights, 4>;
-constexpr Weights csf_weights{{
+// Fitted by scripts/fit_cost_model.py.
+constexpr CostWeights csf_weights{{
     {{19.5, 0, 0.396, 0.405, 0.633, 1.61, 0, 0.96, 0.0599, 1.85}, {300, 37.3, 0, 5.79, 9.56}},
     {{40.8, 0, 0.614, 0, 0.381, 0, 0, 1.66, 0.284, 1.32}, {277, 30.1, 0.352, 3.8, 18.9}},
     {{0, 0, 0.156, 0.592, 0, 123, 0, 0.619, 0, 0.361}, {0, 0.502, 5.54, 0, 1690}},
     {{0, 0, 0.726, 0, 0, 157, 0, 1.11, 0, 0.805}, {0, 10.9, 4.8, 0.423, 1400}}
 }};
-constexpr Weights b_csf_weights{{
+constexpr CostWeights b_csf_weights{{
     {{10.7, 2.18, 0.437, 0.0576, 0.483, 2.21, 0, 0, 0.0539, 0}, {313, 51.9, 0, 4.49, 0}},
     {{16.7, 0.305, 0.799, 0.2, 0.276, 1.63, 0, 0, 0.172, 0}, {316, 20, 3.43, 0, 5.44}},
     {{0, 0, 0.52, 0.242, 1.76, 10.7, 0, 0, 0.287, 0}, {0, 12.1, 7.68, 0, 2330}},
     {{0, 0, 0.69, 0.885, 1.06, 2.75, 0, 0, 0, 0}, {0, 5.5, 8.18, 0, 2280}}
 }};
-constexpr Weights hb_csf_weights{{
+constexpr CostWeights hb_csf_weights{{
     {{12.1, 0, 0.567, 0.393, 0.649, 1.59, 0, 0, 0.0167, 0}, {414, 71.7, 0, 4.54, 0}},
     {{16.6, 0, 0.848, 0.232, 0.119, 1.35, 0, 0, 0.176, 0}, {391, 67.6, 0, 0, 27}},
     {{0, 1.59, 0.644, 0, 0.853, 2.98, 0, 0, 0, 0}, {343, 50.9, 2.03, 4.77, 925}},
     {{0, 0, 0.7, 0.595, 0.91, 3.71, 0, 0, 0, 0}, {0, 0, 9.97, 1.22, 150}}
 }};
 
-std::uint64_t nothing(CostInput const&) { return 0; }
-
-std::vector<std::uint64_t> extents_of(CostInput const& input) {
-  std::vector<std::uint64_t> extents;
-  for (auto const& mode : input.tensor.modes) extents.push_back(mode.extent);
-  return extents;
-}
-
 /// The modes of the levels of the tree that is rooted at `root`: the others from the shortest to the longest
 /// (level_modes, formats/csf/csf_tree.hpp).
 std::vector<int> levels_of(CostInput const& input, int root) {
-  auto const extents = extents_of(input);
+  auto const& modes = input.tensor.modes;
   std::vector<int> levels;
   for (int n = 0; n < input.tensor.order(); ++n)
     if (n != root) levels.push_back(n);
   std::stable_sort(levels.begin(), levels.end(), [&](int a, int b) {
-    return extents[static_cast<std::size_t>(a)] < extents[static_cast<std::size_t>(b)];
+    return modes[static_cast<std::size_t>(a)].extent < modes[static_cast<std::size_t>(b)].extent;
   });
   levels.insert(levels.begin(), root);
   return levels;
@@ -76,8 +64,10 @@ double tree_bytes(CostInput const& input, int root) {
 }
 
 int shortest_mode(CostInput const& input) {
-  auto const extents = extents_of(input);
-  return static_cast<int>(std::min_element(extents.begin(), extents.end()) - extents.begin());
+  auto const& modes = input.tensor.modes;
+  return static_cast<int>(
+      std::min_element(modes.begin(), modes.end(), [](auto const& a, auto const& b) { return a.extent < b.extent; }) -
+      modes.begin());
 }
 
 /// Words and positions of the sort, and a byte a nonzero.
@@ -140,14 +130,14 @@ std::vector<FormatCosts> csf_costs() {
   FormatCosts const csf{.name            = "csf",
                         .storage_bytes   = csf_bytes,
                         .build_bytes     = build_bytes,
-                        .workspace_bytes = nothing,
+                        .workspace_bytes = costs::no_bytes,
                         .mttkrp          = csf_walk,
                         .build           = csf_build,
                         .weights         = csf_weights};
   FormatCosts const b_csf{.name            = "b-csf",
                           .storage_bytes   = b_csf_bytes,
                           .build_bytes     = build_bytes,
-                          .workspace_bytes = nothing,
+                          .workspace_bytes = costs::no_bytes,
                           .mttkrp          = root_walk,
                           .build           = b_csf_build,
                           .weights         = b_csf_weights};

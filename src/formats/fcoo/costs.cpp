@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What F-COO moves: per mode the other modes' indices, a value and a bit a nonzero.
-#include <array>
 
 #include "polyad/formats/cost_model.hpp"
 
 namespace polyad {
 namespace {
 
-// Fitted by scripts/fit_cost_model.py: device f32, device f64, host f32, host f64; each with the weights of a mode (pass,
-// stream, gather, narrow, upper, output, scattered, atomics, hot, ordered) and of a build (mode, stream, sort, scatter,
-// rows).
-using Weights = std::array<FormatWeights, 4>;
-constexpr Weights f_coo_weights{{
+// Fitted by scripts/fit_cost_model.py.
+constexpr CostWeights f_coo_weights{{
     {{0, 0.514, 0.306, 1.23, 0, 28.9, 0, 0, 0, 0}, {77.3, 22, 1.86, 8.65e-14, 15100}},
     {{1.7, 0.974, 0.787, 0.399, 0, 24.4, 0, 9.58, 0, 0}, {119, 19.7, 1.53, 0, 9660}},
     {{0, 0, 0, 0, 0, 4.75, 0, 27.7, 5.2, 0}, {0, 2.17, 4.65, 0.537, 1860}},
     {{0, 0, 1.05, 0.855, 0, 4.82, 0, 0, 0, 0}, {8.36e-09, 0.57, 5.63, 1.15, 881}}
 }};
-
-std::uint64_t nothing(CostInput const&) { return 0; }
 
 double nonzero_bytes(CostInput const& input) {
   return input.scalar_bytes + static_cast<double>(input.tensor.order() - 1) * input.index_bytes + 0.25;
@@ -48,7 +42,7 @@ std::vector<FormatCosts> fcoo_costs() {
   return {{.name            = "f-coo",
            .storage_bytes   = storage_bytes,
            .build_bytes     = build_bytes,
-           .workspace_bytes = nothing,
+           .workspace_bytes = costs::no_bytes,
            .mttkrp          = walk,
            .build           = build,
            .weights         = f_coo_weights}};
