@@ -6,10 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <polyad/io/tns_reader.hpp>
+#include <polyad/io/coo_file.hpp>
 #include <polyad/polyad.hpp>
-#include <span>
-#include <variant>
 
 int main(int argc, char** argv) try {
   if (argc != 3) {
@@ -21,21 +19,19 @@ int main(int argc, char** argv) try {
   using Space = Kokkos::DefaultExecutionSpace;
   Space const space;
 
-  // A file becomes a list of coordinates on the host. A long mode would need 64-bit indices: the other
-  // alternative of this variant.
-  auto const list     = polyad::io::read_tns(argv[1]).tensor;
-  auto const& indices = std::get<polyad::io::UninitializedVector<std::uint32_t>>(list.indices);
-  polyad::Extents const extents{std::span<std::uint64_t const>(list.extents)};
-  auto const coordinates = polyad::upload<double, std::uint32_t>(space, extents, std::span(indices), std::span(list.values));
-
-  // The format decides how mttkrp walks the nonzeros; all have the same contract.
-  using Format      = polyad::CooPermuted<double, std::uint32_t, Space>;
-  auto const tensor = Format::build(space, coordinates, {});
-
   polyad::CpAlsOptions options;
   options.rank           = std::strtoull(argv[2], nullptr, 10);
   options.max_iterations = 20;
   options.tolerance      = 0;
+
+  // Duplicates are summed. A mode of 2^32 rows or more would need std::uint64_t.
+  auto const coordinates = polyad::io::read_coo_tensor<double, std::uint32_t>(space, argv[1]);
+
+  // The format decides how mttkrp walks the nonzeros. The cost model chooses it here; all formats of
+  // formats/registry.hpp have the same contract, and a `build` of their own.
+  auto const tensor = polyad::any_format(space, coordinates, {.rank = options.rank, .iterations = 20});
+  std::printf("%s because %s\n", tensor.chosen().c_str(), tensor.chosen_because().c_str());
+
   auto const result = polyad::cp_als(space, tensor, options, [](polyad::CpAlsIteration const& iteration) {
     std::printf("iteration %2d: fit %.9f\n", iteration.iteration, iteration.fit);
     return true;  // false would end the run

@@ -121,29 +121,4 @@ void write_ceilings(std::filesystem::path const& path, BackendReport const& back
   }
 }
 
-Ceilings usual_ceilings(bool is_device, int concurrency, int scalar_bytes) {
-  bool const is_float = scalar_bytes == 4;
-  Ceilings ceilings;
-  ceilings.is_device   = is_device;
-  ceilings.concurrency = concurrency;
-  ceilings.launch_s    = nominal_launch_s;
-  if (is_device) {  // docs/results/nvidia-h200.json
-    ceilings.copy      = 4.2e12;
-    ceilings.from_host = 5.5e10;
-    ceilings.gather    = {{0.1, 2.1e13}, {1, 1.1e13}, {8, 9.3e12}, {34, 8.5e12}, {134, 4.8e12}, {537, 4.1e12}};
-    ceilings.atomic_add      = {{8, is_float ? 3.8e12 : 2.5e12}, {134, 1.5e12}, {4295, 1.2e12}};
-    ceilings.atomic_add_rows = {{2, 1.1e11}, {32, is_float ? 8.4e11 : 4.4e11}, {1024, is_float ? 2.4e12 : 1.9e12}};
-    return ceilings;
-  }
-  double const threads = std::max(concurrency, 1);  // docs/results/amd-epyc-1thread.json
-  ceilings.copy        = 1.8e10 * std::sqrt(threads);
-  ceilings.from_host   = ceilings.copy / 2;
-  ceilings.gather      = {{0.1, 4.5e10 * threads}, {1, 4.5e10 * threads}, {8, 3e10 * threads}, {34, 6.5e9 * threads},
-                          {134, 5.5e9 * threads}};
-  ceilings.atomic_add      = {{8, (is_float ? 0.8e9 : 2.4e9) * threads}, {134, (is_float ? 0.5e9 : 0.8e9) * threads}};
-  ceilings.atomic_add_rows = {{2, is_float ? 1.7e9 : 3.6e9}, {32, (is_float ? 1.7e9 : 3.3e9) * std::sqrt(threads)},
-                              {1024, (is_float ? 1.7e9 : 3.3e9) * threads}};
-  return ceilings;
-}
-
 }  // namespace polyad::cli

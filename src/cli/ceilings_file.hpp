@@ -22,7 +22,4 @@ namespace polyad::cli {
 void write_ceilings(std::filesystem::path const& path, BackendReport const& backend, int scalar_bytes,
                     Ceilings const& ceilings);
 
-/// What to count with where measuring does not pay: those of an NVIDIA H200, or of so many cores of an AMD EPYC.
-[[nodiscard]] Ceilings usual_ceilings(bool is_device, int concurrency, int scalar_bytes);
-
 }  // namespace polyad::cli

@@ -5,13 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 
-#include "auto_format.hpp"
 #include "completion.hpp"
 #include "device_tensor.hpp"
 #include "interrupt.hpp"
@@ -22,6 +20,7 @@
 #include "polyad/formats/coo/sorted.hpp"
 #include "polyad/formats/csf/leaf_trees.hpp"
 #include "polyad/formats/csf/residual_trees.hpp"
+#include "survey_list.hpp"
 
 namespace polyad::cli {
 
@@ -134,7 +133,7 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
                   .residual      = true,
                   .may_stream    = false,
                   .what          = "sweeps of all modes"};
-  std::vector<CandidateReport> looked_at;
+  std::vector<FormatCandidate> looked_at;
   bool const chooses = options.format == "auto" && options.optimizer != "sgd";
   if (chooses) {
     wish.bytes         = available_memory(space);
@@ -171,22 +170,15 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
       complete_on<Sorted_>(space, options, format, data, model, chosen, report, on_epoch);
     }
   };
-  for (std::set<std::string> failed;;) {
-    FormatReport chosen{.name = options.format};
-    if (chooses) {
-      auto const choice = choose(looked_at, wish, failed);
-      chosen            = {.name           = looked_at[choice.candidate].name,
-                           .chosen_because = choice.because,
-                           .candidates     = looked_at};
-    }
-    try {
-      run_as(chosen);
-      break;
-    } catch (MemoryError const&) {
-      if (!chooses || report.format) throw;  // once it is built, the run itself needs more
-      failed.insert(chosen.name);
-    }
-  }
+  if (chooses)
+    with_best_candidate(
+        looked_at, wish,
+        [&](FormatCandidate const& best, std::string const& because) {
+          run_as({.name = best.name, .chosen_because = because, .candidates = looked_at});
+        },
+        [&] { return !report.format; });  // once it is built, the run itself needs more
+  else
+    run_as({.name = options.format});
   return to_host_model(space, model, library_options(options).range);
 }
 

@@ -3,12 +3,10 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
-#include <span>
 #include <type_traits>
 #include <utility>
-#include <variant>
-#include <vector>
 
+#include "polyad/io/coo_file.hpp"
 #include "polyad/io/coordinate_list.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
@@ -23,29 +21,10 @@ inline bool needs_wide_index(io::CoordinateList const& tensor) {
   return tensor.wide() || tensor.nnz() > std::numeric_limits<std::uint32_t>::max();
 }
 
-/// The list's tensor, as it is, in the memory of `where`: the device, or the host.
-template <class Scalar, class Index, class Where>
-CooTensor<Scalar, Index, Where> copy_list(Where const& where, io::CoordinateList const& list) {
-  if (list.extents.empty()) return {};
-  Extents const extents{std::span<count_t const>(list.extents)};
-  return std::visit(
-      [&](auto const& indices) {
-        using Stored = typename std::remove_cvref_t<decltype(indices)>::value_type;
-        std::span<double const> const values(list.values);
-        if constexpr (std::is_same_v<Stored, Index>) {
-          return upload<Scalar, Index>(where, extents, std::span<Index const>(indices), values);
-        } else {  // 2^32 nonzeros or more in small modes
-          std::vector<Index> const converted(indices.begin(), indices.end());
-          return upload<Scalar, Index>(where, extents, std::span<Index const>(converted), values);
-        }
-      },
-      list.indices);
-}
-
-/// The same on the device. Frees the list's arrays once they are copied.
+/// The list's tensor, as it is, on the device. Frees the list's arrays once they are copied.
 template <class Scalar, class Index>
 CooTensor<Scalar, Index, Space> upload_list(Space const& space, io::CoordinateList&& list) {
-  auto const tensor = copy_list<Scalar, Index>(space, list);
+  auto const tensor = io::to_coo_tensor<Scalar, Index>(space, list);
   list              = {};
   return tensor;
 }

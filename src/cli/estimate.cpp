@@ -2,15 +2,16 @@
 // polyad estimate: reads a tensor and says what each format would take.
 #include <fmt/format.h>
 
-#include "auto_format.hpp"
 #include "commands.hpp"
 #include "formats_of.hpp"
 #include "formats_table.hpp"
 #include "machine.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/quantity_text.hpp"
 #include "read_input.hpp"
 #include "session.hpp"
+#include "survey_list.hpp"
 
 namespace polyad::cli {
 

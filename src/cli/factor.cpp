@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// factor(), over both scalars, both coordinate types and all formats.
+// factor(), over both scalars and both coordinate types.
 #include "factor.hpp"
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "auto_format.hpp"
 #include "device_tensor.hpp"
 #include "empty_slices.hpp"
 #include "format_trial.hpp"
@@ -16,11 +14,13 @@
 #include "machine.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/cp/cp_als.hpp"
-#include "polyad/dense/nvecs.hpp"
 #include "polyad/cp/restarts.hpp"
+#include "polyad/dense/nvecs.hpp"
+#include "polyad/formats/any_format.hpp"
 #include "polyad/formats/registry.hpp"
 #include "resumable_als.hpp"
 #include "stored_choice.hpp"
+#include "survey_list.hpp"
 
 namespace polyad::cli {
 namespace {
@@ -73,19 +73,6 @@ IterationReport to_report(CpAlsIteration const& it) {
   return {it.iteration, it.fit, it.delta, it.seconds, it.phases};
 }
 
-template <class F>
-typename F::options_type format_options(CpdOptions const& options) {
-  typename F::options_type result;
-  if constexpr (requires { result.deterministic; })
-    result.deterministic = options.deterministic;
-  else if (options.deterministic)
-    throw UsageError(std::string("the format ") + F::name + " has no deterministic order of summation");
-  // auto says itself what takes the place of copies that do not fit.
-  if constexpr (std::is_same_v<typename F::options_type, SortedOptions>)
-    if (options.format == "auto") result.storage = SortedOptions::Storage::copies;
-  return result;
-}
-
 /// The best of several random starts. Progress shows the first one; the report gets the best one's
 /// iterations.
 template <class F>
@@ -97,9 +84,9 @@ CpAlsResult<typename F::scalar_type, Space> best_of_restarts(Space const& space,
     if (run == 0) return on_iteration(to_report(it));
     return interrupt_signal() == 0;
   };
-  constexpr bool runs_alone = requires { F::runs_alone; };  // a streamed tensor takes all memory that is left
-  auto const instances      = runs_alone ? std::vector<Space>{space} : restart_instances(space, count);
-  auto result               = cp_als_restarts(instances, X, als, count, show);
+  // A streamed tensor takes all memory that is left.
+  auto const instances = X.streams() ? std::vector<Space>{space} : restart_instances(space, count);
+  auto result          = cp_als_restarts(instances, X, als, count, show);
   for (auto const& run : result.runs)
     summary.restarts.push_back({run.seed, run.fit, run.iterations, to_string(run.reason)});
   summary.best_restart = result.best_run;
@@ -112,7 +99,8 @@ CpAlsResult<typename F::scalar_type, Space> best_of_restarts(Space const& space,
 template <class Scalar, class Index>
 class Factoring {
 public:
-  using HostSpace = typename StreamedBlco<Scalar, Index, Space>::host_space;
+  using Tensor    = AnyFormat<Scalar, Index, Space>;
+  using HostSpace = typename Tensor::host_space;
 
   Factoring(CpdOptions const& options, io::CoordinateList&& list, std::optional<io::HostKtensor> start,
             Report& report, OnIteration const& on_iteration, Checkpoints const& checkpoints)
@@ -136,24 +124,15 @@ public:
     make_candidates();
     if (auto const stored = stored_choice()) return run_as(stored->format, "polyad tune stored it beside the tensor");
     try_candidates();
-    for (std::set<std::string> failed;;) {
-      auto const choice      = choose(m_candidates, m_wish, failed);
-      std::string const name = m_candidates[choice.candidate].name;
-      try {
-        return run_as(name, choice.because);
-      } catch (MemoryError const&) {
-        bool const is_here = m_device || m_list.nnz() > 0;
-        if (!is_here) throw;
-        failed.insert(name);  // the model was wrong
-      }
-    }
+    return with_best_candidate(
+        m_candidates, m_wish,
+        [&](FormatCandidate const& best, std::string const& because) { return run_as(best.name, because); },
+        [&] { return m_device || m_list.nnz() > 0; });
   }
 
 private:
-  using Streamed = StreamedBlco<Scalar, Index, Space>;
-
   io::HostKtensor run_as(std::string const& name, std::string const& because) {
-    return name == Streamed::name ? run_streamed(because) : run_in_memory(name, because);
+    return name == StreamedBlco<Scalar, Index, Space>::name ? run_streamed(because) : run_in_memory(name, because);
   }
 
   // --- auto
@@ -164,15 +143,9 @@ private:
     m_wish            = {.iterations = m_options.restarts * expected_iterations(m_options.max_iterations, m_options.tolerance),
                          .deterministic = m_options.deterministic,
                          .bytes         = available_memory(m_space)};
-    auto const by     = [&](Ceilings const& machine) {
-      CostInput const input{survey, machine, m_options.rank, sizeof(Scalar), sizeof(Index)};
-      m_dense_s = dense_seconds(input);
-      return candidates(input, m_wish);
-    };
-    auto const usual = machine_ceilings(*m_report.backend, sizeof(Scalar), 0);
-    m_candidates     = by(usual);
-    double const run = m_candidates.empty() ? 0 : m_candidates.front().total_s;
-    m_candidates     = by(machine_ceilings(*m_report.backend, sizeof(Scalar), run));
+    m_candidates = candidates(survey, m_options.rank, sizeof(Scalar), sizeof(Index), m_wish, [&](double seconds) {
+      return machine_ceilings(*m_report.backend, sizeof(Scalar), seconds);
+    });
     stop_if_interrupted("looking at the tensor");
   }
 
@@ -188,7 +161,7 @@ private:
     if (!stored) return std::nullopt;
     for (auto const& candidate : m_candidates)
       if (candidate.name == stored->format && candidate.fits) {
-        m_f_coo = {stored->threadlen, {stored->team_threads}};
+        m_stored = *stored;
         return stored;
       }
     return std::nullopt;
@@ -197,13 +170,13 @@ private:
   /// The shape that `tune --format f-coo --store` left.
   void use_stored_shape() {
     if (m_options.format != FCoo<Scalar, Index, Space>::name) return;
-    if (auto const stored = read_stored()) m_f_coo = {stored->threadlen, {stored->team_threads}};
+    if (auto const stored = read_stored()) m_stored = *stored;
   }
 
   /// With --tune all that fit; otherwise the best two in the mode that takes the longest, where they are close and the
   /// trial takes a twentieth of the run at most.
   void try_candidates() {
-    std::vector<CandidateReport*> open;
+    std::vector<FormatCandidate*> open;
     for (auto& candidate : m_candidates)
       if (candidate.fits && !candidate.streams && (m_options.tune || candidate.predicted)) open.push_back(&candidate);
     std::vector<int> modes;
@@ -220,15 +193,16 @@ private:
       if (b.total_s > close * a.total_s || trial > most_of_run * a.total_s) return;
     }
     load_on_device();
+    double const dense_s = dense_part(m_candidates);
     for (auto* const candidate : open)
-      try_candidate(m_space, *m_device, m_options.rank, modes, *candidate, m_dense_s);
+      try_candidate(m_space, *m_device, m_options.rank, modes, *candidate, dense_s);
   }
 
   // --- the run
 
   void load_on_device() {
     if (m_device) return;
-    m_device = copy_list<Scalar, Index>(m_space, m_list);
+    m_device = io::to_coo_tensor<Scalar, Index>(m_space, m_list);
     m_list   = {};
     m_device = without_duplicates(m_space, *m_device, *m_report.input);
     m_report.input->empty_slices = count_empty_slices(m_space, *m_device);
@@ -237,16 +211,14 @@ private:
 
   io::HostKtensor run_in_memory(std::string const& name, std::string const& because) {
     load_on_device();
-    io::HostKtensor model;
-    with_format<Scalar, Index, Space>(name, [&](auto identity) {
-      using F    = typename decltype(identity)::type;
-      auto const X = build<F>(*m_device, because);
-      expect_model_fits<Scalar>(m_space, m_extents, m_options.rank);  // beside the format
-      auto const factors = start_in_memory();
-      m_device.reset();
-      model = factor(X, factors);
+    auto const X = build(because, [&](AnyFormatOptions options) {
+      options.format = name;
+      return Tensor::build(m_space, *m_device, options);
     });
-    return model;
+    expect_model_fits<Scalar>(m_space, m_extents, m_options.rank);  // beside the format
+    auto const factors = start_in_memory();
+    m_device.reset();
+    return factor(X, factors);
   }
 
   /// `because` is why the tensor is streamed; empty where the user asks for it.
@@ -254,16 +226,17 @@ private:
     if (m_options.init == "nvecs")
       throw UsageError("--init nvecs needs the tensor on the device, and this one is streamed" +
                        (because.empty() ? because : " because " + because));
-    Streamed const X = [&] {
+    auto const X = [&] {
       DeviceMemoryAccount::HostArrays const on_host;
       HostSpace const host;
-      auto tensor = m_device ? download() : copy_list<Scalar, Index>(host, m_list);
+      auto tensor = m_device ? download() : io::to_coo_tensor<Scalar, Index>(host, m_list);
       m_list      = {};
       m_device.reset();
       tensor                       = without_duplicates(host, tensor, *m_report.input);
       m_report.input->empty_slices = count_empty_slices(host, tensor);
       stop_if_interrupted("reading the tensor");
-      return build<Streamed>(tensor, because);
+      return build(because,
+                   [&](AnyFormatOptions const& options) { return Tensor::stream(m_space, tensor, options); });
     }();
     return factor(X, random_or_given_start());
   }
@@ -277,18 +250,22 @@ private:
     return tensor;
   }
 
-  template <class F, class Tensor>
-  F build(Tensor const& tensor, std::string const& because) {
+  /// make(options) with what the command asks of its format.
+  template <class Make>
+  Tensor build(std::string const& because, Make const& make) {
     Kokkos::Timer const clock;
-    auto options = format_options<F>(m_options);
-    if constexpr (std::is_same_v<typename F::options_type, FCooOptions>)
-      if (m_f_coo.threadlen > 0) options = m_f_coo;
-    F X = F::build(m_space, tensor, options);
+    AnyFormatOptions options;
+    options.rank          = m_options.rank;
+    options.deterministic = m_options.deterministic;
+    options.only_copies   = m_options.format == "auto";  // auto says itself what takes their place
+    if (m_stored.threadlen > 0) {
+      options.f_coo_threadlen    = m_stored.threadlen;
+      options.f_coo_team_threads = m_stored.team_threads;
+    }
+    Tensor X = make(options);
     m_space.fence("polyad::build");
-    std::string why = because;
-    if constexpr (requires { X.permuted(); })
-      if (X.permuted()) why = "its sorted copies do not fit: one copy and permutations, as coo-permuted has them";
-    m_report.format = FormatReport{F::name, X.storage_bytes(), clock.seconds(), why, m_candidates};
+    m_report.format = FormatReport{X.chosen(), X.storage_bytes(), clock.seconds(),
+                                   X.chosen_because().empty() ? because : X.chosen_because(), m_candidates};
     stop_if_interrupted("building the format");
     return X;
   }
@@ -304,8 +281,7 @@ private:
     return random;
   }
 
-  template <class F>
-  io::HostKtensor factor(F const& X, FactorMatrices<Scalar, Space> const& factors) {
+  io::HostKtensor factor(Tensor const& X, FactorMatrices<Scalar, Space> const& factors) {
     stop_if_interrupted("making the start");
     CpAlsOptions als;
     als.rank           = m_options.rank;
@@ -339,9 +315,8 @@ private:
   Extents m_extents;
   std::optional<CooTensor<Scalar, Index, Space>> m_device;
   FormatWish m_wish;
-  std::vector<CandidateReport> m_candidates;
-  double m_dense_s = 0;
-  FCooOptions m_f_coo;  // threadlen 0: its own choice
+  std::vector<FormatCandidate> m_candidates;
+  StoredChoice m_stored;  // for its shape of f-coo
 };
 
 }  // namespace

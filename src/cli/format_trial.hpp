@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "auto_format.hpp"
 #include "device_tensor.hpp"
 #include "polyad/formats/fcoo/tune.hpp"
 #include "report.hpp"
@@ -35,7 +34,7 @@ template <class Scalar, class Index>
 /// predicted, by the ratio of those that were. False, with `fits` taken back, where it does not fit after all.
 template <class Scalar, class Index>
 bool try_candidate(Space const& space, CooTensor<Scalar, Index, Space> const& coo, count_t rank,
-                   std::vector<int> modes, CandidateReport& candidate, double dense_s) {
+                   std::vector<int> modes, FormatCandidate& candidate, double dense_s) {
   bool const all = modes.empty();
   for (int n = 0; all && n < coo.order(); ++n) modes.push_back(n);
   TrialTimes times;

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "auto_format.hpp"
+#include "polyad/core/quantity_text.hpp"
 
 namespace polyad::cli {
 

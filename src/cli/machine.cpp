@@ -8,15 +8,13 @@
 #include "polyad/core/error.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/formats/ceilings.hpp"
+#include "polyad/formats/choose_format.hpp"
 
 namespace polyad::cli {
 
 namespace {
 
 using Space = Kokkos::DefaultExecutionSpace;
-
-/// Shorter runs lose less by a choice from the usual ceilings than a measurement takes.
-constexpr double worth_measuring_s = 2;
 
 }  // namespace
 

@@ -10,15 +10,6 @@
 
 namespace polyad::cli {
 
-std::string duration_text(double seconds) {
-  if (seconds < 1e-3) return fmt::format("{:.0f} us", seconds * 1e6);
-  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
-  if (seconds < 60) return fmt::format("{:.3g} s", seconds);
-  double const minutes = std::floor(seconds / 60);
-  if (minutes < 60) return fmt::format("{:.0f} min {:02.0f} s", minutes, std::floor(seconds - 60 * minutes));
-  return fmt::format("{:.0f} h {:02.0f} min", std::floor(minutes / 60), std::fmod(minutes, 60));
-}
-
 Progress::Progress(int most_iterations, double time_limit_s)
     : m_most_iterations(most_iterations),
       m_time_limit_s(time_limit_s),

@@ -5,10 +5,9 @@
 #include <chrono>
 #include <string>
 
-namespace polyad::cli {
+#include "polyad/core/quantity_text.hpp"
 
-/// "850 ms", "12.3 s", "4 min 05 s", "3 h 20 min"
-[[nodiscard]] std::string duration_text(double seconds);
+namespace polyad::cli {
 
 class Progress {
 public:

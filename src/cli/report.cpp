@@ -35,7 +35,7 @@ Json to_json(std::optional<FormatTimes> const& times) {
   return {{"build_s", times->build_s}, {"mode_s", times->mode_s}, {"iteration_s", times->iteration_s}};
 }
 
-Json to_json(std::vector<CandidateReport> const& candidates) {
+Json to_json(std::vector<FormatCandidate> const& candidates) {
   Json list = Json::array();
   for (auto const& c : candidates)
     list.push_back({{"name", c.name},

@@ -12,6 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "polyad/formats/choose_format.hpp"
+
 namespace polyad::cli {
 
 inline constexpr int report_schema = 1;
@@ -35,32 +37,12 @@ struct InputReport {
   double read_s = 0;
 };
 
-/// Seconds that a format takes.
-struct FormatTimes {
-  double build_s = 0;
-  std::vector<double> mode_s;  // an MTTKRP of each mode
-  double iteration_s = 0;      // of CP-ALS; measured ones are the measured modes and a predicted dense part
-};
-
-/// A format that auto looked at.
-struct CandidateReport {
-  std::string name;
-  std::uint64_t bytes       = 0;  // stored
-  std::uint64_t build_bytes = 0;  // the most while it is built
-  std::uint64_t need_bytes  = 0;  // the most of all, factors included
-  bool fits                 = false;
-  bool streams              = false;  // it stays in host memory
-  std::optional<FormatTimes> predicted;  // nothing where the model does not know it on this kind of machine
-  std::optional<FormatTimes> measured;   // where it was tried
-  double total_s = 0;                    // a build and the iterations, predicted with caution
-};
-
 struct FormatReport {
   std::string name;
   std::uint64_t bytes = 0;
   double build_s      = 0;
   std::string chosen_because = {};  // why auto took it, or why it is not what was asked for; empty otherwise
-  std::vector<CandidateReport> candidates = {};  // of auto, the best first
+  std::vector<FormatCandidate> candidates = {};  // of auto, the best first
 };
 
 /// Errors of a completion model on one set of entries.
@@ -145,7 +127,7 @@ struct FormatsReport {
   std::uint64_t free_bytes = 0;
   std::string best;              // empty: none fits
   std::string because;
-  std::vector<CandidateReport> candidates;
+  std::vector<FormatCandidate> candidates;
   /// Shapes of f-coo, the fastest first: threadlen, threads of a team, seconds for all modes.
   struct Shape {
     int threadlen = 0, team_threads = 0;

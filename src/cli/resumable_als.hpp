@@ -12,6 +12,8 @@
 
 namespace polyad::cli {
 
+// F is an AnyFormat (formats/any_format.hpp).
+
 /// Refuses a checkpoint of another tensor, or of options that make other iterates.
 template <class F>
 void expect_same_run(CpdOptions const& options, io::Checkpoint const& checkpoint, F const& X,
@@ -22,7 +24,7 @@ void expect_same_run(CpdOptions const& options, io::Checkpoint const& checkpoint
   };
   expect("rank", std::to_string(checkpoint.rank), std::to_string(options.rank));
   expect("precision", checkpoint.precision, options.precision);
-  expect("the format", checkpoint.format, F::name);
+  expect("the format", checkpoint.format, X.chosen());
   bool same =
       checkpoint.extents.size() == static_cast<std::size_t>(X.extents().order()) && checkpoint.nnz == nnz;
   for (int n = 0; same && n < X.extents().order(); ++n)
@@ -36,7 +38,7 @@ template <class F>
 io::Checkpoint to_checkpoint(CpdOptions const& options, F const& X, std::uint64_t nnz, CpAlsState&& state) {
   io::Checkpoint checkpoint;
   checkpoint.precision = options.precision;
-  checkpoint.format    = F::name;
+  checkpoint.format    = X.chosen();
   checkpoint.seed      = options.seed;
   checkpoint.rank      = options.rank;
   for (int n = 0; n < X.extents().order(); ++n) checkpoint.extents.push_back(X.extents()[n]);

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "auto_format.hpp"
 #include "device_tensor.hpp"
 #include "format_trial.hpp"
 #include "formats_of.hpp"
@@ -18,15 +17,11 @@ void try_on_device(TuneOptions const& options, io::CoordinateList&& tensor, Repo
   Space const space;
   auto const coo = to_device<Scalar, Index>(space, std::move(tensor), *report.input);
   stop_if_interrupted("reading the tensor");
-  bool const alone = !options.format.empty();
+  bool const alone     = !options.format.empty();
+  double const dense_s = dense_part(formats.candidates);
   if (alone) std::erase_if(formats.candidates, [&](auto const& c) { return c.name != options.format; });
   for (auto& candidate : formats.candidates) {
     if (candidate.streams || (!candidate.fits && !alone)) continue;
-    double dense_s = 0;  // predicted, the same for all
-    if (candidate.predicted) {
-      dense_s = candidate.predicted->iteration_s;
-      for (double const seconds : candidate.predicted->mode_s) dense_s -= seconds;
-    }
     candidate.fits = try_candidate(space, coo, options.of.rank, {}, candidate, dense_s);
     if (candidate.fits && alone && candidate.name == FCoo<Scalar, Index, Space>::name)
       formats.shapes = try_f_coo_shapes(space, coo, options.of.rank);

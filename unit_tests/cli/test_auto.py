@@ -75,7 +75,7 @@ class Estimate(AutoTest):
         self.assertTrue(formats[result["best"]]["fits"])
         result, _ = self.formats_of("estimate", path, "-r", 8, "--device-memory", 70000)
         self.assertIsNone(result["best"])
-        self.assertRegex(result["because"], "streamed-blco needs the least.* free; a smaller -r")
+        self.assertRegex(result["because"], "streamed-blco needs the least.* free; a smaller rank .-r")
 
     def test_text(self):
         text = self.succeed("estimate", self.tensor(), "-r", 8).stdout
@@ -151,7 +151,7 @@ class Auto(AutoTest):
         self.assertEqual(seen[-1], "streamed-blco")
         self.assertGreater(len(set(seen)), 2)
         self.assertIn("in memory", report["format"]["chosen_because"])
-        self.fail_with(4, *common, "--device-memory", 90000, says=("streamed-blco needs the least", "a smaller -r"))
+        self.fail_with(4, *common, "--device-memory", 90000, says=("streamed-blco needs the least", "a smaller rank (-r)"))
 
     def test_sorted_says_that_its_copies_do_not_fit(self):
         path = self.tensor((200, 150, 100), 60000)

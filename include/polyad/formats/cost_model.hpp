@@ -39,6 +39,9 @@ struct Ceilings {
 /// What the weights of launches are relative to. No stored result has the time of an empty launch.
 inline constexpr double nominal_launch_s = 5e-6;
 
+/// What to count with where measuring does not pay: those of an NVIDIA H200, or of so many cores of an AMD EPYC.
+[[nodiscard]] Ceilings usual_ceilings(bool is_device, int concurrency, int scalar_bytes);
+
 struct CostInput {
   TensorSurvey const& tensor;
   Ceilings const& machine;

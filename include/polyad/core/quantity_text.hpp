@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bytes and durations as people read them. Plain C++.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace polyad {
+
+/// "1.23 GB"; fewer than 10,000 as they are
+[[nodiscard]] std::string bytes_text(std::uint64_t bytes);
+
+/// "850 us", "12.3 ms", "12.3 s", "4 min 05 s", "3 h 20 min"
+[[nodiscard]] std::string duration_text(double seconds);
+
+}  // namespace polyad

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which format, and why: the candidates by the cost model (formats/cost_model.hpp), and the choice among them. What
+// any_format and the tool's `--format auto` share. Plain C++.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "polyad/core/error.hpp"
+#include "polyad/formats/cost_model.hpp"
+
+namespace polyad {
+
+/// Seconds that a format takes.
+struct FormatTimes {
+  double build_s = 0;
+  std::vector<double> mode_s;  // an MTTKRP of each mode
+  double iteration_s = 0;      // of CP-ALS; measured ones are the measured modes and a predicted dense part
+};
+
+/// A format that was looked at.
+struct FormatCandidate {
+  std::string name;
+  std::uint64_t bytes       = 0;  // stored
+  std::uint64_t build_bytes = 0;  // the most while it is built
+  std::uint64_t need_bytes  = 0;  // the most of all, factors included
+  bool fits                 = false;
+  bool streams              = false;     // it stays in host memory
+  std::optional<FormatTimes> predicted;  // nothing where the model does not know it on this kind of machine
+  std::optional<FormatTimes> measured;   // where it was tried
+  double total_s = 0;                    // a build and the iterations, predicted with caution
+};
+
+/// What a run wants of its format.
+struct FormatWish {
+  double iterations   = 1;      // that it is expected to take
+  bool deterministic  = false;  // a fixed order of summation
+  bool residual       = false;  // the residual sweep of FastTucker
+  bool may_stream     = true;   // from host memory, where nothing else fits
+  std::uint64_t bytes = 0;      // of memory that are free where the tensor goes
+  char const* what    = "iterations";
+};
+
+/// All formats that the wish allows, the fastest first; those that do not fit, and then those that the model does not
+/// know on this machine, after the others.
+[[nodiscard]] std::vector<FormatCandidate> candidates(CostInput const& input, FormatWish const& wish);
+
+/// The same by the ceilings that `machine_of` gives for a run of so many seconds: asked with 0 first, and then with what
+/// the best candidate takes by these.
+[[nodiscard]] std::vector<FormatCandidate> candidates(TensorSurvey const& tensor, std::uint64_t rank, int scalar_bytes,
+                                                      int index_bytes, FormatWish const& wish,
+                                                      std::function<Ceilings(double)> const& machine_of);
+
+/// Shorter runs, in seconds, lose less by a choice from the usual ceilings than a measurement takes.
+inline constexpr double worth_measuring_s = 2;
+
+/// Puts them in that order again, once some were measured.
+void sort_candidates(std::vector<FormatCandidate>& candidates, FormatWish const& wish);
+
+/// Seconds of an iteration besides its MTTKRPs, the same for all candidates.
+[[nodiscard]] double dense_part(std::vector<FormatCandidate> const& candidates);
+
+struct FormatChoice {
+  std::size_t candidate = 0;  // its place
+  std::string because;
+};
+
+/// The best of the candidates, by measured times where there are some; `failed` are left out: they were tried, and did
+/// not fit after all.
+/// \throws MemoryError with the smallest need and what would make it fit, when none fits
+[[nodiscard]] FormatChoice choose(std::vector<FormatCandidate> const& candidates, FormatWish const& wish,
+                                  std::set<std::string> const& failed = {});
+
+/// take(candidate, because) of the best candidate, and where that throws a MemoryError, since the model was wrong, of the
+/// next best: until one succeeds. \param may_go_on  asked then: false where what the formats are built from is given up
+/// \throws MemoryError when none is left
+template <class Take, class MayGoOn>
+auto with_best_candidate(std::vector<FormatCandidate> const& candidates, FormatWish const& wish, Take const& take,
+                         MayGoOn const& may_go_on) {
+  for (std::set<std::string> failed;;) {
+    FormatChoice const choice   = choose(candidates, wish, failed);
+    FormatCandidate const& best = candidates[choice.candidate];
+    try {
+      return take(best, choice.because);
+    } catch (MemoryError const&) {
+      if (!may_go_on()) throw;
+      failed.insert(best.name);
+    }
+  }
+}
+
+/// Iterations that a run to a tolerance is taken to need, of `most`: runs that stop by themselves are not known before.
+[[nodiscard]] double expected_iterations(int most, double tolerance);
+
+}  // namespace polyad

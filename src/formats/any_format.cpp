@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "polyad/formats/any_format.hpp"
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "polyad/core/device_memory.hpp"
+#include "polyad/core/quantity_text.hpp"
+#include "polyad/formats/ceilings.hpp"
+#include "polyad/formats/registry.hpp"
+
+namespace polyad {
+namespace {
+
+/// A format of the registry behind virtual functions.
+template <class F>
+class Held final : public detail::ErasedFormat<typename F::scalar_type, typename F::space_type> {
+public:
+  using Scalar = typename F::scalar_type;
+  using Space  = typename F::space_type;
+
+  explicit Held(F format) : m_format(std::move(format)) {}
+
+  [[nodiscard]] char const* name() const override { return F::name; }
+  [[nodiscard]] bool streams() const override { return requires { F::runs_alone; }; }
+  [[nodiscard]] Extents const& extents() const override { return m_format.extents(); }
+  [[nodiscard]] count_t nnz() const override { return m_format.nnz(); }
+  [[nodiscard]] count_t storage_bytes() const override { return m_format.storage_bytes(); }
+  [[nodiscard]] double norm_squared() const override { return m_format.norm_squared(); }
+  [[nodiscard]] std::unique_ptr<detail::ErasedWorkspace> make_workspace(Space const& space,
+                                                                        count_t rank) const override {
+    return std::make_unique<Workspace>(m_format.make_workspace(space, rank));
+  }
+  void mttkrp(Space const& space, FactorMatrices<Scalar, Space> const& factors, int mode,
+              detail::ErasedWorkspace* workspace, FactorMatrix<Scalar, Space> const& V) const override {
+    auto* const own = dynamic_cast<Workspace*>(workspace);
+    POLYAD_EXPECTS(own, "the workspace is not one of ", F::name);
+    polyad::mttkrp(space, m_format, factors, mode, own->of_format, V);
+  }
+
+private:
+  struct Workspace final : detail::ErasedWorkspace {
+    explicit Workspace(typename F::workspace_type made) : of_format(std::move(made)) {}
+    typename F::workspace_type of_format;
+  };
+  F m_format;
+};
+
+template <class F>
+typename F::options_type options_of(AnyFormatOptions const& wish) {
+  typename F::options_type options;
+  if constexpr (requires { options.deterministic; })
+    options.deterministic = wish.deterministic;
+  else
+    POLYAD_EXPECTS(!wish.deterministic, "the format ", F::name, " has no deterministic order of summation");
+  if constexpr (std::is_same_v<typename F::options_type, SortedOptions>) {
+    if (wish.only_copies) options.storage = SortedOptions::Storage::copies;
+  }
+  if constexpr (std::is_same_v<typename F::options_type, FCooOptions>) {
+    options.threadlen = wish.f_coo_threadlen;
+    if (wish.f_coo_team_threads > 0) options.shape.team_threads = wish.f_coo_team_threads;
+  }
+  return options;
+}
+
+template <class Scalar, class Space>
+struct Built {
+  std::shared_ptr<detail::ErasedFormat<Scalar, Space> const> format;
+  std::string because;  // it is not stored as its name says
+};
+
+/// The format of that name. \throws UsageError
+template <class Scalar, class Index, class Space>
+Built<Scalar, Space> build_in_memory(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+                                     std::string_view name, AnyFormatOptions const& options) {
+  Built<Scalar, Space> built;
+  with_format<Scalar, Index, Space>(name, [&](auto identity) {
+    using F = typename decltype(identity)::type;
+    F X     = F::build(space, coo, options_of<F>(options));
+    if constexpr (requires { X.permuted(); })
+      if (X.permuted())
+        built.because = "its sorted copies do not fit: one copy and permutations, as coo-permuted has them";
+    built.format = std::make_shared<Held<F>>(std::move(X));
+  });
+  return built;
+}
+
+/// \param buffer_bytes  of the nonzeros under way; 0: what is free
+template <class Scalar, class Index, class Space, class HostSpace>
+Built<Scalar, Space> build_streamed(Space const& space, CooTensor<Scalar, Index, HostSpace> const& coo,
+                                    AnyFormatOptions const& options, count_t buffer_bytes) {
+  using F                   = StreamedBlco<Scalar, Index, Space>;
+  auto streamed             = options_of<F>(options);
+  streamed.buffer_bytes     = buffer_bytes;
+  DeviceMemoryAccount::HostArrays const on_host;
+  return {std::make_shared<Held<F>>(F::build(space, coo, streamed)), {}};
+}
+
+/// The tensor in host memory: itself where it is there. Waits for `space`. \throws MemoryError
+template <class HostSpace, class Scalar, class Index, class Space>
+CooTensor<Scalar, Index, HostSpace> on_host(Space const& space, CooTensor<Scalar, Index, Space> const& coo) {
+  if constexpr (std::is_same_v<Space, HostSpace>) {
+    return coo;
+  } else {
+    auto const copy = make_coo_tensor<Scalar, Index>(HostSpace(), coo.extents(), coo.nnz());
+    Kokkos::deep_copy(space, copy.indices(), coo.indices());
+    Kokkos::deep_copy(space, copy.values(), coo.values());
+    space.fence("polyad::any_format");
+    return copy;
+  }
+}
+
+template <class Scalar, class Index, class Space>
+TensorSurvey survey_of(Space const& space, CooTensor<Scalar, Index, Space> const& coo) {
+  if (is_device_space<Space>)
+    expect_fits(Kokkos::DefaultHostExecutionSpace(), "the coordinates in host memory", coo.nnz(),
+                static_cast<count_t>(coo.order()) * sizeof(Index));
+  auto const indices = Kokkos::create_mirror_view(coo.indices());
+  Kokkos::deep_copy(space, indices, coo.indices());
+  space.fence("polyad::any_format");
+  std::vector<std::uint64_t> extents;
+  for (int n = 0; n < coo.order(); ++n) extents.push_back(coo.extents()[n]);
+  int const threads = is_device_space<Space> ? 0 : static_cast<int>(space.concurrency());
+  return survey_tensor<Index>(extents, std::span<Index const>(indices.data(), indices.size()), threads);
+}
+
+template <class Scalar, class Space>
+Ceilings ceilings_for(Space const& space, AnyFormatOptions const& options, double seconds) {
+  if (options.machine) return *options.machine;
+  if (seconds >= worth_measuring_s) try {
+      return measure_ceilings<Scalar>(space);
+    } catch (MemoryError const&) {  // the usual ones do as well
+    }
+  return usual_ceilings(is_device_space<Space>, static_cast<int>(space.concurrency()), sizeof(Scalar));
+}
+
+}  // namespace
+
+template <class Scalar, class Index, class Space>
+auto AnyFormat<Scalar, Index, Space>::build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+                                            options_type const& options) -> AnyFormat {
+  checked_rank(options.rank);
+  bool const chooses = options.format == "auto";
+  if (!chooses) with_format<Scalar, Index, Space>(options.format, [](auto) {});  // known, or an error
+  count_t buffer_bytes = 0;
+  auto const build_as  = [&](std::string const& format, AnyFormatOptions const& as) {
+    if (format == StreamedBlco<Scalar, Index, Space>::name)
+      return build_streamed(space, on_host<host_space>(space, coo), as, buffer_bytes);
+    return build_in_memory(space, coo, format, as);
+  };
+  if (!chooses && !options.memory_bytes) {
+    auto built = build_as(options.format, options);
+    return {built.format, built.because, {}};
+  }
+
+  auto const survey = options.survey ? *options.survey : survey_of(space, coo);
+  FormatWish wish{.iterations    = options.iterations,
+                  .deterministic = chooses && options.deterministic,
+                  .may_stream    = !chooses || options.may_stream,
+                  .bytes         = available_memory(space) + coo.storage_bytes()};
+  if (options.memory_bytes) {
+    wish.bytes = std::min(wish.bytes, *options.memory_bytes);
+    Ceilings const any_machine;
+    count_t const model = model_bytes({survey, any_machine, options.rank, sizeof(Scalar), sizeof(Index)});
+    buffer_bytes        = wish.bytes > model ? wish.bytes - model : 0;
+  }
+  auto list = polyad::candidates(survey, options.rank, sizeof(Scalar), sizeof(Index), wish,
+                                 [&](double seconds) { return ceilings_for<Scalar>(space, options, seconds); });
+  if (!chooses) {
+    for (auto const& candidate : list)
+      if (candidate.name == options.format && !candidate.fits)
+        throw MemoryError("the tensor in " + candidate.name, candidate.need_bytes,
+                          "only " + bytes_text(wish.bytes) + " are free");
+    auto built = build_as(options.format, options);
+    return {built.format, built.because, {}};
+  }
+  AnyFormatOptions as = options;
+  as.only_copies      = true;  // what takes their place has been chosen among the candidates
+  std::string because;
+  auto const built = with_best_candidate(
+      list, wish,
+      [&](FormatCandidate const& best, std::string const& why) {
+        because = why;
+        return build_as(best.name, as);
+      },
+      [] { return true; });
+  return {built.format, because, std::move(list)};
+}
+
+template <class Scalar, class Index, class Space>
+auto AnyFormat<Scalar, Index, Space>::stream(Space const& space, CooTensor<Scalar, Index, host_space> const& coo,
+                                             options_type const& options) -> AnyFormat {
+  auto built = build_streamed<Scalar, Index, Space>(space, coo, options, options.memory_bytes.value_or(0));
+  return {built.format, built.because, {}};
+}
+
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_ANY_FORMAT);
+
+}  // namespace polyad

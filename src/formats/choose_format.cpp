@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "polyad/formats/choose_format.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "polyad/core/quantity_text.hpp"
+
+namespace polyad {
+namespace {
+
+/// Runs to the default tolerance on the tensors of data/ end after 5 to 50 iterations.
+constexpr double iterations_to_tolerance = 20;
+
+FormatCandidate candidate(FormatCosts const& format, CostInput const& input, FormatWish const& wish) {
+  Cost const cost = predict(format, input);
+  FormatCandidate found;
+  found.name        = format.name;
+  found.bytes       = cost.storage_bytes;
+  found.build_bytes = cost.build_bytes;
+  found.need_bytes  = cost.need_bytes();
+  found.fits        = found.need_bytes <= wish.bytes;
+  found.streams     = format.on_host;
+  if (!cost.is_known()) return found;
+  found.predicted = {cost.build_s, cost.mode_s, cost.iteration_s};
+  found.total_s   = cost.total_s(wish.iterations);
+  return found;
+}
+
+double total(FormatCandidate const& candidate, FormatWish const& wish) {
+  auto const& known = candidate.measured ? candidate.measured : candidate.predicted;
+  if (!known) return std::numeric_limits<double>::infinity();
+  return candidate.measured ? known->build_s + wish.iterations * known->iteration_s : candidate.total_s;
+}
+
+/// What is taken first: what fits in memory, then what is streamed; the fastest of each.
+bool is_better(FormatCandidate const& a, FormatCandidate const& b, FormatWish const& wish) {
+  auto const rank = [](FormatCandidate const& c) { return c.fits ? (c.streams ? 1 : 0) : 2; };
+  if (rank(a) != rank(b)) return rank(a) < rank(b);
+  if (rank(a) == 2) return a.need_bytes < b.need_bytes;
+  return total(a, wish) < total(b, wish);
+}
+
+[[noreturn]] void refuse(FormatCandidate const* smallest, FormatWish const& wish) {
+  std::uint64_t const need = smallest ? smallest->need_bytes : 0;
+  throw MemoryError("the tensor in any format", need,
+                    (smallest ? smallest->name : "no format") + " needs the least, " + bytes_text(need) + ", and " +
+                        bytes_text(wish.bytes) + " are free; " +
+                        (wish.deterministic ? "without a fixed order of summation (--deterministic) a smaller format may fit"
+                                            : "a smaller rank (-r), or floats (--precision f32), need less"));
+}
+
+}  // namespace
+
+std::vector<FormatCandidate> candidates(CostInput const& input, FormatWish const& wish) {
+  std::vector<FormatCandidate> list;
+  for (auto const& format : all_format_costs()) {
+    if (wish.deterministic && !format.deterministic) continue;
+    if (wish.residual && !format.residual) continue;
+    if (format.on_host && !wish.may_stream) continue;
+    list.push_back(candidate(format, input, wish));
+  }
+  sort_candidates(list, wish);
+  return list;
+}
+
+std::vector<FormatCandidate> candidates(TensorSurvey const& tensor, std::uint64_t rank, int scalar_bytes,
+                                        int index_bytes, FormatWish const& wish,
+                                        std::function<Ceilings(double)> const& machine_of) {
+  auto const by = [&](Ceilings const& machine) {
+    return candidates(CostInput{tensor, machine, rank, scalar_bytes, index_bytes}, wish);
+  };
+  auto const usual = by(machine_of(0));
+  return by(machine_of(usual.empty() ? 0 : usual.front().total_s));
+}
+
+void sort_candidates(std::vector<FormatCandidate>& candidates, FormatWish const& wish) {
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [&](auto const& a, auto const& b) { return is_better(a, b, wish); });
+}
+
+double dense_part(std::vector<FormatCandidate> const& candidates) {
+  for (auto const& candidate : candidates) {
+    if (!candidate.predicted) continue;
+    double seconds = candidate.predicted->iteration_s;
+    for (double const mode_s : candidate.predicted->mode_s) seconds -= mode_s;
+    return seconds;
+  }
+  return 0;
+}
+
+FormatChoice choose(std::vector<FormatCandidate> const& candidates, FormatWish const& wish,
+                    std::set<std::string> const& failed) {
+  auto const is_open = [&](FormatCandidate const& c) { return c.fits && !failed.contains(c.name); };
+  FormatCandidate const *best = nullptr, *wanted = nullptr, *second = nullptr, *smallest = nullptr;
+  for (auto const& c : candidates) {
+    if (!smallest || c.need_bytes < smallest->need_bytes) smallest = &c;
+    if (!c.streams && (!wanted || total(c, wish) < total(*wanted, wish))) wanted = &c;
+    if (!is_open(c)) continue;
+    if (!best || is_better(c, *best, wish))
+      second = std::exchange(best, &c);
+    else if (!second || is_better(c, *second, wish))
+      second = &c;
+  }
+  if (!best) refuse(smallest, wish);
+  FormatChoice choice{static_cast<std::size_t>(best - candidates.data()), {}};
+  if (wanted && wanted != best && !is_open(*wanted)) {
+    choice.because = wanted->name + ", the fastest, ";
+    choice.because += failed.contains(wanted->name) ? "did not fit when it was built"
+                                                    : "needs " + bytes_text(wanted->need_bytes) + " and " +
+                                                          bytes_text(wish.bytes) + " are free";
+    if (best->streams) choice.because += ", and so it is with every other in memory";
+    return choice;
+  }
+  if (wish.deterministic) {
+    choice.because = "it sums in a fixed order";
+  } else if (!best->predicted && !best->measured) {
+    choice.because = "the model knows no other on this machine";
+  } else {
+    choice.because = std::to_string(std::llround(wish.iterations)) + " " + wish.what + " with its build take " +
+                     duration_text(total(*best, wish)) + (best->measured ? " (measured)" : " (predicted)");
+    if (second && !second->streams && (second->predicted || second->measured))
+      choice.because += ", with " + second->name + " " + duration_text(total(*second, wish));
+  }
+  return choice;
+}
+
+double expected_iterations(int most, double tolerance) {
+  return tolerance > 0 ? std::min<double>(most, iterations_to_tolerance) : most;
+}
+
+}  // namespace polyad

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// AnyFormat: that it holds the contract whatever it chose, that it chooses what the cost model says within the memory
+// that it is given, and what it refuses.
+#include "polyad/formats/any_format.hpp"
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "formats/expect_exact.hpp"
+#include "io/temporary_folder.hpp"
+#include "polyad/cp/cp_als.hpp"
+#include "polyad/formats/registry.hpp"
+#include "polyad/io/coo_file.hpp"
+#include "support/catch.hpp"
+#include "support/device_data.hpp"
+#include "support/message_of.hpp"
+#include "support/small_tensors.hpp"
+
+namespace polyad::test {
+namespace {
+
+template <class Scalar = double, class Index = std::uint32_t>
+using Any = AnyFormat<Scalar, Index, TestSpace>;
+
+constexpr auto go_on = [](CpAlsIteration const&) { return true; };
+
+HostTensor some_tensor() {
+  Random random(5);
+  return random_tensor(random, {70, 300, 90}, 20000, random_integer);
+}
+
+/// The same on every machine that runs the tests.
+AnyFormatOptions options_for(count_t rank) {
+  AnyFormatOptions options;
+  options.rank    = rank;
+  options.machine = usual_ceilings(is_device_space<TestSpace>, 4, sizeof(double));
+  return options;
+}
+
+template <class Scalar, class Index>
+void expect_any(HostTensor const& tensor, std::size_t rank, RowLayout layout) {
+  TestSpace const space;
+  AnyFormatOptions options;
+  options.rank = rank;
+  auto const X = any_format(space, to_device<Scalar, Index>(space, tensor), options);
+  CAPTURE(X.chosen(), X.chosen_because());
+  CHECK(X.nnz() == tensor.nnz());
+  CHECK(X.extents() == Extents(std::span<count_t const>(tensor.extents)));
+  CHECK_FALSE(X.chosen_because().empty());
+  REQUIRE_FALSE(X.candidates().empty());
+  CHECK(X.candidates().front().name == X.chosen());
+  expect_exact(X, tensor, rank, layout);
+}
+
+TEST_CASE("AnyFormat fulfils the contract", "[any_format]") {
+  static_assert(Format<Any<float, std::uint32_t>>);
+  static_assert(Format<Any<double, std::uint64_t>>);
+}
+
+TEST_CASE("any_format takes every kind of tensor", "[any_format]") {
+  std::size_t number = 0;
+  for (Kind const kind : all_kinds)  // no nonzeros, one of them, one slice and one fiber among them
+    for (std::size_t const order : {1, 2, 3, 5, 16}) {
+      auto const tensor = small_tensor(kind, order, random_integer);
+      expect_any<double, std::uint32_t>(tensor, some_rank(number), some_layout(number));
+      expect_any<float, std::uint64_t>(tensor, some_rank(number), some_layout(number));
+      ++number;
+    }
+  expect_any<float, std::uint32_t>(some_tensor(), 8, RowLayout::padded);
+  expect_any<double, std::uint64_t>(some_tensor(), 8, RowLayout::padded);
+}
+
+TEST_CASE("any_format takes the format that it is told", "[any_format]") {
+  TestSpace const space;
+  auto const tensor = some_tensor();
+  auto const coo    = to_device<double, std::uint32_t>(space, tensor);
+  for_each_format<double, std::uint32_t, TestSpace>([&](auto identity) {
+    using F         = typename decltype(identity)::type;
+    auto options    = options_for(5);
+    options.format  = F::name;
+    auto const X    = any_format(space, coo, options);
+    auto const self = F::build(space, coo, {});
+    CAPTURE(F::name);
+    CHECK(X.chosen() == F::name);
+    CHECK(X.chosen_because().empty());
+    CHECK(X.candidates().empty());
+    CHECK(X.storage_bytes() == self.storage_bytes());
+    CHECK(X.norm_squared() == self.norm_squared());
+    CHECK(X.streams() == (X.chosen() == "streamed-blco"));
+    expect_exact(X, tensor, 5);
+  });
+}
+
+TEST_CASE("any_format ends in the fit of the format inside", "[any_format]") {
+  TestSpace const space;
+  auto const coo = to_device<double, std::uint32_t>(space, some_tensor());
+  CpAlsOptions als;
+  als.rank           = 4;
+  als.max_iterations = 5;
+  als.tolerance      = 0;
+
+  auto options          = options_for(4);
+  options.deterministic = true;  // so that not a bit differs
+  auto const X          = any_format(space, coo, options);
+  CHECK(X.chosen() == "sorted");
+  CHECK(X.chosen_because() == "it sums in a fixed order");
+  using Direct    = Sorted<double, std::uint32_t, TestSpace>;
+  auto const self = Direct::build(space, coo, {.storage = SortedOptions::Storage::copies, .deterministic = true});
+  auto const want = cp_als(space, self, als, go_on);
+  auto const got  = cp_als(space, X, als, go_on);
+  REQUIRE(got.iterations.size() == want.iterations.size());
+  for (std::size_t k = 0; k < want.iterations.size(); ++k) CHECK(got.iterations[k].fit == want.iterations[k].fit);
+  CHECK(got.model.weights == want.model.weights);
+
+  for (std::string const name : {"auto", "coo-permuted", "streamed-blco"}) {
+    options               = options_for(4);
+    options.format        = name;
+    auto const other      = any_format(space, coo, options);
+    double const fit      = cp_als(space, other, als, go_on).fit;
+    double const rounding = 1e-9;  // 2e-11 for a fit of so many nonzeros (test_cp_als); iterations make it grow
+    CAPTURE(other.chosen());
+    CHECK(std::abs(fit - want.fit) < rounding);
+  }
+}
+
+TEST_CASE("any_format falls back by memory", "[any_format]") {
+  TestSpace const space;
+  auto const tensor = some_tensor();
+  auto const coo    = to_device<double, std::uint32_t>(space, tensor);
+  auto options      = options_for(8);
+  auto const all    = any_format(space, coo, options).candidates();
+  REQUIRE(std::all_of(all.begin(), all.end(), [](auto const& c) { return c.fits; }));
+
+  std::set<count_t> needs;
+  for (auto const& candidate : all) needs.insert(candidate.need_bytes);
+  std::set<std::string> chosen;
+  for (count_t const budget : needs) {
+    // The fastest in memory that fits, and only where there is none the one that is streamed.
+    FormatCandidate const* want = nullptr;
+    for (auto const& candidate : all) {
+      bool const known = candidate.predicted.has_value();
+      if (candidate.need_bytes > budget || candidate.streams || !known) continue;
+      if (!want || candidate.total_s < want->total_s) want = &candidate;
+    }
+    options.memory_bytes = budget;
+    auto const X         = any_format(space, coo, options);
+    CAPTURE(budget, X.chosen(), X.chosen_because());
+    CHECK(X.chosen() == (want ? want->name : "streamed-blco"));
+    if (X.chosen() != all.front().name)
+      CHECK(X.chosen_because().rfind(all.front().name + ", the fastest, needs ", 0) == 0);
+    CHECK(X.streams() == !want);
+    chosen.insert(X.chosen());
+    expect_exact(X, tensor, 8);
+  }
+  CHECK(chosen.size() >= 3);
+  CHECK(chosen.contains("streamed-blco"));
+
+  options.memory_bytes = *needs.begin() - 1;
+  bool refused         = false;
+  try {
+    static_cast<void>(any_format(space, coo, options));
+  } catch (MemoryError const& error) {
+    refused = true;
+    CHECK(error.bytes() == *needs.begin());
+  }
+  CHECK(refused);
+  options.may_stream   = false;
+  options.memory_bytes = *needs.begin();
+  CHECK_THROWS_AS(any_format(space, coo, options), MemoryError);
+}
+
+TEST_CASE("any_format gives way to the next best when a build does not fit", "[any_format]") {
+  FormatWish const wish{.iterations = 3, .bytes = 1000};
+  auto const candidate = [](char const* name, double seconds) {
+    FormatCandidate c;
+    c.name       = name;
+    c.need_bytes = 10;
+    c.fits       = true;
+    c.predicted  = FormatTimes{seconds, {seconds}, seconds};
+    c.total_s    = seconds;
+    return c;
+  };
+  std::vector<FormatCandidate> const list{candidate("first", 1), candidate("second", 2), candidate("third", 3)};
+  std::vector<std::string> tried;
+  auto const take = [&](FormatCandidate const& best, std::string const& because) {
+    tried.push_back(best.name);
+    if (tried.size() < 3) throw MemoryError("a sort", 7);
+    return because;
+  };
+  CHECK(with_best_candidate(list, wish, take, [] { return true; }) ==
+        "first, the fastest, did not fit when it was built");
+  CHECK(tried == std::vector<std::string>{"first", "second", "third"});
+  tried.clear();
+  CHECK_THROWS_AS(with_best_candidate(list, wish, take, [] { return false; }), MemoryError);
+  CHECK(tried.size() == 1);
+}
+
+TEST_CASE("any_format refuses what has no meaning", "[any_format]") {
+  TestSpace const space;
+  auto const coo = to_device<double, std::uint32_t>(space, some_tensor());
+  auto options   = options_for(8);
+  options.format = "unheard-of";
+  CHECK(message_of([&] { static_cast<void>(any_format(space, coo, options)); }).find("unknown format 'unheard-of'") !=
+        std::string::npos);
+  options.format       = "csf";
+  options.memory_bytes = 1000;
+  CHECK_THROWS_AS(any_format(space, coo, options), MemoryError);
+  options.memory_bytes.reset();
+  options.deterministic = true;
+  CHECK_THROWS_AS(any_format(space, coo, options), UsageError);
+  CHECK_THROWS_AS(any_format(space, coo, options_for(0)), UsageError);
+
+  auto const X = any_format(space, coo, options_for(8));
+  Random random(1);
+  auto const factors =
+      to_device<double>(space, random_factors(random, some_tensor().extents, 8), RowLayout::padded);
+  WatchedMatrix<double> const V(space, RowLayout::padded, 70, 8);
+  AnyWorkspace none;
+  CHECK_THROWS_AS(mttkrp(space, X, factors, 0, none, V.matrix()), UsageError);
+  auto workspace = X.make_workspace(space, 8);
+  CHECK_THROWS_AS(mttkrp(space, X, factors, 3, workspace, V.matrix()), UsageError);
+}
+
+TEST_CASE("Three lines from a file to a model", "[any_format]") {
+  TemporaryFolder const folder;
+  auto const path = folder.write("three.tns", "1 1 1 2\n2 3 2 4\n2 3 2 4\n");  // the last two are one nonzero of 8
+  TestSpace const space;
+  auto const tensor = io::read_coo_tensor<double, std::uint32_t>(space, path);
+  auto const X      = any_format(space, tensor, {.rank = 2});
+  auto const result = cp_als(space, X, {.rank = 2, .max_iterations = 200, .tolerance = 0}, go_on);
+  CHECK(X.nnz() == 2);
+  CHECK(X.norm_squared() == 68);
+  CHECK(result.fit > 0.999);
+}
+
+}  // namespace
+}  // namespace polyad::test
