@@ -6,15 +6,22 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include <memory>
 #include <new>
+#include <string_view>
 
 namespace polyad::io {
 
 namespace {
 
+/// Unpacks into a buffer of its own: given room for a whole frame, zstd takes another way through it, which names other
+/// faults (and misses some), so that what is wrong with a file would depend on the size of the caller's chunks.
 class ZstdDecoder : public Decoder {
 public:
-  explicit ZstdDecoder(RawInput& input) : m_input(input), m_stream(ZSTD_createDStream()) {
+  explicit ZstdDecoder(RawInput& input)
+      : m_input(input),
+        m_stream(ZSTD_createDStream()),
+        m_buffer(std::make_unique_for_overwrite<char[]>(ZSTD_DStreamOutSize())) {
     if (m_stream == nullptr) throw std::bad_alloc();
     // Windows up to 2 GiB, as `zstd --long=31` writes them.
     ZSTD_DCtx_setParameter(m_stream, ZSTD_d_windowLogMax, 31);
@@ -22,7 +29,21 @@ public:
   ~ZstdDecoder() override { ZSTD_freeDStream(m_stream); }
 
   std::size_t read(char* out, std::size_t capacity) override {
-    ZSTD_outBuffer output{out, capacity, 0};
+    std::size_t size = 0;
+    while (size < capacity) {
+      if (m_unpacked.empty()) m_unpacked = unpack();
+      if (m_unpacked.empty()) break;
+      std::size_t const count = m_unpacked.copy(out + size, capacity - size);
+      m_unpacked.remove_prefix(count);
+      size += count;
+    }
+    return size;
+  }
+
+private:
+  /// The next bytes; none at the end.
+  std::string_view unpack() {
+    ZSTD_outBuffer output{m_buffer.get(), ZSTD_DStreamOutSize(), 0};
     while (output.pos < output.size) {
       if (m_chunk.pos == m_chunk.size && !m_flushing) {
         std::string_view const piece = m_input.next();
@@ -39,20 +60,20 @@ public:
       // A full output may leave text inside the decoder: call again before taking more input.
       m_flushing = m_inside && output.pos == output.size;
     }
-    return output.pos;
+    return {m_buffer.get(), output.pos};
   }
 
-private:
   [[noreturn]] void fail(std::size_t code) {
     if (ZSTD_getErrorCode(code) == ZSTD_error_memory_allocation) throw std::bad_alloc();
     if (ZSTD_getErrorCode(code) == ZSTD_error_prefix_unknown && !m_first)
       stream_has_garbage(m_input, Compression::zstd);
-    // Which fault zstd names depends on the room that it has to unpack into.
     stream_is_corrupt(m_input, Compression::zstd, "bad data");
   }
 
   RawInput& m_input;
   ZSTD_DStream* m_stream;
+  std::unique_ptr<char[]> m_buffer;
+  std::string_view m_unpacked;
   ZSTD_inBuffer m_chunk{nullptr, 0, 0};
   bool m_inside   = false;
   bool m_first    = true;

@@ -114,6 +114,28 @@ class Convert(ToolTest):
             self.assertEqual((self.folder / name).read_text(), "precious")
         self.assertEqual(len(list(self.folder.iterdir())), 3)
 
+    def test_full_disk_keeps_the_old_file(self):
+        # A disk of 64 KiB in a namespace of its own, which needs root or user namespaces.
+        (self.folder / "disk").mkdir()
+        mount = "mount -t tmpfs -o size=64k tmpfs disk || exit 99\n"
+        alone = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
+        try:
+            able = subprocess.run([*alone, mount], cwd=self.folder, capture_output=True, check=False).returncode == 0
+        except FileNotFoundError:
+            able = False
+        if not able:
+            self.skipTest("no disk can be mounted here")
+        self.write("x.tns", tns(random_tensor((300, 200, 100), 5000)))
+        for name in ("x.pten", "x.npz", "x.tns"):
+            with self.subTest(name=name):
+                script = mount + ('echo precious >"disk/$1"; "$0" convert x.tns "disk/$1"; code=$?; '
+                                  'cat "disk/$1"; ls -A disk | wc -l; exit $code')
+                result = subprocess.run([*alone, script, TOOL, name],
+                                        cwd=self.folder, capture_output=True, text=True, check=False)
+                self.assertEqual(result.returncode, 6, result.stderr)
+                self.assertIn(f"disk/{name}: cannot be written: No space left on device", result.stderr)
+                self.assertEqual(result.stdout.split(), ["precious", "1"])
+
 
 class Check(ToolTest):
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 namespace polyad::fuzz {
@@ -23,18 +24,26 @@ public:
   explicit File(char const* name) : m_descriptor(::memfd_create(name, 0)) {
     expect(m_descriptor >= 0, "no file in memory");
     m_path = "/proc/self/fd/" + std::to_string(m_descriptor);
+    m_map  = ::mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m_descriptor, 0);
+    expect(m_map != MAP_FAILED, "mmap");
   }
   File(File const&)            = delete;
   File& operator=(File const&) = delete;
 
+  /// Keeps the file's pages: new ones would cost more than a small input's parse.
   void fill(std::uint8_t const* data, std::size_t size) const {
-    expect(::ftruncate(m_descriptor, 0) == 0, "ftruncate");
-    expect(::pwrite(m_descriptor, data, size, 0) == static_cast<ssize_t>(size), "pwrite");
+    expect(::ftruncate(m_descriptor, static_cast<off_t>(size)) == 0, "ftruncate");
+    if (size > mapped_bytes)
+      expect(::pwrite(m_descriptor, data, size, 0) == static_cast<ssize_t>(size), "pwrite");
+    else if (size > 0)
+      std::memcpy(m_map, data, size);
   }
   [[nodiscard]] std::string const& path() const noexcept { return m_path; }
 
 private:
+  static constexpr std::size_t mapped_bytes = 1 << 16;
   int m_descriptor;
+  void* m_map = nullptr;
   std::string m_path;
 };
 

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "polyad/io/uninitialized_vector.hpp"
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+namespace polyad::io {
+
+namespace {
+
+/// Of x86-64 and of AArch64 with pages of 4 KiB; elsewhere the advice merely finds fewer whole pages.
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+}  // namespace
+
+void* allocate_huge(std::size_t bytes) {
+  void* const memory = ::operator new(bytes, std::align_val_t{huge_page});
+#ifdef __linux__
+  // Advice only: where it is not taken the pages are small.
+  (void)::madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+  return memory;
+}
+
+void free_huge(void* memory) noexcept {
+  ::operator delete(memory, std::align_val_t{huge_page});
+}
+
+}  // namespace polyad::io
