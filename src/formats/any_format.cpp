@@ -116,7 +116,7 @@ TensorSurvey survey_of(Space const& space, CooTensor<Scalar, Index, Space> const
   if (is_device_space<Space>)
     expect_fits(Kokkos::DefaultHostExecutionSpace(), "the coordinates in host memory", coo.nnz(),
                 static_cast<count_t>(coo.order()) * sizeof(Index));
-  auto const indices = Kokkos::create_mirror_view(coo.indices());
+  auto const indices = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, coo.indices());
   Kokkos::deep_copy(space, indices, coo.indices());
   space.fence("polyad::any_format");
   std::vector<std::uint64_t> extents;
