@@ -107,8 +107,8 @@ public:
   }
 
   void extent(HeaderLine& line, int n) {
-    // 2^64 - 1 stands for no limit, and no tensor has a mode that long.
-    header.extents.push_back(line.number("extent " + std::to_string(n + 1), 1, no_limit - 1));
+    // 2^64 - 1 is no limit at all: an index beyond it would not fit 64 bits.
+    header.extents.push_back(line.number("extent " + std::to_string(n + 1), 1, no_limit));
     header.rules.limits[static_cast<std::size_t>(n)] = header.extents.back();
   }
 

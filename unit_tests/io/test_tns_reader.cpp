@@ -172,6 +172,10 @@ TEST_CASE("tns: indices are 64-bit exactly when an extent needs it", "[io]") {
   REQUIRE(wide.extents == Numbers{18446744073709551615U, 4294967296});
   REQUIRE(wide.indices == Numbers{0, 0, 4, 4294967295, 6, 6, 18446744073709551614U, 0});
   REQUIRE(wide.values == std::vector<double>{1, 2, 3, 1});
+  // What is read without a header must be readable behind one, too: found by fuzzing.
+  Outcome const longest = read_all_ways("2 1\n18446744073709551615 3\n18446744073709551615 2 4\n");
+  REQUIRE(longest.extents == Numbers{18446744073709551615U, 3});
+  REQUIRE(longest.indices == Numbers{18446744073709551614U, 1});
 }
 
 TEST_CASE("tns: values are the nearest doubles", "[io]") {
