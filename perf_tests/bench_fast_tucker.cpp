@@ -11,6 +11,8 @@
 
 #include "polyad/fast_tucker/biases.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
+#include "polyad/formats/blco/residual_alto.hpp"
+#include "polyad/formats/blco/residual_blco.hpp"
 #include "polyad/formats/coo/sgd_coo.hpp"
 #include "polyad/formats/coo/sorted.hpp"
 #include "polyad/formats/csf/leaf_trees.hpp"
@@ -214,6 +216,8 @@ void register_fast_tucker(Session& session, TensorChoice const& choice) {
       register_format<CooPermuted<float, std::uint32_t, Space>>(session, choice);
       register_residual<BCsf<float, std::uint32_t, Space>>(session, choice);
       register_residual<HbCsf<float, std::uint32_t, Space>>(session, choice);
+      register_residual<Blco<float, std::uint32_t, Space>>(session, choice);
+      register_residual<Alto<float, std::uint32_t, Space>>(session, choice);
     } else {
       register_format<Sorted<double, std::uint32_t, Space>>(session, choice);
     }

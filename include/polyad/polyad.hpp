@@ -9,6 +9,8 @@
 #include "polyad/fast_tucker/biases.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/formats/any_format.hpp"
+#include "polyad/formats/blco/residual_alto.hpp"
+#include "polyad/formats/blco/residual_blco.hpp"
 #include "polyad/formats/coo/sgd_coo.hpp"
 #include "polyad/formats/csf/leaf_trees.hpp"
 #include "polyad/formats/csf/residual_trees.hpp"

@@ -91,9 +91,9 @@ void add_fast_tucker(CLI::App& command, TrainOptions& options) {
   add_cold_start(command, options.cold_start);
   command
       .add_option("--format", options.format,
-                  "Of als: sorted, coo-permuted; of adam: these, b-csf, hb-csf; of sgd: b-csf, coo-tiny-vec; auto: "
-                  "what is faster and fits")
-      ->check(CLI::IsMember({"auto", "sorted", "coo-permuted", "b-csf", "hb-csf", "coo-tiny-vec"}))
+                  "Of als: sorted, coo-permuted; of adam: these, b-csf, hb-csf, blco, alto; of sgd: b-csf, "
+                  "coo-tiny-vec; auto: what is faster and fits")
+      ->check(CLI::IsMember({"auto", "sorted", "coo-permuted", "b-csf", "hb-csf", "blco", "alto", "coo-tiny-vec"}))
       ->type_name("NAME")
       ->capture_default_str();
   add_precision(command, options.precision, "Of values and factors: f32 or f64");
@@ -157,8 +157,9 @@ void check(TrainOptions const& options) {
   if (options.cold_start == ColdStart::bias && !options.biases) refuse("--cold-start bias needs biases");
   if (options.deterministic && options.optimizer == "sgd")
     refuse("sgd updates a row for each of its entries, in the order in which threads come to them: it is not deterministic");
-  if (options.deterministic && options.format != "auto" && options.format != "sorted")
-    refuse(options.format + " sums the rows that several threads share with atomics: it is not deterministic");
+  // alto refuses itself where it is not: on devices.
+  if (options.deterministic && options.format != "auto" && options.format != "sorted" && options.format != "alto")
+    refuse(options.format + " sums the rows that several threads share with atomics, or in a part a thread: it is not deterministic");
   for (auto const& input : {options.tensor, options.test})
     refuse_overwriting(input, options.common.report, "--report");
   if (options.output.empty()) return;

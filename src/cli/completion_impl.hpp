@@ -16,6 +16,8 @@
 #include "machine.hpp"
 #include "polyad/fast_tucker/biases.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
+#include "polyad/formats/blco/residual_alto.hpp"
+#include "polyad/formats/blco/residual_blco.hpp"
 #include "polyad/formats/coo/sgd_coo.hpp"
 #include "polyad/formats/coo/sorted.hpp"
 #include "polyad/formats/csf/leaf_trees.hpp"
@@ -148,8 +150,9 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
                                      upload_list<Scalar, Index>(space, std::move(sets.validation)),
                                      upload_list<Scalar, Index>(space, std::move(sets.test))};
   if (options.biases) fit_biases(space, data.train, {.damping = options.bias_damping}, model);
-  auto const complete_with = [&]<class F>(std::type_identity<F>, FormatReport const& chosen) {
-    complete_on<F>(space, options, {}, {data.train, data.validation, data.test}, model, chosen, report, on_epoch);
+  auto const complete_with = [&]<class F>(std::type_identity<F>, FormatReport const& chosen,
+                                          typename F::options_type const& format = {}) {
+    complete_on<F>(space, options, format, {data.train, data.validation, data.test}, model, chosen, report, on_epoch);
   };
   auto const run_as = [&](FormatReport const& chosen) {
     if (chosen.name == "coo-tiny-vec") {
@@ -162,6 +165,12 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
       complete_with(std::type_identity<BCsf<Scalar, Index, Space>>(), chosen);
     } else if (chosen.name == "hb-csf") {
       complete_with(std::type_identity<HbCsf<Scalar, Index, Space>>(), chosen);
+    } else if (chosen.name == "blco") {
+      complete_with(std::type_identity<Blco<Scalar, Index, Space>>(), chosen);
+    } else if (chosen.name == "alto") {
+      AltoOptions format;
+      format.deterministic = options.deterministic;
+      complete_with(std::type_identity<Alto<Scalar, Index, Space>>(), chosen, format);
     } else {
       // Least squares want the rows in one piece.
       SortedOptions format{.deterministic = options.deterministic};

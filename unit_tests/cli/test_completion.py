@@ -106,7 +106,8 @@ class Completion(ToolTest):
 
     def test_adam_takes_the_same_steps_on_every_format(self):
         runs = [self.report_of("fast-tucker", self.train, "--optimizer", "adam", "-i", 3, "--precision", "f64", "--format",
-                               name)["result"]["rmse"]["train"] for name in ("sorted", "coo-permuted", "b-csf", "hb-csf")]
+                               name)["result"]["rmse"]["train"] for name in ("sorted", "coo-permuted", "b-csf", "hb-csf",
+                                                                                      "blco", "alto")]
         for run in runs[1:]:
             self.assertAlmostEqual(run, runs[0], places=9)
 
@@ -162,6 +163,17 @@ class Completion(ToolTest):
     def test_deterministic_at_any_number_of_threads(self):
         for threads in (1, 3):
             self.succeed("fast-tucker", self.train, "--deterministic", "-i", 3, "-t", threads, "-o", f"{threads}.npz")
+        self.assertEqual(load_npz(self.folder / "1.npz"), load_npz(self.folder / "3.npz"))
+
+    def test_deterministic_on_alto_where_it_is(self):
+        arguments = ("fast-tucker", self.train, "--optimizer", "adam", "--format", "alto", "-i", 3)
+        if self.report_of(*arguments)["backend"]["name"] not in ("Serial", "OpenMP"):
+            result = self.run_tool(*arguments, "--deterministic")
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("not deterministic", result.stderr)
+            return
+        for threads in (1, 3):
+            self.succeed(*arguments, "--deterministic", "-t", threads, "-o", f"{threads}.npz")
         self.assertEqual(load_npz(self.folder / "1.npz"), load_npz(self.folder / "3.npz"))
 
     def test_early_stopping_keeps_the_best(self):
@@ -229,7 +241,10 @@ class Completion(ToolTest):
                 (2, "not deterministic", "fast-tucker", self.train, "--deterministic", "--optimizer", "sgd"),
                 (2, "not deterministic", "fast-tucker", self.train, "--deterministic", "--format", "hb-csf", "--optimizer",
                  "adam"),
+                (2, "not deterministic", "fast-tucker", self.train, "--deterministic", "--format", "blco", "--optimizer",
+                 "adam"),
                 (2, "als wants", "fast-tucker", self.train, "--format", "b-csf"),
+                (2, "als wants", "fast-tucker", self.train, "--format", "blco"),
                 (2, "sgd takes", "fast-tucker", self.train, "--format", "sorted", "--optimizer", "sgd"),
                 (2, "needs biases", "fast-tucker", self.train, "--no-biases", "--cold-start", "bias"),
                 (2, "not deterministic", "fast-tucker", self.train, "--deterministic", "--format", "coo-permuted"),

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "polyad/formats/blco/residual_alto.hpp"
+#include "polyad/formats/blco/residual_blco.hpp"
 #include "polyad/formats/coo/sorted.hpp"
 #include "polyad/formats/csf/residual_trees.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
@@ -66,6 +68,40 @@ void expect_residual(TestSpace const& space, F const& X, HostTensor const& tenso
   }
 }
 
+/// On `blco` by every resolution of conflicts, in blocks with stripped bits and without.
+template <class Scalar, class Index>
+void blco_residuals(TestSpace const& space, CooTensor<Scalar, Index, TestSpace> const& coo, HostTensor const& tensor,
+                    HostFactors const& C) {
+  for (Resolution const resolution : {Resolution::automatic, Resolution::registers, Resolution::hierarchical,
+                                      Resolution::privatised}) {
+    BlcoOptions options;
+    options.resolution = resolution;
+    if (resolution == Resolution::privatised) options.index_bits = 6;
+    if (resolution == Resolution::registers) options.index_bits = 128;
+    CAPTURE(static_cast<int>(resolution));
+    expect_residual(space, Blco<Scalar, Index, TestSpace>::build(space, coo, options), tensor, C);
+  }
+}
+
+/// On `alto`, on hosts also with the modes of a mask grouped, in stretches, with private rows or locked ones.
+template <class Scalar, class Index>
+void alto_residuals(TestSpace const& space, CooTensor<Scalar, Index, TestSpace> const& coo, HostTensor const& tensor,
+                    HostFactors const& C) {
+  using F = Alto<Scalar, Index, TestSpace>;
+  expect_residual(space, F::build(space, coo, {}), tensor, C);
+  if (is_device_space<TestSpace>) return;
+  for (std::uint32_t const grouped : {0U, 1U, 2U, tensor.order() > 2 ? 5U : 1U})
+    for (count_t const stretches : {1, 3}) {
+      AltoOptions options;
+      options.choice    = AltoOptions::Order::given;
+      options.order     = {grouped, 0, 0, grouped == 2};
+      options.stretches = stretches;
+      if (grouped == 1) options.most_private_rows = 1;
+      CAPTURE(grouped, stretches);
+      expect_residual(space, F::build(space, coo, options), tensor, C);
+    }
+}
+
 template <class Scalar, class Index>
 void all_residuals(HostTensor const& tensor, std::size_t rank) {
   TestSpace const space;
@@ -85,12 +121,16 @@ void all_residuals(HostTensor const& tensor, std::size_t rank) {
   for (auto const& options : {SortedOptions{.deterministic = true}, SortedOptions{.storage = Storage::permutations},
                               SortedOptions{.storage = Storage::copies, .block_rows = 5}})
     expect_residual(space, Sorted<Scalar, Index, TestSpace>::build(space, coo, options), tensor, C);
+  blco_residuals(space, coo, tensor, C);
+  alto_residuals(space, coo, tensor, C);
 }
 
 static_assert(ResidualFormat<Sorted<float, std::uint32_t, TestSpace>>);
 static_assert(ResidualFormat<CooPermuted<float, std::uint32_t, TestSpace>>);
 static_assert(ResidualFormat<BCsf<float, std::uint32_t, TestSpace>>);
 static_assert(ResidualFormat<HbCsf<float, std::uint32_t, TestSpace>>);
+static_assert(ResidualFormat<Blco<float, std::uint32_t, TestSpace>>);
+static_assert(ResidualFormat<Alto<float, std::uint32_t, TestSpace>>);
 
 TEST_CASE("residual sweeps agree with the definition", "[formats][fast_tucker]") {
   constexpr std::array<std::size_t, 8> ranks{1, 2, 5, 8, 16, 31, 32, 45};
@@ -108,7 +148,8 @@ TEST_CASE("residual sweeps agree with the definition", "[formats][fast_tucker]")
   all_residuals<float, std::uint64_t>(small_tensor(Kind::shuffled, 16), 40);
 }
 
-TEST_CASE("a deterministic residual sweep has the same bits for any number of threads", "[formats][fast_tucker]") {
+template <class F>
+void expect_same_bits() {
   auto const tensor = small_tensor(Kind::one_long_slice, 3);
   Random random(5);
   for (std::size_t const rank : {16, 40}) {
@@ -117,16 +158,23 @@ TEST_CASE("a deterministic residual sweep has the same bits for any number of th
     for (auto const& space : instances_of<TestSpace>({1, 2, 5})) {
       auto const coo = to_device<float, std::uint32_t>(TestSpace(), tensor);
       auto const C   = to_device<float>(TestSpace(), host_C);
-      using F        = Sorted<float, std::uint32_t, TestSpace>;
-      auto const X   = F::build(space, coo, {.deterministic = true});
-      auto workspace = make_residual_workspace(space, X, rank);
-      auto const G   = make_packed_matrix<float>(space, "polyad::test", tensor.extents[1], rank);
+      typename F::options_type options;
+      options.deterministic = true;
+      auto const X          = F::build(space, coo, options);
+      auto workspace        = make_residual_workspace(space, X, rank);
+      auto const G          = make_packed_matrix<float>(space, "polyad::test", tensor.extents[1], rank);
       residual_mttkrp(space, X, C, 1, workspace, G);
       space.fence("polyad::test");
       if (first.empty()) first = flat(G);
+      CAPTURE(F::name, rank, space.concurrency());
       CHECK(flat(G) == first);
     }
   }
+}
+
+TEST_CASE("a deterministic residual sweep has the same bits for any number of threads", "[formats][fast_tucker]") {
+  expect_same_bits<Sorted<float, std::uint32_t, TestSpace>>();
+  if constexpr (!is_device_space<TestSpace>) expect_same_bits<Alto<float, std::uint32_t, TestSpace>>();
 }
 
 TEST_CASE("residual sweeps refuse what does not fit", "[formats][fast_tucker]") {
@@ -141,6 +189,15 @@ TEST_CASE("residual sweeps refuse what does not fit", "[formats][fast_tucker]") 
   CHECK_THROWS_AS(residual_mttkrp(space, X, C, 0, workspace, G(tensor.extents[0] + 1, 4)), UsageError);
   CHECK_THROWS_AS(residual_mttkrp(space, X, C, 0, workspace, G(tensor.extents[0], 5)), UsageError);
   CHECK_THROWS_AS(residual_mttkrp(space, X, C, 3, workspace, G(tensor.extents[0], 4)), UsageError);
+  // A workspace for few columns has no room for the residuals that more of them need.
+  auto const wide = make_packed_factors<double>(space, X.extents(), 40);
+  CHECK_THROWS_AS(residual_mttkrp(space, X, wide, 0, workspace, G(tensor.extents[0], 40)), UsageError);
+  auto const blco = Blco<double, std::uint32_t, TestSpace>::build(space, coo, {});
+  auto of_blco    = make_residual_workspace(space, blco, 4);
+  CHECK_THROWS_AS(residual_mttkrp(space, blco, wide, 0, of_blco, G(tensor.extents[0], 40)), UsageError);
+  auto const alto = Alto<double, std::uint32_t, TestSpace>::build(space, coo, {});
+  auto of_alto    = make_residual_workspace(space, alto, 4);
+  CHECK_THROWS_AS(residual_mttkrp(space, alto, wide, 0, of_alto, G(tensor.extents[0], 40)), UsageError);
   space.fence("polyad::test");
 }
 

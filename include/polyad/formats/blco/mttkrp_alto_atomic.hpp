@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The MTTKRP of the format alto on a device: as MTTKRP-B does (formats/coo/mttkrp_tiny_vec.hpp), in ALTO's order,
-// and the products of nonzeros that follow each other in one row are summed before they are added with atomics.
+// The MTTKRP of the format alto on a device, and its residual sweep (formats/blco/nonzero_terms.hpp): as MTTKRP-B
+// does (formats/coo/mttkrp_tiny_vec.hpp), in ALTO's order, and the products of nonzeros that follow each other in
+// one row are summed before they are added with atomics.
 #pragma once
 
 #include <Kokkos_Core.hpp>
 
 #include "polyad/core/tiny_vec.hpp"
+#include "polyad/core/whole_row_walk.hpp"
+#include "polyad/formats/blco/nonzero_terms.hpp"
 #include "polyad/formats/chunk_walk.hpp"
 #include "polyad/formats/other_factors.hpp"
 
 namespace polyad::detail {
 
 /// A thread's chunk of nonzeros; the sums of runs are added with atomics.
-template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order>
+template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, class Term>
 struct MttkrpAltoAtomic {
   using Row = TinyVec<Space, Scalar, Block, Form>;
 
@@ -24,9 +27,10 @@ struct MttkrpAltoAtomic {
   Scalar* output;  // I_n x R
   count_t output_stride;
   ChunkWalk chunks;
+  Term term;
 
-  /// Nonzeros whose rows are gathered at the same time (see MttkrpSorted).
-  static constexpr int batch = Block < 32 ? 4 : 2;
+  /// Nonzeros whose rows are gathered at the same time (see MttkrpSorted, ResidualMttkrp).
+  static constexpr int batch = Block < 32 && !Term::is_residual ? 4 : 2;
 
   struct Run {
     Index row;
@@ -44,12 +48,13 @@ struct MttkrpAltoAtomic {
     auto const row = *reinterpret_cast<Indices const*>(indices + static_cast<count_t>(mode) * index_stride + p);
     auto const x   = *reinterpret_cast<Pack<Scalar, Count> const*>(values + p);
     Row product[Count];
-    for (int u = 0; u < Count; ++u) product[u] = Row(x.element[u]);
+    for (int u = 0; u < Count; ++u) product[u] = Row(term.first_factor(x.element[u]));
     for (int m = 0; m < factors.size(); ++m) {
       auto const k = *reinterpret_cast<Indices const*>(
           indices + static_cast<count_t>(factors.mode(m)) * index_stride + p);
       for (int u = 0; u < Count; ++u) product[u] *= Row(factors.row(m, k.element[u]), columns);
     }
+    for (int u = 0; u < Count; ++u) term.complete(product[u], x.element[u], row.element[u], columns);
     for (int u = 0; u < Count; ++u) {
       if (row.element[u] != run.row) {
         write(run, columns);
@@ -73,8 +78,14 @@ struct MttkrpAltoAtomic {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    chunks.template operator()<Row, Block>(
-        member, [&](count_t begin, count_t end, Columns columns) { walk(begin, end, columns); });
+    if constexpr (Term::is_residual)
+      WholeRowWalk{chunks.nnz, chunks.chunk}.template operator()<Row>(
+          member, [&](count_t begin, count_t end, int lane) {
+            walk(begin, end, columns_or_none<Row>(0, chunks.blocks.rank, lane));
+          });
+    else
+      chunks.template operator()<Row, Block>(
+          member, [&](count_t begin, count_t end, Columns columns) { walk(begin, end, columns); });
   }
 };
 

@@ -25,12 +25,12 @@ struct BlcoOutput {
 template <int Order>
 inline constexpr int blco_order = Order == 5 ? any_order : Order;
 
-/// One launch over the tiles: V, or one of its copies, += the products.
-template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Stash>
+/// One launch over the tiles: V, or one of its copies, += the terms.
+template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Stash, class Term>
 void launch_tiles(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzeros, BlcoOptions const& options,
                   FactorMatrices<Scalar, Space> const& factors, int mode, BlcoResolution const& resolution,
-                  ColumnBlocks blocks, BlcoOutput<Scalar> const& output) {
-  using Kernel    = MttkrpBlcoTiles<Space, Scalar, Index, Block, Form, Order, Stash>;
+                  ColumnBlocks blocks, BlcoOutput<Scalar> const& output, Term const& term) {
+  using Kernel    = MttkrpBlcoTiles<Space, Scalar, Index, Block, Form, Order, Stash, Term>;
   int const order = factors.order();
   TileShape const shape =
       tile_shape<Kernel>(space, nonzeros.nnz, order, output.rows, blocks, options.tile, options.team);
@@ -44,15 +44,17 @@ void launch_tiles(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzero
   Kokkos::parallel_for(
       "polyad::mttkrp_blco_tiles", policy,
       Kernel{nonzeros, OtherFactors<Scalar, Order>(factors, mode), mode, shape, blocks, output.data,
-             output.stride, std::max<count_t>(resolution.copies, 1), output.rows});
+             output.stride, std::max<count_t>(resolution.copies, 1), output.rows, term});
 }
 
-/// A host's parts: V, and their copies of rows, = the products; then the copies are added to V.
-template <class Space, class Scalar, class Index, int Block, int Order>
+/// A host's parts: V, and their copies of rows, = the terms of the nonzeros, which are X's, maybe with other values;
+/// then the copies are added to V.
+template <class Space, class Scalar, class Index, int Block, int Order, class Term>
 void launch_parts(Space const& space, Blco<Scalar, Index, Space> const& X,
-                  FactorMatrices<Scalar, Space> const& factors, int mode, ColumnBlocks blocks,
-                  FactorMatrix<Scalar, Space> const& copies, FactorMatrix<Scalar, Space> const& V) {
-  using Kernel         = MttkrpBlcoParts<Space, Scalar, Index, Block, Order>;
+                  BlcoNonzeros<Scalar, Index> const& nonzeros, FactorMatrices<Scalar, Space> const& factors,
+                  int mode, ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& copies,
+                  FactorMatrix<Scalar, Space> const& V, Term const& term) {
+  using Kernel         = MttkrpBlcoParts<Space, Scalar, Index, Block, Order, Term>;
   auto const& parts    = X.parts();
   bool const is_copied = parts.copied_rows(mode) > 0;
   PrivateOutput<Scalar> const output{V.data(), static_cast<count_t>(V.stride(0)),
@@ -61,8 +63,8 @@ void launch_parts(Space const& space, Blco<Scalar, Index, Space> const& X,
   clear_private_output<Space, Scalar, Block>(space, output, V.extent(0), parts.count(), blocks);
   ChunkWalk const walks{parts.count(), 1, blocks};
   Kokkos::parallel_for("polyad::mttkrp_blco_parts", walks.template policy<typename Kernel::Row>(space),
-                       Kernel{X.blocks().nonzeros(), OtherFactors<Scalar, Order>(factors, mode), mode,
-                              parts.begins(), output, walks});
+                       Kernel{nonzeros, OtherFactors<Scalar, Order>(factors, mode), mode, parts.begins(), output,
+                              walks, term});
   if (is_copied) merge_private_rows<Space, Scalar, Block>(space, output, parts.count(), blocks);
 }
 
@@ -103,11 +105,11 @@ void add_tile_products(Space const& space, BlcoNonzeros<Scalar, Index> const& no
       constexpr int order = blco_order<given()>;
       for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
         if (resolution.kind == Resolution::hierarchical)
-          launch_tiles<Space, Scalar, Index, block(), form(), order, true>(space, nonzeros, options, factors,
-                                                                           mode, resolution, blocks, output);
+          launch_tiles<Space, Scalar, Index, block(), form(), order, true>(
+              space, nonzeros, options, factors, mode, resolution, blocks, output, ProductTerm());
         else
-          launch_tiles<Space, Scalar, Index, block(), form(), order, false>(space, nonzeros, options, factors,
-                                                                            mode, resolution, blocks, output);
+          launch_tiles<Space, Scalar, Index, block(), form(), order, false>(
+              space, nonzeros, options, factors, mode, resolution, blocks, output, ProductTerm());
       });
     });
   });
@@ -125,6 +127,28 @@ void merge_copies(Space const& space, count_t copies, FactorMatrix<Scalar, Space
   });
 }
 
+/// The MTTKRP with `values` in place of X's own, in their order.
+template <class Space, class Scalar, class Index>
+void mttkrp_with_values(Space const& space, Blco<Scalar, Index, Space> const& X, Scalar const* values,
+                        FactorMatrices<Scalar, Space> const& factors, int mode,
+                        BlcoWorkspace<Scalar, Space> const& workspace, FactorMatrix<Scalar, Space> const& V) {
+  BlcoResolution const resolution = X.resolve(space, mode);
+  auto const target = tile_target<Scalar, Space>(resolution, workspace.copies, factors.rank(), V);
+  auto nonzeros     = X.blocks().nonzeros();
+  nonzeros.values   = values;
+  if constexpr (!is_device_space<Space>)
+    if (resolution.kind == Resolution::privatised && X.parts().count() > 0)
+      return with_order<sizeof(Index) == 8>(X.extents().order(), [&](auto given) {
+        for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+          launch_parts<Space, Scalar, Index, block(), blco_order<given()>>(
+              space, X, nonzeros, factors, mode, blocks, workspace.copies, V, ProductTerm());
+        });
+      });
+  Kokkos::deep_copy(space, target, Scalar(0));
+  add_tile_products(space, nonzeros, X.options(), factors, mode, resolution, target);
+  if (resolution.copies > 0) merge_copies(space, resolution.copies, workspace.copies, V);
+}
+
 }  // namespace detail
 
 /// The contract's mttkrp (formats/format.hpp).
@@ -134,27 +158,16 @@ void mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
             FactorMatrix<Scalar, Space> const& V) {
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
   if (X.nnz() == 0) return Kokkos::deep_copy(space, V, Scalar(0));
-  BlcoResolution const resolution = X.resolve(space, mode);
-  auto const target = detail::tile_target<Scalar, Space>(resolution, workspace.copies, factors.rank(), V);
-  if constexpr (!is_device_space<Space>)
-    if (resolution.kind == Resolution::privatised && X.parts().count() > 0)
-      return with_order<sizeof(Index) == 8>(X.extents().order(), [&](auto given) {
-        for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-          detail::launch_parts<Space, Scalar, Index, block(), detail::blco_order<given()>>(
-              space, X, factors, mode, blocks, workspace.copies, V);
-        });
-      });
-  Kokkos::deep_copy(space, target, Scalar(0));
-  detail::add_tile_products(space, X.blocks().nonzeros(), X.options(), factors, mode, resolution, target);
-  if (resolution.copies > 0) detail::merge_copies(space, resolution.copies, workspace.copies, V);
+  detail::mttkrp_with_values<Space, Scalar, Index>(space, X, X.blocks().values.data(), factors, mode, workspace, V);
 }
 
-#define POLYAD_MTTKRP_BLCO(Scalar, Index)                                                 \
-  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                              \
-                       Blco<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,         \
-                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
-                       BlcoWorkspace<Scalar, Kokkos::DefaultExecutionSpace>&,             \
-                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_MTTKRP_BLCO(Scalar, Index)                                                                   \
+  template void detail::mttkrp_with_values(Kokkos::DefaultExecutionSpace const&,                            \
+                                           Blco<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,       \
+                                           Scalar const*,                                                   \
+                                           FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,    \
+                                           int, BlcoWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+                                           FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 #define POLYAD_ADD_TILE_PRODUCTS(Scalar, Index)                                                   \
   template void detail::add_tile_products(Kokkos::DefaultExecutionSpace const&,                   \
                                           BlcoNonzeros<Scalar, Index> const&, BlcoOptions const&, \

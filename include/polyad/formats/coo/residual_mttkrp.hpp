@@ -21,6 +21,7 @@
 #include "polyad/core/whole_row_walk.hpp"
 #include "polyad/formats/coo/nonzero_sources.hpp"
 #include "polyad/formats/coo/sorted.hpp"
+#include "polyad/formats/form_residuals.hpp"
 
 namespace polyad {
 namespace detail {
@@ -109,41 +110,6 @@ struct ResidualMttkrp {
   }
 };
 
-/// The residuals alone, for rows of any length.
-template <class Space, class Scalar, class Index, class Source>
-struct FormResiduals {
-  static constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
-  using Row                     = TinyVec<Space, Scalar, full_block, form>;
-  Source source;
-  Scalar const* C;
-  count_t stride;
-  OtherFactors<Scalar, any_order> factors;
-  Scalar* residuals;
-  int rank;
-  WholeRowWalk chunks;
-
-  KOKKOS_FUNCTION void walk(count_t begin, count_t end, int lane) const {
-    for (count_t p = begin; p < end; ++p) {
-      auto const at = source.template at<1>(p);
-      Scalar sum    = 0;
-      for (int first = 0; first < rank; first += full_block) {
-        Columns const columns = columns_or_none<Row>(first, rank, lane);
-        Row product(C + static_cast<count_t>(source.row(at, 0)) * stride, columns);
-        for (int m = 1; m < factors.size(); ++m)
-          product *= Row(factors.row(m, source.template indices<1>(at, m).element[0]), columns);
-        sum += product.dot(Row(factors.row(0, source.template indices<1>(at, 0).element[0]), columns), columns);
-      }
-      Scalar const e = source.value(at, 0) - sum_over_lanes<Row::lanes>(sum);
-      if (lane == 0) residuals[source.position(p)] = e;
-    }
-  }
-  template <class Member>
-  KOKKOS_FUNCTION void operator()(Member const& member) const {
-    chunks.template operator()<Row>(
-        member, [&](count_t begin, count_t end, int lane) { walk(begin, end, lane); });
-  }
-};
-
 /// Kernels for orders 3 and 4, and one for any order.
 template <bool AnyOrderOnly, class F>
 void with_residual_order(int order, F&& f) {
@@ -152,16 +118,6 @@ void with_residual_order(int order, F&& f) {
     if (order == 4) return f(std::integral_constant<int, 4>{});
   }
   f(std::integral_constant<int, any_order>{});
-}
-
-template <class Space, class Scalar, class Index, class Source>
-void form_residuals(Space const& space, Source const& source, FactorMatrices<Scalar, Space> const& C, int mode,
-                    OtherFactors<Scalar, any_order> const& others, WholeRowWalk const& chunks,
-                    Kokkos::View<Scalar*, typename Space::device_type> const& residuals) {
-  using Kernel = FormResiduals<Space, Scalar, Index, Source>;
-  Kokkos::parallel_for("polyad::form_residuals", chunks.template policy<typename Kernel::Row>(space),
-                       Kernel{source, C[mode].data(), static_cast<count_t>(C[mode].stride(0)), others,
-                              residuals.data(), checked_rank(C.rank()), chunks});
 }
 
 }  // namespace detail
@@ -184,9 +140,8 @@ void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
   WholeRowWalk const chunks{copy.nnz, copy.chunk};
   int const rank = checked_rank(C.rank());
   if (rank > full_block) {
-    detail::form_residuals<Space, Scalar, Index>(space, source, C, mode,
-                                                 OtherFactors<Scalar, any_order>(C, copy.modes), chunks,
-                                                 workspace.residuals);
+    detail::form_residuals<Space, Scalar>(space, source, C, mode, OtherFactors<Scalar, any_order>(C, copy.modes),
+                                          chunks, workspace.residuals);
     return mttkrp(space, X.with_values(mode, workspace.residuals), C, mode, workspace.format, G, true);
   }
   bool const merge = copy.borders == Borders::merge;
@@ -228,7 +183,7 @@ void residual_mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const
   OtherFactors<Scalar, any_order> const others(C, mode);
   WholeRowWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), 8)};
   if (rank > full_block) {
-    detail::form_residuals<Space, Scalar, Index>(space, source, C, mode, others, chunks, workspace.residuals);
+    detail::form_residuals<Space, Scalar>(space, source, C, mode, others, chunks, workspace.residuals);
     return mttkrp(space, X.with_values(workspace.residuals), C, mode, workspace.format, G, true);
   }
   with_row_block(rank, [&](auto block) {
