@@ -13,6 +13,7 @@
 
 #include "polyad/core/instances.hpp"
 #include "polyad/core/phase_timer.hpp"
+#include "polyad/core/space_instances.hpp"
 #include "polyad/cp/arrange_components.hpp"
 #include "polyad/cp/fit.hpp"
 #include "polyad/dense/gram.hpp"
@@ -31,6 +32,7 @@ struct CpAlsOptions {
   double time_limit_s = std::numeric_limits<double>::infinity();
   std::uint64_t seed  = 0;      // of the random start (core/counter_rng.hpp)
   bool time_phases    = false;  // seconds per phase, at the price of a fence around each
+  bool one_instance   = false;  // the R x R algebra in line with the MTTKRPs; timed phases do so anyway
 };
 
 /// What the callback learns after each iteration.
@@ -147,6 +149,7 @@ public:
   CpAlsRun(Space const& space, F const& X, CpAlsOptions const& options,
            FactorMatrices<Scalar, Space> const& start)
       : m_space(space),
+        m_algebra(options.one_instance || options.time_phases ? space : make_instances(space, 1).front()),
         m_tensor(&X),
         m_options(checked(X, options, start)),
         m_work(space, X.extents(), options.rank),
@@ -162,16 +165,22 @@ public:
   [[nodiscard]] bool is_running() const { return m_running; }
 
   /// Enqueues an iteration and the copy of its numbers to the host. Does not wait.
+  ///
+  /// The inverse of the normal equations depends on the other modes' Gram matrices alone, not on the MTTKRP: one
+  /// team works it out on an instance of its own while all others multiply (the two streams of Liu et al.,
+  /// section V).
   void launch() {
     m_clock.reset();
     m_timer.reset();
     for (int n = 0; n < order(); ++n) {
       auto const V = m_work.output(m_tensor->extents()[n]);
-      m_timer(m_space, "normal_equations", [&] {
-        normal_equations(m_space, m_work.grams, n, m_work.scratch, m_work.fallbacks(), m_work.inverse);
+      enqueue_after(m_algebra, m_space);  // the last update's Gram matrix; and it has read the inverse
+      m_timer(m_algebra, "normal_equations", [&] {
+        normal_equations(m_algebra, m_work.grams, n, m_work.scratch, m_work.fallbacks(), m_work.inverse);
       });
       m_timer(m_space, "mttkrp",
               [&] { mttkrp(m_space, *m_tensor, m_result.model.factors, n, m_format_workspace, V); });
+      enqueue_after(m_space, m_algebra);
       m_timer(m_space, "update", [&] {
         update_factor(m_space, V, m_work.inverse, factor(n), m_work.gram_sums, m_work.gram_of(n));
       });
@@ -275,6 +284,7 @@ private:
   }
 
   Space m_space;
+  Space m_algebra;
   F const* m_tensor;
   CpAlsOptions m_options;
   detail::CpAlsWorkspace<Scalar, Space> m_work;
