@@ -215,7 +215,7 @@ void expect_exact_team(HostTensor const& tensor, int threadlen, int team, std::s
   ColumnBlocks const blocks{0, 1, static_cast<int>(rank)};
   detail::clear_rows<TestSpace, Scalar, std::uint32_t, Block, form>(space, X.cleared, blocks, V.matrix());
   ChunkWalk const chunks{X.nnz, static_cast<count_t>(threadlen), blocks};
-  auto policy = team_policy(space, chunks.shape(team, Terms::Row::lanes));
+  auto policy = team_policy(space, chunks.shape(team, Terms::lanes));
   policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::Heads::bytes(team)));
   Terms const terms{{X.indices.data(), static_cast<count_t>(X.indices.stride(0)), X.values.data(),
                      OtherFactors<Scalar, 3>(factors, X.modes), V.matrix().data(),

@@ -124,7 +124,7 @@ void expect_exact_team(HostTensor const& tensor, int threadlen, int team, std::s
   }
   ChunkWalk const chunks{X.nnz, static_cast<count_t>(threadlen),
                          ColumnBlocks{0, terms.tiles_last * terms.tiles_before, static_cast<int>(expected.columns)}};
-  auto policy = team_policy(space, chunks.shape(team, Terms::Row::lanes));
+  auto policy = team_policy(space, chunks.shape(team, Terms::lanes));
   policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::Heads::bytes(team)));
   Kokkos::parallel_for("polyad::test", policy, Kernel{terms, detail::FlaggedSegments<std::uint32_t>(X), chunks});
   CHECK(violation<Scalar>(expected, Y.read(), 3) == "");

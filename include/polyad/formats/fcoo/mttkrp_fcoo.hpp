@@ -23,6 +23,7 @@ template <class Space, class Scalar, class Index, int Block, RowForm Form, int O
 struct HadamardTerms {
   using Row                     = TinyVec<Space, Scalar, Block, Form>;
   using Sum                     = Row;
+  static constexpr int lanes    = Row::lanes;
   static constexpr int block    = Block;
   static constexpr int elements = Block;
   /// Nonzeros read and gathered at the same time: MttkrpSorted's choice, measured on the H200 there.

@@ -4,15 +4,18 @@
 //
 //   Y(k, :) = sum over the nonzeros with i_n = k of x U^(1)(i_1, :) (x) ... (x) U^(N)(i_N, :)   without U^(n)
 //
-// Y is I_n x D, D the product of the other matrices' columns; the last matrix's column runs fastest. A thread holds
-// a tile of the row: a block of columns of the last matrix, spread over the lanes, times `tile` columns of the one
-// before it, for one column of each matrix before those. Tiles change fastest over the league.
+// Y is I_n x D, D the product of the other matrices' columns; the last matrix's column runs fastest. A thread sums
+// a tile of the row, `tile` columns of the matrix before the last times a block of the last one's, for one column of
+// each matrix before those. Its lanes share the tile out in both directions: on a device a lane reads 8 numbers of
+// one row and 8 floats (4 doubles) of the other with 16-byte loads and makes 64 (32) products of them, so that
+// arithmetic is most of what it does. Tiles change fastest over the league.
 //
 // Bytes a nonzero: s_r + M s_o + 1/8 streamed, the rows of all matrices gathered, both again for every tile of D.
 // Flops: 2 D, from order 4 on little more.
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -25,44 +28,42 @@
 namespace polyad {
 namespace detail {
 
-/// `Count` rows of Block columns: the sum of a tile. In scratch memory they lie one behind the other.
-template <class Row, class Scalar, int Block, int Count>
-struct RowTile {
-  Row row[Count];
+/// What a lane sums of a tile: Rows rows of Packs packs, the packs Block / Packs columns apart. In scratch memory the
+/// tile's rows of Block columns lie one behind the other.
+template <class Row, class Scalar, int Block, int Rows, int Packs>
+struct TilePart {
+  static constexpr int step = Block / Packs;
+  Row row[Rows][Packs];
 
-  KOKKOS_FUNCTION RowTile() = default;
-  KOKKOS_FUNCTION explicit RowTile(Scalar value) {
-    unrolled<Count>([&](auto t) { row[t] = Row(value); });
+  /// Calls f(t, q) for pack q of row t.
+  template <class F>
+  KOKKOS_FORCEINLINE_FUNCTION static void for_each_pack(F const& f) {
+    unrolled<Rows>([&](auto t) { unrolled<Packs>([&](auto q) { f(t, q); }); });
   }
-  KOKKOS_FUNCTION RowTile(Scalar const* rows, Columns columns) {
-    unrolled<Count>([&](auto t) { row[t] = Row(rows + t * Block, columns); });
+
+  KOKKOS_FUNCTION TilePart() = default;
+  KOKKOS_FUNCTION explicit TilePart(Scalar value) {
+    for_each_pack([&](auto t, auto q) { row[t][q] = Row(value); });
+  }
+  KOKKOS_FUNCTION TilePart(Scalar const* rows, Columns columns) {
+    for_each_pack([&](auto t, auto q) { row[t][q] = Row(rows + t * Block + q * step, columns); });
   }
   KOKKOS_FUNCTION void store(Scalar* rows, Columns columns) const {
-    unrolled<Count>([&](auto t) { row[t].store(rows + t * Block, columns); });
+    for_each_pack([&](auto t, auto q) { row[t][q].store(rows + t * Block + q * step, columns); });
   }
-  KOKKOS_FORCEINLINE_FUNCTION RowTile& operator+=(RowTile const& other) {
-    unrolled<Count>([&](auto t) { row[t] += other.row[t]; });
+  KOKKOS_FORCEINLINE_FUNCTION TilePart& operator+=(TilePart const& other) {
+    for_each_pack([&](auto t, auto q) { row[t][q] += other.row[t][q]; });
     return *this;
   }
   /// A nonzero's part: a row of the last matrix with one coefficient for each row of the tile.
   struct Term {
-    Row last;
-    Scalar coefficient[Count];
+    Row last[Packs];
+    Scalar coefficient[Rows];
   };
-  KOKKOS_FORCEINLINE_FUNCTION RowTile& operator+=(Term const& term) {
-    unrolled<Count>([&](auto t) { row[t].multiply_add(term.coefficient[t], term.last); });
+  KOKKOS_FORCEINLINE_FUNCTION TilePart& operator+=(Term const& term) {
+    for_each_pack([&](auto t, auto q) { row[t][q].multiply_add(term.coefficient[t], term.last[q]); });
     return *this;
   }
-};
-
-/// A lane's part of a tile.
-struct TileColumns {
-  Columns last;   // of the last matrix
-  int count;      // how many of them: none, and the lane has nothing to do
-  int own_first;  // the first of them, from the block's first one on
-  int before;     // the tile's first column of the matrix before
-  int rows;       // columns of it that exist
-  int lead;       // columns of the matrices before that one, as one number
 };
 
 /// The matrices of the product modes in the order of the columns, as a kernel sees them. Modes is their number when
@@ -103,17 +104,21 @@ struct KroneckerMatrices {
 /// Products for SumFlagged: Kronecker products of two or more rows.
 template <class Space, class Scalar, class Index, int Block, RowForm Form, int Modes>
 struct KroneckerTerms {
-  using Row = TinyVec<Space, Scalar, Block, Form>;
-  /// Rows of a tile: of floats 8 take 32 registers of a lane, of doubles as many; on a host half of all registers.
-  static constexpr int tile     = rows_at_once<Row>(8);
-  using Sum                     = RowTile<Row, Scalar, Block, tile>;
-  using Term                    = typename Sum::Term;
+  /// Packs of the last matrix's row that a lane holds, and columns of the matrix before: 64 floats or 32 doubles
+  /// are 64 registers.
+  static constexpr int packs = Form == RowForm::packed && Block > 8 ? 2 : 1;
+  using Row                  = TinyVec<Space, Scalar, Block / packs, Form>;
+  static constexpr int rows  = rows_at_once<Row>(8);
+  using Sum                  = TilePart<Row, Scalar, Block, rows, packs>;
+  using Term                 = typename Sum::Term;
+
+  static constexpr int tile     = is_device_space<Space> ? Block : rows;
+  static constexpr int lanes    = Row::lanes * (tile / rows);
   static constexpr int block    = 1;  // a tile has one number
   static constexpr int elements = Block * tile;
-  /// Two nonzeros of floats under way fit the registers beside the tile, of doubles one.
-  static constexpr int batch = is_device_space<Space> && sizeof(Scalar) == 4 ? 2 : 1;
-
-  /// The tile and its terms take more than the 80 registers of three.
+  /// Two nonzeros under way fit the registers beside the sums, of doubles only beside half of them.
+  static constexpr int batch = is_device_space<Space> && (sizeof(Scalar) == 4 || packs == 1) ? 2 : 1;
+  /// Sums and terms take more than the 80 registers of three.
   static constexpr int resident_teams = 2;
 
   KroneckerMatrices<Scalar, Index, Modes> matrices;
@@ -123,45 +128,78 @@ struct KroneckerTerms {
   int tiles_last;    // blocks of the last matrix's columns
   int tiles_before;  // tiles of the one before
 
+  /// A lane's part of a tile.
+  struct TileColumns {
+    Columns last[packs];  // of the last matrix
+    int count;            // how many of the first pack: none, and the lane has nothing to do
+    int own_first;        // where its part begins in the tile
+    int lane;             // among those that share a row
+    int before;           // its first column of the matrix before
+    int rows;             // how many of them exist
+    int lead;             // columns of the matrices before that one, as one number
+  };
+
   [[nodiscard]] KOKKOS_FUNCTION TileColumns columns(int number, int lane) const {
     int const last_columns = matrices.columns[matrices.size() - 1];
     int const first        = number % tiles_last * Block;
     int const rest         = number / tiles_last;
-    int const before       = rest % tiles_before * tile;
-    Columns const last     = Row::columns(first, last_columns, lane);
-    int const left         = matrices.columns[matrices.size() - 2] - before;
-    return {last, last.count, last.first - first, before, left < tile ? left : tile, rest / tiles_before};
+    int const group        = lane / Row::lanes * rows;
+    TileColumns result;
+    result.lane = lane % Row::lanes;
+    for (int q = 0; q < packs; ++q) result.last[q] = Row::columns(first + q * Sum::step, last_columns, result.lane);
+    result.own_first = group * Block + result.last[0].first - first;
+    result.before    = rest % tiles_before * tile + group;
+    result.rows      = Kokkos::min(matrices.columns[matrices.size() - 2] - result.before, rows + 0);
+    result.count     = result.rows > 0 ? result.last[0].count : 0;
+    result.lead      = rest / tiles_before;
+    return result;
   }
-  [[nodiscard]] KOKKOS_FUNCTION Columns own(TileColumns const& columns) const {
-    return {columns.own_first, columns.count};
-  }
+  /// In scratch memory a tile is whole.
+  [[nodiscard]] KOKKOS_FUNCTION Columns own(TileColumns const& columns) const { return {columns.own_first, Row::width}; }
 
-  /// The coefficients of nonzero p: scale times the tile's entries of the matrix before the last.
-  KOKKOS_FORCEINLINE_FUNCTION void set_coefficients(count_t p, Scalar scale, TileColumns const& columns,
-                                                    Term& term) const {
-    int const m              = matrices.size() - 2;
-    Scalar const* const from = matrices.row(m, matrices.index[m][p]) + columns.before;
-    if (columns.rows == tile) {
-      unrolled<tile>([&](auto t) { term.coefficient[t] = scale * from[t]; });
+  /// The entries of the matrix before the last for nonzeros with index i there.
+  KOKKOS_FORCEINLINE_FUNCTION void set_coefficients(Index i, TileColumns const& columns, Term& term) const {
+    Scalar const* const from = matrices.row(matrices.size() - 2, i) + columns.before;
+    if constexpr (Form == RowForm::packed) {
+      constexpr int width = Row::width;
+      unrolled<rows / width>([&](auto k) {
+        Pack<Scalar, width> pack{};
+        if (k * width < columns.rows) pack = *reinterpret_cast<Pack<Scalar, width> const*>(from + k * width);
+        unrolled<width>([&](auto e) { term.coefficient[k * width + e] = pack.element[e]; });
+      });
+    } else if (columns.rows == rows) {
+      unrolled<rows>([&](auto t) { term.coefficient[t] = from[t]; });
     } else {
-      unrolled<tile>([&](auto t) { term.coefficient[t] = t < columns.rows ? scale * from[t] : Scalar(0); });
+      unrolled<rows>([&](auto t) { term.coefficient[t] = t < columns.rows ? from[t] : Scalar(0); });
     }
   }
 
   template <int Count, class Flush>
   KOKKOS_FORCEINLINE_FUNCTION void add(count_t p, unsigned ends, TileColumns const& columns, FlaggedSum<Sum>& sum,
                                        Flush const& flush) const {
-    int const last = matrices.size() - 1;
+    using Indices = Pack<Index, Count>;
+    int const m   = matrices.size() - 1;
+    auto const x  = *reinterpret_cast<Pack<Scalar, Count> const*>(values + p);
+    auto const i  = *reinterpret_cast<Indices const*>(matrices.index[m - 1] + p);
+    auto const j  = *reinterpret_cast<Indices const*>(matrices.index[m] + p);
     Term term[Count];
-    for (int u = 0; u < Count; ++u) {
-      count_t const nonzero = p + static_cast<unsigned>(u);
-      term[u].last          = Row(matrices.row(last, matrices.index[last][nonzero]), columns.last);
-      set_coefficients(nonzero, values[nonzero] * matrices.leading(nonzero, columns.lead), columns, term[u]);
+    unrolled<Count>([&](auto u) {
+      Scalar const scale         = x.element[u] * matrices.leading(p + static_cast<unsigned>(u()), columns.lead);
+      Scalar const* const last = matrices.row(m, j.element[u]);
+      unrolled<packs>([&](auto q) {
+        term[u].last[q] = Row(scale);
+        if (q == 0 || columns.last[q].count > 0) term[u].last[q] *= Row(last, columns.last[q]);
+      });
+      set_coefficients(i.element[u], columns, term[u]);
+    });
+    if ((ends & ((1U << Count) - 1U)) == 0) {
+      unrolled<Count>([&](auto u) { sum.sum += term[u]; });
+    } else {
+      unrolled<Count>([&](auto u) { sum.add(term[u], (ends >> u & 1U) != 0, flush); });
     }
-    for (int u = 0; u < Count; ++u) sum.add(term[u], (ends >> u & 1U) != 0, flush);
   }
 
-  /// Row t of the tile, in the output.
+  /// Row t of the lane's part, in the output.
   [[nodiscard]] KOKKOS_FUNCTION Scalar* target(Index row, TileColumns const& columns, int t) const {
     int const last   = matrices.columns[matrices.size() - 1];
     int const before = matrices.columns[matrices.size() - 2];
@@ -169,23 +207,26 @@ struct KroneckerTerms {
            (columns.lead * before + columns.before + t) * last;
   }
   KOKKOS_FUNCTION void store(Index row, Sum const& sum, TileColumns const& columns) const {
-    unrolled<tile>([&](auto t) {
-      if (t < columns.rows) sum.row[t].store(target(row, columns, t), columns.last);
+    Sum::for_each_pack([&](auto t, auto q) {
+      if (t < columns.rows) sum.row[t][q].store(target(row, columns, t), columns.last[q]);
     });
   }
-  KOKKOS_FUNCTION void add_to(Index row, Sum const& sum, TileColumns const& columns, int lane) const {
-    int const last   = matrices.columns[matrices.size() - 1];
-    bool const whole = columns.last.first - columns.own_first + Block <= last;
-    unrolled<tile>([&](auto t) {
+  KOKKOS_FUNCTION void add_to(Index row, Sum const& sum, TileColumns const& columns, int /*lane*/) const {
+    int const last = matrices.columns[matrices.size() - 1];
+    Sum::for_each_pack([&](auto t, auto q) {
+      // Whether all lanes that share the row have columns here.
+      bool const whole = columns.last[q].first - columns.lane * Row::width + Sum::step <= last;
       if (t < columns.rows)
-        AddAtomically<Scalar>{target(row, columns, t), 0, columns.last, lane, whole}(Index(0), sum.row[t]);
+        AddAtomically<Scalar>{target(row, columns, t), 0, columns.last[q], columns.lane, whole}(Index(0), sum.row[t][q]);
     });
   }
 };
 
-/// Calls f with the block for the last matrix: the narrowest that holds its columns, or as many of 32 as it takes.
-template <class F>
-void with_last_block(int columns, F&& f) {
+/// Calls f with the block of a tile. A device's is as high as it is wide: the narrowest that holds the columns of
+/// one of the two matrices, or 32. A host's rows are few, so it is the narrowest that holds the last one's.
+template <class Space, class F>
+void with_tile_block(int before, int last, F&& f) {
+  int const columns = is_device_space<Space> ? std::min(before, last) : last;
   if (columns <= 8) return f(std::integral_constant<int, 8>{});
   if (columns <= 16) return f(std::integral_constant<int, 16>{});
   f(std::integral_constant<int, 32>{});
@@ -199,23 +240,24 @@ void kronecker_product(Space const& space, std::string const& label, FlaggedNonz
                        FCooShape const& shape, FactorMatrix<Scalar, Space> const& Y) {
   expect_shape(shape);
   if (X.nnz == 0) return Kokkos::deep_copy(space, Y, Scalar(0));
-  auto const count          = matrices.size();
-  int const last            = static_cast<int>(matrices.back().extent(1));
-  int const before          = static_cast<int>(matrices[count - 2].extent(1));
-  constexpr count_t pack    = row_alignment / sizeof(Scalar);
-  auto const& last_matrix   = matrices.back();
-  auto const stride         = static_cast<count_t>(Y.stride(0));
+  auto const count            = matrices.size();
+  int const last              = static_cast<int>(matrices.back().extent(1));
+  int const before            = static_cast<int>(matrices[count - 2].extent(1));
+  constexpr count_t pack      = row_alignment / sizeof(Scalar);
+  auto const stride           = static_cast<count_t>(Y.stride(0));
+  auto const rows_allow_packs = [](FactorMatrix<Scalar, Space> const& matrix) {
+    return rows_are_aligned(matrix.data(), static_cast<count_t>(matrix.stride(0)), matrix.extent(1));
+  };
   // Every row of a tile begins at a multiple of the last matrix's columns.
-  bool const aligned = last_matrix.extent(1) % pack == 0 && rows_are_aligned(Y.data(), stride, Y.extent(1)) &&
-                       rows_are_aligned(last_matrix.data(), static_cast<count_t>(last_matrix.stride(0)),
-                                        last_matrix.extent(1));
-  with_row_form<Space>(rows_are_aligned(Y.data(), stride, Y.extent(1)), [&](auto form) {
+  bool const aligned = last % static_cast<int>(pack) == 0 && rows_allow_packs(Y) &&
+                       rows_allow_packs(matrices.back()) && rows_allow_packs(matrices[count - 2]);
+  with_row_form<Space>(rows_allow_packs(Y), [&](auto form) {
     for_each_column_block(checked_rank(Y.extent(1)), [&](auto block, ColumnBlocks blocks) {
       clear_rows<Space, Scalar, Index, block(), form()>(space, X.cleared, blocks, Y);
     });
   });
   with_row_form<Space>(aligned, [&](auto form) {
-    with_last_block(last, [&](auto block) {
+    with_tile_block<Space>(before, last, [&](auto block) {
       auto const launch = [&](auto number_of_modes) {
         using Terms = KroneckerTerms<Space, Scalar, Index, block(), form(), number_of_modes()>;
         Terms terms{{}, X.values.data(), Y.data(), stride, (last + block() - 1) / block(),

@@ -61,7 +61,7 @@ struct FlaggedSegments {
 };
 
 /// Sums the products that Terms makes. Terms has
-///   Row, Sum            what a lane gathers of a factor's row, and what it sums
+///   Sum, lanes          what a lane sums, and lanes of a thread
 ///   block, elements     how a column is reached from ChunkWalk's block number; of a head in scratch memory
 ///   resident_teams      of 256 threads that a multiprocessor is to hold, by registers
 ///   batch               nonzeros read and gathered at the same time
@@ -70,7 +70,6 @@ struct FlaggedSegments {
 ///   store(row, sum, columns), add_to(row, sum, columns, lane)   a row of the output, the second with atomics
 template <class Scalar, class Index, class Terms>
 struct SumFlagged {
-  using Row   = typename Terms::Row;
   using Sum   = typename Terms::Sum;
   using Heads = TeamHeads<Sum, Scalar, Terms::elements>;
 
@@ -107,9 +106,11 @@ struct SumFlagged {
         terms.template add<batch>(p, static_cast<unsigned>(ends), columns, sum, flush);
         ends >>= batch;
       }
-      for (; p < stop; ++p) {
-        terms.template add<1>(p, static_cast<unsigned>(ends), columns, sum, flush);
-        ends >>= 1;
+      if constexpr (batch > 1) {
+        for (; p < stop; ++p) {
+          terms.template add<1>(p, static_cast<unsigned>(ends), columns, sum, flush);
+          ends >>= 1;
+        }
       }
     }
     return {sum.sum, row, (segments.ends(end - 1) & 1U) == 0, sum.is_head};
@@ -124,7 +125,7 @@ struct SumFlagged {
     bool const walks    = begin < chunks.nnz;
     Heads const heads(member);
     Open open{Sum(0), 0, false, false};  // every lane its own
-    Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Terms::lanes), [&](int const lane) {
       auto const columns = terms.columns(at.column, lane);
       if (!walks || columns.count <= 0) return;
       open = walk(begin, end, columns, heads, thread);
@@ -133,7 +134,7 @@ struct SumFlagged {
     });
     member.team_barrier();
     if (!walks) return;
-    Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Terms::lanes), [&](int const lane) {
       auto const columns = terms.columns(at.column, lane);
       if (columns.count <= 0) return;
       auto const own = terms.own(columns);
@@ -168,7 +169,7 @@ void sum_flagged(Space const& space, std::string const& label, FlaggedNonzeros<S
   using Bounds = Kokkos::LaunchBounds<fcoo_most_threads, Terms::resident_teams>;
   count_t const stretch = partitions_per_thread(space, X) * static_cast<count_t>(X.threadlen);
   ChunkWalk const chunks{X.nnz, stretch, blocks};
-  constexpr int lanes = Terms::Row::lanes;
+  constexpr int lanes = Terms::lanes;
   constexpr int most_scratch = 45 * 1024;  // of the 48 KiB that Kokkos offers a team, less what it keeps
   int team                   = is_device_space<Space> ? shape.team_threads / lanes : 1;
   while (static_cast<int>(Kernel::Heads::bytes(team)) > most_scratch && team > 1) team /= 2;
