@@ -140,6 +140,7 @@ TEST_CASE("core sweeps sum over all observations", "[fast_tucker][sgd]") {
         expect_core_sums<float, std::uint32_t>(all_kinds[k], order, J, rank);
     }
   expect_core_sums<double, std::uint64_t>(Kind::runs_at_borders, 3, 20, 9);
+  expect_core_sums<double, std::uint32_t>(Kind::shuffled, 3, 6000, 4);  // tiles that do not fit the pad of a team
   expect_core_sums<float, std::uint64_t>(Kind::shuffled, 16, 2, 3);
 }
 

@@ -20,7 +20,7 @@
 
 namespace polyad {
 
-/// The chunks' own sums, chunks x J x R, J and R rounded up to multiples of 16.
+/// The chunks' own sums, chunks x J x R, rounded up to whole blocks of columns.
 template <class Space>
 using TransposedProductWorkspace =
     Kokkos::View<double***, Kokkos::LayoutRight, typename Space::device_type>;
@@ -28,8 +28,8 @@ using TransposedProductWorkspace =
 /// Scratch for matrices of at most J and R columns. \throws MemoryError
 template <class Space>
 TransposedProductWorkspace<Space> make_transposed_product_workspace(Space const& space, count_t J, count_t R) {
-  count_t const rows    = ceil_div(J, 16) * 16;
-  count_t const columns = ceil_div(R, 16) * 16;
+  count_t const rows    = ceil_div(J, 4) * 4;
+  count_t const columns = ceil_div(R, full_block) * full_block;
   count_t const bytes   = checked_product("a core gradient's partial sums", rows * columns, sizeof(double));
   // As many chunks as gram has, for its reasons.
   count_t const wanted = is_device_space<Space> ? 528 : 256;
@@ -42,13 +42,14 @@ TransposedProductWorkspace<Space> make_transposed_product_workspace(Space const&
 namespace detail {
 
 /// The J x R sums of one team over rows that come tile by tile: sums += A' G for the rows of A and G in the team's
-/// scratch pad. A thread sums a few rows of a block at a time in registers.
-template <class Space>
+/// scratch pad. A thread sums a few rows of a block at a time in registers; a tile's sums are Scalars, those of all
+/// tiles doubles.
+template <class Space, class Scalar, int Block>
 struct TileSums {
   static constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
-  static constexpr int Block    = 16;
-  using Row                     = TinyVec<Space, double, Block, form>;
-  static constexpr int height   = 4;  // rows of the sums that a thread holds at the same time
+  using Row                     = TinyVec<Space, Scalar, Block, form>;
+  /// Rows of the sums that a thread holds at the same time: 32 x 32 sums occupy a device's team of 128 GPU threads.
+  static constexpr int height = is_device_space<Space> && sizeof(Scalar) == sizeof(float) ? 2 : 4;
 
   int J;  // rounded up to whole heights
   int R;  // rounded up to whole blocks
@@ -59,7 +60,7 @@ struct TileSums {
 
   /// All threads of the team call it, between two barriers. `first`: the sums begin with this tile.
   template <class Member>
-  KOKKOS_FUNCTION void add(Member const& member, double const* tile_A, double const* tile_G, int rows, bool first,
+  KOKKOS_FUNCTION void add(Member const& member, Scalar const* tile_A, Scalar const* tile_G, int rows, bool first,
                            double* sums, int stride) const {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, J / height * (R / Block)), [&](int const item) {
       int const j     = item % (J / height) * height;
@@ -67,31 +68,54 @@ struct TileSums {
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
         Columns const own{Row::columns(block, R, lane).first, Row::width};  // blocks are whole
         Row sum[height];
-        unrolled<height>([&](auto h) { sum[h] = first ? Row(0.0) : Row(sums + (j + h) * stride, own); });
+        unrolled<height>([&](auto h) { sum[h] = Row(Scalar(0)); });
         for (int t = 0; t < rows; ++t) {
           Row const row(tile_G + t * R, own);
-          unrolled<height>([&](auto h) { sum[h].multiply_add(tile_A[t * J + j + h], row); });
+          unrolled<height / 2>([&](auto half) {
+            auto const a = *reinterpret_cast<Pack<Scalar, 2> const*>(tile_A + t * J + j + 2 * half);
+            sum[2 * half].multiply_add(a.element[0], row);
+            sum[2 * half + 1].multiply_add(a.element[1], row);
+          });
         }
-        unrolled<height>([&](auto h) { sum[h].store(sums + (j + h) * stride, own); });
+        unrolled<height>([&](auto h) { add_to(sums + (j + h) * stride + own.first, sum[h], first); });
       });
     });
   }
 
+  void expect_room(TransposedProductWorkspace<Space> const& workspace) const {
+    POLYAD_EXPECTS(workspace.extent(1) >= static_cast<count_t>(J) && workspace.extent(2) >= static_cast<count_t>(R),
+                   "the workspace of a transposed product is too small");
+  }
+
   /// Bytes of so many rows of both tiles.
   [[nodiscard]] KOKKOS_FUNCTION std::ptrdiff_t pad_bytes(int rows) const {
-    return static_cast<std::ptrdiff_t>(rows) * (J + R) * static_cast<std::ptrdiff_t>(sizeof(double));
+    return static_cast<std::ptrdiff_t>(rows) * (J + R) * static_cast<std::ptrdiff_t>(sizeof(Scalar));
+  }
+
+private:
+  KOKKOS_FORCEINLINE_FUNCTION static void add_to(double* sums, Row const& tile, bool first) {
+    alignas(64) Scalar element[Row::width];
+    tile.store(element, Columns{0, Row::width});
+    for (int e = 0; e < Row::width; e += 2) {
+      auto& pair = *reinterpret_cast<Pack<double, 2>*>(sums + e);
+      auto total = first ? Pack<double, 2>{{0, 0}} : pair;
+      total.element[0] += static_cast<double>(element[e]);
+      total.element[1] += static_cast<double>(element[e + 1]);
+      pair = total;
+    }
   }
 };
 
 template <class Space, class Scalar>
 struct TransposedProductOfChunk {
-  using Row = typename TileSums<Space>::Row;
+  using Sums = TileSums<Space, double, 16>;  // in double whatever the matrices hold
+  using Row  = typename Sums::Row;
 
   FactorMatrix<Scalar, Space> A;
   FactorMatrix<Scalar, Space> G;
   TransposedProductWorkspace<Space> partials;
   count_t chunk;  // rows of A and G
-  TileSums<Space> tile;
+  Sums tile;
   int tile_rows;
   int scratch_level;
 
@@ -157,13 +181,6 @@ int set_pad(Policy& policy, std::ptrdiff_t bytes) {
   return level;
 }
 
-template <class Space>
-void expect_room_for_sums(TileSums<Space> const& tile, TransposedProductWorkspace<Space> const& workspace) {
-  POLYAD_EXPECTS(workspace.extent(1) >= static_cast<count_t>(tile.J) &&
-                     workspace.extent(2) >= static_cast<count_t>(tile.R),
-                 "the workspace of a transposed product is too small");
-}
-
 /// D = scale times the sum of the first `chunks` partial sums. Launches on `space`.
 template <class Space, class Scalar>
 void add_sums(Space const& space, TransposedProductWorkspace<Space> const& workspace, count_t chunks, double scale,
@@ -187,8 +204,8 @@ void transposed_product(Space const& space, double scale, FactorMatrix<Scalar, S
                  " x ", D.extent(1), ": D = A' G has no meaning");
   using Kernel        = detail::TransposedProductOfChunk<Space, Scalar>;
   constexpr int lanes = Kernel::Row::lanes;
-  detail::TileSums<Space> const tile(A.extent(1), G.extent(1));
-  detail::expect_room_for_sums(tile, workspace);
+  typename Kernel::Sums const tile(A.extent(1), G.extent(1));
+  tile.expect_room(workspace);
   // A chunk of fewer than 32 rows would spend its time on the partial sums.
   count_t const chunks    = std::clamp<count_t>(A.extent(0) / 32, 1, workspace.extent(0));
   constexpr int pad_bytes = 32 * 1024;  // a tile's share of the scratch pad, leaving room for more teams

@@ -86,6 +86,16 @@ KOKKOS_INLINE_FUNCTION constexpr int pad_row(int length, int block) {
   return (length + block - 1) / block * block + row_alignment / static_cast<int>(sizeof(Scalar));
 }
 
+/// A lane's columns of p of nonzero i's fiber.
+template <class Row, class Scalar, class Source>
+KOKKOS_FORCEINLINE_FUNCTION Row fiber_product(Source const& source, typename Source::Cursor const& at, count_t i,
+                                              LevelRows<Scalar> const& factors, Columns columns) {
+  Row product = factors.template row<Row>(0, source.index(at, i, 0), columns);
+  for (int l = 1; l < factors.levels; ++l)
+    product *= factors.template row<Row>(l, source.index(at, i, l), columns);
+  return product;
+}
+
 /// Writes p of nonzero i's fiber into the thread's row of the pad. All lanes call it together; when it returns, all
 /// may read all of p.
 template <class Row, class Scalar, class Source>
@@ -95,10 +105,7 @@ KOKKOS_FORCEINLINE_FUNCTION void form_fiber_product(Source const& source, typena
   sync_lanes<Row::lanes>();  // the others are done with the p of the fiber before
   for (int first = 0; first < rank; first += block) {
     Columns const columns = columns_or_none<Row>(first, rank, lane);
-    Row product           = factors.template row<Row>(0, source.index(at, i, 0), columns);
-    for (int l = 1; l < factors.levels; ++l)
-      product *= factors.template row<Row>(l, source.index(at, i, l), columns);
-    product.store(p, columns);
+    fiber_product<Row>(source, at, i, factors, columns).store(p, columns);
   }
   sync_lanes<Row::lanes>();
 }

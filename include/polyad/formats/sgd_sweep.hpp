@@ -101,10 +101,17 @@ struct SgdFactorSweep {
   }
 };
 
-template <class Space, class Scalar, int Block, class Source>
+/// An H200 has four teams a multiprocessor, by the number of partial sums (make_transposed_product_workspace), so that
+/// they may take all registers: the more rows are under way at the same time.
+using SgdCoreBounds = Kokkos::LaunchBounds<device_team_threads, 4>;
+
+/// Level is that of the scratch pad. The compiler has to know it: one that is known at run time only makes every access
+/// to the pad one to memory of any kind (docs/design-notes.md).
+template <class Space, class Scalar, int Block, class Source, int Level>
 struct SgdCoreSweep {
   static constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
   using Row                     = TinyVec<Space, Scalar, Block, form>;
+  using Sums                    = TileSums<Space, Scalar, Block>;
 
   Source source;
   LevelRows<Scalar> factors;
@@ -113,11 +120,10 @@ struct SgdCoreSweep {
   int columns;  // J
   int rank;     // R
   bool share;
-  TileSums<Space> tile;
+  Sums tile;
   int depth;           // nonzeros that a thread contributes to a tile
   count_t bins_each;   // bins that a thread walks
   TransposedProductWorkspace<Space> sums;
-  int level;
 
   /// Where a thread's walk stands.
   struct Walk {
@@ -131,36 +137,63 @@ struct SgdCoreSweep {
     return Kokkos::min(thread * bins_each, source.bins());
   }
 
-  /// Row t of the tiles: a of the next nonzero, and its e p.
-  KOKKOS_FORCEINLINE_FUNCTION void fill(Walk& walk, Scalar* p, double* tile_A, double* tile_G, int lane) const {
-    if (walk.next == walk.end) {
-      for (int j = lane; j < tile.J; j += Row::lanes) tile_A[j] = 0;
-      for (int r = lane; r < tile.R; r += Row::lanes) tile_G[r] = 0;
-      return;
+  /// A thread's rows of the tile of A: a of its next nonzeros, several gathered at a time, and zeros behind the last.
+  KOKKOS_FORCEINLINE_FUNCTION void fill_A(Walk const& walk, Scalar* tile_A, int lane) const {
+    constexpr int batch = is_device_space<Space> ? 4 : 1;
+    for (int first = 0; first < columns; first += Block) {
+      Columns const own = columns_or_none<Row>(first, columns, lane);
+      for (int d = 0; d < depth; d += batch) {
+        Row a[batch];
+        unrolled<batch>([&](auto u) {
+          count_t const i = walk.next + static_cast<count_t>(d + u);
+          a[u]            = i < walk.end ? Row(A + source.leaf(i) * A_stride, own) : Row(Scalar(0));
+        });
+        unrolled<batch>([&](auto u) {
+          if (d + u < depth) a[u].store(tile_A + (d + u) * tile.J, own);
+        });
+      }
     }
-    count_t const i = walk.next;
-    if (!share || i == walk.fiber_end) {
-      form_fiber_product<Row>(source, walk.at, i, factors, rank, Block, p, lane);
-      walk.fiber_end = Kokkos::min(source.fiber_end(walk.at, i), walk.end);
+  }
+
+  /// A row of the tile of G: e p of the next nonzero, zeros behind the last. A lane reads and writes its own columns of
+  /// p only, so that lanes need not wait for each other.
+  KOKKOS_FORCEINLINE_FUNCTION void fill_G(Walk& walk, Scalar* p, Scalar* row, int lane) const {
+    Scalar e        = 0;
+    bool const done = walk.next == walk.end;  // then p may not have been formed
+    if (!done) {
+      count_t const i   = walk.next;
+      count_t const k   = source.leaf(i);
+      Scalar const x    = source.value(i);
+      bool const is_new = !share || i == walk.fiber_end;  // p is of the fiber before
+      Scalar sum        = 0;
+      for (int first = 0; first < rank; first += Block) {
+        Columns const own = columns_or_none<Row>(first, rank, lane);
+        Row const c       = factors.template row<Row>(factors.levels, k, own);
+        Row const product = is_new ? fiber_product<Row>(source, walk.at, i, factors, own) : Row(p, own);
+        if (is_new) product.store(p, own);
+        sum += product.dot(c, own);
+      }
+      e = x - sum_over_lanes<Row::lanes>(sum);
+      if (is_new) walk.fiber_end = Kokkos::min(source.fiber_end(walk.at, i), walk.end);
+      ++walk.next;
+      if (walk.next < walk.end) source.advance(walk.at, walk.next);
     }
-    count_t const k = source.leaf(i);
-    auto const e    = static_cast<double>(source.value(i) - interaction<Row>(factors, k, p, rank, Block, lane));
-    Scalar const* const a = A + k * A_stride;
-    for (int j = lane; j < tile.J; j += Row::lanes) tile_A[j] = j < columns ? static_cast<double>(a[j]) : 0.0;
-    for (int r = lane; r < tile.R; r += Row::lanes) tile_G[r] = r < rank ? e * static_cast<double>(p[r]) : 0.0;
-    ++walk.next;
-    if (walk.next < walk.end) source.advance(walk.at, walk.next);
+    for (int first = 0; first < rank; first += Block) {
+      Columns const own = columns_or_none<Row>(first, rank, lane);
+      Row change(Scalar(0));
+      if (!done) change.multiply_add(e, Row(p, own));
+      change.store(row, own);
+    }
   }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    int const team   = member.team_size();
-    int const rows   = team * depth;
-    auto* const pad  = static_cast<double*>(member.team_scratch(level).get_shmem_aligned(
+    int const team       = member.team_size();
+    int const rows       = team * depth;
+    auto* const tile_G   = static_cast<Scalar*>(member.team_scratch(Level).get_shmem_aligned(
         static_cast<std::size_t>(pad_bytes(team)), row_alignment));
-    double* const tile_G = pad;
-    double* const tile_A = tile_G + rows * tile.R;
-    Scalar* const p      = reinterpret_cast<Scalar*>(tile_A + rows * tile.J) + member.team_rank() * pad_row<Scalar>(rank, Block);
+    Scalar* const tile_A = tile_G + rows * tile.R;
+    Scalar* const p      = tile_A + rows * tile.J + member.team_rank() * pad_row<Scalar>(rank, Block);
     double* const output = &sums(member.league_rank(), 0, 0);
     int const stride     = static_cast<int>(sums.extent(2));
 
@@ -180,10 +213,9 @@ struct SgdCoreSweep {
     // One tile at least: the sums of a team without nonzeros are zeros.
     for (count_t done = 0; done == 0 || done < longest; done += static_cast<count_t>(depth)) {
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
-        for (int d = 0; d < depth; ++d) {
-          int const t = member.team_rank() * depth + d;
-          fill(walk, p, tile_A + t * tile.J, tile_G + t * tile.R, lane);
-        }
+        int const first = member.team_rank() * depth;
+        fill_A(walk, tile_A + first * tile.J, lane);
+        for (int d = 0; d < depth; ++d) fill_G(walk, p, tile_G + (first + d) * tile.R, lane);
       });
       member.team_barrier();
       tile.add(member, tile_A, tile_G, rows, done == 0, output, stride);
@@ -263,31 +295,34 @@ void sweep_cores(Space const& space, Source const& source, Kokkos::Array<int, ma
                  SgdWorkspace<Scalar, Space> const& workspace) {
   int const mode = modes[static_cast<std::size_t>(model.order() - 1)];
   auto const& A  = model.A(mode);
-  TileSums<Space> const tile(A.extent(1), model.rank());
-  expect_room_for_sums(tile, workspace.sums);
   with_fiber_block<Index>(model.rank(), [&](auto block) {
-    using Kernel        = SgdCoreSweep<Space, Scalar, block(), Source>;
-    constexpr int lanes = Kernel::Row::lanes;
-    int const team      = is_device_space<Space> ? device_team_threads / lanes : 1;
-    // As many teams as there are partial sums, each with a stretch of the bins; tiles as in transposed_product.
-    count_t const teams = std::min(workspace.sums.extent(0), ceil_div(source.bins(), static_cast<count_t>(team)));
-    constexpr int bytes = 32 * 1024;
-    Kernel kernel{source,
-                  level_rows(model, C, modes, form),
-                  A.data(),
-                  static_cast<count_t>(A.stride(0)),
-                  static_cast<int>(A.extent(1)),
-                  static_cast<int>(model.rank()),
-                  form.share_fibers,
-                  tile,
-                  std::clamp(bytes / static_cast<int>(tile.pad_bytes(1)) / team, 1, 64 / team + 1),
-                  ceil_div(source.bins(), teams * static_cast<count_t>(team)),
-                  workspace.sums,
-                  0};
-    auto policy  = team_policy<SgdBounds>(space, LaunchShape{teams, team, lanes});
-    kernel.level = set_pad(policy, kernel.pad_bytes(team));
-    Kokkos::parallel_for("polyad::sgd_core_sweep", policy, kernel);
-    add_sums(space, workspace.sums, teams, 1.0, workspace.P);
+    auto const launch = [&](auto level) {
+      using Kernel        = SgdCoreSweep<Space, Scalar, block(), Source, level()>;
+      constexpr int lanes = Kernel::Row::lanes;
+      int const team      = is_device_space<Space> ? device_team_threads / lanes : 1;
+      typename Kernel::Sums const tile(A.extent(1), model.rank());
+      tile.expect_room(workspace.sums);
+      // As many teams as there are partial sums, each with a stretch of the bins; tiles of 32 KiB or 128 nonzeros.
+      count_t const teams = std::min(workspace.sums.extent(0), ceil_div(source.bins(), static_cast<count_t>(team)));
+      constexpr int bytes = 32 * 1024;
+      Kernel const kernel{source,
+                          level_rows(model, C, modes, form),
+                          A.data(),
+                          static_cast<count_t>(A.stride(0)),
+                          static_cast<int>(A.extent(1)),
+                          static_cast<int>(model.rank()),
+                          form.share_fibers,
+                          tile,
+                          std::clamp(bytes / static_cast<int>(tile.pad_bytes(1)) / team, 1, 128 / team),
+                          ceil_div(source.bins(), teams * static_cast<count_t>(team)),
+                          workspace.sums};
+      auto policy = team_policy<SgdCoreBounds>(space, LaunchShape{teams, team, lanes});
+      if (set_pad(policy, kernel.pad_bytes(team)) != level()) return false;
+      Kokkos::parallel_for("polyad::sgd_core_sweep", policy, kernel);
+      add_sums(space, workspace.sums, teams, 1.0, workspace.P);
+      return true;
+    };
+    if (!launch(std::integral_constant<int, 0>{})) launch(std::integral_constant<int, 1>{});
   });
 }
 
