@@ -223,9 +223,11 @@ std::uint64_t model_bytes(CostInput const& input) {
   double longest    = 0;
   for (auto const& mode : input.tensor.modes) longest = std::max(longest, static_cast<double>(mode.extent));
   auto const R = static_cast<double>(input.rank);
-  // As src/cli/factor.cpp refuses a rank: the factors, an output of the longest mode and its copy at the end.
+  // As src/cli/factor.cpp refuses a rank: the factors, an output of the longest mode and its copy at the end. CP-ALS
+  // has an instance for its R x R algebra.
   return to_bytes((rows + 2 * longest) * costs::row_bytes(input) +
-                  R * R * (input.tensor.order() + 2) * sizeof(double));
+                  R * R * (input.tensor.order() + 2) * sizeof(double)) +
+         (input.machine.is_device ? costs::device_instance_bytes : 0);
 }
 
 DenseTerms dense_terms_of(CostInput const& input) {

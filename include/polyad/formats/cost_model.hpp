@@ -153,6 +153,10 @@ namespace costs {
 
 // What the families' costs are made of.
 
+/// What Kokkos takes of a device's memory for an instance of its execution space: scratch for reductions, 72 KiB with
+/// Kokkos 4, and some room.
+inline constexpr std::uint64_t device_instance_bytes = 80 * 1024;
+
 /// Of a format that takes none.
 [[nodiscard]] std::uint64_t no_bytes(CostInput const& input);
 

@@ -58,10 +58,9 @@ BuildTerms blco_build(CostInput const& input) {
   return costs::sorted_build(input, static_cast<double>(blco_bytes(input)), 1);
 }
 
-/// Four buffers of 256 nonzeros are the least (formats/blco/streamed_blco.hpp); on a device each buffer's instance
-/// takes some 20 KB of Kokkos' own beside it.
+/// Four buffers of 256 nonzeros are the least (formats/blco/streamed_blco.hpp), each with an instance of its own.
 std::uint64_t least_buffers(CostInput const& input) {
-  std::uint64_t const instance = input.machine.is_device ? 32 << 10 : 0;
+  std::uint64_t const instance = input.machine.is_device ? costs::device_instance_bytes : 0;
   return 4 * (256 * static_cast<std::uint64_t>(8 + input.scalar_bytes) + instance);
 }
 

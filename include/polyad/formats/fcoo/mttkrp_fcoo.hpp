@@ -31,6 +31,7 @@ struct HadamardTerms {
 
   /// As many registers as MttkrpSorted has: 80.
   static constexpr int resident_teams = 3;
+  static constexpr int most_partitions = 1;
 
   Index const* indices;  // M x P, row-major
   count_t index_stride;

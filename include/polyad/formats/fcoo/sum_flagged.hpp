@@ -9,6 +9,7 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 
 #include "polyad/core/segmented_reduce.hpp"
 #include "polyad/formats/chunk_walk.hpp"
@@ -64,6 +65,7 @@ struct FlaggedSegments {
 ///   Sum, lanes          what a lane sums, and lanes of a thread
 ///   block, elements     how a column is reached from ChunkWalk's block number; of a head in scratch memory
 ///   resident_teams      of 256 threads that a multiprocessor is to hold, by registers
+///   most_partitions     that a thread walks on a device
 ///   batch               nonzeros read and gathered at the same time
 ///   columns(block, lane), own(columns)   a lane's columns, in the output and from the block's first one on
 ///   add<Count>(p, ends, columns, sum, flush)   the nonzeros p ... p + Count - 1 to a FlaggedSum
@@ -153,12 +155,20 @@ struct SumFlagged {
   }
 };
 
-/// Whole partitions that a thread walks. On a device one: the team joins them. On a host a team is one thread, and
-/// only the borders of its stretch pay for atomics, so that it is as long as balance allows.
-template <class Space, class Scalar, class Index>
-count_t partitions_per_thread(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X) {
-  if (is_device_space<Space>) return 1;
-  return ceil_div(chunk_length(space, X.nnz, 1), static_cast<count_t>(X.threadlen));
+/// Whole partitions that a thread walks. On a device as many as Terms asks for, as long as there are two threads for
+/// each that its multiprocessors hold; the team joins them. On a host a team is one thread, and only the borders of its
+/// stretch pay for atomics, so that it is as long as balance allows.
+template <class Terms, class Space, class Scalar, class Index>
+count_t partitions_per_thread(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X, int column_blocks) {
+  auto const threadlen = static_cast<count_t>(X.threadlen);
+  if constexpr (is_device_space<Space>) {
+    // Of the 2048 threads that concurrency() counts a multiprocessor holds so many of these.
+    count_t const held  = static_cast<count_t>(space.concurrency()) * Terms::resident_teams * fcoo_most_threads / 2048;
+    count_t const lanes = X.nnz / threadlen * static_cast<count_t>(Terms::lanes * column_blocks);
+    return std::clamp<count_t>(lanes / (2 * held), 1, Terms::most_partitions);
+  } else {
+    return ceil_div(chunk_length(space, X.nnz, 1), threadlen);
+  }
 }
 
 /// Launches SumFlagged with teams of a shape over all nonzeros and blocks of columns.
@@ -167,7 +177,8 @@ void sum_flagged(Space const& space, std::string const& label, FlaggedNonzeros<S
                  ColumnBlocks blocks, FCooShape const& shape, Terms const& terms) {
   using Kernel = SumFlagged<Scalar, Index, Terms>;
   using Bounds = Kokkos::LaunchBounds<fcoo_most_threads, Terms::resident_teams>;
-  count_t const stretch = partitions_per_thread(space, X) * static_cast<count_t>(X.threadlen);
+  count_t const stretch =
+      partitions_per_thread<Terms>(space, X, blocks.count) * static_cast<count_t>(X.threadlen);
   ChunkWalk const chunks{X.nnz, stretch, blocks};
   constexpr int lanes = Terms::lanes;
   constexpr int most_scratch = 45 * 1024;  // of the 48 KiB that Kokkos offers a team, less what it keeps
