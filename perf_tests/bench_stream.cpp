@@ -7,6 +7,7 @@
 #include "polyad/core/device_memory.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/formats/blco/streamed_blco.hpp"
+#include "polyad/tensor/download.hpp"
 #include "registration.hpp"
 
 namespace polyad::perf {
@@ -108,13 +109,7 @@ void add_out_of_memory(Session& session, TensorChoice const& choice, int rank) {
         using HostSpace = typename Streamed<Scalar>::host_space;
         auto const coo  = [&] {
           DeviceMemoryAccount::HostArrays const on_host;
-          auto const device = tensor_of<Scalar>(session.space, choice.name, choice.scale);
-          auto const host =
-              make_coo_tensor<Scalar, std::uint32_t>(HostSpace(), device.extents(), device.nnz());
-          Kokkos::deep_copy(session.space, host.indices(), device.indices());
-          Kokkos::deep_copy(session.space, host.values(), device.values());
-          session.space.fence("polyad::perf");
-          return host;
+          return download<HostSpace>(session.space, tensor_of<Scalar>(session.space, choice.name, choice.scale));
         }();
         // Counts from here on: the generator's copy is not the run's.
         DeviceMemoryAccount const account(session.options.device_memory);

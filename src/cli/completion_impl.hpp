@@ -110,7 +110,7 @@ void complete_on(Space const& space, TrainOptions const& options, typename F::op
   report.format = FormatReport{F::name, X.storage_bytes(), clock.seconds(), chosen.chosen_because, chosen.candidates};
   if constexpr (requires { X.permuted(); })
     if (X.permuted())
-      report.format->chosen_because = "its sorted copies do not fit: one copy and permutations, as coo-permuted has them";
+      report.format->chosen_because = stored_as_permutations;
   stop_if_interrupted("building the format");
   fill_start(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), options.seed);
   auto const result = fast_tucker(space, X, data, library_options(options), model,

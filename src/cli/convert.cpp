@@ -8,7 +8,6 @@
 #include "commands.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/tensor_file.hpp"
-#include "progress.hpp"
 #include "read_input.hpp"
 #include "write_output.hpp"
 

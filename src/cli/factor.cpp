@@ -18,6 +18,7 @@
 #include "polyad/dense/nvecs.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/formats/registry.hpp"
+#include "polyad/tensor/download.hpp"
 #include "resumable_als.hpp"
 #include "stored_choice.hpp"
 #include "survey_list.hpp"
@@ -229,7 +230,7 @@ private:
     auto const X = [&] {
       DeviceMemoryAccount::HostArrays const on_host;
       HostSpace const host;
-      auto tensor = m_device ? download() : io::to_coo_tensor<Scalar, Index>(host, m_list);
+      auto tensor = m_device ? download<HostSpace>(m_space, *m_device) : io::to_coo_tensor<Scalar, Index>(host, m_list);
       m_list      = {};
       m_device.reset();
       tensor                       = without_duplicates(host, tensor, *m_report.input);
@@ -239,15 +240,6 @@ private:
                    [&](AnyFormatOptions const& options) { return Tensor::stream(m_space, tensor, options); });
     }();
     return factor(X, random_or_given_start());
-  }
-
-  /// The device's tensor in host memory.
-  [[nodiscard]] CooTensor<Scalar, Index, HostSpace> download() const {
-    auto const tensor = make_coo_tensor<Scalar, Index>(HostSpace(), m_extents, m_device->nnz());
-    Kokkos::deep_copy(m_space, tensor.indices(), m_device->indices());
-    Kokkos::deep_copy(m_space, tensor.values(), m_device->values());
-    m_space.fence("polyad::download");
-    return tensor;
   }
 
   /// make(options) with what the command asks of its format.

@@ -10,9 +10,9 @@
 #include "mttkrp_product.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/io/array_npz.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/model_file.hpp"
-#include "polyad/io/npz.hpp"
 #include "read_input.hpp"
 #include "session.hpp"
 
@@ -38,10 +38,11 @@ int run(MttkrpOptions const& options, Report& report) {
   std::uint64_t const rows = tensor.extents[static_cast<std::size_t>(options.mode - 1)];
   Session const session(options.common.threads, options.common.verbose);
   report.backend     = session.backend();
-  auto const product = mttkrp_product(std::move(tensor), model, options.mode - 1, report);
-  if (!std::all_of(product.begin(), product.end(), [](double x) { return std::isfinite(x); }))
+  io::HostArray const product{{rows, model.rank()},
+                              mttkrp_product(std::move(tensor), model, options.mode - 1, report)};
+  if (!std::all_of(product.elements.begin(), product.elements.end(), [](double x) { return std::isfinite(x); }))
     throw NumericalError("the product holds numbers that are not finite");
-  io::write_matrix_npz(options.output, "mttkrp", rows, model.rank(), product);
+  io::write_arrays_npz(options.output, {{"mttkrp", product}}, false);
   report.result = FactsReport{{{"rows", rows}, {"columns", model.rank()}}, {options.output.string()}};
   fmt::print("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
   fmt::print("wrote    {}: 'mttkrp' of {} x {}\n", options.output.string(), rows, model.rank());

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "polyad/core/quantity_text.hpp"
+
 namespace polyad::cli {
 
 Progress::Progress(int most_iterations, double time_limit_s)

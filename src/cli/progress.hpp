@@ -5,8 +5,6 @@
 #include <chrono>
 #include <string>
 
-#include "polyad/core/quantity_text.hpp"
-
 namespace polyad::cli {
 
 class Progress {

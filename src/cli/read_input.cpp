@@ -9,9 +9,9 @@
 
 #include "interrupt.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/quantity_text.hpp"
 #include "polyad/io/clean_list.hpp"
 #include "polyad/io/tensor_file.hpp"
-#include "progress.hpp"
 
 namespace polyad::cli {
 

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "progress.hpp"
+#include "polyad/core/quantity_text.hpp"
 #include "read_input.hpp"
 
 namespace polyad::cli {

@@ -9,6 +9,7 @@
 #include "polyad/core/quantity_text.hpp"
 #include "polyad/formats/ceilings.hpp"
 #include "polyad/formats/registry.hpp"
+#include "polyad/tensor/download.hpp"
 
 namespace polyad {
 namespace {
@@ -80,7 +81,7 @@ Built<Scalar, Space> build_in_memory(Space const& space, CooTensor<Scalar, Index
     F X     = F::build(space, coo, options_of<F>(options));
     if constexpr (requires { X.permuted(); })
       if (X.permuted())
-        built.because = "its sorted copies do not fit: one copy and permutations, as coo-permuted has them";
+        built.because = stored_as_permutations;
     built.format = std::make_shared<Held<F>>(std::move(X));
   });
   return built;
@@ -95,20 +96,6 @@ Built<Scalar, Space> build_streamed(Space const& space, CooTensor<Scalar, Index,
   streamed.buffer_bytes     = buffer_bytes;
   DeviceMemoryAccount::HostArrays const on_host;
   return {std::make_shared<Held<F>>(F::build(space, coo, streamed)), {}};
-}
-
-/// The tensor in host memory: itself where it is there. Waits for `space`. \throws MemoryError
-template <class HostSpace, class Scalar, class Index, class Space>
-CooTensor<Scalar, Index, HostSpace> on_host(Space const& space, CooTensor<Scalar, Index, Space> const& coo) {
-  if constexpr (std::is_same_v<Space, HostSpace>) {
-    return coo;
-  } else {
-    auto const copy = make_coo_tensor<Scalar, Index>(HostSpace(), coo.extents(), coo.nnz());
-    Kokkos::deep_copy(space, copy.indices(), coo.indices());
-    Kokkos::deep_copy(space, copy.values(), coo.values());
-    space.fence("polyad::any_format");
-    return copy;
-  }
 }
 
 template <class Scalar, class Index, class Space>
@@ -146,7 +133,7 @@ auto AnyFormat<Scalar, Index, Space>::build(Space const& space, CooTensor<Scalar
   count_t buffer_bytes = 0;
   auto const build_as  = [&](std::string const& format, AnyFormatOptions const& as) {
     if (format == StreamedBlco<Scalar, Index, Space>::name)
-      return build_streamed(space, on_host<host_space>(space, coo), as, buffer_bytes);
+      return build_streamed(space, download<host_space>(space, coo), as, buffer_bytes);
     return build_in_memory(space, coo, format, as);
   };
   if (!chooses && !options.memory_bytes) {

@@ -23,15 +23,6 @@ void write_npz(std::filesystem::path const& path, HostKtensor const& model, NpzO
   file.commit();
 }
 
-void write_matrix_npz(std::filesystem::path const& path, std::string const& name, std::uint64_t rows,
-                      std::uint64_t columns, std::vector<double> const& elements) {
-  AtomicFile file(path);
-  ZipWriter zip(file, false);
-  add_array(zip, name, {rows, columns}, elements, false);
-  zip.finish();
-  file.commit();
-}
-
 HostKtensor read_npz(std::filesystem::path const& path) {
   NpzReader const archive(path);
   std::string const& name = archive.name();

@@ -65,6 +65,10 @@ void sort_candidates(std::vector<FormatCandidate>& candidates, FormatWish const&
 /// Seconds of an iteration besides its MTTKRPs, the same for all candidates.
 [[nodiscard]] double dense_part(std::vector<FormatCandidate> const& candidates);
 
+/// Why `sorted` is not stored as its name says.
+inline constexpr char const* stored_as_permutations =
+    "its sorted copies do not fit: one copy and permutations, as coo-permuted has them";
+
 struct FormatChoice {
   std::size_t candidate = 0;  // its place
   std::string because;

@@ -5,8 +5,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <string>
-#include <vector>
 
 #include "polyad/io/host_ktensor.hpp"
 
@@ -25,9 +23,5 @@ void write_npz(std::filesystem::path const& path, HostKtensor const& model, NpzO
 /// Reads float and double, row-major and column-major, stored and (with zlib) deflated arrays.
 /// \throws InputError
 [[nodiscard]] HostKtensor read_npz(std::filesystem::path const& path);
-
-/// An archive of one matrix, rows x columns, row-major. \throws WriteError; the previous file then stays
-void write_matrix_npz(std::filesystem::path const& path, std::string const& name, std::uint64_t rows,
-                      std::uint64_t columns, std::vector<double> const& elements);
 
 }  // namespace polyad::io
