@@ -51,11 +51,11 @@ struct TileSums {
   /// Rows of the sums that a thread holds at the same time: 32 x 32 sums occupy a device's team of 128 GPU threads.
   static constexpr int height = is_device_space<Space> && sizeof(Scalar) == sizeof(float) ? 2 : 4;
 
-  int J;  // rounded up to whole heights
+  int J;  // rounded up to four: whole heights, and rows of the tile that begin at multiples of 16 bytes
   int R;  // rounded up to whole blocks
 
   TileSums(count_t columns_of_A, count_t columns_of_G)
-      : J(static_cast<int>(ceil_div(columns_of_A, height)) * height),
+      : J(static_cast<int>(ceil_div(columns_of_A, 4)) * 4),
         R(static_cast<int>(ceil_div(columns_of_G, Block)) * Block) {}
 
   /// All threads of the team call it, between two barriers. `first`: the sums begin with this tile.
