@@ -3,6 +3,7 @@
 // Numbers are small integers, so results are exact. NaN stands behind column R of what is read, and a canary
 // around what is written.
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
@@ -16,7 +17,7 @@
 namespace polyad::test {
 namespace {
 
-enum Output { copied, multiplied, added, scaled_added, product_added, filled, atomically_added, outputs };
+enum Output { copied, multiplied, added, scaled_added, product_added, filled, atomically_added, dotted, outputs };
 
 template <class Scalar, int Block, RowForm Form>
 struct Operations {
@@ -48,6 +49,7 @@ struct Operations {
       Row(Scalar(7)).store(&output(filled, 0), columns);
       a.atomic_add_to(&output(atomically_added, 0), columns);
       b.atomic_add_to(&output(atomically_added, 0), columns);
+      Kokkos::atomic_add(&output(dotted, first), a.dot(b, columns));
     });
   }
 };
@@ -76,11 +78,15 @@ std::string wrong_entry(int first, int rank) {
   Kokkos::parallel_for("polyad::test", team_policy(space, LaunchShape{1, 1, Kernel::Row::lanes}), kernel);
   space.fence("polyad::test");
   Kokkos::deep_copy(output, kernel.output);
+  auto const begin = static_cast<std::size_t>(first), end = std::min(begin + Block, columns);
+  auto dot         = static_cast<Scalar>(canary);
+  for (std::size_t j = begin; j < end; ++j) dot += input(0, j) * input(1, j);
   for (std::size_t j = 0; j < width; ++j) {
     Scalar const a = input(0, j), b = input(1, j), c = input(2, j);
     Scalar expected[outputs];
     for (Scalar& number : expected) number = static_cast<Scalar>(canary);
-    if (j >= static_cast<std::size_t>(first) && j < static_cast<std::size_t>(first + Block) && j < columns) {
+    if (j == begin) expected[dotted] = dot;
+    if (j >= begin && j < end) {
       expected[copied]        = a;
       expected[multiplied]    = a * b;
       expected[added]         = a * b + c;

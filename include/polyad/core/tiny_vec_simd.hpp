@@ -7,6 +7,7 @@
 #include <Kokkos_Core.hpp>
 #include <Kokkos_SIMD.hpp>
 #include <algorithm>
+#include <bit>
 #include <type_traits>
 
 #include "polyad/core/tiny_vec.hpp"
@@ -100,15 +101,18 @@ public:
   void multiply_add(TinyVec const& a, TinyVec const& b) {
     unrolled<packs>([&](auto p) { m_pack[p] = Kokkos::fma(a.m_pack[p], b.m_pack[p], m_pack[p]); });
   }
-  /// The sum of the products of the elements; those right of column R were read as zeros.
-  Scalar dot(TinyVec const& other, Columns) const {
+  /// The sum of the products of the elements; those right of column R were read as zeros. Halves are added to halves,
+  /// always in the same order: one element after the other, each addition would wait for the one before.
+  KOKKOS_FORCEINLINE_FUNCTION Scalar dot(TinyVec const& other, Columns) const {
     pack_type sum = m_pack[0] * other.m_pack[0];
     unrolled<packs - 1>([&](auto p) { sum = Kokkos::fma(m_pack[p + 1], other.m_pack[p + 1], sum); });
     alignas(64) Scalar element[pack_width];
     sum.copy_to(element, aligned());
-    Scalar total = element[0];
-    for (int e = 1; e < pack_width; ++e) total += element[e];
-    return total;
+    unrolled<std::bit_width(unsigned{pack_width}) - 1>([&](auto step) {
+      constexpr int half = pack_width >> (step + 1);
+      for (int e = 0; e < half; ++e) element[e] += element[e + half];
+    });
+    return element[0];
   }
   // Forced inline for the same reason (alto on uber, one core: R = 16: 39 ms a round of all modes, not 61).
   KOKKOS_FORCEINLINE_FUNCTION void store(Scalar* row, Columns columns) const {
