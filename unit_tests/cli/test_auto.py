@@ -75,7 +75,7 @@ class Estimate(AutoTest):
         self.assertTrue(formats[result["best"]]["fits"])
         result, _ = self.formats_of("estimate", path, "-r", 8, "--device-memory", 70000)
         self.assertIsNone(result["best"])
-        self.assertRegex(result["because"], "streamed-blco needs the least.* free; a smaller rank .-r")
+        self.assertRegex(result["because"], r"[a-z-]+ needs the least.* free; a smaller rank .-r")
 
     def test_text(self):
         text = self.succeed("estimate", self.tensor(), "-r", 8).stdout

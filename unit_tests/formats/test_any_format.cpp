@@ -30,7 +30,7 @@ constexpr auto go_on = [](CpAlsIteration const&) { return true; };
 
 HostTensor some_tensor() {
   Random random(5);
-  return random_tensor(random, {70, 300, 90}, 20000, random_integer);
+  return random_tensor(random, {70, 300, 90}, 60000, random_integer);
 }
 
 /// The same on every machine that runs the tests.

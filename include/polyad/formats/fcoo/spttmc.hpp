@@ -133,6 +133,7 @@ struct KroneckerTerms {
   /// A lane's part of a tile.
   struct TileColumns {
     Columns last[packs];  // of the last matrix
+    Columns read[packs];  // the same, or the first pack where there are none: what is read is not stored
     int count;            // how many of the first pack: none, and the lane has nothing to do
     int own_first;        // where its part begins in the tile
     int lane;             // among those that share a row
@@ -148,7 +149,10 @@ struct KroneckerTerms {
     int const group        = lane / Row::lanes * rows;
     TileColumns result;
     result.lane = lane % Row::lanes;
-    for (int q = 0; q < packs; ++q) result.last[q] = Row::columns(first + q * Sum::step, last_columns, result.lane);
+    for (int q = 0; q < packs; ++q) {
+      result.last[q] = Row::columns(first + q * Sum::step, last_columns, result.lane);
+      result.read[q] = result.last[result.last[q].count > 0 ? q : 0];
+    }
     result.own_first = group * Block + result.last[0].first - first;
     result.before    = rest % tiles_before * tile + group;
     result.rows      = Kokkos::min(matrices.columns[matrices.size() - 2] - result.before, rows + 0);
@@ -165,8 +169,9 @@ struct KroneckerTerms {
     if constexpr (Form == RowForm::packed) {
       constexpr int width = Row::width;
       unrolled<rows / width>([&](auto k) {
-        Pack<Scalar, width> pack{};
-        if (k * width < columns.rows) pack = *reinterpret_cast<Pack<Scalar, width> const*>(from + k * width);
+        // As above: what does not exist is the first pack instead, and is not stored.
+        int const first  = k * width < columns.rows ? k * width : 0;
+        auto const& pack = *reinterpret_cast<Pack<Scalar, width> const*>(from + first);
         unrolled<width>([&](auto e) { term.coefficient[k * width + e] = pack.element[e]; });
       });
     } else if (columns.rows == rows) {
@@ -190,7 +195,7 @@ struct KroneckerTerms {
       Scalar const* const last = matrices.row(m, j.element[u]);
       unrolled<packs>([&](auto q) {
         term[u].last[q] = Row(scale);
-        if (q == 0 || columns.last[q].count > 0) term[u].last[q] *= Row(last, columns.last[q]);
+        term[u].last[q] *= Row(last, columns.read[q]);
       });
       set_coefficients(i.element[u], columns, term[u]);
     });

@@ -102,17 +102,14 @@ struct SumFlagged {
       row = segments.row(++segment);  // there is one entry behind the last segment
     };
     for (count_t p = begin; p < end;) {
-      count_t const stop = Kokkos::min(end, p + static_cast<unsigned>(segments.threadlen));
       std::uint64_t ends = segments.ends(p);
-      for (; p + batch <= stop; p += batch) {
+      // In 32 bits: the sums leave few registers.
+      auto left = static_cast<int>(Kokkos::min(end - p, static_cast<count_t>(segments.threadlen)));
+      for (; left >= batch; left -= batch, p += batch, ends >>= batch)
         terms.template add<batch>(p, static_cast<unsigned>(ends), columns, sum, flush);
-        ends >>= batch;
-      }
       if constexpr (batch > 1) {
-        for (; p < stop; ++p) {
+        for (; left > 0; --left, ++p, ends >>= 1)
           terms.template add<1>(p, static_cast<unsigned>(ends), columns, sum, flush);
-          ends >>= 1;
-        }
       }
     }
     return {sum.sum, row, (segments.ends(end - 1) & 1U) == 0, sum.is_head};
