@@ -58,8 +58,7 @@ int main(int argc, char** argv) try {
   polyad::fill_start(space, model, left, 0);
   polyad::FastTuckerOptions options;
   options.max_epochs = 10;
-  options.patience   = 10;           // keep the best epoch
-  options.ridge      = left * left;  // an observation's noise is at most what the biases leave
+  options.patience   = 10;  // keep the best epoch
   auto const result = polyad::fast_tucker(
       space, X, data, options, model, [](polyad::FastTuckerEpoch const& epoch) {
         std::printf("epoch %2d: RMSE %.4f known, %.4f hidden\n", epoch.epoch, epoch.train.rmse, epoch.validation.rmse);

@@ -74,6 +74,7 @@ void add_epoch(Session& session, TensorChoice const& choice, int rank, FastTucke
     F const X = build<F>(session, choice, optimizer == FastTuckerOptimizer::als);
     FastTuckerOptions options;
     options.optimizer    = optimizer;
+    options.ridge        = 5;  // where rows are shrunk instead, als leaves the cores of J = R alone
     options.update_cores = cores;
     FastTuckerEpochs<F> epochs(session.space, X, start(session, X, rank), options);
     report(state, measure(session.space, session.options.samples, [&] { epochs.run(); }));
@@ -187,7 +188,6 @@ void add_held_out_error(Session& session, TensorChoice const& choice, int rank) 
     F const X         = F::build(session.space, without_biases(session.space, data.train, model), format);
     fill_start(session.space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), 0);
     FastTuckerOptions options;
-    options.ridge = 25;
     options.range = {1, 5};
     double seconds = 0, best = 5;
     fast_tucker(session.space, X, data, options, model, [&](FastTuckerEpoch const& epoch) {

@@ -28,7 +28,7 @@ LAYERS = {
     "io": {"core", "tensor", "io"},
 }
 DRIVERS = {"cp", "fast_tucker", "tucker"}
-CONTRACTS = {"polyad/formats/format.hpp", "polyad/formats/sgd_format.hpp"}
+CONTRACTS = {"polyad/formats/format.hpp", "polyad/formats/row_shrinkage.hpp", "polyad/formats/sgd_format.hpp"}
 CODE = {".hpp", ".cpp"}
 FORBIDDEN_FOLDERS = {"utils", "misc", "impl"}
 MOST_LINES = 400

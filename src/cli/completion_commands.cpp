@@ -65,7 +65,17 @@ void add_fast_tucker(CLI::App& command, TrainOptions& options) {
                    "sgd: form C = A B again for every entry (the paper's FastTucker)");
   command.add_flag("!--no-sharing", options.share_fibers,
                    "sgd: share nothing over a fiber (the paper's FasterTucker_B-CSF)");
-  command.add_option("--reg", options.ridge, "Ridge of a row of a factor")->type_name("X")->capture_default_str();
+  auto* const ridge = command.add_option("--reg", options.ridge,
+                                         "Ridge of a row of a factor, in place of --shrink; adam and sgd take 5")
+                          ->type_name("X");
+  command
+      .add_option("--shrink", options.shrink,
+                  "als: draw rows to zero as X observations more of value 0 would, and SHARE more for each that there is")
+      ->delimiter(',')
+      ->expected(1, 2)
+      ->excludes(ridge)
+      ->type_name("X[,SHARE]")
+      ->default_str("10,0.05");
   command.add_flag("--reg-per-entry", options.ridge_per_entry,
                    "The ridge counts once for every entry of a row (als, sgd)");
   command.add_option("--core-reg", options.core_ridge, "Ridge of the core matrices")
@@ -137,8 +147,11 @@ void check(TrainOptions const& options) {
   for (auto const columns : options.columns)
     if (columns == 0) refuse("-j takes numbers from 1 on: a factor has at least one column");
   if (options.max_epochs < 1) refuse("-i takes at least 1 epoch, not " + std::to_string(options.max_epochs));
-  for (double const number : {options.ridge, options.core_ridge, options.bias_damping})
+  for (double const number : {options.ridge.value_or(0), options.core_ridge, options.bias_damping})
     if (!(number >= 0) || std::isinf(number)) refuse("--reg, --core-reg and --bias-reg take numbers from 0 on");
+  for (double const number : options.shrink)
+    if (!(number >= 0) || std::isinf(number)) refuse("--shrink takes numbers from 0 on");
+  if (!options.shrink.empty() && !options.shrinks()) refuse("--shrink is for als without --reg-per-entry");
   for (double const number : {options.learning_rate, options.core_learning_rate})
     if (!(number > 0) || std::isinf(number)) refuse("--lr and --core-lr take numbers above 0");
   if (!(options.decay >= 0) || std::isinf(options.decay)) refuse("--lr-decay takes a number from 0 on");

@@ -85,6 +85,8 @@ inline FastTuckerOptions library_options(TrainOptions const& options) {
                            : options.optimizer == "adam" ? FastTuckerOptimizer::adam
                                                          : FastTuckerOptimizer::sgd;
   result.max_epochs      = options.max_epochs;
+  if (!options.shrink.empty()) result.shrinkage.observations = options.shrink[0];
+  if (options.shrink.size() > 1) result.shrinkage.share = options.shrink[1];
   result.ridge           = options.ridge;
   result.ridge_per_entry = options.ridge_per_entry;
   result.core_ridge      = options.core_ridge;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,8 @@ struct TrainOptions {
   double decay              = 0.1;
   bool intermediates        = true;
   bool share_fibers         = true;
-  double ridge          = 5;
+  std::vector<double> shrink;   // empty, observations, or these and their share; without a ridge
+  std::optional<double> ridge;  // 5 where there is none and rows are not shrunk
   bool ridge_per_entry  = false;
   double core_ridge     = 0;
   bool fixed_cores      = false;
@@ -46,6 +48,8 @@ struct TrainOptions {
   std::vector<double> clip;  // empty, or lowest and highest
   ColdStart cold_start = ColdStart::refuse;
   std::filesystem::path output;  // empty: none
+
+  [[nodiscard]] bool shrinks() const { return optimizer == "als" && !ridge && !ridge_per_entry; }
 };
 
 struct PredictOptions {

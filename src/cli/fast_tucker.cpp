@@ -31,6 +31,8 @@ void list_options(TrainOptions const& options, Report& report) {
   report.seed = options.seed;
   std::string columns;
   for (auto const J : options.columns) columns += (columns.empty() ? "" : ",") + std::to_string(J);
+  std::string shrink = options.shrink.empty() ? "10" : fmt::format("{}", options.shrink[0]);
+  shrink += options.shrink.size() < 2 ? ",0.05" : fmt::format(",{}", options.shrink[1]);
   report.options = {{"columns", columns},
                     {"rank", options.rank},
                     {"iterations", std::int64_t{options.max_epochs}},
@@ -40,7 +42,8 @@ void list_options(TrainOptions const& options, Report& report) {
                     {"lr_decay", options.decay},
                     {"intermediates", options.intermediates},
                     {"sharing", options.share_fibers},
-                    {"reg", options.ridge},
+                    {"shrink", options.shrinks() ? shrink : ""},
+                    {"reg", options.shrinks() ? 0.0 : options.ridge.value_or(5)},
                     {"reg_per_entry", options.ridge_per_entry},
                     {"core_reg", options.core_ridge},
                     {"fixed_cores", options.fixed_cores},

@@ -88,6 +88,24 @@ class Completion(ToolTest):
         squares = [(value - predict(model, at))**2 for at, value in self.lines[3600:]]
         self.assertAlmostEqual(math.sqrt(sum(squares) / 400), errors["test"], places=4)
 
+    def test_rows_are_shrunk_or_have_a_ridge(self):
+        def run(*arguments):
+            report = self.report_of("fast-tucker", self.train, "--test", self.test, "-i", 8, *arguments)
+            return report["options"]["shrink"], report["options"]["reg"], report["result"]["rmse"]
+
+        shrink, reg, errors = run()
+        self.assertEqual((shrink, reg), ("10,0.05", 0))
+        self.assertEqual(run("--shrink", "10")[2], errors)
+        self.assertEqual(run("--shrink", "10,0.05")[2], errors)
+        shrink, reg, strong = run("--shrink", "1000,0.5")
+        self.assertEqual((shrink, reg), ("1000,0.5", 0))
+        self.assertGreater(strong["train"], errors["train"])
+        shrink, reg, ridge = run("--reg", 2)
+        self.assertEqual((shrink, reg), ("", 2))
+        self.assertNotEqual(ridge, errors)
+        self.assertEqual(run("--reg-per-entry")[:2], ("", 5))
+        self.assertEqual(run("--optimizer", "adam")[:2], ("", 5))
+
     def test_adam_descends(self):
         report = self.report_of("fast-tucker", self.train, "--optimizer", "adam", "--lr", 0.02, "-i", 100, "--reg", 0.01,
                                 "-j", 4, "-r", 4)
@@ -239,6 +257,10 @@ class Completion(ToolTest):
                 (2, "--lr and --core-lr take", "fast-tucker", self.train, "--lr", -1),
                 (2, "--lr-decay takes", "fast-tucker", self.train, "--lr-decay", -1),
                 (2, "are for sgd", "fast-tucker", self.train, "--no-sharing"),
+                (2, "--shrink takes", "fast-tucker", self.train, "--shrink", "1,-1"),
+                (2, "--shrink is for als", "fast-tucker", self.train, "--shrink", 1, "--optimizer", "adam"),
+                (2, "--shrink is for als", "fast-tucker", self.train, "--shrink", 1, "--reg-per-entry"),
+                (2, "excludes", "fast-tucker", self.train, "--shrink", 1, "--reg", 1),
                 (2, "not deterministic", "fast-tucker", self.train, "--deterministic", "--optimizer", "sgd"),
                 (2, "not deterministic", "fast-tucker", self.train, "--deterministic", "--format", "hb-csf", "--optimizer",
                  "adam"),

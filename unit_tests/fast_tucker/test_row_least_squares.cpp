@@ -18,22 +18,24 @@ namespace {
 /// The rows of A^(mode) that a format finds for a model whose other parts are given.
 template <class F, class Scalar>
 std::vector<double> rows_found(TestSpace const& space, F const& X, FastTuckerModel<Scalar, TestSpace> const& model,
-                               int mode, double ridge, bool per_entry) {
+                               int mode, double ridge, bool per_entry,
+                               RowShrinkage const& shrinkage = {}) {
   auto const C          = make_intermediates(space, model);
   auto const transposed = make_packed_matrix<Scalar>(space, "polyad::test", model.rank(), model.columns(mode));
   auto const A = make_packed_matrix<Scalar>(space, "polyad::test", model.extents()[mode], model.columns(mode));
   Kokkos::deep_copy(A, std::numeric_limits<Scalar>::quiet_NaN());
   scaled_transpose(space, 1.0, model.B(mode), transposed);
-  least_squares_rows(space, X, C, mode, {model.B(mode), transposed, ridge, per_entry}, X.make_row_workspace(space), A);
+  least_squares_rows(space, X, C, mode, {model.B(mode), transposed, ridge, per_entry}, X.make_row_workspace(space), A,
+                     shrinkage);
   space.fence("polyad::test");
   return flat(A);
 }
 
-/// At a minimum of sum (x - a . w)^2 + ridge |a|^2, w = B p, the sums of x w and of (a . w) w + ridge a cancel. With
-/// a backward stable solution what is left is rounding of the system's entries: `relative` times the terms.
+/// At a minimum of sum (x - a . w)^2 + ridge |a|^2 + shrink |B' a|^2, w = B p, the sums of x w and of
+/// (a . w) w + ridge a + shrink B B' a cancel; shrink is a row's unit (nonzeros + share n). With a backward stable solution what is left is rounding of the system's entries: `relative` times the terms.
 template <class Scalar>
 void expect_minimum(HostModel const& host, HostTensor const& X, std::size_t mode, double ridge, bool per_entry,
-                    std::vector<double> const& rows, long double relative) {
+                    std::vector<double> const& rows, long double relative, double nonzeros = 0, double share = 0) {
   std::size_t const J = host.A[mode].columns;
   std::vector<long double> gradient(rows.size()), terms(rows.size());
   std::vector<std::size_t> counts(X.extents[mode]);
@@ -69,6 +71,20 @@ void expect_minimum(HostModel const& host, HostTensor const& X, std::size_t mode
       terms[k * J + j] += (prediction_terms + std::abs(X.values[p])) * w_terms[j];
     }
   }
+  for (std::size_t k = 0; k < counts.size(); ++k)
+    for (std::size_t r = 0; r < host.rank(); ++r) {
+      long double const shrink = nonzeros + share * static_cast<double>(counts[k]);
+      long double c = 0, c_magnitude = 0;
+      for (std::size_t j = 0; j < J; ++j) {
+        long double const term = static_cast<long double>(rows[k * J + j]) * host.B[mode](j, r);
+        c += term;
+        c_magnitude += std::abs(term);
+      }
+      for (std::size_t j = 0; j < J; ++j) {
+        gradient[k * J + j] += shrink * host.B[mode](j, r) * c;
+        terms[k * J + j] += shrink * std::abs(host.B[mode](j, r)) * c_magnitude;
+      }
+    }
   for (std::size_t k = 0; k < counts.size(); ++k)
     for (std::size_t j = 0; j < J; ++j) {
       double const weight   = per_entry ? ridge * static_cast<double>(counts[k]) : ridge;
@@ -115,6 +131,40 @@ TEST_CASE("rows found by least squares minimise", "[fast_tucker]") {
   expect_least_squares<double>(Kind::shuffled, 16, 1, 2, 1, false);
 }
 
+/// As above with a shrinkage, whose unit is 3; J <= R, so that B' a tells a.
+template <class Scalar>
+void expect_shrunk(Kind kind, std::size_t order, std::size_t J, std::size_t rank, double nonzeros, double share) {
+  TestSpace const space;
+  Random random(J + 10 * rank);
+  auto const X     = small_tensor(kind, order);
+  auto const host  = random_model(random, X.extents, J, rank, false);
+  auto const model = to_device<Scalar>(space, host);
+  auto const coo   = to_device<Scalar, std::uint32_t>(space, X);
+  Kokkos::View<double, TestSpace::device_type> const unit("unit");
+  Kokkos::deep_copy(unit, 3.0);
+  auto const relative = gamma<Scalar>(2 * X.nnz() + 4 * (order * (J + order) + rank + J + order));
+  for (std::size_t mode = 0; mode < order; ++mode) {
+    CAPTURE(to_string(kind), order, J, rank, nonzeros, share, mode, sizeof(Scalar));
+    auto const rows_of = [&](auto const& built) {
+      return rows_found(space, built, model, static_cast<int>(mode), 0, false, {nonzeros, share, unit.data()});
+    };
+    expect_minimum<Scalar>(host, X, mode, 0, false,
+                           rows_of(Sorted<Scalar, std::uint32_t, TestSpace>::build(space, coo, {.block_rows = 0})),
+                           relative, 3 * nonzeros, 3 * share);
+    expect_minimum<Scalar>(host, X, mode, 0, false,
+                           rows_of(CooPermuted<Scalar, std::uint32_t, TestSpace>::build(space, coo, {})), relative,
+                           3 * nonzeros, 3 * share);
+  }
+}
+
+TEST_CASE("rows found by least squares minimise with what shrinks them", "[fast_tucker]") {
+  for (Kind const kind : {Kind::runs_at_borders, Kind::one_long_slice, Kind::duplicates, Kind::hypersparse, Kind::empty}) {
+    expect_shrunk<double>(kind, 3, 3, 6, 0.5, 0);
+    expect_shrunk<double>(kind, 4, 2, 9, 0, 0.1);
+    expect_shrunk<float>(kind, 3, 5, 17, 5, 0.1);
+  }
+}
+
 TEST_CASE("without a ridge, rows of too few observations are solved, too", "[fast_tucker]") {
   TestSpace const space;
   Random random(4);
@@ -153,7 +203,7 @@ TEST_CASE("least squares for rows have the same bits for any number of threads",
   }
 }
 
-TEST_CASE("least squares for rows refuse locality blocks and a negative ridge", "[fast_tucker]") {
+TEST_CASE("least squares for rows refuse locality blocks and negative ridges", "[fast_tucker]") {
   TestSpace const space;
   Random random(4);
   auto const X     = small_tensor(Kind::shuffled, 3);
@@ -161,7 +211,10 @@ TEST_CASE("least squares for rows refuse locality blocks and a negative ridge", 
   auto const coo   = to_device<double, std::uint32_t>(space, X);
   using F          = Sorted<double, std::uint32_t, TestSpace>;
   CHECK_THROWS_AS(rows_found(space, F::build(space, coo, {.block_rows = 5}), model, 0, 1, false), UsageError);
-  CHECK_THROWS_AS(rows_found(space, F::build(space, coo, {.block_rows = 0}), model, 0, -1, false), UsageError);
+  auto const built = F::build(space, coo, {.block_rows = 0});
+  CHECK_THROWS_AS(rows_found(space, built, model, 0, -1, false), UsageError);
+  CHECK_THROWS_AS(rows_found(space, built, model, 0, 1, false, {-1, 0, nullptr}), UsageError);
+  CHECK_THROWS_AS(rows_found(space, built, model, 0, 1, false, {0, -1, nullptr}), UsageError);
 }
 
 }  // namespace

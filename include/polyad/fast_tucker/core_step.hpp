@@ -6,7 +6,8 @@
 //   t = |D|^2 / (<D, P - P2> + ridge |D|^2),      B <- B + t D
 //
 // since G is linear in C^(n): <D, P - P2> is the sum over the observations of (a . D p)^2. The system of all J R
-// unknowns at once would take (J R)^2 numbers and as much work a row.
+// unknowns at once would take (J R)^2 numbers and as much work a row. A RowPenalty on the rows c of C^(n), weight |c|^2,
+// is linear there, too: weight c is taken from the rows of G.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -14,9 +15,31 @@
 #include "polyad/dense/transposed_product.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/formats/format.hpp"
+#include "polyad/formats/row_shrinkage.hpp"
 
 namespace polyad {
+
+/// What was added to the loss of the rows of C^(n), by where their observations begin.
+template <class Space>
+struct RowPenalty {
+  RowShrinkage shrinkage;
+  Kokkos::View<count_t*, typename Space::device_type> starts;
+};
+
 namespace detail {
+
+/// G -= weight C, row by row.
+template <class Scalar, class Space>
+struct AddPenalty {
+  FactorMatrix<Scalar, Space> C;
+  RowPenalty<Space> penalty;
+  FactorMatrix<Scalar, Space> G;
+  KOKKOS_FUNCTION void operator()(count_t i) const {
+    count_t const k = i / C.extent(1);
+    count_t const r = i % C.extent(1);
+    G(k, r) -= static_cast<Scalar>(penalty.shrinkage.weight(penalty.starts(k + 1) - penalty.starts(k))) * C(k, r);
+  }
+};
 
 /// D = P - ridge B and next = B + D.
 template <class Scalar, class Space>
@@ -90,7 +113,7 @@ struct CoreStepWorkspace {
   FactorMatrix<Scalar, Space> C;               // A (B + D), I_n x R
 };
 
-/// The step for mode n; C[n] then is A^(n) times the new B^(n). G (I_n x R) is scratch. Launches on `space` and
+/// The step for mode n; C[n] then is A^(n) times the new B^(n). `penalty` without a unit is none. G (I_n x R) is scratch. Launches on `space` and
 /// returns without waiting.
 template <ResidualFormat F>
 void core_step(typename F::space_type const& space, F const& X,
@@ -98,10 +121,19 @@ void core_step(typename F::space_type const& space, F const& X,
                FactorMatrices<typename F::scalar_type, typename F::space_type> const& C,
                residual_workspace<F>& workspace,
                CoreStepWorkspace<typename F::scalar_type, typename F::space_type> const& work,
-               FactorMatrix<typename F::scalar_type, typename F::space_type> const& G) {
-  using Scalar = typename F::scalar_type;
-  using Space  = typename F::space_type;
-  residual_mttkrp(space, X, C, n, workspace, G);
+               FactorMatrix<typename F::scalar_type, typename F::space_type> const& G,
+               RowPenalty<typename F::space_type> const& penalty = {}) {
+  using Scalar        = typename F::scalar_type;
+  using Space         = typename F::space_type;
+  auto const downhill = [&](FactorMatrices<Scalar, Space> const& at) {
+    residual_mttkrp(space, X, at, n, workspace, G);
+    if (penalty.shrinkage.unit)
+      Kokkos::parallel_for(
+          "polyad::core_penalty",
+          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, G.extent(0) * G.extent(1)),
+          detail::AddPenalty<Scalar, Space>{at[n], penalty, G});
+  };
+  downhill(C);
   transposed_product(space, 1.0, model.A(n), G, work.sums, work.P);
   Kokkos::parallel_for("polyad::core_direction",
                        Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, model.columns(n)),
@@ -110,7 +142,7 @@ void core_step(typename F::space_type const& space, F const& X,
   auto stepped = C;
   stepped[n]   = work.C;
   intermediates(space, model.A(n), work.next, work.C);
-  residual_mttkrp(space, X, stepped, n, workspace, G);
+  downhill(stepped);
   transposed_product(space, 1.0, model.A(n), G, work.sums, work.P2);
   LaunchShape const shape = is_device_space<Space> ? LaunchShape{1, 8, 32} : LaunchShape{1, 1, 1};
   Kokkos::parallel_for("polyad::core_step", team_policy(space, shape),

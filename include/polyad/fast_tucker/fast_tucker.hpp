@@ -2,18 +2,19 @@
 // fast_tucker: fits a FastTucker model to observed entries (Li et al., "cuFasterTucker", 2022), by
 //
 //   als   in turn for each mode: the rows of A^(n) by least squares, each with all its observations, and one step
-//         of best length for B^(n) (fast_tucker/core_step.hpp). Converges in few epochs and has nothing to tune
-//         but the ridge.
+//         of best length for B^(n) (fast_tucker/core_step.hpp). Converges in few epochs. Rows are drawn to zero
+//         as fast_tucker/shrinkage.hpp says, or by a ridge.
 //   adam  in turn for each mode: one residual sweep gives the gradients of A^(n) and of B^(n), Adam the step.
 //   sgd   the paper's own: an update for every observation, then the cores (fast_tucker/sgd.hpp).
 //
-// The ridge is a constant for each row unless it is asked for per entry, as the paper has it: multiplied by a
+// A ridge is a constant for each row unless it is asked for per entry, as the paper has it: multiplied by a
 // row's count it drives the factors to zero (docs/fast-tucker.md).
 #pragma once
 
 #include <Kokkos_Core.hpp>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,8 @@
 #include "polyad/fast_tucker/gradients.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/fast_tucker/sgd.hpp"
+#include "polyad/fast_tucker/shrinkage.hpp"
+#include "polyad/fast_tucker/start.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad {
@@ -32,10 +35,11 @@ enum class FastTuckerOptimizer { als, adam, sgd };
 struct FastTuckerOptions {
   FastTuckerOptimizer optimizer = FastTuckerOptimizer::als;
   int max_epochs                = 20;
-  double ridge                  = 5;      // of a row of A^(n)
+  Shrinkage shrinkage;                    // als, unless there is a ridge
+  std::optional<double> ridge;            // of a row of A^(n); adam and sgd take 5 where there is none
   bool ridge_per_entry          = false;  // times the row's observations, as in the paper (not for adam)
   double core_ridge             = 0;      // of B^(n)
-  bool update_cores             = true;
+  bool update_cores             = true;   // als: where J < R or there is a ridge
   AdamRates adam;
   SgdRates sgd;
   int patience        = 0;  // epochs without a better validation RMSE that end the run; 0: they never do
@@ -76,33 +80,6 @@ struct FastTuckerResult {
                         // sound, and it is the start, or with `patience` none was better than no interaction
   std::vector<FastTuckerEpoch> epochs;
 };
-
-/// A start of either sign, whose interactions have a tenth of the given deviation, with rows of A^(n) about as long as
-/// those of C^(n). In all modes but the two longest the columns of C^(n) have means, nine tenths of their squares: the
-/// model starts as an interaction of two modes that is much the same in the rows of the others. (With means of zero in
-/// all modes the products of N - 1 of them are all chance, and nothing was learned of planted tensors of order 6.) The
-/// same bits on every backend.
-template <class Scalar, class Space>
-void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model, double deviation,
-                std::uint64_t seed) {
-  auto const rank = static_cast<double>(model.rank());
-  // R products of N entries of C have the variance R c^(2 N); an entry of C has J a^2 b^2, with b = R^-1/2.
-  double const target = deviation > 0 && std::isfinite(deviation) ? 0.1 * deviation : 0.1;
-  double const c      = std::pow(target / std::sqrt(rank), 1.0 / model.order());
-  auto const longer   = [&](int n) {  // modes that are, of equal ones those before
-    int count = 0;
-    for (int m = 0; m < model.order(); ++m)
-      count += model.extents()[m] > model.extents()[n] || (model.extents()[m] == model.extents()[n] && m < n) ? 1 : 0;
-    return count;
-  };
-  for (int n = 0; n < model.order(); ++n) {
-    auto const stream = static_cast<std::uint64_t>(n);
-    double const a    = c * std::sqrt(rank / static_cast<double>(model.columns(n)));
-    double const share = longer(n) < 2 ? 0.0 : 0.9;
-    fill_signed(space, model.A(n), seed, stream, a * std::sqrt(share), a * std::sqrt(1 - share));
-    fill_signed(space, model.B(n), seed, stream + max_order, 0, 1 / std::sqrt(rank));
-  }
-}
 
 namespace detail {
 
@@ -162,7 +139,9 @@ public:
     POLYAD_EXPECTS(X.extents() == model.extents(), "the tensor is ", to_string(X.extents()), " but the model is ",
                    to_string(model.extents()));
     POLYAD_EXPECTS(X.nnz() > 0, "there are no observations to learn from");
-    POLYAD_EXPECTS(options.ridge >= 0 && options.core_ridge >= 0, "a ridge is negative");
+    POLYAD_EXPECTS(ridge() >= 0 && options.core_ridge >= 0, "a ridge is negative");
+    POLYAD_EXPECTS(options.shrinkage.observations >= 0 && options.shrinkage.share >= 0, "rows are shrunk by ",
+                   options.shrinkage.observations, " observations and a share of ", options.shrinkage.share);
     POLYAD_EXPECTS(options.adam.step > 0 && options.sgd.step > 0 && options.sgd.core_step > 0,
                    "the learning rate must be more than 0");
     POLYAD_EXPECTS(options.sgd.decay >= 0, "the decay of the learning rate is negative");
@@ -170,6 +149,7 @@ public:
     bool const sgd = options.optimizer == FastTuckerOptimizer::sgd;
     POLYAD_EXPECTS(sgd || ResidualFormat<F>, "the format ", F::name, " has no residual sweep");
     POLYAD_EXPECTS(!als || RowLeastSquaresFormat<F>, "the format ", F::name, " has no least squares for rows");
+    POLYAD_EXPECTS(!shrinks() || RowShrinkageFormat<F>, "the format ", F::name, " shrinks no rows: als wants a ridge");
     POLYAD_EXPECTS(!sgd || SgdFormat<F>, "the format ", F::name, " has no updates for single observations");
     POLYAD_EXPECTS(als || sgd || !options.ridge_per_entry, "a ridge per entry is for als and sgd");
     m_C = make_intermediates(space, model);
@@ -185,6 +165,10 @@ public:
     for (int n = 0; n < model.order(); ++n) als ? make_als_work(n) : make_adam_work(n);
     if constexpr (RowLeastSquaresFormat<F>) {
       if (als) m_rows = X.make_row_workspace(space);
+      if (shrinks()) {
+        m_squares = ColumnSquares<Scalar, Space>(space, model.order(), model.rank());
+        for (int n = 0; n < model.order(); ++n) update_squares(n);
+      }
     }
     space.fence("polyad::fast_tucker");
   }
@@ -201,6 +185,7 @@ public:
     }
     for (int n = 0; n < m_model.order(); ++n)
       m_options.optimizer == FastTuckerOptimizer::als ? als_mode(n) : adam_mode(n);
+    if (shrinks()) m_squares.balance(m_space, m_model, m_C);
   }
 
   /// The two halves of an epoch of sgd, for benchmarks. Without intermediates, C is not up to date in between.
@@ -208,7 +193,7 @@ public:
     requires SgdFormat<F>
   {
     for (int n = 0; n < m_model.order(); ++n)
-      sgd_factor_step(m_space, *m_tensor, m_model, n, m_options.sgd, std::max(m_epoch, 1), m_options.ridge,
+      sgd_factor_step(m_space, *m_tensor, m_model, n, m_options.sgd, std::max(m_epoch, 1), ridge(),
                       m_options.ridge_per_entry, m_C, work(n).sgd);
   }
   void sgd_cores()
@@ -236,6 +221,18 @@ private:
     SgdWorkspace<Scalar, Space> sgd;
   };
 
+  [[nodiscard]] double ridge() const { return m_options.ridge.value_or(5); }
+  [[nodiscard]] bool shrinks() const {
+    return m_options.optimizer == FastTuckerOptimizer::als && !m_options.ridge && !m_options.ridge_per_entry;
+  }
+  /// With a ridge on C^(n) itself and J >= R the rows of A^(n) alone reach the least loss that B^(n) could add to.
+  [[nodiscard]] bool steps_core(int n) const {
+    return m_options.update_cores && !(shrinks() && m_model.columns(n) >= m_model.rank());
+  }
+  void update_squares(int n) const {
+    if constexpr (RowShrinkageFormat<F>)
+      m_squares.update(m_space, n, m_C[n], m_rows[static_cast<std::size_t>(n)], m_tensor->nnz(), G(n));
+  }
   [[nodiscard]] Work& work(int n) { return m_work[static_cast<std::size_t>(n)]; }
   [[nodiscard]] FactorMatrix<Scalar, Space> G(int n) const {
     return Kokkos::subview(m_G, Kokkos::make_pair(count_t(0), m_model.extents()[n]), Kokkos::ALL);
@@ -243,7 +240,7 @@ private:
   void make_als_work(int n) {
     work(n).transposed =
         make_packed_matrix<Scalar>(m_space, "polyad::transposed_core", m_model.rank(), m_model.columns(n));
-    if (m_options.update_cores) work(n).core = CoreStepWorkspace<Scalar, Space>(m_space, m_model, n);
+    if (steps_core(n)) work(n).core = CoreStepWorkspace<Scalar, Space>(m_space, m_model, n);
   }
   void make_adam_work(int n) {
     auto const like = [&](FactorMatrix<Scalar, Space> const& matrix) {
@@ -259,19 +256,30 @@ private:
   void als_mode(int n) {
     if constexpr (RowLeastSquaresFormat<F> && ResidualFormat<F>) {
       scaled_transpose(m_space, 1.0, m_model.B(n), work(n).transposed);
-      RowProblem<Scalar, Space> const problem{m_model.B(n), work(n).transposed, m_options.ridge,
+      RowProblem<Scalar, Space> const problem{m_model.B(n), work(n).transposed, shrinks() ? 0.0 : ridge(),
                                               m_options.ridge_per_entry};
-      least_squares_rows(m_space, *m_tensor, m_C, n, problem, m_rows, m_model.A(n));
+      RowPenalty<Space> penalty;
+      if constexpr (RowShrinkageFormat<F>) {
+        if (shrinks()) {
+          m_squares.set_unit(m_space, n);
+          penalty = {{m_options.shrinkage.observations, m_options.shrinkage.share, m_squares.unit()},
+                     m_rows[static_cast<std::size_t>(n)]};
+        }
+        least_squares_rows(m_space, *m_tensor, m_C, n, problem, m_rows, m_model.A(n), penalty.shrinkage);
+      } else {
+        least_squares_rows(m_space, *m_tensor, m_C, n, problem, m_rows, m_model.A(n));
+      }
       form_intermediates(m_space, m_model, n, m_C);
-      if (m_options.update_cores)
-        core_step(m_space, *m_tensor, m_model, n, m_options.core_ridge, m_C, m_workspace, work(n).core, G(n));
+      if (steps_core(n))
+        core_step(m_space, *m_tensor, m_model, n, m_options.core_ridge, m_C, m_workspace, work(n).core, G(n), penalty);
+      if (shrinks()) update_squares(n);
     }
   }
   void adam_mode(int n) {
     if constexpr (ResidualFormat<F>) {
       residual_mttkrp(m_space, *m_tensor, m_C, n, m_workspace, G(n));
       gradients(m_space, m_model, n, G(n), work(n).gradient, work(n).dA, work(n).dB);
-      adam_step(m_space, m_options.adam, m_epoch, m_options.ridge, work(n).dA, work(n).adam_A, m_model.A(n));
+      adam_step(m_space, m_options.adam, m_epoch, ridge(), work(n).dA, work(n).adam_A, m_model.A(n));
       if (m_options.update_cores)
         adam_step(m_space, m_options.adam, m_epoch, m_options.core_ridge, work(n).dB, work(n).adam_B, m_model.B(n));
       form_intermediates(m_space, m_model, n, m_C);
@@ -305,6 +313,7 @@ private:
   FactorMatrix<Scalar, Space> m_G;  // of the longest mode, shared by all
   typename WorkspaceOf<F>::type m_workspace;
   typename RowsOf<F>::type m_rows;
+  ColumnSquares<Scalar, Space> m_squares;
   std::array<Work, max_order> m_work;
   int m_epoch = 0;
 };

@@ -5,6 +5,8 @@
 //
 //   (B S B' + ridge I) a = B y,   S = sum over the row's nonzeros of p p',   y = sum of x p
 //
+// and with a RowShrinkage (B (S + weight I) B' + ridge I) a = B y.
+//
 // A team takes a row at a time: it brings the p of some nonzeros into its scratch pad, adds them up to S and y in
 // registers, and when the row ends forms the J x J system and solves it by elimination. Memory is O(J R + R^2) a
 // team, not a row. Flops: R^2 a nonzero, and J R (J + R) + J^3 / 6 a row.
@@ -18,8 +20,10 @@
 #include "polyad/core/whole_row_walk.hpp"
 #include "polyad/formats/coo/nonzero_sources.hpp"
 #include "polyad/formats/coo/sorted.hpp"
+#include "polyad/formats/row_shrinkage.hpp"
 
 namespace polyad {
+
 namespace detail {
 
 /// What a team keeps of a row: T x R products p and T values, S, y, U = B S, the system's J + 1 rows and two vectors.
@@ -60,6 +64,7 @@ struct RowLeastSquares {
   count_t transposed_stride;
   double ridge;
   bool per_entry;
+  RowShrinkage shrinkage;
   Scalar* A;  // I x J
   count_t A_stride;
   RowSolveSizes sizes;
@@ -183,6 +188,11 @@ struct RowLeastSquares {
       });
       multiply(member, sizes.R, count, width, [&](int r, int t) { return tile[t * width + r]; }, tile, S, true);
     }
+    if (shrinkage.unit) {
+      auto const weight = static_cast<Scalar>(shrinkage.weight(end - begin));
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(member, sizes.R), [&](int const r) { S[r * width + r] += weight; });
+      member.team_barrier();
+    }
     multiply(member, J, sizes.R, width,
              [&](int j, int r) { return j < J ? B[static_cast<count_t>(j) * B_stride + static_cast<count_t>(r)] : Scalar(0); },
              S, U, false);
@@ -209,7 +219,7 @@ struct RowLeastSquares {
 template <class Space, class Scalar, class Index, class Source>
 void solve_rows_of(Space const& space, Source const& source, OtherFactors<Scalar, any_order> const& factors,
                    count_t const* starts, count_t rows, RowProblem<Scalar, Space> const& problem,
-                   FactorMatrix<Scalar, Space> const& A) {
+                   FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage) {
   int const J = checked_rank(problem.B.extent(0));
   int const R = checked_rank(problem.B.extent(1));
   with_row_block(R, [&](auto block) {
@@ -227,15 +237,15 @@ void solve_rows_of(Space const& space, Source const& source, OtherFactors<Scalar
     Kokkos::parallel_for("polyad::least_squares_rows", policy,
                          Kernel{source, factors, starts, problem.B.data(), static_cast<count_t>(problem.B.stride(0)),
                                 problem.transposed.data(), static_cast<count_t>(problem.transposed.stride(0)),
-                                problem.ridge, problem.per_entry, A.data(), static_cast<count_t>(A.stride(0)), sizes,
-                                level});
+                                problem.ridge, problem.per_entry, shrinkage, A.data(),
+                                static_cast<count_t>(A.stride(0)), sizes, level});
   });
 }
 
 template <class Scalar, class Space>
 void expect_row_problem(Extents const& extents, FactorMatrices<Scalar, Space> const& C, int mode,
                         RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
-                        FactorMatrix<Scalar, Space> const& A) {
+                        FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage) {
   expect_mode(mode, extents);
   expect_factors(C, extents);
   POLYAD_EXPECTS(extents.order() >= 2, "least squares for rows need a tensor of two modes or more");
@@ -245,6 +255,8 @@ void expect_row_problem(Extents const& extents, FactorMatrices<Scalar, Space> co
   POLYAD_EXPECTS(A.extent(0) == extents[mode] && A.extent(1) == problem.B.extent(0), "the rows to solve for are ",
                  A.extent(0), " x ", A.extent(1), ", not ", extents[mode], " x ", problem.B.extent(0));
   POLYAD_EXPECTS(problem.ridge >= 0, "the ridge ", problem.ridge, " is negative");
+  POLYAD_EXPECTS(shrinkage.nonzeros >= 0 && shrinkage.share >= 0, "rows are shrunk by ", shrinkage.nonzeros,
+                 " nonzeros and a share of ", shrinkage.share);
   POLYAD_EXPECTS(starts[static_cast<std::size_t>(mode)].extent(0) == extents[mode] + 1,
                  "the starts of rows are those of another tensor");
   POLYAD_EXPECTS(!is_device_space<Space> || rows_are_aligned(C, C[mode]),
@@ -256,25 +268,27 @@ void expect_row_problem(Extents const& extents, FactorMatrices<Scalar, Space> co
 template <class Space, class Scalar, class Index>
 void least_squares_rows(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
                         FactorMatrices<Scalar, Space> const& C, int mode, RowProblem<Scalar, Space> const& problem,
-                        RowStarts<Space> const& starts, FactorMatrix<Scalar, Space> const& A) {
-  detail::expect_row_problem(X.extents(), C, mode, problem, starts, A);
+                        RowStarts<Space> const& starts, FactorMatrix<Scalar, Space> const& A,
+                        RowShrinkage const& shrinkage = {}) {
+  detail::expect_row_problem(X.extents(), C, mode, problem, starts, A, shrinkage);
   using Source = detail::PermutedSource<Scalar, Index>;
   detail::solve_rows_of<Space, Scalar, Index>(space, Source(X, mode), OtherFactors<Scalar, any_order>(C, mode),
                                               starts[static_cast<std::size_t>(mode)].data(), X.extents()[mode], problem,
-                                              A);
+                                              A, shrinkage);
 }
 
 template <class Space, class Scalar, class Index>
 void least_squares_rows(Space const& space, Sorted<Scalar, Index, Space> const& X,
                         FactorMatrices<Scalar, Space> const& C, int mode, RowProblem<Scalar, Space> const& problem,
-                        RowStarts<Space> const& starts, FactorMatrix<Scalar, Space> const& A) {
-  if (X.permuted()) return least_squares_rows(space, *X.permuted(), C, mode, problem, starts, A);
-  detail::expect_row_problem(X.extents(), C, mode, problem, starts, A);
+                        RowStarts<Space> const& starts, FactorMatrix<Scalar, Space> const& A,
+                        RowShrinkage const& shrinkage = {}) {
+  if (X.permuted()) return least_squares_rows(space, *X.permuted(), C, mode, problem, starts, A, shrinkage);
+  detail::expect_row_problem(X.extents(), C, mode, problem, starts, A, shrinkage);
   using Source = detail::SortedSource<Scalar, Index>;
   detail::solve_rows_of<Space, Scalar, Index>(space, Source(X.copy(mode)),
                                               OtherFactors<Scalar, any_order>(C, X.copy(mode).modes),
                                               starts[static_cast<std::size_t>(mode)].data(), X.extents()[mode], problem,
-                                              A);
+                                              A, shrinkage);
 }
 
 #define POLYAD_LEAST_SQUARES_ROWS(Format, Scalar, Index)                                                       \
@@ -283,7 +297,7 @@ void least_squares_rows(Space const& space, Sorted<Scalar, Index, Space> const& 
                                    FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,          \
                                    RowProblem<Scalar, Kokkos::DefaultExecutionSpace> const&,                   \
                                    RowStarts<Kokkos::DefaultExecutionSpace> const&,                            \
-                                   FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+                                   FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, RowShrinkage const&)
 extern POLYAD_LEAST_SQUARES_ROWS(Sorted, float, std::uint32_t);
 extern POLYAD_LEAST_SQUARES_ROWS(Sorted, float, std::uint64_t);
 extern POLYAD_LEAST_SQUARES_ROWS(Sorted, double, std::uint32_t);

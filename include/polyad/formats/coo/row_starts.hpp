@@ -3,16 +3,12 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
-#include <array>
 
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
+#include "polyad/formats/row_shrinkage.hpp"
 
 namespace polyad {
-
-/// Per mode I_n + 1 positions; the nonzeros of row k are those from the k-th on to before the next one's.
-template <class Space>
-using RowStarts = std::array<Kokkos::View<count_t*, typename Space::device_type>, max_order>;
 
 namespace detail {
 
