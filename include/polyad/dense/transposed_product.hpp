@@ -50,6 +50,8 @@ struct TileSums {
   using Row                     = TinyVec<Space, Scalar, Block, form>;
   /// Rows of the sums that a thread holds at the same time: 32 x 32 sums occupy a device's team of 128 GPU threads.
   static constexpr int height = is_device_space<Space> && sizeof(Scalar) == sizeof(float) ? 2 : 4;
+  /// Numbers of a row of A that are read at once. A host multiplies by each right from memory.
+  static constexpr int pack = is_device_space<Space> ? 2 : 1;
 
   int J;  // rounded up to four: whole heights, and rows of the tile that begin at multiples of 16 bytes
   int R;  // rounded up to whole blocks
@@ -71,10 +73,9 @@ struct TileSums {
         unrolled<height>([&](auto h) { sum[h] = Row(Scalar(0)); });
         for (int t = 0; t < rows; ++t) {
           Row const row(tile_G + t * R, own);
-          unrolled<height / 2>([&](auto half) {
-            auto const a = *reinterpret_cast<Pack<Scalar, 2> const*>(tile_A + t * J + j + 2 * half);
-            sum[2 * half].multiply_add(a.element[0], row);
-            sum[2 * half + 1].multiply_add(a.element[1], row);
+          unrolled<height / pack>([&](auto p) {
+            auto const a = *reinterpret_cast<Pack<Scalar, pack> const*>(tile_A + t * J + j + p * pack);
+            unrolled<pack>([&](auto e) { sum[p * pack + e].multiply_add(a.element[e], row); });
           });
         }
         unrolled<height>([&](auto h) { add_to(sums + (j + h) * stride + own.first, sum[h], first); });
@@ -93,15 +94,22 @@ struct TileSums {
   }
 
 private:
-  KOKKOS_FORCEINLINE_FUNCTION static void add_to(double* sums, Row const& tile, bool first) {
-    alignas(64) Scalar element[Row::width];
-    tile.store(element, Columns{0, Row::width});
-    for (int e = 0; e < Row::width; e += 2) {
-      auto& pair = *reinterpret_cast<Pack<double, 2>*>(sums + e);
-      auto total = first ? Pack<double, 2>{{0, 0}} : pair;
-      total.element[0] += static_cast<double>(element[e]);
-      total.element[1] += static_cast<double>(element[e + 1]);
-      pair = total;
+  /// A lane's sums of a tile to those of all tiles.
+  KOKKOS_FORCEINLINE_FUNCTION static void add_to(double* sums, Row tile, bool first) {
+    constexpr Columns whole{0, Row::width};
+    if constexpr (std::is_same_v<Scalar, double>) {
+      if (!first) tile += Row(sums, whole);
+      tile.store(sums, whole);
+    } else {
+      alignas(64) Scalar element[Row::width];
+      tile.store(element, whole);
+      for (int e = 0; e < Row::width; e += 2) {
+        auto& total = *reinterpret_cast<Pack<double, 2>*>(sums + e);
+        auto pair   = first ? Pack<double, 2>{{0, 0}} : total;
+        pair.element[0] += static_cast<double>(element[e]);
+        pair.element[1] += static_cast<double>(element[e + 1]);
+        total = pair;
+      }
     }
   }
 };

@@ -122,11 +122,13 @@ KOKKOS_FORCEINLINE_FUNCTION Scalar interaction(LevelRows<Scalar> const& factors,
   return sum_over_lanes<Row::lanes>(sum);
 }
 
-/// Calls f(std::integral_constant<int, Block>): 16 where all rows are that short, 32 otherwise and for coordinates
-/// of 64 bits.
-template <class Index, class F>
+/// Calls f(std::integral_constant<int, Block>): 16 where all rows are that short, on hosts 8 where they are, for which
+/// rows that are cut off would take twice the time; 32 otherwise and for coordinates of 64 bits.
+template <class Space, class Index, class F>
 void with_fiber_block(count_t longest_row, F&& f) {
   if constexpr (sizeof(Index) == 4) {
+    if constexpr (!is_device_space<Space>)
+      if (longest_row <= 8) return f(std::integral_constant<int, 8>{});
     if (longest_row <= 16) return f(std::integral_constant<int, 16>{});
   }
   f(std::integral_constant<int, full_block>{});

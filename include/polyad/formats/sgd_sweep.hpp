@@ -137,53 +137,68 @@ struct SgdCoreSweep {
     return Kokkos::min(thread * bins_each, source.bins());
   }
 
-  /// A thread's rows of the tile of A: a of its next nonzeros, several gathered at a time, and zeros behind the last.
-  KOKKOS_FORCEINLINE_FUNCTION void fill_A(Walk const& walk, Scalar* tile_A, int lane) const {
-    constexpr int batch = is_device_space<Space> ? 4 : 1;
-    for (int first = 0; first < columns; first += Block) {
-      Columns const own = columns_or_none<Row>(first, columns, lane);
-      for (int d = 0; d < depth; d += batch) {
-        Row a[batch];
-        unrolled<batch>([&](auto u) {
-          count_t const i = walk.next + static_cast<count_t>(d + u);
-          a[u]            = i < walk.end ? Row(A + source.leaf(i) * A_stride, own) : Row(Scalar(0));
-        });
-        unrolled<batch>([&](auto u) {
-          if (d + u < depth) a[u].store(tile_A + (d + u) * tile.J, own);
-        });
+  /// A thread's rows of the tile of A: a of its next nonzeros, zeros behind the last.
+  KOKKOS_FORCEINLINE_FUNCTION void fill_A(Walk const& walk, Scalar* tile_A, [[maybe_unused]] int lane) const {
+    if constexpr (is_device_space<Space>) {
+      constexpr int batch = 4;  // rows gathered at the same time
+      for (int first = 0; first < columns; first += Block) {
+        Columns const own = columns_or_none<Row>(first, columns, lane);
+        for (int d = 0; d < depth; d += batch) {
+          Row a[batch];
+          unrolled<batch>([&](auto u) {
+            count_t const i = walk.next + static_cast<count_t>(d + u);
+            a[u]            = i < walk.end ? Row(A + source.leaf(i) * A_stride, own) : Row(Scalar(0));
+          });
+          unrolled<batch>([&](auto u) {
+            if (d + u < depth) a[u].store(tile_A + (d + u) * tile.J, own);
+          });
+        }
+      }
+    } else {
+      for (int d = 0; d < depth; ++d) {
+        count_t const i = walk.next + static_cast<count_t>(d);
+        bool const any  = i < walk.end;
+        Scalar const* a = A + (any ? source.leaf(i) * A_stride : 0);
+        for (int j = 0; j < columns; ++j) tile_A[d * tile.J + j] = any ? a[j] : Scalar(0);
       }
     }
+  }
+
+  /// A lane's columns of a row of p or of the tile of G, where blocks are whole: what stands right of column R is not
+  /// used.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Columns whole(int first, int lane) const {
+    return {Row::columns(first, rank, lane).first, Row::width};
   }
 
   /// A row of the tile of G: e p of the next nonzero, zeros behind the last. A lane reads and writes its own columns of
   /// p only, so that lanes need not wait for each other.
   KOKKOS_FORCEINLINE_FUNCTION void fill_G(Walk& walk, Scalar* p, Scalar* row, int lane) const {
-    Scalar e        = 0;
-    bool const done = walk.next == walk.end;  // then p may not have been formed
-    if (!done) {
-      count_t const i   = walk.next;
-      count_t const k   = source.leaf(i);
-      Scalar const x    = source.value(i);
-      bool const is_new = !share || i == walk.fiber_end;  // p is of the fiber before
-      Scalar sum        = 0;
-      for (int first = 0; first < rank; first += Block) {
-        Columns const own = columns_or_none<Row>(first, rank, lane);
-        Row const c       = factors.template row<Row>(factors.levels, k, own);
-        Row const product = is_new ? fiber_product<Row>(source, walk.at, i, factors, own) : Row(p, own);
-        if (is_new) product.store(p, own);
-        sum += product.dot(c, own);
-      }
-      e = x - sum_over_lanes<Row::lanes>(sum);
-      if (is_new) walk.fiber_end = Kokkos::min(source.fiber_end(walk.at, i), walk.end);
-      ++walk.next;
-      if (walk.next < walk.end) source.advance(walk.at, walk.next);
+    if (walk.next == walk.end) {
+      for (int first = 0; first < rank; first += Block) Row(Scalar(0)).store(row, whole(first, lane));
+      return;
     }
+    count_t const i   = walk.next;
+    count_t const k   = source.leaf(i);
+    Scalar const x    = source.value(i);
+    bool const is_new = !share || i == walk.fiber_end;  // p is of the fiber before
+    Scalar sum        = 0;
     for (int first = 0; first < rank; first += Block) {
       Columns const own = columns_or_none<Row>(first, rank, lane);
-      Row change(Scalar(0));
-      if (!done) change.multiply_add(e, Row(p, own));
-      change.store(row, own);
+      Row const c       = factors.template row<Row>(factors.levels, k, own);
+      Row const product =
+          is_new ? fiber_product<Row>(source, walk.at, i, factors, own) : Row(p, whole(first, lane));
+      if (is_new) product.store(p, whole(first, lane));
+      sum += product.dot(c, own);
     }
+    Scalar const e = x - sum_over_lanes<Row::lanes>(sum);
+    for (int first = 0; first < rank; first += Block) {
+      Row change(Scalar(0));
+      change.multiply_add(e, Row(p, whole(first, lane)));
+      change.store(row, whole(first, lane));
+    }
+    if (is_new) walk.fiber_end = Kokkos::min(source.fiber_end(walk.at, i), walk.end);
+    ++walk.next;
+    if (walk.next < walk.end) source.advance(walk.at, walk.next);
   }
 
   template <class Member>
@@ -264,7 +279,7 @@ void sweep_factors(Space const& space, Source const& source, Kokkos::Array<int, 
   auto const& A  = model.A(mode);
   auto const J   = static_cast<int>(A.extent(1));
   auto const R   = static_cast<int>(model.rank());
-  with_fiber_block<Index>(std::max(A.extent(1), model.rank()), [&](auto block) {
+  with_fiber_block<Space, Index>(std::max(A.extent(1), model.rank()), [&](auto block) {
     using Kernel        = SgdFactorSweep<Space, Scalar, block(), Source>;
     constexpr int lanes = Kernel::Row::lanes;
     int const team      = is_device_space<Space> ? device_team_threads / lanes : 1;
@@ -295,16 +310,17 @@ void sweep_cores(Space const& space, Source const& source, Kokkos::Array<int, ma
                  SgdWorkspace<Scalar, Space> const& workspace) {
   int const mode = modes[static_cast<std::size_t>(model.order() - 1)];
   auto const& A  = model.A(mode);
-  with_fiber_block<Index>(model.rank(), [&](auto block) {
+  with_fiber_block<Space, Index>(model.rank(), [&](auto block) {
     auto const launch = [&](auto level) {
       using Kernel        = SgdCoreSweep<Space, Scalar, block(), Source, level()>;
       constexpr int lanes = Kernel::Row::lanes;
       int const team      = is_device_space<Space> ? device_team_threads / lanes : 1;
       typename Kernel::Sums const tile(A.extent(1), model.rank());
       tile.expect_room(workspace.sums);
-      // As many teams as there are partial sums, each with a stretch of the bins; tiles of 32 KiB or 128 nonzeros.
+      // As many teams as there are partial sums, each with a stretch of the bins. Tiles of 32 KiB and 128 nonzeros at
+      // most; of 64 on a host, whose first cache holds them so.
       count_t const teams = std::min(workspace.sums.extent(0), ceil_div(source.bins(), static_cast<count_t>(team)));
-      constexpr int bytes = 32 * 1024;
+      constexpr int bytes = 32 * 1024, nonzeros = is_device_space<Space> ? 128 : 64;
       Kernel const kernel{source,
                           level_rows(model, C, modes, form),
                           A.data(),
@@ -313,7 +329,7 @@ void sweep_cores(Space const& space, Source const& source, Kokkos::Array<int, ma
                           static_cast<int>(model.rank()),
                           form.share_fibers,
                           tile,
-                          std::clamp(bytes / static_cast<int>(tile.pad_bytes(1)) / team, 1, 128 / team),
+                          std::clamp(bytes / static_cast<int>(tile.pad_bytes(1)) / team, 1, nonzeros / team),
                           ceil_div(source.bins(), teams * static_cast<count_t>(team)),
                           workspace.sums};
       auto policy = team_policy<SgdCoreBounds>(space, LaunchShape{teams, team, lanes});

@@ -90,7 +90,7 @@ void form_tree_residuals(Space const& space, CsfTree<Scalar, Index, Space> const
                          CsfBins<Index, Space> const& bins, FactorMatrices<Scalar, Space> const& C,
                          Kokkos::View<Scalar*, typename Space::device_type> const& residuals) {
   if (tree.nnz() == 0) return;
-  detail::with_fiber_block<Index>(C.rank(), [&](auto block) {
+  detail::with_fiber_block<Space, Index>(C.rank(), [&](auto block) {
     using Kernel        = detail::FormTreeResiduals<Space, Scalar, Index, block()>;
     constexpr int lanes = Kernel::Row::lanes;
     int const team      = is_device_space<Space> ? device_team_threads / lanes : 1;
