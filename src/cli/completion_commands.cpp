@@ -17,7 +17,7 @@ namespace {
 void add_cold_start(CLI::App& command, ColdStart& cold_start) {
   command
       .add_option("--cold-start", cold_start,
-                  "An entry outside the training set's extents: refuse it, or predict it from its biases")
+                  "Entries outside the training set's extents: refuse, or predict by bias")
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, ColdStart>{{"refuse", ColdStart::refuse}, {"bias", ColdStart::bias}}))
       ->type_name("refuse|bias");
