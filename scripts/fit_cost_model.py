@@ -8,7 +8,7 @@
 
 TERMS is the program polyad_cost_terms of the build folder: the terms are the library's own. The tensors' facts come from
 docs/cost-model/preset-surveys.json. A result counts only where its machine's ceilings are among the files. Ends with 1 when
---limit is given and less than so many of the predictions are within 30 %, or more than one choice in fifty costs more than
+--limit is given and less than so many of the predictions are within 30 %, or more than one choice in twenty-five costs more than
 1.1 of the best.
 
 Needs numpy for --fit, matplotlib for --store."""
@@ -360,7 +360,7 @@ def main():
         bad = sum(row[-1] > 1.1 for row in chosen)
         print(f"all modes and iterations: {len(ratios)}, {share_within(ratios):.3f} within 30 %; {bad} of {len(chosen)} "
               "choices beyond 1.1")
-        return 0 if share_within(ratios) >= options.limit and bad <= 0.02 * len(chosen) else 1
+        return 0 if share_within(ratios) >= options.limit and bad <= 0.04 * len(chosen) else 1
     return 0
 
 

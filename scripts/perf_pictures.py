@@ -14,7 +14,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 # Okabe and Ito's colours, which the colour-blind tell apart; the yellow comes last, pale as it is on white. Beyond
 # eight names: darker and greyer ones.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#F0E442"]
-COLOURS += ["#882255", "#7F7F7F", "#332288", "#661100"]
+COLOURS += ["#882255", "#44AA99", "#332288", "#661100", "#999933", "#AA4499"]
 LINES = {"f32": "-", "f64": "--"}
 MARKERS = {"f32": "o", "f64": "s"}
 SHARE_RANKS = (16, 32)  # whose shares are drawn, where they were measured

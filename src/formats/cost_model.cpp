@@ -54,8 +54,8 @@ std::uint64_t to_bytes(double bytes) { return static_cast<std::uint64_t>(bytes);
 
 // [device f32, device f64, host f32, host f64] in the order of DenseTerm.
 constexpr std::array<DenseTerms, 4> dense_weights{
-    DenseTerms{7.76, 0, 1.75, 11},
-    {8.19, 0, 1.8, 7.06},
+    DenseTerms{5.52, 0, 0.672, 12},
+    {6.01, 0, 0.606, 7.52},
     {8.03, 12.6, 12.3, 0},
     {4.34, 0, 12, 17.2}};
 
