@@ -32,7 +32,8 @@ std::vector<double> rows_found(TestSpace const& space, F const& X, FastTuckerMod
 }
 
 /// At a minimum of sum (x - a . w)^2 + ridge |a|^2 + shrink |B' a|^2, w = B p, the sums of x w and of
-/// (a . w) w + ridge a + shrink B B' a cancel; shrink is a row's unit (nonzeros + share n). With a backward stable solution what is left is rounding of the system's entries: `relative` times the terms.
+/// (a . w) w + ridge a + shrink B B' a cancel; shrink is a row's unit (nonzeros + share n). With a backward stable
+/// solution what is left is rounding of the system's entries: `relative` times the terms.
 template <class Scalar>
 void expect_minimum(HostModel const& host, HostTensor const& X, std::size_t mode, double ridge, bool per_entry,
                     std::vector<double> const& rows, long double relative, double nonzeros = 0, double share = 0) {
@@ -98,8 +99,10 @@ void expect_minimum(HostModel const& host, HostTensor const& X, std::size_t mode
     }
 }
 
+/// With a ridge, or with a shrinkage whose unit is 3; J <= R then, so that B' a tells a.
 template <class Scalar>
-void expect_least_squares(Kind kind, std::size_t order, std::size_t J, std::size_t rank, double ridge, bool per_entry) {
+void expect_least_squares(Kind kind, std::size_t order, std::size_t J, std::size_t rank, double ridge, bool per_entry,
+                          double nonzeros = 0, double share = 0) {
   TestSpace const space;
   Random random(J + 10 * rank);
   auto const X     = small_tensor(kind, order);
@@ -108,15 +111,22 @@ void expect_least_squares(Kind kind, std::size_t order, std::size_t J, std::size
   auto const coo   = to_device<Scalar, std::uint32_t>(space, X);
   auto const built = Sorted<Scalar, std::uint32_t, TestSpace>::build(space, coo, {.block_rows = 0});
   auto const permuted = CooPermuted<Scalar, std::uint32_t, TestSpace>::build(space, coo, {});
+  Kokkos::View<double, TestSpace::device_type> const unit("unit");
+  Kokkos::deep_copy(unit, 3.0);
+  RowShrinkage shrinkage;
+  if (nonzeros > 0 || share > 0) shrinkage = {nonzeros, share, unit.data()};
   // A sum of at most 800 products whose factors took N J + R + N roundings, R and J more for the system, and J for
   // the elimination, which is backward stable for positive definite systems (Higham, theorem 10.4).
   long double const relative = gamma<Scalar>(2 * X.nnz() + 4 * (order * (J + order) + rank + J + order));
   for (std::size_t mode = 0; mode < order; ++mode) {
-    CAPTURE(to_string(kind), order, J, rank, ridge, per_entry, mode, sizeof(Scalar));
-    auto const m = static_cast<int>(mode);
-    expect_minimum<Scalar>(host, X, mode, ridge, per_entry, rows_found(space, built, model, m, ridge, per_entry), relative);
-    expect_minimum<Scalar>(host, X, mode, ridge, per_entry, rows_found(space, permuted, model, m, ridge, per_entry),
-                           relative);
+    CAPTURE(to_string(kind), order, J, rank, ridge, per_entry, nonzeros, share, mode, sizeof(Scalar));
+    auto const expect = [&](auto const& format) {
+      expect_minimum<Scalar>(host, X, mode, ridge, per_entry,
+                             rows_found(space, format, model, static_cast<int>(mode), ridge, per_entry, shrinkage),
+                             relative, 3 * nonzeros, 3 * share);
+    };
+    expect(built);
+    expect(permuted);
   }
 }
 
@@ -131,37 +141,11 @@ TEST_CASE("rows found by least squares minimise", "[fast_tucker]") {
   expect_least_squares<double>(Kind::shuffled, 16, 1, 2, 1, false);
 }
 
-/// As above with a shrinkage, whose unit is 3; J <= R, so that B' a tells a.
-template <class Scalar>
-void expect_shrunk(Kind kind, std::size_t order, std::size_t J, std::size_t rank, double nonzeros, double share) {
-  TestSpace const space;
-  Random random(J + 10 * rank);
-  auto const X     = small_tensor(kind, order);
-  auto const host  = random_model(random, X.extents, J, rank, false);
-  auto const model = to_device<Scalar>(space, host);
-  auto const coo   = to_device<Scalar, std::uint32_t>(space, X);
-  Kokkos::View<double, TestSpace::device_type> const unit("unit");
-  Kokkos::deep_copy(unit, 3.0);
-  auto const relative = gamma<Scalar>(2 * X.nnz() + 4 * (order * (J + order) + rank + J + order));
-  for (std::size_t mode = 0; mode < order; ++mode) {
-    CAPTURE(to_string(kind), order, J, rank, nonzeros, share, mode, sizeof(Scalar));
-    auto const rows_of = [&](auto const& built) {
-      return rows_found(space, built, model, static_cast<int>(mode), 0, false, {nonzeros, share, unit.data()});
-    };
-    expect_minimum<Scalar>(host, X, mode, 0, false,
-                           rows_of(Sorted<Scalar, std::uint32_t, TestSpace>::build(space, coo, {.block_rows = 0})),
-                           relative, 3 * nonzeros, 3 * share);
-    expect_minimum<Scalar>(host, X, mode, 0, false,
-                           rows_of(CooPermuted<Scalar, std::uint32_t, TestSpace>::build(space, coo, {})), relative,
-                           3 * nonzeros, 3 * share);
-  }
-}
-
 TEST_CASE("rows found by least squares minimise with what shrinks them", "[fast_tucker]") {
   for (Kind const kind : {Kind::runs_at_borders, Kind::one_long_slice, Kind::duplicates, Kind::hypersparse, Kind::empty}) {
-    expect_shrunk<double>(kind, 3, 3, 6, 0.5, 0);
-    expect_shrunk<double>(kind, 4, 2, 9, 0, 0.1);
-    expect_shrunk<float>(kind, 3, 5, 17, 5, 0.1);
+    expect_least_squares<double>(kind, 3, 3, 6, 0, false, 0.5, 0);
+    expect_least_squares<double>(kind, 4, 2, 9, 0, false, 0, 0.1);
+    expect_least_squares<float>(kind, 3, 5, 17, 0, false, 5, 0.1);
   }
 }
 

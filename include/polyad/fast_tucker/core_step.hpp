@@ -113,8 +113,8 @@ struct CoreStepWorkspace {
   FactorMatrix<Scalar, Space> C;               // A (B + D), I_n x R
 };
 
-/// The step for mode n; C[n] then is A^(n) times the new B^(n). `penalty` without a unit is none. G (I_n x R) is scratch. Launches on `space` and
-/// returns without waiting.
+/// The step for mode n; C[n] then is A^(n) times the new B^(n). `penalty` without a unit is none. G (I_n x R) is
+/// scratch. Launches on `space` and returns without waiting.
 template <ResidualFormat F>
 void core_step(typename F::space_type const& space, F const& X,
                FastTuckerModel<typename F::scalar_type, typename F::space_type> const& model, int n, double ridge,

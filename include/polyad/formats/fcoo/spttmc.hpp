@@ -191,7 +191,7 @@ struct KroneckerTerms {
     auto const j  = *reinterpret_cast<Indices const*>(matrices.index[m] + p);
     Term term[Count];
     unrolled<Count>([&](auto u) {
-      Scalar const scale         = x.element[u] * matrices.leading(p + static_cast<unsigned>(u()), columns.lead);
+      Scalar const scale       = x.element[u] * matrices.leading(p + static_cast<unsigned>(u()), columns.lead);
       Scalar const* const last = matrices.row(m, j.element[u]);
       unrolled<packs>([&](auto q) {
         term[u].last[q] = Row(scale);
