@@ -106,6 +106,24 @@ void rank_edges() {
   }
 }
 
+/// Rows of many chunks, of which a team's threads add their sums together on a device (formats/team_sums.hpp): three rows,
+/// of which two change inside of a team.
+template <class Scalar, class Index>
+void long_rows() {
+  TestSpace const space;
+  for (std::size_t const order : {3, 4, 5}) {
+    Random random(order);
+    std::vector<std::uint64_t> extents{3, 40, 50, 6, 7};
+    extents.resize(order);
+    auto const tensor = random_tensor(random, extents, 3000);
+    for (std::size_t const rank : {1, 3, 4, 8, 16, 20, 32, 33, 70}) {
+      auto const factors  = random_factors(random, tensor.extents, rank);
+      auto const expected = oracle_mttkrp(tensor, factors, 0);
+      expect_mttkrp<Scalar, Index>(space, tensor, factors, 0, all_layouts[(order + rank) % 3], expected);
+    }
+  }
+}
+
 /// The largest order.
 template <class Scalar, class Index>
 void order_16() {
@@ -133,6 +151,9 @@ void order_16() {
   }                                                                                                \
   TEST_CASE("every edge of the rank table, " #Scalar ", " #Index, "[formats][conformance]") {      \
     polyad::test::rank_edges<Scalar, Index>();                                                     \
+  }                                                                                                \
+  TEST_CASE("rows of many chunks, " #Scalar ", " #Index, "[formats][conformance]") {               \
+    polyad::test::long_rows<Scalar, Index>();                                                      \
   }                                                                                                \
   TEST_CASE("order 16, " #Scalar ", " #Index, "[formats][conformance]") {                          \
     polyad::test::order_16<Scalar, Index>();                                                       \

@@ -16,6 +16,7 @@
 #include "polyad/formats/chunk_walk.hpp"
 #include "polyad/formats/coo/coo_permuted.hpp"
 #include "polyad/formats/other_factors.hpp"
+#include "polyad/formats/team_sums.hpp"
 
 namespace polyad {
 namespace detail {
@@ -36,6 +37,7 @@ struct MttkrpPermuted {
   Scalar* output;  // I_n x R
   count_t output_stride;
   ChunkWalk chunks;
+  bool together;  // a team's threads add their chunks' last rows together
 
   /// The sum of the current row of the output while a chunk is walked.
   struct Run {
@@ -82,19 +84,23 @@ struct MttkrpPermuted {
     }
   }
 
-  KOKKOS_FUNCTION void walk(count_t begin, count_t end, Columns columns) const {
+  KOKKOS_FUNCTION void walk(count_t begin, count_t end, Columns columns, TeamSum<Scalar, Index> const& last) const {
     Run run{indices[coordinates(permutation[begin]) + static_cast<count_t>(mode)], Row(Scalar(0)), true};
     count_t p = begin;
     for (; p + batch <= end; p += batch) add<batch>(p, run, columns);
     for (; p < end; ++p) add<1>(p, run, columns);
     run.is_first = true;  // the last row: the chunk behind may add to it too
-    finish(run, columns);
+    if (last.is_wanted())
+      last.leave(run.row, run.sum, columns);
+    else
+      finish(run, columns);
   }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    chunks.template operator()<Row, Block>(
-        member, [&](count_t begin, count_t end, Columns columns) { walk(begin, end, columns); });
+    walk_with_team_sums<Row, Block, Index>(
+        chunks, member, together, output, output_stride,
+        [&](count_t begin, count_t end, Columns columns, auto const& last) { walk(begin, end, columns, last); });
   }
 };
 
@@ -116,10 +122,13 @@ void mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
         using Kernel = detail::MttkrpPermuted<Space, Scalar, Index, block(), form(), order()>;
         constexpr int lanes = Kernel::Row::lanes;
         ChunkWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), lanes), blocks};
-        Kokkos::parallel_for("polyad::mttkrp_permuted", chunks.template policy<typename Kernel::Row>(space),
+        bool const together =
+            chunks_share_rows<Space>(ceil_div(X.nnz(), chunks.chunk), X.extents()[mode]);
+        Kokkos::parallel_for("polyad::mttkrp_permuted",
+                             policy_with_team_sums<typename Kernel::Row, block(), Scalar, Index>(space, chunks, together),
                              Kernel{X.permutation(mode).data(), X.coo().indices().data(),
                                     X.coo().values().data(), OtherFactors<Scalar, order()>(factors, mode), mode,
-                                    V.data(), static_cast<count_t>(V.stride(0)), chunks});
+                                    V.data(), static_cast<count_t>(V.stride(0)), chunks, together});
       });
     });
   });

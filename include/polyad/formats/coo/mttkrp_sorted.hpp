@@ -5,7 +5,8 @@
 // CSF's reuse of a fiber's row, without a tree).
 //
 // Bytes a nonzero: s_r + N s_o streamed and (N - 1) R s_r gathered, (N - 2) R s_r with runs. Flops: N R.
-// The rows inside a chunk are stored plainly; those at its two ends are shared with other chunks (Borders).
+// The rows inside a chunk are stored plainly; those at its two ends are shared with other chunks (Borders), and where
+// rows are long the last one's sum is added together with those of the team's other threads (team_sums.hpp).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -18,6 +19,7 @@
 #include "polyad/formats/coo/border_rows.hpp"
 #include "polyad/formats/coo/sorted.hpp"
 #include "polyad/formats/other_factors.hpp"
+#include "polyad/formats/team_sums.hpp"
 
 namespace polyad {
 namespace detail {
@@ -41,6 +43,7 @@ struct MttkrpSorted {
   OtherFactors<Scalar, Order> factors;
   RowWriter<Row, Scalar, Index> writer;
   ChunkWalk chunks;
+  bool together;
 
   struct Run {
     Index row;
@@ -111,7 +114,7 @@ struct MttkrpSorted {
     }
   }
 
-  KOKKOS_FUNCTION void walk(count_t begin, count_t end, Columns columns) const {
+  KOKKOS_FUNCTION void walk(count_t begin, count_t end, Columns columns, TeamSum<Scalar, Index> const& last) const {
     count_t const chunk = begin / chunks.chunk;
     Run run;
     run.row      = indices[begin];
@@ -122,13 +125,17 @@ struct MttkrpSorted {
     for (; p + batch <= end; p += batch) add<batch>(p, run, chunk, columns);
     for (; p < end; ++p) add<1>(p, run, chunk, columns);
     if constexpr (Hoist) run.sum.multiply_add(run.hoisted, run.run_sum);
-    writer.last(chunk, run.is_first, run.row, run.sum, columns);
+    if (last.is_wanted())
+      last.leave(run.row, run.sum, columns);
+    else
+      writer.last(chunk, run.is_first, run.row, run.sum, columns);
   }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    chunks.template operator()<Row, Block>(
-        member, [&](count_t begin, count_t end, Columns columns) { walk(begin, end, columns); });
+    walk_with_team_sums<Row, Block, Index>(
+        chunks, member, together, writer.output, writer.stride,
+        [&](count_t begin, count_t end, Columns columns, auto const& last) { walk(begin, end, columns, last); });
   }
 };
 
@@ -180,14 +187,16 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
           ChunkWalk const chunks{copy.nnz, copy.chunk, blocks,
                                  detail::walk_by_block(X.extents(), mode, factors, blocks)};
           using Bounds = Kokkos::LaunchBounds<device_team_threads, Kernel::teams>;
+          bool const together =
+              !merge && chunks_share_rows<Space>(ceil_div(copy.nnz, copy.chunk), X.extents()[mode]);
           Kokkos::parallel_for("polyad::mttkrp_sorted",
-                               chunks.template policy<typename Kernel::Row, Bounds>(space),
+                               policy_with_team_sums<typename Kernel::Row, block(), Scalar, Index, Bounds>(space, chunks, together),
                                Kernel{copy.indices.data(),
                                       static_cast<count_t>(copy.indices.stride(0)),
                                       copy.values.data(),
                                       OtherFactors<Scalar, order()>(factors, copy.modes),
                                       {V.data(), static_cast<count_t>(V.stride(0)), borders, copy.block_rows > 0},
-                                      chunks});
+                                      chunks, together});
         };
         if constexpr (SortedTuning<Space, Scalar>::may_hoist)
           if (copy.hoist) launch(std::true_type{});

@@ -16,6 +16,7 @@
 #include "polyad/formats/csf/csf_walk.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/formats/other_factors.hpp"
+#include "polyad/formats/team_sums.hpp"
 
 namespace polyad {
 namespace detail {
@@ -44,6 +45,7 @@ struct MttkrpCsl {
   OtherFactors<Scalar, Order> factors;
   SliceWriter<Row, Scalar, Index> writer;
   ChunkWalk workers;  // one bin each
+  bool together;      // a team's threads add their bins' last slices together
 
   /// Adds the nonzeros p ... p + Count - 1. `slice_end` is where the current slice ends.
   template <int Count>
@@ -63,9 +65,9 @@ struct MttkrpCsl {
     }
   }
 
-  KOKKOS_FUNCTION void walk(count_t bin, Columns columns) const {
+  KOKKOS_FUNCTION void walk(count_t bin, Columns columns, TeamSum<Scalar, Index> const& last) const {
     Index const begin = bins.begins[bin], end = bins.begins[bin + 1];
-    if (begin == end) return;
+    if (begin == end) return last.leave_nothing();
     Sum run{bins.nodes[0][bin], bins.starts_slice[bin] == 0, Row(Scalar(0))};
     Index slice_end = tree.pointers[0][run.slice + 1];
     for (Index p = begin; p < end;) {
@@ -77,13 +79,14 @@ struct MttkrpCsl {
         ++p;
       }
     }
-    writer.last(run, bins.starts_slice[bin + 1] == 0, columns);
+    writer.last(run, bins.starts_slice[bin + 1] == 0, columns, last);
   }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    workers.template operator()<Row, Block>(
-        member, [&](count_t bin, count_t, Columns columns) { walk(bin, columns); });
+    walk_with_team_sums<Row, Block, Index>(
+        workers, member, together, writer.output, writer.stride,
+        [&](count_t bin, count_t, Columns columns, auto const& last) { walk(bin, columns, last); });
   }
 };
 
@@ -133,13 +136,14 @@ void mttkrp_csl(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
         using Kernel = detail::MttkrpCsl<Space, Scalar, Index, block(), form(), order()>;
         using Bounds = detail::CsfBounds<Scalar, order()>;
         ChunkWalk const workers{bins.size(), 1, blocks};
+        bool const together = chunks_share_rows<Space>(bins.size(), tree.nodes(0));
         Kokkos::parallel_for("polyad::mttkrp_csl",
-                             workers.template policy<typename Kernel::Row, Bounds>(space),
+                             policy_with_team_sums<typename Kernel::Row, block(), Scalar, Index, Bounds>(space, workers, together),
                              Kernel{detail::TreeArrays<Scalar, Index, order()>(tree),
                                     detail::BinArrays<Index, order()>(bins),
                                     OtherFactors<Scalar, order()>(factors, tree.modes),
                                     {tree.indices[0].data(), V.data(), static_cast<count_t>(V.stride(0))},
-                                    workers});
+                                    workers, together});
       });
     });
   });

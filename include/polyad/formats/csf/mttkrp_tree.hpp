@@ -19,6 +19,7 @@
 #include "polyad/formats/csf/csf_walk.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/formats/other_factors.hpp"
+#include "polyad/formats/team_sums.hpp"
 
 namespace polyad {
 namespace detail {
@@ -35,6 +36,7 @@ struct MttkrpTree {
   OtherFactors<Scalar, Order> factors;  // of the levels 1 ... N - 1
   SliceWriter<Row, Scalar, Index> writer;
   ChunkWalk workers;  // one bin each
+  bool together;      // a team's threads add their bins' last slices together
 
   /// N - 2
   [[nodiscard]] KOKKOS_FUNCTION int fiber_level() const { return factors.size() - 1; }
@@ -221,21 +223,22 @@ struct MttkrpTree {
     }
   }
 
-  KOKKOS_FUNCTION void walk(count_t bin, Columns columns) const {
+  KOKKOS_FUNCTION void walk(count_t bin, Columns columns, TeamSum<Scalar, Index> const& last) const {
     Index const begin = bins.begins[bin], end = bins.begins[bin + 1];
-    if (begin == end) return;
+    if (begin == end) return last.leave_nothing();
     Sum run{bins.nodes[0][bin], bins.starts_slice[bin] == 0, Row(Scalar(0))};
     if constexpr (Reuse)
       walk_fibers(bin, begin, end, run, columns);
     else
       walk_each(bin, begin, end, run, columns);
-    writer.last(run, bins.starts_slice[bin + 1] == 0, columns);
+    writer.last(run, bins.starts_slice[bin + 1] == 0, columns, last);
   }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    workers.template operator()<Row, Block>(
-        member, [&](count_t bin, count_t, Columns columns) { walk(bin, columns); });
+    walk_with_team_sums<Row, Block, Index>(
+        workers, member, together, writer.output, writer.stride,
+        [&](count_t bin, count_t, Columns columns, auto const& last) { walk(bin, columns, last); });
   }
 };
 
@@ -257,13 +260,14 @@ void mttkrp_tree(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
           using Kernel = detail::MttkrpTree<Space, Scalar, Index, block(), form(), order(), reuse_constant()>;
           using Bounds = detail::CsfBounds<Scalar, order()>;
           ChunkWalk const workers{bins.size(), 1, blocks};
+          bool const together = chunks_share_rows<Space>(bins.size(), tree.nodes(0));
           Kokkos::parallel_for("polyad::mttkrp_csf_tree",
-                               workers.template policy<typename Kernel::Row, Bounds>(space),
+                               policy_with_team_sums<typename Kernel::Row, block(), Scalar, Index, Bounds>(space, workers, together),
                                Kernel{detail::TreeArrays<Scalar, Index, order()>(tree),
                                       detail::BinArrays<Index, order()>(bins),
                                       OtherFactors<Scalar, order()>(factors, tree.modes),
                                       {tree.indices[0].data(), V.data(), static_cast<count_t>(V.stride(0))},
-                                      workers});
+                                      workers, together});
         };
         if constexpr (!is_device_space<Space>)
           launch(std::true_type{});
