@@ -7,7 +7,7 @@
 //   mode TENSOR EXTENT LONGEST FIBERS ROWS NONZEROS ROWS NONZEROS ...    bin by bin, in the modes' order
 //   case MACHINE TENSOR FORMAT SCALAR_BYTES RANK
 //
-// A case is answered by one line: storage, build and run bytes, crowded seconds, seconds to build, for an iteration, for each mode; then
+// A case is answered by one line: storage, build and run bytes, crowded seconds, seconds to load, to build, for an iteration, for each mode; then
 // the terms: of the build, of the dense part, of each mode.
 #include <cstdio>
 #include <iostream>
@@ -78,9 +78,9 @@ int main() {
       auto const* const costs = find_format_costs(format);
       if (costs == nullptr) throw std::runtime_error("unknown format " + format);
       Cost const cost = predict(*costs, input);
-      std::printf("%llu %llu %llu %.9g %.9g %.9g", static_cast<unsigned long long>(cost.storage_bytes),
+      std::printf("%llu %llu %llu %.9g %.9g %.9g %.9g", static_cast<unsigned long long>(cost.storage_bytes),
                   static_cast<unsigned long long>(cost.build_bytes), static_cast<unsigned long long>(cost.run_bytes),
-                  cost.crowded_s, cost.build_s, cost.iteration_s);
+                  cost.crowded_s, cost.load_s, cost.build_s, cost.iteration_s);
       for (double const seconds : cost.mode_s) std::printf(" %.9g", seconds);
       print(costs->build(input));
       print(dense_terms_of(input));

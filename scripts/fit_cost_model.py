@@ -17,19 +17,22 @@ import argparse
 import collections
 import json
 import re
+import statistics
 import subprocess
 import sys
 from pathlib import Path
 
-MODE_TERMS, BUILD_TERMS, DENSE_TERMS = 10, 5, 4
-CROWDED = 8, 9  # the terms hot and ordered, which count twice where formats are compared
+MODE_TERMS, BUILD_TERMS, DENSE_TERMS = 11, 6, 4
+CROWDED = 9, 10  # the terms hot and ordered, which count twice where formats are compared
 SCALARS = {"f32": 4, "f64": 8}
 # No stored result has the time of an empty launch; the weights of the term are relative to this one.
 LAUNCH_S = 5e-6
 WITHIN = 1.3
 # Formats whose rare slow modes, the hot rows, are what a choice must know of: outliers count in full.
 ATOMIC = {"coo-scratch", "coo-tiny-vec"}
-NAME = re.compile(r"(mttkrp|cp_als|build)<([^,]+),\w+,(f\d\d)>/([^/]+?)(?:/mode:(\w+))?(?:/R:(\d+))?$")
+# What is chosen only where nothing else fits.
+ON_HOST = {"streamed-blco"}
+NAME = re.compile(r"(mttkrp|cp_als|build|first_use)<([^,]+),\w+,(f\d\d)>/([^/]+?)(?:/mode:(\w+))?(?:/R:(\d+))?$")
 CEILING = re.compile(r"ceilings<\w+,(f\d\d)>/(gather|atomic_add)/row:\w+/(table|rows):([\d.]+)")
 
 
@@ -69,6 +72,7 @@ class Case:
     def __init__(self, machine, tensor, name, scalar, rank):
         self.machine, self.tensor, self.format, self.scalar, self.rank = machine, tensor, name, scalar, rank
         self.modes, self.build, self.iteration, self.all_modes, self.bytes = {}, None, None, None, None
+        self.load = 0.0
 
     @property
     def total(self):
@@ -82,23 +86,32 @@ class Case:
     def read(self, words, order):
         self.storage, self.build_bytes, self.run_bytes = (int(word) for word in words[:3])
         numbers = [float(word) for word in words[3:]]
-        self.crowded, self.predicted_build, self.predicted_iteration = numbers[:3]
-        self.predicted_modes, numbers = numbers[3 : 3 + order], numbers[3 + order :]
+        self.crowded, self.predicted_load, self.predicted_build, self.predicted_iteration = numbers[:4]
+        self.predicted_modes, numbers = numbers[4 : 4 + order], numbers[4 + order :]
         self.build_terms, numbers = numbers[:BUILD_TERMS], numbers[BUILD_TERMS:]
         self.dense_terms, numbers = numbers[:DENSE_TERMS], numbers[DENSE_TERMS:]
         self.mode_terms = [numbers[n * MODE_TERMS : (n + 1) * MODE_TERMS] for n in range(order)]
+
+    def predicted_total(self, count):
+        return self.predicted_load + self.predicted_build + count * (self.predicted_iteration + self.crowded)
+
+    def measured_total(self, count):
+        return self.load + self.build + count * self.total
 
 
 def collect(machines, surveys):
     cases = {}
     for machine, (_, entries) in machines.items():
-        builds = {}
+        builds, loads = {}, collections.defaultdict(list)
         for name, entry in entries.items():
             match = NAME.match(name)
             if not match or match[4] not in surveys:
                 continue
             group, form, scalar, tensor, mode, rank = match.groups()
             seconds = entry.get("min_ms", entry["real_time"]) * 1e-3  # what other processes took is no part of it
+            if group == "first_use":
+                loads[form, scalar].append(entry["real_time"] * 1e-3)
+                continue
             if group == "build":
                 builds[form, scalar, tensor] = (seconds, entry["bytes"])
                 continue
@@ -113,6 +126,8 @@ def collect(machines, surveys):
         for (_, tensor, form, scalar, _), case in cases.items():
             if case.machine == machine and (form, scalar, tensor) in builds:
                 case.build, case.bytes = builds[form, scalar, tensor]
+            if case.machine == machine and loads[form, scalar]:
+                case.load = statistics.median(loads[form, scalar])
     return [case for case in cases.values() if case.format != "alto-reference"]
 
 
@@ -188,10 +203,12 @@ def fit(machines, cases):
         mode_weights = fitted([s[2] for s in modes], [s[3] for s in modes], robust)
         built = [case for case in group if case.build]
         build_weights = fitted([c.build_terms for c in built], [c.build for c in built]) if built else [0] * BUILD_TERMS
-        weights[name, kind] = mode_weights, build_weights
+        load = float(f"{statistics.median(case.load for case in group):.3g}")
+        weights[name, kind] = mode_weights, build_weights, load
         text = ", ".join(map(str, mode_weights)), ", ".join(map(str, build_weights))
-        print(f"{name}, {kind}: {{{{{text[0]}}}, {{{text[1]}}}}}")
+        print(f"{name}, {kind}: {{{{{text[0]}}}, {{{text[1]}}}, {load}}}")
         for case in group:
+            case.predicted_load = load
             case.predicted_modes = [sum(w * t for w, t in zip(mode_weights, terms)) for terms in case.mode_terms]
             case.predicted_build = sum(w * t for w, t in zip(build_weights, case.build_terms))
             case.crowded = sum(mode_weights[k] * terms[k] for terms in case.mode_terms for k in CROWDED)
@@ -239,15 +256,15 @@ def choices(cases, iterations):
     """What auto would choose among the formats that were measured, and what it costs against the best one."""
     groups = collections.defaultdict(list)
     for case in cases:
-        if case.build and case.total:
+        if case.build and case.total and case.format not in ON_HOST:
             groups[case.machine, case.tensor, case.scalar, case.rank].append(case)
     for key, group in sorted(groups.items()):
         if len(group) < 2:
             continue
         for count in iterations:
-            chosen = min(group, key=lambda c: c.predicted_build + count * (c.predicted_iteration + c.crowded))
-            best = min(group, key=lambda c: c.build + count * c.total)
-            loss = (chosen.build + count * chosen.total) / (best.build + count * best.total)
+            chosen = min(group, key=lambda c: c.predicted_total(count))
+            best = min(group, key=lambda c: c.measured_total(count))
+            loss = chosen.measured_total(count) / best.measured_total(count)
             yield (*key, count, chosen.format, best.format, loss)
 
 
@@ -263,8 +280,8 @@ def markdown(found, chosen):
         lines.append(f"| {machine.replace('_', ' ')} | {name} | {scalar} | {what} | {len(ratios)} | {share_within(ratios):.2f} "
                      f"| {percentile(ratios, .1):.2f} | {percentile(ratios, .5):.2f} | {percentile(ratios, .9):.2f} |")
     lines += ["", "## What the choice costs", "",
-              "For each tensor, rank and scalar that several formats were measured on: build and iterations of the format that "
-              "the model chooses, over those of the best one.", "",
+              "For each tensor, rank and scalar that several formats were measured on: the first use in a process, build and "
+              "iterations of the format that the model chooses, over those of the best one.", "",
               "| machine | iterations | cases | within 1.1 of the best | worst |", "| --- | --- | --- | --- | --- |"]
     groups = collections.defaultdict(list)
     for machine, *_, count, _, _, loss in chosen:
@@ -296,7 +313,7 @@ def draw(cases, chosen, folder):
         figure, panels = pyplot.subplots(3, 1, figsize=(9, 8), sharex=True, layout="constrained")
         for panel, count in zip(panels, (1, 10, 50)):
             for x, tensor in enumerate(tensors):
-                totals = {c.format: c.build + count * c.total for c in wanted if c.tensor == tensor}
+                totals = {c.format: c.measured_total(count) for c in wanted if c.tensor == tensor}
                 for k, name in enumerate(names):
                     if name not in totals:
                         continue

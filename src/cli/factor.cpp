@@ -188,7 +188,8 @@ private:
       auto const& mode_s = a.predicted->mode_s;
       modes              = {static_cast<int>(std::max_element(mode_s.begin(), mode_s.end()) - mode_s.begin())};
       auto const mode    = static_cast<std::size_t>(modes[0]);
-      double const trial = 2 * (a.predicted->build_s + b.predicted->build_s) +
+      double const trial = a.predicted->load_s + b.predicted->load_s +
+                           2 * (a.predicted->build_s + b.predicted->build_s) +
                            3 * (a.predicted->mode_s[mode] + b.predicted->mode_s[mode]);
       constexpr double close = 1.5, most_of_run = 0.05;
       if (b.total_s > close * a.total_s || trial > most_of_run * a.total_s) return;

@@ -18,7 +18,8 @@ struct TrialTimes {
   std::vector<double> mode_s;  // of each mode that was asked for
 };
 
-/// Builds a format and times an MTTKRP of these modes: the least of two after one that warms up.
+/// Builds a format and times an MTTKRP of these modes: the least of two after one that warms up. A short build is timed
+/// when it is repeated, without the loading of its kernels, which formats that were tried before may share.
 /// \throws MemoryError
 template <class Scalar, class Index>
 [[nodiscard]] TrialTimes try_format(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
@@ -45,6 +46,7 @@ bool try_candidate(Space const& space, CooTensor<Scalar, Index, Space> const& co
     return false;
   }
   FormatTimes measured;
+  measured.load_s  = candidate.predicted ? candidate.predicted->load_s : 0;
   measured.build_s = times.build_s;
   candidate.bytes  = times.bytes;
   if (all) {

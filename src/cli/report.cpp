@@ -32,7 +32,7 @@ Json to_json(InputReport const& input) {
 
 Json to_json(std::optional<FormatTimes> const& times) {
   if (!times) return {};
-  return {{"build_s", times->build_s}, {"mode_s", times->mode_s}, {"iteration_s", times->iteration_s}};
+  return {{"load_s", times->load_s}, {"build_s", times->build_s}, {"mode_s", times->mode_s}, {"iteration_s", times->iteration_s}};
 }
 
 Json to_json(std::vector<FormatCandidate> const& candidates) {

@@ -24,7 +24,7 @@ FormatCandidate candidate(FormatCosts const& format, CostInput const& input, For
   found.fits        = found.need_bytes <= wish.bytes;
   found.streams     = format.on_host;
   if (!cost.is_known()) return found;
-  found.predicted = {cost.build_s, cost.mode_s, cost.iteration_s};
+  found.predicted = {cost.load_s, cost.build_s, cost.mode_s, cost.iteration_s};
   found.total_s   = cost.total_s(wish.iterations);
   return found;
 }
@@ -32,7 +32,7 @@ FormatCandidate candidate(FormatCosts const& format, CostInput const& input, For
 double total(FormatCandidate const& candidate, FormatWish const& wish) {
   auto const& known = candidate.measured ? candidate.measured : candidate.predicted;
   if (!known) return std::numeric_limits<double>::infinity();
-  return candidate.measured ? known->build_s + wish.iterations * known->iteration_s : candidate.total_s;
+  return candidate.measured ? known->load_s + known->build_s + wish.iterations * known->iteration_s : candidate.total_s;
 }
 
 /// What is taken first: what fits in memory, then what is streamed; the fastest of each.

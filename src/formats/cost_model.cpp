@@ -130,16 +130,27 @@ double& at(BuildTerms& terms, BuildTerm term) { return terms[static_cast<std::si
 ModeTerms walk(CostInput const& input, int mode, double nonzero_bytes) {
   auto const nnz = static_cast<double>(input.tensor.nnz);
   ModeTerms terms{};
-  at(terms, ModeTerm::pass)   = passes(input) * input.machine.launch_s;
+  at(terms, ModeTerm::launch) = input.machine.launch_s;
   at(terms, ModeTerm::stream) = copy_seconds(input, passes(input) * nnz * nonzero_bytes);
   for (int m = 0; m < input.tensor.order(); ++m) {
     if (m == mode) continue;
     at(terms, ModeTerm::gather) += gather_seconds(input, m, row_bytes(input));
+    at(terms, ModeTerm::near) += nnz * row_bytes(input) / gather_rate(input.machine, 0);
     at(terms, ModeTerm::narrow) += gather_seconds(input, m, 64 * passes(input));
   }
   auto const& out = input.tensor.modes[static_cast<std::size_t>(mode)];
   at(terms, ModeTerm::output) = copy_seconds(input, static_cast<double>(out.extent) * row_bytes(input));
   return terms;
+}
+
+double border_rows(CostInput const& input, int mode) {
+  constexpr double longest = 128;
+  if (!input.machine.is_device) return 2 / longest;
+  auto const nnz     = static_cast<double>(input.tensor.nnz);
+  double const chunk = std::clamp(nnz * 8 / std::max(input.machine.concurrency, 1), 16.0, longest);
+  auto const rows    = static_cast<double>(input.tensor.modes[static_cast<std::size_t>(mode)].extent);
+  constexpr double chunks_of_a_team = 8;
+  return nnz >= 4 * chunk * rows ? 1 / (chunks_of_a_team * chunk) : 2 / chunk;
 }
 
 void add_atomics(ModeTerms& terms, CostInput const& input, int mode, double rows) {
@@ -160,6 +171,9 @@ BuildTerms sorted_build(CostInput const& input, double stored, int copies) {
   at(terms, BuildTerm::scatter) = copies * nnz * (order * input.index_bytes + input.scalar_bytes + 32) /
                                   gather_rate(input.machine, static_cast<double>(coordinate_bytes(input)));
   at(terms, BuildTerm::rows) = copy_seconds(input, rows * (1 + input.index_bytes));
+  constexpr double kept_ready = 1 << 20;  // bytes: of smaller arrays cudaMalloc puts several into one block
+  if (input.machine.is_device && nnz * input.index_bytes >= kept_ready)
+    at(terms, BuildTerm::memory) = copies * input.machine.launch_s;
   return terms;
 }
 
@@ -251,6 +265,7 @@ Cost predict(FormatCosts const& format, CostInput const& input) {
   cost.build_bytes   = (format.on_host ? 0 : coordinate_bytes(input) + cost.storage_bytes) + format.build_bytes(input);
   cost.run_bytes =
       (format.on_host ? 0 : cost.storage_bytes) + format.workspace_bytes(input) + model_bytes(input);
+  cost.load_s  = weights.load_s;
   cost.build_s = weighted(format.build(input), weights.build);
   for (int n = 0; n < input.tensor.order(); ++n) {
     ModeTerms const terms = format.mttkrp(input, n);

@@ -18,6 +18,7 @@ namespace polyad {
 
 /// Seconds that a format takes.
 struct FormatTimes {
+  double load_s  = 0;  // what the first use in a process takes longer (Cost::load_s): predicted always
   double build_s = 0;
   std::vector<double> mode_s;  // an MTTKRP of each mode
   double iteration_s = 0;      // of CP-ALS; measured ones are the measured modes and a predicted dense part

@@ -4,7 +4,7 @@
 // A time is a sum of terms, each a time of its own at what the machine was measured to do (Ceilings), and each with a
 // weight that belongs to a format, a kind of machine and a scalar:
 //
-//   seconds of a mode = w_pass passes launch + w_stream bytes/copy + w_gather rows/gather + ... + w_hot rows/atomic
+//   seconds of a mode = w_launch launch + w_stream bytes/copy + w_gather rows/gather + ... + w_hot rows/atomic
 //
 // A family says in src/formats/<family>/costs.cpp which rows and bytes it moves, and its weights, fitted to stored
 // measurements by scripts/fit_cost_model.py; the test `cost_model` holds the two against each other
@@ -27,7 +27,7 @@ struct Ceilings {
   using Curve = std::vector<std::array<double, 2>>;
 
   bool is_device  = false;
-  int concurrency = 1;    // hosts: threads
+  int concurrency = 1;    // threads
   double launch_s = 0;    // of a kernel: nominal_launch_s
   double copy     = 0;    // read and written
   Curve gather;           // random rows of 32 columns of a table of so many megabytes
@@ -52,9 +52,10 @@ struct CostInput {
 
 /// Terms of an MTTKRP's mode, in seconds at the ceilings.
 enum class ModeTerm {
-  pass,       // a launch for each block of 32 columns
+  launch,     // one
   stream,     // the format's arrays, once a block of columns, copied
   gather,     // rows of the other factors, one a nonzero
+  near,       // the same rows at the rate of the smallest table: what a core takes for them at the least
   narrow,     // 64 bytes for each of these rows and blocks: what is fetched of a short row
   upper,      // of those, rows that are read once a fiber
   output,     // V, written
@@ -74,6 +75,7 @@ enum class BuildTerm {
   sort,     // each 8 bits of each word of the sorts' keys, with their positions, copied
   scatter,  // coordinates and values from random places, for each copy
   rows,     // a flag and an index a row of each mode
+  memory,   // a launch for each copy whose arrays are longer than an allocator keeps ready
   count
 };
 inline constexpr auto build_terms = static_cast<std::size_t>(BuildTerm::count);
@@ -93,6 +95,7 @@ using DenseTerms                  = std::array<double, dense_terms>;
 struct FormatWeights {
   ModeTerms mttkrp{};
   BuildTerms build{};
+  double load_s = 0;  // Cost::load_s
 };
 /// Of a format: device f32, device f64, host f32, host f64.
 using CostWeights = std::array<FormatWeights, 4>;
@@ -118,7 +121,9 @@ struct Cost {
   std::uint64_t storage_bytes = 0;
   std::uint64_t build_bytes   = 0;  // the most that is held while it is built: coordinates, scratch, what is stored
   std::uint64_t run_bytes     = 0;  // what is stored, factors, outputs, scratch: held while it iterates
-  double build_s              = 0;
+  /// What a process pays when it first uses the format: a device loads the kernels of the build and of the iterations.
+  double load_s  = 0;
+  double build_s = 0;
   std::vector<double> mode_s;  // an MTTKRP of each mode
   double iteration_s = 0;      // of CP-ALS
   /// Of that, additions to rows that many threads want at a time: the least certain part, and mostly too low, so that it
@@ -130,8 +135,10 @@ struct Cost {
 
   [[nodiscard]] std::uint64_t need_bytes() const { return build_bytes > run_bytes ? build_bytes : run_bytes; }
   [[nodiscard]] double mttkrp_s() const;
-  /// A build and so many iterations, for comparing.
-  [[nodiscard]] double total_s(double iterations) const { return build_s + iterations * (iteration_s + crowded_s); }
+  /// A first build and so many iterations, for comparing.
+  [[nodiscard]] double total_s(double iterations) const {
+    return load_s + build_s + iterations * (iteration_s + crowded_s);
+  }
 };
 
 /// The formats that the model knows, a family after the other.
@@ -176,8 +183,11 @@ inline constexpr std::uint64_t device_instance_bytes = 80 * 1024;
 [[nodiscard]] double hot_seconds(CostInput const& input, int mode);
 /// One atomic row of `mode` a nonzero, the nonzeros in the order of that mode: threads that run at a time meet.
 [[nodiscard]] double ordered_seconds(CostInput const& input, int mode);
-/// pass, stream (of `nonzero_bytes` each), gather, narrow and output
+/// launch, stream (of `nonzero_bytes` each), gather, near, narrow and output
 [[nodiscard]] ModeTerms walk(CostInput const& input, int mode, double nonzero_bytes);
+/// Atomic rows a nonzero that a walk over nonzeros in the mode's order adds at the ends of its chunks (chunk_length,
+/// formats/chunk_walk.hpp): two a chunk, and on devices, where rows have many chunks, one a team (formats/team_sums.hpp).
+[[nodiscard]] double border_rows(CostInput const& input, int mode);
 /// Adds `rows` atomic rows a nonzero: atomics and hot.
 void add_atomics(ModeTerms& terms, CostInput const& input, int mode, double rows);
 [[nodiscard]] double& at(ModeTerms& terms, ModeTerm term);
