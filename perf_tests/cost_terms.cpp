@@ -7,8 +7,8 @@
 //   mode TENSOR EXTENT LONGEST FIBERS ROWS NONZEROS ROWS NONZEROS ...    bin by bin, in the modes' order
 //   case MACHINE TENSOR FORMAT SCALAR_BYTES RANK
 //
-// A case is answered by one line: storage, build and run bytes, crowded seconds, seconds to load, to build, for an iteration, for each mode; then
-// the terms: of the build, of the dense part, of each mode.
+// A case is answered by one line: storage, build and run bytes, crowded seconds, seconds to load, to build, for an
+// iteration, for each mode; then the terms: of the build, of the dense part, of each mode.
 #include <cstdio>
 #include <iostream>
 #include <map>

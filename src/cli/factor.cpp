@@ -195,9 +195,7 @@ private:
       if (b.total_s > close * a.total_s || trial > most_of_run * a.total_s) return;
     }
     load_on_device();
-    double const dense_s = dense_part(m_candidates);
-    for (auto* const candidate : open)
-      try_candidate(m_space, *m_device, m_options.rank, modes, *candidate, dense_s);
+    for (auto* const candidate : open) try_candidate(m_space, *m_device, m_options.rank, modes, *candidate);
   }
 
   // --- the run

@@ -35,7 +35,7 @@ template <class Scalar, class Index>
 /// predicted, by the ratio of those that were. False, with `fits` taken back, where it does not fit after all.
 template <class Scalar, class Index>
 bool try_candidate(Space const& space, CooTensor<Scalar, Index, Space> const& coo, count_t rank,
-                   std::vector<int> modes, FormatCandidate& candidate, double dense_s) {
+                   std::vector<int> modes, FormatCandidate& candidate) {
   bool const all = modes.empty();
   for (int n = 0; all && n < coo.order(); ++n) modes.push_back(n);
   TrialTimes times;
@@ -59,8 +59,7 @@ bool try_candidate(Space const& space, CooTensor<Scalar, Index, Space> const& co
     }
     for (double const seconds : candidate.predicted->mode_s) measured.mode_s.push_back(seconds * found / predicted);
   }
-  measured.iteration_s = dense_s;
-  for (double const seconds : measured.mode_s) measured.iteration_s += seconds;
+  measured.iteration_s = candidate.dense.iteration_s(measured.mode_s);
   candidate.measured = measured;
   return true;
 }

@@ -17,12 +17,11 @@ void try_on_device(TuneOptions const& options, io::CoordinateList&& tensor, Repo
   Space const space;
   auto const coo = to_device<Scalar, Index>(space, std::move(tensor), *report.input);
   stop_if_interrupted("reading the tensor");
-  bool const alone     = !options.format.empty();
-  double const dense_s = dense_part(formats.candidates);
+  bool const alone = !options.format.empty();
   if (alone) std::erase_if(formats.candidates, [&](auto const& c) { return c.name != options.format; });
   for (auto& candidate : formats.candidates) {
     if (candidate.streams || (!candidate.fits && !alone)) continue;
-    candidate.fits = try_candidate(space, coo, options.of.rank, {}, candidate, dense_s);
+    candidate.fits = try_candidate(space, coo, options.of.rank, {}, candidate);
     if (candidate.fits && alone && candidate.name == FCoo<Scalar, Index, Space>::name)
       formats.shapes = try_f_coo_shapes(space, coo, options.of.rank);
   }

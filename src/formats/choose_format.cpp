@@ -23,6 +23,7 @@ FormatCandidate candidate(FormatCosts const& format, CostInput const& input, For
   found.need_bytes  = cost.need_bytes();
   found.fits        = found.need_bytes <= wish.bytes;
   found.streams     = format.on_host;
+  found.dense       = dense_part(input);
   if (!cost.is_known()) return found;
   found.predicted = {cost.load_s, cost.build_s, cost.mode_s, cost.iteration_s};
   found.total_s   = cost.total_s(wish.iterations);
@@ -79,16 +80,6 @@ std::vector<FormatCandidate> candidates(TensorSurvey const& tensor, std::uint64_
 void sort_candidates(std::vector<FormatCandidate>& candidates, FormatWish const& wish) {
   std::stable_sort(candidates.begin(), candidates.end(),
                    [&](auto const& a, auto const& b) { return is_better(a, b, wish); });
-}
-
-double dense_part(std::vector<FormatCandidate> const& candidates) {
-  for (auto const& candidate : candidates) {
-    if (!candidate.predicted) continue;
-    double seconds = candidate.predicted->iteration_s;
-    for (double const mode_s : candidate.predicted->mode_s) seconds -= mode_s;
-    return seconds;
-  }
-  return 0;
 }
 
 FormatChoice choose(std::vector<FormatCandidate> const& candidates, FormatWish const& wish,

@@ -54,8 +54,8 @@ std::uint64_t to_bytes(double bytes) { return static_cast<std::uint64_t>(bytes);
 
 // [device f32, device f64, host f32, host f64] in the order of DenseTerm.
 constexpr std::array<DenseTerms, 4> dense_weights{
-    DenseTerms{5.52, 0, 0.672, 12},
-    {6.01, 0, 0.606, 7.52},
+    DenseTerms{3.45, 0, 1.55, 13.4},
+    {3.57, 0, 1.55, 8.23},
     {8.03, 12.6, 12.3, 0},
     {4.34, 0, 12, 17.2}};
 
@@ -94,6 +94,24 @@ double atomic_seconds(CostInput const& input, int mode) {
   return seconds;
 }
 
+namespace {
+
+/// Bytes that an atomic row takes where additions wait for each other: floats are added by packs, and wait by lines of a
+/// cache, however few columns a row has; doubles one by one.
+double crowded_bytes(CostInput const& input) {
+  return input.scalar_bytes == 4 ? std::ceil(row_bytes(input) / cache_line) * cache_line : row_bytes(input);
+}
+
+/// The rate of additions to so few rows. It was measured with rows of 32 columns; other rows are spread over more memory
+/// or less, which counts in full for doubles, and for floats by the root where they are wider (fitted).
+double crowded_rate(CostInput const& input, double rows) {
+  double const width  = static_cast<double>(input.rank) / 32;
+  double const spread = input.scalar_bytes == 4 ? std::max(1.0, std::sqrt(width)) : width;
+  return interpolate(input.machine.atomic_add_rows, rows * spread);
+}
+
+}  // namespace
+
 double hot_seconds(CostInput const& input, int mode) {
   double seconds = 0, nonzeros_so_far = 0;
   auto const nnz = static_cast<double>(input.tensor.nnz);
@@ -103,23 +121,20 @@ double hot_seconds(CostInput const& input, int mode) {
     double const crowd = rows * nnz / nonzeros_so_far;
     if (crowd >= few_rows) return;
     double const spread  = interpolate(input.machine.atomic_add, rows * row_bytes(input) / megabyte);
-    double const crowded = std::min(interpolate(input.machine.atomic_add_rows, crowd), spread);
-    // Additions that wait for each other do so by lines of a cache, however few columns a row has.
-    double const line = std::ceil(row_bytes(input) / cache_line) * cache_line;
-    seconds += nonzeros * (line / crowded - row_bytes(input) / spread);
+    double const crowded = std::min(crowded_rate(input, crowd), spread);
+    seconds += nonzeros * (crowded_bytes(input) / crowded - row_bytes(input) / spread);
   });
   return seconds;
 }
 
 double ordered_seconds(CostInput const& input, int mode) {
   double seconds = 0, rows_so_far = 0;
-  double const line = std::ceil(row_bytes(input) / cache_line) * cache_line;
   for_each_bin(input.tensor.modes[static_cast<std::size_t>(mode)], [&](double rows, double nonzeros) {
     // Some eight nonzeros a thread are under way, in as few rows as the length of a row says.
     double const length = nonzeros / (rows - rows_so_far);
     rows_so_far         = rows;
-    seconds += nonzeros * line /
-               interpolate(input.machine.atomic_add_rows, std::max(1.0, 8.0 * input.machine.concurrency / length));
+    seconds += nonzeros * crowded_bytes(input) /
+               crowded_rate(input, std::max(1.0, 8.0 * input.machine.concurrency / length));
   });
   return seconds;
 }
@@ -134,14 +149,17 @@ ModeTerms walk(CostInput const& input, int mode, double nonzero_bytes) {
   at(terms, ModeTerm::stream) = copy_seconds(input, passes(input) * nnz * nonzero_bytes);
   for (int m = 0; m < input.tensor.order(); ++m) {
     if (m == mode) continue;
-    at(terms, ModeTerm::gather) += gather_seconds(input, m, row_bytes(input));
-    at(terms, ModeTerm::near) += nnz * row_bytes(input) / gather_rate(input.machine, 0);
+    double const near = nnz * row_bytes(input) / gather_rate(input.machine, 0);
+    at(terms, ModeTerm::near) += near;
+    at(terms, ModeTerm::gather) += std::max(0.0, gather_seconds(input, m, row_bytes(input)) - near);
     at(terms, ModeTerm::narrow) += gather_seconds(input, m, 64 * passes(input));
   }
   auto const& out = input.tensor.modes[static_cast<std::size_t>(mode)];
   at(terms, ModeTerm::output) = copy_seconds(input, static_cast<double>(out.extent) * row_bytes(input));
   return terms;
 }
+
+double gathered(ModeTerms terms) { return at(terms, ModeTerm::near) + at(terms, ModeTerm::gather); }
 
 double border_rows(CostInput const& input, int mode) {
   constexpr double longest = 128;
@@ -150,7 +168,8 @@ double border_rows(CostInput const& input, int mode) {
   double const chunk = std::clamp(nnz * 8 / std::max(input.machine.concurrency, 1), 16.0, longest);
   auto const rows    = static_cast<double>(input.tensor.modes[static_cast<std::size_t>(mode)].extent);
   constexpr double chunks_of_a_team = 8;
-  return nnz >= 4 * chunk * rows ? 1 / (chunks_of_a_team * chunk) : 2 / chunk;
+  double const chunks_a_row         = input.scalar_bytes == 4 ? 512 : 32;  // as with_team_sums has it
+  return nnz >= chunks_a_row * chunk * rows ? 1 / (chunks_of_a_team * chunk) : 2 / chunk;
 }
 
 void add_atomics(ModeTerms& terms, CostInput const& input, int mode, double rows) {
@@ -253,8 +272,19 @@ DenseTerms dense_terms_of(CostInput const& input) {
           blocks * copied};
 }
 
-double dense_seconds(CostInput const& input) {
-  return weighted(dense_terms_of(input), dense_weights[costs::machine_kind(input)]);
+double DensePart::iteration_s(std::vector<double> const& mode_s) const {
+  double seconds = rest_s;
+  for (double const mttkrp_s : mode_s) seconds += beside ? std::max(mttkrp_s, algebra_s) : mttkrp_s + algebra_s;
+  return seconds;
+}
+
+DensePart dense_part(CostInput const& input) {
+  DenseTerms terms      = dense_terms_of(input);
+  auto const& weights   = dense_weights[costs::machine_kind(input)];
+  constexpr auto cubes  = static_cast<std::size_t>(DenseTerm::cubes);
+  double const algebra  = weights[cubes] * terms[cubes] / std::max(input.tensor.order(), 1);
+  terms[cubes]          = 0;
+  return {.algebra_s = algebra, .beside = input.machine.is_device, .rest_s = weighted(terms, weights)};
 }
 
 Cost predict(FormatCosts const& format, CostInput const& input) {
@@ -275,7 +305,7 @@ Cost predict(FormatCosts const& format, CostInput const& input) {
       cost.crowded_s += terms[k] * weights.mttkrp[k];
     }
   }
-  cost.iteration_s = cost.mttkrp_s() + dense_seconds(input);
+  cost.iteration_s = dense_part(input).iteration_s(cost.mode_s);
   return cost;
 }
 

@@ -180,7 +180,7 @@ TEST_CASE("any_format gives way to the next best when a build does not fit", "[a
     c.name       = name;
     c.need_bytes = 10;
     c.fits       = true;
-    c.predicted  = FormatTimes{seconds, {seconds}, seconds};
+    c.predicted  = FormatTimes{.build_s = seconds, .mode_s = {seconds}, .iteration_s = seconds};
     c.total_s    = seconds;
     return c;
   };

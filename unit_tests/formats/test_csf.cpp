@@ -305,7 +305,7 @@ void expect_exact_batches(HostTensor const& tensor, int mode, std::int64_t fiber
   constexpr int block    = 8;
   constexpr RowForm form = is_device_space<TestSpace> ? RowForm::packed : RowForm::simd;
   using Index            = std::uint32_t;
-  using Kernel           = detail::MttkrpTree<TestSpace, float, Index, block, form, Order, Reuse, Batch>;
+  using Kernel           = detail::MttkrpTree<TestSpace, float, Index, block, form, Order, Reuse, false, Batch>;
   constexpr int lanes    = Kernel::Row::lanes;
   TestSpace const space;
   Random random(bin);

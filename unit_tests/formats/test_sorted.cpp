@@ -265,7 +265,7 @@ template <class Scalar, int Count, bool Hoist>
 void expect_exact_packs(HostTensor const& tensor, count_t chunk, int mode, count_t block_rows = 0) {
   constexpr int block    = 8;
   constexpr RowForm form = is_device_space<TestSpace> ? RowForm::packed : RowForm::simd;
-  using Kernel           = detail::MttkrpSorted<TestSpace, Scalar, std::uint32_t, block, form, 3, Hoist>;
+  using Kernel           = detail::MttkrpSorted<TestSpace, Scalar, std::uint32_t, block, form, 3, Hoist, false>;
   constexpr int lanes    = Kernel::Row::lanes;
   TestSpace const space;
   Random random(chunk);

@@ -35,6 +35,7 @@ struct FormatCandidate {
   std::optional<FormatTimes> predicted;  // nothing where the model does not know it on this kind of machine
   std::optional<FormatTimes> measured;   // where it was tried
   double total_s = 0;                    // a build and the iterations, predicted with caution
+  DensePart dense;                       // the same for all
 };
 
 /// What a run wants of its format.
@@ -62,9 +63,6 @@ inline constexpr double worth_measuring_s = 2;
 
 /// Puts them in that order again, once some were measured.
 void sort_candidates(std::vector<FormatCandidate>& candidates, FormatWish const& wish);
-
-/// Seconds of an iteration besides its MTTKRPs, the same for all candidates.
-[[nodiscard]] double dense_part(std::vector<FormatCandidate> const& candidates);
 
 /// Why `sorted` is not stored as its name says.
 inline constexpr char const* stored_as_permutations =

@@ -54,8 +54,8 @@ struct CostInput {
 enum class ModeTerm {
   launch,     // one
   stream,     // the format's arrays, once a block of columns, copied
-  gather,     // rows of the other factors, one a nonzero
-  near,       // the same rows at the rate of the smallest table: what a core takes for them at the least
+  near,       // rows of the other factors, one a nonzero, at the rate of the smallest table
+  gather,     // what they take more, since the factors are larger
   narrow,     // 64 bytes for each of these rows and blocks: what is fetched of a short row
   upper,      // of those, rows that are read once a fiber
   output,     // V, written
@@ -126,8 +126,8 @@ struct Cost {
   double build_s = 0;
   std::vector<double> mode_s;  // an MTTKRP of each mode
   double iteration_s = 0;      // of CP-ALS
-  /// Of that, additions to rows that many threads want at a time: the least certain part, and mostly too low, so that it
-  /// counts twice where formats are compared.
+  /// Of that, additions to rows that many threads want at a time: the least certain part, so that a fifth is added to it
+  /// where formats are compared.
   double crowded_s = 0;
 
   /// Whether the model has weights for this format on this kind of machine.
@@ -137,7 +137,8 @@ struct Cost {
   [[nodiscard]] double mttkrp_s() const;
   /// A first build and so many iterations, for comparing.
   [[nodiscard]] double total_s(double iterations) const {
-    return load_s + build_s + iterations * (iteration_s + crowded_s);
+    constexpr double caution = 0.2;
+    return load_s + build_s + iterations * (iteration_s + caution * crowded_s);
   }
 };
 
@@ -147,9 +148,17 @@ struct Cost {
 
 [[nodiscard]] Cost predict(FormatCosts const& format, CostInput const& input);
 
-/// Seconds of an iteration's dense part: solving, normalising, Gram matrices, fit.
+/// What an iteration of CP-ALS does besides its MTTKRPs: solving, normalising, Gram matrices, fit.
+struct DensePart {
+  double algebra_s = 0;      // a mode's R x R algebra
+  bool beside      = false;  // it runs beside the mode's MTTKRP, as it does on devices (CpAlsOptions::one_instance)
+  double rest_s    = 0;
+
+  /// Seconds of an iteration whose MTTKRPs take so many.
+  [[nodiscard]] double iteration_s(std::vector<double> const& mode_s) const;
+};
 [[nodiscard]] DenseTerms dense_terms_of(CostInput const& input);
-[[nodiscard]] double dense_seconds(CostInput const& input);
+[[nodiscard]] DensePart dense_part(CostInput const& input);
 
 /// Bytes of factors, of the longest mode's output, and of the R x R matrices.
 [[nodiscard]] std::uint64_t model_bytes(CostInput const& input);
@@ -183,8 +192,10 @@ inline constexpr std::uint64_t device_instance_bytes = 80 * 1024;
 [[nodiscard]] double hot_seconds(CostInput const& input, int mode);
 /// One atomic row of `mode` a nonzero, the nonzeros in the order of that mode: threads that run at a time meet.
 [[nodiscard]] double ordered_seconds(CostInput const& input, int mode);
-/// launch, stream (of `nonzero_bytes` each), gather, near, narrow and output
+/// launch, stream (of `nonzero_bytes` each), near, gather, narrow and output
 [[nodiscard]] ModeTerms walk(CostInput const& input, int mode, double nonzero_bytes);
+/// near and gather
+[[nodiscard]] double gathered(ModeTerms terms);
 /// Atomic rows a nonzero that a walk over nonzeros in the mode's order adds at the ends of its chunks (chunk_length,
 /// formats/chunk_walk.hpp): two a chunk, and on devices, where rows have many chunks, one a team (formats/team_sums.hpp).
 [[nodiscard]] double border_rows(CostInput const& input, int mode);

@@ -21,7 +21,7 @@
 namespace polyad {
 namespace detail {
 
-template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order>
+template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Together>
 struct MttkrpPermuted {
   using Row = TinyVec<Space, Scalar, Block, Form>;
 
@@ -37,7 +37,6 @@ struct MttkrpPermuted {
   Scalar* output;  // I_n x R
   count_t output_stride;
   ChunkWalk chunks;
-  bool together;  // a team's threads add their chunks' last rows together
 
   /// The sum of the current row of the output while a chunk is walked.
   struct Run {
@@ -84,13 +83,14 @@ struct MttkrpPermuted {
     }
   }
 
-  KOKKOS_FUNCTION void walk(count_t begin, count_t end, Columns columns, TeamSum<Scalar, Index> const& last) const {
+  template <class Last>
+  KOKKOS_FUNCTION void walk(count_t begin, count_t end, Columns columns, Last const& last) const {
     Run run{indices[coordinates(permutation[begin]) + static_cast<count_t>(mode)], Row(Scalar(0)), true};
     count_t p = begin;
     for (; p + batch <= end; p += batch) add<batch>(p, run, columns);
     for (; p < end; ++p) add<1>(p, run, columns);
     run.is_first = true;  // the last row: the chunk behind may add to it too
-    if (last.is_wanted())
+    if constexpr (Last::is_wanted)
       last.leave(run.row, run.sum, columns);
     else
       finish(run, columns);
@@ -98,8 +98,8 @@ struct MttkrpPermuted {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    walk_with_team_sums<Row, Block, Index>(
-        chunks, member, together, output, output_stride,
+    walk_with_team_sums<Together, Row, Block, Index>(
+        chunks, member, output, output_stride,
         [&](count_t begin, count_t end, Columns columns, auto const& last) { walk(begin, end, columns, last); });
   }
 };
@@ -119,16 +119,18 @@ void mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
     constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
     with_order<any_order_only>(X.extents().order(), [&](auto order) {
       for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-        using Kernel = detail::MttkrpPermuted<Space, Scalar, Index, block(), form(), order()>;
-        constexpr int lanes = Kernel::Row::lanes;
-        ChunkWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), lanes), blocks};
-        bool const together =
-            chunks_share_rows<Space>(ceil_div(X.nnz(), chunks.chunk), X.extents()[mode]);
-        Kokkos::parallel_for("polyad::mttkrp_permuted",
-                             policy_with_team_sums<typename Kernel::Row, block(), Scalar, Index>(space, chunks, together),
-                             Kernel{X.permutation(mode).data(), X.coo().indices().data(),
-                                    X.coo().values().data(), OtherFactors<Scalar, order()>(factors, mode), mode,
-                                    V.data(), static_cast<count_t>(V.stride(0)), chunks, together});
+        using Row = TinyVec<Space, Scalar, block(), form()>;
+        ChunkWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), Row::lanes), blocks};
+        with_team_sums<Space, Scalar, form()>(
+            ceil_div(X.nnz(), chunks.chunk), X.extents()[mode], blocks.are_whole(block()), [&](auto together) {
+              using Kernel = detail::MttkrpPermuted<Space, Scalar, Index, block(), form(), order(), together()>;
+              Kokkos::parallel_for(
+                  "polyad::mttkrp_permuted",
+                  policy_with_team_sums<together(), Row, block(), Scalar, Index>(space, chunks),
+                  Kernel{X.permutation(mode).data(), X.coo().indices().data(), X.coo().values().data(),
+                         OtherFactors<Scalar, order()>(factors, mode), mode, V.data(),
+                         static_cast<count_t>(V.stride(0)), chunks});
+            });
       });
     });
   });

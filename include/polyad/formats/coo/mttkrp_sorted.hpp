@@ -24,7 +24,8 @@
 namespace polyad {
 namespace detail {
 
-template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Hoist>
+template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Hoist,
+          bool Together>
 struct MttkrpSorted {
   using Row = TinyVec<Space, Scalar, Block, Form>;
 
@@ -43,7 +44,6 @@ struct MttkrpSorted {
   OtherFactors<Scalar, Order> factors;
   RowWriter<Row, Scalar, Index> writer;
   ChunkWalk chunks;
-  bool together;
 
   struct Run {
     Index row;
@@ -114,7 +114,8 @@ struct MttkrpSorted {
     }
   }
 
-  KOKKOS_FUNCTION void walk(count_t begin, count_t end, Columns columns, TeamSum<Scalar, Index> const& last) const {
+  template <class Last>
+  KOKKOS_FUNCTION void walk(count_t begin, count_t end, Columns columns, Last const& last) const {
     count_t const chunk = begin / chunks.chunk;
     Run run;
     run.row      = indices[begin];
@@ -125,7 +126,7 @@ struct MttkrpSorted {
     for (; p + batch <= end; p += batch) add<batch>(p, run, chunk, columns);
     for (; p < end; ++p) add<1>(p, run, chunk, columns);
     if constexpr (Hoist) run.sum.multiply_add(run.hoisted, run.run_sum);
-    if (last.is_wanted())
+    if constexpr (Last::is_wanted)
       last.leave(run.row, run.sum, columns);
     else
       writer.last(chunk, run.is_first, run.row, run.sum, columns);
@@ -133,8 +134,8 @@ struct MttkrpSorted {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    walk_with_team_sums<Row, Block, Index>(
-        chunks, member, together, writer.output, writer.stride,
+    walk_with_team_sums<Together, Row, Block, Index>(
+        chunks, member, writer.output, writer.stride,
         [&](count_t begin, count_t end, Columns columns, auto const& last) { walk(begin, end, columns, last); });
   }
 };
@@ -182,25 +183,25 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
     with_order<any_order_only>(X.extents().order(), [&](auto order) {
       for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
         detail::clear_rows<Space, Scalar, Index, block(), form()>(space, copy.cleared, blocks, V);
-        auto const launch = [&](auto hoist) {
-          using Kernel = detail::MttkrpSorted<Space, Scalar, Index, block(), form(), order(), hoist()>;
+        auto const launch = [&](auto hoist, auto together) {
+          using Kernel = detail::MttkrpSorted<Space, Scalar, Index, block(), form(), order(), hoist(), together()>;
           ChunkWalk const chunks{copy.nnz, copy.chunk, blocks,
                                  detail::walk_by_block(X.extents(), mode, factors, blocks)};
           using Bounds = Kokkos::LaunchBounds<device_team_threads, Kernel::teams>;
-          bool const together =
-              !merge && chunks_share_rows<Space>(ceil_div(copy.nnz, copy.chunk), X.extents()[mode]);
-          Kokkos::parallel_for("polyad::mttkrp_sorted",
-                               policy_with_team_sums<typename Kernel::Row, block(), Scalar, Index, Bounds>(space, chunks, together),
-                               Kernel{copy.indices.data(),
-                                      static_cast<count_t>(copy.indices.stride(0)),
-                                      copy.values.data(),
-                                      OtherFactors<Scalar, order()>(factors, copy.modes),
-                                      {V.data(), static_cast<count_t>(V.stride(0)), borders, copy.block_rows > 0},
-                                      chunks, together});
+          Kokkos::parallel_for(
+              "polyad::mttkrp_sorted",
+              policy_with_team_sums<together(), typename Kernel::Row, block(), Scalar, Index, Bounds>(space, chunks),
+              Kernel{copy.indices.data(), static_cast<count_t>(copy.indices.stride(0)), copy.values.data(),
+                     OtherFactors<Scalar, order()>(factors, copy.modes),
+                     {V.data(), static_cast<count_t>(V.stride(0)), borders, copy.block_rows > 0}, chunks});
         };
-        if constexpr (SortedTuning<Space, Scalar>::may_hoist)
-          if (copy.hoist) launch(std::true_type{});
-        if (!copy.hoist) launch(std::false_type{});
+        bool const whole_blocks = blocks.are_whole(block()) && !merge && copy.block_rows == 0;
+        with_team_sums<Space, Scalar, form()>(
+            ceil_div(copy.nnz, copy.chunk), X.extents()[mode], whole_blocks, [&](auto together) {
+              if constexpr (SortedTuning<Space, Scalar>::may_hoist)
+                if (copy.hoist) launch(std::true_type{}, together);
+              if (!copy.hoist) launch(std::false_type{}, together);
+            });
         if (merge)
           detail::merge_borders<Space, Scalar, Index, block(), form()>(
               space, workspace, ceil_div(copy.nnz, copy.chunk), blocks, V);

@@ -6,7 +6,6 @@
 
 #include "polyad/core/tiny_vec.hpp"
 #include "polyad/formats/csf/csf_bins.hpp"
-#include "polyad/formats/team_sums.hpp"
 
 namespace polyad::detail {
 
@@ -75,10 +74,13 @@ struct SliceWriter {
     run.sum    = Row(Scalar(0));
   }
   /// Writes the bin's last slice, or leaves it to the team where other bins share it.
+  template <class Last>
   KOKKOS_FORCEINLINE_FUNCTION void last(SliceSum<Row, Index> const& run, bool shared, Columns columns,
-                                        TeamSum<Scalar, Index> const& team) const {
-    if (team.is_wanted() && (run.shared || shared)) return team.leave(rows[run.slice], run.sum, columns);
-    team.leave_nothing();
+                                        Last const& team) const {
+    if constexpr (Last::is_wanted) {
+      if (run.shared || shared) return team.leave(rows[run.slice], run.sum, columns);
+      team.leave_nothing();
+    }
     write(run.slice, run.shared || shared, run.sum, columns);
   }
 };

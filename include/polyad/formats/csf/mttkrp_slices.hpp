@@ -34,7 +34,7 @@ KOKKOS_FORCEINLINE_FUNCTION void multiply_rows(TreeArrays<Scalar, Index, Order> 
   }
 }
 
-template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order,
+template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Together,
           int Batch = csf_batch<Space, Scalar, Block>>
 struct MttkrpCsl {
   using Row = TinyVec<Space, Scalar, Block, Form>;
@@ -45,7 +45,6 @@ struct MttkrpCsl {
   OtherFactors<Scalar, Order> factors;
   SliceWriter<Row, Scalar, Index> writer;
   ChunkWalk workers;  // one bin each
-  bool together;      // a team's threads add their bins' last slices together
 
   /// Adds the nonzeros p ... p + Count - 1. `slice_end` is where the current slice ends.
   template <int Count>
@@ -65,9 +64,13 @@ struct MttkrpCsl {
     }
   }
 
-  KOKKOS_FUNCTION void walk(count_t bin, Columns columns, TeamSum<Scalar, Index> const& last) const {
+  template <class Last>
+  KOKKOS_FUNCTION void walk(count_t bin, Columns columns, Last const& last) const {
     Index const begin = bins.begins[bin], end = bins.begins[bin + 1];
-    if (begin == end) return last.leave_nothing();
+    if (begin == end) {
+      if constexpr (Last::is_wanted) last.leave_nothing();
+      return;
+    }
     Sum run{bins.nodes[0][bin], bins.starts_slice[bin] == 0, Row(Scalar(0))};
     Index slice_end = tree.pointers[0][run.slice + 1];
     for (Index p = begin; p < end;) {
@@ -84,8 +87,8 @@ struct MttkrpCsl {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    walk_with_team_sums<Row, Block, Index>(
-        workers, member, together, writer.output, writer.stride,
+    walk_with_team_sums<Together, Row, Block, Index>(
+        workers, member, writer.output, writer.stride,
         [&](count_t bin, count_t, Columns columns, auto const& last) { walk(bin, columns, last); });
   }
 };
@@ -133,17 +136,18 @@ void mttkrp_csl(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
     constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
     with_order<any_order_only>(tree.order, [&](auto order) {
       for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-        using Kernel = detail::MttkrpCsl<Space, Scalar, Index, block(), form(), order()>;
-        using Bounds = detail::CsfBounds<Scalar, order()>;
-        ChunkWalk const workers{bins.size(), 1, blocks};
-        bool const together = chunks_share_rows<Space>(bins.size(), tree.nodes(0));
-        Kokkos::parallel_for("polyad::mttkrp_csl",
-                             policy_with_team_sums<typename Kernel::Row, block(), Scalar, Index, Bounds>(space, workers, together),
-                             Kernel{detail::TreeArrays<Scalar, Index, order()>(tree),
-                                    detail::BinArrays<Index, order()>(bins),
-                                    OtherFactors<Scalar, order()>(factors, tree.modes),
-                                    {tree.indices[0].data(), V.data(), static_cast<count_t>(V.stride(0))},
-                                    workers, together});
+        with_team_sums<Space, Scalar, form()>(
+            bins.size(), tree.nodes(0), blocks.are_whole(block()), [&](auto together) {
+              using Kernel = detail::MttkrpCsl<Space, Scalar, Index, block(), form(), order(), together()>;
+              using Bounds = detail::CsfBounds<Scalar, order()>;
+              ChunkWalk const workers{bins.size(), 1, blocks};
+              Kokkos::parallel_for(
+                  "polyad::mttkrp_csl",
+                  policy_with_team_sums<together(), typename Kernel::Row, block(), Scalar, Index, Bounds>(space, workers),
+                  Kernel{detail::TreeArrays<Scalar, Index, order()>(tree), detail::BinArrays<Index, order()>(bins),
+                         OtherFactors<Scalar, order()>(factors, tree.modes),
+                         {tree.indices[0].data(), V.data(), static_cast<count_t>(V.stride(0))}, workers});
+            });
       });
     });
   });

@@ -24,7 +24,7 @@
 namespace polyad {
 namespace detail {
 
-template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Reuse,
+template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Reuse, bool Together,
           int Batch = csf_batch<Space, Scalar, Block>>
 struct MttkrpTree {
   using Row                     = TinyVec<Space, Scalar, Block, Form>;
@@ -36,7 +36,6 @@ struct MttkrpTree {
   OtherFactors<Scalar, Order> factors;  // of the levels 1 ... N - 1
   SliceWriter<Row, Scalar, Index> writer;
   ChunkWalk workers;  // one bin each
-  bool together;      // a team's threads add their bins' last slices together
 
   /// N - 2
   [[nodiscard]] KOKKOS_FUNCTION int fiber_level() const { return factors.size() - 1; }
@@ -223,9 +222,13 @@ struct MttkrpTree {
     }
   }
 
-  KOKKOS_FUNCTION void walk(count_t bin, Columns columns, TeamSum<Scalar, Index> const& last) const {
+  template <class Last>
+  KOKKOS_FUNCTION void walk(count_t bin, Columns columns, Last const& last) const {
     Index const begin = bins.begins[bin], end = bins.begins[bin + 1];
-    if (begin == end) return last.leave_nothing();
+    if (begin == end) {
+      if constexpr (Last::is_wanted) last.leave_nothing();
+      return;
+    }
     Sum run{bins.nodes[0][bin], bins.starts_slice[bin] == 0, Row(Scalar(0))};
     if constexpr (Reuse)
       walk_fibers(bin, begin, end, run, columns);
@@ -236,8 +239,8 @@ struct MttkrpTree {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    walk_with_team_sums<Row, Block, Index>(
-        workers, member, together, writer.output, writer.stride,
+    walk_with_team_sums<Together, Row, Block, Index>(
+        workers, member, writer.output, writer.stride,
         [&](count_t bin, count_t, Columns columns, auto const& last) { walk(bin, columns, last); });
   }
 };
@@ -256,25 +259,27 @@ void mttkrp_tree(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
     constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
     with_order<any_order_only>(tree.order, [&](auto order) {
       for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-        auto const launch = [&](auto reuse_constant) {
-          using Kernel = detail::MttkrpTree<Space, Scalar, Index, block(), form(), order(), reuse_constant()>;
+        auto const launch = [&](auto reuse_constant, auto together) {
+          using Kernel =
+              detail::MttkrpTree<Space, Scalar, Index, block(), form(), order(), reuse_constant(), together()>;
           using Bounds = detail::CsfBounds<Scalar, order()>;
           ChunkWalk const workers{bins.size(), 1, blocks};
-          bool const together = chunks_share_rows<Space>(bins.size(), tree.nodes(0));
-          Kokkos::parallel_for("polyad::mttkrp_csf_tree",
-                               policy_with_team_sums<typename Kernel::Row, block(), Scalar, Index, Bounds>(space, workers, together),
-                               Kernel{detail::TreeArrays<Scalar, Index, order()>(tree),
-                                      detail::BinArrays<Index, order()>(bins),
-                                      OtherFactors<Scalar, order()>(factors, tree.modes),
-                                      {tree.indices[0].data(), V.data(), static_cast<count_t>(V.stride(0))},
-                                      workers, together});
+          Kokkos::parallel_for(
+              "polyad::mttkrp_csf_tree",
+              policy_with_team_sums<together(), typename Kernel::Row, block(), Scalar, Index, Bounds>(space, workers),
+              Kernel{detail::TreeArrays<Scalar, Index, order()>(tree), detail::BinArrays<Index, order()>(bins),
+                     OtherFactors<Scalar, order()>(factors, tree.modes),
+                     {tree.indices[0].data(), V.data(), static_cast<count_t>(V.stride(0))}, workers});
         };
-        if constexpr (!is_device_space<Space>)
-          launch(std::true_type{});
-        else if (reuse)
-          launch(std::true_type{});
-        else
-          launch(std::false_type{});
+        with_team_sums<Space, Scalar, form()>(
+            bins.size(), tree.nodes(0), blocks.are_whole(block()), [&](auto together) {
+              if constexpr (!is_device_space<Space>)
+                launch(std::true_type{}, together);
+              else if (reuse)
+                launch(std::true_type{}, together);
+              else
+                launch(std::false_type{}, together);
+            });
       });
     });
   });
