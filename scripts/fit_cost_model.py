@@ -33,8 +33,9 @@ WITHIN = 1.3
 ATOMIC = {"coo-scratch", "coo-tiny-vec", "alto"}
 PRESETS = {"uniform10m", "uber", "vast", "nell2", "delicious"}  # which the pictures show, beside real tensors
 OTHER_PRESETS = {"fr_m", "darpa", "brainq", "even10m", "skewed10m"}
-# A yardstick; and what is chosen only where nothing else fits, whose weights come from tensors of that size.
-LEFT_OUT = {"alto-reference", "streamed-blco"}
+YARDSTICK = "alto-reference"
+# Chosen only where nothing else fits; its weights on devices are set by hand, since the measured tensors fit.
+STREAMED = "streamed-blco"
 NAME = re.compile(r"(mttkrp|cp_als|build|first_use)<([^,]+),\w+,(f\d\d)>/([^/]+?)(?:/mode:(\w+))?(?:/R:(\d+))?$")
 CEILING = re.compile(r"ceilings<\w+,(f\d\d)>/(gather|atomic_add)/row:\w+/(table|rows):([\d.]+)")
 
@@ -133,7 +134,8 @@ def collect(machines, surveys):
                 case.build, case.bytes = builds[form, scalar, tensor]
             if case.machine == machine and loads[form, scalar]:
                 case.load = statistics.median(loads[form, scalar])
-    return [case for case in cases.values() if case.format not in LEFT_OUT]
+    return [case for case in cases.values() if case.format != YARDSTICK and
+            not (case.format == STREAMED and machines[case.machine][0].get("device"))]
 
 
 def ask(program, machines, surveys, cases):
@@ -296,7 +298,7 @@ def choices(cases, iterations):
     """What auto would choose among the formats that were measured, and what it costs against the best one."""
     groups = collections.defaultdict(list)
     for case in cases:
-        if case.build and case.total:
+        if case.build and case.total and case.format != STREAMED:
             groups[case.machine, case.tensor, case.scalar, case.rank].append(case)
     for key, group in sorted(groups.items()):
         if len(group) < 2:
@@ -341,7 +343,8 @@ def draw(cases, chosen, folder):
     the best (R = 32, f32)."""
     picks = {key[:5]: key[5] for key in chosen}
     for machine in sorted({c.machine for c in cases}):
-        wanted = [c for c in cases if c.machine == machine and c.rank == 32 and c.scalar == "f32" and c.build and c.total]
+        wanted = [c for c in cases if c.machine == machine and c.rank == 32 and c.scalar == "f32" and c.build and c.total
+                  and c.format != STREAMED]
         tensors = sorted({c.tensor for c in wanted}, key=lambda name: min(c.storage for c in wanted if c.tensor == name))
         presets = [t for t in tensors if t.split("*")[0] in PRESETS]
         real = [t for t in tensors if t not in presets and t not in OTHER_PRESETS]
