@@ -216,14 +216,15 @@ Ceilings usual_ceilings(bool is_device, int concurrency, int scalar_bytes) {
     ceilings.atomic_add_rows = {{2, 1.1e11}, {32, is_float ? 8.4e11 : 4.4e11}, {1024, is_float ? 2.4e12 : 1.9e12}};
     return ceilings;
   }
-  double const threads = std::max(concurrency, 1);  // docs/results/amd-epyc-1thread.json
-  ceilings.copy        = 1.8e10 * std::sqrt(threads);
+  double const threads = std::max(concurrency, 1);  // docs/cost-model/amd-epyc-2threads-all-formats.json
+  double const add     = is_float ? 0.7e9 : 1.45e9;
+  ceilings.copy        = 2.6e10 * std::sqrt(threads);
   ceilings.from_host   = ceilings.copy / 2;
-  ceilings.gather      = {{0.1, 4.5e10 * threads}, {1, 4.5e10 * threads}, {8, 3e10 * threads}, {34, 6.5e9 * threads},
-                          {134, 5.5e9 * threads}};
-  ceilings.atomic_add      = {{8, (is_float ? 0.8e9 : 2.4e9) * threads}, {134, (is_float ? 0.5e9 : 0.8e9) * threads}};
-  ceilings.atomic_add_rows = {{2, is_float ? 1.7e9 : 3.6e9}, {32, (is_float ? 1.7e9 : 3.3e9) * std::sqrt(threads)},
-                              {1024, (is_float ? 1.7e9 : 3.3e9) * threads}};
+  for (auto const [megabytes, floats, doubles] :
+       {std::array{0.1, 6.5e10, 7.8e10}, {1, 5.5e10, 6.5e10}, {8, 4.3e10, 5e10}, {34, 1.3e10, 1.45e10}, {134, 8e9, 1.1e10}})
+    ceilings.gather.push_back({megabytes, (is_float ? floats : doubles) * threads});
+  ceilings.atomic_add      = {{8, 0.87 * add * threads}, {134, 0.7 * add * threads}};
+  ceilings.atomic_add_rows = {{2, 0.64 * add}, {32, 1.2 * add * std::sqrt(threads)}, {1024, add * threads}};
   return ceilings;
 }
 
