@@ -23,7 +23,7 @@ FormatCandidate candidate(FormatCosts const& format, CostInput const& input, For
   found.need_bytes  = cost.need_bytes();
   found.fits        = found.need_bytes <= wish.bytes;
   found.streams     = format.on_host;
-  found.dense       = dense_part(input);
+  found.dense       = cost.dense;
   if (!cost.is_known()) return found;
   found.predicted = {cost.load_s, cost.build_s, cost.mode_s, cost.iteration_s};
   found.total_s   = cost.total_s(wish.iterations);

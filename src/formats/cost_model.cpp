@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "polyad/formats/long_rows.hpp"
+
 namespace polyad {
 namespace {
 
@@ -168,7 +170,7 @@ double border_rows(CostInput const& input, int mode) {
   double const chunk = std::clamp(nnz * 8 / std::max(input.machine.concurrency, 1), 16.0, longest);
   auto const rows    = static_cast<double>(input.tensor.modes[static_cast<std::size_t>(mode)].extent);
   constexpr double chunks_of_a_team = 8;
-  double const chunks_a_row         = input.scalar_bytes == 4 ? 512 : 32;  // as with_team_sums has it
+  auto const chunks_a_row           = static_cast<double>(chunks_of_a_long_row(input.scalar_bytes));
   return nnz >= chunks_a_row * chunk * rows ? 1 / (chunks_of_a_team * chunk) : 2 / chunk;
 }
 
@@ -306,7 +308,8 @@ Cost predict(FormatCosts const& format, CostInput const& input) {
       cost.crowded_s += terms[k] * weights.mttkrp[k];
     }
   }
-  cost.iteration_s = dense_part(input).iteration_s(cost.mode_s);
+  cost.dense       = dense_part(input);
+  cost.iteration_s = cost.dense.iteration_s(cost.mode_s);
   return cost;
 }
 

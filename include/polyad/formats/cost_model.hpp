@@ -115,6 +115,16 @@ struct FormatCosts {
   CostWeights weights;
 };
 
+/// What an iteration of CP-ALS does besides its MTTKRPs: solving, normalising, Gram matrices, fit.
+struct DensePart {
+  double algebra_s = 0;      // a mode's R x R algebra
+  bool beside      = false;  // it runs beside the mode's MTTKRP, as it does on devices (CpAlsOptions::one_instance)
+  double rest_s    = 0;
+
+  /// Seconds of an iteration whose MTTKRPs take so many.
+  [[nodiscard]] double iteration_s(std::vector<double> const& mode_s) const;
+};
+
 /// What a format of a tensor is predicted to take.
 struct Cost {
   std::string_view name;
@@ -125,6 +135,7 @@ struct Cost {
   double load_s  = 0;
   double build_s = 0;
   std::vector<double> mode_s;  // an MTTKRP of each mode
+  DensePart dense;             // of an iteration, the same for all formats
   double iteration_s = 0;      // of CP-ALS
   /// Of that, additions to rows that many threads want at a time: the least certain part, so that a fifth is added to it
   /// where formats are compared.
@@ -148,15 +159,6 @@ struct Cost {
 
 [[nodiscard]] Cost predict(FormatCosts const& format, CostInput const& input);
 
-/// What an iteration of CP-ALS does besides its MTTKRPs: solving, normalising, Gram matrices, fit.
-struct DensePart {
-  double algebra_s = 0;      // a mode's R x R algebra
-  bool beside      = false;  // it runs beside the mode's MTTKRP, as it does on devices (CpAlsOptions::one_instance)
-  double rest_s    = 0;
-
-  /// Seconds of an iteration whose MTTKRPs take so many.
-  [[nodiscard]] double iteration_s(std::vector<double> const& mode_s) const;
-};
 [[nodiscard]] DenseTerms dense_terms_of(CostInput const& input);
 [[nodiscard]] DensePart dense_part(CostInput const& input);
 

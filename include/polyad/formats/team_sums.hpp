@@ -12,12 +12,14 @@
 
 #include "polyad/core/row_form.hpp"
 #include "polyad/formats/chunk_walk.hpp"
+#include "polyad/formats/long_rows.hpp"
 
 namespace polyad {
 
 /// What a thread does with the sum at the end of its chunk where every thread adds its own.
 struct NoTeamSum {
   static constexpr bool is_wanted = false;
+  KOKKOS_FUNCTION void leave_nothing() const {}
 };
 
 /// Where a thread leaves that sum otherwise. Every lane says the same, once.
@@ -43,10 +45,8 @@ struct TeamSum {
 /// and f(std::false_type) otherwise. Packed rows and whole blocks of columns only; the rest is rare.
 template <class Space, class Scalar, RowForm Form, class F>
 void with_team_sums(count_t chunks, count_t rows, bool whole_blocks, F&& f) {
-  // An atomic row of doubles takes four times as long as one of floats (SortedTuning::hot).
-  [[maybe_unused]] constexpr count_t chunks_a_row = sizeof(Scalar) == sizeof(float) ? 512 : 32;
   if constexpr (is_device_space<Space> && Form == RowForm::packed)
-    if (whole_blocks && chunks >= chunks_a_row * rows) return f(std::true_type{});
+    if (whole_blocks && chunks >= chunks_of_a_long_row(sizeof(Scalar)) * rows) return f(std::true_type{});
   f(std::false_type{});
 }
 

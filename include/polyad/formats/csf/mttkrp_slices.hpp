@@ -67,10 +67,7 @@ struct MttkrpCsl {
   template <class Last>
   KOKKOS_FUNCTION void walk(count_t bin, Columns columns, Last const& last) const {
     Index const begin = bins.begins[bin], end = bins.begins[bin + 1];
-    if (begin == end) {
-      if constexpr (Last::is_wanted) last.leave_nothing();
-      return;
-    }
+    if (begin == end) return last.leave_nothing();
     Sum run{bins.nodes[0][bin], bins.starts_slice[bin] == 0, Row(Scalar(0))};
     Index slice_end = tree.pointers[0][run.slice + 1];
     for (Index p = begin; p < end;) {
@@ -139,14 +136,8 @@ void mttkrp_csl(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
         with_team_sums<Space, Scalar, form()>(
             bins.size(), tree.nodes(0), blocks.are_whole(block()), [&](auto together) {
               using Kernel = detail::MttkrpCsl<Space, Scalar, Index, block(), form(), order(), together()>;
-              using Bounds = detail::CsfBounds<Scalar, order()>;
-              ChunkWalk const workers{bins.size(), 1, blocks};
-              Kokkos::parallel_for(
-                  "polyad::mttkrp_csl",
-                  policy_with_team_sums<together(), typename Kernel::Row, block(), Scalar, Index, Bounds>(space, workers),
-                  Kernel{detail::TreeArrays<Scalar, Index, order()>(tree), detail::BinArrays<Index, order()>(bins),
-                         OtherFactors<Scalar, order()>(factors, tree.modes),
-                         {tree.indices[0].data(), V.data(), static_cast<count_t>(V.stride(0))}, workers});
+              detail::launch_bins<Kernel, together(), block(), order()>("polyad::mttkrp_csl", space, tree, bins, factors,
+                                                                        blocks, V);
             });
       });
     });

@@ -225,10 +225,7 @@ struct MttkrpTree {
   template <class Last>
   KOKKOS_FUNCTION void walk(count_t bin, Columns columns, Last const& last) const {
     Index const begin = bins.begins[bin], end = bins.begins[bin + 1];
-    if (begin == end) {
-      if constexpr (Last::is_wanted) last.leave_nothing();
-      return;
-    }
+    if (begin == end) return last.leave_nothing();
     Sum run{bins.nodes[0][bin], bins.starts_slice[bin] == 0, Row(Scalar(0))};
     if constexpr (Reuse)
       walk_fibers(bin, begin, end, run, columns);
@@ -262,14 +259,8 @@ void mttkrp_tree(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
         auto const launch = [&](auto reuse_constant, auto together) {
           using Kernel =
               detail::MttkrpTree<Space, Scalar, Index, block(), form(), order(), reuse_constant(), together()>;
-          using Bounds = detail::CsfBounds<Scalar, order()>;
-          ChunkWalk const workers{bins.size(), 1, blocks};
-          Kokkos::parallel_for(
-              "polyad::mttkrp_csf_tree",
-              policy_with_team_sums<together(), typename Kernel::Row, block(), Scalar, Index, Bounds>(space, workers),
-              Kernel{detail::TreeArrays<Scalar, Index, order()>(tree), detail::BinArrays<Index, order()>(bins),
-                     OtherFactors<Scalar, order()>(factors, tree.modes),
-                     {tree.indices[0].data(), V.data(), static_cast<count_t>(V.stride(0))}, workers});
+          detail::launch_bins<Kernel, together(), block(), order()>("polyad::mttkrp_csf_tree", space, tree, bins, factors,
+                                                                    blocks, V);
         };
         with_team_sums<Space, Scalar, form()>(
             bins.size(), tree.nodes(0), blocks.are_whole(block()), [&](auto together) {
