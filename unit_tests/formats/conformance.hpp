@@ -107,7 +107,7 @@ void rank_edges() {
 }
 
 /// Rows of many chunks, of which a team's threads add their sums together on a device (formats/team_sums.hpp): three rows,
-/// of which two change inside of a team. So many nonzeros that floats' rows count as long too (formats/long_rows.hpp).
+/// of which two change inside of a team. So many nonzeros that floats' rows count as long too (formats/device_chunks.hpp).
 template <class Scalar, class Index>
 void long_rows() {
   TestSpace const space;

@@ -147,6 +147,9 @@ TEST_CASE("residual sweeps agree with the definition", "[formats][fast_tucker]")
   for (std::size_t const rank : ranks) all_residuals<double, std::uint32_t>(small_tensor(Kind::runs_at_borders, 3), rank);
   all_residuals<double, std::uint64_t>(small_tensor(Kind::runs_at_borders, 3), 9);
   all_residuals<float, std::uint64_t>(small_tensor(Kind::shuffled, 16), 40);
+  // A row so hot that `sorted` merges its borders on a device.
+  Random random(1);
+  for (std::size_t const rank : {8, 45}) all_residuals<double, std::uint32_t>(random_tensor(random, {1, 40, 50}, 20000), rank);
 }
 
 template <class F>

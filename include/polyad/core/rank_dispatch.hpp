@@ -25,9 +25,6 @@ struct ColumnBlocks {
   int first;
   int count;
   int rank;  // R: the last block may be cut off there
-
-  /// Whether it is not: blocks of so many columns.
-  [[nodiscard]] constexpr bool are_whole(int block) const { return first + count * block <= rank; }
 };
 
 /// Calls f(std::integral_constant<int, Block>, ColumnBlocks) once for the full blocks and once for the

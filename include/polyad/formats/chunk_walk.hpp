@@ -10,6 +10,7 @@
 #include "polyad/core/rank_dispatch.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/tiny_vec.hpp"
+#include "polyad/formats/device_chunks.hpp"
 
 namespace polyad {
 
@@ -76,19 +77,15 @@ struct ChunkWalk {
   }
 };
 
-/// Nonzeros in a thread's chunk. On a device the paper's 128 (sums of 64 were no faster on the H200), fewer
-/// when that would leave the device idle. On a host a thread's chunk is as long as balance allows (16 chunks
-/// a thread), since only the first and last row of a chunk pay for atomics.
+/// Nonzeros in a thread's chunk. On a host it is as long as balance allows (16 chunks a thread), since only the first
+/// and last row of a chunk pay for atomics.
 template <class Space>
 count_t chunk_length(Space const& space, count_t nnz, int lanes) {
-  constexpr count_t paper = 128;  // NZPTM, GenTen Table 3
-  auto const threads      = static_cast<count_t>(space.concurrency());
-  if constexpr (is_device_space<Space>) {
-    count_t const balanced = nnz * static_cast<count_t>(lanes) / Kokkos::max<count_t>(threads, 1);
-    return std::clamp<count_t>(balanced / 4 * 4, 16, paper);
-  } else {
-    return Kokkos::max(paper, nnz / (16 * threads) / 4 * 4);
-  }
+  auto const threads = static_cast<count_t>(space.concurrency());
+  if constexpr (is_device_space<Space>)
+    return device_chunk(nnz, lanes, threads);
+  else
+    return Kokkos::max<count_t>(longest_device_chunk, nnz / (16 * threads) / 4 * 4);
 }
 
 }  // namespace polyad

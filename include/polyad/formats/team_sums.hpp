@@ -12,7 +12,7 @@
 
 #include "polyad/core/row_form.hpp"
 #include "polyad/formats/chunk_walk.hpp"
-#include "polyad/formats/long_rows.hpp"
+#include "polyad/formats/device_chunks.hpp"
 
 namespace polyad {
 
@@ -41,12 +41,16 @@ struct TeamSum {
   [[nodiscard]] KOKKOS_FUNCTION Columns here(Columns columns) const { return {columns.first - first, columns.count}; }
 };
 
-/// Calls f(std::true_type) where the ends of so many chunks are to be added together, since a row has hundreds of them,
-/// and f(std::false_type) otherwise. Packed rows and whole blocks of columns only; the rest is rare.
+/// Whether rows of this form have such sums: packed ones, since strided ones are rare.
+template <class Space, RowForm Form>
+inline constexpr bool has_team_sums = is_device_space<Space> && Form == RowForm::packed;
+
+/// Calls f(std::true_type) where the ends of so many chunks are to be added together, since so few rows share them, and
+/// f(std::false_type) otherwise.
 template <class Space, class Scalar, RowForm Form, class F>
-void with_team_sums(count_t chunks, count_t rows, bool whole_blocks, F&& f) {
-  if constexpr (is_device_space<Space> && Form == RowForm::packed)
-    if (whole_blocks && chunks >= chunks_of_a_long_row(sizeof(Scalar)) * rows) return f(std::true_type{});
+void with_team_sums(count_t chunks, count_t rows, F&& f) {
+  if constexpr (has_team_sums<Space, Form>)
+    if (chunks > 0 && chunks >= chunks_of_a_long_row(sizeof(Scalar)) * rows) return f(std::true_type{});
   f(std::false_type{});
 }
 
@@ -88,6 +92,7 @@ KOKKOS_FUNCTION void walk_with_team_sums(ChunkWalk const& chunks, Member const& 
     if (row == Sum::no_row || (thread > 0 && rows[thread - 1] == row)) return;
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
       Columns const columns = Row::columns(own.first, chunks.blocks.rank, lane);
+      if (columns.count <= 0) return;
       Row sum(own.sum, own.here(columns));
       for (int t = thread + 1; t < member.team_size() && rows[t] == row; ++t)
         sum += Row(sums + t * Block, own.here(columns));

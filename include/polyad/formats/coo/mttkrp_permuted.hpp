@@ -122,7 +122,7 @@ void mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
         using Row = TinyVec<Space, Scalar, block(), form()>;
         ChunkWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), Row::lanes), blocks};
         with_team_sums<Space, Scalar, form()>(
-            ceil_div(X.nnz(), chunks.chunk), X.extents()[mode], blocks.are_whole(block()), [&](auto together) {
+            ceil_div(X.nnz(), chunks.chunk), X.extents()[mode], [&](auto together) {
               using Kernel = detail::MttkrpPermuted<Space, Scalar, Index, block(), form(), order(), together()>;
               Kokkos::parallel_for(
                   "polyad::mttkrp_permuted",

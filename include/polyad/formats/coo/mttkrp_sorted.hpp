@@ -174,11 +174,11 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
   auto const& copy = X.copy(mode);
   if (X.nnz() == 0) return Kokkos::deep_copy(space, V, Scalar(0));
-  bool const merge = copy.borders == Borders::merge;
-  detail::BorderList<Scalar, Index> borders{nullptr, nullptr, 0};
-  if (merge)
-    borders = {workspace.rows.data(), workspace.sums.data(), static_cast<count_t>(workspace.sums.stride(0))};
   with_row_form<Space>(packed && rows_are_aligned(factors, V), [&](auto form) {
+    bool const merge = copy.borders == Borders::merge || (copy.borders == Borders::hot && !has_team_sums<Space, form()>);
+    detail::BorderList<Scalar, Index> borders{nullptr, nullptr, 0};
+    if (merge)
+      borders = {workspace.rows.data(), workspace.sums.data(), static_cast<count_t>(workspace.sums.stride(0))};
     constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
     with_order<any_order_only>(X.extents().order(), [&](auto order) {
       for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
@@ -195,13 +195,13 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
                      OtherFactors<Scalar, order()>(factors, copy.modes),
                      {V.data(), static_cast<count_t>(V.stride(0)), borders, copy.block_rows > 0}, chunks});
         };
-        bool const whole_blocks = blocks.are_whole(block()) && !merge && copy.block_rows == 0;
-        with_team_sums<Space, Scalar, form()>(
-            ceil_div(copy.nnz, copy.chunk), X.extents()[mode], whole_blocks, [&](auto together) {
-              if constexpr (SortedTuning<Space, Scalar>::may_hoist)
-                if (copy.hoist) launch(std::true_type{}, together);
-              if (!copy.hoist) launch(std::false_type{}, together);
-            });
+        // In locality blocks rows are short again.
+        count_t const adding = merge || copy.block_rows > 0 ? 0 : ceil_div(copy.nnz, copy.chunk);
+        with_team_sums<Space, Scalar, form()>(adding, copy.rows, [&](auto together) {
+          if constexpr (SortedTuning<Space, Scalar>::may_hoist)
+            if (copy.hoist) launch(std::true_type{}, together);
+          if (!copy.hoist) launch(std::false_type{}, together);
+        });
         if (merge)
           detail::merge_borders<Space, Scalar, Index, block(), form()>(
               space, workspace, ceil_div(copy.nnz, copy.chunk), blocks, V);

@@ -144,7 +144,7 @@ void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
                                           chunks, workspace.residuals);
     return mttkrp(space, X.with_values(mode, workspace.residuals), C, mode, workspace.format, G, true);
   }
-  bool const merge = copy.borders == Borders::merge;
+  bool const merge = copy.borders != Borders::atomics;
   detail::BorderList<Scalar, Index> borders{nullptr, nullptr, 0};
   if (merge)
     borders = {workspace.format.rows.data(), workspace.format.sums.data(),

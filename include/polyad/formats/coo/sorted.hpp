@@ -53,11 +53,11 @@ public:
     return bytes;
   }
 
-  /// Room for the borders of every mode that merges them.
+  /// Room for the borders of every mode that merges them, or may.
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const {
     count_t entries = 0;
     for (int n = 0; n < m_extents.order() && !m_permuted; ++n)
-      if (copy(n).borders == Borders::merge && copy(n).nnz > 0)
+      if (copy(n).borders != Borders::atomics && copy(n).nnz > 0)
         entries = std::max(entries, border_entries(ceil_div(copy(n).nnz, copy(n).chunk)));
     // Rows of whole packs, whatever the rows of the factors are.
     count_t const pack = row_alignment / sizeof(Scalar);

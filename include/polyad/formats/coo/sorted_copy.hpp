@@ -16,6 +16,7 @@
 
 #include "polyad/formats/chunk_walk.hpp"
 #include "polyad/formats/cleared_rows.hpp"
+#include "polyad/formats/coo/locality_blocks.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
 
@@ -24,7 +25,8 @@ namespace polyad {
 /// How the sums of the rows at a chunk's borders, which other chunks share, come together in the output.
 enum class Borders {
   atomics,  // added to the output one after another
-  merge     // written down and summed in a fixed order: the same bits at every run, and no hot rows
+  hot,      // would wait for each other there: a team adds its own together first, and what has no such sums merges
+  merge     // written down and summed in a fixed order: the same bits at every run
 };
 
 template <class Scalar, class Index, class Space>
@@ -38,6 +40,7 @@ struct SortedCopy {
   values_type values;                   // P
   rows_type cleared;                    // output rows that must be zero before the walk
   count_t nnz        = 0;
+  count_t rows       = 0;      // of the output that occur
   count_t chunk      = 0;      // nonzeros that a thread walks
   count_t block_rows = 0;      // rows of modes[1] in a locality block, 0: no blocks
   bool hoist         = false;  // runs of (row, index of modes[1]) are long: that factor is multiplied once a run
@@ -116,7 +119,7 @@ struct SortedTuning {
   /// number of threads where the result must be.
   [[nodiscard]] count_t chunk(Space const& space, bool deterministic) const {
     if (!is_device_space<Space>) return deterministic ? 4096 : chunk_length(space, nnz, 1);
-    count_t const longest = nnz < 512 * rows ? 64 : 128;
+    count_t const longest = nnz < 512 * rows ? 64 : longest_device_chunk;
     return deterministic ? longest : std::min(longest, chunk_length(space, nnz, 8));
   }
   /// Hoisting pays from four nonzeros a run on. On a device not for doubles: it needs two rows more in
@@ -128,18 +131,9 @@ struct SortedTuning {
   [[nodiscard]] bool hot(count_t chunk) const {
     return is_device_space<Space> && nnz >= (sizeof(Scalar) == sizeof(float) ? 8192 : 1024) * chunk * rows;
   }
-  /// Rows in a locality block of a mode of so many, 0 for no blocks. Blocks pay where no run spares the gathers,
-  /// where the mode is far longer than what the first-level cache holds (64 KiB of floats at R = 32; twice the
-  /// rows for double, whose atomics cost more), and where a row still has some nonzeros in each
-  /// (docs/design-notes.md).
+  /// Rows in a locality block of a mode of so many, 0 for no blocks (locality_blocks.hpp).
   [[nodiscard]] count_t block_rows(count_t extent) const {
-    constexpr bool is_float     = sizeof(Scalar) == sizeof(float);
-    constexpr count_t rows_each = is_float ? 512 : 1024;
-    constexpr count_t row_share = is_float ? 3 : 6;
-    count_t const blocks        = ceil_div(extent, rows_each);
-    bool const pays =
-        is_device_space<Space> && blocks >= 8 && !hoist() && nnz / blocks >= row_share * rows;
-    return pays ? rows_each : 0;
+    return is_device_space<Space> ? locality_block_rows(nnz, rows, extent, hoist(), sizeof(Scalar)) : 0;
   }
 };
 
@@ -196,8 +190,9 @@ SortedCopy<Scalar, Index, Space> make_sorted_copy(Space const& space,
                           detail::CountRuns<typename Copy::indices_type>{copy.indices, std::min(order, 2)},
                           runs);
   SortedTuning<Space, Scalar> const tuning{nnz, std::max<count_t>(rows, 1), runs};
+  copy.rows    = rows;
   copy.chunk   = tuning.chunk(space, deterministic);
-  copy.borders = deterministic || tuning.hot(copy.chunk) ? Borders::merge : Borders::atomics;
+  copy.borders = deterministic ? Borders::merge : tuning.hot(copy.chunk) ? Borders::hot : Borders::atomics;
   if (order > 1 && copy.borders == Borders::atomics)
     copy.block_rows = block_rows.value_or(tuning.block_rows(extents[copy.modes[1]]));
   copy.hoist = order > 2 && copy.block_rows == 0 && tuning.hoist();  // kernels do one or the other

@@ -36,7 +36,7 @@ template <class Scalar, class Index, class Space>
 BinnedTree<Scalar, Index, Space> make_binned_tree(Space const& space, CsfTree<Scalar, Index, Space> tree,
                                                   BCsfOptions const& options) {
   bool const split_slices = options.slice_threshold != no_split;
-  count_t bin             = csf_bin<Space, Scalar>(space, tree.nnz(), std::max<count_t>(tree.slices(), 1));
+  count_t bin             = csf_bin(space, tree.nnz(), std::max<count_t>(tree.slices(), 1));
   if (options.slice_threshold && split_slices) bin = static_cast<count_t>(*options.slice_threshold);
   auto bins        = make_csf_bins(space, tree, bin, options.fiber_threshold != no_split, split_slices);
   bool const reuse = reuse_pays(tree.nnz(), tree.fibers());

@@ -121,14 +121,11 @@ struct UnflagSharedSlices {
 }  // namespace detail
 
 /// Nonzeros in a bin. On a device as in `sorted`, whose walk is the same (docs/design-notes.md): 128, or 64
-/// where slices are short; 512 where so many bins share a slice that their atomics wait for each other. On a
-/// host as many as balance allows.
-template <class Space, class Scalar>
+/// where slices are short. On a host as many as balance allows.
+template <class Space>
 count_t csf_bin(Space const& space, count_t nnz, count_t slices) {
   if (!is_device_space<Space>) return chunk_length(space, nnz, 1);
-  constexpr count_t hot = sizeof(Scalar) == sizeof(float) ? 8192 : 1024;  // bins a slice
-  if (nnz >= hot * 128 * slices) return 512;
-  return std::min<count_t>(nnz < 512 * slices ? 64 : 128, chunk_length(space, nnz, 8));
+  return std::min<count_t>(nnz < 512 * slices ? 64 : longest_device_chunk, chunk_length(space, nnz, 8));
 }
 
 /// Whether a fiber's inner product is formed first: from four nonzeros a fiber on, as `sorted` found for its

@@ -133,12 +133,11 @@ void mttkrp_csl(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
     constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
     with_order<any_order_only>(tree.order, [&](auto order) {
       for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-        with_team_sums<Space, Scalar, form()>(
-            bins.size(), tree.nodes(0), blocks.are_whole(block()), [&](auto together) {
-              using Kernel = detail::MttkrpCsl<Space, Scalar, Index, block(), form(), order(), together()>;
-              detail::launch_bins<Kernel, together(), block(), order()>("polyad::mttkrp_csl", space, tree, bins, factors,
-                                                                        blocks, V);
-            });
+        with_team_sums<Space, Scalar, form()>(bins.size(), tree.nodes(0), [&](auto together) {
+          using Kernel = detail::MttkrpCsl<Space, Scalar, Index, block(), form(), order(), together()>;
+          detail::launch_bins<Kernel, together(), block(), order()>("polyad::mttkrp_csl", space, tree, bins, factors,
+                                                                    blocks, V);
+        });
       });
     });
   });

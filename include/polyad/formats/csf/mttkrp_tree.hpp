@@ -262,15 +262,14 @@ void mttkrp_tree(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
           detail::launch_bins<Kernel, together(), block(), order()>("polyad::mttkrp_csf_tree", space, tree, bins, factors,
                                                                     blocks, V);
         };
-        with_team_sums<Space, Scalar, form()>(
-            bins.size(), tree.nodes(0), blocks.are_whole(block()), [&](auto together) {
-              if constexpr (!is_device_space<Space>)
-                launch(std::true_type{}, together);
-              else if (reuse)
-                launch(std::true_type{}, together);
-              else
-                launch(std::false_type{}, together);
-            });
+        with_team_sums<Space, Scalar, form()>(bins.size(), tree.nodes(0), [&](auto together) {
+          if constexpr (!is_device_space<Space>)
+            launch(std::true_type{}, together);
+          else if (reuse)
+            launch(std::true_type{}, together);
+          else
+            launch(std::false_type{}, together);
+        });
       });
     });
   });
