@@ -12,6 +12,10 @@ FORMATS = {"coo-scratch", "coo-tiny-vec", "coo-permuted", "sorted", "csf", "b-cs
            "streamed-blco", "alto"}
 
 
+def total_s(measured, iterations):
+    return measured["load_s"] + measured["build_s"] + iterations * measured["iteration_s"]
+
+
 class AutoTest(ToolTest):
     def setUp(self):
         super().setUp()
@@ -175,7 +179,7 @@ class Auto(AutoTest):
         measured = {c["name"]: c["measured"] for c in report["format"]["candidates"]}
         self.assertEqual({name for name, times in measured.items() if times}, FORMATS - {"streamed-blco"})
         self.assertRegex(report["format"]["chosen_because"], r"\(measured\)")
-        best = min((m for m in measured.values() if m), key=lambda m: m["build_s"] + 2 * m["iteration_s"])
+        best = min((m for m in measured.values() if m), key=lambda m: total_s(m, 2))
         self.assertEqual(measured[report["format"]["name"]], best)
         self.fail_with(2, "cpd", self.tensor(), "-r", 4, "--tune", "--format", "sorted", says="leave --format out")
 
@@ -199,8 +203,7 @@ class Tune(AutoTest):
         self.assertEqual(set(formats), FORMATS)
         self.assertEqual({name for name, c in formats.items() if c["measured"]}, FORMATS - {"streamed-blco"})
         self.assertEqual(result["files"], [])
-        totals = [c["measured"]["build_s"] + 5 * c["measured"]["iteration_s"]
-                  for c in result["candidates"] if c["measured"]]
+        totals = [total_s(c["measured"], 5) for c in result["candidates"] if c["measured"]]
         self.assertEqual(totals, sorted(totals))
         self.assertEqual(result["best"], result["candidates"][0]["name"])
         self.assertEqual(list(self.folder.glob("*.tune.json")), [])
