@@ -56,10 +56,10 @@ std::uint64_t to_bytes(double bytes) { return static_cast<std::uint64_t>(bytes);
 
 // [device f32, device f64, host f32, host f64] in the order of DenseTerm.
 constexpr std::array<DenseTerms, 4> dense_weights{
-    DenseTerms{3.45, 0, 1.55, 13.4},
-    {3.57, 0, 1.55, 8.23},
-    {8.03, 12.6, 12.3, 0},
-    {4.34, 0, 12, 17.2}};
+    DenseTerms{3.45, 1.54, 1.55, 12.8},
+    {3.45, 1.08, 1.55, 7.8},
+    {0.557, 2.38, 2, 6.52},
+    {0.611, 2.69, 3, 2.72}};
 
 }  // namespace
 
@@ -85,6 +85,14 @@ double gather_seconds(CostInput const& input, int mode, double bytes) {
     seconds += nonzeros * bytes / gather_rate(input.machine, rows * row_bytes(input));
   });
   return seconds;
+}
+
+double near_seconds(CostInput const& input) {
+  return static_cast<double>(input.tensor.nnz) * row_bytes(input) / gather_rate(input.machine, 0);
+}
+
+double far_seconds(CostInput const& input, int mode) {
+  return std::max(0.0, gather_seconds(input, mode, row_bytes(input)) - near_seconds(input));
 }
 
 double atomic_seconds(CostInput const& input, int mode) {
@@ -151,9 +159,8 @@ ModeTerms walk(CostInput const& input, int mode, double nonzero_bytes) {
   at(terms, ModeTerm::stream) = copy_seconds(input, passes(input) * nnz * nonzero_bytes);
   for (int m = 0; m < input.tensor.order(); ++m) {
     if (m == mode) continue;
-    double const near = nnz * row_bytes(input) / gather_rate(input.machine, 0);
-    at(terms, ModeTerm::near) += near;
-    at(terms, ModeTerm::gather) += std::max(0.0, gather_seconds(input, m, row_bytes(input)) - near);
+    at(terms, ModeTerm::near) += near_seconds(input);
+    at(terms, ModeTerm::gather) += far_seconds(input, m);
     at(terms, ModeTerm::narrow) += gather_seconds(input, m, 64 * passes(input));
   }
   auto const& out = input.tensor.modes[static_cast<std::size_t>(mode)];
@@ -164,14 +171,13 @@ ModeTerms walk(CostInput const& input, int mode, double nonzero_bytes) {
 double gathered(ModeTerms terms) { return at(terms, ModeTerm::near) + at(terms, ModeTerm::gather); }
 
 double border_rows(CostInput const& input, int mode) {
-  constexpr double longest = 128;
-  if (!input.machine.is_device) return 2 / longest;
-  auto const nnz     = static_cast<double>(input.tensor.nnz);
-  double const chunk = std::clamp(nnz * 8 / std::max(input.machine.concurrency, 1), 16.0, longest);
-  auto const rows    = static_cast<double>(input.tensor.modes[static_cast<std::size_t>(mode)].extent);
+  if (!input.machine.is_device) return 2.0 / longest_device_chunk;
+  auto const nnz   = input.tensor.nnz;
+  auto const chunk = device_chunk(nnz, 8, static_cast<std::uint64_t>(std::max(input.machine.concurrency, 1)));
+  auto const rows  = input.tensor.modes[static_cast<std::size_t>(mode)].used();
   constexpr double chunks_of_a_team = 8;
-  auto const chunks_a_row           = static_cast<double>(chunks_of_a_long_row(input.scalar_bytes));
-  return nnz >= chunks_a_row * chunk * rows ? 1 / (chunks_of_a_team * chunk) : 2 / chunk;
+  bool const long_rows = nnz / chunk >= chunks_of_a_long_row(input.scalar_bytes) * rows;
+  return (long_rows ? 1 / chunks_of_a_team : 2) / static_cast<double>(chunk);
 }
 
 void add_atomics(ModeTerms& terms, CostInput const& input, int mode, double rows) {

@@ -188,6 +188,9 @@ inline constexpr std::uint64_t device_instance_bytes = 80 * 1024;
 [[nodiscard]] double gather_rate(Ceilings const& machine, double bytes);
 /// `bytes` of every nonzero's row of `mode`, the fullest rows being found in the nearest caches.
 [[nodiscard]] double gather_seconds(CostInput const& input, int mode, double bytes);
+/// One row of a factor a nonzero from the nearest cache; and what those of `mode` take more, since they are not there.
+[[nodiscard]] double near_seconds(CostInput const& input);
+[[nodiscard]] double far_seconds(CostInput const& input, int mode);
 /// One atomic row of `mode` a nonzero.
 [[nodiscard]] double atomic_seconds(CostInput const& input, int mode);
 /// The same for the rows that so many nonzeros share that their additions wait for each other.

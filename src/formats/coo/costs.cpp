@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the coordinate formats move.
 #include <algorithm>
+#include <cmath>
 
+#include "polyad/formats/coo/locality_blocks.hpp"
 #include "polyad/formats/cost_model.hpp"
 
 namespace polyad {
@@ -11,26 +13,26 @@ using costs::at;
 
 // Fitted by scripts/fit_cost_model.py.
 constexpr CostWeights scratch_weights{{
-    {{5.01, 25.2, 8.94, 0, 0, 0, 0, 0, 0.814, 1.11, 0.287}, {3.59, 0, 0, 0, 1.61, 0}, 0.000837},
-    {{4.04, 23, 0, 0, 2.69, 0, 1.37, 0, 0.67, 1.5, 0.475}, {3.71, 0, 0, 0, 1.17, 0}, 0.000893},
+    {{5.39, 16.7, 11.1, 0, 0, 0, 0, 0, 1.06, 1.09, 0.222}, {3.66, 0, 0, 0, 1.66, 0}, 0.000837},
+    {{4.5, 13.6, 0.261, 0.293, 1.71, 0, 0.701, 0, 1.09, 1.58, 0.46}, {3.67, 0, 0, 0, 1.31, 0}, 0.000893},
     {{0, 0, 2.11, 16.2, 0, 0, 18.7, 0, 1.07, 0.124, 0}, {0.152, 0, 0, 0, 2.76, 0}},
     {{0, 4.28, 0, 5.38, 0, 0, 5.64, 0, 1.13, 0.442, 0}, {0.11, 0, 0, 0, 1.26, 0}}
 }};
 constexpr CostWeights tiny_vec_weights{{
-    {{2.89, 0.0115, 0.558, 0, 1.32, 0, 1.23, 0, 0.474, 1.41, 0.326}, {3.62, 0, 0, 0, 1.64, 0}, 0.00141},
-    {{1.81, 2.29, 0.189, 0.703, 0, 0, 0.895, 0, 0.73, 1.73, 0.479}, {3.62, 0, 0, 0, 1.21, 0}, 0.0014},
+    {{2.95, 0, 0.929, 0, 1.58, 0, 1.7, 0, 0.31, 1.34, 0.271}, {3.63, 0, 0, 0, 1.72, 0}, 0.00141},
+    {{1.85, 0, 0, 0.434, 0.593, 0, 0.691, 0, 0.868, 1.76, 0.445}, {3.62, 0, 0, 0, 1.3, 0}, 0.0014},
     {{0, 0, 0, 12.7, 0, 0, 18, 0, 1.05, 0.103, 0}, {0.119, 0, 0, 0, 2.75, 0}},
     {{0, 0, 0, 3.9, 0, 0, 11.1, 0, 1.05, 0.448, 0}, {0.133, 0, 0, 0, 1.26, 0}}
 }};
 constexpr CostWeights permuted_weights{{
-    {{3.29, 1.2, 0.715, 0, 1.8, 0, 1.78, 1.15, 0, 0.00716, 0}, {29.7, 6.82, 1.69, 0.13, 0, 44.7}, 0.00364},
-    {{3.23, 1.77, 1.29, 0.442, 0.625, 0, 1.68, 1.64, 0, 0.794, 0}, {33, 15.7, 0, 0, 0, 39.7}, 0.00522},
+    {{3.24, 1.15, 0.68, 0, 1.84, 0, 1.79, 1.22, 0, 0.0245, 0}, {29.8, 3.94, 1.2, 0.924, 0, 45.4}, 0.00364},
+    {{3.17, 1.61, 1.26, 0.422, 0.824, 0, 1.66, 1.68, 0, 0.812, 0}, {33.1, 13.3, 0, 0.554, 0, 38.5}, 0.00522},
     {{0, 1.23, 0.33, 5.36, 0.168, 0, 1.43, 1.64, 0, 0, 0}, {4.18, 8.67, 0, 0.702, 113, 0}},
     {{0, 0.0446, 0.177, 2.84, 0.761, 0, 1.48, 2.3, 0.893, 0, 0}, {0, 6.76, 0.954, 0.476, 18.3, 0}}
 }};
 constexpr CostWeights sorted_weights{{
-    {{3.43, 0.389, 0.462, 0, 1.1, 0.227, 1.39, 0, 0, 0.627, 0}, {78.2, 0, 5, 0, 0, 87.4}, 0.0145},
-    {{3.22, 0.551, 1.11, 0.167, 0.936, 0.0461, 1.36, 0, 0, 1.52, 0}, {80.1, 2.68, 4.49, 0, 0, 66.9}, 0.0175},
+    {{3.29, 0.875, 0.333, 0, 1.03, 0.107, 1.51, 0, 0.659, 0.669, 0}, {78, 14.4, 3.14, 0, 0, 94.5}, 0.0145},
+    {{3.1, 0.258, 1.09, 0.256, 1.01, 0.0387, 1.31, 0, 0.195, 1.45, 0}, {79.9, 12.8, 3.08, 0, 0, 62.1}, 0.0175},
     {{0, 1.72, 0.0428, 3.87, 0, 0.0571, 2.14, 0, 0.398, 0, 0}, {0, 22.1, 0.071, 4.77, 547, 0}},
     {{0, 0.957, 0.102, 2.48, 0, 0.101, 2.08, 0, 1.02, 0.0425, 0}, {0, 2.33, 4.1, 3.32, 0, 0}}
 }};
@@ -116,10 +118,37 @@ std::uint64_t sorted_build_bytes(CostInput const& input) {
   return bytes;
 }
 
+/// The mode whose rows are gathered from the first-level cache where `sorted` is cut into locality blocks, and the rows that
+/// are then added a nonzero; -1 for no blocks.
+struct Blocks {
+  int mode     = -1;
+  double added = 0;
+};
+
+Blocks locality_blocks(CostInput const& input, int mode) {
+  auto const& modes = input.tensor.modes;
+  if (!input.machine.is_device || modes.size() < 2) return {};
+  int shortest = mode == 0 ? 1 : 0;
+  for (int m = 0; m < input.tensor.order(); ++m)
+    if (m != mode && modes[static_cast<std::size_t>(m)].extent < modes[static_cast<std::size_t>(shortest)].extent) shortest = m;
+  auto const& survey   = modes[static_cast<std::size_t>(mode)];
+  std::uint64_t extent = modes[static_cast<std::size_t>(shortest)].extent;
+  std::uint64_t rows   = std::max<std::uint64_t>(survey.used(), 1);
+  double const runs    = std::min(survey.fibers, static_cast<double>(rows) * static_cast<double>(extent));
+  auto const nnz       = static_cast<double>(input.tensor.nnz);
+  bool const hoists    = input.scalar_bytes == 4 && nnz >= 4 * runs;  // SortedTuning::hoist
+  auto const in_block  = locality_block_rows(input.tensor.nnz, rows, extent, hoists, input.scalar_bytes);
+  if (in_block == 0) return {};
+  double const blocks = std::ceil(static_cast<double>(extent) / static_cast<double>(in_block));
+  return {shortest, std::min(1.0, blocks * static_cast<double>(rows) / nnz)};
+}
+
 ModeTerms sorted_walk(CostInput const& input, int mode) {
-  ModeTerms terms = costs::walk(input, mode, coordinates(input));
-  costs::add_atomics(terms, input, mode, costs::border_rows(input, mode));
+  ModeTerms terms    = costs::walk(input, mode, coordinates(input));
   auto const& survey = input.tensor.modes[static_cast<std::size_t>(mode)];
+  auto const blocks  = locality_blocks(input, mode);
+  if (blocks.mode >= 0) at(terms, ModeTerm::gather) -= costs::far_seconds(input, blocks.mode);
+  costs::add_atomics(terms, input, mode, blocks.mode >= 0 ? blocks.added : costs::border_rows(input, mode));
   at(terms, ModeTerm::upper) = costs::gathered(terms) * survey.fibers / static_cast<double>(input.tensor.nnz + 1);
   return terms;
 }
