@@ -79,6 +79,7 @@ class Case:
         self.machine, self.tensor, self.format, self.scalar, self.rank = machine, tensor, name, scalar, rank
         self.modes, self.build, self.iteration, self.all_modes, self.bytes = {}, None, None, None, None
         self.load = 0.0
+        self.modes_on = self.iteration_on = ""  # when they were measured last
         self.compare_iterations = False  # CP-ALS was measured with as many formats of this tensor, scalar and rank as modes
 
     @property
@@ -111,7 +112,6 @@ def collect(machines, surveys):
     cases = {}
     for machine, (_, entries) in machines.items():
         builds, loads = {}, collections.defaultdict(list)
-        measured_on = collections.defaultdict(str)
         for name, entry in entries.items():
             match = NAME.match(name)
             if not match or match[4] not in surveys:
@@ -132,24 +132,31 @@ def collect(machines, surveys):
                 case.all_modes = seconds
             else:
                 case.modes[int(mode)] = seconds
-                measured_on[case] = max(measured_on[case], entry["date"])
+                case.modes_on = max(case.modes_on, entry["date"])
         for (_, tensor, form, scalar, _), case in cases.items():
-            if case.iteration and case.iteration_on < measured_on[case]:
-                case.iteration = None  # of kernels that have changed since
             if case.machine == machine and (form, scalar, tensor) in builds:
                 case.build, case.bytes = builds[form, scalar, tensor]
             if case.machine == machine and loads[form, scalar]:
                 case.load = statistics.median(loads[form, scalar])
     cases = [case for case in cases.values() if case.format != YARDSTICK and
              not (case.format == STREAMED and machines[case.machine][0].get("device"))]
+    for case in cases:
+        if case.iteration_on < case.modes_on:
+            case.iteration = None  # of kernels that have changed since
+    for group in by_problem(cases).values():
+        iterations = sum(bool(case.iteration) for case in group)
+        modes = sum(len(case.modes) == len(surveys[case.tensor]["modes"]) for case in group)
+        for case in group:
+            case.compare_iterations = iterations >= modes
+    return cases
+
+
+def by_problem(cases):
+    """{(machine, tensor, scalar, rank): the formats' cases}"""
     groups = collections.defaultdict(list)
     for case in cases:
         groups[case.machine, case.tensor, case.scalar, case.rank].append(case)
-    for group in groups.values():
-        for case in group:
-            case.compare_iterations = (sum(bool(c.iteration) for c in group) >=
-                                       sum(len(c.modes) == len(surveys[c.tensor]["modes"]) for c in group))
-    return cases
+    return groups
 
 
 def ask(program, machines, surveys, cases):
@@ -310,11 +317,8 @@ def predictions(machines, cases):
 
 def choices(cases, iterations):
     """What auto would choose among the formats that were measured, and what it costs against the best one."""
-    groups = collections.defaultdict(list)
-    for case in cases:
-        if case.build and case.total and case.format != STREAMED:
-            groups[case.machine, case.tensor, case.scalar, case.rank].append(case)
-    for key, group in sorted(groups.items()):
+    comparable = [case for case in cases if case.build and case.total and case.format != STREAMED]
+    for key, group in sorted(by_problem(comparable).items()):
         if len(group) < 2:
             continue
         for count in iterations:

@@ -87,6 +87,18 @@ double gather_seconds(CostInput const& input, int mode, double bytes) {
   return seconds;
 }
 
+std::vector<int> ordered_modes(CostInput const& input, int first) {
+  auto const& modes = input.tensor.modes;
+  std::vector<int> ordered;
+  for (int n = 0; n < input.tensor.order(); ++n)
+    if (n != first) ordered.push_back(n);
+  std::stable_sort(ordered.begin(), ordered.end(), [&](int a, int b) {
+    return modes[static_cast<std::size_t>(a)].extent < modes[static_cast<std::size_t>(b)].extent;
+  });
+  ordered.insert(ordered.begin(), first);
+  return ordered;
+}
+
 double near_seconds(CostInput const& input) {
   return static_cast<double>(input.tensor.nnz) * row_bytes(input) / gather_rate(input.machine, 0);
 }

@@ -188,6 +188,9 @@ inline constexpr std::uint64_t device_instance_bytes = 80 * 1024;
 [[nodiscard]] double gather_rate(Ceilings const& machine, double bytes);
 /// `bytes` of every nonzero's row of `mode`, the fullest rows being found in the nearest caches.
 [[nodiscard]] double gather_seconds(CostInput const& input, int mode, double bytes);
+/// `first` and the other modes from the shortest to the longest: how `sorted` orders a copy and trees their levels
+/// (level_modes, formats/csf/csf_tree.hpp).
+[[nodiscard]] std::vector<int> ordered_modes(CostInput const& input, int first);
 /// One row of a factor a nonzero from the nearest cache; and what those of `mode` take more, since they are not there.
 [[nodiscard]] double near_seconds(CostInput const& input);
 [[nodiscard]] double far_seconds(CostInput const& input, int mode);

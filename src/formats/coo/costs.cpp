@@ -2,6 +2,7 @@
 // What the coordinate formats move.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "polyad/formats/coo/locality_blocks.hpp"
 #include "polyad/formats/cost_model.hpp"
@@ -118,19 +119,17 @@ std::uint64_t sorted_build_bytes(CostInput const& input) {
   return bytes;
 }
 
-/// The mode whose rows are gathered from the first-level cache where `sorted` is cut into locality blocks, and the rows that
-/// are then added a nonzero; -1 for no blocks.
-struct Blocks {
-  int mode     = -1;
-  double added = 0;
+/// What locality blocks of `sorted` change.
+struct LocalityBlocks {
+  int mode;      // its rows are gathered from the first-level cache
+  double added;  // rows a nonzero
 };
 
-Blocks locality_blocks(CostInput const& input, int mode) {
+/// Nothing where a copy is not cut into blocks.
+std::optional<LocalityBlocks> locality_blocks(CostInput const& input, int mode) {
   auto const& modes = input.tensor.modes;
-  if (!input.machine.is_device || modes.size() < 2) return {};
-  int shortest = mode == 0 ? 1 : 0;
-  for (int m = 0; m < input.tensor.order(); ++m)
-    if (m != mode && modes[static_cast<std::size_t>(m)].extent < modes[static_cast<std::size_t>(shortest)].extent) shortest = m;
+  if (!input.machine.is_device || modes.size() < 2) return std::nullopt;
+  int const shortest   = costs::ordered_modes(input, mode)[1];
   auto const& survey   = modes[static_cast<std::size_t>(mode)];
   std::uint64_t extent = modes[static_cast<std::size_t>(shortest)].extent;
   std::uint64_t rows   = std::max<std::uint64_t>(survey.used(), 1);
@@ -138,17 +137,17 @@ Blocks locality_blocks(CostInput const& input, int mode) {
   auto const nnz       = static_cast<double>(input.tensor.nnz);
   bool const hoists    = input.scalar_bytes == 4 && nnz >= 4 * runs;  // SortedTuning::hoist
   auto const in_block  = locality_block_rows(input.tensor.nnz, rows, extent, hoists, input.scalar_bytes);
-  if (in_block == 0) return {};
+  if (in_block == 0) return std::nullopt;
   double const blocks = std::ceil(static_cast<double>(extent) / static_cast<double>(in_block));
-  return {shortest, std::min(1.0, blocks * static_cast<double>(rows) / nnz)};
+  return LocalityBlocks{shortest, std::min(1.0, blocks * static_cast<double>(rows) / nnz)};
 }
 
 ModeTerms sorted_walk(CostInput const& input, int mode) {
   ModeTerms terms    = costs::walk(input, mode, coordinates(input));
   auto const& survey = input.tensor.modes[static_cast<std::size_t>(mode)];
   auto const blocks  = locality_blocks(input, mode);
-  if (blocks.mode >= 0) at(terms, ModeTerm::gather) -= costs::far_seconds(input, blocks.mode);
-  costs::add_atomics(terms, input, mode, blocks.mode >= 0 ? blocks.added : costs::border_rows(input, mode));
+  if (blocks) at(terms, ModeTerm::gather) -= costs::far_seconds(input, blocks->mode);
+  costs::add_atomics(terms, input, mode, blocks ? blocks->added : costs::border_rows(input, mode));
   at(terms, ModeTerm::upper) = costs::gathered(terms) * survey.fibers / static_cast<double>(input.tensor.nnz + 1);
   return terms;
 }

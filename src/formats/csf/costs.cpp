@@ -30,20 +30,6 @@ constexpr CostWeights hb_csf_weights{{
     {{0, 1.6, 0, 1.36, 0, 1.74, 1.05, 0, 0.304, 0.00453, 0}, {0, 3.19, 8.49, 0, 968, 0}}
 }};
 
-/// The modes of the levels of the tree that is rooted at `root`: the others from the shortest to the longest
-/// (level_modes, formats/csf/csf_tree.hpp).
-std::vector<int> levels_of(CostInput const& input, int root) {
-  auto const& modes = input.tensor.modes;
-  std::vector<int> levels;
-  for (int n = 0; n < input.tensor.order(); ++n)
-    if (n != root) levels.push_back(n);
-  std::stable_sort(levels.begin(), levels.end(), [&](int a, int b) {
-    return modes[static_cast<std::size_t>(a)].extent < modes[static_cast<std::size_t>(b)].extent;
-  });
-  levels.insert(levels.begin(), root);
-  return levels;
-}
-
 /// Nodes of each level with pointers: the rows of the root, the fibers of the last one, and between them what the used
 /// rows allow.
 std::vector<double> nodes_of(CostInput const& input, std::vector<int> const& levels) {
@@ -59,7 +45,7 @@ std::vector<double> nodes_of(CostInput const& input, std::vector<int> const& lev
 
 double tree_bytes(CostInput const& input, int root) {
   double bytes = static_cast<double>(input.tensor.nnz) * (input.scalar_bytes + input.index_bytes);
-  for (double const nodes : nodes_of(input, levels_of(input, root))) bytes += 2 * nodes * input.index_bytes;
+  for (double const nodes : nodes_of(input, costs::ordered_modes(input, root))) bytes += 2 * nodes * input.index_bytes;
   return bytes;
 }
 
@@ -77,7 +63,7 @@ std::uint64_t build_bytes(CostInput const& input) { return costs::sort_bytes(inp
 ModeTerms root_walk(CostInput const& input, int mode) {
   auto const nnz       = static_cast<double>(input.tensor.nnz + 1);
   ModeTerms terms      = costs::walk(input, mode, tree_bytes(input, mode) / nnz);
-  auto const levels    = levels_of(input, mode);
+  auto const levels    = costs::ordered_modes(input, mode);
   auto const nodes     = nodes_of(input, levels);
   for (std::size_t l = 1; l + 1 < levels.size(); ++l)  // the leaf's rows are one a nonzero anyway
     at(terms, ModeTerm::upper) += nodes[l] / nnz * costs::gather_seconds(input, levels[l], costs::row_bytes(input));
@@ -94,7 +80,7 @@ std::uint64_t csf_bytes(CostInput const& input) {
 ModeTerms csf_walk(CostInput const& input, int mode) {
   int const root = shortest_mode(input);
   if (mode == root) return root_walk(input, mode);
-  auto const levels = levels_of(input, root);
+  auto const levels = costs::ordered_modes(input, root);
   auto const nodes  = nodes_of(input, levels);
   auto const nnz    = static_cast<double>(input.tensor.nnz + 1);
   ModeTerms terms   = costs::walk(input, mode, tree_bytes(input, root) / nnz);

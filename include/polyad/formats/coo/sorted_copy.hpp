@@ -14,9 +14,9 @@
 #include <limits>
 #include <optional>
 
-#include "polyad/formats/chunk_walk.hpp"
 #include "polyad/formats/cleared_rows.hpp"
 #include "polyad/formats/coo/locality_blocks.hpp"
+#include "polyad/formats/ordered_chunks.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
 
@@ -114,13 +114,10 @@ struct SortedTuning {
   count_t rows;  // that occur
   count_t runs;  // of equal (row, index of modes[1])
 
-  /// Nonzeros in a thread's chunk. Devices: 128, but 64 where rows are short (uniform10m gains 5 %; nell2,
-  /// whose rows are long and hot, loses 7 to 30 %). Hosts: as long as balance allows, but independent of the
-  /// number of threads where the result must be.
+  /// Nonzeros in a thread's chunk (ordered_chunks.hpp), independent of the number of threads where the result must be.
   [[nodiscard]] count_t chunk(Space const& space, bool deterministic) const {
-    if (!is_device_space<Space>) return deterministic ? 4096 : chunk_length(space, nnz, 1);
-    count_t const longest = nnz < 512 * rows ? 64 : longest_device_chunk;
-    return deterministic ? longest : std::min(longest, chunk_length(space, nnz, 8));
+    if (!deterministic) return ordered_chunk(space, nnz, rows);
+    return is_device_space<Space> ? longest_ordered_chunk(nnz, rows) : 4096;
   }
   /// Hoisting pays from four nonzeros a run on. On a device not for doubles: it needs two rows more in
   /// registers (nell2 and vast lose 5 to 8 %; in float they gain as much).

@@ -19,7 +19,7 @@ struct BCsfOptions {
                                        // empty: from the shortest mode to the longest
   std::int64_t fiber_threshold = 128;  // the paper's best; or no_split
   std::optional<std::int64_t>
-      slice_threshold;  // nonzeros of a worker, or no_split; without: csf_bin's choice
+      slice_threshold;  // nonzeros of a worker, or no_split; without: ordered_chunk's choice
 };
 
 /// A tree with its workers.
@@ -36,7 +36,7 @@ template <class Scalar, class Index, class Space>
 BinnedTree<Scalar, Index, Space> make_binned_tree(Space const& space, CsfTree<Scalar, Index, Space> tree,
                                                   BCsfOptions const& options) {
   bool const split_slices = options.slice_threshold != no_split;
-  count_t bin             = csf_bin(space, tree.nnz(), std::max<count_t>(tree.slices(), 1));
+  count_t bin             = ordered_chunk(space, tree.nnz(), std::max<count_t>(tree.slices(), 1));
   if (options.slice_threshold && split_slices) bin = static_cast<count_t>(*options.slice_threshold);
   auto bins        = make_csf_bins(space, tree, bin, options.fiber_threshold != no_split, split_slices);
   bool const reuse = reuse_pays(tree.nnz(), tree.fibers());

@@ -16,6 +16,7 @@
 #include "polyad/formats/chunk_walk.hpp"
 #include "polyad/formats/cleared_rows.hpp"
 #include "polyad/formats/csf/csf_tree.hpp"
+#include "polyad/formats/ordered_chunks.hpp"
 
 namespace polyad {
 
@@ -119,14 +120,6 @@ struct UnflagSharedSlices {
 };
 
 }  // namespace detail
-
-/// Nonzeros in a bin. On a device as in `sorted`, whose walk is the same (docs/design-notes.md): 128, or 64
-/// where slices are short. On a host as many as balance allows.
-template <class Space>
-count_t csf_bin(Space const& space, count_t nnz, count_t slices) {
-  if (!is_device_space<Space>) return chunk_length(space, nnz, 1);
-  return std::min<count_t>(nnz < 512 * slices ? 64 : longest_device_chunk, chunk_length(space, nnz, 8));
-}
 
 /// Whether a fiber's inner product is formed first: from four nonzeros a fiber on, as `sorted` found for its
 /// runs (docs/design-notes.md).
