@@ -2,9 +2,10 @@
 // nvecs: a starting guess for CP-ALS out of the leading left singular vectors of every unfolding X_(n) (the
 // initialisation by HOSVD of Kolda & Bader, SIAM Review 51(3), 2009, section 3.4).
 //
-// They are found by orthogonal iteration (Golub & Van Loan, 4th ed., section 8.2.4) on X_(n) X_(n)', which is
-// never formed: with the nonzeros in the order of the mode-n fibers, a fiber f with indices i and values x
-// adds x z to the rows i of Y, where z = sum over f of x Q(i, :).
+// They are found by orthogonal iteration (Golub & Van Loan, 4th ed., section 8.2.4): Y = X_(n) X_(n)' Q, and Q is made
+// of Y's columns. The nonzeros are in the order of the mode-n fibers; a fiber f has indices i and values x.
+// Short modes: S = X_(n) X_(n)' (I_n x I_n) is summed once, a fiber adds x x' to S(i, i), and Y = S Q.
+// Long modes: S is never formed; a fiber adds x z to Y(i, :), where z = sum over f of x Q(i, :).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -28,40 +29,82 @@ struct NvecsOptions {
 
 namespace detail {
 
-/// Y(i, :) += x z over all fibers of mode n; lanes over the columns, a thread a fiber.
+/// Modes up to this length are short: S takes 8 MiB in doubles.
+inline constexpr count_t longest_short_mode = 1024;
+
+/// Whether S is summed: a product with it must not cost more than one with the nonzeros.
+inline bool sums_unfolding_gram(count_t extent, count_t nnz) {
+  return extent <= longest_short_mode && extent * extent <= nnz;
+}
+
+/// The nonzeros in the order of the fibers of a mode, and where these begin. A thread takes a fiber.
 template <class Tensor>
-struct UnfoldingTimesItsTranspose {
+struct ModeFibers {
   using Space  = typename Tensor::space_type;
   using Scalar = typename Tensor::scalar_type;
+  using Index  = typename Tensor::index_type;
   typename Tensor::indices_type indices;
   typename Tensor::values_type values;
   Permutation<std::uint64_t, Space> by_fiber;
   int mode;
-  FactorMatrix<Scalar, Space> Q;
-  FactorMatrix<Scalar, Space> Y;
 
+  [[nodiscard]] KOKKOS_FUNCTION Index row(count_t i) const { return indices(by_fiber(i), mode); }
+  [[nodiscard]] KOKKOS_FUNCTION double value(count_t i) const { return static_cast<double>(values(by_fiber(i))); }
   [[nodiscard]] KOKKOS_FUNCTION bool starts_fiber(count_t i) const {
     if (i == 0) return true;
     for (int m = 0; m < static_cast<int>(indices.extent(1)); ++m)
       if (m != mode && indices(by_fiber(i), m) != indices(by_fiber(i - 1), m)) return true;
     return false;
   }
-
-  template <class Member>
-  KOKKOS_FUNCTION void operator()(Member const& member) const {
+  /// Calls f(begin, end) for the fiber that begins with this thread's nonzero, if one does.
+  template <class Member, class F>
+  KOKKOS_FUNCTION void with_fiber(Member const& member, F const& f) const {
     count_t const begin =
         static_cast<count_t>(member.league_rank()) * static_cast<count_t>(member.team_size()) +
         static_cast<count_t>(member.team_rank());
     if (begin >= values.extent(0) || !starts_fiber(begin)) return;
     count_t end = begin + 1;
     while (end < values.extent(0) && !starts_fiber(end)) ++end;
-    Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Q.extent(1)), [&](count_t const r) {
-      double z = 0;
-      for (count_t i = begin; i < end; ++i)
-        z += static_cast<double>(values(by_fiber(i))) * static_cast<double>(Q(indices(by_fiber(i), mode), r));
-      for (count_t i = begin; i < end; ++i)  // fibers share rows, so other threads add to them too
-        Kokkos::atomic_add(&Y(indices(by_fiber(i), mode), r),
-                           static_cast<Scalar>(static_cast<double>(values(by_fiber(i))) * z));
+    f(begin, end);
+  }
+};
+
+/// S(i, j) += x_i x_j over all fibers of mode n. Atomic: fibers share rows.
+template <class Tensor>
+struct GramOfUnfolding {
+  using Scalar = typename Tensor::scalar_type;
+  ModeFibers<Tensor> fibers;
+  FactorMatrix<Scalar, typename Tensor::space_type> S;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    fibers.with_fiber(member, [&](count_t begin, count_t end) {
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, end - begin), [&](count_t const k) {
+        for (count_t i = begin; i < end; ++i)
+          Kokkos::atomic_add(&S(fibers.row(i), fibers.row(begin + k)),
+                             static_cast<Scalar>(fibers.value(i) * fibers.value(begin + k)));
+      });
+    });
+  }
+};
+
+/// Y(i, :) += x z over all fibers of mode n; lanes over the columns. Atomic: fibers share rows.
+template <class Tensor>
+struct UnfoldingTimesItsTranspose {
+  using Scalar = typename Tensor::scalar_type;
+  ModeFibers<Tensor> fibers;
+  FactorMatrix<Scalar, typename Tensor::space_type> Q;
+  FactorMatrix<Scalar, typename Tensor::space_type> Y;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    fibers.with_fiber(member, [&](count_t begin, count_t end) {
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Q.extent(1)), [&](count_t const r) {
+        double z = 0;
+        for (count_t i = begin; i < end; ++i) z += fibers.value(i) * static_cast<double>(Q(fibers.row(i), r));
+        for (count_t i = begin; i < end; ++i)
+          Kokkos::atomic_add(&Y(fibers.row(i), r), static_cast<Scalar>(fibers.value(i) * z));
+      });
     });
   }
 };
@@ -117,8 +160,8 @@ struct Orthonormalizer {
 
 /// The leading R left singular vectors of every X_(n), as factor matrices with orthonormal columns; columns
 /// beyond the rank of X_(n) are the random start's. Not the same bits on every backend: sums are made with
-/// atomics. Sorts the nonzeros once a mode and takes about two MTTKRPs an
-/// iteration. Waits for `space`.
+/// atomics. Sorts the nonzeros once a mode. An iteration takes about two MTTKRPs, or a product
+/// with an I_n x I_n matrix for a short mode. Waits for `space`.
 /// \throws MemoryError
 template <class Scalar, class Index, class Space>
 FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index, Space> const& tensor,
@@ -142,12 +185,24 @@ FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index,
 
     constexpr bool device = is_device_space<Space>;
     LaunchShape const shape{ceil_div(tensor.nnz(), device ? 4 : 1), device ? 4 : 1, device ? 32 : 1};
+    detail::ModeFibers<Tensor> const fibers{tensor.indices(), tensor.values(), by_fiber, n};
+    bool const is_short = detail::sums_unfolding_gram(extents[n], tensor.nnz());
+    FactorMatrix<Scalar, Space> S;
+    if (is_short) {
+      S = make_factor_matrix<Scalar>(space, "polyad::nvecs_gram_of_unfolding", extents[n], extents[n]);
+      Kokkos::deep_copy(space, S, Scalar(0));
+      Kokkos::parallel_for("polyad::gram_of_unfolding", team_policy(space, shape),
+                           detail::GramOfUnfolding<Tensor>{fibers, S});
+    }
     double sum = 0;
     for (int iteration = 1; iteration <= options.max_iterations; ++iteration) {
-      Kokkos::deep_copy(space, Y, Scalar(0));
-      Kokkos::parallel_for("polyad::unfolding_times_its_transpose", team_policy(space, shape),
-                           detail::UnfoldingTimesItsTranspose<Tensor>{tensor.indices(), tensor.values(),
-                                                                      by_fiber, n, factors[n], Y});
+      if (is_short) {
+        intermediates(space, S, factors[n], Y);
+      } else {
+        Kokkos::deep_copy(space, Y, Scalar(0));
+        Kokkos::parallel_for("polyad::unfolding_times_its_transpose", team_policy(space, shape),
+                             detail::UnfoldingTimesItsTranspose<Tensor>{fibers, factors[n], Y});
+      }
       gram(space, Y, workspace, G);
       auto const host_gram = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), G);
       detail::Orthonormalizer const basis(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The start of HOOI by the truncated HOSVD: U^(n) = the R_n leading left singular vectors of X_(n) (De Lathauwer,
-// De Moor & Vandewalle, SIAM J. Matrix Anal. Appl. 21(4), 2000). No unfolding is formed: see dense/nvecs.hpp.
+// De Moor & Vandewalle, SIAM J. Matrix Anal. Appl. 21(4), 2000). Found by dense/nvecs.hpp.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -12,8 +12,8 @@
 
 namespace polyad {
 
-/// Factors with orthonormal columns for tucker_hooi. Beyond the rank of X_(n) they are random directions. Takes some
-/// tens of MTTKRPs. Waits for `space`.
+/// Factors with orthonormal columns for tucker_hooi. Beyond the rank of X_(n) they are random directions. Takes up to
+/// 150 iterations of nvecs a mode. Waits for `space`.
 /// \throws UsageError when the ranks do not match; MemoryError
 template <class Scalar, class Index, class Space>
 std::vector<FactorMatrix<Scalar, Space>> hosvd_tucker_start(Space const& space,

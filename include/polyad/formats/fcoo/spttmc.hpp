@@ -86,16 +86,30 @@ struct KroneckerMatrices {
   [[nodiscard]] KOKKOS_FUNCTION Scalar const* row(int m, Index i) const {
     return data[m] + static_cast<count_t>(i) * stride[m];
   }
-  /// Entry of nonzero p's rows of all matrices but the last two, at the columns that `lead` numbers.
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar leading(count_t p, int lead) const {
-    Scalar product(1);
+  /// A column of every matrix but the last two.
+  struct Lead {
+    int column[Modes == 0 ? capacity - 2 : 1];
+  };
+  /// Those that `number` numbers. Found once for a tile: a division a nonzero and matrix took half of a host's time.
+  [[nodiscard]] KOKKOS_FUNCTION Lead lead(int number) const {
+    Lead result{};
     if constexpr (Modes == 3) {
-      product = row(0, index[0][p])[lead];
+      result.column[0] = number;
     } else if constexpr (Modes == 0) {
       for (int m = size() - 3; m >= 0; --m) {
-        product *= row(m, index[m][p])[lead % columns[m]];
-        lead /= columns[m];
+        result.column[m] = number % columns[m];
+        number /= columns[m];
       }
+    }
+    return result;
+  }
+  /// Entry of nonzero p's rows of all matrices but the last two, at the columns of `lead`.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar leading(count_t p, Lead const& lead) const {
+    Scalar product(1);
+    if constexpr (Modes == 3) {
+      product = row(0, index[0][p])[lead.column[0]];
+    } else if constexpr (Modes == 0) {
+      for (int m = size() - 3; m >= 0; --m) product *= row(m, index[m][p])[lead.column[m]];
     }
     return product;
   }
@@ -139,7 +153,8 @@ struct KroneckerTerms {
     int lane;             // among those that share a row
     int before;           // its first column of the matrix before
     int rows;             // how many of them exist
-    int lead;             // columns of the matrices before that one, as one number
+    int lead;             // columns of the matrices before that one, as one number,
+    typename KroneckerMatrices<Scalar, Index, Modes>::Lead leads;  // and each
   };
 
   [[nodiscard]] KOKKOS_FUNCTION TileColumns columns(int number, int lane) const {
@@ -158,6 +173,7 @@ struct KroneckerTerms {
     result.rows      = Kokkos::min(matrices.columns[matrices.size() - 2] - result.before, rows + 0);
     result.count     = result.rows > 0 ? result.last[0].count : 0;
     result.lead      = rest / tiles_before;
+    result.leads     = matrices.lead(result.lead);
     return result;
   }
   /// In scratch memory a tile is whole.
@@ -191,7 +207,7 @@ struct KroneckerTerms {
     auto const j  = *reinterpret_cast<Indices const*>(matrices.index[m] + p);
     Term term[Count];
     unrolled<Count>([&](auto u) {
-      Scalar const scale       = x.element[u] * matrices.leading(p + static_cast<unsigned>(u()), columns.lead);
+      Scalar const scale       = x.element[u] * matrices.leading(p + static_cast<unsigned>(u()), columns.leads);
       Scalar const* const last = matrices.row(m, j.element[u]);
       unrolled<packs>([&](auto q) {
         term[u].last[q] = Row(scale);
