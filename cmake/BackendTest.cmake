@@ -1,30 +1,81 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# polyad_backend_test(TARGET): a test executable's entries in ctest, one per thread count with the openmp
-# backend and one otherwise. Label = backend, so that `ctest -L cuda` picks the tests of a build.
-function(polyad_backend_test TARGET)
-  set(specification "")
-  if(POLYAD_TEST_FILTER)
-    set(specification "${POLYAD_TEST_FILTER}")
+# polyad_backend_tests(TARGET SOURCE...): the entries in ctest of a Catch2 executable, one for each folder of its
+# sources and, with the openmp backend, each number of threads: unit.formats.csf.openmp-2 runs the test cases of
+# formats/csf. Label = backend, so that `ctest -L cuda` picks the tests of a build. Hidden test cases stay out.
+
+# Sets OUT to the numbers of threads that the OpenMP tests run with: what POLYAD_TEST_THREADS says; else 1 and all
+# cores that this process may use, and 4 and 7 where there are as many.
+function(polyad_test_threads OUT)
+  set(threads ${POLYAD_TEST_THREADS})
+  if(NOT threads)
+    execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=OMP_NUM_THREADS --unset=OMP_THREAD_LIMIT nproc
+                    OUTPUT_VARIABLE cores OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    if(NOT cores)
+      cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
+    endif()
+    set(threads 1 4 7 ${cores})
+    list(REMOVE_DUPLICATES threads)
+    list(SORT threads COMPARE NATURAL)
+    list(FIND threads ${cores} last)
+    math(EXPR count "${last} + 1")
+    list(SUBLIST threads 0 ${count} threads)
   endif()
-  if(POLYAD_BACKEND STREQUAL openmp)
-    cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
-    foreach(threads IN LISTS POLYAD_TEST_THREADS)
-      set(name ${TARGET}.openmp-${threads})
-      add_test(NAME ${name} COMMAND ${TARGET} ${specification})
-      # Unbound: more threads than cores is meant, and several tests may run side by side. Where a thread that
-      # spins would keep the one it waits for from its core, they wait asleep, which takes five times as long.
-      set(environment "OMP_NUM_THREADS=${threads};OMP_PROC_BIND=false")
-      if(threads GREATER cores)
-        list(APPEND environment OMP_WAIT_POLICY=passive)
-      endif()
-      set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}" LABELS openmp PROCESSORS ${threads})
-    endforeach()
-  else()
-    add_test(NAME ${TARGET}.${POLYAD_BACKEND} COMMAND ${TARGET} ${specification})
-    set_tests_properties(${TARGET}.${POLYAD_BACKEND} PROPERTIES LABELS ${POLYAD_BACKEND})
+  set(${OUT} ${threads} PARENT_SCOPE)
+endfunction()
+
+# One entry, once for each number of threads; ARGN goes to the executable.
+function(polyad_backend_test NAME TARGET)
+  if(NOT POLYAD_BACKEND STREQUAL openmp)
+    add_test(NAME ${NAME}.${POLYAD_BACKEND} COMMAND ${TARGET} ${ARGN})
+    set_tests_properties(${NAME}.${POLYAD_BACKEND} PROPERTIES LABELS ${POLYAD_BACKEND} TIMEOUT 1500)
     if(POLYAD_BACKEND STREQUAL cuda)
       # One at a time: the device's memory is shared.
-      set_tests_properties(${TARGET}.cuda PROPERTIES RESOURCE_LOCK device)
+      set_tests_properties(${NAME}.cuda PROPERTIES RESOURCE_LOCK device)
     endif()
+    return()
+  endif()
+  cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
+  polyad_test_threads(numbers)
+  foreach(threads IN LISTS numbers)
+    set(name ${NAME}.openmp-${threads})
+    add_test(NAME ${name} COMMAND ${TARGET} ${ARGN})
+    # Unbound: several tests may run side by side. Where a thread that spins would keep the one it waits for from
+    # its core, they wait asleep, which takes five times as long.
+    set(environment "OMP_NUM_THREADS=${threads};OMP_PROC_BIND=false")
+    if(threads GREATER cores)
+      list(APPEND environment OMP_WAIT_POLICY=passive)
+    endif()
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${environment}" LABELS openmp PROCESSORS ${threads} TIMEOUT 1500)
+  endforeach()
+endfunction()
+
+function(polyad_backend_tests TARGET)
+  # Catch2 gives each test case the name of its file as a tag. A folder without a test case would be a mistake, which
+  # version 3 always reports.
+  set(options --filenames-as-tags)
+  if(Catch2_VERSION VERSION_LESS 3)
+    list(APPEND options --warn NoTests)
+  endif()
+  if(POLYAD_TEST_FILTER)
+    polyad_backend_test(unit.filter ${TARGET} ${options} "${POLYAD_TEST_FILTER}")
+    return()
+  endif()
+  set(folders "")
+  foreach(source IN LISTS ARGN)
+    cmake_path(GET source PARENT_PATH folder)
+    cmake_path(GET source STEM file)
+    string(REPLACE "/" "." folder ${folder})
+    list(APPEND folders ${folder})
+    list(APPEND filters_${folder} "[#${file}]~[.]")
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  foreach(folder IN LISTS folders)
+    list(JOIN filters_${folder} "," filter)
+    polyad_backend_test(unit.${folder} ${TARGET} ${options} "${filter}")
+  endforeach()
+  if(POLYAD_BACKEND STREQUAL cuda)
+    # What a device cannot run: listed, and reported as skipped.
+    add_test(NAME unit.host_only.cuda COMMAND ${TARGET} --list-tests "[host]")
+    set_tests_properties(unit.host_only.cuda PROPERTIES LABELS cuda SKIP_REGULAR_EXPRESSION "matching test case")
   endif()
 endfunction()

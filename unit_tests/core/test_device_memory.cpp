@@ -30,7 +30,7 @@ using Numbers = Kokkos::View<double*, TestSpace::device_type>;
 
 TEST_CASE("device memory: bytes in use and their peak", "[core]") {
   DeviceMemoryAccount account;
-  if (!account.counts()) return;  // a profiling tool is loaded
+  if (!account.counts()) POLYAD_SKIP("a profiling tool has the hooks that count memory");  // a profiling tool is loaded
   count_t const before = account.in_use();
   {
     Numbers const numbers("numbers", 1000);
@@ -51,7 +51,7 @@ TEST_CASE("device memory: a limit refuses what asks first, and names it", "[core
   count_t const free = available_memory(space);
   {
     DeviceMemoryAccount const account(100000 + 65536);  // what is kept for arrays that do not ask
-    if (!account.counts()) return;
+    if (!account.counts()) POLYAD_SKIP("a profiling tool has the hooks that count memory");
     Numbers const held("held", 5000);
     CHECK(available_memory(space) <= 60000);
     CHECK(available_memory(space) > 50000);
@@ -69,7 +69,7 @@ TEST_CASE("device memory: a limit refuses what asks first, and names it", "[core
 TEST_CASE("device memory: a limit of nothing", "[core]") {
   TestSpace const space;
   DeviceMemoryAccount const account(0);
-  if (!account.counts()) return;
+  if (!account.counts()) POLYAD_SKIP("a profiling tool has the hooks that count memory");
   CHECK(available_memory(space) == 0);
   CHECK_THROWS_AS(make_factor_matrix<float>(space, "anything", 1, 1), MemoryError);
 }

@@ -6,10 +6,13 @@
 // "[conformance]" thins it: each triple (kind, order, R) is run in both scalars with one of the two index
 // types, by the parity of kind + order + R's position, and each mode with one layout of rows, so that any two
 // of these choices still meet. The hidden test "[.][full]" runs all of it.
+//
+// A format is built once for all that is tried on a tensor, and the oracle is asked once for both scalars.
 #pragma once
 
 #include <Kokkos_Core.hpp>
 #include <array>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -32,129 +35,149 @@ inline std::vector<std::size_t> const& edge_ranks() {
   return ranks;
 }
 
-/// Every format, one mode and one layout against `expected`.
+/// A product that every format is to make of a tensor.
+struct Trial {
+  std::shared_ptr<HostFactors const> factors;
+  std::size_t mode;
+  RowLayout layout;
+  OracleSums expected;
+
+  Trial(HostTensor const& tensor, std::shared_ptr<HostFactors const> factors_, std::size_t mode_, RowLayout layout_)
+      : factors(std::move(factors_)), mode(mode_), layout(layout_), expected(oracle_mttkrp(tensor, *factors, mode)) {}
+};
+
+/// All trials of one tensor on every format.
 template <class Scalar, class Index>
-void expect_mttkrp(TestSpace const& space, HostTensor const& tensor, HostFactors const& host_factors,
-                   std::size_t mode, RowLayout layout, OracleSums const& expected) {
-  auto const coo     = to_device<Scalar, Index>(space, tensor);
-  auto const factors = to_device<Scalar>(space, host_factors, layout);
-  count_t const rank = host_factors[0].columns;
+void expect_mttkrps(HostTensor const& tensor, std::vector<Trial> const& trials) {
+  TestSpace const space;
+  auto const coo = to_device<Scalar, Index>(space, tensor);
+  std::vector<FactorMatrices<Scalar, TestSpace>> factors;
+  for (Trial const& trial : trials) factors.push_back(to_device<Scalar>(space, *trial.factors, trial.layout));
   for_each_format<Scalar, Index, TestSpace>([&](auto format) {
-    using F      = typename decltype(format)::type;
-    F const X    = F::build(space, coo, {});
-    auto scratch = X.make_workspace(space, rank);
-    WatchedMatrix<Scalar> V(space, layout, tensor.extents[mode], rank);
-    mttkrp(space, X, factors, static_cast<int>(mode), scratch, V.matrix());
-    space.fence("polyad::test");
-    CAPTURE(F::name, tensor.name, mode, rank, static_cast<int>(layout), sizeof(Scalar), sizeof(Index));
-    CHECK(violation<Scalar>(expected, V.read(), tensor.order()) == "");
-    CHECK(V.trespasses() == 0);
+    using F   = typename decltype(format)::type;
+    F const X = F::build(space, coo, {});
+    for (std::size_t t = 0; t < trials.size(); ++t) {
+      auto const& [host_factors, mode, layout, expected] = trials[t];
+      count_t const rank = host_factors->front().columns;
+      auto scratch       = X.make_workspace(space, rank);
+      WatchedMatrix<Scalar> V(space, layout, tensor.extents[mode], rank);
+      mttkrp(space, X, factors[t], static_cast<int>(mode), scratch, V.matrix());
+      space.fence("polyad::test");
+      CAPTURE(F::name, tensor.name, mode, rank, static_cast<int>(layout), sizeof(Scalar), sizeof(Index));
+      CHECK(violation<Scalar>(expected, V.read(), tensor.order()) == "");
+      CHECK(V.trespasses() == 0);
+    }
   });
 }
+template <class Index>
+void expect_mttkrps(HostTensor const& tensor, std::vector<Trial> const& trials) {
+  expect_mttkrps<float, Index>(tensor, trials);
+  expect_mttkrps<double, Index>(tensor, trials);
+}
 
-/// The product above for one (scalar, index type), which is number `type` of four.
-template <class Scalar, class Index>
-void conformance(std::size_t type, bool full) {
-  TestSpace const space;
+inline std::shared_ptr<HostFactors const> shared_factors(std::size_t seed, HostTensor const& tensor, std::size_t rank,
+                                                         double (*number)(Random&) = random_number) {
+  Random random(seed);
+  return std::make_shared<HostFactors const>(random_factors(random, tensor.extents, rank, number));
+}
+
+/// The product above for one index type, which has a parity.
+template <class Index>
+void conformance(std::size_t parity, bool full) {
   for (std::size_t k = 0; k < all_kinds.size(); ++k)
-    for (std::size_t o = 0; o < conformance_orders.size(); ++o)
+    for (std::size_t o = 0; o < conformance_orders.size(); ++o) {
+      auto const tensor = small_tensor(all_kinds[k], conformance_orders[o]);
+      std::vector<Trial> trials;
       for (std::size_t r = 0; r < conformance_ranks.size(); ++r) {
-        if (!full && (k + o + r) % 2 != type % 2) continue;
-        auto const tensor = small_tensor(all_kinds[k], conformance_orders[o]);
-        Random random(7 * k + 11 * o + 13 * r);
-        auto const factors = random_factors(random, tensor.extents, conformance_ranks[r]);
-        for (std::size_t mode = 0; mode < tensor.order(); ++mode) {
-          auto const expected = oracle_mttkrp(tensor, factors, mode);
+        if (!full && (k + o + r) % 2 != parity) continue;
+        auto const factors = shared_factors(7 * k + 11 * o + 13 * r, tensor, conformance_ranks[r]);
+        for (std::size_t mode = 0; mode < tensor.order(); ++mode)
           for (std::size_t l = 0; l < all_layouts.size(); ++l)
             if (full || (k + o / 2 + r + mode) % all_layouts.size() == l)
-              expect_mttkrp<Scalar, Index>(space, tensor, factors, mode, all_layouts[l], expected);
-        }
+              trials.emplace_back(tensor, factors, mode, all_layouts[l]);
       }
+      expect_mttkrps<Index>(tensor, trials);
+    }
 }
 
 /// Small integers: every sum is exact, in any order, so the bound is zero.
-template <class Scalar, class Index>
+template <class Index>
 void exact_conformance() {
-  TestSpace const space;
   for (std::size_t const order : {1, 2, 3, 4, 5, 6, 10})
     for (Kind const kind : {Kind::runs_at_borders, Kind::shuffled, Kind::one_long_slice}) {
-      auto const tensor = small_tensor(kind, order, random_integer);
-      std::size_t const rank = 5 + order;
-      Random random(order);
-      auto const factors = random_factors(random, tensor.extents, rank, random_integer);
+      auto const tensor  = small_tensor(kind, order, random_integer);
+      auto const factors = shared_factors(order, tensor, 5 + order, random_integer);
+      std::vector<Trial> trials;
       for (std::size_t mode = 0; mode < order; ++mode) {
-        auto const expected = exact_mttkrp<float>(tensor, factors, mode);
-        expect_mttkrp<Scalar, Index>(space, tensor, factors, mode, all_layouts[(order + mode) % 3], expected);
+        trials.emplace_back(tensor, factors, mode, all_layouts[(order + mode) % 3]);
+        trials.back().expected = exact_mttkrp<float>(tensor, *factors, mode);
       }
+      expect_mttkrps<Index>(tensor, trials);
     }
 }
 
 /// Every edge of the rank table, in every layout of rows. The orders alternate, since kernels are compiled
 /// for some orders by name; the kind has rows that begin and end at the borders of chunks.
-template <class Scalar, class Index>
+template <class Index>
 void rank_edges() {
-  TestSpace const space;
-  for (std::size_t const rank : edge_ranks()) {
-    std::size_t const order = 2 + rank % 5;
-    auto const tensor       = small_tensor(Kind::runs_at_borders, order);
-    Random random(rank);
-    auto const factors = random_factors(random, tensor.extents, rank);
-    for (RowLayout const layout : all_layouts) {
-      std::size_t const mode = (rank + static_cast<std::size_t>(layout)) % order;
-      expect_mttkrp<Scalar, Index>(space, tensor, factors, mode, layout, oracle_mttkrp(tensor, factors, mode));
+  for (std::size_t order = 2; order <= 6; ++order) {
+    auto const tensor = small_tensor(Kind::runs_at_borders, order);
+    std::vector<Trial> trials;
+    for (std::size_t const rank : edge_ranks()) {
+      if (2 + rank % 5 != order) continue;
+      auto const factors = shared_factors(rank, tensor, rank);
+      for (RowLayout const layout : all_layouts)
+        trials.emplace_back(tensor, factors, (rank + static_cast<std::size_t>(layout)) % order, layout);
     }
+    expect_mttkrps<Index>(tensor, trials);
   }
 }
 
 /// Rows of many chunks, of which a team's threads add their sums together on a device (formats/team_sums.hpp): three rows,
 /// of which two change inside of a team. So many nonzeros that floats' rows count as long too (formats/device_chunks.hpp).
-template <class Scalar, class Index>
+template <class Index>
 void long_rows() {
-  TestSpace const space;
   for (std::size_t const order : {3, 4, 5}) {
     Random random(order);
     std::vector<std::uint64_t> extents{3, 40, 50, 6, 7};
     extents.resize(order);
     auto const tensor = random_tensor(random, extents, 25'000);
-    for (std::size_t const rank : {1, 3, 4, 8, 16, 20, 32, 33, 70}) {
-      auto const factors  = random_factors(random, tensor.extents, rank);
-      auto const expected = oracle_mttkrp(tensor, factors, 0);
-      expect_mttkrp<Scalar, Index>(space, tensor, factors, 0, all_layouts[(order + rank) % 3], expected);
-    }
+    std::vector<Trial> trials;
+    for (std::size_t const rank : {1, 3, 4, 8, 16, 20, 32, 33, 70})
+      trials.emplace_back(tensor, shared_factors(rank, tensor, rank), 0, all_layouts[(order + rank) % 3]);
+    expect_mttkrps<Index>(tensor, trials);
   }
 }
 
 /// The largest order.
-template <class Scalar, class Index>
+template <class Index>
 void order_16() {
-  TestSpace const space;
-  auto const tensor = small_tensor(Kind::shuffled, 16);
-  Random random(16);
-  auto const factors = random_factors(random, tensor.extents, 6);
-  for (std::size_t mode = 0; mode < 16; ++mode)
-    expect_mttkrp<Scalar, Index>(space, tensor, factors, mode, all_layouts[mode % 3],
-                                 oracle_mttkrp(tensor, factors, mode));
+  auto const tensor  = small_tensor(Kind::shuffled, 16);
+  auto const factors = shared_factors(16, tensor, 6);
+  std::vector<Trial> trials;
+  for (std::size_t mode = 0; mode < 16; ++mode) trials.emplace_back(tensor, factors, mode, all_layouts[mode % 3]);
+  expect_mttkrps<Index>(tensor, trials);
 }
 
 }  // namespace polyad::test
 
-/// The tests of one (scalar, index type); each has a source of its own, so that they compile in parallel.
-#define POLYAD_CONFORMANCE_TESTS(Scalar, Index, type)                                             \
-  TEST_CASE("all formats agree with the oracle, " #Scalar ", " #Index, "[formats][conformance]") { \
-    polyad::test::conformance<Scalar, Index>(type, false);                                         \
-  }                                                                                                \
-  TEST_CASE("all formats agree with the oracle in full, " #Scalar ", " #Index, "[.][full]") {      \
-    polyad::test::conformance<Scalar, Index>(type, true);                                          \
-  }                                                                                                \
-  TEST_CASE("integers are summed exactly, " #Scalar ", " #Index, "[formats][conformance]") {       \
-    polyad::test::exact_conformance<Scalar, Index>();                                              \
-  }                                                                                                \
-  TEST_CASE("every edge of the rank table, " #Scalar ", " #Index, "[formats][conformance]") {      \
-    polyad::test::rank_edges<Scalar, Index>();                                                     \
-  }                                                                                                \
-  TEST_CASE("rows of many chunks, " #Scalar ", " #Index, "[formats][conformance]") {               \
-    polyad::test::long_rows<Scalar, Index>();                                                      \
-  }                                                                                                \
-  TEST_CASE("order 16, " #Scalar ", " #Index, "[formats][conformance]") {                          \
-    polyad::test::order_16<Scalar, Index>();                                                       \
+/// The tests of one index type, in both scalars.
+#define POLYAD_CONFORMANCE_TESTS(Index, parity)                                      \
+  TEST_CASE("all formats agree with the oracle, " #Index, "[formats][conformance]") { \
+    polyad::test::conformance<Index>(parity, false);                                  \
+  }                                                                                   \
+  TEST_CASE("all formats agree with the oracle in full, " #Index, "[.][full]") {      \
+    polyad::test::conformance<Index>(parity, true);                                   \
+  }                                                                                   \
+  TEST_CASE("integers are summed exactly, " #Index, "[formats][conformance]") {       \
+    polyad::test::exact_conformance<Index>();                                         \
+  }                                                                                   \
+  TEST_CASE("every edge of the rank table, " #Index, "[formats][conformance]") {      \
+    polyad::test::rank_edges<Index>();                                                \
+  }                                                                                   \
+  TEST_CASE("rows of many chunks, " #Index, "[formats][conformance]") {               \
+    polyad::test::long_rows<Index>();                                                 \
+  }                                                                                   \
+  TEST_CASE("order 16, " #Index, "[formats][conformance]") {                          \
+    polyad::test::order_16<Index>();                                                  \
   }

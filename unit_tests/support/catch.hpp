@@ -16,3 +16,22 @@
 #else
 #include <catch2/catch.hpp>
 #endif
+
+/// Tag of a test case that reads a format's arrays from the host, or needs what hosts alone have. A device's tests
+/// hide it, and ctest lists it there as skipped.
+#if defined(POLYAD_TESTS_ON_DEVICE)
+#define POLYAD_HOST_ONLY "[.][host]"
+#else
+#define POLYAD_HOST_ONLY "[host]"
+#endif
+
+/// Ends a test case that cannot run here, and says why.
+#if defined(SKIP)
+#define POLYAD_SKIP(reason) SKIP(reason)
+#else
+#define POLYAD_SKIP(reason)     \
+  do {                          \
+    WARN("SKIPPED: " reason);   \
+    return;                     \
+  } while (false)
+#endif

@@ -24,8 +24,6 @@ using Order = AltoOptions::Order;
 template <class Scalar, class Index>
 using TestAlto = Alto<Scalar, Index, TestSpace>;
 
-bool on_host() { return !is_device_space<TestSpace>; }
-
 AltoOptions given(std::uint32_t grouped, count_t stretches, int slab = 0, int slab_bits = 0) {
   AltoOptions options;
   options.choice    = Order::given;
@@ -161,8 +159,7 @@ TEST_CASE("private rows: what earlier stretches may write", "[formats][alto]") {
   CHECK(counts({{0, 3}, {}, {3, 5}}) == Rows{{0, 0, 0}, {0, 0, 0}, {3, 1, 0}});       // one without nonzeros
 }
 
-TEST_CASE("alto: its arrays, with any modes grouped", "[formats][alto]") {
-  if (!on_host()) return;
+TEST_CASE("alto: its arrays, with any modes grouped", POLYAD_HOST_ONLY "[formats][alto]") {
   for (Kind const kind : all_kinds)
     for (std::size_t const order : {1, 2, 3, 4, 6}) {
       auto const tensor = small_tensor(kind, order);
@@ -190,17 +187,21 @@ TEST_CASE("alto: any modes grouped, any number of stretches, copies and locks", 
     }
 }
 
+HostTensor few_nonzeros() { return {"few", {1, 5, 1}, {0, 4, 0, 0, 1, 0, 0, 4, 0}, {2, 3, 5}}; }
+
 TEST_CASE("alto: more stretches than nonzeros, and modes of one row", "[formats][alto]") {
-  HostTensor tensor{"few", {1, 5, 1}, {0, 4, 0, 0, 1, 0, 0, 4, 0}, {2, 3, 5}};
   for (std::uint32_t const grouped : {0, 1, 2, 3, 5})
-    for (count_t const stretches : {1, 2, 3, 100}) {
-      if (on_host()) expect_arrays<double, std::uint32_t>(tensor, given(grouped, stretches));
-      expect_right<double, std::uint32_t>(tensor, given(grouped, stretches), 4);
-    }
+    for (count_t const stretches : {1, 2, 3, 100})
+      expect_right<double, std::uint32_t>(few_nonzeros(), given(grouped, stretches), 4);
 }
 
-TEST_CASE("alto: rows are locked where copies would be too many", "[formats][alto]") {
-  if (!on_host()) return;
+TEST_CASE("alto: its arrays with more stretches than nonzeros", POLYAD_HOST_ONLY "[formats][alto]") {
+  for (std::uint32_t const grouped : {0, 1, 2, 3, 5})
+    for (count_t const stretches : {1, 2, 3, 100})
+      expect_arrays<double, std::uint32_t>(few_nonzeros(), given(grouped, stretches));
+}
+
+TEST_CASE("alto: rows are locked where copies would be too many", POLYAD_HOST_ONLY "[formats][alto]") {
   auto const tensor = small_tensor(Kind::shuffled, 3);
   auto options      = given(0, 4);
   TestSpace const space;
@@ -222,8 +223,7 @@ TEST_CASE("alto: rows are locked where copies would be too many", "[formats][alt
   CHECK(X.private_row_count(0) <= count_t(1) << 31);
 }
 
-TEST_CASE("alto: a workspace of another tensor or rank is refused", "[formats][alto]") {
-  if (!on_host()) return;
+TEST_CASE("alto: a workspace of another tensor or rank is refused", POLYAD_HOST_ONLY "[formats][alto]") {
   TestSpace const space;
   auto const tensor = small_tensor(Kind::shuffled, 3);
   auto const X = TestAlto<double, std::uint32_t>::build(space, to_device<double, std::uint32_t>(space, tensor),
@@ -236,17 +236,24 @@ TEST_CASE("alto: a workspace of another tensor or rank is refused", "[formats][a
   CHECK_THROWS_AS(mttkrp(space, X, factors, 0, empty, V), UsageError);
 }
 
-TEST_CASE("alto: deterministic sums have the same bits whatever the threads", "[formats][alto]") {
+TEST_CASE("alto: a device refuses deterministic sums, a host has them", "[formats][alto]") {
+  TestSpace const space;
+  auto const coo = to_device<float, std::uint32_t>(space, small_tensor(Kind::shuffled, 3));
+  AltoOptions options;
+  options.deterministic = true;
+  if (is_device_space<TestSpace>)
+    CHECK_THROWS_AS((TestAlto<float, std::uint32_t>::build(space, coo, options)), UsageError);
+  else
+    CHECK(TestAlto<float, std::uint32_t>::build(space, coo, options).stretches() == 16);
+}
+
+TEST_CASE("alto: deterministic sums have the same bits whatever the threads", POLYAD_HOST_ONLY "[formats][alto]") {
   TestSpace const space;
   Random random(3);
   auto const tensor = random_tensor(random, {40, 1000, 30}, 20000);
   auto const coo    = to_device<float, std::uint32_t>(space, tensor);
   AltoOptions options;
   options.deterministic = true;
-  if (!on_host()) {
-    CHECK_THROWS_AS((TestAlto<float, std::uint32_t>::build(space, coo, options)), UsageError);
-    return;
-  }
   auto const factors = to_device<float>(space, random_factors(random, tensor.extents, 9));
   std::vector<std::vector<double>> first;
   for (TestSpace const& other : instances_of<TestSpace>({1, 2, 7})) {

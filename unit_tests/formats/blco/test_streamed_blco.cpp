@@ -172,7 +172,7 @@ TEST_CASE("streamed-blco: CP-ALS within a limit of the device's memory", "[forma
   count_t resident = 0;
   {
     DeviceMemoryAccount const account;
-    if (!account.counts()) return;
+    if (!account.counts()) POLYAD_SKIP("a profiling tool has the hooks that count memory");
     static_cast<void>(cp_als(space, small, als, ignore));
     resident = account.peak();
   }

@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Do the unit tests find defects? Plants those of unit_tests/planted_defects.toml into a copy of the sources and
+runs the unit tests with one of them switched on at a time:
+
+    scripts/planted_defects.py [--only 3,17] [--output RESULT.json] [-DNAME=VALUE]...
+    scripts/planted_defects.py --check      only looks whether every place to change is there once
+    scripts/planted_defects.py --list       only prints what there is
+
+All defects are in one build; the environment variable POLYAD_PLANTED says which one is on. A defect is found by the
+first test that fails, crashes or takes longer than ten times its time and a minute. --source DIR plants the same
+list into another tree. Ends with 0 when all were found, with 1 when not, with 2 when nothing could be told."""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LIST = ROOT / "unit_tests" / "planted_defects.toml"
+UNIT_TEST = re.compile(r"(unit|polyad_unit_tests)\.")
+SWITCH = """#include <cstdlib>
+inline int const polyad_planted = [] {
+  char const* const text = std::getenv("POLYAD_PLANTED");
+  return text ? std::atoi(text) : 0;
+}();
+"""
+# Catch2 puts the name of a test case that failed between two rules, maybe with the names of its sections.
+FAILED_CASE = re.compile(r"^-{79}\n(.+)\n(?:.+\n){0,5}?-{79}$", re.MULTILINE)
+
+
+class PlantError(Exception):
+    """The list, the build or the tests without a defect are wrong."""
+
+
+@dataclass
+class Test:
+    name: str
+    command: list
+    environment: dict
+    folder: str
+    seconds: float = 0  # without a defect
+
+    @property
+    def threads(self):
+        return int(self.environment.get("OMP_NUM_THREADS", 1))
+
+
+def say(text):
+    print(f"planted_defects.py: {text}", file=sys.stderr, flush=True)
+
+
+def read_list():
+    import tomllib  # of Python 3.11
+
+    defects = tomllib.loads(LIST.read_text())["defect"]
+    if [d["id"] for d in defects] != list(range(1, len(defects) + 1)):
+        raise PlantError(f"{LIST}: the defects are not numbered 1, 2, ...")
+    for defect in defects:
+        if "PLANTED" not in defect["replace"] or "PLANTED" in defect["find"]:
+            raise PlantError(f"defect {defect['id']} has no switch")
+    return defects
+
+
+def planted(source, defects):
+    """{file: its text with the defects}, as far as they change it."""
+    texts = {}
+    for defect in defects:
+        name = defect["file"]
+        original = (source / name).read_text()
+        text = texts.get(name, original)
+        for place in (original, text):  # no two defects change one place
+            if place.count(defect["find"]) != 1:
+                times = place.count(defect["find"])
+                raise PlantError(f"defect {defect['id']}: not once but {times} times in {name}:\n{defect['find']}")
+        switched = defect["replace"].replace("PLANTED", f"(polyad_planted == {defect['id']})")
+        texts[name] = text.replace(defect["find"], switched)
+    return texts
+
+
+def copy_sources(source, target, changed):
+    """The files that git knows. Those that are right already stay as they are, so that a build goes on."""
+    listed = subprocess.run(["git", "-C", source, "ls-files", "-z"], capture_output=True, text=True, check=True)
+    target.mkdir(parents=True, exist_ok=True)
+    names = {name for name in listed.stdout.split("\0") if name and (source / name).is_file()}
+    for path in [p for p in target.rglob("*") if p.is_file() or p.is_symlink()]:
+        if str(path.relative_to(target)) not in names:
+            path.unlink()
+    for name in sorted(names):
+        content = changed[name].encode() if name in changed else (source / name).read_bytes()
+        path = target / name
+        if not path.is_file() or path.read_bytes() != content:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        path.chmod((source / name).stat().st_mode)
+
+
+def build(options, defects):
+    work = options.work.resolve()
+    copy_sources(options.source, work / "source", planted(options.source, defects))
+    switch = work / "planted.hpp"
+    if not switch.is_file() or switch.read_text() != SWITCH:
+        switch.write_text(SWITCH)
+    configure = [
+        "cmake", "-S", work / "source", "-B", work / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+        "-DCMAKE_CXX_FLAGS_RELEASE=-O1", f"-DCMAKE_CXX_FLAGS=-include {switch}", "-DPOLYAD_BACKEND=openmp",
+        "-DPOLYAD_ENABLE_PERF_TESTS=OFF", "-DPOLYAD_ENABLE_TOOL=OFF", *[f"-D{d}" for d in options.define],
+    ]  # fmt: skip
+    with open(work / "build.log", "w") as log:
+        for command in (configure, ["cmake", "--build", work / "build", "--parallel", str(options.jobs)]):
+            if subprocess.run(command, stdout=log, stderr=subprocess.STDOUT).returncode != 0:
+                raise PlantError(f"the sources with the defects do not build: {work / 'build.log'}")
+
+
+def unit_tests(folder):
+    show = ["ctest", "--test-dir", folder, "--show-only=json-v1"]
+    tests = []
+    for entry in json.loads(subprocess.run(show, capture_output=True, check=True).stdout)["tests"]:
+        if not UNIT_TEST.match(entry["name"]):
+            continue
+        properties = {p["name"]: p["value"] for p in entry["properties"]}
+        environment = dict(setting.split("=", 1) for setting in properties.get("ENVIRONMENT", []))
+        tests.append(Test(entry["name"], entry["command"], environment, properties["WORKING_DIRECTORY"]))
+    if not tests:
+        raise PlantError(f"{folder}: ctest knows no unit tests")
+    return tests
+
+
+def run(test, command, number, limit, passive):
+    """(what failed, or nothing; seconds)"""
+    environment = {**os.environ, "POLYAD_PLANTED": str(number), **test.environment}
+    if passive:
+        environment["OMP_WAIT_POLICY"] = "passive"
+    start = time.monotonic()
+    try:
+        result = subprocess.run([*command, "--abort"], env=environment, cwd=test.folder, timeout=limit,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    except subprocess.TimeoutExpired:
+        return f"no end within {limit:.0f} s", limit
+    seconds = time.monotonic() - start
+    output = result.stdout.decode(errors="replace")
+    if result.returncode == 0 or "No test cases matched" in output:
+        return "", seconds
+    case = FAILED_CASE.search(output)
+    crash = f"signal {-result.returncode}" if result.returncode < 0 else f"exit status {result.returncode}"
+    return case[1] if case else crash, seconds
+
+
+def plan(defect, tests):
+    """What to run for a defect: (test, command). The likeliest test cases first, then all, the fastest first."""
+    enough = defect.get("threads", 1)
+    by_program = {}
+    for test in sorted(tests, key=lambda t: (t.threads < enough, t.threads)):
+        by_program.setdefault(test.command[0], test)
+    first = ["--filenames-as-tags", f"[#{defect['first']}]~[.]"]
+    fastest = sorted(tests, key=lambda t: (t.threads < enough, t.seconds))
+    return [(t, [t.command[0], *first]) for t in by_program.values()] + [(t, t.command) for t in fastest]
+
+
+def hunt(defect, tests, passive):
+    found, total = "", 0
+    for test, command in plan(defect, tests):
+        what, seconds = run(test, command, defect["id"], 10 * test.seconds + 60, passive)
+        total += seconds
+        if what:
+            found = f"{test.name}: {what}"
+            break
+    say(f"{defect['id']}: {found or 'NOT FOUND'}, {total:.1f} s")
+    facts = {key: defect[key] for key in ("id", "area", "file", "what")}
+    return {**facts, "found_by": found, "seconds": round(total, 1)}
+
+
+def hunt_all(options, defects):
+    say(f"building {options.work}")
+    build(options, defects)
+    tests = unit_tests(options.work / "build")
+    passive = options.parallel > 1
+    wanted = [d for d in defects if not options.only or d["id"] in options.only]
+    with ThreadPoolExecutor(options.parallel) as pool:
+        say(f"{len(tests)} tests without a defect")
+        sound = pool.map(lambda t: run(t, t.command, 0, None, passive), tests)
+        for test, (failed, test.seconds) in zip(tests, sound):
+            if failed:
+                raise PlantError(f"{test.name} fails without a defect: {failed}")
+        results = list(pool.map(lambda d: hunt(d, tests, passive), wanted))
+    if options.output:
+        options.output.write_text(json.dumps(results, indent=1) + "\n")
+    for r in results:
+        print(f"{r['id']:3}  {r['file']}: {r['what']}  {r['found_by'] or 'NOT FOUND'}  {r['seconds']:.1f} s")
+    found = sum(bool(r["found_by"]) for r in results)
+    print(f"{found} of {len(results)} found")
+    return 0 if found == len(results) else 1
+
+
+def numbers(text):
+    return {int(number) for number in text.split(",")}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    cores = len(os.sched_getaffinity(0))
+    parser.add_argument("--source", type=Path, default=ROOT, help="the tree to plant into (default: this one)")
+    parser.add_argument("--work", type=Path, default=ROOT / "build/planted", help="default: build/planted")
+    parser.add_argument("--only", type=numbers, default=set(), help="some of them, by their numbers: 3,17")
+    parser.add_argument("--output", type=Path, help="a JSON file for the results")
+    parser.add_argument("--jobs", type=int, default=cores, help="of the build (default: all cores)")
+    parser.add_argument("--parallel", type=int, default=cores, help="defects side by side (default: all cores)")
+    parser.add_argument("-D", dest="define", action="append", default=[], metavar="NAME=VALUE", help="for CMake")
+    parser.add_argument("--list", action="store_true", help="only print the list")
+    parser.add_argument("--check", action="store_true", help="only look for the places")
+    options = parser.parse_args()
+    try:
+        defects = read_list()
+        if options.list:
+            for d in defects:
+                print(f"{d['id']:3}  {d['area']:8} {d['file']}: {d['what']}")
+            return 0
+        if options.check:
+            planted(options.source, defects)
+            print(f"{len(defects)} defects, each with its place")
+            return 0
+        return hunt_all(options, defects)
+    except (PlantError, OSError, subprocess.CalledProcessError) as error:
+        say(error)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
