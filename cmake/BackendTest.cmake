@@ -23,10 +23,15 @@ function(polyad_test_threads OUT)
   set(${OUT} ${threads} PARENT_SCOPE)
 endfunction()
 
-# One entry, once for each number of threads; ARGN goes to the executable.
-function(polyad_backend_test NAME TARGET)
+# One entry, once for each number of threads. CONFIGURATION is empty, or ctest's configuration that the entry is for.
+# ARGN goes to the executable.
+function(polyad_backend_test NAME TARGET CONFIGURATION)
+  set(only "")
+  if(CONFIGURATION)
+    set(only CONFIGURATIONS ${CONFIGURATION})
+  endif()
   if(NOT POLYAD_BACKEND STREQUAL openmp)
-    add_test(NAME ${NAME}.${POLYAD_BACKEND} COMMAND ${TARGET} ${ARGN})
+    add_test(NAME ${NAME}.${POLYAD_BACKEND} COMMAND ${TARGET} ${ARGN} ${only})
     set_tests_properties(${NAME}.${POLYAD_BACKEND} PROPERTIES LABELS ${POLYAD_BACKEND} TIMEOUT 1500)
     if(POLYAD_BACKEND STREQUAL cuda)
       # One at a time: the device's memory is shared.
@@ -38,7 +43,7 @@ function(polyad_backend_test NAME TARGET)
   polyad_test_threads(numbers)
   foreach(threads IN LISTS numbers)
     set(name ${NAME}.openmp-${threads})
-    add_test(NAME ${name} COMMAND ${TARGET} ${ARGN})
+    add_test(NAME ${name} COMMAND ${TARGET} ${ARGN} ${only})
     # Unbound: several tests may run side by side. Where a thread that spins would keep the one it waits for from
     # its core, they wait asleep, which takes five times as long.
     set(environment "OMP_NUM_THREADS=${threads};OMP_PROC_BIND=false")
@@ -57,7 +62,7 @@ function(polyad_backend_tests TARGET)
     list(APPEND options --warn NoTests)
   endif()
   if(POLYAD_TEST_FILTER)
-    polyad_backend_test(unit.filter ${TARGET} ${options} "${POLYAD_TEST_FILTER}")
+    polyad_backend_test(unit.filter ${TARGET} "" ${options} "${POLYAD_TEST_FILTER}")
     return()
   endif()
   set(folders "")
@@ -71,8 +76,10 @@ function(polyad_backend_tests TARGET)
   list(REMOVE_DUPLICATES folders)
   foreach(folder IN LISTS folders)
     list(JOIN filters_${folder} "," filter)
-    polyad_backend_test(unit.${folder} ${TARGET} ${options} "${filter}")
+    polyad_backend_test(unit.${folder} ${TARGET} "" ${options} "${filter}")
   endforeach()
+  # scripts/test --full: the hidden test cases that try whole products.
+  polyad_backend_test(unit.full ${TARGET} Full ${options} "[full]")
   if(POLYAD_BACKEND STREQUAL cuda)
     # What a device cannot run: listed, and reported as skipped.
     add_test(NAME unit.host_only.cuda COMMAND ${TARGET} --list-tests "[host]")

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Do the unit tests find defects? Plants those of unit_tests/planted_defects.toml into a copy of the sources and
-runs the unit tests with one of them switched on at a time:
+"""Do the unit tests find defects? Plants those of unit_tests/planted_defects.toml into a copy of the sources
+and runs the unit tests with one of them switched on at a time:
 
     scripts/planted_defects.py [--only 3,17] [--output RESULT.json] [-DNAME=VALUE]...
     scripts/planted_defects.py --check      only looks whether every place to change is there once
     scripts/planted_defects.py --list       only prints what there is
 
-All defects are in one build; the environment variable POLYAD_PLANTED says which one is on. A defect is found by the
-first test that fails, crashes or takes longer than ten times its time and a minute. --source DIR plants the same
-list into another tree. Ends with 0 when all were found, with 1 when not, with 2 when nothing could be told."""
+All defects are in one build; the environment variable POLYAD_PLANTED says which one is on. A defect is found
+by the first test that fails, crashes or takes longer than ten times its time and a minute. --source DIR
+plants the same list into another tree. Ends with 0 when all were found, with 1 when not, with 2 when nothing
+can be told."""
 
 import argparse
 import json
@@ -19,7 +20,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,11 +46,8 @@ class Test:
     command: list
     environment: dict
     folder: str
+    threads: int
     seconds: float = 0  # without a defect
-
-    @property
-    def threads(self):
-        return int(self.environment.get("OMP_NUM_THREADS", 1))
 
 
 def say(text):
@@ -69,27 +67,25 @@ def read_list():
 
 
 def planted(source, defects):
-    """{file: its text with the defects}, as far as they change it."""
+    """{file: its text with the defects}"""
     texts = {}
     for defect in defects:
-        name = defect["file"]
-        original = (source / name).read_text()
-        text = texts.get(name, original)
-        for place in (original, text):  # no two defects change one place
-            if place.count(defect["find"]) != 1:
-                times = place.count(defect["find"])
-                raise PlantError(f"defect {defect['id']}: not once but {times} times in {name}:\n{defect['find']}")
-        switched = defect["replace"].replace("PLANTED", f"(polyad_planted == {defect['id']})")
-        texts[name] = text.replace(defect["find"], switched)
+        number, name, find = defect["id"], defect["file"], defect["find"]
+        text = texts.get(name) or (source / name).read_text()
+        if text.count(find) != 1:
+            raise PlantError(f"defect {number}: not once but {text.count(find)} times in {name}:\n{find}")
+        switched = defect["replace"].replace("PLANTED", f"(polyad_planted == {number})")
+        texts[name] = text.replace(find, switched)
     return texts
 
 
 def copy_sources(source, target, changed):
-    """The files that git knows. Those that are right already stay as they are, so that a build goes on."""
-    listed = subprocess.run(["git", "-C", source, "ls-files", "-z"], capture_output=True, text=True, check=True)
+    """The files that git knows or would take. What is right already stays, so that a build goes on."""
+    listing = ["git", "-C", source, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(listing, capture_output=True, text=True, check=True).stdout.split("\0")
+    names = {name for name in listed if name and (source / name).is_file()}
     target.mkdir(parents=True, exist_ok=True)
-    names = {name for name in listed.stdout.split("\0") if name and (source / name).is_file()}
-    for path in [p for p in target.rglob("*") if p.is_file() or p.is_symlink()]:
+    for path in [p for p in target.rglob("*") if not p.is_dir()]:
         if str(path.relative_to(target)) not in names:
             path.unlink()
     for name in sorted(names):
@@ -105,7 +101,7 @@ def build(options, defects):
     work = options.work.resolve()
     copy_sources(options.source, work / "source", planted(options.source, defects))
     switch = work / "planted.hpp"
-    if not switch.is_file() or switch.read_text() != SWITCH:
+    if not switch.is_file():
         switch.write_text(SWITCH)
     configure = [
         "cmake", "-S", work / "source", "-B", work / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
@@ -122,24 +118,34 @@ def unit_tests(folder):
     show = ["ctest", "--test-dir", folder, "--show-only=json-v1"]
     tests = []
     for entry in json.loads(subprocess.run(show, capture_output=True, check=True).stdout)["tests"]:
-        if not UNIT_TEST.match(entry["name"]):
-            continue
-        properties = {p["name"]: p["value"] for p in entry["properties"]}
-        environment = dict(setting.split("=", 1) for setting in properties.get("ENVIRONMENT", []))
-        tests.append(Test(entry["name"], entry["command"], environment, properties["WORKING_DIRECTORY"]))
+        if UNIT_TEST.match(entry["name"]):
+            properties = {p["name"]: p["value"] for p in entry["properties"]}
+            environment = dict(setting.split("=", 1) for setting in properties.get("ENVIRONMENT", []))
+            tests.append(Test(entry["name"], entry["command"], environment, properties["WORKING_DIRECTORY"],
+                              int(environment.get("OMP_NUM_THREADS", 1))))
     if not tests:
         raise PlantError(f"{folder}: ctest knows no unit tests")
     return tests
 
 
-def run(test, command, number, limit, passive):
+def likeliest(tests, defect):
+    """Each program with the test cases of one source alone, with as many threads as the defect takes."""
+    programs = {}
+    for test in sorted(tests, key=lambda t: (t.threads < defect.get("threads", 1), t.threads)):
+        command = [test.command[0], "--filenames-as-tags", f"[#{defect['first']}]~[.]"]
+        name = f"{defect['first']} with OMP_NUM_THREADS={test.threads}"
+        programs.setdefault(test.command[0], replace(test, name=name, command=command))
+    return list(programs.values())
+
+
+def run(test, number, limit, passive):
     """(what failed, or nothing; seconds)"""
     environment = {**os.environ, "POLYAD_PLANTED": str(number), **test.environment}
     if passive:
         environment["OMP_WAIT_POLICY"] = "passive"
     start = time.monotonic()
     try:
-        result = subprocess.run([*command, "--abort"], env=environment, cwd=test.folder, timeout=limit,
+        result = subprocess.run([*test.command, "--abort"], env=environment, cwd=test.folder, timeout=limit,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     except subprocess.TimeoutExpired:
         return f"no end within {limit:.0f} s", limit
@@ -152,43 +158,35 @@ def run(test, command, number, limit, passive):
     return case[1] if case else crash, seconds
 
 
-def plan(defect, tests):
-    """What to run for a defect: (test, command). The likeliest test cases first, then all, the fastest first."""
-    enough = defect.get("threads", 1)
-    by_program = {}
-    for test in sorted(tests, key=lambda t: (t.threads < enough, t.threads)):
-        by_program.setdefault(test.command[0], test)
-    first = ["--filenames-as-tags", f"[#{defect['first']}]~[.]"]
-    fastest = sorted(tests, key=lambda t: (t.threads < enough, t.seconds))
-    return [(t, [t.command[0], *first]) for t in by_program.values()] + [(t, t.command) for t in fastest]
-
-
 def hunt(defect, tests, passive):
     found, total = "", 0
-    for test, command in plan(defect, tests):
-        what, seconds = run(test, command, defect["id"], 10 * test.seconds + 60, passive)
+    for test in tests:
+        failed, seconds = run(test, defect["id"], 10 * test.seconds + 60, passive)
         total += seconds
-        if what:
-            found = f"{test.name}: {what}"
+        if failed:
+            found = f"{test.name}: {failed}"
             break
     say(f"{defect['id']}: {found or 'NOT FOUND'}, {total:.1f} s")
-    facts = {key: defect[key] for key in ("id", "area", "file", "what")}
-    return {**facts, "found_by": found, "seconds": round(total, 1)}
+    return {**{k: defect[k] for k in ("id", "area", "file", "what")}, "found_by": found, "seconds": total}
 
 
 def hunt_all(options, defects):
-    say(f"building {options.work}")
+    wanted = [d for d in defects if not options.only or d["id"] in options.only]
+    say(f"building in {options.work}")
     build(options, defects)
     tests = unit_tests(options.work / "build")
+    first = {(d["first"], d.get("threads", 1)): likeliest(tests, d) for d in wanted}
+    every = tests + [test for some in first.values() for test in some]
     passive = options.parallel > 1
-    wanted = [d for d in defects if not options.only or d["id"] in options.only]
     with ThreadPoolExecutor(options.parallel) as pool:
-        say(f"{len(tests)} tests without a defect")
-        sound = pool.map(lambda t: run(t, t.command, 0, None, passive), tests)
-        for test, (failed, test.seconds) in zip(tests, sound):
-            if failed:
-                raise PlantError(f"{test.name} fails without a defect: {failed}")
-        results = list(pool.map(lambda d: hunt(d, tests, passive), wanted))
+        say(f"running {len(tests)} tests without a defect")
+        for test, outcome in zip(every, pool.map(lambda t: run(t, 0, None, passive), every)):
+            if outcome[0]:
+                raise PlantError(f"{test.name} fails without a defect: {outcome[0]}")
+            test.seconds = outcome[1]
+        tests.sort(key=lambda t: t.seconds)
+        orders = [first[d["first"], d.get("threads", 1)] + tests for d in wanted]
+        results = list(pool.map(lambda d, order: hunt(d, order, passive), wanted, orders))
     if options.output:
         options.output.write_text(json.dumps(results, indent=1) + "\n")
     for r in results:
@@ -203,29 +201,27 @@ def numbers(text):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     cores = len(os.sched_getaffinity(0))
-    parser.add_argument("--source", type=Path, default=ROOT, help="the tree to plant into (default: this one)")
+    parser.add_argument("--source", type=Path, default=ROOT, help="the tree to plant into (default: this)")
     parser.add_argument("--work", type=Path, default=ROOT / "build/planted", help="default: build/planted")
-    parser.add_argument("--only", type=numbers, default=set(), help="some of them, by their numbers: 3,17")
+    parser.add_argument("--only", type=numbers, help="some of them, by their numbers: 3,17")
     parser.add_argument("--output", type=Path, help="a JSON file for the results")
     parser.add_argument("--jobs", type=int, default=cores, help="of the build (default: all cores)")
-    parser.add_argument("--parallel", type=int, default=cores, help="defects side by side (default: all cores)")
-    parser.add_argument("-D", dest="define", action="append", default=[], metavar="NAME=VALUE", help="for CMake")
+    parser.add_argument("--parallel", type=int, default=cores, help="defects at a time (default: all cores)")
+    parser.add_argument("-D", dest="define", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--list", action="store_true", help="only print the list")
     parser.add_argument("--check", action="store_true", help="only look for the places")
     options = parser.parse_args()
     try:
         defects = read_list()
-        if options.list:
-            for d in defects:
-                print(f"{d['id']:3}  {d['area']:8} {d['file']}: {d['what']}")
-            return 0
+        for d in defects if options.list else []:
+            print(f"{d['id']:3}  {d['area']:8} {d['file']}: {d['what']}")
         if options.check:
             planted(options.source, defects)
             print(f"{len(defects)} defects, each with its place")
-            return 0
-        return hunt_all(options, defects)
+        return 0 if options.list or options.check else hunt_all(options, defects)
     except (PlantError, OSError, subprocess.CalledProcessError) as error:
         say(error)
         return 2
