@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Catch2 in either of the two forms that distributions ship. CMake defines POLYAD_CATCH2_V3 when it found
-// version 3; without CMake the headers that exist decide.
+// Catch2 in either of the two forms that distributions ship. CMake defines POLYAD_CATCH2_V2 or POLYAD_CATCH2_V3;
+// without CMake the headers that exist decide.
 #pragma once
 
-#if !defined(POLYAD_CATCH2_V3) && __has_include(<catch2/catch_test_macros.hpp>)
+#if !defined(POLYAD_CATCH2_V3) && !defined(POLYAD_CATCH2_V2) && __has_include(<catch2/catch_test_macros.hpp>)
 #define POLYAD_CATCH2_V3
 #endif
 
