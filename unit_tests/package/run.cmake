@@ -35,7 +35,7 @@ elseif(HOW STREQUAL build_tree)
 else()
   # Nothing is measured here: -O0, and no -g, compiles fastest.
   list(APPEND arguments -D POLYAD_SOURCE=${POLYAD_SOURCE} -D POLYAD_BACKEND=${BACKEND} -D Kokkos_DIR=${KOKKOS_DIR} -D
-       CMAKE_BUILD_TYPE=Debug -D CMAKE_CXX_FLAGS_DEBUG=-O0 -D POLYAD_FORMATS=coo)
+       CMAKE_BUILD_TYPE=Debug -D CMAKE_CXX_FLAGS_DEBUG=-O0 -D POLYAD_FORMATS=coo-permuted)
 endif()
 
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/outside -B ${WORK}/build -G ${GENERATOR} ${arguments})
