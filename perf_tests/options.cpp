@@ -11,8 +11,9 @@ namespace polyad::perf {
 namespace {
 
 constexpr char const* usage = R"(polyad_perf [options] [Google Benchmark's --benchmark_... options]
-  --tensor A,B,..    presets (uniform10m, uber, vast, nell2, delicious, fr_m, darpa, brainq, even10m, skewed10m,
-                     netflix30m, order3 ... order10, cube1000, tiny), .tns files (plain or compressed) or gentns' binary files; default uniform10m
+  --tensor A,B,..    presets (uniform10m, uber, vast, nell2, delicious, fr_m, darpa, brainq, even10m,
+                     skewed10m, netflix30m, order3 ... order10, cube1000, tiny), .tns files (plain or
+                     compressed) or gentns' binary files; default uniform10m
   --scale X,Y,..     multiples of a preset's number of nonzeros; default 1
   --formats A,B,..   storage formats, and on hosts alto-reference, a yardstick; default all
   --ranks R,S,..     or FIRST:LAST:STEP; default 16,32

@@ -22,6 +22,7 @@
 #include "polyad/fast_tucker/adam.hpp"
 #include "polyad/fast_tucker/core_step.hpp"
 #include "polyad/fast_tucker/gradients.hpp"
+#include "polyad/fast_tucker/kept_model.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/fast_tucker/sgd.hpp"
 #include "polyad/fast_tucker/shrinkage.hpp"
@@ -80,36 +81,6 @@ struct FastTuckerResult {
                         // sound, and it is the start, or with `patience` none was better than no interaction
   std::vector<FastTuckerEpoch> epochs;
 };
-
-namespace detail {
-
-/// Copies of a model's matrices, to return to.
-template <class Scalar, class Space>
-struct KeptModel {
-  KeptModel(Space const& space, FastTuckerModel<Scalar, Space> const& model) {
-    for (int n = 0; n < model.order(); ++n) {
-      auto const m = static_cast<std::size_t>(n);
-      A[m] = make_packed_matrix<Scalar>(space, "polyad::kept_factor", model.A(n).extent(0), model.A(n).extent(1));
-      B[m] = make_packed_matrix<Scalar>(space, "polyad::kept_core", model.B(n).extent(0), model.B(n).extent(1));
-    }
-  }
-  void keep(Space const& space, FastTuckerModel<Scalar, Space> const& model) const {
-    for (int n = 0; n < model.order(); ++n) {
-      Kokkos::deep_copy(space, A[static_cast<std::size_t>(n)], model.A(n));
-      Kokkos::deep_copy(space, B[static_cast<std::size_t>(n)], model.B(n));
-    }
-  }
-  void restore(Space const& space, FastTuckerModel<Scalar, Space> const& model) const {
-    for (int n = 0; n < model.order(); ++n) {
-      Kokkos::deep_copy(space, model.A(n), A[static_cast<std::size_t>(n)]);
-      Kokkos::deep_copy(space, model.B(n), B[static_cast<std::size_t>(n)]);
-    }
-  }
-  std::array<FactorMatrix<Scalar, Space>, max_order> A;
-  std::array<FactorMatrix<Scalar, Space>, max_order> B;
-};
-
-}  // namespace detail
 
 /// A tensor's format, as far as a run asks whatever the optimiser: als needs a RowLeastSquaresFormat and a
 /// ResidualFormat, adam the latter, sgd an SgdFormat.

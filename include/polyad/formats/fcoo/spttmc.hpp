@@ -283,8 +283,9 @@ void kronecker_product(Space const& space, std::string const& label, FlaggedNonz
     with_tile_block<Space>(before, last, [&](auto block) {
       auto const launch = [&](auto number_of_modes) {
         using Terms = KroneckerTerms<Space, Scalar, Index, block(), form(), number_of_modes()>;
-        Terms terms{{}, X.values.data(), Y.data(), stride, (last + block() - 1) / block(),
-                    (before + Terms::tile - 1) / Terms::tile};
+        int const tiles_last   = (last + block() - 1) / block();
+        int const tiles_before = (before + Terms::tile - 1) / Terms::tile;
+        Terms terms{{}, X.values.data(), Y.data(), stride, tiles_last, tiles_before};
         int lead = 1;
         for (std::size_t m = 0; m < count; ++m) {
           int row = 0;  // of X.indices
@@ -296,7 +297,7 @@ void kronecker_product(Space const& space, std::string const& label, FlaggedNonz
           if (m + 2 < count) lead *= terms.matrices.columns[m];
         }
         terms.matrices.count = static_cast<int>(count);
-        int const tiles      = lead * terms.tiles_before * terms.tiles_last;
+        int const tiles      = lead * tiles_before * tiles_last;
         sum_flagged(space, label, X, ColumnBlocks{0, tiles, static_cast<int>(Y.extent(1))}, shape, terms);
       };
       constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
