@@ -24,8 +24,8 @@ int main(int argc, char** argv) try {
   using Index = std::uint32_t;
   Space const space;
 
-  auto const list       = polyad::io::read_tns(argv[1]).tensor;
-  auto const& indices   = std::get<polyad::io::UninitializedVector<Index>>(list.indices);
+  auto const list         = polyad::io::read_tns(argv[1]).tensor;
+  auto const& indices     = std::get<polyad::io::UninitializedVector<Index>>(list.indices);
   std::size_t const order = list.extents.size();
   std::vector<Index> known_at, hidden_at;
   std::vector<double> known, hidden;
@@ -37,7 +37,8 @@ int main(int argc, char** argv) try {
   }
   polyad::Extents const extents{std::span<std::uint64_t const>(list.extents)};
   auto const upload = [&](std::vector<Index> const& at, std::vector<double> const& values) {
-    return polyad::upload<float, Index>(space, extents, std::span<Index const>(at), std::span<double const>(values));
+    return polyad::upload<float, Index>(space, extents, std::span<Index const>(at),
+                                        std::span<double const>(values));
   };
 
   // Mean and biases first; the factors explain what they leave.
@@ -46,9 +47,9 @@ int main(int argc, char** argv) try {
   std::vector<std::uint64_t> const J(order, std::strtoull(argv[2], nullptr, 10));
   polyad::FastTuckerModel<float, Space> model(space, extents, J, std::strtoull(argv[3], nullptr, 10), true);
   polyad::fit_biases(space, data.train, {}, model);
-  auto const rest = polyad::without_biases(space, data.train, model);
-  auto const X    = Format::build(space, rest, {.block_rows = 0});  // als wants rows in one piece
-  auto const sums = polyad::make_error_sums(space, data.validation.nnz());
+  auto const rest          = polyad::without_biases(space, data.train, model);
+  auto const X             = Format::build(space, rest, {.block_rows = 0});  // als wants rows in one piece
+  auto const sums          = polyad::make_error_sums(space, data.validation.nnz());
   auto const hidden_errors = [&] {
     return polyad::errors(space, model, polyad::make_intermediates(space, model), data.validation, {}, sums);
   };
@@ -61,9 +62,10 @@ int main(int argc, char** argv) try {
   options.patience   = 10;  // keep the best epoch
   // Each row has many flights, late for reasons of their own: one says little, and no share is needed.
   options.shrinkage = {.observations = 30, .share = 0};
-  auto const result = polyad::fast_tucker(
-      space, X, data, options, model, [](polyad::FastTuckerEpoch const& epoch) {
-        std::printf("epoch %2d: RMSE %.4f known, %.4f hidden\n", epoch.epoch, epoch.train.rmse, epoch.validation.rmse);
+  auto const result =
+      polyad::fast_tucker(space, X, data, options, model, [](polyad::FastTuckerEpoch const& epoch) {
+        std::printf("epoch %2d: RMSE %.4f known, %.4f hidden\n", epoch.epoch, epoch.train.rmse,
+                    epoch.validation.rmse);
         return true;  // false would end the run
       });
   std::printf("RMSE %.4f on hidden entries after epoch %d\n", hidden_errors().rmse, result.kept_epoch);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// alto-reference: an MTTKRP for hosts in plain C++ and OpenMP, written apart from the library as a yardstick of
-// its formats `alto` and `blco`. ALTO's order, plain 32-bit indices, one copy of the nonzeros for all modes; each
-// thread adds every product straight into its own copy of the whole output, and the copies are summed at the end.
-// It was the fastest of five kernel shapes tried on a 2-core Xeon, as fast as ALTO's own code or up to 14 %
-// faster. Rows are held in compiler vectors; ranks 16 and 32 are compiled for, others take a plain loop.
+// alto-reference: an MTTKRP for hosts in plain C++ and OpenMP, written apart from the library as a yardstick
+// of its formats `alto` and `blco`. ALTO's order, plain 32-bit indices, one copy of the nonzeros for all
+// modes; each thread adds every product straight into its own copy of the whole output, and the copies are
+// summed at the end. It was the fastest of five kernel shapes tried on a 2-core Xeon, as fast as ALTO's own
+// code or up to 14 % faster. Rows are held in compiler vectors; ranks 16 and 32 are compiled for, others take
+// a plain loop.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +26,7 @@ template <class Scalar>
 class AlignedArray {
 public:
   AlignedArray() = default;
-  explicit AlignedArray(std::size_t length)
-      : m_memory(length * sizeof(Scalar) + 64), m_length(length) {}
+  explicit AlignedArray(std::size_t length) : m_memory(length * sizeof(Scalar) + 64), m_length(length) {}
   [[nodiscard]] Scalar* data() {
     auto const address = reinterpret_cast<std::uintptr_t>(m_memory.data());
     return reinterpret_cast<Scalar*>((address + 63) / 64 * 64);
@@ -50,7 +50,8 @@ public:
   };
   static constexpr char const* name = "alto-reference";
 
-  static AltoReference build(Space const&, CooTensor<Scalar, Index, Space> const& coo, options_type const& = {}) {
+  static AltoReference build(Space const&, CooTensor<Scalar, Index, Space> const& coo,
+                             options_type const& = {}) {
     AltoReference format;
     format.m_extents = coo.extents();
     format.m_values.resize(coo.nnz());
@@ -58,7 +59,8 @@ public:
     auto const order = in_altos_order(coo);
     for (count_t i = 0; i < coo.nnz(); ++i) {
       format.m_values[i] = coo.values()(order[i]);
-      format.m_norm_squared += static_cast<double>(format.m_values[i]) * static_cast<double>(format.m_values[i]);
+      format.m_norm_squared +=
+          static_cast<double>(format.m_values[i]) * static_cast<double>(format.m_values[i]);
       for (int n = 0; n < coo.order(); ++n)
         format.m_indices[static_cast<std::size_t>(n)][i] = coo.indices()(order[i], n);
     }
@@ -147,8 +149,8 @@ private:
   template <int Rank, int Others>
   void add(Arguments const& given, count_t begin, count_t end, Scalar* out) const {
     typedef Scalar Vec __attribute__((vector_size(64), may_alias));
-    constexpr int packs = Rank * int(sizeof(Scalar)) / 64;
-    Arguments const a   = given;
+    constexpr int packs        = Rank * int(sizeof(Scalar)) / 64;
+    Arguments const a          = given;
     Scalar const* const values = m_values.data();
     for (count_t p = begin; p < end; ++p) {
       Scalar const x  = values[p];

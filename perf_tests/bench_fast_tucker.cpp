@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FastTucker, J = R: the residual sweep of all modes; whole epochs (errors not counted); the steps of Li et al.
-// ("cuFasterTucker", 2022, Table 5), all modes' factors or all modes' cores, FastTucker -> COO with the intermediates C ->
-// B-CSF -> shared over fibers, and beside them the gradients of all modes by residual sweeps, which serve both; and how far
-// als comes on ratings whose noise is known.
+// FastTucker, J = R: the residual sweep of all modes; whole epochs (errors not counted); the steps of Li et
+// al. ("cuFasterTucker", 2022, Table 5), all modes' factors or all modes' cores, FastTucker -> COO with the
+// intermediates C -> B-CSF -> shared over fibers, and beside them the gradients of all modes by residual
+// sweeps, which serve both; and how far als comes on ratings whose noise is known.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -34,7 +34,8 @@ F build(Session& session, TensorChoice const& choice, bool rows_in_one_piece) {
   typename F::options_type options;
   if constexpr (requires { options.block_rows = 0; })
     if (rows_in_one_piece) options.block_rows = 0;
-  return F::build(session.space, tensor_of<typename F::scalar_type>(session.space, choice.name, choice.scale), options);
+  return F::build(session.space, tensor_of<typename F::scalar_type>(session.space, choice.name, choice.scale),
+                  options);
 }
 
 template <class F>
@@ -48,38 +49,44 @@ FastTuckerModel<typename F::scalar_type, Space> start(Session& session, F const&
 
 template <class F>
 void add_residual(Session& session, TensorChoice const& choice, int rank) {
-  add(session, name_of<F>("residual_mttkrp", choice, rank), [&session, choice, rank](benchmark::State& state) {
-    F const X        = build<F>(session, choice, false);
-    auto const C     = make_intermediates(session.space, start(session, X, rank));
-    auto workspace   = make_residual_workspace(session.space, X, C.rank());
-    int const order  = X.extents().order();
-    count_t longest  = 0;
-    for (int n = 0; n < order; ++n) longest = std::max(longest, X.extents()[n]);
-    auto const G = make_packed_matrix<typename F::scalar_type>(session.space, "polyad::perf_output", longest, C.rank());
-    report(state, measure(session.space, session.options.samples, [&] {
-             for (int n = 0; n < order; ++n)
-               residual_mttkrp(session.space, X, C, n, workspace,
-                               FactorMatrix<typename F::scalar_type, Space>(Kokkos::subview(
-                                   G, Kokkos::make_pair(count_t(0), X.extents()[n]), Kokkos::ALL)));
-           }));
-    state.counters["nnz"] = static_cast<double>(X.nnz());
-  });
+  add(session, name_of<F>("residual_mttkrp", choice, rank),
+      [&session, choice, rank](benchmark::State& state) {
+        F const X       = build<F>(session, choice, false);
+        auto const C    = make_intermediates(session.space, start(session, X, rank));
+        auto workspace  = make_residual_workspace(session.space, X, C.rank());
+        int const order = X.extents().order();
+        count_t longest = 0;
+        for (int n = 0; n < order; ++n) longest = std::max(longest, X.extents()[n]);
+        auto const G = make_packed_matrix<typename F::scalar_type>(session.space, "polyad::perf_output",
+                                                                   longest, C.rank());
+        report(state, measure(session.space, session.options.samples, [&] {
+                 for (int n = 0; n < order; ++n)
+                   residual_mttkrp(session.space, X, C, n, workspace,
+                                   FactorMatrix<typename F::scalar_type, Space>(Kokkos::subview(
+                                       G, Kokkos::make_pair(count_t(0), X.extents()[n]), Kokkos::ALL)));
+               }));
+        state.counters["nnz"] = static_cast<double>(X.nnz());
+      });
 }
 
 /// An epoch updates the factors and the cores of all modes; `cores` false leaves the cores out.
 template <class F>
-void add_epoch(Session& session, TensorChoice const& choice, int rank, FastTuckerOptimizer optimizer, bool cores) {
-  std::string const group = optimizer == FastTuckerOptimizer::adam ? "adam_epoch" : cores ? "als_epoch" : "als_factors";
-  add(session, name_of<F>(group, choice, rank), [&session, choice, rank, optimizer, cores](benchmark::State& state) {
-    F const X = build<F>(session, choice, optimizer == FastTuckerOptimizer::als);
-    FastTuckerOptions options;
-    options.optimizer    = optimizer;
-    options.ridge        = 5;  // where rows are shrunk instead, als leaves the cores of J = R alone
-    options.update_cores = cores;
-    FastTuckerEpochs<F> epochs(session.space, X, start(session, X, rank), options);
-    report(state, measure(session.space, session.options.samples, [&] { epochs.run(); }));
-    state.counters["nnz"] = static_cast<double>(X.nnz());
-  });
+void add_epoch(Session& session, TensorChoice const& choice, int rank, FastTuckerOptimizer optimizer,
+               bool cores) {
+  std::string const group = optimizer == FastTuckerOptimizer::adam ? "adam_epoch"
+                            : cores                                ? "als_epoch"
+                                                                   : "als_factors";
+  add(session, name_of<F>(group, choice, rank),
+      [&session, choice, rank, optimizer, cores](benchmark::State& state) {
+        F const X = build<F>(session, choice, optimizer == FastTuckerOptimizer::als);
+        FastTuckerOptions options;
+        options.optimizer    = optimizer;
+        options.ridge        = 5;  // where rows are shrunk instead, als leaves the cores of J = R alone
+        options.update_cores = cores;
+        FastTuckerEpochs<F> epochs(session.space, X, start(session, X, rank), options);
+        report(state, measure(session.space, session.options.samples, [&] { epochs.run(); }));
+        state.counters["nnz"] = static_cast<double>(X.nnz());
+      });
 }
 
 bool wants(Session& session, std::string const& format) {
@@ -105,8 +112,8 @@ void register_format(Session& session, TensorChoice const& choice) {
 }
 
 std::string step_name(char const* half, char const* method, TensorChoice const& choice, int rank) {
-  return std::string("fast_tucker_steps_") + half + "<" + method + "," + Space::name() + ",f32>/" + choice.label() +
-         "/R:" + std::to_string(rank);
+  return std::string("fast_tucker_steps_") + half + "<" + method + "," + Space::name() + ",f32>/" +
+         choice.label() + "/R:" + std::to_string(rank);
 }
 
 /// Both halves of an epoch by one of the paper's methods. The rates are so small that the model hardly moves.
@@ -129,30 +136,34 @@ void add_steps(Session& session, TensorChoice const& choice, int rank, char cons
 
 /// The gradients of the factors and of the cores, of all modes, by residual sweeps.
 void add_gradients(Session& session, TensorChoice const& choice, int rank) {
-  add(session, step_name("both", "residual-sweep", choice, rank), [&session, choice, rank](benchmark::State& state) {
-    using F          = Sorted<float, std::uint32_t, Space>;
-    F const X        = build<F>(session, choice, false);
-    auto const model = start(session, X, rank);
-    auto const C     = make_intermediates(session.space, model);
-    auto workspace   = make_residual_workspace(session.space, X, C.rank());
-    int const order  = X.extents().order();
-    std::vector<GradientWorkspace<float, Space>> work;
-    std::vector<FactorMatrix<float, Space>> G, dA, dB;
-    for (int n = 0; n < order; ++n) {
-      work.push_back(make_gradient_workspace(session.space, model, n));
-      G.push_back(make_packed_matrix<float>(session.space, "polyad::perf_output", X.extents()[n], C.rank()));
-      dA.push_back(make_packed_matrix<float>(session.space, "polyad::perf_output", X.extents()[n], model.columns(n)));
-      dB.push_back(make_packed_matrix<float>(session.space, "polyad::perf_output", model.columns(n), C.rank()));
-    }
-    report(state, measure(session.space, session.options.samples, [&] {
-             for (int n = 0; n < order; ++n) {
-               auto const at = static_cast<std::size_t>(n);
-               residual_mttkrp(session.space, X, C, n, workspace, G[at]);
-               gradients(session.space, model, n, G[at], work[at], dA[at], dB[at]);
-             }
-           }));
-    state.counters["nnz"] = static_cast<double>(X.nnz());
-  });
+  add(session, step_name("both", "residual-sweep", choice, rank),
+      [&session, choice, rank](benchmark::State& state) {
+        using F          = Sorted<float, std::uint32_t, Space>;
+        F const X        = build<F>(session, choice, false);
+        auto const model = start(session, X, rank);
+        auto const C     = make_intermediates(session.space, model);
+        auto workspace   = make_residual_workspace(session.space, X, C.rank());
+        int const order  = X.extents().order();
+        std::vector<GradientWorkspace<float, Space>> work;
+        std::vector<FactorMatrix<float, Space>> G, dA, dB;
+        for (int n = 0; n < order; ++n) {
+          work.push_back(make_gradient_workspace(session.space, model, n));
+          G.push_back(
+              make_packed_matrix<float>(session.space, "polyad::perf_output", X.extents()[n], C.rank()));
+          dA.push_back(make_packed_matrix<float>(session.space, "polyad::perf_output", X.extents()[n],
+                                                 model.columns(n)));
+          dB.push_back(
+              make_packed_matrix<float>(session.space, "polyad::perf_output", model.columns(n), C.rank()));
+        }
+        report(state, measure(session.space, session.options.samples, [&] {
+                 for (int n = 0; n < order; ++n) {
+                   auto const at = static_cast<std::size_t>(n);
+                   residual_mttkrp(session.space, X, C, n, workspace, G[at]);
+                   gradients(session.space, model, n, G[at], work[at], dA[at], dB[at]);
+                 }
+               }));
+        state.counters["nnz"] = static_cast<double>(X.nnz());
+      });
 }
 
 void register_steps(Session& session, TensorChoice const& choice) {
@@ -171,29 +182,33 @@ void register_steps(Session& session, TensorChoice const& choice) {
   }
 }
 
-/// Twenty epochs of als with mean and biases on ratings; one in a hundred is held out. The time is that of the epochs.
+/// Twenty epochs of als with mean and biases on ratings; one in a hundred is held out. The time is that of
+/// the epochs.
 void add_held_out_error(Session& session, TensorChoice const& choice, int rank) {
   using F = Sorted<float, std::uint32_t, Space>;
   add(session, name_of<F>("held_out_error", choice, rank), [&session, choice, rank](benchmark::State& state) {
     auto const preset = find_preset(choice.name).value();
     auto const nnz    = static_cast<count_t>(choice.scale * static_cast<double>(preset.nnz));
-    auto const all = make_ratings(session.space, Extents(std::span<count_t const>(preset.extents)), nnz, nnz / 100, 1);
-    FastTuckerData<F> const data{with_values_of<float>(session.space, all.train), {},
-                                 with_values_of<float>(session.space, all.test)};
+    auto const all =
+        make_ratings(session.space, Extents(std::span<count_t const>(preset.extents)), nnz, nnz / 100, 1);
+    FastTuckerData<F> const data{
+        with_values_of<float>(session.space, all.train), {}, with_values_of<float>(session.space, all.test)};
     auto const R = static_cast<count_t>(rank);
-    FastTuckerModel<float, Space> model(session.space, data.train.extents(), std::vector<count_t>(3, R), R, true);
+    FastTuckerModel<float, Space> model(session.space, data.train.extents(), std::vector<count_t>(3, R), R,
+                                        true);
     fit_biases(session.space, data.train, {}, model);
     SortedOptions format;
     format.block_rows = 0;
     F const X         = F::build(session.space, without_biases(session.space, data.train, model), format);
     fill_start(session.space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), 0);
     FastTuckerOptions options;
-    options.range = {1, 5};
+    options.range  = {1, 5};
     double seconds = 0, best = 5;
     fast_tucker(session.space, X, data, options, model, [&](FastTuckerEpoch const& epoch) {
       seconds += epoch.seconds;
       best = std::min(best, epoch.test.rmse);
-      if (epoch.test.rmse <= 0.88 && state.counters.count("s_to_0.88") == 0) state.counters["s_to_0.88"] = seconds;
+      if (epoch.test.rmse <= 0.88 && state.counters.count("s_to_0.88") == 0)
+        state.counters["s_to_0.88"] = seconds;
       state.counters["rmse_last"] = epoch.test.rmse;
       return true;
     });

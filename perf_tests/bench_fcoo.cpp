@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// F-COO's other operations and its shapes: spttm and spttmc against the bytes model, and an MTTKRP of all modes for
-// every threadlen and team of the paper's grid.
+// F-COO's other operations and its shapes: spttm and spttmc against the bytes model, and an MTTKRP of all
+// modes for every threadlen and team of the paper's grid.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -43,7 +43,7 @@ void add_spttm(Session& session, TensorChoice const& choice, int mode, int rank)
         auto const R   = static_cast<count_t>(rank);
         FactorMatrices<Scalar, Space> const factors(session.space, coo.extents(), R);
         fill_random(session.space, factors, factor_seed);
-        auto const fibers     = make_factor_matrix<Scalar>(session.space, "polyad::perf_output", X.segments, R);
+        auto const fibers = make_factor_matrix<Scalar>(session.space, "polyad::perf_output", X.segments, R);
         Samples const samples = measure(session.space, session.options.samples,
                                         [&] { spttm(session.space, X, factors[mode], fibers); });
         double const streamed = static_cast<double>(X.nonzero_bytes() + X.segments * R * sizeof(Scalar));
@@ -65,21 +65,21 @@ void add_spttmc(Session& session, TensorChoice const& choice, int mode, int rank
           U.push_back(factors[n]);
           if (n != mode) tables.push_back(X->extents()[n]);
         }
-        auto const Y          = make_spttmc_output(session.space, X->extents(), U, mode);
-        Samples const samples = measure(session.space, session.options.samples,
-                                        [&] { spttmc(session.space, *X, U, mode, Y); });
-        double const streamed =
-            static_cast<double>(X->nonzeros(mode).nonzero_bytes() + Y.extent(0) * Y.extent(1) * sizeof(Scalar));
+        auto const Y = make_spttmc_output(session.space, X->extents(), U, mode);
+        Samples const samples =
+            measure(session.space, session.options.samples, [&] { spttmc(session.space, *X, U, mode, Y); });
+        double const streamed = static_cast<double>(X->nonzeros(mode).nonzero_bytes() +
+                                                    Y.extent(0) * Y.extent(1) * sizeof(Scalar));
         report_model<Scalar>(session, state, samples, streamed, tables, X->nnz(), rank);
-        state.counters["GFLOP_per_s"] =
-            2e-9 * static_cast<double>(X->nnz() * Y.extent(1)) / samples.median();
+        state.counters["GFLOP_per_s"] = 2e-9 * static_cast<double>(X->nnz() * Y.extent(1)) / samples.median();
       });
 }
 
 template <class Scalar>
 void add_shape(Session& session, TensorChoice const& choice, FCooOptions const& options, int rank) {
   std::string const shape = "/threadlen:" + std::to_string(options.threadlen) +
-                            "/team:" + std::to_string(options.shape.team_threads) + "/R:" + std::to_string(rank);
+                            "/team:" + std::to_string(options.shape.team_threads) +
+                            "/R:" + std::to_string(rank);
   add(session, name_of<F<Scalar>>("fcoo_shape", choice) + shape,
       [&session, choice, options, rank](benchmark::State& state) {
         auto const X = std::make_shared<F<Scalar> const>(
@@ -114,7 +114,8 @@ void register_fcoo_of(Session& session, TensorChoice const& choice, Extents cons
 
 }  // namespace
 
-void register_fcoo(Session& session, TensorChoice const& choice, Extents const& extents, std::string const& scalar) {
+void register_fcoo(Session& session, TensorChoice const& choice, Extents const& extents,
+                   std::string const& scalar) {
   auto const& formats = session.options.formats;
   if (!formats.empty() && std::find(formats.begin(), formats.end(), F<float>::name) == formats.end()) return;
   if (scalar == "f32")

@@ -91,7 +91,7 @@ void add_build(Session& session, TensorChoice const& choice) {
                                     [&] { static_cast<void>(F::build(session.space, coo, {})); });
     report(state, samples);
     state.counters["first_ms"] = samples.first * 1e3;
-    constexpr int rank = 32;
+    constexpr int rank         = 32;
     Problem<F> problem(session, built<F>(session, choice), rank);
     std::vector<int> all;
     for (int n = 0; n < coo.order(); ++n) all.push_back(n);
@@ -118,9 +118,9 @@ void add_mttkrp(Session& session, TensorChoice const& choice, int rank, std::str
         for (int const n : modes)
           model += gather_model<Scalar>(session.ceilings, problem.format->extents(), problem.format->nnz(), n,
                                         rank);
-        double const genten = static_cast<double>(modes.size()) *
-                              genten_bytes<Scalar>(order, problem.format->nnz(), rank) / samples.median();
-        state.counters["nnz"]             = static_cast<double>(problem.format->nnz());
+        double const genten   = static_cast<double>(modes.size()) *
+                                genten_bytes<Scalar>(order, problem.format->nnz(), rank) / samples.median();
+        state.counters["nnz"] = static_cast<double>(problem.format->nnz());
         state.counters["model_ms"]        = model * 1e3;
         state.counters["model_share"]     = model / samples.median();
         state.counters["genten_GB_per_s"] = genten * 1e-9;
@@ -137,8 +137,8 @@ void add_cp_als(Session& session, TensorChoice const& choice, int rank) {
         options.rank           = static_cast<count_t>(rank);
         options.max_iterations = std::max(2, session.options.samples);
         options.tolerance      = 0;
-        double fit         = 0;
-        auto const sampled = [&] {
+        double fit             = 0;
+        auto const sampled     = [&] {
           Samples samples;
           fit = cp_als(session.space, *format, options, [&](CpAlsIteration const& iteration) {
                   if (iteration.iteration > 1)
@@ -155,10 +155,10 @@ void add_cp_als(Session& session, TensorChoice const& choice, int rank) {
         state.counters["first_ms"] = samples.first * 1e3;
         state.counters["fit"]      = fit;
         if constexpr (is_device_space<Space>) {  // what the algebra's own instance gains
-          options.one_instance               = true;
+          options.one_instance              = true;
           state.counters["one_instance_ms"] = sampled().median() * 1e3;
         }
-        options.time_phases   = true;  // a run of its own: its fences cost time
+        options.time_phases = true;  // a run of its own: its fences cost time
         auto const phased =
             cp_als(session.space, *format, options, [](CpAlsIteration const&) { return true; });
         for (auto const& [phase, seconds] : phased.iterations.back().phases)
@@ -206,7 +206,7 @@ void add_update(Session& session, TensorChoice const& choice, int rank) {
           update_factor(session.space, factors[0], factors[2], factors[1], workspace, G);
         });
         report(state, samples);
-        double const bytes            = 6.0 * static_cast<double>(rows * R * sizeof(Scalar));
+        double const bytes           = 6.0 * static_cast<double>(rows * R * sizeof(Scalar));
         state.counters["GB_per_s"]   = bytes / samples.median() * 1e-9;
         state.counters["copy_share"] = bytes / samples.median() / session.ceilings.copy_rate();
       });

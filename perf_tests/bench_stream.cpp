@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stream: the MTTKRP of a tensor in host memory beside the copy of its nonzeros and the same work in memory; and
-// CP-ALS within so many bytes of the device.
+// stream: the MTTKRP of a tensor in host memory beside the copy of its nonzeros and the same work in memory;
+// and CP-ALS within so many bytes of the device.
 #include <optional>
 
 #include "models.hpp"
@@ -28,8 +28,8 @@ void send_all(Streamed<Scalar> const& X, StreamedBlcoWorkspace<Scalar, Space> co
 
 /// The copy of all nonzeros alone.
 template <class Scalar>
-Samples time_copy(Session& session, Streamed<Scalar> const& X, StreamedBlcoWorkspace<Scalar, Space> const& work,
-                  int samples) {
+Samples time_copy(Session& session, Streamed<Scalar> const& X,
+                  StreamedBlcoWorkspace<Scalar, Space> const& work, int samples) {
   return measure(session.space, samples, [&] {
     send_all(X, work);
     for (auto const& buffer : work.buffers) buffer.instance.fence("polyad::perf");
@@ -60,8 +60,7 @@ void add_share(Session& session, TensorChoice const& choice, int rank, double sh
         auto const R   = static_cast<count_t>(rank);
         auto X         = Streamed<Scalar>::build(session.space, coo);
         StreamedBlcoOptions options;
-        options.buffer_bytes =
-            static_cast<count_t>(share * static_cast<double>(X.nnz() * X.nonzero_bytes()));
+        options.buffer_bytes = static_cast<count_t>(share * static_cast<double>(X.nnz() * X.nonzero_bytes()));
         X.set_buffers(options.buffer_bytes, options.instances);
         auto const Y = InMemory<Scalar>::build(session.space, coo);
         FactorMatrices<Scalar, Space> const factors(session.space, X.extents(), R);
@@ -80,22 +79,23 @@ void add_share(Session& session, TensorChoice const& choice, int rank, double sh
         for (auto& buffer : work.buffers) buffer.stretch = buffer.nothing;
         auto const streamed = measure(session.space, session.options.samples, [&] { all(X, work); });
         for (int n = 0; n < coo.order(); ++n) {
-          auto const text = session.sampled(choice.name, choice.scale, n)
-                                .template violation<Scalar>(session.space, outputs[static_cast<std::size_t>(n)], 0);
+          auto const text =
+              session.sampled(choice.name, choice.scale, n)
+                  .template violation<Scalar>(session.space, outputs[static_cast<std::size_t>(n)], 0);
           if (!text.empty()) throw NumericalError("mode " + std::to_string(n) + " is wrong: " + text);
         }
         auto const in_memory =
             measure(session.space, session.options.samples, [&] { all(Y, work_in_memory); });
         report(state, streamed);
-        double const bytes  = static_cast<double>(X.nnz() * X.nonzero_bytes());
-        double const sent   = bytes * sent_share(X, work);
-        double const passes = coo.order();
-        double const floor  = passes * sent / bytes * copying.median();
-        state.counters["copy_GB_per_s"]    = bytes / copying.median() * 1e-9;
+        double const bytes                  = static_cast<double>(X.nnz() * X.nonzero_bytes());
+        double const sent                   = bytes * sent_share(X, work);
+        double const passes                 = coo.order();
+        double const floor                  = passes * sent / bytes * copying.median();
+        state.counters["copy_GB_per_s"]     = bytes / copying.median() * 1e-9;
         state.counters["nonzeros_GB_per_s"] = passes * bytes / streamed.median() * 1e-9;
-        state.counters["sent_GB"]          = passes * sent * 1e-9;
-        state.counters["of_copy_rate"]     = floor / streamed.median();
-        state.counters["in_memory_ms"]     = in_memory.median() * 1e3;
+        state.counters["sent_GB"]           = passes * sent * 1e-9;
+        state.counters["of_copy_rate"]      = floor / streamed.median();
+        state.counters["in_memory_ms"]      = in_memory.median() * 1e3;
       });
 }
 
@@ -109,12 +109,14 @@ void add_out_of_memory(Session& session, TensorChoice const& choice, int rank) {
         using HostSpace = typename Streamed<Scalar>::host_space;
         auto const coo  = [&] {
           DeviceMemoryAccount::HostArrays const on_host;
-          return download<HostSpace>(session.space, tensor_of<Scalar>(session.space, choice.name, choice.scale));
+          return download<HostSpace>(session.space,
+                                     tensor_of<Scalar>(session.space, choice.name, choice.scale));
         }();
         // Counts from here on: the generator's copy is not the run's.
         DeviceMemoryAccount const account(session.options.device_memory);
         auto const X = Streamed<Scalar>::build(session.space, coo);
-        for (auto const& [stage, seconds] : X.build_seconds()) state.counters["build_" + stage + "_s"] = seconds;
+        for (auto const& [stage, seconds] : X.build_seconds())
+          state.counters["build_" + stage + "_s"] = seconds;
         CpAlsOptions options;
         options.rank           = static_cast<count_t>(rank);
         options.max_iterations = std::max(2, session.options.samples);
@@ -126,9 +128,9 @@ void add_out_of_memory(Session& session, TensorChoice const& choice, int rank) {
         });
         std::sort(samples.seconds.begin(), samples.seconds.end());
         report(state, samples);
-        auto const work         = X.make_workspace(session.space, options.rank);
-        auto const copying      = time_copy(session, X, work, 3);
-        double const bytes      = static_cast<double>(X.nnz() * X.nonzero_bytes());
+        auto const work                 = X.make_workspace(session.space, options.rank);
+        auto const copying              = time_copy(session, X, work, 3);
+        double const bytes              = static_cast<double>(X.nnz() * X.nonzero_bytes());
         state.counters["fit"]           = result.fit;
         state.counters["nnz"]           = static_cast<double>(X.nnz());
         state.counters["host_GB"]       = static_cast<double>(X.storage_bytes()) * 1e-9;
@@ -152,7 +154,8 @@ void register_stream_of(Session& session, TensorChoice const& choice) {
 
 void register_stream(Session& session, TensorChoice const& choice) {
   for (auto const& scalar : session.options.scalars)
-    scalar == "f32" ? register_stream_of<float>(session, choice) : register_stream_of<double>(session, choice);
+    scalar == "f32" ? register_stream_of<float>(session, choice)
+                    : register_stream_of<double>(session, choice);
 }
 
 }  // namespace polyad::perf

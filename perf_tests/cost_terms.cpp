@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cost model on stdin and stdout, for scripts/fit_cost_model.py, which knows the stored measurements. Lines:
+// The cost model on stdin and stdout, for scripts/fit_cost_model.py, which knows the stored measurements.
+// Lines:
 //
 //   machine NAME device|host THREADS LAUNCH_S COPY
 //   curve MACHINE SCALAR_BYTES gather|atomic_add|atomic_add_rows X RATE X RATE ...
@@ -7,8 +8,8 @@
 //   mode TENSOR EXTENT LONGEST FIBERS ROWS NONZEROS ROWS NONZEROS ...    bin by bin, in the modes' order
 //   case MACHINE TENSOR FORMAT SCALAR_BYTES RANK
 //
-// A case is answered by one line: storage, build and run bytes, crowded seconds, seconds to load, to build, for an
-// iteration, for each mode; then the terms: of the build, of the dense part, of each mode.
+// A case is answered by one line: storage, build and run bytes, crowded seconds, seconds to load, to build,
+// for an iteration, for each mode; then the terms: of the build, of the dense part, of each mode.
 #include <cstdio>
 #include <iostream>
 #include <map>
@@ -31,7 +32,13 @@ struct Machine {
 
   [[nodiscard]] Ceilings ceilings(int scalar_bytes) const {
     auto const curve = [&](char const* name) { return curves.at({scalar_bytes, name}); };
-    return {is_device, concurrency, launch_s, copy, curve("gather"), curve("atomic_add"), curve("atomic_add_rows"),
+    return {is_device,
+            concurrency,
+            launch_s,
+            copy,
+            curve("gather"),
+            curve("atomic_add"),
+            curve("atomic_add_rows"),
             copy};
   }
 };
@@ -70,7 +77,7 @@ int main() {
       tensors.at(name).modes.push_back(mode);
     } else if (what == "case") {
       std::string tensor, format;
-      int scalar_bytes  = 0;
+      int scalar_bytes   = 0;
       std::uint64_t rank = 0;
       words >> tensor >> format >> scalar_bytes >> rank;
       auto const machine = machines.at(name).ceilings(scalar_bytes);
@@ -79,8 +86,9 @@ int main() {
       if (costs == nullptr) throw std::runtime_error("unknown format " + format);
       Cost const cost = predict(*costs, input);
       std::printf("%llu %llu %llu %.9g %.9g %.9g %.9g", static_cast<unsigned long long>(cost.storage_bytes),
-                  static_cast<unsigned long long>(cost.build_bytes), static_cast<unsigned long long>(cost.run_bytes),
-                  cost.crowded_s, cost.load_s, cost.build_s, cost.iteration_s);
+                  static_cast<unsigned long long>(cost.build_bytes),
+                  static_cast<unsigned long long>(cost.run_bytes), cost.crowded_s, cost.load_s, cost.build_s,
+                  cost.iteration_s);
       for (double const seconds : cost.mode_s) std::printf(" %.9g", seconds);
       print(costs->build(input));
       print(dense_terms_of(input));

@@ -82,9 +82,8 @@ PerfOptions parse_options(int& argc, char** argv) {
     }
     auto const equals             = argument.find('=');
     std::string_view flag         = argument.substr(0, equals);
-    constexpr char const* known[] = {"--tensor", "--scale", "--formats", "--ranks",
-                                     "--scalar", "--modes", "--samples",
-                                     "--stream", "--device-memory"};
+    constexpr char const* known[] = {"--tensor", "--scale",   "--formats", "--ranks",        "--scalar",
+                                     "--modes",  "--samples", "--stream",  "--device-memory"};
     if (std::find(std::begin(known), std::end(known), flag) == std::end(known)) {
       argv[kept++] = argv[i];
       continue;

@@ -15,10 +15,10 @@ struct PerfOptions {
   std::vector<std::string> scalars{"f32", "f64"};
   std::vector<int> ranks{16, 32};
   std::vector<std::string> modes;  // "all" or numbers from 0; empty: "all" and every mode
-  std::vector<double> stream;        // shares of the tensor that the buffers of a streamed one hold; none: not run
-  std::uint64_t device_memory = 0;   // bytes for CP-ALS over a streamed tensor; 0: not run
-  int samples  = 10;               // timed repetitions behind each median
-  bool dry_run = false;            // tiny tensor, one sample: does everything run and pass its check?
+  std::vector<double> stream;  // shares of the tensor that the buffers of a streamed one hold; none: not run
+  std::uint64_t device_memory = 0;      // bytes for CP-ALS over a streamed tensor; 0: not run
+  int samples                 = 10;     // timed repetitions behind each median
+  bool dry_run                = false;  // tiny tensor, one sample: does everything run and pass its check?
 };
 
 /// Takes polyad_perf's own flags out of argv. Prints the usage and exits for --help and for bad values.

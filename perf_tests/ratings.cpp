@@ -18,8 +18,8 @@ constexpr count_t session = 5;  // ratings of one user on one day
 // Streams of random numbers; those of the values follow.
 enum Stream : std::uint64_t { user_stream, day_stream, item_stream, order_stream, values_stream };
 
-/// Row numbers with shares ~ (k + 60)^-skew for the k-th most frequent row, by inversion of the continuous law; the
-/// frequent rows are scattered over the mode by a step that is prime to any number of rows below it.
+/// Row numbers with shares ~ (k + 60)^-skew for the k-th most frequent row, by inversion of the continuous
+/// law; the frequent rows are scattered over the mode by a step that is prime to any number of rows below it.
 struct SkewedRows {
   static constexpr double shift = 60;
   count_t rows;
@@ -101,7 +101,8 @@ struct FillRatings {
   Tensor<double>::values_type values;
 
   /// Normally distributed, of deviation 1 (Box and Muller).
-  [[nodiscard]] KOKKOS_FUNCTION double normal(std::uint64_t stream, std::uint64_t row, std::uint64_t column) const {
+  [[nodiscard]] KOKKOS_FUNCTION double normal(std::uint64_t stream, std::uint64_t row,
+                                              std::uint64_t column) const {
     double const a = 1 - counter_uniform(seed, values_stream + stream, row, 2 * column);
     double const b = counter_uniform(seed, values_stream + stream, row, 2 * column + 1);
     return Kokkos::sqrt(-2 * Kokkos::log(a)) * Kokkos::cos(2 * std::numbers::pi * b);
@@ -114,12 +115,14 @@ struct FillRatings {
     indices(p, 2)      = static_cast<std::uint32_t>(day);
     double interaction = 0;
     for (int r = 0; r < rank; ++r)
-      interaction += normal(0, user, static_cast<std::uint64_t>(r)) * normal(1, item, static_cast<std::uint64_t>(r)) *
+      interaction += normal(0, user, static_cast<std::uint64_t>(r)) *
+                     normal(1, item, static_cast<std::uint64_t>(r)) *
                      (1 + 0.2 * normal(2, day, static_cast<std::uint64_t>(r)));
     double const rating = 3.6 + 0.42 * normal(3, user, 0) + 0.5 * normal(4, item, 0) +
                           0.1 * Kokkos::sin(0.01 * static_cast<double>(day)) + 0.05 * normal(5, day, 0) +
-                          0.55 * interaction / Kokkos::sqrt(static_cast<double>(rank)) + 0.75 * normal(6, key, 0);
-    values(p) = Kokkos::min(5.0, Kokkos::max(1.0, Kokkos::floor(rating + 0.5)));
+                          0.55 * interaction / Kokkos::sqrt(static_cast<double>(rank)) +
+                          0.75 * normal(6, key, 0);
+    values(p)           = Kokkos::min(5.0, Kokkos::max(1.0, Kokkos::floor(rating + 0.5)));
   }
 };
 
@@ -129,7 +132,8 @@ Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>> each(Space const& space, 
 
 }  // namespace
 
-Ratings make_ratings(Space const& space, Extents const& extents, count_t train, count_t test, std::uint64_t seed) {
+Ratings make_ratings(Space const& space, Extents const& extents, count_t train, count_t test,
+                     std::uint64_t seed) {
   POLYAD_EXPECTS(extents.order() == 3 && extents[0] > 0 && extents[1] > 0 && extents[2] > 0 && train > 0,
                  "ratings are made for three modes and one entry at least");
   Places const places{extents[1], extents[2]};
@@ -139,12 +143,14 @@ Ratings make_ratings(Space const& space, Extents const& extents, count_t train, 
   expect_fits(space, "the ratings' places", 2 * drawn, 2 * (sizeof(std::uint64_t) + sizeof(std::uint32_t)));
   Keys const keys(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::rating_keys"), drawn);
   Keys const kept(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::rating_places"), drawn);
-  Positions const order(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::rating_order"), drawn);
+  Positions const order(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::rating_order"),
+                        drawn);
   Kokkos::parallel_for("polyad::draw_sessions", each(space, sessions),
                        DrawSessions{{extents[0], 0.62}, {extents[1], 0.95}, places, seed, keys, order});
   sort_pairs<Space>(space, keys, order, bits_for(extents[0] * extents[1] * extents[2]));
   count_t distinct = 0;
-  Kokkos::parallel_scan("polyad::keep_first_ratings", each(space, drawn), KeepFirst{keys, places, kept}, distinct);
+  Kokkos::parallel_scan("polyad::keep_first_ratings", each(space, drawn), KeepFirst{keys, places, kept},
+                        distinct);
   space.fence("polyad::make_ratings");
   auto const all = Kokkos::make_pair(count_t(0), distinct);
   Keys const random(Kokkos::subview(keys, all));

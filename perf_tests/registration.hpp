@@ -84,7 +84,8 @@ void add(Session& session, std::string const& name, Body body) {
 // One function a group.
 void register_ceilings(Session& session);
 void register_formats(Session& session, TensorChoice const& choice);
-void register_fcoo(Session& session, TensorChoice const& choice, Extents const& extents, std::string const& scalar);
+void register_fcoo(Session& session, TensorChoice const& choice, Extents const& extents,
+                   std::string const& scalar);
 void register_fast_tucker(Session& session, TensorChoice const& choice);
 void register_stream(Session& session, TensorChoice const& choice);
 

@@ -96,9 +96,10 @@ Preset evenly(std::string const& name, std::size_t order, count_t extent) {
 }  // namespace
 
 std::vector<Preset> const& presets() {
-  // Skews: fitted to the published deviation of nonzeros per slice where there is one (nell2, delicious, darpa).
-  // fr_m and darpa have the shapes and the statistics of Nisa et al.'s tensors of these names (Tables II and III):
-  // almost all slices and fibers of fr_m have one nonzero; darpa's deviate by 25,000 and, along mode 2, by 1,300.
+  // Skews: fitted to the published deviation of nonzeros per slice where there is one (nell2, delicious,
+  // darpa). fr_m and darpa have the shapes and the statistics of Nisa et al.'s tensors of these names (Tables
+  // II and III): almost all slices and fibers of fr_m have one nonzero; darpa's deviate by 25,000 and, along
+  // mode 2, by 1,300.
   static std::vector<Preset> const all{
       {"tiny", {300, 200, 100}, 20000, {0.5, 0, 0.8}, 4, 2},
       {"uniform10m", {30000, 40000, 50000}, 10000000, {0, 0, 0}, 1, -1},
@@ -109,11 +110,12 @@ std::vector<Preset> const& presets() {
       {"brainq", {60, 70000, 9}, 11000000, {0, 0, 0}, 1, -1},  // three of ten cells (Liu et al., F-COO)
       {"fr_m", {23000000, 23000000, 166}, 30000000, {0.7, 0.7, 0.5}, 1, -1},
       {"darpa", {22000, 22000, 24000000}, 28000000, {0.95, 0.95, 0}, 1024, 2},
-      // The same but for one slice of half the nonzeros, in it one fiber of a million: what splitting is worth.
+      // The same but for one slice of half the nonzeros, in it one fiber of a million: what splitting is
+      // worth.
       {"even10m", {3000, 40000, 2000000}, 10000000, {0, 0, 0}, 1, -1},
       {"skewed10m", {3000, 40000, 2000000}, 10000000, {0, 0, 0}, 1, -1, 0.5},
-      // FastTucker's (Li et al.): ratings of Netflix' shape, orders 3 to 10 of size 10,000, and with --scale 1,2,3,4,5
-      // densities from 2 to 10 % of size 1,000.
+      // FastTucker's (Li et al.): ratings of Netflix' shape, orders 3 to 10 of size 10,000, and with --scale
+      // 1,2,3,4,5 densities from 2 to 10 % of size 1,000.
       {"netflix30m", {480189, 17770, 2182}, 30000000, {}, 1, -1, 0, true},
       evenly("order3", 3, 10000),
       evenly("order4", 4, 10000),

@@ -25,8 +25,9 @@ struct Preset {
   std::vector<double> skew;
   count_t fiber_run;
   int run_mode;
-  double crowded = 0;  // share of the nonzeros in row 0 of mode 0, a fifth of them in one fiber of the last mode
-  bool ratings   = false;  // users x items x days (ratings.hpp)
+  double crowded =
+      0;  // share of the nonzeros in row 0 of mode 0, a fifth of them in one fiber of the last mode
+  bool ratings = false;  // users x items x days (ratings.hpp)
 };
 
 std::vector<Preset> const& presets();

@@ -33,8 +33,8 @@ struct Reference {
   std::vector<ModeFigures> modes;
 };
 
-// Printed by gentns --preset NAME --scale X --stats; skewed10m's are expected values, with q draws of c cells at
-// c (1 - exp(-q / c)) distinct ones.
+// Printed by gentns --preset NAME --scale X --stats; skewed10m's are expected values, with q draws of c cells
+// at c (1 - exp(-q / c)) distinct ones.
 std::vector<Reference> const scaled_down{
     {"uniform10m", 0.2, 2000000, {{30000, 102, 1998964}, {40000, 82, 1998680}, {50000, 68, 1998403}}},
     {"uber",
@@ -171,8 +171,8 @@ int check_ratings() {
   expect("entries held out", static_cast<double>(ratings.test.nnz()), 100000, 100000);
   expect("entries outside stars or extents", odd, 0, 0);
   expect("items that a user rated twice", count - distinct, 0, 0);
-  // Effects of deviations 0.42, 0.5, 0.09, an interaction of 0.56 and noise of 0.75 make 1.14; stars end at 1 and 5. The
-  // effects of a few popular items move the mean.
+  // Effects of deviations 0.42, 0.5, 0.09, an interaction of 0.56 and noise of 0.75 make 1.14; stars end at 1
+  // and 5. The effects of a few popular items move the mean.
   expect("mean", sum / count, 3.3, 3.8);
   expect("deviation", std::sqrt(squares / count - sum / count * (sum / count)), 0.95, 1.2);
   return wrong;

@@ -22,11 +22,13 @@ constexpr int schema = 1;
 
 /// What a file must be about.
 Json identity(BackendReport const& backend, int scalar_bytes) {
-  return {{"schema", schema},           {"version", POLYAD_VERSION},          {"backend", backend.name},
-          {"device", backend.device},   {"concurrency", backend.concurrency}, {"scalar_bytes", scalar_bytes}};
+  return {{"schema", schema},         {"version", POLYAD_VERSION},          {"backend", backend.name},
+          {"device", backend.device}, {"concurrency", backend.concurrency}, {"scalar_bytes", scalar_bytes}};
 }
 
-bool is_rate(double rate) { return std::isfinite(rate) && rate > 0; }
+bool is_rate(double rate) {
+  return std::isfinite(rate) && rate > 0;
+}
 
 /// \throws nlohmann's errors for what is no list of pairs
 std::optional<Ceilings::Curve> read_curve(Json const& json) {
@@ -66,8 +68,8 @@ std::filesystem::path ceilings_path(BackendReport const& backend, int scalar_byt
   else
     return {};
   return folder / "polyad" /
-         fmt::format("ceilings-{}-{}-{}-f{}.json", slug(backend.name), slug(backend.device), backend.concurrency,
-                     8 * scalar_bytes);
+         fmt::format("ceilings-{}-{}-{}-f{}.json", slug(backend.name), slug(backend.device),
+                     backend.concurrency, 8 * scalar_bytes);
 }
 
 std::optional<Ceilings> read_ceilings(std::filesystem::path const& path, BackendReport const& backend,
@@ -79,7 +81,7 @@ std::optional<Ceilings> read_ceilings(std::filesystem::path const& path, Backend
     return std::nullopt;
   try {
     std::ifstream file(path, std::ios::binary);
-    Json const json = Json::parse(file);
+    Json const json   = Json::parse(file);
     Json const wanted = identity(backend, scalar_bytes);
     for (auto const& [key, value] : wanted.items())
       if (json.at(key) != value) return std::nullopt;
@@ -91,7 +93,8 @@ std::optional<Ceilings> read_ceilings(std::filesystem::path const& path, Backend
     ceilings.from_host   = json.at("from_host").get<double>();
     auto const gather = read_curve(json.at("gather")), add = read_curve(json.at("atomic_add")),
                add_rows = read_curve(json.at("atomic_add_rows"));
-    if (!gather || !add || !add_rows || !is_rate(ceilings.copy) || !is_rate(ceilings.from_host)) return std::nullopt;
+    if (!gather || !add || !add_rows || !is_rate(ceilings.copy) || !is_rate(ceilings.from_host))
+      return std::nullopt;
     ceilings.gather          = *gather;
     ceilings.atomic_add      = *add;
     ceilings.atomic_add_rows = *add_rows;

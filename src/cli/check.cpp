@@ -100,11 +100,11 @@ int run(CheckOptions const& options, Report& report) {
   }
   report.input->duplicates = duplicates;
   FactsReport facts;
-  facts.facts   = {{"findings", findings},
-                   {"duplicates", duplicates},
-                   {"zeros", zeros},
-                   {"nan", nans},
-                   {"infinite", infinite}};
+  facts.facts = {{"findings", findings},
+                 {"duplicates", duplicates},
+                 {"zeros", zeros},
+                 {"nan", nans},
+                 {"infinite", infinite}};
   if (!options.fixed.empty()) {
     io::drop_values(tensor, [](double value) { return !std::isfinite(value); });
     io::merge_duplicates(tensor, io::Duplicates::sum);

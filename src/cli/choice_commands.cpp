@@ -16,13 +16,15 @@ void add_shared(CLI::App& command, EstimateOptions& options) {
       ->required()
       ->check(whole_number<std::uint64_t>())
       ->type_name("R");
-  command.add_option("-i,--iterations", options.iterations, "Iterations of CP-ALS that a build is spread over")
+  command
+      .add_option("-i,--iterations", options.iterations, "Iterations of CP-ALS that a build is spread over")
       ->check(whole_number<int>())
       ->type_name("N")
       ->capture_default_str();
   add_precision(command, options.precision, "Of values and factors: f32 or f64");
-  add_device_memory(command, options.device_memory,
-                    "Memory of the device, in bytes or as 8G (on a host backend: of a device that is simulated)");
+  add_device_memory(
+      command, options.device_memory,
+      "Memory of the device, in bytes or as 8G (on a host backend: of a device that is simulated)");
   add_common(command, options.common);
 }
 
@@ -37,18 +39,22 @@ void check(EstimateOptions& options) {
 }  // namespace
 
 ChoiceCommands::ChoiceCommands(CLI::App& app) : m_app(app) {
-  auto& estimate = *app.add_subcommand("estimate", "What each format of a tensor would take, before anything runs");
+  auto& estimate =
+      *app.add_subcommand("estimate", "What each format of a tensor would take, before anything runs");
   add_shared(estimate, m_estimate);
   estimate.footer(
-      "From the sizes, slices and fibers of the tensor and a short measurement of the machine; nothing is built.\n"
+      "From the sizes, slices and fibers of the tensor and a short measurement of the machine; nothing is "
+      "built.\n"
       "Example: polyad estimate uber.tns.xz -r 32 --device-memory 8G");
   auto& tune = *app.add_subcommand("tune", "Try the formats on a tensor, and say which is the fastest");
   add_shared(tune, m_tune.of);
-  tune.add_option("--format", m_tune.format, "Try this format alone: " + known_formats() + "; f-coo in all its shapes")
+  tune.add_option("--format", m_tune.format,
+                  "Try this format alone: " + known_formats() + "; f-coo in all its shapes")
       ->type_name("NAME");
-  tune.add_flag("--store", m_tune.store,
-                "Keep the choice beside the tensor, in TENSOR.tune.json, where --format auto of this rank, precision "
-                "and machine finds it");
+  tune.add_flag(
+      "--store", m_tune.store,
+      "Keep the choice beside the tensor, in TENSOR.tune.json, where --format auto of this rank, precision "
+      "and machine finds it");
   tune.footer("Example: polyad tune uber.tns.xz -r 32 -i 20 --store");
 }
 
@@ -61,7 +67,9 @@ std::optional<Options> ChoiceCommands::chosen() {
     check(m_tune.of);
     if (m_tune.format == "auto") refuse("--format takes one format; all are tried without it");
     if (m_tune.format == "streamed-blco")
-      refuse("--format streamed-blco: a tensor in host memory is not tried; --format auto streams what does not fit");
+      refuse(
+          "--format streamed-blco: a tensor in host memory is not tried; --format auto streams what does not "
+          "fit");
     if (!m_tune.format.empty()) static_cast<void>(resolve_format(m_tune.format));
     if (m_tune.store && !std::filesystem::is_regular_file(m_tune.of.tensor))
       refuse("--store keeps the choice beside the tensor, which must be a file");

@@ -14,7 +14,7 @@ namespace polyad::cli {
 struct EstimateOptions {
   CommonOptions common;
   std::filesystem::path tensor;
-  int index_base = -1;
+  int index_base        = -1;
   std::uint64_t rank    = 0;
   int iterations        = 50;  // that builds are spread over
   std::string precision = "f64";

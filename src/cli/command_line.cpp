@@ -46,9 +46,9 @@ void add_cpd(CLI::App& command, CpdOptions& options) {
   command.add_option("--time-limit", options.time_limit_s, "Stop after the iteration that passes S seconds")
       ->type_name("S");
   command
-      .add_option(
-          "--format", options.format,
-          "Storage format: " + known_formats() + "; or auto, the fastest that fits by what is known of tensor and machine")
+      .add_option("--format", options.format,
+                  "Storage format: " + known_formats() +
+                      "; or auto, the fastest that fits by what is known of tensor and machine")
       ->type_name("NAME")
       ->capture_default_str();
   command.add_flag("--tune", options.tune, "With --format auto: try all formats that fit, on this tensor");
@@ -71,9 +71,10 @@ void add_cpd(CLI::App& command, CpdOptions& options) {
       ->check(CLI::Range(1, 1000000))
       ->type_name("K")
       ->capture_default_str();
-  add_device_memory(command, options.device_memory,
-                    "Most memory to take on the device, in bytes or as 8G (on a host backend: a device that is "
-                    "simulated); a tensor that does not fit is streamed");
+  add_device_memory(
+      command, options.device_memory,
+      "Most memory to take on the device, in bytes or as 8G (on a host backend: a device that is "
+      "simulated); a tensor that does not fit is streamed");
   command.add_flag(
       "--deterministic", options.deterministic,
       "Sum in a fixed order: the same factors in every run on one device, and on a host with any "
@@ -106,7 +107,8 @@ void check(CpdOptions const& options) {
     refuse("-i takes at least 1 iteration, not " + std::to_string(options.max_iterations));
   if (!(options.tolerance >= 0) || std::isinf(options.tolerance)) refuse("--tol takes a number from 0 on");
   if (options.tune && options.format != "auto") refuse("--tune chooses a format: leave --format out");
-  if (options.tune && !options.resume.empty()) refuse("--resume goes on in the checkpoint's format: leave --tune out");
+  if (options.tune && !options.resume.empty())
+    refuse("--resume goes on in the checkpoint's format: leave --tune out");
   if (options.restarts > 1 && options.init != "random")
     refuse("--restarts are random starts: leave --init out");
   if (!(options.time_limit_s > 0)) refuse("--time-limit takes seconds, more than 0");

@@ -21,7 +21,8 @@ io::HostFastTucker complete(TrainOptions const& options, CompletionSets&& sets, 
                             OnEpoch const& on_epoch) {
   return with_index_type(sets.train, [&](auto index) {
     using Index = typename decltype(index)::type;
-    if (options.precision == "f32") return complete_as<float, Index>(options, std::move(sets), report, on_epoch);
+    if (options.precision == "f32")
+      return complete_as<float, Index>(options, std::move(sets), report, on_epoch);
     return complete_as<double, Index>(options, std::move(sets), report, on_epoch);
   });
 }
@@ -35,7 +36,7 @@ std::vector<double> predict_entries(io::HostFastTucker const& model, io::Coordin
 double predict_by_biases(io::HostFastTucker const& model, io::CoordinateList const& places, std::uint64_t p) {
   double prediction = model.mean;
   for (int n = 0; n < model.order() && !model.biases.empty(); ++n) {
-    auto const& bias    = model.biases[static_cast<std::size_t>(n)];
+    auto const& bias      = model.biases[static_cast<std::size_t>(n)];
     std::uint64_t const i = index_of(places, p, n);
     if (i < bias.size()) prediction += bias[i];
   }

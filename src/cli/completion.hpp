@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parts of `polyad fast-tucker` and `polyad predict` that run on the backend. Free of Kokkos, so that their
-// callers are.
+// The parts of `polyad fast-tucker` and `polyad predict` that run on the backend. Free of Kokkos, so that
+// their callers are.
 #pragma once
 
 #include <functional>
@@ -23,20 +23,22 @@ struct CompletionSets {
 
 using OnEpoch = std::function<bool(IterationReport const&)>;
 
-/// Fits a model; needs a Session. The sets are given up once they are on the device. Fills in report.format and a
-/// CompletionReport.
+/// Fits a model; needs a Session. The sets are given up once they are on the device. Fills in report.format
+/// and a CompletionReport.
 /// \throws MemoryError, UsageError, NumericalError
 [[nodiscard]] io::HostFastTucker complete(TrainOptions const& options, CompletionSets&& sets, Report& report,
                                           OnEpoch const& on_epoch);
 
 /// The model's predictions at places within its extents; needs a Session.
-[[nodiscard]] std::vector<double> predict_entries(io::HostFastTucker const& model, io::CoordinateList&& places);
+[[nodiscard]] std::vector<double> predict_entries(io::HostFastTucker const& model,
+                                                  io::CoordinateList&& places);
 
 /// Mean and those biases of entry p that the model has, clipped.
 [[nodiscard]] double predict_by_biases(io::HostFastTucker const& model, io::CoordinateList const& places,
                                        std::uint64_t p);
 
 /// Errors of predictions, one of each entry.
-[[nodiscard]] ErrorReport errors_of(io::CoordinateList const& entries, std::vector<double> const& predictions);
+[[nodiscard]] ErrorReport errors_of(io::CoordinateList const& entries,
+                                    std::vector<double> const& predictions);
 
 }  // namespace polyad::cli

@@ -58,19 +58,22 @@ void add_fast_tucker(CLI::App& command, TrainOptions& options) {
       ->type_name("X")
       ->capture_default_str();
   command
-      .add_option("--lr-decay", options.decay, "sgd: t epochs being done, both rates are divided by 1 + X t^1.5")
+      .add_option("--lr-decay", options.decay,
+                  "sgd: t epochs being done, both rates are divided by 1 + X t^1.5")
       ->type_name("X")
       ->capture_default_str();
   command.add_flag("!--no-intermediates", options.intermediates,
                    "sgd: form C = A B again for every entry (the paper's FastTucker)");
   command.add_flag("!--no-sharing", options.share_fibers,
                    "sgd: share nothing over a fiber (the paper's FasterTucker_B-CSF)");
-  auto* const ridge = command.add_option("--reg", options.ridge,
-                                         "Ridge of a row of a factor, in place of --shrink; adam and sgd take 5")
+  auto* const ridge = command
+                          .add_option("--reg", options.ridge,
+                                      "Ridge of a row of a factor, in place of --shrink; adam and sgd take 5")
                           ->type_name("X");
   command
       .add_option("--shrink", options.shrink,
-                  "als: draw rows to zero as X observations more of value 0 would, and SHARE more for each that there is")
+                  "als: draw rows to zero as X observations more of value 0 would, and SHARE more for each "
+                  "that there is")
       ->delimiter(',')
       ->expected(1, 2)
       ->excludes(ridge)
@@ -103,7 +106,8 @@ void add_fast_tucker(CLI::App& command, TrainOptions& options) {
       .add_option("--format", options.format,
                   "Of als: sorted, coo-permuted; of adam: these, b-csf, hb-csf, blco, alto; of sgd: b-csf, "
                   "coo-tiny-vec; auto: what is faster and fits")
-      ->check(CLI::IsMember({"auto", "sorted", "coo-permuted", "b-csf", "hb-csf", "blco", "alto", "coo-tiny-vec"}))
+      ->check(CLI::IsMember(
+          {"auto", "sorted", "coo-permuted", "b-csf", "hb-csf", "blco", "alto", "coo-tiny-vec"}))
       ->type_name("NAME")
       ->capture_default_str();
   add_precision(command, options.precision, "Of values and factors: f32 or f64");
@@ -135,7 +139,8 @@ void expect_format_for_optimizer(TrainOptions const& options) {
     return std::find(formats.begin(), formats.end(), options.format) != formats.end();
   };
   if (options.optimizer == "als" && !is({"auto", "sorted", "coo-permuted"}))
-    refuse("als wants all entries of a row at hand, which " + options.format + " has not: take --optimizer adam or sgd");
+    refuse("als wants all entries of a row at hand, which " + options.format +
+           " has not: take --optimizer adam or sgd");
   if (options.optimizer == "adam" && is({"coo-tiny-vec"}))
     refuse("adam wants a residual sweep, which coo-tiny-vec has not");
   if (options.optimizer == "sgd" && !is({"auto", "b-csf", "coo-tiny-vec"}))
@@ -148,7 +153,8 @@ void check(TrainOptions const& options) {
     if (columns == 0) refuse("-j takes numbers from 1 on: a factor has at least one column");
   if (options.max_epochs < 1) refuse("-i takes at least 1 epoch, not " + std::to_string(options.max_epochs));
   for (double const number : {options.ridge.value_or(0), options.core_ridge, options.bias_damping})
-    if (!(number >= 0) || std::isinf(number)) refuse("--reg, --core-reg and --bias-reg take numbers from 0 on");
+    if (!(number >= 0) || std::isinf(number))
+      refuse("--reg, --core-reg and --bias-reg take numbers from 0 on");
   for (double const number : options.shrink)
     if (!(number >= 0) || std::isinf(number)) refuse("--shrink takes numbers from 0 on");
   if (!options.shrink.empty() && !options.shrinks()) refuse("--shrink is for als without --reg-per-entry");
@@ -169,10 +175,15 @@ void check(TrainOptions const& options) {
   if (!options.clip.empty() && !(options.clip[0] <= options.clip[1])) refuse("--clip takes LOWEST,HIGHEST");
   if (options.cold_start == ColdStart::bias && !options.biases) refuse("--cold-start bias needs biases");
   if (options.deterministic && options.optimizer == "sgd")
-    refuse("sgd updates a row for each of its entries, in the order in which threads come to them: it is not deterministic");
+    refuse(
+        "sgd updates a row for each of its entries, in the order in which threads come to them: it is not "
+        "deterministic");
   // alto refuses itself where it is not: on devices.
-  if (options.deterministic && options.format != "auto" && options.format != "sorted" && options.format != "alto")
-    refuse(options.format + " sums the rows that several threads share with atomics, or in a part a thread: it is not deterministic");
+  if (options.deterministic && options.format != "auto" && options.format != "sorted" &&
+      options.format != "alto")
+    refuse(options.format +
+           " sums the rows that several threads share with atomics, or in a part a thread: it is not "
+           "deterministic");
   for (auto const& input : {options.tensor, options.test})
     refuse_overwriting(input, options.common.report, "--report");
   if (options.output.empty()) return;
@@ -196,7 +207,8 @@ void from_stdin(std::filesystem::path& path) {
 }  // namespace
 
 CompletionCommands::CompletionCommands(CLI::App& app) : m_app(app) {
-  auto& train = *app.add_subcommand("fast-tucker", "Fit a FastTucker model to observed entries, to predict others");
+  auto& train =
+      *app.add_subcommand("fast-tucker", "Fit a FastTucker model to observed entries, to predict others");
   add_fast_tucker(train, m_train);
   train.footer(
       "Entries that are stored are observations, zeros and duplicates too; what is not stored is unknown.\n"

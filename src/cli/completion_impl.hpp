@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// complete() and predict_entries() for one scalar and one coordinate type, over the formats that have what the
-// optimisers need. Each scalar has a file of its own.
+// complete() and predict_entries() for one scalar and one coordinate type, over the formats that have what
+// the optimisers need. Each scalar has a file of its own.
 #pragma once
 
 #include <algorithm>
@@ -48,8 +48,8 @@ io::HostFastTucker to_host_model(Space const& space, FastTuckerModel<Scalar, Spa
 
 template <class Scalar>
 FastTuckerModel<Scalar, Space> to_device_model(Space const& space, io::HostFastTucker const& host) {
-  FastTuckerModel<Scalar, Space> model(space, Extents(std::span<count_t const>(host.extents)), host.columns, host.rank,
-                                       !host.biases.empty());
+  FastTuckerModel<Scalar, Space> model(space, Extents(std::span<count_t const>(host.extents)), host.columns,
+                                       host.rank, !host.biases.empty());
   model.mean = host.mean;
   for (int n = 0; n < model.order(); ++n) {
     auto const m = static_cast<std::size_t>(n);
@@ -73,18 +73,18 @@ inline IterationReport to_report(FastTuckerEpoch const& epoch) {
   IterationReport report;
   report.iteration = epoch.epoch;
   report.seconds   = epoch.seconds;
-  for (auto const& [set, errors] :
-       {std::pair("train", epoch.train), std::pair("validation", epoch.validation), std::pair("test", epoch.test)})
+  for (auto const& [set, errors] : {std::pair("train", epoch.train),
+                                    std::pair("validation", epoch.validation), std::pair("test", epoch.test)})
     if (errors.entries > 0) report.errors[set] = to_report(errors);
   return report;
 }
 
 inline FastTuckerOptions library_options(TrainOptions const& options) {
   FastTuckerOptions result;
-  result.optimizer       = options.optimizer == "als"    ? FastTuckerOptimizer::als
-                           : options.optimizer == "adam" ? FastTuckerOptimizer::adam
-                                                         : FastTuckerOptimizer::sgd;
-  result.max_epochs      = options.max_epochs;
+  result.optimizer  = options.optimizer == "als"    ? FastTuckerOptimizer::als
+                      : options.optimizer == "adam" ? FastTuckerOptimizer::adam
+                                                    : FastTuckerOptimizer::sgd;
+  result.max_epochs = options.max_epochs;
   if (!options.shrink.empty()) result.shrinkage.observations = options.shrink[0];
   if (options.shrink.size() > 1) result.shrinkage.share = options.shrink[1];
   result.ridge           = options.ridge;
@@ -92,7 +92,9 @@ inline FastTuckerOptions library_options(TrainOptions const& options) {
   result.core_ridge      = options.core_ridge;
   result.update_cores    = !options.fixed_cores;
   result.adam.step       = options.learning_rate;
-  result.sgd             = {options.learning_rate, options.core_learning_rate, options.decay,
+  result.sgd             = {options.learning_rate,
+                            options.core_learning_rate,
+                            options.decay,
                             {options.intermediates, options.share_fibers}};
   result.patience        = options.patience;
   result.time_limit_s    = options.time_limit_s;
@@ -102,17 +104,18 @@ inline FastTuckerOptions library_options(TrainOptions const& options) {
 
 /// Trains on one format.
 template <class F>
-void complete_on(Space const& space, TrainOptions const& options, typename F::options_type const& format_options,
-                 FastTuckerData<F> const& data, FastTuckerModel<typename F::scalar_type, Space> const& model,
-                 FormatReport const& chosen, Report& report, OnEpoch const& on_epoch) {
+void complete_on(Space const& space, TrainOptions const& options,
+                 typename F::options_type const& format_options, FastTuckerData<F> const& data,
+                 FastTuckerModel<typename F::scalar_type, Space> const& model, FormatReport const& chosen,
+                 Report& report, OnEpoch const& on_epoch) {
   auto const values = model.has_biases() ? without_biases(space, data.train, model) : data.train;
   Kokkos::Timer const clock;
   F const X = F::build(space, values, format_options);
   space.fence("polyad::build");
-  report.format = FormatReport{F::name, X.storage_bytes(), clock.seconds(), chosen.chosen_because, chosen.candidates};
+  report.format =
+      FormatReport{F::name, X.storage_bytes(), clock.seconds(), chosen.chosen_because, chosen.candidates};
   if constexpr (requires { X.permuted(); })
-    if (X.permuted())
-      report.format->chosen_because = stored_as_permutations;
+    if (X.permuted()) report.format->chosen_because = stored_as_permutations;
   stop_if_interrupted("building the format");
   fill_start(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), options.seed);
   auto const result = fast_tucker(space, X, data, library_options(options), model,
@@ -154,7 +157,8 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
   if (options.biases) fit_biases(space, data.train, {.damping = options.bias_damping}, model);
   auto const complete_with = [&]<class F>(std::type_identity<F>, FormatReport const& chosen,
                                           typename F::options_type const& format = {}) {
-    complete_on<F>(space, options, format, {data.train, data.validation, data.test}, model, chosen, report, on_epoch);
+    complete_on<F>(space, options, format, {data.train, data.validation, data.test}, model, chosen, report,
+                   on_epoch);
   };
   auto const run_as = [&](FormatReport const& chosen) {
     if (chosen.name == "coo-tiny-vec") {

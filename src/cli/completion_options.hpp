@@ -19,16 +19,16 @@ enum class ColdStart { refuse, bias };
 struct TrainOptions {
   CommonOptions common;
   std::filesystem::path tensor;
-  std::filesystem::path test;  // empty: none
-  double split     = 0;        // share of the entries held out as test set
-  double validate  = 0;        // share of the training entries held out to tell the best epoch
-  int index_base   = -1;       // -1: told by the file
+  std::filesystem::path test;             // empty: none
+  double split    = 0;                    // share of the entries held out as test set
+  double validate = 0;                    // share of the training entries held out to tell the best epoch
+  int index_base  = -1;                   // -1: told by the file
   std::vector<std::uint64_t> columns{8};  // J, one number or one a mode
-  std::uint64_t rank    = 8;
-  int max_epochs        = 20;
-  std::string optimizer = "als";  // or "adam" or "sgd"
-  double learning_rate  = 0.01;
-  double core_learning_rate = 0.1;   // this and the next three: of sgd
+  std::uint64_t rank        = 8;
+  int max_epochs            = 20;
+  std::string optimizer     = "als";  // or "adam" or "sgd"
+  double learning_rate      = 0.01;
+  double core_learning_rate = 0.1;  // this and the next three: of sgd
   double decay              = 0.1;
   bool intermediates        = true;
   bool share_fibers         = true;

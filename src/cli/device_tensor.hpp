@@ -31,7 +31,8 @@ CooTensor<Scalar, Index, Space> upload_list(Space const& space, io::CoordinateLi
 
 /// Sums duplicates. Fills in report.nnz and report.duplicates.
 template <class Tensor>
-Tensor without_duplicates(typename Tensor::space_type const& where, Tensor const& tensor, InputReport& report) {
+Tensor without_duplicates(typename Tensor::space_type const& where, Tensor const& tensor,
+                          InputReport& report) {
   auto const deduplicated = sum_duplicates(where, tensor);
   report.nnz              = deduplicated.tensor.nnz();
   report.duplicates += deduplicated.duplicates;  // to those that reading settled

@@ -42,8 +42,8 @@ std::vector<std::uint64_t> count_empty_slices(Where const& space,
     Kokkos::parallel_for("polyad::mark_rows", Range(space, 0, tensor.nnz()),
                          MarkRows<Indices>{tensor.indices(), marks, n});
     count_t empty = 0;
-    Kokkos::parallel_reduce("polyad::count_unmarked", Range(space, 0, marks.extent(0)), CountUnmarked<Where>{marks},
-                            empty);
+    Kokkos::parallel_reduce("polyad::count_unmarked", Range(space, 0, marks.extent(0)),
+                            CountUnmarked<Where>{marks}, empty);
     result.push_back(empty);
   }
   return result;

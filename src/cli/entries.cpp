@@ -16,8 +16,8 @@ std::uint64_t index_of(io::CoordinateList const& list, std::uint64_t p, int n) {
       list.indices);
 }
 
-std::pair<io::CoordinateList, io::CoordinateList> partition(io::CoordinateList const& list,
-                                                            std::function<bool(std::uint64_t)> const& second) {
+std::pair<io::CoordinateList, io::CoordinateList> partition(
+    io::CoordinateList const& list, std::function<bool(std::uint64_t)> const& second) {
   std::pair<io::CoordinateList, io::CoordinateList> parts;
   parts.first.extents = parts.second.extents = list.extents;
   std::visit(
@@ -55,12 +55,13 @@ std::pair<io::CoordinateList, io::CoordinateList> split_off_cold(io::CoordinateL
     throw InputError(file, 0, 0,
                      "has " + std::to_string(list.extents.size()) + " modes, but the model has " +
                          std::to_string(extents.size()));
-  auto parts = partition(list, [&](std::uint64_t p) {
+  auto parts          = partition(list, [&](std::uint64_t p) {
     int const n = mode_outside(list, p, extents);
     if (n >= 0 && !allowed)
       throw InputError(file, 0, 0,
-                       "entry " + std::to_string(p + 1) + " has index " + std::to_string(index_of(list, p, n)) +
-                           " (from 0) in mode " + std::to_string(n) + ", of which the training set has " +
+                       "entry " + std::to_string(p + 1) + " has index " +
+                           std::to_string(index_of(list, p, n)) + " (from 0) in mode " + std::to_string(n) +
+                           ", of which the training set has " +
                            std::to_string(extents[static_cast<std::size_t>(n)]) +
                            " rows; --cold-start bias predicts it from its biases");
     return n >= 0;

@@ -15,8 +15,8 @@ namespace polyad::cli {
 /// Index of entry p in mode n.
 [[nodiscard]] std::uint64_t index_of(io::CoordinateList const& list, std::uint64_t p, int n);
 
-/// The entries for which `second` holds, in the second list, and the others in the first; both keep the order, the
-/// duplicates and the extents.
+/// The entries for which `second` holds, in the second list, and the others in the first; both keep the
+/// order, the duplicates and the extents.
 [[nodiscard]] std::pair<io::CoordinateList, io::CoordinateList> partition(
     io::CoordinateList const& list, std::function<bool(std::uint64_t)> const& second);
 
@@ -33,6 +33,7 @@ namespace polyad::cli {
 /// Takes the entries outside `extents` into the second list and gives the first these extents.
 /// \throws InputError naming `file`, the entry and its index, unless `allowed`
 [[nodiscard]] std::pair<io::CoordinateList, io::CoordinateList> split_off_cold(
-    io::CoordinateList&& list, std::vector<std::uint64_t> const& extents, std::string const& file, bool allowed);
+    io::CoordinateList&& list, std::vector<std::uint64_t> const& extents, std::string const& file,
+    bool allowed);
 
 }  // namespace polyad::cli

@@ -46,8 +46,10 @@ int run(EstimateOptions const& options, Report& report) {
   report.result  = estimate_formats(options, tensor, *report.backend);
   print_choice(report, options);
   print_formats(std::get<FormatsReport>(report.result));
-  fmt::print("\n~ predicted. needs: the most that is held, factors included. load: the kernels, once a process. with b.: "
-             "an iteration and its part of load and build.\n");
+  fmt::print(
+      "\n~ predicted. needs: the most that is held, factors included. load: the kernels, once a process. "
+      "with b.: "
+      "an iteration and its part of load and build.\n");
   return 0;
 }
 

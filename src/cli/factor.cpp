@@ -123,7 +123,8 @@ public:
     }
     if (m_checkpoints.resume) return run_as(m_checkpoints.resume->format, "the checkpoint is of it");
     make_candidates();
-    if (auto const stored = stored_choice()) return run_as(stored->format, "polyad tune stored it beside the tensor");
+    if (auto const stored = stored_choice())
+      return run_as(stored->format, "polyad tune stored it beside the tensor");
     try_candidates();
     return with_best_candidate(
         m_candidates, m_wish,
@@ -133,7 +134,8 @@ public:
 
 private:
   io::HostKtensor run_as(std::string const& name, std::string const& because) {
-    return name == StreamedBlco<Scalar, Index, Space>::name ? run_streamed(because) : run_in_memory(name, because);
+    return name == StreamedBlco<Scalar, Index, Space>::name ? run_streamed(because)
+                                                            : run_in_memory(name, because);
   }
 
   // --- auto
@@ -141,12 +143,13 @@ private:
   /// What the model expects of every format, the fastest first.
   void make_candidates() {
     auto const survey = survey_list(m_list, m_options.common.threads);
-    m_wish            = {.iterations = m_options.restarts * expected_iterations(m_options.max_iterations, m_options.tolerance),
-                         .deterministic = m_options.deterministic,
-                         .bytes         = available_memory(m_space)};
-    m_candidates = candidates(survey, m_options.rank, sizeof(Scalar), sizeof(Index), m_wish, [&](double seconds) {
-      return machine_ceilings(*m_report.backend, sizeof(Scalar), seconds);
-    });
+    m_wish            = {
+        .iterations = m_options.restarts * expected_iterations(m_options.max_iterations, m_options.tolerance),
+        .deterministic = m_options.deterministic,
+        .bytes         = available_memory(m_space)};
+    m_candidates = candidates(
+        survey, m_options.rank, sizeof(Scalar), sizeof(Index), m_wish,
+        [&](double seconds) { return machine_ceilings(*m_report.backend, sizeof(Scalar), seconds); });
     stop_if_interrupted("looking at the tensor");
   }
 
@@ -174,23 +177,24 @@ private:
     if (auto const stored = read_stored()) m_stored = *stored;
   }
 
-  /// With --tune all that fit; otherwise the best two in the mode that takes the longest, where they are close and the
-  /// trial takes a twentieth of the run at most.
+  /// With --tune all that fit; otherwise the best two in the mode that takes the longest, where they are
+  /// close and the trial takes a twentieth of the run at most.
   void try_candidates() {
     std::vector<FormatCandidate*> open;
     for (auto& candidate : m_candidates)
-      if (candidate.fits && !candidate.streams && (m_options.tune || candidate.predicted)) open.push_back(&candidate);
+      if (candidate.fits && !candidate.streams && (m_options.tune || candidate.predicted))
+        open.push_back(&candidate);
     std::vector<int> modes;
     if (!m_options.tune) {
       if (open.size() < 2) return;
       open.resize(2);
       auto const &a = *open[0], &b = *open[1];
       auto const& mode_s = a.predicted->mode_s;
-      modes              = {static_cast<int>(std::max_element(mode_s.begin(), mode_s.end()) - mode_s.begin())};
-      auto const mode    = static_cast<std::size_t>(modes[0]);
-      double const trial = a.predicted->load_s + b.predicted->load_s +
-                           2 * (a.predicted->build_s + b.predicted->build_s) +
-                           3 * (a.predicted->mode_s[mode] + b.predicted->mode_s[mode]);
+      modes           = {static_cast<int>(std::max_element(mode_s.begin(), mode_s.end()) - mode_s.begin())};
+      auto const mode = static_cast<std::size_t>(modes[0]);
+      double const trial     = a.predicted->load_s + b.predicted->load_s +
+                               2 * (a.predicted->build_s + b.predicted->build_s) +
+                               3 * (a.predicted->mode_s[mode] + b.predicted->mode_s[mode]);
       constexpr double close = 1.5, most_of_run = 0.05;
       if (b.total_s > close * a.total_s || trial > most_of_run * a.total_s) return;
     }
@@ -202,9 +206,9 @@ private:
 
   void load_on_device() {
     if (m_device) return;
-    m_device = io::to_coo_tensor<Scalar, Index>(m_space, m_list);
-    m_list   = {};
-    m_device = without_duplicates(m_space, *m_device, *m_report.input);
+    m_device                     = io::to_coo_tensor<Scalar, Index>(m_space, m_list);
+    m_list                       = {};
+    m_device                     = without_duplicates(m_space, *m_device, *m_report.input);
     m_report.input->empty_slices = count_empty_slices(m_space, *m_device);
     stop_if_interrupted("reading the tensor");
   }
@@ -229,8 +233,9 @@ private:
     auto const X = [&] {
       DeviceMemoryAccount::HostArrays const on_host;
       HostSpace const host;
-      auto tensor = m_device ? download<HostSpace>(m_space, *m_device) : io::to_coo_tensor<Scalar, Index>(host, m_list);
-      m_list      = {};
+      auto tensor =
+          m_device ? download<HostSpace>(m_space, *m_device) : io::to_coo_tensor<Scalar, Index>(host, m_list);
+      m_list = {};
       m_device.reset();
       tensor                       = without_duplicates(host, tensor, *m_report.input);
       m_report.input->empty_slices = count_empty_slices(host, tensor);

@@ -71,17 +71,21 @@ CompletionSets read_sets(TrainOptions const& options, Report& report) {
   sets.train             = read_input(options.tensor, options.index_base, options.common, report);
   if (sets.train.order() < 2) throw InputError(file, 0, 0, "has one mode only; FastTucker needs two or more");
   if (options.columns.size() != 1 && options.columns.size() != sets.train.extents.size())
-    throw UsageError(fmt::format("-j gives {} numbers for {} modes", options.columns.size(), sets.train.order()));
+    throw UsageError(
+        fmt::format("-j gives {} numbers for {} modes", options.columns.size(), sets.train.order()));
   if (!options.test.empty()) {
     // The base of a file of few entries cannot be told from it.
-    auto test = io::read_tensor(options.test, {.index_base = report.input->base, .threads = options.common.threads});
-    std::tie(sets.test, sets.cold) = split_off_cold(std::move(test.tensor), sets.train.extents,
-                                                    options.test.string(), options.cold_start == ColdStart::bias);
+    auto test =
+        io::read_tensor(options.test, {.index_base = report.input->base, .threads = options.common.threads});
+    std::tie(sets.test, sets.cold) =
+        split_off_cold(std::move(test.tensor), sets.train.extents, options.test.string(),
+                       options.cold_start == ColdStart::bias);
   } else if (options.split > 0) {
     std::tie(sets.train, sets.test) = hold_out(sets.train, options.split, options.seed, test_stream);
   }
   if (options.validate > 0)
-    std::tie(sets.train, sets.validation) = hold_out(sets.train, options.validate, options.seed, validation_stream);
+    std::tie(sets.train, sets.validation) =
+        hold_out(sets.train, options.validate, options.seed, validation_stream);
   if (sets.train.nnz() == 0) throw InputError(file, 0, 0, "leaves no entry to learn from");
   report.input->nnz = sets.train.nnz();
   stop_if_interrupted("reading the entries");
@@ -89,7 +93,8 @@ CompletionSets read_sets(TrainOptions const& options, Report& report) {
 }
 
 /// Adds what biases alone predict of the entries outside the training set's extents to the test errors.
-void add_cold_errors(io::HostFastTucker const& model, io::CoordinateList const& cold, CompletionReport& result) {
+void add_cold_errors(io::HostFastTucker const& model, io::CoordinateList const& cold,
+                     CompletionReport& result) {
   std::vector<double> predictions;
   for (std::uint64_t p = 0; p < cold.nnz(); ++p) predictions.push_back(predict_by_biases(model, cold, p));
   result.cold = cold.nnz();
@@ -97,8 +102,8 @@ void add_cold_errors(io::HostFastTucker const& model, io::CoordinateList const& 
   auto const errors = errors_of(cold, predictions);
   auto& test        = result.errors["test"];
   auto const a = static_cast<double>(test.entries), b = static_cast<double>(errors.entries);
-  test.rmse    = std::sqrt((a * test.rmse * test.rmse + b * errors.rmse * errors.rmse) / (a + b));
-  test.mae     = (a * test.mae + b * errors.mae) / (a + b);
+  test.rmse = std::sqrt((a * test.rmse * test.rmse + b * errors.rmse * errors.rmse) / (a + b));
+  test.mae  = (a * test.mae + b * errors.mae) / (a + b);
   test.entries += errors.entries;
 }
 
@@ -123,8 +128,8 @@ void summarise(TrainOptions const& options, Report const& report, double seconds
     fmt::print("format   {} because {}\n", report.format->name, report.format->chosen_because);
   fmt::print("errors   {}\n", errors_text(result.errors));
   if (result.cold > 0) fmt::print("cold     {} test entries were predicted from their biases\n", result.cold);
-  fmt::print("epochs   {}, the model is that of epoch {} ({})\n", report.iterations.size(), result.kept_iteration,
-             result.reason);
+  fmt::print("epochs   {}, the model is that of epoch {} ({})\n", report.iterations.size(),
+             result.kept_iteration, result.reason);
   fmt::print("time     {} to read, {} to build, {} for the epochs\n", duration_text(report.input->read_s),
              duration_text(report.format->build_s), duration_text(seconds));
   for (auto const& file : result.files) fmt::print("wrote    {}\n", file);
@@ -152,8 +157,8 @@ int run(TrainOptions const& options, Report& report) {
       return interrupt_signal() == 0;
     });
   }
-  auto& result        = std::get<CompletionReport>(report.result);
-  bool const diverged = result.reason == "diverged";
+  auto& result           = std::get<CompletionReport>(report.result);
+  bool const diverged    = result.reason == "diverged";
   std::size_t const last = report.iterations.size();
   add_cold_errors(model, cold, result);
   // A start that nothing was learned in is no result.
@@ -163,9 +168,10 @@ int run(TrainOptions const& options, Report& report) {
   }
   summarise(options, report, seconds);
   if (diverged) {
-    report.error = fmt::format("diverged in epoch {}: lower --lr{} or raise --reg; {}", last + 1,
-                               options.optimizer == "sgd" ? " and --core-lr" : "",
-                               last > 0 ? fmt::format("the model is that of epoch {}", last) : "nothing was learned");
+    report.error =
+        fmt::format("diverged in epoch {}: lower --lr{} or raise --reg; {}", last + 1,
+                    options.optimizer == "sgd" ? " and --core-lr" : "",
+                    last > 0 ? fmt::format("the model is that of epoch {}", last) : "nothing was learned");
     fmt::print(stderr, "polyad: {}\n", report.error);
     return static_cast<int>(ExitCode::numerical_breakdown);
   }

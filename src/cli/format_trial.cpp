@@ -20,7 +20,8 @@ TrialTimes try_format(Space const& space, CooTensor<Scalar, Index, Space> const&
     } else {
       typename F::options_type options;
       // Otherwise one copy and permutations take the place of what does not fit.
-      if constexpr (std::is_same_v<typename F::options_type, SortedOptions>) options.storage = SortedOptions::Storage::copies;
+      if constexpr (std::is_same_v<typename F::options_type, SortedOptions>)
+        options.storage = SortedOptions::Storage::copies;
       auto const timed_build = [&] {
         space.fence("polyad::try_format");
         Kokkos::Timer const clock;
@@ -39,7 +40,7 @@ TrialTimes try_format(Space const& space, CooTensor<Scalar, Index, Space> const&
       times.bytes = X.storage_bytes();
       FactorMatrices<Scalar, Space> const factors(space, coo.extents(), rank);
       fill_random(space, factors, 0);
-      auto workspace = X.make_workspace(space, rank);
+      auto workspace  = X.make_workspace(space, rank);
       count_t longest = 0;
       for (int const n : modes) longest = std::max(longest, coo.extents()[n]);
       auto const V = make_factor_matrix<Scalar>(space, "polyad::trial_output", longest, rank);
@@ -61,8 +62,8 @@ TrialTimes try_format(Space const& space, CooTensor<Scalar, Index, Space> const&
 }
 
 template <class Scalar, class Index>
-std::vector<FormatsReport::Shape> try_f_coo_shapes(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
-                                                   count_t rank) {
+std::vector<FormatsReport::Shape> try_f_coo_shapes(Space const& space,
+                                                   CooTensor<Scalar, Index, Space> const& coo, count_t rank) {
   auto const X = FCoo<Scalar, Index, Space>::build(space, coo, {});
   std::vector<FormatsReport::Shape> shapes;
   for (auto const& trial : tune(space, X, rank))
@@ -70,11 +71,11 @@ std::vector<FormatsReport::Shape> try_f_coo_shapes(Space const& space, CooTensor
   return shapes;
 }
 
-#define POLYAD_FORMAT_TRIAL(Scalar, Index)                                                                      \
-  template TrialTimes try_format(Space const&, CooTensor<Scalar, Index, Space> const&, std::string const&, count_t, \
-                                 std::vector<int> const&);                                                      \
-  template std::vector<FormatsReport::Shape> try_f_coo_shapes(Space const&,                                     \
-                                                              CooTensor<Scalar, Index, Space> const&, count_t)
+#define POLYAD_FORMAT_TRIAL(Scalar, Index)                                                                 \
+  template TrialTimes try_format(Space const&, CooTensor<Scalar, Index, Space> const&, std::string const&, \
+                                 count_t, std::vector<int> const&);                                        \
+  template std::vector<FormatsReport::Shape> try_f_coo_shapes(                                             \
+      Space const&, CooTensor<Scalar, Index, Space> const&, count_t)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_FORMAT_TRIAL);
 
 }  // namespace polyad::cli

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Formats tried on the very tensor: built, timed and given up again. Each scalar is instantiated in format_trial.cpp.
+// Formats tried on the very tensor: built, timed and given up again. Each scalar is instantiated in
+// format_trial.cpp.
 #pragma once
 
 #include <limits>
@@ -18,8 +19,9 @@ struct TrialTimes {
   std::vector<double> mode_s;  // of each mode that was asked for
 };
 
-/// Builds a format and times an MTTKRP of these modes: the least of two after one that warms up. A short build is timed
-/// when it is repeated, without the loading of its kernels, which formats that were tried before may share.
+/// Builds a format and times an MTTKRP of these modes: the least of two after one that warms up. A short
+/// build is timed when it is repeated, without the loading of its kernels, which formats that were tried
+/// before may share.
 /// \throws MemoryError
 template <class Scalar, class Index>
 [[nodiscard]] TrialTimes try_format(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
@@ -31,8 +33,9 @@ template <class Scalar, class Index>
                                                                  CooTensor<Scalar, Index, Space> const& coo,
                                                                  count_t rank);
 
-/// Tries a candidate in these modes (none: in all) and fills in what was measured; modes that were not tried are
-/// predicted, by the ratio of those that were. False, with `fits` taken back, where it does not fit after all.
+/// Tries a candidate in these modes (none: in all) and fills in what was measured; modes that were not tried
+/// are predicted, by the ratio of those that were. False, with `fits` taken back, where it does not fit after
+/// all.
 template <class Scalar, class Index>
 bool try_candidate(Space const& space, CooTensor<Scalar, Index, Space> const& coo, count_t rank,
                    std::vector<int> modes, FormatCandidate& candidate) {
@@ -57,10 +60,11 @@ bool try_candidate(Space const& space, CooTensor<Scalar, Index, Space> const& co
       predicted += candidate.predicted->mode_s[static_cast<std::size_t>(modes[k])];
       found += times.mode_s[k];
     }
-    for (double const seconds : candidate.predicted->mode_s) measured.mode_s.push_back(seconds * found / predicted);
+    for (double const seconds : candidate.predicted->mode_s)
+      measured.mode_s.push_back(seconds * found / predicted);
   }
   measured.iteration_s = candidate.dense.iteration_s(measured.mode_s);
-  candidate.measured = measured;
+  candidate.measured   = measured;
   return true;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What estimate and tune share, and the part of tune that runs on the backend. Free of Kokkos; each needs a Session.
+// What estimate and tune share, and the part of tune that runs on the backend. Free of Kokkos; each needs a
+// Session.
 #pragma once
 
 #include "choice_options.hpp"
@@ -17,8 +18,10 @@ void list_options(EstimateOptions const& options, Report& report);
 /// The lines above the table.
 void print_choice(Report const& report, EstimateOptions const& options);
 
-/// Tries those of the candidates that fit, or the one that options.format names, and puts the fastest first; the shapes
+/// Tries those of the candidates that fit, or the one that options.format names, and puts the fastest first;
+/// the shapes
 /// of f-coo where that is the format. \param tensor  given up once it is on the device
-void try_formats(TuneOptions const& options, io::CoordinateList&& tensor, Report& report, FormatsReport& formats);
+void try_formats(TuneOptions const& options, io::CoordinateList&& tensor, Report& report,
+                 FormatsReport& formats);
 
 }  // namespace polyad::cli

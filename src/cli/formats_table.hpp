@@ -6,8 +6,8 @@
 
 namespace polyad::cli {
 
-/// A line a format, the best first: bytes, need, build, each mode, an iteration, and an iteration with its part of the
-/// build. Measured times where there are some, otherwise predicted ones, marked by a tilde.
+/// A line a format, the best first: bytes, need, build, each mode, an iteration, and an iteration with its
+/// part of the build. Measured times where there are some, otherwise predicted ones, marked by a tilde.
 void print_formats(FormatsReport const& formats);
 
 }  // namespace polyad::cli

@@ -8,7 +8,7 @@ namespace polyad::cli {
 
 namespace {
 
-volatile std::sig_atomic_t received = 0;
+std::sig_atomic_t volatile received = 0;
 
 extern "C" void remember_signal(int signal) {
   received = signal;
@@ -17,7 +17,7 @@ extern "C" void remember_signal(int signal) {
 }  // namespace
 
 void catch_interrupts() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = remember_signal;
   // Reset: a second signal ends the process. Restart: reading goes on.
   action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;

@@ -26,7 +26,8 @@ Ceilings machine_ceilings(BackendReport const& backend, int scalar_bytes, double
   try {
     // On a host the measurement is no part of what a simulated device holds.
     DeviceMemoryAccount::HostArrays const on_host;
-    auto const measured = scalar_bytes == 4 ? measure_ceilings<float>(Space()) : measure_ceilings<double>(Space());
+    auto const measured =
+        scalar_bytes == 4 ? measure_ceilings<float>(Space()) : measure_ceilings<double>(Space());
     write_ceilings(path, backend, scalar_bytes, measured);
     return measured;
   } catch (MemoryError const&) {
@@ -34,8 +35,12 @@ Ceilings machine_ceilings(BackendReport const& backend, int scalar_bytes, double
   }
 }
 
-std::uint64_t free_memory() { return available_memory(Space()); }
+std::uint64_t free_memory() {
+  return available_memory(Space());
+}
 
-bool runs_on_device() { return is_device_space<Space>; }
+bool runs_on_device() {
+  return is_device_space<Space>;
+}
 
 }  // namespace polyad::cli

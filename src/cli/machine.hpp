@@ -9,8 +9,8 @@
 
 namespace polyad::cli {
 
-/// The ceilings of this machine: of the cache, or measured and put there. Where not even a run of `seconds` is expected
-/// of the usual ones, those are taken as they are: measuring takes longer than a wrong choice.
+/// The ceilings of this machine: of the cache, or measured and put there. Where not even a run of `seconds`
+/// is expected of the usual ones, those are taken as they are: measuring takes longer than a wrong choice.
 [[nodiscard]] Ceilings machine_ceilings(BackendReport const& backend, int scalar_bytes, double seconds);
 
 /// Bytes that are free where tensors go.

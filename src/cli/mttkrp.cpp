@@ -37,10 +37,11 @@ int run(MttkrpOptions const& options, Report& report) {
     throw UsageError(fmt::format("-m takes a mode from 1 to {}, not {}", tensor.order(), options.mode));
   std::uint64_t const rows = tensor.extents[static_cast<std::size_t>(options.mode - 1)];
   Session const session(options.common.threads, options.common.verbose);
-  report.backend     = session.backend();
+  report.backend = session.backend();
   io::HostArray const product{{rows, model.rank()},
                               mttkrp_product(std::move(tensor), model, options.mode - 1, report)};
-  if (!std::all_of(product.elements.begin(), product.elements.end(), [](double x) { return std::isfinite(x); }))
+  if (!std::all_of(product.elements.begin(), product.elements.end(),
+                   [](double x) { return std::isfinite(x); }))
     throw NumericalError("the product holds numbers that are not finite");
   io::write_arrays_npz(options.output, {{"mttkrp", product}}, false);
   report.result = FactsReport{{{"rows", rows}, {"columns", model.rank()}}, {options.output.string()}};

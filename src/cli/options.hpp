@@ -29,12 +29,12 @@ struct CpdOptions {
   std::uint64_t seed     = 0;
   std::string init       = "random";  // or "nvecs", or a model file
   std::string format     = "auto";
-  bool tune              = false;  // auto tries all formats that fit
-  std::string precision  = "f64";  // or "f32"
-  int restarts           = 1;      // random starts, of which the best wins
+  bool tune              = false;              // auto tries all formats that fit
+  std::string precision  = "f64";              // or "f32"
+  int restarts           = 1;                  // random starts, of which the best wins
   std::optional<std::uint64_t> device_memory;  // bytes; none: what is free
-  bool deterministic     = false;
-  bool time_phases       = false;
+  bool deterministic = false;
+  bool time_phases   = false;
   std::filesystem::path output;              // empty: none
   std::filesystem::path checkpoint, resume;  // empty: none
   int checkpoint_every = 10;
@@ -56,7 +56,7 @@ struct InfoOptions {
 };
 
 using Options = std::variant<CpdOptions, StatsOptions, InfoOptions, ConvertOptions, CheckOptions,
-                             CompareOptions, GenOptions, MttkrpOptions, TtmOptions, TtmcOptions, TuckerOptions,
-                             TrainOptions, PredictOptions, EstimateOptions, TuneOptions>;
+                             CompareOptions, GenOptions, MttkrpOptions, TtmOptions, TtmcOptions,
+                             TuckerOptions, TrainOptions, PredictOptions, EstimateOptions, TuneOptions>;
 
 }  // namespace polyad::cli

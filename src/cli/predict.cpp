@@ -29,7 +29,8 @@ io::CoordinateList with_last_index(io::CoordinateList&& list, int base, std::str
     for (int n = 0; n < list.order(); ++n) indices.push_back(index_of(list, p, n));
     double const number = list.values[p] - base;
     if (!(number >= 0 && number < 0x1p53) || number != std::floor(number))
-      throw InputError(file, 0, 0, fmt::format("entry {} ends with {}, which is no index", p + 1, list.values[p]));
+      throw InputError(file, 0, 0,
+                       fmt::format("entry {} ends with {}, which is no index", p + 1, list.values[p]));
     indices.push_back(static_cast<std::uint64_t>(number));
     top = std::max(top, indices.back() + 1);
     places.values.push_back(0);
@@ -52,13 +53,15 @@ int run(PredictOptions const& options, Report& report) {
   auto const model       = io::read_fast_tucker(options.model);
   bool const by_biases   = options.cold_start == ColdStart::bias;
   std::string const file = options.places.string();
-  if (by_biases && model.biases.empty()) throw InputError(options.model.string(), 0, 0, "has no biases for --cold-start");
+  if (by_biases && model.biases.empty())
+    throw InputError(options.model.string(), 0, 0, "has no biases for --cold-start");
   auto places          = read_input(options.places, options.index_base, options.common, report);
   bool const no_values = places.order() == model.order() - 1;
   if (no_values) places = with_last_index(std::move(places), report.input->base, file);
   report.input->dims = places.extents;
 
-  // Predictions go back to where their entries came from: those outside the extents lie in a list of their own.
+  // Predictions go back to where their entries came from: those outside the extents lie in a list of their
+  // own.
   auto [inside, cold] = split_off_cold(io::CoordinateList(places), model.extents, file, by_biases);
   CompletionReport result;
   result.cold   = cold.nnz();
@@ -70,7 +73,8 @@ int run(PredictOptions const& options, Report& report) {
   std::uint64_t next_inside = 0;
   std::vector<double> all(places.nnz());
   for (std::uint64_t p = 0; p < places.nnz(); ++p)
-    all[p] = mode_outside(places, p, model.extents) < 0 ? predictions[next_inside++] : predict_by_biases(model, places, p);
+    all[p] = mode_outside(places, p, model.extents) < 0 ? predictions[next_inside++]
+                                                        : predict_by_biases(model, places, p);
   if (!no_values && !all.empty()) result.errors["test"] = errors_of(places, all);
   for (std::uint64_t p = 0; p < places.nnz(); ++p) places.values[p] = all[p];
   io::write_tensor(options.output, places, {.threads = options.common.threads});

@@ -30,7 +30,8 @@ void check_files(std::filesystem::path& tensor, std::filesystem::path const& mat
 }
 
 void expect_npz(std::filesystem::path const& path) {
-  if (!path.empty() && path.extension() != ".npz") refuse("-o " + path.string() + ": the result is written as .npz");
+  if (!path.empty() && path.extension() != ".npz")
+    refuse("-o " + path.string() + ": the result is written as .npz");
 }
 
 }  // namespace
@@ -45,11 +46,14 @@ void ProductCommands::add_ttm() {
   auto& command = *m_app.add_subcommand("ttm", "The tensor times a matrix along one mode");
   add_tensor(command, m_ttm.tensor, m_ttm.index_base);
   add_mode(command, m_ttm.mode, "The mode that is multiplied, counted from 1");
-  command.add_option("--matrix", m_ttm.matrix, "The matrix: the array 'matrix' of this .npz, a row for each of the mode")
+  command
+      .add_option("--matrix", m_ttm.matrix,
+                  "The matrix: the array 'matrix' of this .npz, a row for each of the mode")
       ->required()
       ->type_name("FILE");
   add_precision(command, m_ttm.precision, of_matrices);
-  command.add_option("-o,--output", m_ttm.output, "The product, a tensor file of the kind that its ending says")
+  command
+      .add_option("-o,--output", m_ttm.output, "The product, a tensor file of the kind that its ending says")
       ->required()
       ->type_name("FILE");
   add_common(command, m_ttm.common);
@@ -68,7 +72,8 @@ void ProductCommands::add_ttmc() {
   add_precision(command, m_ttmc.precision, of_matrices);
   command
       .add_option("-o,--output", m_ttmc.output,
-                  "The product, as .npz with the array 'matrix': a row for each of the mode, a column for each choice of "
+                  "The product, as .npz with the array 'matrix': a row for each of the mode, a column for "
+                  "each choice of "
                   "the others' columns, the last mode's fastest")
       ->required()
       ->type_name("FILE");
@@ -77,7 +82,8 @@ void ProductCommands::add_ttmc() {
 }
 
 void ProductCommands::add_tucker() {
-  auto& command = *m_app.add_subcommand("tucker", "Tucker decomposition by higher-order orthogonal iteration");
+  auto& command =
+      *m_app.add_subcommand("tucker", "Tucker decomposition by higher-order orthogonal iteration");
   add_tensor(command, m_tucker.tensor, m_tucker.index_base);
   command.add_option("-r,--ranks", m_tucker.ranks, "The ranks of the modes, separated by commas")
       ->required()
@@ -106,7 +112,8 @@ void ProductCommands::add_tucker() {
       ->check(whole_number<std::uint64_t>())
       ->type_name("S")
       ->capture_default_str();
-  command.add_option("-o,--output", m_tucker.output, "The arrays 'core' and 'factor_0', 'factor_1', ... as .npz")
+  command
+      .add_option("-o,--output", m_tucker.output, "The arrays 'core' and 'factor_0', 'factor_1', ... as .npz")
       ->type_name("FILE");
   add_common(command, m_tucker.common);
   command.footer("Example: polyad tucker uber.tns.xz -r 4,4,10,10 -o model.npz");
@@ -117,7 +124,8 @@ std::optional<Options> ProductCommands::chosen() {
   if (given("ttm")) {
     check_files(m_ttm.tensor, m_ttm.matrix, m_ttm.output, m_ttm.common);
     if (!io::dialect_of_ending(m_ttm.output))
-      refuse("-o " + m_ttm.output.string() + ": its ending names no kind of tensor file (.tns, .mtx, .pten, .npz)");
+      refuse("-o " + m_ttm.output.string() +
+             ": its ending names no kind of tensor file (.tns, .mtx, .pten, .npz)");
     return m_ttm;
   }
   if (given("ttmc")) {
@@ -128,7 +136,8 @@ std::optional<Options> ProductCommands::chosen() {
   if (given("tucker")) {
     if (m_tucker.max_iterations < 1)
       refuse("-i takes at least 1 iteration, not " + std::to_string(m_tucker.max_iterations));
-    if (!(m_tucker.tolerance >= 0) || std::isinf(m_tucker.tolerance)) refuse("--tol takes a number from 0 on");
+    if (!(m_tucker.tolerance >= 0) || std::isinf(m_tucker.tolerance))
+      refuse("--tol takes a number from 0 on");
     if (!(m_tucker.time_limit_s > 0)) refuse("--time-limit takes seconds, more than 0");
     check_files(m_tucker.tensor, {}, m_tucker.output, m_tucker.common);
     expect_npz(m_tucker.output);

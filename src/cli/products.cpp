@@ -25,7 +25,7 @@ auto with_device_tensor(std::string const& precision, io::CoordinateList&& list,
     using Index        = typename decltype(index)::type;
     auto const as_type = [&](auto scalar) {
       Space const space;
-      auto const coo = to_device<decltype(scalar), Index>(space, std::move(list), *report.input);
+      auto const coo             = to_device<decltype(scalar), Index>(space, std::move(list), *report.input);
       report.input->empty_slices = count_empty_slices(space, coo);
       stop_if_interrupted("reading the tensor");
       return f(space, coo);
@@ -82,59 +82,65 @@ io::HostArray fold_core(io::HostArray const& unfolded, std::vector<std::uint64_t
   std::uint64_t const others = unfolded.shape[1];
   io::HostArray core{ranks, std::vector<double>(unfolded.elements.size())};
   for (std::uint64_t r = 0; r < last; ++r)
-    for (std::uint64_t c = 0; c < others; ++c) core.elements[c * last + r] = unfolded.elements[r * others + c];
+    for (std::uint64_t c = 0; c < others; ++c)
+      core.elements[c * last + r] = unfolded.elements[r * others + c];
   return core;
 }
 
 }  // namespace
 
-io::CoordinateList multiply(TtmOptions const& options, io::CoordinateList&& tensor, io::HostArray const& matrix,
-                            Report& report) {
-  return with_device_tensor(options.precision, std::move(tensor), report, [&](Space const& space, auto const& coo) {
-    using Scalar = typename std::remove_cvref_t<decltype(coo)>::scalar_type;
-    auto const Y = spttm(space, coo, to_device<Scalar>(space, matrix), options.mode - 1);
-    return to_list(space, to_coo(space, Y));
-  });
+io::CoordinateList multiply(TtmOptions const& options, io::CoordinateList&& tensor,
+                            io::HostArray const& matrix, Report& report) {
+  return with_device_tensor(
+      options.precision, std::move(tensor), report, [&](Space const& space, auto const& coo) {
+        using Scalar = typename std::remove_cvref_t<decltype(coo)>::scalar_type;
+        auto const Y = spttm(space, coo, to_device<Scalar>(space, matrix), options.mode - 1);
+        return to_list(space, to_coo(space, Y));
+      });
 }
 
 io::HostArray multiply(TtmcOptions const& options, io::CoordinateList&& tensor,
                        std::map<int, io::HostArray> const& matrices, Report& report) {
-  return with_device_tensor(options.precision, std::move(tensor), report, [&](Space const& space, auto const& coo) {
-    using Scalar   = typename std::remove_cvref_t<decltype(coo)>::scalar_type;
-    int const mode = options.mode - 1;
-    std::vector<FactorMatrix<Scalar, Space>> U(static_cast<std::size_t>(coo.order()));
-    for (auto const& [n, matrix] : matrices)
-      if (n != mode && n < coo.order()) U[static_cast<std::size_t>(n)] = to_device<Scalar>(space, matrix);
-    auto const Y = make_spttmc_output(space, coo.extents(), U, mode);  // refused before anything is sorted
-    auto const X = build_format(space, coo, report);
-    spttmc(space, X, U, mode, Y);
-    return to_array(space, Y);
-  });
+  return with_device_tensor(
+      options.precision, std::move(tensor), report, [&](Space const& space, auto const& coo) {
+        using Scalar   = typename std::remove_cvref_t<decltype(coo)>::scalar_type;
+        int const mode = options.mode - 1;
+        std::vector<FactorMatrix<Scalar, Space>> U(static_cast<std::size_t>(coo.order()));
+        for (auto const& [n, matrix] : matrices)
+          if (n != mode && n < coo.order()) U[static_cast<std::size_t>(n)] = to_device<Scalar>(space, matrix);
+        auto const Y =
+            make_spttmc_output(space, coo.extents(), U, mode);  // refused before anything is sorted
+        auto const X = build_format(space, coo, report);
+        spttmc(space, X, U, mode, Y);
+        return to_array(space, Y);
+      });
 }
 
-std::map<std::string, io::HostArray> decompose(TuckerOptions const& options, io::CoordinateList&& tensor, Report& report,
-                                               std::function<bool(IterationReport const&)> const& on_iteration) {
-  return with_device_tensor(options.precision, std::move(tensor), report, [&](Space const& space, auto const& coo) {
-    using Scalar = typename std::remove_cvref_t<decltype(coo)>::scalar_type;
-    polyad::TuckerOptions hooi;
-    hooi.ranks          = options.ranks;
-    hooi.max_iterations = options.max_iterations;
-    hooi.tolerance      = options.tolerance;
-    hooi.time_limit_s   = options.time_limit_s;
-    hooi.seed           = options.seed;
-    auto const start  = options.init == "hosvd" ? hosvd_tucker_start(space, coo, hooi)
-                                               : random_tucker_start<Scalar>(space, coo.extents(), hooi);
-    auto const X      = build_format(space, coo, report);
-    auto const result = tucker_hooi(space, X, hooi, start, [&](TuckerIteration const& it) {
-      return on_iteration({it.iteration, it.fit, it.delta, it.seconds, {}});
-    });
-    report.result = TuckerReport{result.fit, result.converged, result.reason, {}};
-    std::map<std::string, io::HostArray> arrays;
-    for (std::size_t n = 0; n < result.factors.size(); ++n)
-      arrays["factor_" + std::to_string(n)] = to_array(space, result.factors[n]);
-    arrays["core"] = fold_core(to_array(space, result.core), options.ranks);
-    return arrays;
-  });
+std::map<std::string, io::HostArray> decompose(
+    TuckerOptions const& options, io::CoordinateList&& tensor, Report& report,
+    std::function<bool(IterationReport const&)> const& on_iteration) {
+  return with_device_tensor(
+      options.precision, std::move(tensor), report, [&](Space const& space, auto const& coo) {
+        using Scalar = typename std::remove_cvref_t<decltype(coo)>::scalar_type;
+        polyad::TuckerOptions hooi;
+        hooi.ranks          = options.ranks;
+        hooi.max_iterations = options.max_iterations;
+        hooi.tolerance      = options.tolerance;
+        hooi.time_limit_s   = options.time_limit_s;
+        hooi.seed           = options.seed;
+        auto const start  = options.init == "hosvd" ? hosvd_tucker_start(space, coo, hooi)
+                                                    : random_tucker_start<Scalar>(space, coo.extents(), hooi);
+        auto const X      = build_format(space, coo, report);
+        auto const result = tucker_hooi(space, X, hooi, start, [&](TuckerIteration const& it) {
+          return on_iteration({it.iteration, it.fit, it.delta, it.seconds, {}});
+        });
+        report.result     = TuckerReport{result.fit, result.converged, result.reason, {}};
+        std::map<std::string, io::HostArray> arrays;
+        for (std::size_t n = 0; n < result.factors.size(); ++n)
+          arrays["factor_" + std::to_string(n)] = to_array(space, result.factors[n]);
+        arrays["core"] = fold_core(to_array(space, result.core), options.ranks);
+        return arrays;
+      });
 }
 
 }  // namespace polyad::cli

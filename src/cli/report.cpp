@@ -32,7 +32,10 @@ Json to_json(InputReport const& input) {
 
 Json to_json(std::optional<FormatTimes> const& times) {
   if (!times) return {};
-  return {{"load_s", times->load_s}, {"build_s", times->build_s}, {"mode_s", times->mode_s}, {"iteration_s", times->iteration_s}};
+  return {{"load_s", times->load_s},
+          {"build_s", times->build_s},
+          {"mode_s", times->mode_s},
+          {"iteration_s", times->iteration_s}};
 }
 
 Json to_json(std::vector<FormatCandidate> const& candidates) {
@@ -56,7 +59,7 @@ Json to_json(FormatReport const& format) {
 }
 
 Json to_json(FormatsReport const& result) {
-  Json json = {{"iterations", result.iterations}, {"free_bytes", result.free_bytes}};
+  Json json    = {{"iterations", result.iterations}, {"free_bytes", result.free_bytes}};
   json["best"] = result.best.empty() ? Json() : Json(result.best);
   if (!result.because.empty()) json["because"] = result.because;
   json["candidates"] = to_json(result.candidates);
@@ -132,7 +135,10 @@ Json to_json(CompletionReport const& result) {
 }
 
 Json to_json(TuckerReport const& result) {
-  return {{"fit", result.fit}, {"converged", result.converged}, {"reason", result.reason}, {"files", result.files}};
+  return {{"fit", result.fit},
+          {"converged", result.converged},
+          {"reason", result.reason},
+          {"files", result.files}};
 }
 
 Json to_json(RunReport const& runs) {

@@ -39,8 +39,8 @@ struct InputReport {
 
 struct FormatReport {
   std::string name;
-  std::uint64_t bytes = 0;
-  double build_s      = 0;
+  std::uint64_t bytes        = 0;
+  double build_s             = 0;
   std::string chosen_because = {};  // why auto took it, or why it is not what was asked for; empty otherwise
   std::vector<FormatCandidate> candidates = {};  // of auto, the best first
 };
@@ -89,7 +89,7 @@ struct CpdReport {
 
 struct CompletionReport {
   double mean = 0;
-  ErrorReports errors;   // of the model that is kept
+  ErrorReports errors;  // of the model that is kept
   int kept_iteration = 0;
   std::string reason;
   std::uint64_t cold = 0;  // entries predicted from biases alone
@@ -125,7 +125,7 @@ struct StatsReport {
 struct FormatsReport {
   double iterations        = 0;  // that builds are spread over
   std::uint64_t free_bytes = 0;
-  std::string best;              // empty: none fits
+  std::string best;  // empty: none fits
   std::string because;
   std::vector<FormatCandidate> candidates;
   /// Shapes of f-coo, the fastest first: threadlen, threads of a team, seconds for all modes.
@@ -160,7 +160,8 @@ struct Report {
   std::vector<IterationReport> iterations;
   MemoryReport memory;
   std::variant<std::monostate, CpdReport, StatsReport, InfoReport, FactsReport, TuckerReport,
-               CompletionReport, FormatsReport> result;
+               CompletionReport, FormatsReport>
+      result;
   int exit = 0;
   std::string error;  // the text on stderr; empty when there is none
 };

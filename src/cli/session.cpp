@@ -55,7 +55,9 @@ void Session::print_configuration(std::ostream& out) const {
   Kokkos::print_configuration(out, true);
 }
 
-MemoryReport peak_memory() { return {peak_memory_bytes(), device_peak}; }
+MemoryReport peak_memory() {
+  return {peak_memory_bytes(), device_peak};
+}
 
 std::string kokkos_version() {
   return std::to_string(KOKKOS_VERSION / 10000) + "." + std::to_string(KOKKOS_VERSION / 100 % 100) + "." +

@@ -19,7 +19,10 @@ constexpr int schema = 1;
 
 /// What is the same for all choices of one tensor and version.
 Json tensor_of(ChoiceKey const& key) {
-  return {{"version", POLYAD_VERSION}, {"file_bytes", key.file_bytes}, {"checksum", key.checksum}, {"nnz", key.nnz}};
+  return {{"version", POLYAD_VERSION},
+          {"file_bytes", key.file_bytes},
+          {"checksum", key.checksum},
+          {"nnz", key.nnz}};
 }
 
 Json run_of(ChoiceKey const& key) {
@@ -63,13 +66,21 @@ std::uint32_t checksum_of_ends(std::filesystem::path const& path, std::uint64_t 
 }  // namespace
 
 std::optional<ChoiceKey> choice_key(std::filesystem::path const& tensor, io::CoordinateList const& list,
-                                    BackendReport const& backend, std::uint64_t rank, std::string const& precision) {
+                                    BackendReport const& backend, std::uint64_t rank,
+                                    std::string const& precision) {
   std::error_code failed;
   if (!std::filesystem::is_regular_file(tensor, failed)) return std::nullopt;
   auto const bytes = std::filesystem::file_size(tensor, failed);
   if (failed) return std::nullopt;
-  return ChoiceKey{tensor,       bytes,          checksum_of_ends(tensor, bytes), list.nnz(), backend.name,
-                   backend.device, backend.concurrency, rank,                       precision};
+  return ChoiceKey{tensor,
+                   bytes,
+                   checksum_of_ends(tensor, bytes),
+                   list.nnz(),
+                   backend.name,
+                   backend.device,
+                   backend.concurrency,
+                   rank,
+                   precision};
 }
 
 std::filesystem::path choice_path(std::filesystem::path const& tensor) {

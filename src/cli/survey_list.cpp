@@ -11,7 +11,8 @@ TensorSurvey survey_list(io::CoordinateList const& list, int threads) {
   return std::visit(
       [&](auto const& indices) {
         using Index = typename std::remove_cvref_t<decltype(indices)>::value_type;
-        return survey_tensor<Index>(list.extents, std::span<Index const>(indices.data(), indices.size()), threads);
+        return survey_tensor<Index>(list.extents, std::span<Index const>(indices.data(), indices.size()),
+                                    threads);
       },
       list.indices);
 }

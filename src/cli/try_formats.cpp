@@ -13,7 +13,8 @@ namespace polyad::cli {
 namespace {
 
 template <class Scalar, class Index>
-void try_on_device(TuneOptions const& options, io::CoordinateList&& tensor, Report& report, FormatsReport& formats) {
+void try_on_device(TuneOptions const& options, io::CoordinateList&& tensor, Report& report,
+                   FormatsReport& formats) {
   Space const space;
   auto const coo = to_device<Scalar, Index>(space, std::move(tensor), *report.input);
   stop_if_interrupted("reading the tensor");
@@ -29,7 +30,8 @@ void try_on_device(TuneOptions const& options, io::CoordinateList&& tensor, Repo
 
 }  // namespace
 
-void try_formats(TuneOptions const& options, io::CoordinateList&& tensor, Report& report, FormatsReport& formats) {
+void try_formats(TuneOptions const& options, io::CoordinateList&& tensor, Report& report,
+                 FormatsReport& formats) {
   with_index_type(tensor, [&](auto index) {
     using Index = typename decltype(index)::type;
     if (options.of.precision == "f32")

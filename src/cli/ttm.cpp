@@ -40,11 +40,13 @@ void list_options(CommandOptions const& options, std::filesystem::path const& ma
                     {"output", options.output.string()}};
 }
 
-void expect_rows(std::filesystem::path const& file, int mode, io::HostArray const& matrix, std::uint64_t rows) {
+void expect_rows(std::filesystem::path const& file, int mode, io::HostArray const& matrix,
+                 std::uint64_t rows) {
   if (matrix.shape[0] != rows)
     throw InputError(file.string(), 0, 0,
                      fmt::format("the matrix of mode {} has {} rows, not {}", mode, matrix.shape[0], rows));
-  if (matrix.shape[1] == 0) throw InputError(file.string(), 0, 0, fmt::format("the matrix of mode {} has no columns", mode));
+  if (matrix.shape[1] == 0)
+    throw InputError(file.string(), 0, 0, fmt::format("the matrix of mode {} has no columns", mode));
 }
 
 void summarise(Report const& report, std::string const& result, std::string const& file) {
@@ -59,16 +61,20 @@ int run(TtmOptions const& options, Report& report) {
   list_options(options, options.matrix, report);
   auto const matrix = io::read_matrix_npz(options.matrix, "matrix");
   auto tensor       = read_tensor(options, report);
-  expect_rows(options.matrix, options.mode, matrix, tensor.extents[static_cast<std::size_t>(options.mode - 1)]);
+  expect_rows(options.matrix, options.mode, matrix,
+              tensor.extents[static_cast<std::size_t>(options.mode - 1)]);
   Session const session(options.common.threads, options.common.verbose);
   report.backend     = session.backend();
   auto const product = multiply(options, std::move(tensor), matrix, report);
   auto const dialect = io::dialect_of_ending(options.output);  // text holds values in full
   bool const binary  = dialect == io::Dialect::pten || dialect == io::Dialect::npz;
-  io::write_tensor(options.output, product, {.single_precision = binary && options.precision == "f32",
-                                             .threads = options.common.threads});
-  report.result = FactsReport{{{"dims", dims_text(product.extents)}, {"values", product.nnz()}}, {options.output.string()}};
-  summarise(report, fmt::format("{}, {} values", dims_text(product.extents), product.nnz()), options.output.string());
+  io::write_tensor(
+      options.output, product,
+      {.single_precision = binary && options.precision == "f32", .threads = options.common.threads});
+  report.result = FactsReport{{{"dims", dims_text(product.extents)}, {"values", product.nnz()}},
+                              {options.output.string()}};
+  summarise(report, fmt::format("{}, {} values", dims_text(product.extents), product.nnz()),
+            options.output.string());
   return 0;
 }
 
@@ -80,14 +86,16 @@ int run(TtmcOptions const& options, Report& report) {
     if (n == options.mode) continue;
     auto const matrix = matrices.find(n - 1);
     if (matrix == matrices.end())
-      throw InputError(options.matrices.string(), 0, 0, fmt::format("holds no array 'factor_{}', of mode {}", n - 1, n));
+      throw InputError(options.matrices.string(), 0, 0,
+                       fmt::format("holds no array 'factor_{}', of mode {}", n - 1, n));
     expect_rows(options.matrices, n, matrix->second, tensor.extents[static_cast<std::size_t>(n - 1)]);
   }
   Session const session(options.common.threads, options.common.verbose);
   report.backend     = session.backend();
   auto const product = multiply(options, std::move(tensor), matrices, report);
   io::write_arrays_npz(options.output, {{"matrix", product}}, options.precision == "f32");
-  report.result = FactsReport{{{"rows", product.shape[0]}, {"columns", product.shape[1]}}, {options.output.string()}};
+  report.result =
+      FactsReport{{{"rows", product.shape[0]}, {"columns", product.shape[1]}}, {options.output.string()}};
   summarise(report, dims_text(product.shape), options.output.string());
   return 0;
 }

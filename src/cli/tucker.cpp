@@ -56,7 +56,8 @@ int run(TuckerOptions const& options, Report& report) {
   fmt::print("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
   fmt::print("model    Tucker with a core of {}, {}, {} with concurrency {}\n", dims_text(options.ranks),
              options.precision, report.backend->name, report.backend->concurrency);
-  fmt::print("fit      {:.9f} after {} iterations ({})\n", result.fit, report.iterations.size(), result.reason);
+  fmt::print("fit      {:.9f} after {} iterations ({})\n", result.fit, report.iterations.size(),
+             result.reason);
   fmt::print("time     {} to read, {} to build, {} for the iterations\n", duration_text(report.input->read_s),
              duration_text(report.format->build_s), duration_text(seconds));
   for (auto const& file : result.files) fmt::print("wrote    {}\n", file);

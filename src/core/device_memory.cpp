@@ -82,7 +82,9 @@ DeviceMemoryAccount::~DeviceMemoryAccount() {
   account.open = account.counting = false;
 }
 
-bool DeviceMemoryAccount::counts() const { return ledger().counting; }
+bool DeviceMemoryAccount::counts() const {
+  return ledger().counting;
+}
 
 count_t DeviceMemoryAccount::in_use() const {
   std::lock_guard const guard(ledger().lock);

@@ -63,7 +63,7 @@ struct ScatterPairs {
 /// Turns counts into offsets: digit by digit, and within a digit chunk by chunk.
 /// Returns whether all keys share one digit, so that the pass would change nothing.
 [[maybe_unused]] bool scan_offsets(count_t* offsets, count_t chunks, count_t length) {
-  count_t sum      = 0;
+  count_t sum       = 0;
   bool single_digit = false;
   for (int d = 0; d < digits; ++d) {
     count_t const before = sum;
@@ -87,8 +87,9 @@ void host_sort_pairs(Space const& space, Key* keys, Value* values, Key* keys_oth
   Key* from_keys     = keys;
   Value* from_values = values;
   for (int shift = 0; shift < key_bits; shift += digit_bits) {
-    Pass const pass{from_keys, from_values, keys_other, values_other, offsets.data(), length, chunk, shift,
-                    std::min(digit_bits, key_bits - shift)};
+    Pass const pass{from_keys,    from_values,    keys_other,
+                    values_other, offsets.data(), length,
+                    chunk,        shift,          std::min(digit_bits, key_bits - shift)};
     Kokkos::parallel_for("polyad::sort_count", policy, CountDigits<Pass>{pass});
     space.fence("polyad::sort_pairs");
     if (scan_offsets(offsets.data(), chunks, length)) continue;
@@ -108,7 +109,8 @@ void host_sort_pairs(Space const& space, Key* keys, Value* values, Key* keys_oth
 template <class Space, class Key, class Value>
 void sort_pairs(Space const& space, Kokkos::View<Key*, typename Space::device_type> const& keys,
                 Kokkos::View<Value*, typename Space::device_type> const& values, int key_bits) {
-  POLYAD_EXPECTS(keys.extent(0) == values.extent(0), keys.extent(0), " keys but ", values.extent(0), " values");
+  POLYAD_EXPECTS(keys.extent(0) == values.extent(0), keys.extent(0), " keys but ", values.extent(0),
+                 " values");
   count_t const length = keys.extent(0);
   if (length < 2 || key_bits == 0) return;
   expect_fits(space, "the sort's second copy of its keys and values", length, sizeof(Key) + sizeof(Value));
@@ -116,10 +118,12 @@ void sort_pairs(Space const& space, Kokkos::View<Key*, typename Space::device_ty
     return Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label));
   };
   Kokkos::View<Key*, typename Space::device_type> keys_other(uninitialized("polyad::sort_keys"), length);
-  Kokkos::View<Value*, typename Space::device_type> values_other(uninitialized("polyad::sort_values"), length);
+  Kokkos::View<Value*, typename Space::device_type> values_other(uninitialized("polyad::sort_values"),
+                                                                 length);
 
   if constexpr (!is_device_space<Space>) {
-    host_sort_pairs(space, keys.data(), values.data(), keys_other.data(), values_other.data(), length, key_bits);
+    host_sort_pairs(space, keys.data(), values.data(), keys_other.data(), values_other.data(), length,
+                    key_bits);
   } else {
 #if defined(KOKKOS_ENABLE_CUDA)
     cub::DoubleBuffer<Key> key_buffer(keys.data(), keys_other.data());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Free memory of a device (from its driver) or of the host (MemAvailable of /proc/meminfo), within the limit that
-// the user has set.
+// Free memory of a device (from its driver) or of the host (MemAvailable of /proc/meminfo), within the limit
+// that the user has set.
 #include "polyad/core/spaces.hpp"
 
 #include <algorithm>

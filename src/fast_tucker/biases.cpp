@@ -67,7 +67,8 @@ struct SumOfRows {
   Sums sums;  // I_n x 2: of remainders, and how many there are
   KOKKOS_FUNCTION void operator()(count_t p) const {
     auto const row = remainder.index(p, mode);
-    Kokkos::atomic_add(&sums(row, 0), static_cast<Sum>(Kokkos::round(remainder(p) * scale)));  // other nonzeros too
+    Kokkos::atomic_add(&sums(row, 0),
+                       static_cast<Sum>(Kokkos::round(remainder(p) * scale)));  // other nonzeros too
     Kokkos::atomic_add(&sums(row, 1), Sum(1));
   }
 };
@@ -95,9 +96,10 @@ struct SetRemainder {
 };
 
 template <class Scalar, class Index, class Space>
-void expect_same_extents(CooTensor<Scalar, Index, Space> const& X, FastTuckerModel<Scalar, Space> const& model) {
-  POLYAD_EXPECTS(X.extents() == model.extents(), "the tensor is ", to_string(X.extents()), " but the model is ",
-                 to_string(model.extents()));
+void expect_same_extents(CooTensor<Scalar, Index, Space> const& X,
+                         FastTuckerModel<Scalar, Space> const& model) {
+  POLYAD_EXPECTS(X.extents() == model.extents(), "the tensor is ", to_string(X.extents()),
+                 " but the model is ", to_string(model.extents()));
   POLYAD_EXPECTS(model.has_biases(), "the model has no biases");
 }
 
@@ -116,15 +118,16 @@ void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, Bi
   Kokkos::parallel_reduce("polyad::largest_value", Range(space, 0, X.nnz()),
                           LargestValue<Scalar>{X.values().data()}, Kokkos::Max<double>(largest));
   if (!std::isfinite(largest)) throw NumericalError("a value of the training set is not a finite number");
-  // A bias is an average of what the others leave, at most twice as large as the largest before it; so 2^N (N + 2)
-  // times the largest value is room enough for the remainders, and their sum stays below 2^62.
+  // A bias is an average of what the others leave, at most twice as large as the largest before it; so 2^N (N
+  // + 2) times the largest value is room enough for the remainders, and their sum stays below 2^62.
   double const bound = std::ldexp(std::max(largest, 1e-300) * (X.order() + 2), X.order());
-  double const scale = std::exp2(std::floor(62 - std::log2(bound) - std::log2(static_cast<double>(X.nnz()) + 1)));
+  double const scale =
+      std::exp2(std::floor(62 - std::log2(bound) - std::log2(static_cast<double>(X.nnz()) + 1)));
 
   Sum sum = 0;
   Kokkos::parallel_reduce("polyad::sum_of_values", Range(space, 0, X.nnz()),
                           SumOfValues<Scalar>{X.values().data(), scale}, sum);
-  model.mean = static_cast<double>(sum) / scale / static_cast<double>(X.nnz());
+  model.mean      = static_cast<double>(sum) / scale / static_cast<double>(X.nnz());
   count_t longest = 0;
   for (int n = 0; n < X.order(); ++n) {
     longest = std::max(longest, X.extents()[n]);
@@ -138,8 +141,9 @@ void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, Bi
       Kokkos::deep_copy(space, sums, Sum(0));
       Kokkos::parallel_for("polyad::sum_of_rows", Range(space, 0, X.nnz()),
                            SumOfRows<Rest, Sums>{Rest(X, model, n), n, scale, sums});
-      Kokkos::parallel_for("polyad::set_bias", Range(space, 0, X.extents()[n]),
-                           SetBias<Sums, BiasVector<Scalar, Space>>{sums, scale, options.damping, model.bias(n)});
+      Kokkos::parallel_for(
+          "polyad::set_bias", Range(space, 0, X.extents()[n]),
+          SetBias<Sums, BiasVector<Scalar, Space>>{sums, scale, options.damping, model.bias(n)});
     }
   space.fence("polyad::fit_biases");
 }
@@ -153,7 +157,8 @@ CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Sca
   expect_fits(space, "values without biases", X.nnz(), sizeof(Scalar));
   Values const values(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::values_without_biases"),
                       X.nnz());
-  Kokkos::parallel_for("polyad::without_biases", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, X.nnz()),
+  Kokkos::parallel_for("polyad::without_biases",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, X.nnz()),
                        SetRemainder<Rest, Values>{Rest(X, model, -1), values});
   return {X.extents(), X.indices(), values};
 }

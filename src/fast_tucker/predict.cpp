@@ -15,8 +15,9 @@ void launch(Space const& space, FastTuckerModel<Scalar, Space> const& model,
   for (int n = 0; n < model.order(); ++n) {
     POLYAD_EXPECTS(X.extents()[n] <= model.extents()[n], "mode ", n, " of the entries has ", X.extents()[n],
                    " rows, but the model has ", model.extents()[n]);
-    POLYAD_EXPECTS(C[n].stride(0) == C[0].stride(0) && rows_are_aligned(C[n].data(), C[n].stride(0), C.rank()),
-                   "the rows of C", n, " do not allow packs of 16 bytes");
+    POLYAD_EXPECTS(
+        C[n].stride(0) == C[0].stride(0) && rows_are_aligned(C[n].data(), C[n].stride(0), C.rank()),
+        "the rows of C", n, " do not allow packs of 16 bytes");
   }
   expect_factors(C, model.extents());
   if (X.nnz() == 0) return;
@@ -39,7 +40,8 @@ void launch(Space const& space, FastTuckerModel<Scalar, Space> const& model,
     kernel.predictions = predictions;
     kernel.sums        = sums;
     kernel.entries     = {X.nnz(), detail::predict_chunk<Space>};
-    Kokkos::parallel_for("polyad::predict", kernel.entries.template policy<typename Kernel::Row>(space), kernel);
+    Kokkos::parallel_for("polyad::predict", kernel.entries.template policy<typename Kernel::Row>(space),
+                         kernel);
   });
 }
 
@@ -49,8 +51,8 @@ template <class Space, class Scalar, class Index>
 void predict(Space const& space, FastTuckerModel<Scalar, Space> const& model,
              FactorMatrices<Scalar, Space> const& C, CooTensor<Scalar, Index, Space> const& places,
              ValueRange const& range, Kokkos::View<Scalar*, typename Space::device_type> const& predictions) {
-  POLYAD_EXPECTS(predictions.extent(0) == places.nnz(), "room for ", predictions.extent(0), " predictions of ",
-                 places.nnz(), " entries");
+  POLYAD_EXPECTS(predictions.extent(0) == places.nnz(), "room for ", predictions.extent(0),
+                 " predictions of ", places.nnz(), " entries");
   launch(space, model, C, places, range, predictions.data(), static_cast<double*>(nullptr));
 }
 
@@ -60,7 +62,8 @@ PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const
                         ValueRange const& range, ErrorSums<Space> const& sums) {
   if (X.nnz() == 0) return {};
   count_t const chunks = ceil_div(X.nnz(), detail::predict_chunk<Space>);
-  POLYAD_EXPECTS(sums.extent(0) > chunks, "the sums of errors have ", sums.extent(0), " rows, not ", chunks + 1);
+  POLYAD_EXPECTS(sums.extent(0) > chunks, "the sums of errors have ", sums.extent(0), " rows, not ",
+                 chunks + 1);
   launch(space, model, C, X, range, static_cast<Scalar*>(nullptr), sums.data());
   Kokkos::View<double*, typename Space::device_type> const totals(sums.data() + 2 * chunks, 2);
   LaunchShape const shape = is_device_space<Space> ? LaunchShape{1, 32, 32} : LaunchShape{1, 1, 1};

@@ -24,7 +24,9 @@ public:
   explicit Held(F format) : m_format(std::move(format)) {}
 
   [[nodiscard]] char const* name() const override { return F::name; }
-  [[nodiscard]] bool streams() const override { return requires { F::runs_alone; }; }
+  [[nodiscard]] bool streams() const override {
+    return requires { F::runs_alone; };
+  }
   [[nodiscard]] Extents const& extents() const override { return m_format.extents(); }
   [[nodiscard]] count_t nnz() const override { return m_format.nnz(); }
   [[nodiscard]] count_t storage_bytes() const override { return m_format.storage_bytes(); }
@@ -80,8 +82,7 @@ Built<Scalar, Space> build_in_memory(Space const& space, CooTensor<Scalar, Index
     using F = typename decltype(identity)::type;
     F X     = F::build(space, coo, options_of<F>(options));
     if constexpr (requires { X.permuted(); })
-      if (X.permuted())
-        built.because = stored_as_permutations;
+      if (X.permuted()) built.because = stored_as_permutations;
     built.format = std::make_shared<Held<F>>(std::move(X));
   });
   return built;
@@ -91,9 +92,9 @@ Built<Scalar, Space> build_in_memory(Space const& space, CooTensor<Scalar, Index
 template <class Scalar, class Index, class Space, class HostSpace>
 Built<Scalar, Space> build_streamed(Space const& space, CooTensor<Scalar, Index, HostSpace> const& coo,
                                     AnyFormatOptions const& options, count_t buffer_bytes) {
-  using F                   = StreamedBlco<Scalar, Index, Space>;
-  auto streamed             = options_of<F>(options);
-  streamed.buffer_bytes     = buffer_bytes;
+  using F               = StreamedBlco<Scalar, Index, Space>;
+  auto streamed         = options_of<F>(options);
+  streamed.buffer_bytes = buffer_bytes;
   DeviceMemoryAccount::HostArrays const on_host;
   return {std::make_shared<Held<F>>(F::build(space, coo, streamed)), {}};
 }
@@ -152,8 +153,9 @@ auto AnyFormat<Scalar, Index, Space>::build(Space const& space, CooTensor<Scalar
     count_t const model = model_bytes({survey, any_machine, options.rank, sizeof(Scalar), sizeof(Index)});
     buffer_bytes        = wish.bytes > model ? wish.bytes - model : 0;
   }
-  auto list = polyad::candidates(survey, options.rank, sizeof(Scalar), sizeof(Index), wish,
-                                 [&](double seconds) { return ceilings_for<Scalar>(space, options, seconds); });
+  auto list =
+      polyad::candidates(survey, options.rank, sizeof(Scalar), sizeof(Index), wish,
+                         [&](double seconds) { return ceilings_for<Scalar>(space, options, seconds); });
   if (!chooses) {
     for (auto const& candidate : list)
       if (candidate.name == options.format && !candidate.fits)
@@ -176,7 +178,8 @@ auto AnyFormat<Scalar, Index, Space>::build(Space const& space, CooTensor<Scalar
 }
 
 template <class Scalar, class Index, class Space>
-auto AnyFormat<Scalar, Index, Space>::stream(Space const& space, CooTensor<Scalar, Index, host_space> const& coo,
+auto AnyFormat<Scalar, Index, Space>::stream(Space const& space,
+                                             CooTensor<Scalar, Index, host_space> const& coo,
                                              options_type const& options) -> AnyFormat {
   auto built = build_streamed<Scalar, Index, Space>(space, coo, options, options.memory_bytes.value_or(0));
   return {built.format, built.because, {}};

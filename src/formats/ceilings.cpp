@@ -84,10 +84,10 @@ Ceilings measure_ceilings(Space const& space) {
   ceilings.concurrency = space.concurrency();
   ceilings.launch_s    = nominal_launch_s;
 
-  count_t const room      = available_memory(space) / 4;
+  count_t const room = available_memory(space) / 4;
   // Hosts: as many accesses as take some milliseconds at a gigabyte a second and thread.
-  count_t const accesses  = on_device ? count_t(1) << 22 : count_t(1) << 17;
-  double const most       = std::min(on_device ? 1074.0 : 134.0, static_cast<double>(room) * 1e-6 / 2);
+  count_t const accesses = on_device ? count_t(1) << 22 : count_t(1) << 17;
+  double const most      = std::min(on_device ? 1074.0 : 134.0, static_cast<double>(room) * 1e-6 / 2);
   expect_fits(space, "the tables of the machine's measurement", 4, 1'000'000);
   RowProbe<Scalar, Space> const probe(space, RowProbe<Scalar, Space>::rows_of(std::max(most, 1.0)), accesses);
   using Probe = RowProbe<Scalar, Space>;
@@ -108,11 +108,13 @@ Ceilings measure_ceilings(Space const& space) {
   // Longer than any cache, as far as memory allows.
   count_t const length = std::min<count_t>(room / 2, on_device ? 256'000'000 : 64'000'000) / sizeof(double);
   using Stream         = Kokkos::View<double*, typename Space::device_type>;
-  Stream const x(Kokkos::view_alloc(space, "polyad::ceiling_x"), length), y(Kokkos::view_alloc(space, "polyad::ceiling_y"), length);
+  Stream const x(Kokkos::view_alloc(space, "polyad::ceiling_x"), length),
+      y(Kokkos::view_alloc(space, "polyad::ceiling_y"), length);
   ceilings.copy = static_cast<double>(2 * length * sizeof(double)) /
                   fastest(space, [&] { Kokkos::deep_copy(space, y, x); });
 
-  auto const on_host = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, Kokkos::SharedHostPinnedSpace(), x);
+  auto const on_host =
+      Kokkos::create_mirror_view(Kokkos::WithoutInitializing, Kokkos::SharedHostPinnedSpace(), x);
   ceilings.from_host = on_device ? static_cast<double>(length * sizeof(double)) /
                                        fastest(space, [&] { Kokkos::deep_copy(space, x, on_host); })
                                  : ceilings.copy / 2;

@@ -33,7 +33,8 @@ FormatCandidate candidate(FormatCosts const& format, CostInput const& input, For
 double total(FormatCandidate const& candidate, FormatWish const& wish) {
   auto const& known = candidate.measured ? candidate.measured : candidate.predicted;
   if (!known) return std::numeric_limits<double>::infinity();
-  return candidate.measured ? known->load_s + known->build_s + wish.iterations * known->iteration_s : candidate.total_s;
+  return candidate.measured ? known->load_s + known->build_s + wish.iterations * known->iteration_s
+                            : candidate.total_s;
 }
 
 /// What is taken first: what fits in memory, then what is streamed; the fastest of each.
@@ -47,10 +48,11 @@ bool is_better(FormatCandidate const& a, FormatCandidate const& b, FormatWish co
 [[noreturn]] void refuse(FormatCandidate const* smallest, FormatWish const& wish) {
   std::uint64_t const need = smallest ? smallest->need_bytes : 0;
   throw MemoryError("the tensor in any format", need,
-                    (smallest ? smallest->name : "no format") + " needs the least, " + bytes_text(need) + ", and " +
-                        bytes_text(wish.bytes) + " are free; " +
-                        (wish.deterministic ? "without a fixed order of summation (--deterministic) a smaller format may fit"
-                                            : "a smaller rank (-r), or floats (--precision f32), need less"));
+                    (smallest ? smallest->name : "no format") + " needs the least, " + bytes_text(need) +
+                        ", and " + bytes_text(wish.bytes) + " are free; " +
+                        (wish.deterministic
+                             ? "without a fixed order of summation (--deterministic) a smaller format may fit"
+                             : "a smaller rank (-r), or floats (--precision f32), need less"));
 }
 
 }  // namespace
@@ -84,7 +86,7 @@ void sort_candidates(std::vector<FormatCandidate>& candidates, FormatWish const&
 
 FormatChoice choose(std::vector<FormatCandidate> const& candidates, FormatWish const& wish,
                     std::set<std::string> const& failed) {
-  auto const is_open = [&](FormatCandidate const& c) { return c.fits && !failed.contains(c.name); };
+  auto const is_open          = [&](FormatCandidate const& c) { return c.fits && !failed.contains(c.name); };
   FormatCandidate const *best = nullptr, *wanted = nullptr, *second = nullptr, *smallest = nullptr;
   for (auto const& c : candidates) {
     if (!smallest || c.need_bytes < smallest->need_bytes) smallest = &c;
@@ -110,8 +112,9 @@ FormatChoice choose(std::vector<FormatCandidate> const& candidates, FormatWish c
   } else if (!best->predicted && !best->measured) {
     choice.because = "the model knows no other on this machine";
   } else {
-    choice.because = std::to_string(std::llround(wish.iterations)) + " " + wish.what + " with its build take " +
-                     duration_text(total(*best, wish)) + (best->measured ? " (measured)" : " (predicted)");
+    choice.because = std::to_string(std::llround(wish.iterations)) + " " + wish.what +
+                     " with its build take " + duration_text(total(*best, wish)) +
+                     (best->measured ? " (measured)" : " (predicted)");
     if (second && !second->streams && (second->predicted || second->measured))
       choice.because += ", with " + second->name + " " + duration_text(total(*second, wish));
   }

@@ -42,7 +42,7 @@ double weighted(Terms const& terms, Terms const& weights) {
 
 constexpr double megabyte = 1e6;
 /// More distinct rows than this do not wait for each other: the last point of the measured curve.
-constexpr double few_rows = 1024;
+constexpr double few_rows   = 1024;
 constexpr double cache_line = 128;  // of a device
 
 /// Of all factors.
@@ -52,32 +52,43 @@ double total_rows(TensorSurvey const& tensor) {
   return rows;
 }
 
-std::uint64_t to_bytes(double bytes) { return static_cast<std::uint64_t>(bytes); }
+std::uint64_t to_bytes(double bytes) {
+  return static_cast<std::uint64_t>(bytes);
+}
 
 // [device f32, device f64, host f32, host f64] in the order of DenseTerm.
-constexpr std::array<DenseTerms, 4> dense_weights{
-    DenseTerms{3.45, 1.54, 1.55, 12.8},
-    {3.45, 1.08, 1.55, 7.8},
-    {0.557, 2.38, 2, 6.52},
-    {0.611, 2.69, 3, 2.72}};
+constexpr std::array<DenseTerms, 4> dense_weights{DenseTerms{3.45, 1.54, 1.55, 12.8},
+                                                  {3.45, 1.08, 1.55, 7.8},
+                                                  {0.557, 2.38, 2, 6.52},
+                                                  {0.611, 2.69, 3, 2.72}};
 
 }  // namespace
 
 namespace costs {
 
-std::uint64_t no_bytes(CostInput const&) { return 0; }
+std::uint64_t no_bytes(CostInput const&) {
+  return 0;
+}
 
 std::size_t machine_kind(CostInput const& input) {
   return (input.machine.is_device ? 0U : 2U) + (input.scalar_bytes == 4 ? 0U : 1U);
 }
 
-double passes(CostInput const& input) { return std::ceil(static_cast<double>(input.rank) / 32); }
+double passes(CostInput const& input) {
+  return std::ceil(static_cast<double>(input.rank) / 32);
+}
 
-double row_bytes(CostInput const& input) { return static_cast<double>(input.rank) * input.scalar_bytes; }
+double row_bytes(CostInput const& input) {
+  return static_cast<double>(input.rank) * input.scalar_bytes;
+}
 
-double copy_seconds(CostInput const& input, double bytes) { return bytes / std::max(input.machine.copy, 1.0); }
+double copy_seconds(CostInput const& input, double bytes) {
+  return bytes / std::max(input.machine.copy, 1.0);
+}
 
-double gather_rate(Ceilings const& machine, double bytes) { return interpolate(machine.gather, bytes / megabyte); }
+double gather_rate(Ceilings const& machine, double bytes) {
+  return interpolate(machine.gather, bytes / megabyte);
+}
 
 double gather_seconds(CostInput const& input, int mode, double bytes) {
   double seconds = 0;
@@ -118,14 +129,15 @@ double atomic_seconds(CostInput const& input, int mode) {
 
 namespace {
 
-/// Bytes that an atomic row takes where additions wait for each other: floats are added by packs, and wait by lines of a
-/// cache, however few columns a row has; doubles one by one.
+/// Bytes that an atomic row takes where additions wait for each other: floats are added by packs, and wait by
+/// lines of a cache, however few columns a row has; doubles one by one.
 double crowded_bytes(CostInput const& input) {
   return input.scalar_bytes == 4 ? std::ceil(row_bytes(input) / cache_line) * cache_line : row_bytes(input);
 }
 
-/// The rate of additions to so few rows. It was measured with rows of 32 columns; other rows are spread over more memory
-/// or less, which counts in full for doubles, and for floats by the root where they are wider (fitted).
+/// The rate of additions to so few rows. It was measured with rows of 32 columns; other rows are spread over
+/// more memory or less, which counts in full for doubles, and for floats by the root where they are wider
+/// (fitted).
 double crowded_rate(CostInput const& input, double rows) {
   double const width  = static_cast<double>(input.rank) / 32;
   double const spread = input.scalar_bytes == 4 ? std::max(1.0, std::sqrt(width)) : width;
@@ -161,8 +173,12 @@ double ordered_seconds(CostInput const& input, int mode) {
   return seconds;
 }
 
-double& at(ModeTerms& terms, ModeTerm term) { return terms[static_cast<std::size_t>(term)]; }
-double& at(BuildTerms& terms, BuildTerm term) { return terms[static_cast<std::size_t>(term)]; }
+double& at(ModeTerms& terms, ModeTerm term) {
+  return terms[static_cast<std::size_t>(term)];
+}
+double& at(BuildTerms& terms, BuildTerm term) {
+  return terms[static_cast<std::size_t>(term)];
+}
 
 ModeTerms walk(CostInput const& input, int mode, double nonzero_bytes) {
   auto const nnz = static_cast<double>(input.tensor.nnz);
@@ -175,12 +191,14 @@ ModeTerms walk(CostInput const& input, int mode, double nonzero_bytes) {
     at(terms, ModeTerm::gather) += far_seconds(input, m);
     at(terms, ModeTerm::narrow) += gather_seconds(input, m, 64 * passes(input));
   }
-  auto const& out = input.tensor.modes[static_cast<std::size_t>(mode)];
+  auto const& out             = input.tensor.modes[static_cast<std::size_t>(mode)];
   at(terms, ModeTerm::output) = copy_seconds(input, static_cast<double>(out.extent) * row_bytes(input));
   return terms;
 }
 
-double gathered(ModeTerms terms) { return at(terms, ModeTerm::near) + at(terms, ModeTerm::gather); }
+double gathered(ModeTerms terms) {
+  return at(terms, ModeTerm::near) + at(terms, ModeTerm::gather);
+}
 
 double border_rows(CostInput const& input, int mode) {
   if (!input.machine.is_device) return 2.0 / longest_device_chunk;
@@ -188,7 +206,7 @@ double border_rows(CostInput const& input, int mode) {
   auto const chunk = device_chunk(nnz, 8, static_cast<std::uint64_t>(std::max(input.machine.concurrency, 1)));
   auto const rows  = input.tensor.modes[static_cast<std::size_t>(mode)].used();
   constexpr double chunks_of_a_team = 8;
-  bool const long_rows = nnz / chunk >= chunks_of_a_long_row(input.scalar_bytes) * rows;
+  bool const long_rows              = nnz / chunk >= chunks_of_a_long_row(input.scalar_bytes) * rows;
   return (long_rows ? 1 / chunks_of_a_team : 2) / static_cast<double>(chunk);
 }
 
@@ -201,7 +219,8 @@ BuildTerms sorted_build(CostInput const& input, double stored, int copies) {
   auto const nnz   = static_cast<double>(input.tensor.nnz);
   auto const order = static_cast<double>(input.tensor.order());
   double digits    = 0;  // passes of a radix sort over words of 64 bits
-  for (int bits = input.tensor.linear_bits(); bits > 0; bits -= 64) digits += std::ceil(std::min(bits, 64) / 8.0);
+  for (int bits = input.tensor.linear_bits(); bits > 0; bits -= 64)
+    digits += std::ceil(std::min(bits, 64) / 8.0);
   double const rows = total_rows(input.tensor);
   BuildTerms terms{};
   at(terms, BuildTerm::mode)    = copies * input.machine.launch_s;
@@ -209,8 +228,8 @@ BuildTerms sorted_build(CostInput const& input, double stored, int copies) {
   at(terms, BuildTerm::sort)    = copy_seconds(input, copies * digits * nnz * 2 * (8 + input.index_bytes));
   at(terms, BuildTerm::scatter) = copies * nnz * (order * input.index_bytes + input.scalar_bytes + 32) /
                                   gather_rate(input.machine, static_cast<double>(coordinate_bytes(input)));
-  at(terms, BuildTerm::rows) = copy_seconds(input, rows * (1 + input.index_bytes));
-  constexpr double kept_ready = 1 << 20;  // bytes: of smaller arrays cudaMalloc puts several into one block
+  at(terms, BuildTerm::rows)    = copy_seconds(input, rows * (1 + input.index_bytes));
+  constexpr double kept_ready   = 1 << 20;  // bytes: of smaller arrays cudaMalloc puts several into one block
   if (input.machine.is_device && nnz * input.index_bytes >= kept_ready)
     at(terms, BuildTerm::memory) = copies * input.machine.launch_s;
   return terms;
@@ -231,24 +250,30 @@ Ceilings usual_ceilings(bool is_device, int concurrency, int scalar_bytes) {
   if (is_device) {  // docs/results/nvidia-h200.json
     ceilings.copy      = 4.2e12;
     ceilings.from_host = 5.5e10;
-    ceilings.gather    = {{0.1, 2.1e13}, {1, 1.1e13}, {8, 9.3e12}, {34, 8.5e12}, {134, 4.8e12}, {537, 4.1e12}};
+    ceilings.gather = {{0.1, 2.1e13}, {1, 1.1e13}, {8, 9.3e12}, {34, 8.5e12}, {134, 4.8e12}, {537, 4.1e12}};
     ceilings.atomic_add      = {{8, is_float ? 3.8e12 : 2.5e12}, {134, 1.5e12}, {4295, 1.2e12}};
-    ceilings.atomic_add_rows = {{2, 1.1e11}, {32, is_float ? 8.4e11 : 4.4e11}, {1024, is_float ? 2.4e12 : 1.9e12}};
+    ceilings.atomic_add_rows = {
+        {2, 1.1e11}, {32, is_float ? 8.4e11 : 4.4e11}, {1024, is_float ? 2.4e12 : 1.9e12}};
     return ceilings;
   }
   double const threads = std::max(concurrency, 1);  // docs/cost-model/amd-epyc-2threads-all-formats.json
   double const add     = is_float ? 0.7e9 : 1.45e9;
   ceilings.copy        = 2.6e10 * std::sqrt(threads);
   ceilings.from_host   = ceilings.copy / 2;
-  for (auto const [megabytes, floats, doubles] :
-       {std::array{0.1, 6.5e10, 7.8e10}, {1, 5.5e10, 6.5e10}, {8, 4.3e10, 5e10}, {34, 1.3e10, 1.45e10}, {134, 8e9, 1.1e10}})
+  for (auto const [megabytes, floats, doubles] : {std::array{0.1, 6.5e10, 7.8e10},
+                                                  {1, 5.5e10, 6.5e10},
+                                                  {8, 4.3e10, 5e10},
+                                                  {34, 1.3e10, 1.45e10},
+                                                  {134, 8e9, 1.1e10}})
     ceilings.gather.push_back({megabytes, (is_float ? floats : doubles) * threads});
   ceilings.atomic_add      = {{8, 0.87 * add * threads}, {134, 0.7 * add * threads}};
   ceilings.atomic_add_rows = {{2, 0.64 * add}, {32, 1.2 * add * std::sqrt(threads)}, {1024, add * threads}};
   return ceilings;
 }
 
-double Cost::mttkrp_s() const { return std::accumulate(mode_s.begin(), mode_s.end(), 0.0); }
+double Cost::mttkrp_s() const {
+  return std::accumulate(mode_s.begin(), mode_s.end(), 0.0);
+}
 
 std::vector<FormatCosts> const& all_format_costs() {
   static std::vector<FormatCosts> const all = [] {
@@ -277,15 +302,15 @@ std::uint64_t model_bytes(CostInput const& input) {
   double longest    = 0;
   for (auto const& mode : input.tensor.modes) longest = std::max(longest, static_cast<double>(mode.extent));
   auto const R = static_cast<double>(input.rank);
-  // As src/cli/factor.cpp refuses a rank: the factors, an output of the longest mode and its copy at the end. CP-ALS
-  // has an instance for its R x R algebra.
+  // As src/cli/factor.cpp refuses a rank: the factors, an output of the longest mode and its copy at the end.
+  // CP-ALS has an instance for its R x R algebra.
   return to_bytes((rows + 2 * longest) * costs::row_bytes(input) +
                   R * R * (input.tensor.order() + 2) * sizeof(double)) +
          (input.machine.is_device ? costs::device_instance_bytes : 0);
 }
 
 DenseTerms dense_terms_of(CostInput const& input) {
-  double const rows = total_rows(input.tensor);
+  double const rows   = total_rows(input.tensor);
   auto const modes    = static_cast<double>(input.tensor.order());
   double const blocks = static_cast<double>(input.rank) / 32;
   double const copied = costs::copy_seconds(input, rows * costs::row_bytes(input));
@@ -295,16 +320,17 @@ DenseTerms dense_terms_of(CostInput const& input) {
 
 double DensePart::iteration_s(std::vector<double> const& mode_s) const {
   double seconds = rest_s;
-  for (double const mttkrp_s : mode_s) seconds += beside ? std::max(mttkrp_s, algebra_s) : mttkrp_s + algebra_s;
+  for (double const mttkrp_s : mode_s)
+    seconds += beside ? std::max(mttkrp_s, algebra_s) : mttkrp_s + algebra_s;
   return seconds;
 }
 
 DensePart dense_part(CostInput const& input) {
-  DenseTerms terms      = dense_terms_of(input);
-  auto const& weights   = dense_weights[costs::machine_kind(input)];
-  constexpr auto cubes  = static_cast<std::size_t>(DenseTerm::cubes);
-  double const algebra  = weights[cubes] * terms[cubes] / std::max(input.tensor.order(), 1);
-  terms[cubes]          = 0;
+  DenseTerms terms     = dense_terms_of(input);
+  auto const& weights  = dense_weights[costs::machine_kind(input)];
+  constexpr auto cubes = static_cast<std::size_t>(DenseTerm::cubes);
+  double const algebra = weights[cubes] * terms[cubes] / std::max(input.tensor.order(), 1);
+  terms[cubes]         = 0;
   return {.algebra_s = algebra, .beside = input.machine.is_device, .rest_s = weighted(terms, weights)};
 }
 
@@ -313,7 +339,8 @@ Cost predict(FormatCosts const& format, CostInput const& input) {
   Cost cost;
   cost.name          = format.name;
   cost.storage_bytes = format.storage_bytes(input);
-  cost.build_bytes   = (format.on_host ? 0 : coordinate_bytes(input) + cost.storage_bytes) + format.build_bytes(input);
+  cost.build_bytes =
+      (format.on_host ? 0 : coordinate_bytes(input) + cost.storage_bytes) + format.build_bytes(input);
   cost.run_bytes =
       (format.on_host ? 0 : cost.storage_bytes) + format.workspace_bytes(input) + model_bytes(input);
   cost.load_s  = weights.load_s;

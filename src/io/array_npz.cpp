@@ -30,7 +30,8 @@ void write_arrays_npz(std::filesystem::path const& path, std::map<std::string, H
                       bool single_precision) {
   AtomicFile file(path);
   ZipWriter zip(file, false);
-  for (auto const& [name, array] : arrays) add_array(zip, name, array.shape, array.elements, single_precision);
+  for (auto const& [name, array] : arrays)
+    add_array(zip, name, array.shape, array.elements, single_precision);
   zip.finish();
   file.commit();
 }

@@ -27,7 +27,7 @@ mode_t usual_mode() {
 }  // namespace
 
 AtomicFile::AtomicFile(std::filesystem::path path) : m_path(std::move(path)), m_target(m_path) {
-  struct stat status {};
+  struct stat status{};
   bool const exists = ::stat(m_path.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) fail(EISDIR);
   if (exists && !S_ISREG(status.st_mode)) {

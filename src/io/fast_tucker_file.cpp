@@ -32,16 +32,17 @@ void read_mode(NpzReader const& archive, NpzArray&& factor, HostFastTucker& mode
   auto core              = archive.require("core_" + mode, 2);
   if (factor.shape[1] == 0) refuse(archive.name(), "factor_" + mode + " has no columns");
   if (core.shape[0] != factor.shape[1])
-    refuse(archive.name(), "core_" + mode + " is " + shape_text(core.shape) + ", but factor_" + mode + " has " +
-                               std::to_string(factor.shape[1]) + " columns");
+    refuse(archive.name(), "core_" + mode + " is " + shape_text(core.shape) + ", but factor_" + mode +
+                               " has " + std::to_string(factor.shape[1]) + " columns");
   if (model.extents.empty()) model.rank = core.shape[1];
   if (core.shape[1] != model.rank || model.rank == 0)
     refuse(archive.name(), "core_" + mode + " has " + std::to_string(core.shape[1]) + " columns" +
                                (model.rank == 0 ? "" : ", but core_0 has " + std::to_string(model.rank)));
   auto bias = archive.read("bias_" + mode, 1);
   if (bias && bias->shape[0] != factor.shape[0])
-    refuse(archive.name(), "bias_" + mode + " has " + std::to_string(bias->shape[0]) + " numbers, but factor_" +
-                               mode + " has " + std::to_string(factor.shape[0]) + " rows");
+    refuse(archive.name(), "bias_" + mode + " has " + std::to_string(bias->shape[0]) +
+                               " numbers, but factor_" + mode + " has " + std::to_string(factor.shape[0]) +
+                               " rows");
   bool const first = model.extents.empty();
   if (!first && bias.has_value() == model.biases.empty())
     refuse(archive.name(), "has biases for some modes only");
@@ -62,8 +63,9 @@ void expect_consistent(HostFastTucker const& model) {
       (!model.biases.empty() && model.biases.size() != order))
     throw UsageError("a FastTucker model of " + std::to_string(order) + " modes has " +
                      std::to_string(model.columns.size()) + " column counts, " +
-                     std::to_string(model.factors.size()) + " factors, " + std::to_string(model.cores.size()) +
-                     " cores and " + std::to_string(model.biases.size()) + " biases");
+                     std::to_string(model.factors.size()) + " factors, " +
+                     std::to_string(model.cores.size()) + " cores and " +
+                     std::to_string(model.biases.size()) + " biases");
   if (model.rank == 0) throw UsageError("the rank of a FastTucker model must be at least 1");
   auto const expect_size = [](std::string const& array, std::size_t size, std::uint64_t rows,
                               std::uint64_t columns) {
@@ -83,16 +85,20 @@ void expect_consistent(HostFastTucker const& model) {
     throw UsageError("the range of a FastTucker model is empty");
 }
 
-void write_fast_tucker(std::filesystem::path const& path, HostFastTucker const& model, bool single_precision) {
+void write_fast_tucker(std::filesystem::path const& path, HostFastTucker const& model,
+                       bool single_precision) {
   expect_consistent(model);
-  if (path.extension() != ".npz") throw UsageError(path.string() + ": the name of a FastTucker model ends with .npz");
+  if (path.extension() != ".npz")
+    throw UsageError(path.string() + ": the name of a FastTucker model ends with .npz");
   AtomicFile file(path);
   ZipWriter zip(file, false);
   for (std::size_t n = 0; n < model.extents.size(); ++n) {
     std::string const mode = std::to_string(n);
-    add_array(zip, "factor_" + mode, {model.extents[n], model.columns[n]}, model.factors[n], single_precision);
+    add_array(zip, "factor_" + mode, {model.extents[n], model.columns[n]}, model.factors[n],
+              single_precision);
     add_array(zip, "core_" + mode, {model.columns[n], model.rank}, model.cores[n], single_precision);
-    if (!model.biases.empty()) add_array(zip, "bias_" + mode, {model.extents[n]}, model.biases[n], single_precision);
+    if (!model.biases.empty())
+      add_array(zip, "bias_" + mode, {model.extents[n]}, model.biases[n], single_precision);
   }
   add_array(zip, "mean", {1}, {model.mean}, false);
   // Readers refuse what is not finite, so an open end is the largest number.
@@ -115,10 +121,12 @@ HostFastTucker read_fast_tucker(std::filesystem::path const& path) {
     read_mode(archive, std::move(*factor), model);
   }
   if (model.extents.size() < 2)
-    refuse(archive.name(), "holds " + std::to_string(model.extents.size()) +
-                               " of the arrays factor_0, factor_1, ...; a FastTucker model has two modes or more");
+    refuse(archive.name(),
+           "holds " + std::to_string(model.extents.size()) +
+               " of the arrays factor_0, factor_1, ...; a FastTucker model has two modes or more");
   auto const mean = archive.require("mean", 1);
-  if (mean.shape[0] != 1) refuse(archive.name(), "mean has " + std::to_string(mean.shape[0]) + " numbers, not 1");
+  if (mean.shape[0] != 1)
+    refuse(archive.name(), "mean has " + std::to_string(mean.shape[0]) + " numbers, not 1");
   model.mean = mean.elements[0];
   if (auto const range = archive.read("range", 1)) {
     if (range->shape[0] != 2 || range->elements[0] > range->elements[1])

@@ -101,8 +101,8 @@ std::string unpack(std::string_view stored, std::uint64_t size, std::string& con
 }
 #endif
 
-/// Copies a block's nonzeros to their place, whole or to the first fault, and returns what is wrong with them, or
-/// nothing. `before_copy` sees all of the payload, piece by piece: each then is in the first cache.
+/// Copies a block's nonzeros to their place, whole or to the first fault, and returns what is wrong with
+/// them, or nothing. `before_copy` sees all of the payload, piece by piece: each then is in the first cache.
 template <class BeforeCopy>
 std::string copy_block(pten::Header const& header, BinaryBlock const& block, std::string_view payload,
                        ReadOptions const& options, CoordinateList& list, BeforeCopy const& before_copy) {
@@ -118,14 +118,16 @@ std::string copy_block(pten::Header const& header, BinaryBlock const& block, std
     }
   };
   std::uint64_t const index_bytes = header.extents.size() * header.index_bytes;
-  for_each_piece(payload.substr(0, block.count * index_bytes), index_bytes, [&](auto some, char const* indices) {
-    return header.index_bytes == 4 ? copy_indices<std::uint32_t>(some, indices, list)
-                                   : copy_indices<std::uint64_t>(some, indices, list);
-  });
-  for_each_piece(payload.substr(block.count * index_bytes), header.value_bytes, [&](auto some, char const* values) {
-    return header.value_bytes == 4 ? copy_values<float>(some, values, options, list)
-                                   : copy_values<double>(some, values, options, list);
-  });
+  for_each_piece(payload.substr(0, block.count * index_bytes), index_bytes,
+                 [&](auto some, char const* indices) {
+                   return header.index_bytes == 4 ? copy_indices<std::uint32_t>(some, indices, list)
+                                                  : copy_indices<std::uint64_t>(some, indices, list);
+                 });
+  for_each_piece(payload.substr(block.count * index_bytes), header.value_bytes,
+                 [&](auto some, char const* values) {
+                   return header.value_bytes == 4 ? copy_values<float>(some, values, options, list)
+                                                  : copy_values<double>(some, values, options, list);
+                 });
   return reason;
 }
 
@@ -157,9 +159,8 @@ TnsFile read_pten(std::filesystem::path const& path, ReadOptions const& options)
     std::string reason;
     if (header.packing == pten::Packing::none) {
       std::uint32_t found = 0;
-      reason = copy_block(header, block, stored, options, result.tensor, [&](std::string_view piece) {
-        found = crc32c(found, piece);
-      });
+      reason              = copy_block(header, block, stored, options, result.tensor,
+                                       [&](std::string_view piece) { found = crc32c(found, piece); });
       // What a damaged block seems to hold is no news.
       if (found != crc) return damaged();
     } else {

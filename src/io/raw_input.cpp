@@ -31,7 +31,7 @@ RawInput::RawInput(std::filesystem::path const& path) : m_name(path.string()) {
     cannot_read(m_name, errno);
   }
   try {
-    struct stat status {};
+    struct stat status{};
     if (::fstat(m_descriptor, &status) != 0) cannot_read(m_name, errno);
     if (S_ISDIR(status.st_mode)) throw InputError(m_name, 0, 0, "is a directory, not a file");
     if (S_ISREG(status.st_mode) && status.st_size > 0) {

@@ -42,7 +42,7 @@ public:
     std::string_view surplus;
     for (int k = 0; k <= wanted; ++k) surplus = take_token(rest);
     std::uint64_t const column = count < wanted ? m_line.text.size() + 1 : column_of(surplus);
-    m_fault                    = Fault{m_line.number, column,
+    m_fault = Fault{m_line.number, column,
                     "expected " + what + ", found " + std::to_string(count) + ": " + in_quotes(m_line.text)};
     return false;
   }
@@ -177,7 +177,7 @@ TextHeader read_matrix_market(LeadingBlocks& lines, Line const& banner, std::opt
                     symmetry = lower(words[4]);
   auto const expected        = [&](std::string_view word) {
     refuse(word, "expected '" + std::string(banner_form) + "', found " +
-                            (word.empty() ? std::string("the end of the line") : in_quotes(word)));
+                     (word.empty() ? std::string("the end of the line") : in_quotes(word)));
   };
   if (lower(words[0]) != lower(banner_start)) expected(words[0]);
   if (object != "matrix") expected(words[1]);

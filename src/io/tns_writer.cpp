@@ -71,7 +71,7 @@ void write_tns(std::filesystem::path const& path, CoordinateList const& tensor, 
       made[k]                   = std::visit(
           [&](auto const& indices) {
             return lines_of(indices.data() + first * tensor.extents.size(), tensor.values.data() + first,
-                                              std::min(block_nonzeros, tensor.nnz() - first), tensor.order());
+                            std::min(block_nonzeros, tensor.nnz() - first), tensor.order());
           },
           tensor.indices);
     });

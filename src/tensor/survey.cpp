@@ -22,9 +22,9 @@ std::uint64_t mixed(std::uint64_t x) {
   return x ^ x >> 31;
 }
 
-// Distinct fibers are counted linearly: a fiber's hash marks one of m bits, and e empty ones of m stand for
-// m ln(m / e) distinct hashes (Whang, Vander-Zanden and Taylor, ACM TODS 15(2), 1990). 128 KiB stay in a cache; of long
-// tensors only the fibers whose hash ends in enough zeros are looked at.
+// Distinct fibers are counted linearly: a fiber's hash marks one of m bits, and e empty ones of m stand for m
+// ln(m / e) distinct hashes (Whang, Vander-Zanden and Taylor, ACM TODS 15(2), 1990). 128 KiB stay in a cache;
+// of long tensors only the fibers whose hash ends in enough zeros are looked at.
 constexpr int mark_bits = 20;
 
 template <class Index>
@@ -100,7 +100,8 @@ std::uint64_t ModeSurvey::used() const {
 
 int TensorSurvey::linear_bits() const {
   int bits = 0;
-  for (auto const& mode : modes) bits += static_cast<int>(std::bit_width(mode.extent > 0 ? mode.extent - 1 : 0));
+  for (auto const& mode : modes)
+    bits += static_cast<int>(std::bit_width(mode.extent > 0 ? mode.extent - 1 : 0));
   return bits;
 }
 
@@ -114,7 +115,8 @@ int leaf_of(TensorSurvey const& tensor, int root) {
 }
 
 template <class Index>
-TensorSurvey survey_tensor(std::span<std::uint64_t const> extents, std::span<Index const> indices, int threads) {
+TensorSurvey survey_tensor(std::span<std::uint64_t const> extents, std::span<Index const> indices,
+                           int threads) {
   TensorSurvey survey;
   std::size_t const order = extents.size();
   survey.modes.resize(order);
@@ -129,11 +131,13 @@ TensorSurvey survey_tensor(std::span<std::uint64_t const> extents, std::span<Ind
     if (k < order)
       count_rows(indices, order, k, survey.modes[k]);
     else if (order > 2)
-      fibers[k - order] = count_fibers(indices, order, static_cast<std::size_t>(k == order ? longest : second));
+      fibers[k - order] =
+          count_fibers(indices, order, static_cast<std::size_t>(k == order ? longest : second));
   });
   for (std::size_t n = 0; n < order; ++n) {
-    auto& mode  = survey.modes[n];
-    mode.fibers = order > 2 ? fibers[static_cast<int>(n) == longest ? 1 : 0] : static_cast<double>(mode.used());
+    auto& mode = survey.modes[n];
+    mode.fibers =
+        order > 2 ? fibers[static_cast<int>(n) == longest ? 1 : 0] : static_cast<double>(mode.used());
   }
   return survey;
 }

@@ -30,7 +30,8 @@ using Numbers = Kokkos::View<double*, TestSpace::device_type>;
 
 TEST_CASE("device memory: bytes in use and their peak", "[core]") {
   DeviceMemoryAccount account;
-  if (!account.counts()) POLYAD_SKIP("a profiling tool has the hooks that count memory");  // a profiling tool is loaded
+  if (!account.counts())
+    POLYAD_SKIP("a profiling tool has the hooks that count memory");  // a profiling tool is loaded
   count_t const before = account.in_use();
   {
     Numbers const numbers("numbers", 1000);
@@ -56,7 +57,8 @@ TEST_CASE("device memory: a limit refuses what asks first, and names it", "[core
     CHECK(available_memory(space) <= 60000);
     CHECK(available_memory(space) > 50000);
     CHECK_NOTHROW(make_factor_matrix<double>(space, "fits", 1000, 4));
-    auto const text = message_of<MemoryError>([&] { make_factor_matrix<double>(space, "too large", 2000, 4); });
+    auto const text =
+        message_of<MemoryError>([&] { make_factor_matrix<double>(space, "too large", 2000, 4); });
     CHECK(text.find("too large needs 64000 bytes") != std::string::npos);
     CHECK_THROWS_AS(DeviceMemoryAccount(), UsageError);
     DeviceMemoryAccount::HostArrays const on_host;

@@ -17,7 +17,17 @@
 namespace polyad::test {
 namespace {
 
-enum Output { copied, multiplied, added, scaled_added, product_added, filled, atomically_added, dotted, outputs };
+enum Output {
+  copied,
+  multiplied,
+  added,
+  scaled_added,
+  product_added,
+  filled,
+  atomically_added,
+  dotted,
+  outputs
+};
 
 template <class Scalar, int Block, RowForm Form>
 struct Operations {
@@ -79,7 +89,7 @@ std::string wrong_entry(int first, int rank) {
   space.fence("polyad::test");
   Kokkos::deep_copy(output, kernel.output);
   auto const begin = static_cast<std::size_t>(first), end = std::min(begin + Block, columns);
-  auto dot         = static_cast<Scalar>(canary);
+  auto dot = static_cast<Scalar>(canary);
   for (std::size_t j = begin; j < end; ++j) dot += input(0, j) * input(1, j);
   for (std::size_t j = 0; j < width; ++j) {
     Scalar const a = input(0, j), b = input(1, j), c = input(2, j);

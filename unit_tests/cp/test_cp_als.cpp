@@ -459,7 +459,7 @@ TEST_CASE("CP-ALS: a given start is used as it is", "[cp]") {
   TestSpace const space;
   auto const tensor = distinct(small_tensor(Kind::shuffled, 3));
   auto const X      = CooPermuted<double, std::uint32_t, TestSpace>::build(
-           space, to_device<double, std::uint32_t>(space, tensor));
+      space, to_device<double, std::uint32_t>(space, tensor));
   Extents const extents = X.extents();
   FactorMatrices<double, TestSpace> const start(space, extents, 3);
   fill_random(space, start, 11);

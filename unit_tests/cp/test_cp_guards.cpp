@@ -55,7 +55,8 @@ TEST_CASE("CP-ALS: an iteration allocates nothing and copies only the fit's numb
       CHECK(fences == Lines{"polyad::cp_als", "polyad::cp_als"});
       CHECK(copies.size() == 2);
       for (auto const& copy : copies) CHECK(copy.rfind("polyad::fit_numbers", 0) == 0);
-      CHECK(kernels >= 2 * 3 * 4);  // at least: inverse, MTTKRP, update, sum of the Gram for each of three modes
+      CHECK(kernels >=
+            2 * 3 * 4);  // at least: inverse, MTTKRP, update, sum of the Gram for each of three modes
     });
 }
 
@@ -102,7 +103,7 @@ TEST_CASE("CP-ALS: all kernels run on the instance that it is given, or the alge
   options.tolerance      = 0;
   auto const run         = [&](TestSpace const& instance) {
     return cp_als(instance, CooPermuted<double, std::uint32_t, TestSpace>::build(instance, coo), options,
-                          [](CpAlsIteration const&) { return true; });
+                  [](CpAlsIteration const&) { return true; });
   };
   double const expected = run(TestSpace()).fit;
   KokkosEvents const events;
@@ -113,7 +114,8 @@ TEST_CASE("CP-ALS: all kernels run on the instance that it is given, or the alge
     // The highest byte is the kind of device: the host fills its own arrays while a device computes.
     if (kernel.instance >> 24 != instance_number(space) >> 24) continue;
     CAPTURE(kernel.name);
-    bool const beside = kernel.name == "polyad::normal_equations" && kernel.instance != instance_number(TestSpace());
+    bool const beside =
+        kernel.name == "polyad::normal_equations" && kernel.instance != instance_number(TestSpace());
     CHECK((beside || kernel.instance == instance_number(space)));
     ++kernels;
   }

@@ -41,7 +41,8 @@ TEST_CASE("restarts: each run is what cp_als makes of its seed, the best one is 
   F const X = planted(space);
   // One instance, fewer than there are runs, and more.
   for (int const instances : {1, 3, 8}) {
-    auto const result = cp_als_restarts(restart_instances(space, instances), X, options_of(11), 6, keep_going);
+    auto const result =
+        cp_als_restarts(restart_instances(space, instances), X, options_of(11), 6, keep_going);
     REQUIRE(result.runs.size() == 6);
     double best = -1;
     for (std::size_t k = 0; k < 6; ++k) {

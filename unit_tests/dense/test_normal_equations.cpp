@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// normal_equations: the inverse of a Hadamard product of Gram matrices within a bound from its condition, and,
-// where the product H is singular, W = D^-1 (D^-1 H D^-1)^+ D^-1 with D^2 = diag(H): the Moore-Penrose inverse
-// that factors with normalised columns would have.
+// normal_equations: the inverse of a Hadamard product of Gram matrices within a bound from its condition,
+// and, where the product H is singular, W = D^-1 (D^-1 H D^-1)^+ D^-1 with D^2 = diag(H): the Moore-Penrose
+// inverse that factors with normalised columns would have.
 //
 // The bound (Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed., theorem 10.3 and
 // section 14.3): L L' = H + E with |E| <= gamma(R + 1) |L||L'|, and || |L||L'| || <= R ||H||; the inverse of

@@ -57,7 +57,7 @@ void expect_normalized(HostMatrix const& host, RowLayout layout) {
   bool good_G = true;
   for (std::size_t e = 0; e < rank * rank; ++e) {
     long double const norms = norm(e / rank) * norm(e % rank);
-    good_G                  = good_G &&
+    good_G = good_G &&
              (norms == 0 ? actual_G[e] == 0 : close(actual_G[e], before.value[e] / norms, gamma<double>(8)));
   }
   CHECK(good_G);

@@ -10,8 +10,9 @@
 
 namespace polyad::test {
 
-/// step() moves B (row-major, nothing between its rows) to where loss() is lowest along its direction: along it the
-/// loss is a parabola, so that a tenth less and a tenth more are worse by the same. Leaves B a tenth too far.
+/// step() moves B (row-major, nothing between its rows) to where loss() is lowest along its direction: along
+/// it the loss is a parabola, so that a tenth less and a tenth more are worse by the same. Leaves B a tenth
+/// too far.
 template <class Loss, class Step>
 void expect_best_length(TestSpace const& space, FactorMatrix<double, TestSpace> const& B, Loss const& loss,
                         Step const& step) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FastTucker by its definition, serial loops in long double; shares no code with the library. The model here is
-// one of host data, and `to_device` makes the library's out of it.
+// FastTucker by its definition, serial loops in long double; shares no code with the library. The model here
+// is one of host data, and `to_device` makes the library's out of it.
 #pragma once
 
 #include <cmath>
@@ -15,8 +15,8 @@
 namespace polyad::test {
 
 struct HostModel {
-  HostFactors A;  // I_n x J_n
-  HostFactors B;  // J_n x R
+  HostFactors A;                          // I_n x J_n
+  HostFactors B;                          // J_n x R
   std::vector<std::vector<double>> bias;  // or empty
   double mean = 0;
 
@@ -74,8 +74,8 @@ inline OracleValue oracle_prediction(HostModel const& model, HostTensor const& X
 }
 
 /// Roundings behind a prediction: C^(n) has J - 1 additions and one multiplication (J_n <= J), each of the R
-/// products takes N of these and N - 1 multiplications, then R - 1 additions, the mean, N biases, and one rounding
-/// when the result is stored.
+/// products takes N of these and N - 1 multiplications, then R - 1 additions, the mean, N biases, and one
+/// rounding when the result is stored.
 inline std::size_t prediction_roundings(std::size_t order, std::size_t J, std::size_t rank) {
   return order * J + order - 1 + rank - 1 + 1 + order + 1;
 }

@@ -11,9 +11,10 @@
 
 namespace polyad::test {
 
-/// The values, without noise, of a model of rank 2 at random places. Its entries have magnitudes from 0.7 to 1.4, so
-/// that products of six do not spread too far; those of two modes have either sign. (Were all modes' signs random,
-/// a value's sign would be a parity of six, of which no five tell anything: no descent finds a way into that.)
+/// The values, without noise, of a model of rank 2 at random places. Its entries have magnitudes from 0.7 to
+/// 1.4, so that products of six do not spread too far; those of two modes have either sign. (Were all modes'
+/// signs random, a value's sign would be a parity of six, of which no five tell anything: no descent finds a
+/// way into that.)
 struct Planted {
   HostTensor train, held_out;
   double deviation = 0;
@@ -44,8 +45,8 @@ inline Planted planted_entries(std::size_t order, std::size_t extent, std::size_
   return result;
 }
 
-inline FastTuckerModel<double, TestSpace> start(TestSpace const& space, HostTensor const& X, count_t J, count_t rank,
-                                         double deviation, std::uint64_t seed = 0) {
+inline FastTuckerModel<double, TestSpace> start(TestSpace const& space, HostTensor const& X, count_t J,
+                                                count_t rank, double deviation, std::uint64_t seed = 0) {
   FastTuckerModel<double, TestSpace> const model(space, Extents(std::span<count_t const>(X.extents)),
                                                  std::vector<count_t>(X.order(), J), rank, false);
   fill_start(space, model, deviation, seed);

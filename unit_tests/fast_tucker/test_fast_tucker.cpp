@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fast_tucker as a whole: planted models are recovered, runs are repeatable, and a run that goes wrong ends well.
+// fast_tucker as a whole: planted models are recovered, runs are repeatable, and a run that goes wrong ends
+// well.
 #include "polyad/fast_tucker/fast_tucker.hpp"
 
 #include <Kokkos_Core.hpp>
@@ -30,7 +31,8 @@ TEST_CASE("als recovers planted models of orders 3 to 6", "[fast_tucker]") {
     FastTuckerOptions options;
     options.ridge      = 1e-6;
     options.max_epochs = 60;
-    // Twice the columns and components that are needed: an update of few unknowns can be caught between two optima.
+    // Twice the columns and components that are needed: an update of few unknowns can be caught between two
+    // optima.
     auto const model  = start(space, data.train, 4, 4, data.deviation);
     auto const result = fast_tucker(space, X, {train, held, {}}, options, model, any_epoch);
     CAPTURE(order, data.deviation);
@@ -58,7 +60,8 @@ TEST_CASE("adam descends, and recovers a planted model", "[fast_tucker]") {
   CHECK(result.epochs.back().validation.rmse < 0.02 * data.deviation);
 }
 
-TEST_CASE("a step for the cores alone lowers the loss, as far as it can along its direction", "[fast_tucker]") {
+TEST_CASE("a step for the cores alone lowers the loss, as far as it can along its direction",
+          "[fast_tucker]") {
   TestSpace const space;
   auto const data  = planted_entries(3, 12, 3000);
   auto const train = to_device<double, std::uint32_t>(space, data.train);
@@ -73,7 +76,8 @@ TEST_CASE("a step for the cores alone lowers the loss, as far as it can along it
     return rmse * rmse;
   };
   expect_best_length(space, model.B(1), loss, [&] {
-    core_step(space, X, model, 1, 0.0, C, workspace, CoreStepWorkspace<double, TestSpace>(space, model, 1), G);
+    core_step(space, X, model, 1, 0.0, C, workspace, CoreStepWorkspace<double, TestSpace>(space, model, 1),
+              G);
   });
 }
 
@@ -165,8 +169,9 @@ TEST_CASE("runs that cannot start are refused, and a callback ends one", "[fast_
   auto const train = to_device<double, std::uint32_t>(space, data.train);
   auto const X     = Format::build(space, train, {});
   auto const model = start(space, data.train, 3, 4, data.deviation);
-  auto const run = [&](FastTuckerOptions const& options) {
-    return fast_tucker(space, X, {train, {}, {}}, options, model, [](FastTuckerEpoch const&) { return false; });
+  auto const run   = [&](FastTuckerOptions const& options) {
+    return fast_tucker(space, X, {train, {}, {}}, options, model,
+                       [](FastTuckerEpoch const&) { return false; });
   };
   auto const result = run({});
   CHECK(result.reason == FastTuckerStop::interrupted);
@@ -185,7 +190,8 @@ TEST_CASE("runs that cannot start are refused, and a callback ends one", "[fast_
     options.optimizer       = FastTuckerOptimizer::adam;
     options.ridge_per_entry = true;
   });
-  auto const empty = Format::build(space, make_coo_tensor<double, std::uint32_t>(space, train.extents(), 0), {});
+  auto const empty =
+      Format::build(space, make_coo_tensor<double, std::uint32_t>(space, train.extents(), 0), {});
   CHECK_THROWS_AS(fast_tucker(space, empty, {}, {}, model, any_epoch), UsageError);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gradients of FastTucker against differences of the loss, and the product they are made of against the oracle.
+// Gradients of FastTucker against differences of the loss, and the product they are made of against the
+// oracle.
 #include "polyad/fast_tucker/gradients.hpp"
 
 #include <Kokkos_Core.hpp>
@@ -43,8 +44,8 @@ TEST_CASE("gradients are those of the loss", "[fast_tucker]") {
   for (std::size_t const order : {3, 4, 5})
     for (Kind const kind : {Kind::runs_at_borders, Kind::duplicates}) {
       Random random(order);
-      auto const X     = small_tensor(kind, order);
-      auto host        = random_model(random, X.extents, 3, 4, false);
+      auto const X = small_tensor(kind, order);
+      auto host    = random_model(random, X.extents, 3, 4, false);
       for (auto& B : host.B)
         for (double& entry : B.data) entry /= 4;
       auto const model = to_device<double>(space, host);
@@ -53,8 +54,9 @@ TEST_CASE("gradients are those of the loss", "[fast_tucker]") {
       auto const built = F::build(space, to_device<double, std::uint32_t>(space, X), {});
       auto workspace   = make_residual_workspace(space, built, model.rank());
       for (int n = 0; n < model.order(); ++n) {
-        auto const G  = make_packed_matrix<double>(space, "polyad::test", model.extents()[n], model.rank());
-        auto const dA = make_packed_matrix<double>(space, "polyad::test", model.extents()[n], model.columns(n));
+        auto const G = make_packed_matrix<double>(space, "polyad::test", model.extents()[n], model.rank());
+        auto const dA =
+            make_packed_matrix<double>(space, "polyad::test", model.extents()[n], model.columns(n));
         auto const dB = make_packed_matrix<double>(space, "polyad::test", model.columns(n), model.rank());
         residual_mttkrp(space, built, C, n, workspace, G);
         gradients(space, model, n, G, make_gradient_workspace(space, model, n), dA, dB);
@@ -74,13 +76,14 @@ void expect_transposed_product(std::size_t rows, std::size_t J, std::size_t R) {
   CAPTURE(rows, J, R, sizeof(Scalar));
   TestSpace const space;
   Random random(rows + 100 * J + 10000 * R);
-  auto const host_A = random_matrix(random, rows, J);
-  auto const host_G = random_matrix(random, rows, R);
+  auto const host_A          = random_matrix(random, rows, J);
+  auto const host_G          = random_matrix(random, rows, R);
   constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
   WatchedMatrix<Scalar> const A(space, RowLayout::subview, host_A, nan_value);
   WatchedMatrix<Scalar> const G(space, RowLayout::padded, host_G, nan_value);
   WatchedMatrix<Scalar> const D(space, RowLayout::tight, J, R);  // NaN, which must not stay
-  transposed_product(space, 2.0, A.matrix(), G.matrix(), make_transposed_product_workspace(space, J, R), D.matrix());
+  transposed_product(space, 2.0, A.matrix(), G.matrix(), make_transposed_product_workspace(space, J, R),
+                     D.matrix());
   space.fence("polyad::test");
   auto expected = oracle_product_of_transposed(host_A, host_G);
   for (auto& value : expected.value) value *= 2;

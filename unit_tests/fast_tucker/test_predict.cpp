@@ -46,11 +46,11 @@ void expect_predictions(std::size_t order, std::size_t J, std::size_t rank, bool
     CHECK(result.mae == 0);
     return;
   }
-  // Both are norms of the errors over the entries' number, so they are off by at most the largest error's error;
-  // summing in double adds at most gamma(P).
+  // Both are norms of the errors over the entries' number, so they are off by at most the largest error's
+  // error; summing in double adds at most gamma(P).
   auto const count       = static_cast<long double>(X.nnz());
   long double const rmse = std::sqrt(squares / count), mae = absolutes / count;
-  long double const sum  = gamma<double>(X.nnz() + 4);
+  long double const sum = gamma<double>(X.nnz() + 4);
   CHECK(std::abs(result.rmse - rmse) <= most_off + sum * rmse);
   CHECK(std::abs(result.mae - mae) <= most_off + sum * mae);
 }
@@ -115,8 +115,8 @@ TEST_CASE("models of impossible sizes and entries outside the model are refused"
   auto const coo = to_device<double, std::uint32_t>(space, X);
   Kokkos::View<double*, TestSpace::device_type> const one("one", 1), two("two", 2);
   CHECK_THROWS_AS(predict(space, model, C, coo, {}, one), UsageError);
-  X.extents[2] = 6;
-  X.indices[2] = 5;
+  X.extents[2]      = 6;
+  X.indices[2]      = 5;
   auto const inside = to_device<double, std::uint32_t>(space, X);
   CHECK_NOTHROW(predict(space, model, C, inside, {}, one));
   CHECK_THROWS_AS(predict(space, model, C, inside, {}, two), UsageError);

@@ -17,26 +17,29 @@ namespace {
 
 /// The rows of A^(mode) that a format finds for a model whose other parts are given.
 template <class F, class Scalar>
-std::vector<double> rows_found(TestSpace const& space, F const& X, FastTuckerModel<Scalar, TestSpace> const& model,
-                               int mode, double ridge, bool per_entry,
-                               RowShrinkage const& shrinkage = {}) {
-  auto const C          = make_intermediates(space, model);
-  auto const transposed = make_packed_matrix<Scalar>(space, "polyad::test", model.rank(), model.columns(mode));
-  auto const A = make_packed_matrix<Scalar>(space, "polyad::test", model.extents()[mode], model.columns(mode));
+std::vector<double> rows_found(TestSpace const& space, F const& X,
+                               FastTuckerModel<Scalar, TestSpace> const& model, int mode, double ridge,
+                               bool per_entry, RowShrinkage const& shrinkage = {}) {
+  auto const C = make_intermediates(space, model);
+  auto const transposed =
+      make_packed_matrix<Scalar>(space, "polyad::test", model.rank(), model.columns(mode));
+  auto const A =
+      make_packed_matrix<Scalar>(space, "polyad::test", model.extents()[mode], model.columns(mode));
   Kokkos::deep_copy(A, std::numeric_limits<Scalar>::quiet_NaN());
   scaled_transpose(space, 1.0, model.B(mode), transposed);
-  least_squares_rows(space, X, C, mode, {model.B(mode), transposed, ridge, per_entry}, X.make_row_workspace(space), A,
-                     shrinkage);
+  least_squares_rows(space, X, C, mode, {model.B(mode), transposed, ridge, per_entry},
+                     X.make_row_workspace(space), A, shrinkage);
   space.fence("polyad::test");
   return flat(A);
 }
 
-/// At a minimum of sum (x - a . w)^2 + ridge |a|^2 + shrink |B' a|^2, w = B p, the sums of x w and of
-/// (a . w) w + ridge a + shrink B B' a cancel; shrink is a row's unit (nonzeros + share n). With a backward stable
+/// At a minimum of sum (x - a . w)^2 + ridge |a|^2 + shrink |B' a|^2, w = B p, the sums of x w and of (a . w)
+/// w + ridge a + shrink B B' a cancel; shrink is a row's unit (nonzeros + share n). With a backward stable
 /// solution what is left is rounding of the system's entries: `relative` times the terms.
 template <class Scalar>
-void expect_minimum(HostModel const& host, HostTensor const& X, std::size_t mode, double ridge, bool per_entry,
-                    std::vector<double> const& rows, long double relative, double nonzeros = 0, double share = 0) {
+void expect_minimum(HostModel const& host, HostTensor const& X, std::size_t mode, double ridge,
+                    bool per_entry, std::vector<double> const& rows, long double relative,
+                    double nonzeros = 0, double share = 0) {
   std::size_t const J = host.A[mode].columns;
   std::vector<long double> gradient(rows.size()), terms(rows.size());
   std::vector<std::size_t> counts(X.extents[mode]);
@@ -101,29 +104,30 @@ void expect_minimum(HostModel const& host, HostTensor const& X, std::size_t mode
 
 /// With a ridge, or with a shrinkage whose unit is 3; J <= R then, so that B' a tells a.
 template <class Scalar>
-void expect_least_squares(Kind kind, std::size_t order, std::size_t J, std::size_t rank, double ridge, bool per_entry,
-                          double nonzeros = 0, double share = 0) {
+void expect_least_squares(Kind kind, std::size_t order, std::size_t J, std::size_t rank, double ridge,
+                          bool per_entry, double nonzeros = 0, double share = 0) {
   TestSpace const space;
   Random random(J + 10 * rank);
-  auto const X     = small_tensor(kind, order);
-  auto const host  = random_model(random, X.extents, J, rank, false);
-  auto const model = to_device<Scalar>(space, host);
-  auto const coo   = to_device<Scalar, std::uint32_t>(space, X);
-  auto const built = Sorted<Scalar, std::uint32_t, TestSpace>::build(space, coo, {.block_rows = 0});
+  auto const X        = small_tensor(kind, order);
+  auto const host     = random_model(random, X.extents, J, rank, false);
+  auto const model    = to_device<Scalar>(space, host);
+  auto const coo      = to_device<Scalar, std::uint32_t>(space, X);
+  auto const built    = Sorted<Scalar, std::uint32_t, TestSpace>::build(space, coo, {.block_rows = 0});
   auto const permuted = CooPermuted<Scalar, std::uint32_t, TestSpace>::build(space, coo, {});
   Kokkos::View<double, TestSpace::device_type> const unit("unit");
   Kokkos::deep_copy(unit, 3.0);
   RowShrinkage shrinkage;
   if (nonzeros > 0 || share > 0) shrinkage = {nonzeros, share, unit.data()};
-  // A sum of at most 800 products whose factors took N J + R + N roundings, R and J more for the system, and J for
-  // the elimination, which is backward stable for positive definite systems (Higham, theorem 10.4).
+  // A sum of at most 800 products whose factors took N J + R + N roundings, R and J more for the system, and
+  // J for the elimination, which is backward stable for positive definite systems (Higham, theorem 10.4).
   long double const relative = gamma<Scalar>(2 * X.nnz() + 4 * (order * (J + order) + rank + J + order));
   for (std::size_t mode = 0; mode < order; ++mode) {
     CAPTURE(to_string(kind), order, J, rank, ridge, per_entry, nonzeros, share, mode, sizeof(Scalar));
     auto const expect = [&](auto const& format) {
-      expect_minimum<Scalar>(host, X, mode, ridge, per_entry,
-                             rows_found(space, format, model, static_cast<int>(mode), ridge, per_entry, shrinkage),
-                             relative, 3 * nonzeros, 3 * share);
+      expect_minimum<Scalar>(
+          host, X, mode, ridge, per_entry,
+          rows_found(space, format, model, static_cast<int>(mode), ridge, per_entry, shrinkage), relative,
+          3 * nonzeros, 3 * share);
     };
     expect(built);
     expect(permuted);
@@ -131,7 +135,8 @@ void expect_least_squares(Kind kind, std::size_t order, std::size_t J, std::size
 }
 
 TEST_CASE("rows found by least squares minimise", "[fast_tucker]") {
-  for (Kind const kind : {Kind::runs_at_borders, Kind::one_long_slice, Kind::duplicates, Kind::hypersparse, Kind::empty}) {
+  for (Kind const kind :
+       {Kind::runs_at_borders, Kind::one_long_slice, Kind::duplicates, Kind::hypersparse, Kind::empty}) {
     expect_least_squares<double>(kind, 3, 3, 4, 0.5, false);
     expect_least_squares<double>(kind, 4, 2, 9, 2, true);
     expect_least_squares<float>(kind, 3, 5, 17, 5, false);
@@ -142,7 +147,8 @@ TEST_CASE("rows found by least squares minimise", "[fast_tucker]") {
 }
 
 TEST_CASE("rows found by least squares minimise with what shrinks them", "[fast_tucker]") {
-  for (Kind const kind : {Kind::runs_at_borders, Kind::one_long_slice, Kind::duplicates, Kind::hypersparse, Kind::empty}) {
+  for (Kind const kind :
+       {Kind::runs_at_borders, Kind::one_long_slice, Kind::duplicates, Kind::hypersparse, Kind::empty}) {
     expect_least_squares<double>(kind, 3, 3, 6, 0, false, 0.5, 0);
     expect_least_squares<double>(kind, 4, 2, 9, 0, false, 0, 0.1);
     expect_least_squares<float>(kind, 3, 5, 17, 0, false, 5, 0.1);
@@ -155,13 +161,14 @@ TEST_CASE("without a ridge, rows of too few observations are solved, too", "[fas
   auto const X     = small_tensor(Kind::hypersparse, 3);  // mostly one observation a row, for 6 unknowns
   auto const host  = random_model(random, X.extents, 6, 8, false);
   auto const model = to_device<double>(space, host);
-  auto const built = Sorted<double, std::uint32_t, TestSpace>::build(space, to_device<double, std::uint32_t>(space, X), {});
-  auto const rows  = rows_found(space, built, model, 1, 0, false);
+  auto const built =
+      Sorted<double, std::uint32_t, TestSpace>::build(space, to_device<double, std::uint32_t>(space, X), {});
+  auto const rows = rows_found(space, built, model, 1, 0, false);
   // The observation of a row that has one is met.
   std::vector<std::size_t> counts(X.extents[1]);
   for (std::size_t p = 0; p < X.nnz(); ++p) ++counts[X.index(p, 1)];
-  auto met = host;
-  met.A[1].data = rows;
+  auto met            = host;
+  met.A[1].data       = rows;
   std::size_t checked = 0;
   for (std::size_t p = 0; p < X.nnz(); ++p) {
     if (counts[X.index(p, 1)] != 1) continue;
@@ -179,8 +186,8 @@ TEST_CASE("least squares for rows have the same bits for any number of threads",
   std::vector<double> first;
   for (auto const& space : instances_of<TestSpace>({1, 2, 5})) {
     auto const model = to_device<float>(TestSpace(), host);
-    auto const built =
-        Sorted<float, std::uint32_t, TestSpace>::build(space, to_device<float, std::uint32_t>(TestSpace(), X), {});
+    auto const built = Sorted<float, std::uint32_t, TestSpace>::build(
+        space, to_device<float, std::uint32_t>(TestSpace(), X), {});
     auto const rows = rows_found(space, built, model, 1, 0.5, false);
     if (first.empty()) first = rows;
     CHECK(rows == first);

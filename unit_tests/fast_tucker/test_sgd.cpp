@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The paper's SGD on coordinates and on trees: its sweeps against the definition, its gradients against differences of
-// the loss, and planted models found again.
+// The paper's SGD on coordinates and on trees: its sweeps against the definition, its gradients against
+// differences of the loss, and planted models found again.
 #include "polyad/fast_tucker/sgd.hpp"
 
 #include <Kokkos_Core.hpp>
@@ -27,8 +27,12 @@ struct OracleUpdate {
 };
 OracleUpdate oracle_update(HostModel const& model, HostTensor const& X, std::size_t i, std::size_t mode) {
   std::size_t const J = model.A[mode].columns, R = model.rank();
-  OracleUpdate update{std::vector<long double>(R, 1), std::vector<long double>(R, 1), std::vector<long double>(J),
-                      std::vector<long double>(J), X.values[i], std::abs(X.values[i])};
+  OracleUpdate update{std::vector<long double>(R, 1),
+                      std::vector<long double>(R, 1),
+                      std::vector<long double>(J),
+                      std::vector<long double>(J),
+                      X.values[i],
+                      std::abs(X.values[i])};
   for (std::size_t r = 0; r < R; ++r) {
     for (std::size_t m = 0; m < model.order(); ++m) {
       if (m == mode) continue;
@@ -54,8 +58,8 @@ OracleUpdate oracle_update(HostModel const& model, HostTensor const& X, std::siz
   return update;
 }
 
-/// Roundings behind a term of a sum that is made of p, w and e: e has those of a prediction; p, or w, at most as many
-/// again; and some of its own.
+/// Roundings behind a term of a sum that is made of p, w and e: e has those of a prediction; p, or w, at most
+/// as many again; and some of its own.
 std::size_t update_factors(std::size_t order, std::size_t J, std::size_t rank) {
   return 2 * prediction_roundings(order, J, rank) + J + 4;
 }
@@ -140,12 +144,13 @@ TEST_CASE("core sweeps sum over all observations", "[fast_tucker][sgd]") {
         expect_core_sums<float, std::uint32_t>(all_kinds[k], order, J, rank);
     }
   expect_core_sums<double, std::uint64_t>(Kind::runs_at_borders, 3, 20, 9);
-  expect_core_sums<double, std::uint32_t>(Kind::shuffled, 3, 6000, 4);  // tiles that do not fit the pad of a team
+  expect_core_sums<double, std::uint32_t>(Kind::shuffled, 3, 6000,
+                                          4);  // tiles that do not fit the pad of a team
   expect_core_sums<float, std::uint64_t>(Kind::shuffled, 16, 2, 3);
 }
 
-/// Observations that share no row of mode `mode` with another one: a sweep makes each update from the start's rows,
-/// whatever its order.
+/// Observations that share no row of mode `mode` with another one: a sweep makes each update from the start's
+/// rows, whatever its order.
 HostTensor without_shared_rows(HostTensor const& tensor, std::size_t mode) {
   HostTensor result{tensor.name, tensor.extents, {}, {}};
   std::vector<bool> seen(tensor.extents[mode]);
@@ -210,11 +215,13 @@ TEST_CASE("all methods make the updates of the definition", "[fast_tucker][sgd]"
   expect_updates<float, std::uint64_t>(Kind::shuffled, 16, 0, 2, 3);
 }
 
-/// A step so small that the loss is a plane for it: all updates of a row then add up to the row's gradient, and one
-/// that were lost would be missed. What is left are second-order terms, and the rounding of the row that grew.
+/// A step so small that the loss is a plane for it: all updates of a row then add up to the row's gradient,
+/// and one that were lost would be missed. What is left are second-order terms, and the rounding of the row
+/// that grew.
 TEST_CASE("no update is lost where observations share rows", "[fast_tucker][sgd]") {
   constexpr double step = 1.0 / (1 << 30);
-  for (Kind const kind : {Kind::one_long_slice, Kind::duplicates, Kind::runs_at_borders, Kind::one_long_fiber}) {
+  for (Kind const kind :
+       {Kind::one_long_slice, Kind::duplicates, Kind::runs_at_borders, Kind::one_long_fiber}) {
     TestSpace const space;
     Random random(7);
     auto const tensor = small_tensor(kind, 3);
@@ -227,7 +234,8 @@ TEST_CASE("no update is lost where observations share rows", "[fast_tucker][sgd]
       for (std::size_t n = 0; n < 3; ++n) {
         std::size_t const J = host.A[n].columns;
         auto const mode     = static_cast<int>(n);
-        std::vector<long double> sum(host.A[n].data.size()), growth(host.A[n].rows), curvature(host.A[n].rows);
+        std::vector<long double> sum(host.A[n].data.size()), growth(host.A[n].rows),
+            curvature(host.A[n].rows);
         std::vector<std::size_t> count(host.A[n].rows);
         for (std::size_t i = 0; i < tensor.nnz(); ++i) {
           auto const update   = oracle_update(host, tensor, i, n);
@@ -249,8 +257,9 @@ TEST_CASE("no update is lost where observations share rows", "[fast_tucker][sgd]
         CAPTURE(X.name, tensor.name, n, form.intermediates, form.share_fibers);
         for (std::size_t i = 0; i < after.size(); ++i) {
           std::size_t const k = i / J;
-          // The row moves by `growth` steps at most (twice that bounds what its own move adds); every residual then by
-          // that times |w|. Each of `count` additions rounds a number below 4; the terms themselves as elsewhere.
+          // The row moves by `growth` steps at most (twice that bounds what its own move adds); every
+          // residual then by that times |w|. Each of `count` additions rounds a number below 4; the terms
+          // themselves as elsewhere.
           long double const bound = 2 * step * growth[k] * curvature[k] +
                                     static_cast<long double>(count[k]) * gamma<double>(1) * 4 / step +
                                     gamma<double>(1000) * growth[k] * 100;
@@ -308,7 +317,8 @@ TEST_CASE("the sweeps' gradients are those of the loss", "[fast_tucker][sgd]") {
         sgd_factor_sweep(space, X, model, C, mode, {1.0, 0}, form, workspace);
         auto const after = flat(model.A(mode));
         CAPTURE(order, n, X.name, form.intermediates, form.share_fibers);
-        for (std::size_t i = 0; i < P.size(); i += 3) expect_difference(host, tensor, host.B[n].data[i], -P[i]);
+        for (std::size_t i = 0; i < P.size(); i += 3)
+          expect_difference(host, tensor, host.B[n].data[i], -P[i]);
         for (std::size_t i = 0; i < after.size(); i += 1 + after.size() / 7)
           expect_difference(host, tensor, host.A[n].data[i], host.A[n].data[i] - after[i]);
       });
@@ -318,12 +328,12 @@ TEST_CASE("the sweeps' gradients are those of the loss", "[fast_tucker][sgd]") {
 
 FastTuckerOptions sgd_options(SgdForm form) {
   FastTuckerOptions options;
-  options.optimizer     = FastTuckerOptimizer::sgd;
-  options.ridge         = 0;
-  options.sgd.form      = form;
-  // A device has nearly all observations of so small a tensor under way at once, some hundred a row: as good as one step
-  // for their sum. On hosts at 0.003 the trees took 66 to more than 400 epochs by the order in which threads came, at
-  // 0.002 90 to 230: any order must do.
+  options.optimizer = FastTuckerOptimizer::sgd;
+  options.ridge     = 0;
+  options.sgd.form  = form;
+  // A device has nearly all observations of so small a tensor under way at once, some hundred a row: as good
+  // as one step for their sum. On hosts at 0.003 the trees took 66 to more than 400 epochs by the order in
+  // which threads came, at 0.002 90 to 230: any order must do.
   options.sgd.step      = is_device_space<TestSpace> ? 1e-4 : 0.002;
   options.sgd.core_step = 0.1;
   options.sgd.decay     = 0;
@@ -331,18 +341,19 @@ FastTuckerOptions sgd_options(SgdForm form) {
 }
 
 template <class F>
-void expect_recovery(F const& X, Planted const& data, CooTensor<double, std::uint32_t, TestSpace> const& train,
-                     SgdForm form) {
+void expect_recovery(F const& X, Planted const& data,
+                     CooTensor<double, std::uint32_t, TestSpace> const& train, SgdForm form) {
   TestSpace const space;
   auto const held    = to_device<double, std::uint32_t>(space, data.held_out);
   auto options       = sgd_options(form);
   options.max_epochs = is_device_space<TestSpace> ? 10000 : 2000;
   auto const model   = start(space, data.train, 4, 4, data.deviation);
   bool done          = false;
-  auto const result  = fast_tucker(space, X, {train, held, {}}, options, model, [&](FastTuckerEpoch const& epoch) {
-    done = epoch.train.rmse < 0.01 * data.deviation && epoch.validation.rmse < 0.02 * data.deviation;
-    return !done;
-  });
+  auto const result =
+      fast_tucker(space, X, {train, held, {}}, options, model, [&](FastTuckerEpoch const& epoch) {
+        done = epoch.train.rmse < 0.01 * data.deviation && epoch.validation.rmse < 0.02 * data.deviation;
+        return !done;
+      });
   CAPTURE(X.name, form.intermediates, form.share_fibers, data.train.order(), result.epochs.size(),
           result.epochs.empty() ? 0.0 : result.epochs.back().train.rmse, data.deviation);
   CHECK(done);
@@ -364,14 +375,15 @@ TEST_CASE("sgd recovers planted models of orders 3 and 4 by each method", "[fast
 
 TEST_CASE("sgd with a rate that is too large ends with the last sound model", "[fast_tucker][sgd]") {
   TestSpace const space;
-  auto const data  = planted_entries(3, 12, 2000);
-  auto const train = to_device<double, std::uint32_t>(space, data.train);
-  auto const X     = Trees<double, std::uint32_t>::build(space, train);
-  auto options     = sgd_options({});
-  options.sgd.step = 100;
+  auto const data   = planted_entries(3, 12, 2000);
+  auto const train  = to_device<double, std::uint32_t>(space, data.train);
+  auto const X      = Trees<double, std::uint32_t>::build(space, train);
+  auto options      = sgd_options({});
+  options.sgd.step  = 100;
   auto const model  = start(space, data.train, 3, 4, data.deviation);
   auto const before = flat(model.A(0));
-  auto const result = fast_tucker(space, X, {train, {}, {}}, options, model, [](FastTuckerEpoch const&) { return true; });
+  auto const result =
+      fast_tucker(space, X, {train, {}, {}}, options, model, [](FastTuckerEpoch const&) { return true; });
   CHECK(result.reason == FastTuckerStop::diverged);
   CHECK(result.epochs.empty());
   CHECK(flat(model.A(0)) == before);
@@ -415,10 +427,13 @@ TEST_CASE("sgd refuses what makes no sense", "[fast_tucker][sgd]") {
   refused([](auto& options) { options.sgd.step = 0; });
   refused([](auto& options) { options.sgd.core_step = -1; });
   refused([](auto& options) { options.sgd.decay = -1; });
-  refused([](auto& options) { options.optimizer = FastTuckerOptimizer::adam; });  // coordinates have no residual sweep
+  refused([](auto& options) {
+    options.optimizer = FastTuckerOptimizer::adam;
+  });  // coordinates have no residual sweep
   HostTensor one_mode{"one mode", {5}, {0, 3}, {1, 2}};
-  CHECK_THROWS_AS((Trees<double, std::uint32_t>::build(space, to_device<double, std::uint32_t>(space, one_mode))),
-                  UsageError);
+  CHECK_THROWS_AS(
+      (Trees<double, std::uint32_t>::build(space, to_device<double, std::uint32_t>(space, one_mode))),
+      UsageError);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shrinkage and starts of FastTucker: the unit is what its definition says, balancing leaves predictions alone, a core
-// step minds the penalty, and noisy ratings of rows of any length are learned in few epochs, with columns to spare.
+// Shrinkage and starts of FastTucker: the unit is what its definition says, balancing leaves predictions
+// alone, a core step minds the penalty, and noisy ratings of rows of any length are learned in few epochs,
+// with columns to spare.
 #include "polyad/fast_tucker/shrinkage.hpp"
 
 #include <Kokkos_Core.hpp>
@@ -35,17 +36,18 @@ HostMatrix product_of(HostModel const& model, std::size_t n, bool magnitude) {
 /// The mean square of column r of C^(n) over the observations.
 long double square_of(HostTensor const& X, HostMatrix const& C, std::size_t n, std::size_t r) {
   long double sum = 0;
-  for (std::size_t p = 0; p < X.nnz(); ++p) sum += static_cast<long double>(C(X.index(p, n), r)) * C(X.index(p, n), r);
+  for (std::size_t p = 0; p < X.nnz(); ++p)
+    sum += static_cast<long double>(C(X.index(p, n), r)) * C(X.index(p, n), r);
   return sum / static_cast<long double>(X.nnz());
 }
 
 struct Squares {
   explicit Squares(std::size_t order, std::size_t J, std::size_t rank) {
     Random random(order);
-    X     = small_tensor(Kind::shuffled, order);
-    host  = random_model(random, X.extents, J, rank, false);
-    model = to_device<double>(space, host);
-    C     = make_intermediates(space, model);
+    X                 = small_tensor(Kind::shuffled, order);
+    host              = random_model(random, X.extents, J, rank, false);
+    model             = to_device<double>(space, host);
+    C                 = make_intermediates(space, model);
     auto const built  = Format::build(space, to_device<double, std::uint32_t>(space, X), {.block_rows = 0});
     auto const starts = built.make_row_workspace(space);
     squares           = ColumnSquares<double, TestSpace>(space, static_cast<int>(order), rank);
@@ -84,7 +86,8 @@ TEST_CASE("the unit of shrinkage is the sum of the products of mean squares", "[
         expected += product;
         magnitude += magnitudes;
       }
-      // C has J roundings here and there and stands twice in a square; then sums over the rows, N factors and R terms.
+      // C has J roundings here and there and stands twice in a square; then sums over the rows, N factors and
+      // R terms.
       CAPTURE(order, n);
       CHECK(std::abs(made.unit(static_cast<int>(n)) - expected) <=
             gamma<double>(order * (8 * (order + 3) + made.X.nnz()) + 7) * magnitude);
@@ -97,7 +100,7 @@ TEST_CASE("balancing gives all modes one scale and leaves predictions alone", "[
   auto const& space = made.space;
   for (int n = 0; n < 3; ++n) {  // scales far apart, by which the product stays as it is
     auto const factor = std::pow(100.0, n - 1);
-    auto A = flat(made.model.A(n));
+    auto A            = flat(made.model.A(n));
     for (double& a : A) a *= factor;
     from_host<double>(space, A, made.model.A(n));
     form_intermediates(space, made.model, n, made.C);
@@ -170,19 +173,19 @@ TEST_CASE("a step for the cores goes as far along its direction as loss and pena
 
 TEST_CASE("noisy ratings are learned within twelve epochs, with columns to spare", "[fast_tucker]") {
   TestSpace const space;
-  // An interaction of rank 2 that a third mode modulates a little, and noise as large as it. Rows have from 5 observations
-  // on, more than a thousand in the third mode.
+  // An interaction of rank 2 that a third mode modulates a little, and noise as large as it. Rows have from 5
+  // observations on, more than a thousand in the third mode.
   Random random(5);
   std::vector<std::uint64_t> const extents{600, 120, 10};
   HostMatrix const users = random_matrix(random, 600, 2), items = random_matrix(random, 120, 2);
-  HostMatrix const days  = random_matrix(random, 10, 2);
-  auto const entries     = [&](std::size_t nnz) {
+  HostMatrix const days = random_matrix(random, 10, 2);
+  auto const entries    = [&](std::size_t nnz) {
     HostTensor X = random_tensor(random, extents, nnz);
     for (std::size_t p = 0; p < nnz; ++p) {
       // A square makes some users rate often and some hardly.
-      auto const user     = X.index(p, 0) * X.index(p, 0) / 600;
-      X.indices[p * 3]    = user;
-      double x            = 0;
+      auto const user  = X.index(p, 0) * X.index(p, 0) / 600;
+      X.indices[p * 3] = user;
+      double x         = 0;
       for (std::size_t r = 0; r < 2; ++r)
         x += 0.6 * users(user, r) * items(X.index(p, 1), r) * (1 + 0.2 * days(X.index(p, 2), r));
       X.values[p] = x + random_number(random);
@@ -197,9 +200,11 @@ TEST_CASE("noisy ratings are learned within twelve epochs, with columns to spare
     FastTuckerOptions options;
     options.max_epochs = 12;
     options.ridge      = ridge;
-    auto const model   = start(space, train, R, R, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())));
-    return fast_tucker(space, X, {data, other, {}}, options, model, [](FastTuckerEpoch const&) { return true; })
-        .epochs.back().validation.rmse;
+    auto const model = start(space, train, R, R, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())));
+    return fast_tucker(space, X, {data, other, {}}, options, model,
+                       [](FastTuckerEpoch const&) { return true; })
+        .epochs.back()
+        .validation.rmse;
   };
   double const noise = std::sqrt(1.75);  // magnitudes are uniform from 1/2 to 2
   double const few = left(2, {}), many = left(12, {});
@@ -212,13 +217,14 @@ TEST_CASE("noisy ratings are learned within twelve epochs, with columns to spare
 TEST_CASE("starts: cores are orthogonal, short modes' columns have one mean", "[fast_tucker]") {
   TestSpace const space;
   for (auto const& [J, R] : {std::pair<count_t, count_t>(6, 6), {4, 9}, {9, 4}, {1, 3}, {3, 1}}) {
-    FastTuckerModel<double, TestSpace> const model(space, Extents{400, 30, 300, 20}, std::vector<count_t>(4, J), R, false);
+    FastTuckerModel<double, TestSpace> const model(space, Extents{400, 30, 300, 20},
+                                                   std::vector<count_t>(4, J), R, false);
     fill_start(space, model, 1.0, 3);
     CAPTURE(J, R);
     for (int n = 0; n < 4; ++n) {
-      auto const B = flat(model.B(n));
+      auto const B        = flat(model.B(n));
       count_t const count = std::min(J, R), size = std::max(J, R);
-      auto const at       = [&](count_t i, count_t k) { return J <= R ? B[i * R + k] : B[k * R + i]; };
+      auto const at = [&](count_t i, count_t k) { return J <= R ? B[i * R + k] : B[k * R + i]; };
       for (count_t i = 0; i < count; ++i)
         for (count_t l = 0; l < count; ++l) {
           double sum = 0;
@@ -241,7 +247,8 @@ TEST_CASE("starts: cores are orthogonal, short modes' columns have one mean", "[
         for (count_t k = 0; k < I; ++k) mean += rows[k * R + r] / static_cast<double>(I);
         // Deviations of 0.316 c or of c, and rows in number: four of the mean's own.
         double const expected = I < 100 ? std::sqrt(0.9) * c : 0;
-        CHECK(std::abs(mean - expected) < 4 * (I < 100 ? 0.317 : 1.0) * c / std::sqrt(static_cast<double>(I)));
+        CHECK(std::abs(mean - expected) <
+              4 * (I < 100 ? 0.317 : 1.0) * c / std::sqrt(static_cast<double>(I)));
       }
     }
   }

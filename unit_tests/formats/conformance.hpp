@@ -30,8 +30,9 @@ inline constexpr std::array<std::size_t, 5> conformance_ranks{1, 3, 16, 33, 130}
 
 /// The edges of the rank table (core/rank_dispatch.hpp) and of its blocks, one below and one above.
 inline std::vector<std::size_t> const& edge_ranks() {
-  static std::vector<std::size_t> const ranks{1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 15, 16, 17,  23,  24, 25,
-                                              31, 32, 33, 47, 48, 49, 63, 64, 65, 95, 96, 97, 127, 128, 129, 300};
+  static std::vector<std::size_t> const ranks{1,  2,  3,  4,  5,  6,  7,   8,   9,   10, 15,
+                                              16, 17, 23, 24, 25, 31, 32,  33,  47,  48, 49,
+                                              63, 64, 65, 95, 96, 97, 127, 128, 129, 300};
   return ranks;
 }
 
@@ -42,8 +43,12 @@ struct Trial {
   RowLayout layout;
   OracleSums expected;
 
-  Trial(HostTensor const& tensor, std::shared_ptr<HostFactors const> factors_, std::size_t mode_, RowLayout layout_)
-      : factors(std::move(factors_)), mode(mode_), layout(layout_), expected(oracle_mttkrp(tensor, *factors, mode)) {}
+  Trial(HostTensor const& tensor, std::shared_ptr<HostFactors const> factors_, std::size_t mode_,
+        RowLayout layout_)
+      : factors(std::move(factors_)),
+        mode(mode_),
+        layout(layout_),
+        expected(oracle_mttkrp(tensor, *factors, mode)) {}
 };
 
 /// All trials of one tensor on every format.
@@ -58,8 +63,8 @@ void expect_mttkrps(HostTensor const& tensor, std::vector<Trial> const& trials) 
     F const X = F::build(space, coo, {});
     for (std::size_t t = 0; t < trials.size(); ++t) {
       auto const& [host_factors, mode, layout, expected] = trials[t];
-      count_t const rank = host_factors->front().columns;
-      auto scratch       = X.make_workspace(space, rank);
+      count_t const rank                                 = host_factors->front().columns;
+      auto scratch                                       = X.make_workspace(space, rank);
       WatchedMatrix<Scalar> V(space, layout, tensor.extents[mode], rank);
       mttkrp(space, X, factors[t], static_cast<int>(mode), scratch, V.matrix());
       space.fence("polyad::test");
@@ -75,7 +80,8 @@ void expect_mttkrps(HostTensor const& tensor, std::vector<Trial> const& trials) 
   expect_mttkrps<double, Index>(tensor, trials);
 }
 
-inline std::shared_ptr<HostFactors const> shared_factors(std::size_t seed, HostTensor const& tensor, std::size_t rank,
+inline std::shared_ptr<HostFactors const> shared_factors(std::size_t seed, HostTensor const& tensor,
+                                                         std::size_t rank,
                                                          double (*number)(Random&) = random_number) {
   Random random(seed);
   return std::make_shared<HostFactors const>(random_factors(random, tensor.extents, rank, number));
@@ -133,8 +139,9 @@ void rank_edges() {
   }
 }
 
-/// Rows of many chunks, of which a team's threads add their sums together on a device (formats/team_sums.hpp): three rows,
-/// of which two change inside of a team. So many nonzeros that floats' rows count as long too (formats/device_chunks.hpp).
+/// Rows of many chunks, of which a team's threads add their sums together on a device
+/// (formats/team_sums.hpp): three rows, of which two change inside of a team. So many nonzeros that floats'
+/// rows count as long too (formats/device_chunks.hpp).
 template <class Index>
 void long_rows() {
   for (std::size_t const order : {3, 4, 5}) {
@@ -155,14 +162,15 @@ void order_16() {
   auto const tensor  = small_tensor(Kind::shuffled, 16);
   auto const factors = shared_factors(16, tensor, 6);
   std::vector<Trial> trials;
-  for (std::size_t mode = 0; mode < 16; ++mode) trials.emplace_back(tensor, factors, mode, all_layouts[mode % 3]);
+  for (std::size_t mode = 0; mode < 16; ++mode)
+    trials.emplace_back(tensor, factors, mode, all_layouts[mode % 3]);
   expect_mttkrps<Index>(tensor, trials);
 }
 
 }  // namespace polyad::test
 
 /// The tests of one index type, in both scalars.
-#define POLYAD_CONFORMANCE_TESTS(Index, parity)                                      \
+#define POLYAD_CONFORMANCE_TESTS(Index, parity)                                       \
   TEST_CASE("all formats agree with the oracle, " #Index, "[formats][conformance]") { \
     polyad::test::conformance<Index>(parity, false);                                  \
   }                                                                                   \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AnyFormat: that it holds the contract whatever it chose, that it chooses what the cost model says within the memory
-// that it is given, and what it refuses.
+// AnyFormat: that it holds the contract whatever it chose, that it chooses what the cost model says within
+// the memory that it is given, and what it refuses.
 #include "polyad/formats/any_format.hpp"
 
 #include <Kokkos_Core.hpp>
@@ -108,20 +108,23 @@ TEST_CASE("any_format ends in the fit of the format inside", "[any_format]") {
   auto const X          = any_format(space, coo, options);
   CHECK(X.chosen() == "sorted");
   CHECK(X.chosen_because() == "it sums in a fixed order");
-  using Direct    = Sorted<double, std::uint32_t, TestSpace>;
-  auto const self = Direct::build(space, coo, {.storage = SortedOptions::Storage::copies, .deterministic = true});
+  using Direct = Sorted<double, std::uint32_t, TestSpace>;
+  auto const self =
+      Direct::build(space, coo, {.storage = SortedOptions::Storage::copies, .deterministic = true});
   auto const want = cp_als(space, self, als, go_on);
   auto const got  = cp_als(space, X, als, go_on);
   REQUIRE(got.iterations.size() == want.iterations.size());
-  for (std::size_t k = 0; k < want.iterations.size(); ++k) CHECK(got.iterations[k].fit == want.iterations[k].fit);
+  for (std::size_t k = 0; k < want.iterations.size(); ++k)
+    CHECK(got.iterations[k].fit == want.iterations[k].fit);
   CHECK(got.model.weights == want.model.weights);
 
   for (std::string const name : {"auto", "coo-permuted", "streamed-blco"}) {
-    options               = options_for(4);
-    options.format        = name;
-    auto const other      = any_format(space, coo, options);
-    double const fit      = cp_als(space, other, als, go_on).fit;
-    double const rounding = 1e-9;  // 2e-11 for a fit of so many nonzeros (test_cp_als); iterations make it grow
+    options          = options_for(4);
+    options.format   = name;
+    auto const other = any_format(space, coo, options);
+    double const fit = cp_als(space, other, als, go_on).fit;
+    double const rounding =
+        1e-9;  // 2e-11 for a fit of so many nonzeros (test_cp_als); iterations make it grow
     CAPTURE(other.chosen());
     CHECK(std::abs(fit - want.fit) < rounding);
   }
@@ -189,7 +192,8 @@ TEST_CASE("any_format gives way to the next best when a build does not fit", "[a
     c.total_s    = seconds;
     return c;
   };
-  std::vector<FormatCandidate> const list{candidate("first", 1), candidate("second", 2), candidate("third", 3)};
+  std::vector<FormatCandidate> const list{candidate("first", 1), candidate("second", 2),
+                                          candidate("third", 3)};
   std::vector<std::string> tried;
   auto const take = [&](FormatCandidate const& best, std::string const& because) {
     tried.push_back(best.name);
@@ -209,8 +213,9 @@ TEST_CASE("any_format refuses what has no meaning", "[any_format]") {
   auto const coo = to_device<double, std::uint32_t>(space, some_tensor());
   auto options   = options_for(8);
   options.format = "unheard-of";
-  CHECK(message_of([&] { static_cast<void>(any_format(space, coo, options)); }).find("unknown format 'unheard-of'") !=
-        std::string::npos);
+  CHECK(message_of([&] {
+          static_cast<void>(any_format(space, coo, options));
+        }).find("unknown format 'unheard-of'") != std::string::npos);
   options.format       = "csf";
   options.memory_bytes = 1000;
   CHECK_THROWS_AS(any_format(space, coo, options), MemoryError);
@@ -232,7 +237,8 @@ TEST_CASE("any_format refuses what has no meaning", "[any_format]") {
 
 TEST_CASE("Three lines from a file to a model", "[any_format]") {
   TemporaryFolder const folder;
-  auto const path = folder.write("three.tns", "1 1 1 2\n2 3 2 4\n2 3 2 4\n");  // the last two are one nonzero of 8
+  auto const path =
+      folder.write("three.tns", "1 1 1 2\n2 3 2 4\n2 3 2 4\n");  // the last two are one nonzero of 8
   TestSpace const space;
   auto const tensor = io::read_coo_tensor<double, std::uint32_t>(space, path);
   auto const X      = any_format(space, tensor, {.rank = 2});

@@ -143,8 +143,8 @@ TEST_CASE("Every format has costs, under a name of its own", "[cost_model]") {
   std::set<std::string_view> names;
   for (auto const& format : all_format_costs()) names.insert(format.name);
   CHECK(names.size() == all_format_costs().size());
-  for (auto const* name : {"coo-scratch", "coo-tiny-vec", "coo-permuted", "sorted", "csf", "b-csf", "hb-csf", "f-coo",
-                           "blco", "streamed-blco", "alto"})
+  for (auto const* name : {"coo-scratch", "coo-tiny-vec", "coo-permuted", "sorted", "csf", "b-csf", "hb-csf",
+                           "f-coo", "blco", "streamed-blco", "alto"})
     CHECK(find_format_costs(name) != nullptr);
   CHECK(find_format_costs("auto") == nullptr);
 }
@@ -154,7 +154,8 @@ TEST_CASE("Rows that many nonzeros share cost more to add to", "[cost_model]") {
   auto const few     = survey({2, 3000, 3000}, scattered({2, 3000, 3000}, 50000));
   auto const many    = survey({3000, 3000, 3000}, scattered({3000, 3000, 3000}, 50000));
   auto const& atomic = *find_format_costs("coo-tiny-vec");
-  CHECK(predict(atomic, {few, machine, 32, 4, 4}).mode_s[0] > 2 * predict(atomic, {many, machine, 32, 4, 4}).mode_s[0]);
+  CHECK(predict(atomic, {few, machine, 32, 4, 4}).mode_s[0] >
+        2 * predict(atomic, {many, machine, 32, 4, 4}).mode_s[0]);
 }
 
 }  // namespace polyad

@@ -44,19 +44,22 @@ OracleSums oracle_residual_mttkrp(HostTensor const& X, HostFactors const& C, std
   return G;
 }
 
-/// A product e p has N - 2 roundings in p, and N - 1 + R in e (a product of N, R - 1 additions, the subtraction), and
-/// one for itself: 2 N + R - 2, as if it had 2 N + R - 1 factors.
-std::size_t residual_factors(std::size_t order, std::size_t rank) { return 2 * order + rank - 1; }
+/// A product e p has N - 2 roundings in p, and N - 1 + R in e (a product of N, R - 1 additions, the
+/// subtraction), and one for itself: 2 N + R - 2, as if it had 2 N + R - 1 factors.
+std::size_t residual_factors(std::size_t order, std::size_t rank) {
+  return 2 * order + rank - 1;
+}
 
 template <class F>
-void expect_residual(TestSpace const& space, F const& X, HostTensor const& tensor, HostFactors const& host_C) {
+void expect_residual(TestSpace const& space, F const& X, HostTensor const& tensor,
+                     HostFactors const& host_C) {
   using Scalar           = typename F::scalar_type;
   std::size_t const rank = host_C[0].columns;
   auto const C           = to_device<Scalar>(space, host_C);
   auto workspace         = make_residual_workspace(space, X, rank);
   for (std::size_t mode = 0; mode < tensor.order(); ++mode) {
     // Rows of one or two columns are not padded to whole packs by `padded`.
-    auto const G = make_packed_matrix<Scalar>(space, "polyad::test", tensor.extents[mode], rank);
+    auto const G        = make_packed_matrix<Scalar>(space, "polyad::test", tensor.extents[mode], rank);
     auto const packed_C = make_packed_factors<Scalar>(space, X.extents(), rank);
     for (int n = 0; n < X.extents().order(); ++n) Kokkos::deep_copy(packed_C[n], C[n]);
     Kokkos::deep_copy(G, std::numeric_limits<Scalar>::quiet_NaN());
@@ -70,10 +73,10 @@ void expect_residual(TestSpace const& space, F const& X, HostTensor const& tenso
 
 /// On `blco` by every resolution of conflicts, in blocks with stripped bits and without.
 template <class Scalar, class Index>
-void blco_residuals(TestSpace const& space, CooTensor<Scalar, Index, TestSpace> const& coo, HostTensor const& tensor,
-                    HostFactors const& C) {
-  for (Resolution const resolution : {Resolution::automatic, Resolution::registers, Resolution::hierarchical,
-                                      Resolution::privatised}) {
+void blco_residuals(TestSpace const& space, CooTensor<Scalar, Index, TestSpace> const& coo,
+                    HostTensor const& tensor, HostFactors const& C) {
+  for (Resolution const resolution :
+       {Resolution::automatic, Resolution::registers, Resolution::hierarchical, Resolution::privatised}) {
     BlcoOptions options;
     options.resolution = resolution;
     if (resolution == Resolution::privatised) options.index_bits = 6;
@@ -85,8 +88,8 @@ void blco_residuals(TestSpace const& space, CooTensor<Scalar, Index, TestSpace> 
 
 /// On `alto`, on hosts also with the modes of a mask grouped, in stretches, with private rows or locked ones.
 template <class Scalar, class Index>
-void alto_residuals(TestSpace const& space, CooTensor<Scalar, Index, TestSpace> const& coo, HostTensor const& tensor,
-                    HostFactors const& C) {
+void alto_residuals(TestSpace const& space, CooTensor<Scalar, Index, TestSpace> const& coo,
+                    HostTensor const& tensor, HostFactors const& C) {
   using F = Alto<Scalar, Index, TestSpace>;
   expect_residual(space, F::build(space, coo, {}), tensor, C);
   if constexpr (!is_device_space<TestSpace>) {
@@ -119,8 +122,9 @@ void all_residuals(HostTensor const& tensor, std::size_t rank) {
     expect_residual(space, HbCsf<Scalar, Index, TestSpace>::build(space, coo, splits), tensor, C);
   }
   using Storage = SortedOptions::Storage;
-  for (auto const& options : {SortedOptions{.deterministic = true}, SortedOptions{.storage = Storage::permutations},
-                              SortedOptions{.storage = Storage::copies, .block_rows = 5}})
+  for (auto const& options :
+       {SortedOptions{.deterministic = true}, SortedOptions{.storage = Storage::permutations},
+        SortedOptions{.storage = Storage::copies, .block_rows = 5}})
     expect_residual(space, Sorted<Scalar, Index, TestSpace>::build(space, coo, options), tensor, C);
   blco_residuals(space, coo, tensor, C);
   alto_residuals(space, coo, tensor, C);
@@ -144,12 +148,14 @@ TEST_CASE("residual sweeps agree with the definition", "[formats][fast_tucker]")
       else
         all_residuals<float, std::uint32_t>(tensor, rank);
     }
-  for (std::size_t const rank : ranks) all_residuals<double, std::uint32_t>(small_tensor(Kind::runs_at_borders, 3), rank);
+  for (std::size_t const rank : ranks)
+    all_residuals<double, std::uint32_t>(small_tensor(Kind::runs_at_borders, 3), rank);
   all_residuals<double, std::uint64_t>(small_tensor(Kind::runs_at_borders, 3), 9);
   all_residuals<float, std::uint64_t>(small_tensor(Kind::shuffled, 16), 40);
   // A row so hot that `sorted` merges its borders on a device.
   Random random(1);
-  for (std::size_t const rank : {8, 45}) all_residuals<double, std::uint32_t>(random_tensor(random, {1, 40, 50}, 20000), rank);
+  for (std::size_t const rank : {8, 45})
+    all_residuals<double, std::uint32_t>(random_tensor(random, {1, 40, 50}, 20000), rank);
 }
 
 template <class F>
@@ -176,7 +182,8 @@ void expect_same_bits() {
   }
 }
 
-TEST_CASE("a deterministic residual sweep has the same bits for any number of threads", "[formats][fast_tucker]") {
+TEST_CASE("a deterministic residual sweep has the same bits for any number of threads",
+          "[formats][fast_tucker]") {
   expect_same_bits<Sorted<float, std::uint32_t, TestSpace>>();
 }
 
@@ -192,7 +199,9 @@ TEST_CASE("residual sweeps refuse what does not fit", "[formats][fast_tucker]") 
   auto const X      = Sorted<double, std::uint32_t, TestSpace>::build(space, coo, {});
   auto workspace    = make_residual_workspace(space, X, 4);
   auto const C      = make_packed_factors<double>(space, X.extents(), 4);
-  auto const G      = [&](count_t rows, count_t rank) { return make_packed_matrix<double>(space, "polyad::test", rows, rank); };
+  auto const G      = [&](count_t rows, count_t rank) {
+    return make_packed_matrix<double>(space, "polyad::test", rows, rank);
+  };
   CHECK_NOTHROW(residual_mttkrp(space, X, C, 0, workspace, G(tensor.extents[0], 4)));
   CHECK_THROWS_AS(residual_mttkrp(space, X, C, 0, workspace, G(tensor.extents[0] + 1, 4)), UsageError);
   CHECK_THROWS_AS(residual_mttkrp(space, X, C, 0, workspace, G(tensor.extents[0], 5)), UsageError);

@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   }
   file.fill(reinterpret_cast<std::uint8_t const*>(bytes.data()), bytes.size());
   try {
-    auto const checkpoint     = polyad::io::read_checkpoint(file.path());
+    auto const checkpoint = polyad::io::read_checkpoint(file.path());
     std::uint64_t numbers = checkpoint.grams.size();
     for (auto const& factor : checkpoint.factors) numbers += factor.size();
     polyad::fuzz::expect(numbers <= size / 8, "more numbers than bytes");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // libFuzzer: coordinate text of any dialect, plain or packed. Differential: serial and parallel reading and
 // chunks of 1 to 64 bytes must give the same tensor or the same error; what was read, written as extended
-// FROSTT and read again must be the same to the last bit (one input in 64: a file on disk costs a hundred parses).
+// FROSTT and read again must be the same to the last bit (one input in 64: a file on disk costs a hundred
+// parses).
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -71,7 +72,8 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     write_tensor(copy_path(), whole.file.tensor, {.dialect = Dialect::extended_frostt, .threads = 1});
     Outcome const copy = read(copy_path(), {.index_base = 1, .allow_non_finite = true, .threads = 1});
     polyad::fuzz::expect(copy.error.empty(), copy.error.c_str());
-    polyad::fuzz::expect(same(whole.file.tensor, copy.file.tensor), "written and read again, the tensor differs");
+    polyad::fuzz::expect(same(whole.file.tensor, copy.file.tensor),
+                         "written and read again, the tensor differs");
   }
   return 0;
 }

@@ -76,8 +76,8 @@ TEST_CASE("FastTucker models read back to the last bit", "[io][fast_tucker]") {
 
 TEST_CASE("inconsistent FastTucker models are not written", "[io][fast_tucker]") {
   TemporaryFolder const folder;
-  auto const path     = folder / "m.npz";
-  auto const refused  = [&](auto const& change) {
+  auto const path    = folder / "m.npz";
+  auto const refused = [&](auto const& change) {
     auto model = sample();
     change(model);
     CHECK_THROWS_AS(write_fast_tucker(path, model), UsageError);
@@ -88,7 +88,10 @@ TEST_CASE("inconsistent FastTucker models are not written", "[io][fast_tucker]")
   refused([](auto& model) { model.biases[1].pop_back(); });
   refused([](auto& model) { model.rank = 0; });
   refused([](auto& model) { model.columns[1] = 0; });
-  refused([](auto& model) { model.lowest = std::numeric_limits<double>::infinity(); model.highest = 0; });
+  refused([](auto& model) {
+    model.lowest  = std::numeric_limits<double>::infinity();
+    model.highest = 0;
+  });
   CHECK_THROWS_AS(write_fast_tucker(folder / "m.ktns", sample()), UsageError);
   CHECK_FALSE(std::filesystem::exists(path));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bounds on rounding errors, derived as in Higham, "Accuracy and Stability of Numerical Algorithms" (2nd ed.),
-// sections 3.1 and 4.2: a result that passes through k rounded operations is off by a factor of at most
+// Bounds on rounding errors, derived as in Higham, "Accuracy and Stability of Numerical Algorithms" (2nd
+// ed.), sections 3.1 and 4.2: a result that passes through k rounded operations is off by a factor of at most
 // 1 +- gamma(k), gamma(k) = k u / (1 - k u), u the unit roundoff, half of epsilon.
 #pragma once
 
@@ -49,7 +49,8 @@ std::string violation(OracleSums const& expected, std::vector<double> const& act
     std::ostringstream text;
     text.precision(17);
     text << "entry (" << row << ", " << e % expected.columns << "): " << actual[e] << " instead of "
-         << expected.value[e] << ", off by " << error << ", bound " << bound << ", terms " << expected.terms[row];
+         << expected.value[e] << ", off by " << error << ", bound " << bound << ", terms "
+         << expected.terms[row];
     return text.str();
   }
   return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Catch2 in either of the two forms that distributions ship. CMake defines POLYAD_CATCH2_V2 or POLYAD_CATCH2_V3;
-// without CMake the headers that exist decide.
+// Catch2 in either of the two forms that distributions ship. CMake defines POLYAD_CATCH2_V2 or
+// POLYAD_CATCH2_V3; without CMake the headers that exist decide.
 #pragma once
 
 #if !defined(POLYAD_CATCH2_V3) && !defined(POLYAD_CATCH2_V2) && __has_include(<catch2/catch_test_macros.hpp>)
@@ -17,8 +17,8 @@
 #include <catch2/catch.hpp>
 #endif
 
-/// Tag of a test case that reads a format's arrays from the host, or needs what hosts alone have. A device's tests
-/// hide it, and ctest lists it there as skipped.
+/// Tag of a test case that reads a format's arrays from the host, or needs what hosts alone have. A device's
+/// tests hide it, and ctest lists it there as skipped.
 #if defined(POLYAD_TESTS_ON_DEVICE)
 #define POLYAD_HOST_ONLY "[.][host]"
 #else
@@ -29,9 +29,9 @@
 #if defined(SKIP)
 #define POLYAD_SKIP(reason) SKIP(reason)
 #else
-#define POLYAD_SKIP(reason)     \
-  do {                          \
-    WARN("SKIPPED: " reason);   \
-    return;                     \
+#define POLYAD_SKIP(reason)   \
+  do {                        \
+    WARN("SKIPPED: " reason); \
+    return;                   \
   } while (false)
 #endif

@@ -30,9 +30,9 @@ CooTensor<Scalar, Index, TestSpace> to_device(TestSpace const& space, HostTensor
 
 /// How the rows of a matrix lie in memory.
 enum class RowLayout {
-  padded,    // as make_factor_matrix lays them out: rows start at multiples of 16 bytes
-  tight,     // exactly R columns a row: aligned for some R only
-  subview,   // columns 3 ... 3 + R - 1 of a matrix of R + 7 columns: never aligned in all rows
+  padded,   // as make_factor_matrix lays them out: rows start at multiples of 16 bytes
+  tight,    // exactly R columns a row: aligned for some R only
+  subview,  // columns 3 ... 3 + R - 1 of a matrix of R + 7 columns: never aligned in all rows
 };
 
 inline constexpr std::array all_layouts{RowLayout::padded, RowLayout::tight, RowLayout::subview};
@@ -53,9 +53,9 @@ public:
     std::size_t const width = layout == RowLayout::padded  ? padded_rank<Scalar>(columns)
                               : layout == RowLayout::tight ? columns
                                                            : columns + 7;
-    m_parent = matrix_type("watched", rows + 2, width);
-    m_matrix = Kokkos::subview(m_parent, Kokkos::make_pair(std::size_t(1), rows + 1),
-                               Kokkos::make_pair(m_first, m_first + columns));
+    m_parent                = matrix_type("watched", rows + 2, width);
+    m_matrix                = Kokkos::subview(m_parent, Kokkos::make_pair(std::size_t(1), rows + 1),
+                                              Kokkos::make_pair(m_first, m_first + columns));
     write([&](std::size_t, std::size_t) { return content; });
   }
   WatchedMatrix(TestSpace const& space, RowLayout layout, HostMatrix const& content,
@@ -114,10 +114,10 @@ FactorMatrices<Scalar, TestSpace> to_device(TestSpace const& space, HostFactors 
                                             RowLayout layout = RowLayout::padded) {
   std::vector<count_t> extents;
   for (auto const& matrix : factors) extents.push_back(matrix.rows);
-  FactorMatrices<Scalar, TestSpace> result(space, Extents(std::span<count_t const>(extents)), factors[0].columns);
+  FactorMatrices<Scalar, TestSpace> result(space, Extents(std::span<count_t const>(extents)),
+                                           factors[0].columns);
   for (std::size_t n = 0; n < factors.size(); ++n)
-    result[static_cast<int>(n)] =
-        WatchedMatrix<Scalar>(space, layout, factors[n], nan_value).matrix();
+    result[static_cast<int>(n)] = WatchedMatrix<Scalar>(space, layout, factors[n], nan_value).matrix();
   space.fence("polyad::test");
   return result;
 }
@@ -142,7 +142,7 @@ std::vector<double> flat(View const& view) {
   } else {
     // Rows with padding cannot be copied between memories: first a copy without it.
     Kokkos::View<Scalar**, Kokkos::LayoutRight, typename View::device_type> packed("packed", view.extent(0),
-                                                                                  view.extent(1));
+                                                                                   view.extent(1));
     Kokkos::deep_copy(packed, view);
     auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), packed);
     for (std::size_t i = 0; i < host.extent(0); ++i)

@@ -36,7 +36,8 @@ struct HostMatrix {
   std::vector<double> data;
 
   HostMatrix() = default;
-  HostMatrix(std::size_t rows_, std::size_t columns_) : rows(rows_), columns(columns_), data(rows_ * columns_) {}
+  HostMatrix(std::size_t rows_, std::size_t columns_)
+      : rows(rows_), columns(columns_), data(rows_ * columns_) {}
   [[nodiscard]] double& operator()(std::size_t i, std::size_t j) { return data[i * columns + j]; }
   [[nodiscard]] double operator()(std::size_t i, std::size_t j) const { return data[i * columns + j]; }
 };
@@ -47,7 +48,9 @@ using HostFactors = std::vector<HostMatrix>;
 using Random = std::mt19937_64;
 
 /// Uniform in 0 ... bound - 1. (The distributions of <random> differ between libraries; this does not.)
-inline std::uint64_t random_below(Random& random, std::uint64_t bound) { return (random() >> 11) % bound; }
+inline std::uint64_t random_below(Random& random, std::uint64_t bound) {
+  return (random() >> 11) % bound;
+}
 
 /// See the top of this file.
 inline double random_number(Random& random) {

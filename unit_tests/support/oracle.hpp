@@ -79,8 +79,8 @@ inline OracleFibers oracle_spttm(HostTensor const& X, HostMatrix const& U, std::
   return Y;
 }
 
-/// SpTTMc on a mode: Y(k, :) = sum over the nonzeros with i_mode = k of x times the Kronecker product of the rows
-/// U^(m)(i_m, :) of all other modes, the last mode's column running fastest. U^(mode) plays no part.
+/// SpTTMc on a mode: Y(k, :) = sum over the nonzeros with i_mode = k of x times the Kronecker product of the
+/// rows U^(m)(i_m, :) of all other modes, the last mode's column running fastest. U^(mode) plays no part.
 inline OracleSums oracle_spttmc(HostTensor const& X, HostFactors const& U, std::size_t mode) {
   std::size_t columns = 1;
   for (std::size_t m = 0; m < X.order(); ++m)
@@ -248,7 +248,8 @@ inline void oracle_update(HostTensor const& X, OracleModel& M, std::size_t mode)
       for (std::size_t n = 0; n < X.order(); ++n) {
         if (n == mode) continue;
         long double sum = 0;
-        for (std::size_t k = 0; k < X.extents[n]; ++k) sum += M.factors[n][k * rank + i] * M.factors[n][k * rank + j];
+        for (std::size_t k = 0; k < X.extents[n]; ++k)
+          sum += M.factors[n][k * rank + i] * M.factors[n][k * rank + j];
         H(i, j) *= sum;
       }
     }

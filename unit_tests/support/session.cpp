@@ -5,4 +5,6 @@
 
 #include "support/catch.hpp"
 
-int polyad::test::run_session(int argc, char** argv) { return Catch::Session().run(argc, argv); }
+int polyad::test::run_session(int argc, char** argv) {
+  return Catch::Session().run(argc, argv);
+}

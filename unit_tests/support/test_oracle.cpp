@@ -22,7 +22,9 @@ using Numbers = std::vector<long double>;
 using Counts  = std::vector<std::size_t>;
 
 // X(0,0,0) = 1, X(0,1,1) = -2, X(1,1,0) = 3 + 4
-HostTensor hand_tensor() { return {"by hand", {2, 2, 2}, {0, 0, 0, 0, 1, 1, 1, 1, 0, 1, 1, 0}, {1, -2, 3, 4}}; }
+HostTensor hand_tensor() {
+  return {"by hand", {2, 2, 2}, {0, 0, 0, 0, 1, 1, 1, 1, 0, 1, 1, 0}, {1, -2, 3, 4}};
+}
 HostFactors hand_factors() {
   return {matrix(2, 2, {1, 2, 3, 4}), matrix(2, 2, {5, 6, 7, 8}), matrix(2, 2, {9, 10, 11, 12})};
 }

@@ -108,9 +108,8 @@ TEST_CASE("factors: shapes that do not match are refused with both", "[tensor]")
   FactorMatrices<double, TestSpace> factors(space, Extents{4, 5, 6}, 3);
   CHECK_NOTHROW(expect_factors(factors, Extents{4, 5, 6}));
   CHECK_THROWS_AS(expect_factors(factors, Extents{4, 5}), UsageError);
-  CHECK(message_of([&] {
-          expect_factors(factors, Extents{4, 7, 6});
-        }) == "factor matrix 1 is 5 x 3, not 7 x 3");
+  CHECK(message_of([&] { expect_factors(factors, Extents{4, 7, 6}); }) ==
+        "factor matrix 1 is 5 x 3, not 7 x 3");
   factors[2] = make_factor_matrix<double>(space, "polyad::test", 6, 4);
   CHECK_THROWS_AS(expect_factors(factors, Extents{4, 5, 6}), UsageError);
 }

@@ -23,7 +23,9 @@ static_assert(std::is_trivially_copyable_v<LinearLayout>);
 
 using Sizes = std::vector<count_t>;
 
-Extents to_extents(Sizes const& sizes) { return Extents(std::span<count_t const>(sizes)); }
+Extents to_extents(Sizes const& sizes) {
+  return Extents(std::span<count_t const>(sizes));
+}
 
 /// (mode, bit) of every bit of the interleaved number, the uppermost first.
 std::vector<std::pair<int, int>> layout_of(Sizes const& sizes) {
@@ -145,7 +147,7 @@ TEST_CASE("linear layout: written down by hand", "[tensor]") {
 }
 
 TEST_CASE("linear layout: in parts", "[tensor]") {
-  using Pairs = std::vector<std::pair<int, int>>;
+  using Pairs         = std::vector<std::pair<int, int>>;
   auto const in_parts = [](Extents const& extents, std::uint32_t first, int slab, int slab_bits) {
     LinearLayout const layout(extents, first, slab, slab_bits);
     Pairs result;
@@ -168,8 +170,7 @@ TEST_CASE("linear layout: every bit of every mode once, in its mode's order", "[
     CHECK(layout.words() == (bits + 63) / 64);
     std::vector<int> next(sizes.size(), 0);
     for (int b = 0; b < layout.bits(); ++b) {
-      for (int n = 0; n < layout.order(); ++n)
-        REQUIRE(layout.bits_below(n, b) == next[std::size_t(n)]);
+      for (int n = 0; n < layout.order(); ++n) REQUIRE(layout.bits_below(n, b) == next[std::size_t(n)]);
       REQUIRE(layout.bit_at(b) == next[std::size_t(layout.mode_at(b))]++);
     }
     for (int n = 0; n < layout.order(); ++n) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HOOI: leading singular vectors of matrices whose singular values are known; exact tensors of low rank; factors
-// with orthonormal columns, and a fit that is that of the model made of them.
+// HOOI: leading singular vectors of matrices whose singular values are known; exact tensors of low rank;
+// factors with orthonormal columns, and a fit that is that of the model made of them.
 #include "polyad/tucker/hooi.hpp"
 
 #include <Kokkos_Core.hpp>
@@ -18,7 +18,9 @@ namespace {
 
 using Matrix = FactorMatrix<double, TestSpace>;
 
-Matrix uploaded(HostMatrix const& host) { return WatchedMatrix<double>(TestSpace(), RowLayout::padded, host).matrix(); }
+Matrix uploaded(HostMatrix const& host) {
+  return WatchedMatrix<double>(TestSpace(), RowLayout::padded, host).matrix();
+}
 
 /// The largest entry of U'U - 1.
 double off_orthonormal(std::vector<double> const& U, std::size_t columns) {
@@ -26,14 +28,16 @@ double off_orthonormal(std::vector<double> const& U, std::size_t columns) {
   for (std::size_t a = 0; a < columns; ++a)
     for (std::size_t b = 0; b < columns; ++b) {
       long double sum = 0;
-      for (std::size_t i = 0; i < U.size() / columns; ++i) sum += static_cast<long double>(U[i * columns + a]) * U[i * columns + b];
+      for (std::size_t i = 0; i < U.size() / columns; ++i)
+        sum += static_cast<long double>(U[i * columns + a]) * U[i * columns + b];
       worst = std::max(worst, static_cast<double>(std::abs(sum - (a == b ? 1 : 0))));
     }
   return worst;
 }
 
 /// An orthonormal set of columns by Gram-Schmidt in long double.
-std::vector<std::vector<long double>> orthonormal_columns(Random& random, std::size_t rows, std::size_t columns) {
+std::vector<std::vector<long double>> orthonormal_columns(Random& random, std::size_t rows,
+                                                          std::size_t columns) {
   std::vector<std::vector<long double>> Q;
   for (std::size_t c = 0; c < columns; ++c) {
     std::vector<long double> q(rows);
@@ -57,7 +61,8 @@ TEST_CASE("leading vectors of matrices with known singular values", "[tucker]") 
     std::size_t rows, columns, rank;
   };
   TestSpace const space;
-  for (auto const shape : {Shape{60, 25, 4}, Shape{25, 60, 4}, Shape{9, 9, 9}, Shape{40, 6, 6}, Shape{5, 50, 5}, Shape{30, 30, 1}}) {
+  for (auto const shape : {Shape{60, 25, 4}, Shape{25, 60, 4}, Shape{9, 9, 9}, Shape{40, 6, 6},
+                           Shape{5, 50, 5}, Shape{30, 30, 1}}) {
     CAPTURE(shape.rows, shape.columns, shape.rank);
     Random random(shape.rows);
     std::size_t const least = std::min(shape.rows, shape.columns);
@@ -120,7 +125,8 @@ TEST_CASE("an orthonormal basis of dependent and of zero columns is filled up", 
 template <class Scalar>
 auto decompose(HostTensor const& tensor, TuckerOptions const& options) {
   TestSpace const space;
-  auto const X = FCoo<Scalar, std::uint32_t, TestSpace>::build(space, to_device<Scalar, std::uint32_t>(space, tensor));
+  auto const X =
+      FCoo<Scalar, std::uint32_t, TestSpace>::build(space, to_device<Scalar, std::uint32_t>(space, tensor));
   return tucker_hooi(space, X, options, random_tucker_start<Scalar>(space, X.extents(), options));
 }
 
@@ -143,7 +149,8 @@ HostTensor low_rank_tensor(std::vector<std::uint64_t> const& extents, std::vecto
     for (std::size_t e = 0; e < entries; ++e) {
       double term        = core[e];
       std::size_t digits = e;
-      for (std::size_t n = extents.size(); n-- > 0; digits /= ranks[n]) term *= A[n](cell[n], digits % ranks[n]);
+      for (std::size_t n = extents.size(); n-- > 0; digits /= ranks[n])
+        term *= A[n](cell[n], digits % ranks[n]);
       sum += term;
     }
     tensor.indices.insert(tensor.indices.end(), cell.begin(), cell.end());
@@ -154,7 +161,7 @@ HostTensor low_rank_tensor(std::vector<std::uint64_t> const& extents, std::vecto
 
 TEST_CASE("hooi: a tensor of low rank is found", "[tucker]") {
   TuckerOptions options;
-  options.ranks = {3, 2, 4};
+  options.ranks    = {3, 2, 4};
   auto const three = decompose<double>(low_rank_tensor({12, 9, 11}, {3, 2, 4}), options);
   // The fit is a root: of a residual of eps ||X||^2 it leaves sqrt(eps).
   CHECK(three.fit > 1 - 1e-7);
@@ -214,7 +221,7 @@ TEST_CASE("hooi: the fit is that of the model", "[tucker]") {
 }
 
 TEST_CASE("hooi: what does not fit is refused", "[tucker]") {
-  auto const tensor = small_tensor(Kind::shuffled, 3);
+  auto const tensor  = small_tensor(Kind::shuffled, 3);
   auto const refused = [&](std::vector<count_t> ranks) {
     TuckerOptions options;
     options.ranks = std::move(ranks);

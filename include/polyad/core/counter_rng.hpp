@@ -16,8 +16,8 @@ KOKKOS_INLINE_FUNCTION std::uint64_t counter_bits(std::uint64_t seed, std::uint6
                                                   std::uint64_t column) {
   std::uint64_t z = (n + 1) * 0x9E3779B97F4A7C15ULL + (row + 1) * 0xBF58476D1CE4E5B9ULL +
                     (column + 1) * 0x94D049BB133111EBULL + seed * 0xD6E8FEB86659FD93ULL;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+  z               = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  z               = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
   return z ^ (z >> 31);
 }
 

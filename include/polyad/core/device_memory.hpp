@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DeviceMemoryAccount: how many bytes Kokkos holds in the memory of the default execution space, the most that it
-// ever held, and a limit below which Polyad keeps them: `available_memory` counts only up to it, so every
-// allocation that asks first (expect_fits, core/spaces.hpp) is refused beyond it; 64 KiB of it are kept for small
-// arrays that do not ask.
+// DeviceMemoryAccount: how many bytes Kokkos holds in the memory of the default execution space, the most
+// that it ever held, and a limit below which Polyad keeps them: `available_memory` counts only up to it, so
+// every allocation that asks first (expect_fits, core/spaces.hpp) is refused beyond it; 64 KiB of it are kept
+// for small arrays that do not ask.
 //
-// On a host backend the device's memory is the host's own; the account then simulates a device: everything counts
-// but what is allocated while a HostArrays lives.
+// On a host backend the device's memory is the host's own; the account then simulates a device: everything
+// counts but what is allocated while a HostArrays lives.
 #pragma once
 
 #include <optional>
@@ -14,13 +14,13 @@
 
 namespace polyad {
 
-/// Counts what is allocated while it lives, through Kokkos' hooks for profiling tools, which it gives back at its
-/// end. One at a time.
+/// Counts what is allocated while it lives, through Kokkos' hooks for profiling tools, which it gives back at
+/// its end. One at a time.
 class DeviceMemoryAccount {
 public:
   /// Begins to count; Kokkos must have been initialised. \param limit in bytes; none: all that is free
-  /// \throws UsageError when another account lives, or when there is a limit but a profiling tool, which needs the
-  ///         same hooks, is loaded
+  /// \throws UsageError when another account lives, or when there is a limit but a profiling tool, which
+  ///         needs the same hooks, is loaded
   explicit DeviceMemoryAccount(std::optional<count_t> limit = {});
   ~DeviceMemoryAccount();
   DeviceMemoryAccount(DeviceMemoryAccount const&)            = delete;
@@ -45,8 +45,8 @@ public:
   };
 };
 
-/// What is left of the limit of the account that is open; nothing when there is no limit, or while a HostArrays
-/// lives.
+/// What is left of the limit of the account that is open; nothing when there is no limit, or while a
+/// HostArrays lives.
 [[nodiscard]] std::optional<count_t> left_of_device_memory_limit();
 
 }  // namespace polyad

@@ -69,8 +69,7 @@ private:
 class MemoryError : public Error {
 public:
   MemoryError(std::string array, std::uint64_t bytes, std::string const& reason = "does not fit")
-      : Error(ExitCode::out_of_memory,
-              array + " needs " + std::to_string(bytes) + " bytes: " + reason),
+      : Error(ExitCode::out_of_memory, array + " needs " + std::to_string(bytes) + " bytes: " + reason),
         m_array(std::move(array)),
         m_bytes(bytes) {}
   [[nodiscard]] std::string const& array() const noexcept { return m_array; }

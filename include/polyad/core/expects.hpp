@@ -18,7 +18,7 @@ template <class... Parts>
 
 }  // namespace polyad::detail
 
-#define POLYAD_EXPECTS(condition, ...)                                    \
-  do {                                                                    \
-    if (!(condition)) ::polyad::detail::expectation_failed(__VA_ARGS__);  \
+#define POLYAD_EXPECTS(condition, ...)                                   \
+  do {                                                                   \
+    if (!(condition)) ::polyad::detail::expectation_failed(__VA_ARGS__); \
   } while (false)

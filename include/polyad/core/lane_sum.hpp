@@ -13,8 +13,8 @@ template <int Lanes, class Scalar>
 KOKKOS_FORCEINLINE_FUNCTION Scalar sum_over_lanes(Scalar value) {
   static_assert(Lanes >= 1 && Lanes <= 32 && (Lanes & (Lanes - 1)) == 0);
 #if defined(__CUDA_ARCH__)
-  // The lanes of a thread lie side by side in a warp, at a multiple of their number. Other threads of the warp
-  // may be elsewhere, so the mask names this thread's lanes only.
+  // The lanes of a thread lie side by side in a warp, at a multiple of their number. Other threads of the
+  // warp may be elsewhere, so the mask names this thread's lanes only.
   auto const in_warp  = static_cast<int>((threadIdx.x + blockDim.x * threadIdx.y) % 32);
   unsigned const mask = (Lanes == 32 ? ~0U : (1U << Lanes % 32) - 1U) << (in_warp / Lanes * Lanes);
   for (int distance = Lanes / 2; distance > 0; distance /= 2)

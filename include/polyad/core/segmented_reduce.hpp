@@ -10,9 +10,9 @@
 //   AddToStash      to a team's few rows in scratch memory, where its other threads add too
 //                   (the first half of BLCO's hierarchical resolution)
 //
-// Where the nonzeros say themselves that a segment ends with them (F-COO's bit flags), FlaggedSum sums a thread's
-// stretch and TeamHeads joins the stretches of a team: a segment that begins and ends inside the team is summed
-// by it alone, and its row is stored plainly.
+// Where the nonzeros say themselves that a segment ends with them (F-COO's bit flags), FlaggedSum sums a
+// thread's stretch and TeamHeads joins the stretches of a team: a segment that begins and ends inside the
+// team is summed by it alone, and its row is stored plainly.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -87,8 +87,8 @@ struct AddToStash {
   }
 };
 
-/// The segments of one thread's stretch of nonzeros, of which each says whether its segment ends with it. Sum is
-/// what a lane holds of a row: it can be made from 0 and takes terms by +=.
+/// The segments of one thread's stretch of nonzeros, of which each says whether its segment ends with it. Sum
+/// is what a lane holds of a row: it can be made from 0 and takes terms by +=.
 template <class Sum>
 struct FlaggedSum {
   Sum sum;
@@ -108,8 +108,9 @@ struct FlaggedSum {
   }
 };
 
-/// What the stretches of a team's threads, in order, have of segments that began before them: their heads, in the
-/// team's scratch memory. After a barrier the thread in whose stretch a segment began adds the heads behind it.
+/// What the stretches of a team's threads, in order, have of segments that began before them: their heads, in
+/// the team's scratch memory. After a barrier the thread in whose stretch a segment began adds the heads
+/// behind it.
 template <class Sum, class Scalar, int Elements>
 class TeamHeads {
 public:
@@ -138,8 +139,8 @@ public:
   KOKKOS_FUNCTION void set_passes(int thread, bool passes) const { m_passes[thread] = passes ? 1 : 0; }
   [[nodiscard]] KOKKOS_FUNCTION bool passes(int thread) const { return m_passes[thread] != 0; }
 
-  /// Adds to the sum of a segment that goes on behind `thread` the heads there, up to its end. Returns whether it
-  /// ends in this team.
+  /// Adds to the sum of a segment that goes on behind `thread` the heads there, up to its end. Returns
+  /// whether it ends in this team.
   KOKKOS_FUNCTION bool join(Sum& sum, int thread, Columns columns) const {
     for (int next = thread + 1; next < m_team; ++next) {
       sum += load(next, columns);

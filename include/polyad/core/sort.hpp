@@ -13,7 +13,9 @@
 namespace polyad {
 
 /// Bits that the numbers 0 ... count - 1 need.
-constexpr int bits_for(count_t count) { return count <= 1 ? 0 : static_cast<int>(std::bit_width(count - 1)); }
+constexpr int bits_for(count_t count) {
+  return count <= 1 ? 0 : static_cast<int>(std::bit_width(count - 1));
+}
 
 /// Sorts the pairs by the lowest `key_bits` bits of their keys, stably, in place.
 /// Key and Value are std::uint32_t or std::uint64_t. Allocates a second copy of both arrays.
@@ -22,7 +24,7 @@ template <class Space, class Key, class Value>
 void sort_pairs(Space const& space, Kokkos::View<Key*, typename Space::device_type> const& keys,
                 Kokkos::View<Value*, typename Space::device_type> const& values, int key_bits);
 
-#define POLYAD_SORT_PAIRS(Space, Key, Value)                                               \
+#define POLYAD_SORT_PAIRS(Space, Key, Value)                                            \
   template void sort_pairs(Space const&, Kokkos::View<Key*, Space::device_type> const&, \
                            Kokkos::View<Value*, Space::device_type> const&, int)
 extern POLYAD_SORT_PAIRS(Kokkos::DefaultExecutionSpace, std::uint32_t, std::uint32_t);

@@ -9,7 +9,8 @@
 
 namespace polyad {
 
-/// `count` streams of a device; on a host copies of its one instance, whose threads a single kernel keeps busy.
+/// `count` streams of a device; on a host copies of its one instance, whose threads a single kernel keeps
+/// busy.
 /// \throws UsageError when count < 1
 template <class Space>
 std::vector<Space> make_instances(Space const& space, int count) {
@@ -21,8 +22,8 @@ std::vector<Space> make_instances(Space const& space, int count) {
     return std::vector<Space>(static_cast<std::size_t>(count), space);
 }
 
-/// Work that is enqueued on `later` from now on waits for what `earlier` holds now. The host does not wait. On a
-/// host backend, where a kernel is over when its launch returns, there is nothing to do.
+/// Work that is enqueued on `later` from now on waits for what `earlier` holds now. The host does not wait.
+/// On a host backend, where a kernel is over when its launch returns, there is nothing to do.
 template <class Space>
 void enqueue_after(Space const& later, Space const& earlier);
 

@@ -26,7 +26,9 @@ struct LaunchShape {
 };
 
 /// a / b, rounded up.
-KOKKOS_INLINE_FUNCTION constexpr count_t ceil_div(count_t a, count_t b) { return (a + b - 1) / b; }
+KOKKOS_INLINE_FUNCTION constexpr count_t ceil_div(count_t a, count_t b) {
+  return (a + b - 1) / b;
+}
 
 /// TeamPolicy of a launch shape; Properties are Kokkos' (LaunchBounds).
 /// \throws UsageError when the league exceeds what Kokkos counts (2^31 - 1)
@@ -47,8 +49,8 @@ inline count_t checked_product(std::string const& array, count_t a, count_t b) {
   return product;
 }
 
-/// Bytes of free memory in the memory space of Space, as the driver or the kernel reports them, within the limit of
-/// a DeviceMemoryAccount (core/device_memory.hpp).
+/// Bytes of free memory in the memory space of Space, as the driver or the kernel reports them, within the
+/// limit of a DeviceMemoryAccount (core/device_memory.hpp).
 template <class Space>
 count_t available_memory(Space const& space);
 

@@ -17,16 +17,16 @@ namespace polyad {
 
 /// Bytes of the widest SIMD register that Kokkos was configured for.
 #if defined(KOKKOS_ARCH_AVX512XEON)
-inline constexpr int simd_bytes = 64;
+inline constexpr int simd_bytes     = 64;
 inline constexpr int simd_bytes_min = 32;  // narrowest pack that Kokkos SIMD offers there
 #elif defined(KOKKOS_ARCH_AVX2)
-inline constexpr int simd_bytes = 32;
+inline constexpr int simd_bytes     = 32;
 inline constexpr int simd_bytes_min = 16;
 #elif defined(KOKKOS_ARCH_ARM_NEON)
-inline constexpr int simd_bytes = 16;
+inline constexpr int simd_bytes     = 16;
 inline constexpr int simd_bytes_min = 8;
 #else
-inline constexpr int simd_bytes = 1;
+inline constexpr int simd_bytes     = 1;
 inline constexpr int simd_bytes_min = 1;
 #endif
 
@@ -58,16 +58,17 @@ struct SimdPack<Scalar, 1> {
 template <class Space, class Scalar, int Block>
 class TinyVec<Space, Scalar, Block, RowForm::simd> {
 public:
-  static constexpr int lanes      = 1;
-  static constexpr int width      = Block;
+  static constexpr int lanes          = 1;
+  static constexpr int width          = Block;
   static constexpr bool adds_together = false;
-  static constexpr int pack_width = detail::simd_width<Scalar, Block>();
-  static constexpr int packs      = Block / pack_width;
-  /// Rows that a kernel may sum at the same time: they take half of the registers, the others are for operands.
+  static constexpr int pack_width     = detail::simd_width<Scalar, Block>();
+  static constexpr int packs          = Block / pack_width;
+  /// Rows that a kernel may sum at the same time: they take half of the registers, the others are for
+  /// operands.
   static constexpr int rows_in_registers =
       std::clamp((simd_bytes == 64 ? 16 : 8) / packs, 1, std::min(8, Block));
-  using pack_type                 = typename detail::SimdPack<Scalar, pack_width>::type;
-  using mask_type                 = typename pack_type::mask_type;
+  using pack_type = typename detail::SimdPack<Scalar, pack_width>::type;
+  using mask_type = typename pack_type::mask_type;
 
   KOKKOS_FUNCTION static Columns columns(int block_first, int rank, int /*lane*/) {
     return {block_first, rank - block_first < Block ? rank - block_first : Block};
@@ -101,8 +102,9 @@ public:
   void multiply_add(TinyVec const& a, TinyVec const& b) {
     unrolled<packs>([&](auto p) { m_pack[p] = Kokkos::fma(a.m_pack[p], b.m_pack[p], m_pack[p]); });
   }
-  /// The sum of the products of the elements; those right of column R were read as zeros. Halves are added to halves,
-  /// always in the same order: one element after the other, each addition would wait for the one before.
+  /// The sum of the products of the elements; those right of column R were read as zeros. Halves are added to
+  /// halves, always in the same order: one element after the other, each addition would wait for the one
+  /// before.
   KOKKOS_FORCEINLINE_FUNCTION Scalar dot(TinyVec const& other, Columns) const {
     pack_type sum = m_pack[0] * other.m_pack[0];
     unrolled<packs - 1>([&](auto p) { sum = Kokkos::fma(m_pack[p + 1], other.m_pack[p + 1], sum); });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A loop that is unrolled before anything else is done to it. An array of registers that is indexed by a
-// loop's variable stays in memory with GCC 12, which unrolls after it has given variables their registers: the
-// solve of 32 columns of doubles took twice the time.
+// loop's variable stays in memory with GCC 12, which unrolls after it has given variables their registers:
+// the solve of 32 columns of doubles took twice the time.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // WholeRowWalk: how kernels that need dot products of whole rows divide their work. As with ChunkWalk
-// (formats/chunk_walk.hpp) a thread of a team owns a chunk of consecutive nonzeros and its vector lanes walk it
-// together; but all lanes take part in every step, those right of column R too, because they add up numbers
-// across the lanes (core/lane_sum.hpp), and rows longer than a block are read block by block by the same thread.
+// (formats/chunk_walk.hpp) a thread of a team owns a chunk of consecutive nonzeros and its vector lanes walk
+// it together; but all lanes take part in every step, those right of column R too, because they add up
+// numbers across the lanes (core/lane_sum.hpp), and rows longer than a block are read block by block by the
+// same thread.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -49,8 +50,8 @@ struct WholeRowWalk {
   }
 };
 
-/// Calls f(std::integral_constant<int, Block>) with the narrowest block that holds a whole row of R columns, or
-/// the widest one.
+/// Calls f(std::integral_constant<int, Block>) with the narrowest block that holds a whole row of R columns,
+/// or the widest one.
 template <class F>
 void with_row_block(int rank, F&& f) {
   if (rank > 16)

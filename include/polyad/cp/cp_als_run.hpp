@@ -124,7 +124,7 @@ CpAlsWorkspace<Scalar, Space>::CpAlsWorkspace(Space const& space, Extents const&
   weights = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::weights"), rank);
   Kokkos::deep_copy(space, weights, 1.0);
   numbers      = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::fit_numbers"),
-                                 static_cast<count_t>(fit_numbers));
+                                      static_cast<count_t>(fit_numbers));
   host_numbers = Kokkos::create_mirror_view(Kokkos::SharedHostPinnedSpace(), numbers);
 }
 
@@ -166,9 +166,9 @@ public:
 
   /// Enqueues an iteration and the copy of its numbers to the host. Does not wait.
   ///
-  /// The inverse of the normal equations depends on the other modes' Gram matrices alone, not on the MTTKRP: one
-  /// team works it out on an instance of its own while all others multiply (the two streams of Liu et al.,
-  /// section V).
+  /// The inverse of the normal equations depends on the other modes' Gram matrices alone, not on the MTTKRP:
+  /// one team works it out on an instance of its own while all others multiply (the two streams of Liu et
+  /// al., section V).
   void launch() {
     m_clock.reset();
     m_timer.reset();

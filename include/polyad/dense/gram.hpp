@@ -47,9 +47,8 @@ public:
 
   /// Throws UsageError unless the workspace was made for this rank.
   void expect_rank(count_t rank) const {
-    POLYAD_EXPECTS(
-        m_partials.extent(1) == padded_rows(rank) && m_partials.extent(2) == padded_columns(rank),
-        "the workspace of a Gram matrix was made for another rank than ", rank);
+    POLYAD_EXPECTS(m_partials.extent(1) == padded_rows(rank) && m_partials.extent(2) == padded_columns(rank),
+                   "the workspace of a Gram matrix was made for another rank than ", rank);
   }
 
   /// Columns of the blocks that G is cut into. On hosts 16 at most: a thread then holds 8 rows of a block in
@@ -123,9 +122,8 @@ struct GramOfChunk {
             Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
               Columns const own{Row::columns(block, columns, lane).first, Row::width};  // blocks are whole
               Row sum[height];
-              unrolled<height>([&](auto h) {
-                sum[h] = first == begin ? Row(0.0) : Row(output + (k + h) * columns, own);
-              });
+              unrolled<height>(
+                  [&](auto h) { sum[h] = first == begin ? Row(0.0) : Row(output + (k + h) * columns, own); });
               for (int t = 0; t < rows; ++t) {
                 Row const row(tile + t * columns, own);
                 unrolled<height>([&](auto h) { sum[h].multiply_add(tile[t * columns + k + h], row); });

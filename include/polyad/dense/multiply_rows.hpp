@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multiply_rows: C = A B for a tall matrix A (I x K) and a small one B (K x S): the rows of an ALS update, the
-// intermediates C^(n) = A^(n) B^(n) of FastTucker, a change of basis. A is read and C written once; B stays in
-// the caches. Bytes: I (K + S) s_r. Flops: 2 I K S.
+// multiply_rows: C = A B for a tall matrix A (I x K) and a small one B (K x S): the rows of an ALS update,
+// the intermediates C^(n) = A^(n) B^(n) of FastTucker, a change of basis. A is read and C written once; B
+// stays in the caches. Bytes: I (K + S) s_r. Flops: 2 I K S.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -30,7 +30,7 @@ struct MultiplyRows {
   Scalar* C;  // I x S
   count_t C_stride;
   count_t rows;
-  int inner;  // K
+  int inner;            // K
   ColumnBlocks blocks;  // of S
 
   /// The rows first ... first + Height - 1.
@@ -45,9 +45,8 @@ struct MultiplyRows {
         sum[h].multiply_add(a[static_cast<count_t>(h()) * A_stride + static_cast<count_t>(k)], row);
       });
     }
-    unrolled<Height>([&](auto h) {
-      sum[h].store(C + (first + static_cast<count_t>(h())) * C_stride, columns);
-    });
+    unrolled<Height>(
+        [&](auto h) { sum[h].store(C + (first + static_cast<count_t>(h())) * C_stride, columns); });
   }
 
   template <class Member>
@@ -56,9 +55,9 @@ struct MultiplyRows {
     auto const per_block = static_cast<count_t>(blocks.count);
     int const block      = blocks.first + static_cast<int>(team % per_block) * Block;
     count_t const begin  = (team / per_block * static_cast<count_t>(member.team_size()) +
-                           static_cast<count_t>(member.team_rank())) *
-                          chunk;
-    count_t const end = Kokkos::min(rows, begin + chunk);
+                            static_cast<count_t>(member.team_rank())) *
+                           chunk;
+    count_t const end    = Kokkos::min(rows, begin + chunk);
     if (begin >= end) return;
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
       Columns const columns = Row::columns(block, blocks.rank, lane);
@@ -75,8 +74,8 @@ struct MultiplyRows {
 
 }  // namespace detail
 
-/// C (I x S) = A (I x K) B (K x S), row by row; C is overwritten and may not overlap A or B. Launches on `space`
-/// and returns without waiting.
+/// C (I x S) = A (I x K) B (K x S), row by row; C is overwritten and may not overlap A or B. Launches on
+/// `space` and returns without waiting.
 /// \throws UsageError when the shapes do not match
 template <class Space, class Scalar>
 void multiply_rows(Space const& space, FactorMatrix<Scalar, Space> const& A,
@@ -98,8 +97,8 @@ void multiply_rows(Space const& space, FactorMatrix<Scalar, Space> const& A,
       LaunchShape const shape{teams * static_cast<count_t>(blocks.count), team, lanes};
       Kokkos::parallel_for(
           "polyad::multiply_rows", team_policy(space, shape),
-          Kernel{A.data(), static_cast<count_t>(A.stride(0)), B.data(), static_cast<count_t>(B.stride(0)), C.data(),
-                 static_cast<count_t>(C.stride(0)), rows, static_cast<int>(A.extent(1)), blocks});
+          Kernel{A.data(), static_cast<count_t>(A.stride(0)), B.data(), static_cast<count_t>(B.stride(0)),
+                 C.data(), static_cast<count_t>(C.stride(0)), rows, static_cast<int>(A.extent(1)), blocks});
     });
   });
 }

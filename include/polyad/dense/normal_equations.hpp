@@ -38,9 +38,9 @@ KOKKOS_INLINE_FUNCTION constexpr int scratch_stride(int size) {
 
 template <class Space, class Scalar>
 struct NormalEquations {
-  /// What H's eigenvalues are compared with. H is summed in double, but the MTTKRP that it is solved for carries
-  /// the rounding of Scalar, which an eigenvalue w enlarges by 1 / w: with floats and the bounds of doubles,
-  /// one update from a start with collinear columns left a model a million times the tensor.
+  /// What H's eigenvalues are compared with. H is summed in double, but the MTTKRP that it is solved for
+  /// carries the rounding of Scalar, which an eigenvalue w enlarges by 1 / w: with floats and the bounds of
+  /// doubles, one update from a start with collinear columns left a model a million times the tensor.
   static constexpr double epsilon = static_cast<double>(Kokkos::Experimental::epsilon_v<Scalar>);
 
   GramMatrices<Space> grams;

@@ -2,10 +2,10 @@
 // nvecs: a starting guess for CP-ALS out of the leading left singular vectors of every unfolding X_(n) (the
 // initialisation by HOSVD of Kolda & Bader, SIAM Review 51(3), 2009, section 3.4).
 //
-// They are found by orthogonal iteration (Golub & Van Loan, 4th ed., section 8.2.4): Y = X_(n) X_(n)' Q, and Q is made
-// of Y's columns. The nonzeros are in the order of the mode-n fibers; a fiber f has indices i and values x.
-// Short modes: S = X_(n) X_(n)' (I_n x I_n) is summed once, a fiber adds x x' to S(i, i), and Y = S Q.
-// Long modes: S is never formed; a fiber adds x z to Y(i, :), where z = sum over f of x Q(i, :).
+// They are found by orthogonal iteration (Golub & Van Loan, 4th ed., section 8.2.4): Y = X_(n) X_(n)' Q, and
+// Q is made of Y's columns. The nonzeros are in the order of the mode-n fibers; a fiber f has indices i and
+// values x. Short modes: S = X_(n) X_(n)' (I_n x I_n) is summed once, a fiber adds x x' to S(i, i), and Y = S
+// Q. Long modes: S is never formed; a fiber adds x z to Y(i, :), where z = sum over f of x Q(i, :).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -49,7 +49,9 @@ struct ModeFibers {
   int mode;
 
   [[nodiscard]] KOKKOS_FUNCTION Index row(count_t i) const { return indices(by_fiber(i), mode); }
-  [[nodiscard]] KOKKOS_FUNCTION double value(count_t i) const { return static_cast<double>(values(by_fiber(i))); }
+  [[nodiscard]] KOKKOS_FUNCTION double value(count_t i) const {
+    return static_cast<double>(values(by_fiber(i)));
+  }
   [[nodiscard]] KOKKOS_FUNCTION bool starts_fiber(count_t i) const {
     if (i == 0) return true;
     for (int m = 0; m < static_cast<int>(indices.extent(1)); ++m)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// transposed_product: D = scale A' G for two tall matrices A (I x J) and G (I x R): the gradient of a FastTucker
-// core matrix. Summed in double whatever the matrices hold.
+// transposed_product: D = scale A' G for two tall matrices A (I x J) and G (I x R): the gradient of a
+// FastTucker core matrix. Summed in double whatever the matrices hold.
 //
-// As gram (dense/gram.hpp): both matrices are read once; a team takes a chunk of rows, brings it tile by tile into
-// its scratch pad and adds up the chunk's own J x R sums, several rows of a block at a time in registers; the
-// chunks' sums are then added in a fixed order, so the result does not depend on timing.
+// As gram (dense/gram.hpp): both matrices are read once; a team takes a chunk of rows, brings it tile by tile
+// into its scratch pad and adds up the chunk's own J x R sums, several rows of a block at a time in
+// registers; the chunks' sums are then added in a fixed order, so the result does not depend on timing.
 // Bytes: I (J + R) s_r + chunks J R 8. Flops: 2 I J R.
 #pragma once
 
@@ -22,12 +22,12 @@ namespace polyad {
 
 /// The chunks' own sums, chunks x J x R, rounded up to whole blocks of columns.
 template <class Space>
-using TransposedProductWorkspace =
-    Kokkos::View<double***, Kokkos::LayoutRight, typename Space::device_type>;
+using TransposedProductWorkspace = Kokkos::View<double***, Kokkos::LayoutRight, typename Space::device_type>;
 
 /// Scratch for matrices of at most J and R columns. \throws MemoryError
 template <class Space>
-TransposedProductWorkspace<Space> make_transposed_product_workspace(Space const& space, count_t J, count_t R) {
+TransposedProductWorkspace<Space> make_transposed_product_workspace(Space const& space, count_t J,
+                                                                    count_t R) {
   count_t const rows    = ceil_div(J, 4) * 4;
   count_t const columns = ceil_div(R, full_block) * full_block;
   count_t const bytes   = checked_product("a core gradient's partial sums", rows * columns, sizeof(double));
@@ -36,19 +36,21 @@ TransposedProductWorkspace<Space> make_transposed_product_workspace(Space const&
   count_t const chunks = std::clamp<count_t>((count_t(64) << 20) / bytes, 1, wanted);
   expect_fits(space, "a core gradient's partial sums", chunks, bytes);
   return TransposedProductWorkspace<Space>(
-      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::transposed_product"), chunks, rows, columns);
+      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::transposed_product"), chunks, rows,
+      columns);
 }
 
 namespace detail {
 
-/// The J x R sums of one team over rows that come tile by tile: sums += A' G for the rows of A and G in the team's
-/// scratch pad. A thread sums a few rows of a block at a time in registers; a tile's sums are Scalars, those of all
-/// tiles doubles.
+/// The J x R sums of one team over rows that come tile by tile: sums += A' G for the rows of A and G in the
+/// team's scratch pad. A thread sums a few rows of a block at a time in registers; a tile's sums are Scalars,
+/// those of all tiles doubles.
 template <class Space, class Scalar, int Block>
 struct TileSums {
   static constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
   using Row                     = TinyVec<Space, Scalar, Block, form>;
-  /// Rows of the sums that a thread holds at the same time: 32 x 32 sums occupy a device's team of 128 GPU threads.
+  /// Rows of the sums that a thread holds at the same time: 32 x 32 sums occupy a device's team of 128 GPU
+  /// threads.
   static constexpr int height = is_device_space<Space> && sizeof(Scalar) == sizeof(float) ? 2 : 4;
   /// Numbers of a row of A that are read at once. A host multiplies by each right from memory.
   static constexpr int pack = is_device_space<Space> ? 2 : 1;
@@ -62,8 +64,8 @@ struct TileSums {
 
   /// All threads of the team call it, between two barriers. `first`: the sums begin with this tile.
   template <class Member>
-  KOKKOS_FUNCTION void add(Member const& member, Scalar const* tile_A, Scalar const* tile_G, int rows, bool first,
-                           double* sums, int stride) const {
+  KOKKOS_FUNCTION void add(Member const& member, Scalar const* tile_A, Scalar const* tile_G, int rows,
+                           bool first, double* sums, int stride) const {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, J / height * (R / Block)), [&](int const item) {
       int const j     = item % (J / height) * height;
       int const block = item / (J / height) * Block;
@@ -84,8 +86,9 @@ struct TileSums {
   }
 
   void expect_room(TransposedProductWorkspace<Space> const& workspace) const {
-    POLYAD_EXPECTS(workspace.extent(1) >= static_cast<count_t>(J) && workspace.extent(2) >= static_cast<count_t>(R),
-                   "the workspace of a transposed product is too small");
+    POLYAD_EXPECTS(
+        workspace.extent(1) >= static_cast<count_t>(J) && workspace.extent(2) >= static_cast<count_t>(R),
+        "the workspace of a transposed product is too small");
   }
 
   /// Bytes of so many rows of both tiles.
@@ -129,8 +132,8 @@ struct TransposedProductOfChunk {
 
   /// Brings the rows first ... first + rows - 1 of a matrix into the pad, zeros right of its last column.
   template <class Member>
-  KOKKOS_FUNCTION void fill(Member const& member, FactorMatrix<Scalar, Space> const& matrix, count_t first, int rows,
-                            int width, double* target) const {
+  KOKKOS_FUNCTION void fill(Member const& member, FactorMatrix<Scalar, Space> const& matrix, count_t first,
+                            int rows, int width, double* target) const {
     int const columns = static_cast<int>(matrix.extent(1));
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rows), [&](int const t) {
       Scalar const* const source = &matrix(first + static_cast<count_t>(t), 0);
@@ -142,9 +145,9 @@ struct TransposedProductOfChunk {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    count_t const begin = static_cast<count_t>(member.league_rank()) * chunk;
-    count_t const end   = Kokkos::min(A.extent(0), begin + chunk);
-    int const stride    = static_cast<int>(partials.extent(2));
+    count_t const begin  = static_cast<count_t>(member.league_rank()) * chunk;
+    count_t const end    = Kokkos::min(A.extent(0), begin + chunk);
+    int const stride     = static_cast<int>(partials.extent(2));
     double* const output = &partials(member.league_rank(), 0, 0);
     auto* const tile_G   = static_cast<double*>(
         member.team_scratch(scratch_level).get_shmem_aligned(tile.pad_bytes(tile_rows), row_alignment));
@@ -180,8 +183,8 @@ struct AddChunks {
   }
 };
 
-/// Gives each team of a launch so many bytes of scratch; returns the level they are on: 0 within the 48 KiB that Kokkos
-/// offers a team, less what it keeps, otherwise 1, global memory.
+/// Gives each team of a launch so many bytes of scratch; returns the level they are on: 0 within the 48 KiB
+/// that Kokkos offers a team, less what it keeps, otherwise 1, global memory.
 template <class Policy>
 int set_pad(Policy& policy, std::ptrdiff_t bytes) {
   int const level = bytes > 45 * 1024 ? 1 : 0;
@@ -191,8 +194,8 @@ int set_pad(Policy& policy, std::ptrdiff_t bytes) {
 
 /// D = scale times the sum of the first `chunks` partial sums. Launches on `space`.
 template <class Space, class Scalar>
-void add_sums(Space const& space, TransposedProductWorkspace<Space> const& workspace, count_t chunks, double scale,
-              FactorMatrix<Scalar, Space> const& D) {
+void add_sums(Space const& space, TransposedProductWorkspace<Space> const& workspace, count_t chunks,
+              double scale, FactorMatrix<Scalar, Space> const& D) {
   LaunchShape const shape{D.extent(0), is_device_space<Space> ? 8 : 1, is_device_space<Space> ? 32 : 1};
   Kokkos::parallel_for("polyad::transposed_product_sum", team_policy(space, shape),
                        AddChunks<Space, Scalar>{workspace, chunks, scale, D});
@@ -205,11 +208,12 @@ void add_sums(Space const& space, TransposedProductWorkspace<Space> const& works
 /// \throws UsageError when the shapes do not match
 template <class Space, class Scalar>
 void transposed_product(Space const& space, double scale, FactorMatrix<Scalar, Space> const& A,
-                        FactorMatrix<Scalar, Space> const& G, TransposedProductWorkspace<Space> const& workspace,
+                        FactorMatrix<Scalar, Space> const& G,
+                        TransposedProductWorkspace<Space> const& workspace,
                         FactorMatrix<Scalar, Space> const& D) {
-  POLYAD_EXPECTS(A.extent(0) == G.extent(0) && D.extent(0) == A.extent(1) && D.extent(1) == G.extent(1), "A is ",
-                 A.extent(0), " x ", A.extent(1), ", G is ", G.extent(0), " x ", G.extent(1), ", D is ", D.extent(0),
-                 " x ", D.extent(1), ": D = A' G has no meaning");
+  POLYAD_EXPECTS(A.extent(0) == G.extent(0) && D.extent(0) == A.extent(1) && D.extent(1) == G.extent(1),
+                 "A is ", A.extent(0), " x ", A.extent(1), ", G is ", G.extent(0), " x ", G.extent(1),
+                 ", D is ", D.extent(0), " x ", D.extent(1), ": D = A' G has no meaning");
   using Kernel        = detail::TransposedProductOfChunk<Space, Scalar>;
   constexpr int lanes = Kernel::Row::lanes;
   typename Kernel::Sums const tile(A.extent(1), G.extent(1));
@@ -225,11 +229,11 @@ void transposed_product(Space const& space, double scale, FactorMatrix<Scalar, S
   detail::add_sums(space, workspace, chunks, scale, D);
 }
 
-#define POLYAD_TRANSPOSED_PRODUCT(Scalar)                                                                       \
-  template void transposed_product(Kokkos::DefaultExecutionSpace const&, double,                                \
-                                   FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,                  \
-                                   FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,                  \
-                                   TransposedProductWorkspace<Kokkos::DefaultExecutionSpace> const&,            \
+#define POLYAD_TRANSPOSED_PRODUCT(Scalar)                                                            \
+  template void transposed_product(Kokkos::DefaultExecutionSpace const&, double,                     \
+                                   FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,       \
+                                   FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,       \
+                                   TransposedProductWorkspace<Kokkos::DefaultExecutionSpace> const&, \
                                    FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_TRANSPOSED_PRODUCT);
 

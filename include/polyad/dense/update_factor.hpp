@@ -32,8 +32,9 @@ struct UpdateFactor {
 
   static constexpr int tile_bytes   = tile_rows * stride * int(sizeof(Scalar));
   static constexpr int matrix_bytes = Block * stride * int(sizeof(Scalar));
-  static constexpr int sums_bytes = std::max(tile_rows * stride, splits* Block* Block) * int(sizeof(double));
-  static constexpr int pad_bytes  = tile_bytes + matrix_bytes + sums_bytes + 3 * 16;
+  static constexpr int sums_bytes =
+      std::max(tile_rows * stride, splits * Block * Block) * int(sizeof(double));
+  static constexpr int pad_bytes = tile_bytes + matrix_bytes + sums_bytes + 3 * 16;
 
   FactorMatrix<Scalar, Space> V;
   FactorMatrix<Scalar, Space> W;

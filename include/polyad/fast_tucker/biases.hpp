@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The mean and the biases of a completion model, fitted alone and first: what is left of the values is what the
-// factors then explain. In turn for each mode n, with e = x - mean - sum over m != n of bias^(m)(i_m),
+// The mean and the biases of a completion model, fitted alone and first: what is left of the values is what
+// the factors then explain. In turn for each mode n, with e = x - mean - sum over m != n of bias^(m)(i_m),
 //
 //   bias^(n)(k) = sum over observations with i_n = k of e / (damping + their number),
 //
@@ -35,9 +35,9 @@ template <class Space, class Scalar, class Index>
 CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X,
                                                FastTuckerModel<Scalar, Space> const& model);
 
-#define POLYAD_FIT_BIASES(Scalar, Index)                                                         \
-  template void fit_biases(Kokkos::DefaultExecutionSpace const&,                                 \
-                           CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,       \
+#define POLYAD_FIT_BIASES(Scalar, Index)                                                   \
+  template void fit_biases(Kokkos::DefaultExecutionSpace const&,                           \
+                           CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
                            BiasOptions const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&)
 #define POLYAD_WITHOUT_BIASES(Scalar, Index)                                                                \
   template CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> without_biases(                          \

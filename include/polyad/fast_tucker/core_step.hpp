@@ -5,9 +5,9 @@
 //   P = A' G(B),   D = P - ridge B  (downhill),   P2 = A' G(B + D),
 //   t = |D|^2 / (<D, P - P2> + ridge |D|^2),      B <- B + t D
 //
-// since G is linear in C^(n): <D, P - P2> is the sum over the observations of (a . D p)^2. The system of all J R
-// unknowns at once would take (J R)^2 numbers and as much work a row. A RowPenalty on the rows c of C^(n), weight |c|^2,
-// is linear there, too: weight c is taken from the rows of G.
+// since G is linear in C^(n): <D, P - P2> is the sum over the observations of (a . D p)^2. The system of all
+// J R unknowns at once would take (J R)^2 numbers and as much work a row. A RowPenalty on the rows c of
+// C^(n), weight |c|^2, is linear there, too: weight c is taken from the rows of G.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -37,7 +37,8 @@ struct AddPenalty {
   KOKKOS_FUNCTION void operator()(count_t i) const {
     count_t const k = i / C.extent(1);
     count_t const r = i % C.extent(1);
-    G(k, r) -= static_cast<Scalar>(penalty.shrinkage.weight(penalty.starts(k + 1) - penalty.starts(k))) * C(k, r);
+    G(k, r) -=
+        static_cast<Scalar>(penalty.shrinkage.weight(penalty.starts(k + 1) - penalty.starts(k))) * C(k, r);
   }
 };
 
@@ -83,14 +84,16 @@ struct CoreStep {
         [&](count_t const i, double& sum) {
           count_t const j = i / columns;
           count_t const r = i % columns;
-          sum += static_cast<double>(D(j, r)) * (static_cast<double>(P(j, r)) - static_cast<double>(P2(j, r)));
+          sum +=
+              static_cast<double>(D(j, r)) * (static_cast<double>(P(j, r)) - static_cast<double>(P2(j, r)));
         },
         curvature);
     curvature += ridge * slope;
     // No curvature: rounding, or a direction that no observation sees.
     double const t = curvature > 0 ? slope / curvature : 0;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member, entries), [&](count_t const i) {
-      B(i / columns, i % columns) += static_cast<Scalar>(t * static_cast<double>(D(i / columns, i % columns)));
+      B(i / columns, i % columns) +=
+          static_cast<Scalar>(t * static_cast<double>(D(i / columns, i % columns)));
     });
   }
 };
@@ -113,12 +116,12 @@ struct CoreStepWorkspace {
   FactorMatrix<Scalar, Space> C;               // A (B + D), I_n x R
 };
 
-/// The step for mode n; C[n] then is A^(n) times the new B^(n). `penalty` without a unit is none. G (I_n x R) is
-/// scratch. Launches on `space` and returns without waiting.
+/// The step for mode n; C[n] then is A^(n) times the new B^(n). `penalty` without a unit is none. G (I_n x R)
+/// is scratch. Launches on `space` and returns without waiting.
 template <ResidualFormat F>
 void core_step(typename F::space_type const& space, F const& X,
-               FastTuckerModel<typename F::scalar_type, typename F::space_type> const& model, int n, double ridge,
-               FactorMatrices<typename F::scalar_type, typename F::space_type> const& C,
+               FastTuckerModel<typename F::scalar_type, typename F::space_type> const& model, int n,
+               double ridge, FactorMatrices<typename F::scalar_type, typename F::space_type> const& C,
                residual_workspace<F>& workspace,
                CoreStepWorkspace<typename F::scalar_type, typename F::space_type> const& work,
                FactorMatrix<typename F::scalar_type, typename F::space_type> const& G,
@@ -137,8 +140,8 @@ void core_step(typename F::space_type const& space, F const& X,
   transposed_product(space, 1.0, model.A(n), G, work.sums, work.P);
   Kokkos::parallel_for("polyad::core_direction",
                        Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, model.columns(n)),
-                       detail::CoreDirection<Scalar, Space>{work.P, model.B(n), static_cast<Scalar>(ridge), work.D,
-                                                            work.next});
+                       detail::CoreDirection<Scalar, Space>{work.P, model.B(n), static_cast<Scalar>(ridge),
+                                                            work.D, work.next});
   auto stepped = C;
   stepped[n]   = work.C;
   intermediates(space, model.A(n), work.next, work.C);

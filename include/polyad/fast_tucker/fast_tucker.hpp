@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fast_tucker: fits a FastTucker model to observed entries (Li et al., "cuFasterTucker", 2022), by
 //
-//   als   in turn for each mode: the rows of A^(n) by least squares, each with all its observations, and one step
-//         of best length for B^(n) (fast_tucker/core_step.hpp). Converges in few epochs. Rows are drawn to zero
-//         as fast_tucker/shrinkage.hpp says, or by a ridge.
+//   als   in turn for each mode: the rows of A^(n) by least squares, each with all its observations, and one
+//         step of best length for B^(n) (fast_tucker/core_step.hpp). Converges in few epochs. Rows are drawn
+//         to zero as fast_tucker/shrinkage.hpp says, or by a ridge.
 //   adam  in turn for each mode: one residual sweep gives the gradients of A^(n) and of B^(n), Adam the step.
 //   sgd   the paper's own: an update for every observation, then the cores (fast_tucker/sgd.hpp).
 //
@@ -36,11 +36,11 @@ enum class FastTuckerOptimizer { als, adam, sgd };
 struct FastTuckerOptions {
   FastTuckerOptimizer optimizer = FastTuckerOptimizer::als;
   int max_epochs                = 20;
-  Shrinkage shrinkage;                    // als, unless there is a ridge
-  std::optional<double> ridge;            // of a row of A^(n); adam and sgd take 5 where there is none
-  bool ridge_per_entry          = false;  // times the row's observations, as in the paper (not for adam)
-  double core_ridge             = 0;      // of B^(n)
-  bool update_cores             = true;   // als: where J < R or there is a ridge
+  Shrinkage shrinkage;           // als, unless there is a ridge
+  std::optional<double> ridge;   // of a row of A^(n); adam and sgd take 5 where there is none
+  bool ridge_per_entry = false;  // times the row's observations, as in the paper (not for adam)
+  double core_ridge    = 0;      // of B^(n)
+  bool update_cores    = true;   // als: where J < R or there is a ridge
   AdamRates adam;
   SgdRates sgd;
   int patience        = 0;  // epochs without a better validation RMSE that end the run; 0: they never do
@@ -54,7 +54,7 @@ struct FastTuckerEpoch {
   PredictionErrors train;
   PredictionErrors validation;  // no entries when there are none
   PredictionErrors test;
-  double seconds;               // of the epoch, without the errors
+  double seconds;  // of the epoch, without the errors
 };
 
 enum class FastTuckerStop { max_epochs, early_stop, time_limit, interrupted, diverged };
@@ -77,8 +77,9 @@ inline char const* to_string(FastTuckerStop reason) {
 
 struct FastTuckerResult {
   FastTuckerStop reason = FastTuckerStop::max_epochs;
-  int kept_epoch        = 0;  // the epoch whose model is returned: the last, or the best with `patience`; 0: none was
-                        // sound, and it is the start, or with `patience` none was better than no interaction
+  /// The epoch whose model is returned: the last, or the best with `patience`. 0 is the start: no epoch was
+  /// sound, or with `patience` none was better than no interaction.
+  int kept_epoch = 0;
   std::vector<FastTuckerEpoch> epochs;
 };
 
@@ -95,20 +96,21 @@ concept CompletionFormat = requires(F const& format) {
   { format.norm_squared() } -> std::convertible_to<double>;
 };
 
-/// The epochs of one run, without the errors: for benchmarks, and for loops of one's own. Everything is allocated
-/// when it is made. Keeps a reference to X, which must live as long.
+/// The epochs of one run, without the errors: for benchmarks, and for loops of one's own. Everything is
+/// allocated when it is made. Keeps a reference to X, which must live as long.
 template <CompletionFormat F>
 class FastTuckerEpochs {
 public:
   using Scalar = typename F::scalar_type;
   using Space  = typename F::space_type;
 
-  /// \throws UsageError when shapes or rates make no sense or the format lacks what the optimiser needs; MemoryError
+  /// \throws UsageError when shapes or rates make no sense or the format lacks what the optimiser needs;
+  /// MemoryError
   FastTuckerEpochs(Space const& space, F const& X, FastTuckerModel<Scalar, Space> const& model,
                    FastTuckerOptions const& options)
       : m_space(space), m_tensor(&X), m_model(model), m_options(options) {
-    POLYAD_EXPECTS(X.extents() == model.extents(), "the tensor is ", to_string(X.extents()), " but the model is ",
-                   to_string(model.extents()));
+    POLYAD_EXPECTS(X.extents() == model.extents(), "the tensor is ", to_string(X.extents()),
+                   " but the model is ", to_string(model.extents()));
     POLYAD_EXPECTS(X.nnz() > 0, "there are no observations to learn from");
     POLYAD_EXPECTS(ridge() >= 0 && options.core_ridge >= 0, "a ridge is negative");
     POLYAD_EXPECTS(options.shrinkage.observations >= 0 && options.shrinkage.share >= 0, "rows are shrunk by ",
@@ -119,8 +121,10 @@ public:
     bool const als = options.optimizer == FastTuckerOptimizer::als;
     bool const sgd = options.optimizer == FastTuckerOptimizer::sgd;
     POLYAD_EXPECTS(sgd || ResidualFormat<F>, "the format ", F::name, " has no residual sweep");
-    POLYAD_EXPECTS(!als || RowLeastSquaresFormat<F>, "the format ", F::name, " has no least squares for rows");
-    POLYAD_EXPECTS(!shrinks() || RowShrinkageFormat<F>, "the format ", F::name, " shrinks no rows: als wants a ridge");
+    POLYAD_EXPECTS(!als || RowLeastSquaresFormat<F>, "the format ", F::name,
+                   " has no least squares for rows");
+    POLYAD_EXPECTS(!shrinks() || RowShrinkageFormat<F>, "the format ", F::name,
+                   " shrinks no rows: als wants a ridge");
     POLYAD_EXPECTS(!sgd || SgdFormat<F>, "the format ", F::name, " has no updates for single observations");
     POLYAD_EXPECTS(als || sgd || !options.ridge_per_entry, "a ridge per entry is for als and sgd");
     m_C = make_intermediates(space, model);
@@ -159,7 +163,8 @@ public:
     if (shrinks()) m_squares.balance(m_space, m_model, m_C);
   }
 
-  /// The two halves of an epoch of sgd, for benchmarks. Without intermediates, C is not up to date in between.
+  /// The two halves of an epoch of sgd, for benchmarks. Without intermediates, C is not up to date in
+  /// between.
   void sgd_factors()
     requires SgdFormat<F>
   {
@@ -171,8 +176,8 @@ public:
     requires SgdFormat<F>
   {
     for (int n = 0; n < m_model.order(); ++n)
-      sgd_core_step(m_space, *m_tensor, m_model, n, m_options.sgd, std::max(m_epoch, 1), m_options.core_ridge, m_C,
-                    work(n).sgd);
+      sgd_core_step(m_space, *m_tensor, m_model, n, m_options.sgd, std::max(m_epoch, 1), m_options.core_ridge,
+                    m_C, work(n).sgd);
   }
 
   /// The intermediates of the model as it stands. Launches on the space where they have to be formed.
@@ -196,7 +201,8 @@ private:
   [[nodiscard]] bool shrinks() const {
     return m_options.optimizer == FastTuckerOptimizer::als && !m_options.ridge && !m_options.ridge_per_entry;
   }
-  /// With a ridge on C^(n) itself and J >= R the rows of A^(n) alone reach the least loss that B^(n) could add to.
+  /// With a ridge on C^(n) itself and J >= R the rows of A^(n) alone reach the least loss that B^(n) could
+  /// add to.
   [[nodiscard]] bool steps_core(int n) const {
     return m_options.update_cores && !(shrinks() && m_model.columns(n) >= m_model.rank());
   }
@@ -242,7 +248,8 @@ private:
       }
       form_intermediates(m_space, m_model, n, m_C);
       if (steps_core(n))
-        core_step(m_space, *m_tensor, m_model, n, m_options.core_ridge, m_C, m_workspace, work(n).core, G(n), penalty);
+        core_step(m_space, *m_tensor, m_model, n, m_options.core_ridge, m_C, m_workspace, work(n).core, G(n),
+                  penalty);
       if (shrinks()) update_squares(n);
     }
   }
@@ -252,7 +259,8 @@ private:
       gradients(m_space, m_model, n, G(n), work(n).gradient, work(n).dA, work(n).dB);
       adam_step(m_space, m_options.adam, m_epoch, ridge(), work(n).dA, work(n).adam_A, m_model.A(n));
       if (m_options.update_cores)
-        adam_step(m_space, m_options.adam, m_epoch, m_options.core_ridge, work(n).dB, work(n).adam_B, m_model.B(n));
+        adam_step(m_space, m_options.adam, m_epoch, m_options.core_ridge, work(n).dB, work(n).adam_B,
+                  m_model.B(n));
       form_intermediates(m_space, m_model, n, m_C);
     }
   }
@@ -289,8 +297,8 @@ private:
   int m_epoch = 0;
 };
 
-/// Entries as they are observed; all but the training set may be empty. The validation set tells the best epoch, the
-/// test set is only reported.
+/// Entries as they are observed; all but the training set may be empty. The validation set tells the best
+/// epoch, the test set is only reported.
 template <class F>
 struct FastTuckerData {
   using tensor_type = CooTensor<typename F::scalar_type, typename F::index_type, typename F::space_type>;
@@ -299,17 +307,18 @@ struct FastTuckerData {
   tensor_type test;
 };
 
-/// Fits `model`, which holds the start and becomes the result, to X: the training set, without the model's mean and
-/// biases where it has them (without_biases), in some storage format. `callback(FastTuckerEpoch const&) -> bool` is
-/// called after each epoch; false ends the run. Waits for `space`.
+/// Fits `model`, which holds the start and becomes the result, to X: the training set, without the model's
+/// mean and biases where it has them (without_biases), in some storage format. `callback(FastTuckerEpoch
+/// const&) -> bool` is called after each epoch; false ends the run. Waits for `space`.
 ///
-/// When the training error stops being a number, or exceeds ten times that of mean and biases alone, the run ends as
-/// diverged with the last model that was sound.
+/// When the training error stops being a number, or exceeds ten times that of mean and biases alone, the run
+/// ends as diverged with the last model that was sound.
 /// \throws UsageError as FastTuckerEpochs does; MemoryError before allocating
 template <CompletionFormat F, class Callback>
-FastTuckerResult fast_tucker(
-    typename F::space_type const& space, F const& X, FastTuckerData<F> const& data, FastTuckerOptions const& options,
-    FastTuckerModel<typename F::scalar_type, typename F::space_type> const& model, Callback&& callback) {
+FastTuckerResult fast_tucker(typename F::space_type const& space, F const& X, FastTuckerData<F> const& data,
+                             FastTuckerOptions const& options,
+                             FastTuckerModel<typename F::scalar_type, typename F::space_type> const& model,
+                             Callback&& callback) {
   FastTuckerEpochs<F> epochs(space, X, model, options);
   auto const sums =
       make_error_sums(space, std::max({data.train.nnz(), data.validation.nnz(), data.test.nnz()}));
@@ -320,8 +329,9 @@ FastTuckerResult fast_tucker(
   double best       = std::numeric_limits<double>::infinity();
   if (tells) {  // epoch 0 are mean and biases alone: no interaction, where no epoch is better
     auto none = epochs.intermediates();
-    none[0]   = make_packed_matrix<typename F::scalar_type>(space, "polyad::no_interaction", model.extents()[0], model.rank());
-    best      = errors(space, model, none, data.validation, options.range, sums).rmse;
+    none[0] = make_packed_matrix<typename F::scalar_type>(space, "polyad::no_interaction", model.extents()[0],
+                                                          model.rank());
+    best    = errors(space, model, none, data.validation, options.range, sums).rmse;
     Kokkos::deep_copy(space, kept.A[0], 0);
   }
   FastTuckerResult result;
@@ -335,8 +345,8 @@ FastTuckerResult fast_tucker(
     auto const errors_of = [&](auto const& entries) {
       return errors(space, model, C, entries, options.range, sums);
     };
-    FastTuckerEpoch const report{epoch, errors_of(data.train), errors_of(data.validation), errors_of(data.test),
-                                 seconds};
+    FastTuckerEpoch const report{epoch, errors_of(data.train), errors_of(data.validation),
+                                 errors_of(data.test), seconds};
     if (!(report.train.rmse <= most || report.train.rmse == 0)) {  // written so that NaN diverges
       result.reason = FastTuckerStop::diverged;
       kept.restore(space, model);

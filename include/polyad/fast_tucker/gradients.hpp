@@ -2,8 +2,8 @@
 // Gradients of a FastTucker model out of a residual sweep. With L = 1/2 sum of e^2 over the observations and
 // G^(n)(k, :) = sum over those with i_n = k of e p, p the product of the other modes' rows of C:
 //
-//   dL/dB^(n) = - A^(n)' G^(n)      the core gradient of Li et al. ("cuFasterTucker", 2022, eq. 9), over all of Omega
-//   dL/dA^(n) = - G^(n) B^(n)'      their factor gradients (eq. 7), summed over each whole row
+//   dL/dB^(n) = - A^(n)' G^(n)   the core gradient of Li et al. ("cuFasterTucker", 2022, eq. 9), over Omega
+//   dL/dA^(n) = - G^(n) B^(n)'   their factor gradients (eq. 7), summed over each whole row
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -53,7 +53,8 @@ GradientWorkspace<Scalar, Space> make_gradient_workspace(Space const& space,
           make_transposed_product_workspace(space, model.columns(n), model.rank())};
 }
 
-/// dL/dA^(n) (I_n x J_n) and dL/dB^(n) (J_n x R), both overwritten. Launches on `space` and returns without waiting.
+/// dL/dA^(n) (I_n x J_n) and dL/dB^(n) (J_n x R), both overwritten. Launches on `space` and returns without
+/// waiting.
 template <class Scalar, class Space>
 void gradients(Space const& space, FastTuckerModel<Scalar, Space> const& model, int n,
                FactorMatrix<Scalar, Space> const& G, GradientWorkspace<Scalar, Space> const& workspace,

@@ -44,7 +44,8 @@ void form_intermediates(Space const& space, FastTuckerModel<Scalar, Space> const
 
 /// Newly allocated C^(n) of all modes.
 template <class Scalar, class Space>
-FactorMatrices<Scalar, Space> make_intermediates(Space const& space, FastTuckerModel<Scalar, Space> const& model) {
+FactorMatrices<Scalar, Space> make_intermediates(Space const& space,
+                                                 FastTuckerModel<Scalar, Space> const& model) {
   auto const C = make_packed_factors<Scalar>(space, model.extents(), model.rank());
   for (int n = 0; n < model.order(); ++n) form_intermediates(space, model, n, C);
   return C;
@@ -121,8 +122,8 @@ struct PredictEntries {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    entries.template operator()<Row>(
-        member, [&](count_t begin, count_t end, int lane) { walk(begin, end, lane); });
+    entries.template operator()<Row>(member,
+                                     [&](count_t begin, count_t end, int lane) { walk(begin, end, lane); });
   }
 };
 
@@ -146,7 +147,8 @@ struct AddErrorSums {
 
 }  // namespace detail
 
-/// Predicts the entries of `places`, whose values play no part. Launches on `space` and returns without waiting.
+/// Predicts the entries of `places`, whose values play no part. Launches on `space` and returns without
+/// waiting.
 /// \param C            intermediates of the model, rows that allow 16-byte packs (make_packed_factors)
 /// \param predictions  one number an entry, overwritten
 /// \throws UsageError when shapes do not match
@@ -155,8 +157,8 @@ void predict(Space const& space, FastTuckerModel<Scalar, Space> const& model,
              FactorMatrices<Scalar, Space> const& C, CooTensor<Scalar, Index, Space> const& places,
              ValueRange const& range, Kokkos::View<Scalar*, typename Space::device_type> const& predictions);
 
-/// Errors of the model's predictions of X's values. Waits for `space`. The same bits in every run on one device,
-/// and on hosts with any number of threads.
+/// Errors of the model's predictions of X's values. Waits for `space`. The same bits in every run on one
+/// device, and on hosts with any number of threads.
 /// \param sums  scratch that make_error_sums(space, X.nnz()) gave
 /// \throws UsageError when shapes do not match
 template <class Space, class Scalar, class Index>
@@ -170,21 +172,21 @@ ErrorSums<Space> make_error_sums(Space const& space, count_t entries) {
   // The last row takes the totals.
   count_t const rows = ceil_div(entries, detail::predict_chunk<Space>) + 1;
   expect_fits(space, "the partial sums of errors", rows, 2 * sizeof(double));
-  return ErrorSums<Space>(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::error_sums"), rows, 2);
+  return ErrorSums<Space>(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::error_sums"), rows,
+                          2);
 }
 
-#define POLYAD_PREDICT(Scalar, Index)                                                                   \
-  template void predict(Kokkos::DefaultExecutionSpace const&,                                           \
-                        FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                  \
-                        FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,                   \
-                        CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                 \
-                        ValueRange const&,                                                              \
+#define POLYAD_PREDICT(Scalar, Index)                                                                      \
+  template void predict(Kokkos::DefaultExecutionSpace const&,                                              \
+                        FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                     \
+                        FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,                      \
+                        CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, ValueRange const&, \
                         Kokkos::View<Scalar*, Kokkos::DefaultExecutionSpace::device_type> const&)
-#define POLYAD_ERRORS(Scalar, Index)                                                                    \
-  template PredictionErrors errors(Kokkos::DefaultExecutionSpace const&,                                \
-                                   FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,       \
-                                   FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,        \
-                                   CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,      \
+#define POLYAD_ERRORS(Scalar, Index)                                                               \
+  template PredictionErrors errors(Kokkos::DefaultExecutionSpace const&,                           \
+                                   FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,  \
+                                   FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,   \
+                                   CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
                                    ValueRange const&, ErrorSums<Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_PREDICT);
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_ERRORS);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps around the sweeps of formats/sgd_format.hpp, which make an epoch of SGD as Li et al. ("cuFasterTucker",
-// 2022, Algorithms 1 and 2) have it: in turn for each mode a factor sweep; then in turn for each mode a core sweep and
+// The steps around the sweeps of formats/sgd_format.hpp, which make an epoch of SGD as Li et al.
+// ("cuFasterTucker", 2022, Algorithms 1 and 2) have it: in turn for each mode a factor sweep; then in turn
+// for each mode a core sweep and
 //
 //   B <- B + gamma_B (P / |Omega| - ridge B),     P the sum over all observations of e a' p
 //
-// and after each of these C^(n) = A^(n) B^(n) anew. Rates decay as gamma(t) = gamma / (1 + decay t^1.5), t epochs
-// being done.
+// and after each of these C^(n) = A^(n) B^(n) anew. Rates decay as gamma(t) = gamma / (1 + decay t^1.5), t
+// epochs being done.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -51,15 +52,16 @@ struct SgdCoreStep {
 };
 
 template <class Space>
-Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>> each_entry(Space const& space, count_t rows, count_t columns) {
+Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>> each_entry(Space const& space, count_t rows,
+                                                                  count_t columns) {
   return {space, 0, rows * columns};
 }
 
 }  // namespace detail
 
-/// The factors of mode n. A ridge per entry counts within the sweep, once for every observation, as in the paper; one
-/// of the row once after it, as a <- a / (1 + step ridge), a step of the same rate that no rate makes unstable.
-/// Launches on `space` and returns without waiting.
+/// The factors of mode n. A ridge per entry counts within the sweep, once for every observation, as in the
+/// paper; one of the row once after it, as a <- a / (1 + step ridge), a step of the same rate that no rate
+/// makes unstable. Launches on `space` and returns without waiting.
 template <SgdFormat F>
 void sgd_factor_step(typename F::space_type const& space, F const& X,
                      FastTuckerModel<typename F::scalar_type, typename F::space_type> const& model, int n,
@@ -72,9 +74,9 @@ void sgd_factor_step(typename F::space_type const& space, F const& X,
   sgd_factor_sweep(space, X, model, C, n, SgdStep{step, ridge_per_entry ? ridge : 0}, rates.form, workspace);
   auto const& A = model.A(n);
   if (ridge > 0 && !ridge_per_entry)
-    Kokkos::parallel_for("polyad::sgd_ridge", detail::each_entry(space, A.extent(0), A.extent(1)),
-                         detail::ScaleRows<Scalar, typename F::space_type>{
-                             A, static_cast<Scalar>(1 / (1 + step * ridge))});
+    Kokkos::parallel_for(
+        "polyad::sgd_ridge", detail::each_entry(space, A.extent(0), A.extent(1)),
+        detail::ScaleRows<Scalar, typename F::space_type>{A, static_cast<Scalar>(1 / (1 + step * ridge))});
   if (rates.form.intermediates) form_intermediates(space, model, n, C);
 }
 

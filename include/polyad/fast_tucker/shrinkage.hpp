@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How strongly the least squares for rows are drawn to zero, told in observations. To the loss of a row c of C^(n) with n
-// observations
+// How strongly the least squares for rows are drawn to zero, told in observations. To the loss of a row c of
+// C^(n) with n observations
 //
 //   weight |c|^2,   weight = P_n (observations + share n),   P_n = sum_r prod over m != n of q^(m)(r),
 //
-// is added, q^(m)(r) the mean square of the column r of C^(m) over the observations, so that P_n is about the mean of
-// |p|^2, p the product that stands beside c. (Not in Li et al., who have one ridge for the rows of all A^(n).)
+// is added, q^(m)(r) the mean square of the column r of C^(m) over the observations, so that P_n is about the
+// mean of |p|^2, p the product that stands beside c. (Not in Li et al., who have one ridge for the rows of
+// all A^(n).)
 //
-// Why: where c has entries of variance v and the values have noise of variance s, the best ridge is s / v. With R columns
-// the interaction has the variance V = v P_n, so it is P_n s / V: P_n times a number that is the same for all modes and
-// whatever the scales of the C^(n) are, which one ridge for all modes is not. `share` stands for what is uncertain
-// in the other modes' rows, E |p|^2 being more than the square of the mean: it grows with the observations, and it lets
-// columns that only follow the noise die out, so that R may be larger than needed.
+// Why: where c has entries of variance v and the values have noise of variance s, the best ridge is s / v.
+// With R columns the interaction has the variance V = v P_n, so it is P_n s / V: P_n times a number that is
+// the same for all modes and whatever the scales of the C^(n) are, which one ridge for all modes is not.
+// `share` stands for what is uncertain in the other modes' rows, E |p|^2 being more than the square of the
+// mean: it grows with the observations, and it lets columns that only follow the noise die out, so that R may
+// be larger than needed.
 //
-// The solves shrink one mode and its neighbours make up for it, so the scales of the C^(n) would drift apart from epoch to
-// epoch; `balance` gives them one again.
+// The solves shrink one mode and its neighbours make up for it, so the scales of the C^(n) would drift apart
+// from epoch to epoch; `balance` gives them one again.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -76,7 +78,8 @@ struct SquareOfProducts {
   }
 };
 
-/// One thread: factors that give all C^(n) the same sum of mean squares and leave the product of all as it is.
+/// One thread: factors that give all C^(n) the same sum of mean squares and leave the product of all as it
+/// is.
 template <class Squares, class Factors>
 struct BalanceFactors {
   Squares squares;
@@ -111,8 +114,8 @@ struct ScaleByFactor {
 
 }  // namespace detail
 
-/// The mean squares of the columns of all C^(n) over the observations, on the device, and what follows from them. All of
-/// its functions launch on the space and return without waiting.
+/// The mean squares of the columns of all C^(n) over the observations, on the device, and what follows from
+/// them. All of its functions launch on the space and return without waiting.
 template <class Scalar, class Space>
 class ColumnSquares {
 public:
@@ -147,7 +150,8 @@ public:
   /// Scales A^(n) and C^(n) so that all C^(n) have the same mean square; predictions stay as they are.
   void balance(Space const& space, FastTuckerModel<Scalar, Space> const& model,
                FactorMatrices<Scalar, Space> const& C) const {
-    Kokkos::parallel_for("polyad::balance_factors", Kokkos::RangePolicy<Space, Kokkos::IndexType<int>>(space, 0, 1),
+    Kokkos::parallel_for("polyad::balance_factors",
+                         Kokkos::RangePolicy<Space, Kokkos::IndexType<int>>(space, 0, 1),
                          detail::BalanceFactors<Squares, Factors>{m_squares, m_factors});
     for (int n = 0; n < model.order(); ++n)
       for (auto const& matrix : {model.A(n), C[n]})

@@ -12,13 +12,14 @@
 namespace polyad {
 namespace detail {
 
-/// J x R numbers of either sign and mean square 1 / R, by rows: rows that are orthogonal and of length 1, or where
-/// there are more rows than columns such columns. Nearly singular, as matrices of chance may be, B^(n) would keep
-/// some directions of C^(n) out of reach. The same bits everywhere: made on the host, every sum in one order.
+/// J x R numbers of either sign and mean square 1 / R, by rows: rows that are orthogonal and of length 1, or
+/// where there are more rows than columns such columns. Nearly singular, as matrices of chance may be, B^(n)
+/// would keep some directions of C^(n) out of reach. The same bits everywhere: made on the host, every sum in
+/// one order.
 inline std::vector<double> orthogonal_core(std::uint64_t seed, std::uint64_t stream, count_t J, count_t R) {
   bool const by_rows  = J <= R;
-  count_t const count = by_rows ? J : R;   // vectors
-  count_t const size  = by_rows ? R : J;   // of a vector
+  count_t const count = by_rows ? J : R;  // vectors
+  count_t const size  = by_rows ? R : J;  // of a vector
   std::vector<double> vectors(count * size);
   for (count_t i = 0; i < count; ++i)
     for (count_t k = 0; k < size; ++k)
@@ -48,13 +49,15 @@ inline std::vector<double> orthogonal_core(std::uint64_t seed, std::uint64_t str
 
 /// The row a for which the columns of a B are all the same, as far as J rows allow, with a mean square of 1.
 inline std::vector<double> even_row(std::vector<double> const& core, count_t J, count_t R) {
-  std::vector<double> row(J);  // B times ones: (B' B) is the identity times max(1, J / R), or projects on J rows
+  std::vector<double> row(
+      J);  // B times ones: (B' B) is the identity times max(1, J / R), or projects on J rows
   for (count_t j = 0; j < J; ++j)
     for (count_t r = 0; r < R; ++r) row[j] += core[j * R + r];
   double squares = 0;
   for (double const a : row) squares = std::fma(a, a, squares);
   for (double& a : row)
-    a *= std::sqrt(static_cast<double>(R) * std::min(1.0, static_cast<double>(R) / static_cast<double>(J)) / squares);
+    a *= std::sqrt(static_cast<double>(R) * std::min(1.0, static_cast<double>(R) / static_cast<double>(J)) /
+                   squares);
   return row;
 }
 
@@ -70,12 +73,12 @@ struct AddToRows {
 
 }  // namespace detail
 
-/// A start of either sign, whose interactions have a tenth of the given deviation, with rows of A^(n) about as long as
-/// those of C^(n). In all modes but the two longest the columns of C^(n) have means, all the same and nine tenths of their
-/// squares: the model starts as an interaction of two modes that is much the same in the rows of the others. (With means
-/// of zero in all modes the products of N - 1 of them are all chance, and nothing was learned of planted tensors of
-/// order 6; with means of chance a column whose mean is near zero starts late.) The same bits on every backend. Waits for
-/// `space`.
+/// A start of either sign, whose interactions have a tenth of the given deviation, with rows of A^(n) about
+/// as long as those of C^(n). In all modes but the two longest the columns of C^(n) have means, all the same
+/// and nine tenths of their squares: the model starts as an interaction of two modes that is much the same in
+/// the rows of the others. (With means of zero in all modes the products of N - 1 of them are all chance, and
+/// nothing was learned of planted tensors of order 6; with means of chance a column whose mean is near zero
+/// starts late.) The same bits on every backend. Waits for `space`.
 template <class Scalar, class Space>
 void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model, double deviation,
                 std::uint64_t seed) {
@@ -86,7 +89,9 @@ void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model,
   auto const longer   = [&](int n) {  // modes that are, of equal ones those before
     int count = 0;
     for (int m = 0; m < model.order(); ++m)
-      count += model.extents()[m] > model.extents()[n] || (model.extents()[m] == model.extents()[n] && m < n) ? 1 : 0;
+      count += model.extents()[m] > model.extents()[n] || (model.extents()[m] == model.extents()[n] && m < n)
+                   ? 1
+                   : 0;
     return count;
   };
   for (int n = 0; n < model.order(); ++n) {
@@ -103,9 +108,10 @@ void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model,
       auto const even = detail::even_row(core, J, R);
       for (count_t j = 0; j < J; ++j) host(j) = c * std::sqrt(share) * even[j];
       Kokkos::deep_copy(space, row, host);
-      Kokkos::parallel_for("polyad::start_row",
-                           Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, model.extents()[n]),
-                           detail::AddToRows<Scalar, Space>{model.A(n), row});
+      Kokkos::parallel_for(
+          "polyad::start_row",
+          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, model.extents()[n]),
+          detail::AddToRows<Scalar, Space>{model.A(n), row});
       space.fence("polyad::fill_start");
     }
   }

@@ -7,8 +7,9 @@
 
 namespace polyad {
 
-/// Measures the copy, the gather and the atomic addition of rows of 32 columns: some 0.2 s, and at most a quarter of the
-/// memory that is free. Waits for `space`. \throws MemoryError where not even a megabyte is free
+/// Measures the copy, the gather and the atomic addition of rows of 32 columns: some 0.2 s, and at most a
+/// quarter of the memory that is free. Waits for `space`. \throws MemoryError where not even a megabyte is
+/// free
 template <class Scalar, class Space>
 [[nodiscard]] Ceilings measure_ceilings(Space const& space);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which format, and why: the candidates by the cost model (formats/cost_model.hpp), and the choice among them. What
-// any_format and the tool's `--format auto` share. Plain C++.
+// Which format, and why: the candidates by the cost model (formats/cost_model.hpp), and the choice among
+// them. What any_format and the tool's `--format auto` share. Plain C++.
 #pragma once
 
 #include <cstddef>
@@ -48,14 +48,15 @@ struct FormatWish {
   char const* what    = "iterations";
 };
 
-/// All formats that the wish allows, the fastest first; those that do not fit, and then those that the model does not
-/// know on this machine, after the others.
+/// All formats that the wish allows, the fastest first; those that do not fit, and then those that the model
+/// does not know on this machine, after the others.
 [[nodiscard]] std::vector<FormatCandidate> candidates(CostInput const& input, FormatWish const& wish);
 
-/// The same by the ceilings that `machine_of` gives for a run of so many seconds: asked with 0 first, and then with what
-/// the best candidate takes by these.
-[[nodiscard]] std::vector<FormatCandidate> candidates(TensorSurvey const& tensor, std::uint64_t rank, int scalar_bytes,
-                                                      int index_bytes, FormatWish const& wish,
+/// The same by the ceilings that `machine_of` gives for a run of so many seconds: asked with 0 first, and
+/// then with what the best candidate takes by these.
+[[nodiscard]] std::vector<FormatCandidate> candidates(TensorSurvey const& tensor, std::uint64_t rank,
+                                                      int scalar_bytes, int index_bytes,
+                                                      FormatWish const& wish,
                                                       std::function<Ceilings(double)> const& machine_of);
 
 /// Shorter runs, in seconds, lose less by a choice from the usual ceilings than a measurement takes.
@@ -73,18 +74,19 @@ struct FormatChoice {
   std::string because;
 };
 
-/// The best of the candidates, by measured times where there are some; `failed` are left out: they were tried, and did
-/// not fit after all.
+/// The best of the candidates, by measured times where there are some; `failed` are left out: they were
+/// tried, and did not fit after all.
 /// \throws MemoryError with the smallest need and what would make it fit, when none fits
 [[nodiscard]] FormatChoice choose(std::vector<FormatCandidate> const& candidates, FormatWish const& wish,
                                   std::set<std::string> const& failed = {});
 
-/// take(candidate, because) of the best candidate, and where that throws a MemoryError, since the model was wrong, of the
-/// next best: until one succeeds. \param may_go_on  asked then: false where what the formats are built from is given up
+/// take(candidate, because) of the best candidate, and where that throws a MemoryError, since the model was
+/// wrong, of the next best: until one succeeds.
+/// \param may_go_on  asked then: false where what the formats are built from is given up
 /// \throws MemoryError when none is left
 template <class Take, class MayGoOn>
-auto with_best_candidate(std::vector<FormatCandidate> const& candidates, FormatWish const& wish, Take const& take,
-                         MayGoOn const& may_go_on) {
+auto with_best_candidate(std::vector<FormatCandidate> const& candidates, FormatWish const& wish,
+                         Take const& take, MayGoOn const& may_go_on) {
   for (std::set<std::string> failed;;) {
     FormatChoice const choice   = choose(candidates, wish, failed);
     FormatCandidate const& best = candidates[choice.candidate];
@@ -97,7 +99,8 @@ auto with_best_candidate(std::vector<FormatCandidate> const& candidates, FormatW
   }
 }
 
-/// Iterations that a run to a tolerance is taken to need, of `most`: runs that stop by themselves are not known before.
+/// Iterations that a run to a tolerance is taken to need, of `most`: runs that stop by themselves are not
+/// known before.
 [[nodiscard]] double expected_iterations(int most, double tolerance);
 
 }  // namespace polyad

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the kernels that walk nonzeros divide their work: every thread of a team owns a chunk of consecutive nonzeros (the
-// paper's sub-block of NZPTM = 128) for one block of columns, and its vector lanes walk it together, each
-// with its own part of the row in registers.
+// How the kernels that walk nonzeros divide their work: every thread of a team owns a chunk of consecutive
+// nonzeros (the paper's sub-block of NZPTM = 128) for one block of columns, and its vector lanes walk it
+// together, each with its own part of the row in registers.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -53,7 +53,7 @@ struct ChunkWalk {
   /// Calls walk(begin, end, columns) on every lane that has columns, once for its thread's chunk.
   template <class Row, int Block, class Member, class Walk>
   KOKKOS_FUNCTION void operator()(Member const& member, Walk const& walk) const {
-    Place const at = place<Block>(member);
+    Place const at      = place<Block>(member);
     count_t const begin = at.thread * chunk;
     if (begin >= nnz) return;
     count_t const end = Kokkos::min(nnz, begin + chunk);
@@ -77,8 +77,8 @@ struct ChunkWalk {
   }
 };
 
-/// Nonzeros in a thread's chunk. On a host it is as long as balance allows (16 chunks a thread), since only the first
-/// and last row of a chunk pay for atomics.
+/// Nonzeros in a thread's chunk. On a host it is as long as balance allows (16 chunks a thread), since only
+/// the first and last row of a chunk pay for atomics.
 template <class Space>
 count_t chunk_length(Space const& space, count_t nnz, int lanes) {
   auto const threads = static_cast<count_t>(space.concurrency());

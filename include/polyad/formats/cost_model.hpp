@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The cost model: what a format of a tensor will take, in bytes and seconds, before it is built. Plain C++.
 //
-// A time is a sum of terms, each a time of its own at what the machine was measured to do (Ceilings), and each with a
-// weight that belongs to a format, a kind of machine and a scalar:
+// A time is a sum of terms, each a time of its own at what the machine was measured to do (Ceilings), and
+// each with a weight that belongs to a format, a kind of machine and a scalar:
 //
-//   seconds of a mode = w_launch launch + w_stream bytes/copy + w_gather rows/gather + ... + w_hot rows/atomic
+//   seconds of a mode = w_launch launch + w_stream bytes/copy + w_gather rows/gather + ... + w_hot
+//   rows/atomic
 //
-// A family says in src/formats/<family>/costs.cpp which rows and bytes it moves, and its weights, fitted to stored
-// measurements by scripts/fit_cost_model.py; the test `cost_model` holds the two against each other
+// A family says in src/formats/<family>/costs.cpp which rows and bytes it moves, and its weights, fitted to
+// stored measurements by scripts/fit_cost_model.py; the test `cost_model` holds the two against each other
 // (docs/which-format.md). Names: P nonzeros, N modes, I_n rows, R columns, s bytes a value.
 #pragma once
 
@@ -39,7 +40,8 @@ struct Ceilings {
 /// What the weights of launches are relative to. No stored result has the time of an empty launch.
 inline constexpr double nominal_launch_s = 5e-6;
 
-/// What to count with where measuring does not pay: those of an NVIDIA H200, or of so many cores of an AMD EPYC.
+/// What to count with where measuring does not pay: those of an NVIDIA H200, or of so many cores of an AMD
+/// EPYC.
 [[nodiscard]] Ceilings usual_ceilings(bool is_device, int concurrency, int scalar_bytes);
 
 struct CostInput {
@@ -83,9 +85,9 @@ using BuildTerms                  = std::array<double, build_terms>;
 
 /// Terms of what every iteration does besides its MTTKRPs.
 enum class DenseTerm {
-  mode,    // a launch for each mode
-  rows,    // the factors, copied
-  cubes,   // (R/32)^3 launches for each mode: the R x R algebra
+  mode,      // a launch for each mode
+  rows,      // the factors, copied
+  cubes,     // (R/32)^3 launches for each mode: the R x R algebra
   products,  // R/32 times the factors, copied: the Gram matrices
   count
 };
@@ -117,9 +119,10 @@ struct FormatCosts {
 
 /// What an iteration of CP-ALS does besides its MTTKRPs: solving, normalising, Gram matrices, fit.
 struct DensePart {
-  double algebra_s = 0;      // a mode's R x R algebra
-  bool beside      = false;  // it runs beside the mode's MTTKRP, as it does on devices (CpAlsOptions::one_instance)
-  double rest_s    = 0;
+  double algebra_s = 0;  // a mode's R x R algebra
+  bool beside =
+      false;  // it runs beside the mode's MTTKRP, as it does on devices (CpAlsOptions::one_instance)
+  double rest_s = 0;
 
   /// Seconds of an iteration whose MTTKRPs take so many.
   [[nodiscard]] double iteration_s(std::vector<double> const& mode_s) const;
@@ -129,16 +132,18 @@ struct DensePart {
 struct Cost {
   std::string_view name;
   std::uint64_t storage_bytes = 0;
-  std::uint64_t build_bytes   = 0;  // the most that is held while it is built: coordinates, scratch, what is stored
-  std::uint64_t run_bytes     = 0;  // what is stored, factors, outputs, scratch: held while it iterates
-  /// What a process pays when it first uses the format: a device loads the kernels of the build and of the iterations.
+  std::uint64_t build_bytes =
+      0;  // the most that is held while it is built: coordinates, scratch, what is stored
+  std::uint64_t run_bytes = 0;  // what is stored, factors, outputs, scratch: held while it iterates
+  /// What a process pays when it first uses the format: a device loads the kernels of the build and of the
+  /// iterations.
   double load_s  = 0;
   double build_s = 0;
   std::vector<double> mode_s;  // an MTTKRP of each mode
   DensePart dense;             // of an iteration, the same for all formats
   double iteration_s = 0;      // of CP-ALS
-  /// Of that, additions to rows that many threads want at a time: the least certain part, so that a fifth is added to it
-  /// where formats are compared.
+  /// Of that, additions to rows that many threads want at a time: the least certain part, so that a fifth is
+  /// added to it where formats are compared.
   double crowded_s = 0;
 
   /// Whether the model has weights for this format on this kind of machine.
@@ -171,8 +176,8 @@ namespace costs {
 
 // What the families' costs are made of.
 
-/// What Kokkos takes of a device's memory for an instance of its execution space: scratch for reductions, 72 KiB with
-/// Kokkos 4, and some room.
+/// What Kokkos takes of a device's memory for an instance of its execution space: scratch for reductions, 72
+/// KiB with Kokkos 4, and some room.
 inline constexpr std::uint64_t device_instance_bytes = 80 * 1024;
 
 /// Of a format that takes none.
@@ -188,30 +193,34 @@ inline constexpr std::uint64_t device_instance_bytes = 80 * 1024;
 [[nodiscard]] double gather_rate(Ceilings const& machine, double bytes);
 /// `bytes` of every nonzero's row of `mode`, the fullest rows being found in the nearest caches.
 [[nodiscard]] double gather_seconds(CostInput const& input, int mode, double bytes);
-/// `first` and the other modes from the shortest to the longest: how `sorted` orders a copy and trees their levels
-/// (level_modes, formats/csf/csf_tree.hpp).
+/// `first` and the other modes from the shortest to the longest: how `sorted` orders a copy and trees their
+/// levels (level_modes, formats/csf/csf_tree.hpp).
 [[nodiscard]] std::vector<int> ordered_modes(CostInput const& input, int first);
-/// One row of a factor a nonzero from the nearest cache; and what those of `mode` take more, since they are not there.
+/// One row of a factor a nonzero from the nearest cache; and what those of `mode` take more, since they are
+/// not there.
 [[nodiscard]] double near_seconds(CostInput const& input);
 [[nodiscard]] double far_seconds(CostInput const& input, int mode);
 /// One atomic row of `mode` a nonzero.
 [[nodiscard]] double atomic_seconds(CostInput const& input, int mode);
 /// The same for the rows that so many nonzeros share that their additions wait for each other.
 [[nodiscard]] double hot_seconds(CostInput const& input, int mode);
-/// One atomic row of `mode` a nonzero, the nonzeros in the order of that mode: threads that run at a time meet.
+/// One atomic row of `mode` a nonzero, the nonzeros in the order of that mode: threads that run at a time
+/// meet.
 [[nodiscard]] double ordered_seconds(CostInput const& input, int mode);
 /// launch, stream (of `nonzero_bytes` each), near, gather, narrow and output
 [[nodiscard]] ModeTerms walk(CostInput const& input, int mode, double nonzero_bytes);
 /// near and gather
 [[nodiscard]] double gathered(ModeTerms terms);
-/// Atomic rows a nonzero that a walk over nonzeros in the mode's order adds at the ends of its chunks (chunk_length,
-/// formats/chunk_walk.hpp): two a chunk, and on devices, where rows have many chunks, one a team (formats/team_sums.hpp).
+/// Atomic rows a nonzero that a walk over nonzeros in the mode's order adds at the ends of its chunks
+/// (chunk_length, formats/chunk_walk.hpp): two a chunk, and on devices, where rows have many chunks, one a
+/// team (formats/team_sums.hpp).
 [[nodiscard]] double border_rows(CostInput const& input, int mode);
 /// Adds `rows` atomic rows a nonzero: atomics and hot.
 void add_atomics(ModeTerms& terms, CostInput const& input, int mode, double rows);
 [[nodiscard]] double& at(ModeTerms& terms, ModeTerm term);
 [[nodiscard]] double& at(BuildTerms& terms, BuildTerm term);
-/// A build that sorts the nonzeros by all modes `copies` times, or by `mode_bits` alone, and stores so many bytes.
+/// A build that sorts the nonzeros by all modes `copies` times, or by `mode_bits` alone, and stores so many
+/// bytes.
 [[nodiscard]] BuildTerms sorted_build(CostInput const& input, double stored, int copies);
 /// Bytes that sorting takes: keys and positions, twice.
 [[nodiscard]] std::uint64_t sort_bytes(CostInput const& input, int key_bytes);

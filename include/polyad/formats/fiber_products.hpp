@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the FastTucker walks that take a fiber at a time share (formats/sgd_sweep.hpp, the residuals of
-// formats/csf/residual_trees.hpp). A fiber is a set of nonzeros that agree in all modes but the last level's, the
-// leaf's; plain coordinates are fibers of one nonzero. Its product is
+// formats/csf/residual_trees.hpp). A fiber is a set of nonzeros that agree in all modes but the last level's,
+// the leaf's; plain coordinates are fibers of one nonzero. Its product is
 //
 //   p(r) = prod over the levels above the leaf of C^(m)(i_m, r),    C^(m) = A^(m) B^(m)
 //
@@ -14,7 +14,8 @@
 //   source.leaf(i), source.value(i)
 //   source.advance(at, i)              moves the cursor from i - 1 to i
 //
-// p lies in the team's scratch pad, a row a thread: R and J are free, and what follows reads p(r) from all lanes.
+// p lies in the team's scratch pad, a row a thread: R and J are free, and what follows reads p(r) from all
+// lanes.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -36,7 +37,8 @@ KOKKOS_FORCEINLINE_FUNCTION Row row_times_matrix(Scalar const* x, int length, Sc
   return sum;
 }
 
-/// The rows of C of each level: read where C is kept, otherwise formed from A and B (J R multiplications a row).
+/// The rows of C of each level: read where C is kept, otherwise formed from A and B (J R multiplications a
+/// row).
 template <class Scalar>
 struct LevelRows {
   Scalar const* rows[max_order]{};   // of C^(m), or of A^(m)
@@ -79,8 +81,8 @@ struct LevelRows {
   }
 };
 
-/// Entries of a thread's row in the scratch pad: whole blocks, and one pack more, so that the rows of a warp's
-/// threads, which are read at the same time, begin in different banks.
+/// Entries of a thread's row in the scratch pad: whole blocks, and one pack more, so that the rows of a
+/// warp's threads, which are read at the same time, begin in different banks.
 template <class Scalar>
 KOKKOS_INLINE_FUNCTION constexpr int pad_row(int length, int block) {
   return (length + block - 1) / block * block + row_alignment / static_cast<int>(sizeof(Scalar));
@@ -88,20 +90,20 @@ KOKKOS_INLINE_FUNCTION constexpr int pad_row(int length, int block) {
 
 /// A lane's columns of p of nonzero i's fiber.
 template <class Row, class Scalar, class Source>
-KOKKOS_FORCEINLINE_FUNCTION Row fiber_product(Source const& source, typename Source::Cursor const& at, count_t i,
-                                              LevelRows<Scalar> const& factors, Columns columns) {
+KOKKOS_FORCEINLINE_FUNCTION Row fiber_product(Source const& source, typename Source::Cursor const& at,
+                                              count_t i, LevelRows<Scalar> const& factors, Columns columns) {
   Row product = factors.template row<Row>(0, source.index(at, i, 0), columns);
   for (int l = 1; l < factors.levels; ++l)
     product *= factors.template row<Row>(l, source.index(at, i, l), columns);
   return product;
 }
 
-/// Writes p of nonzero i's fiber into the thread's row of the pad. All lanes call it together; when it returns, all
-/// may read all of p.
+/// Writes p of nonzero i's fiber into the thread's row of the pad. All lanes call it together; when it
+/// returns, all may read all of p.
 template <class Row, class Scalar, class Source>
 KOKKOS_FORCEINLINE_FUNCTION void form_fiber_product(Source const& source, typename Source::Cursor const& at,
-                                                    count_t i, LevelRows<Scalar> const& factors, int rank, int block,
-                                                    Scalar* p, int lane) {
+                                                    count_t i, LevelRows<Scalar> const& factors, int rank,
+                                                    int block, Scalar* p, int lane) {
   sync_lanes<Row::lanes>();  // the others are done with the p of the fiber before
   for (int first = 0; first < rank; first += block) {
     Columns const columns = columns_or_none<Row>(first, rank, lane);
@@ -112,8 +114,8 @@ KOKKOS_FORCEINLINE_FUNCTION void form_fiber_product(Source const& source, typena
 
 /// Sum over r of p(r) c(r), known to all lanes: c row `index` of the leaf's C.
 template <class Row, class Scalar>
-KOKKOS_FORCEINLINE_FUNCTION Scalar interaction(LevelRows<Scalar> const& factors, count_t index, Scalar const* p,
-                                               int rank, int block, int lane) {
+KOKKOS_FORCEINLINE_FUNCTION Scalar interaction(LevelRows<Scalar> const& factors, count_t index,
+                                               Scalar const* p, int rank, int block, int lane) {
   Scalar sum = 0;
   for (int first = 0; first < rank; first += block) {
     Columns const columns = columns_or_none<Row>(first, rank, lane);
@@ -122,8 +124,8 @@ KOKKOS_FORCEINLINE_FUNCTION Scalar interaction(LevelRows<Scalar> const& factors,
   return sum_over_lanes<Row::lanes>(sum);
 }
 
-/// Calls f(std::integral_constant<int, Block>): 16 where all rows are that short, on hosts 8 where they are, for which
-/// rows that are cut off would take twice the time; 32 otherwise and for coordinates of 64 bits.
+/// Calls f(std::integral_constant<int, Block>): 16 where all rows are that short, on hosts 8 where they are,
+/// for which rows that are cut off would take twice the time; 32 otherwise and for coordinates of 64 bits.
 template <class Space, class Index, class F>
 void with_fiber_block(count_t longest_row, F&& f) {
   if constexpr (sizeof(Index) == 4) {

@@ -26,28 +26,28 @@ namespace polyad {
 /// mttkrp launches on `space` and returns without waiting; it allocates nothing. It throws UsageError when
 /// shapes do not match.
 template <class F>
-concept Format = requires(typename F::space_type const& space,
-                          CooTensor<typename F::scalar_type, typename F::index_type,
-                                    typename F::space_type> const& coo,
-                          typename F::options_type const& options, F const& format,
-                          FactorMatrices<typename F::scalar_type, typename F::space_type> const& factors,
-                          typename F::workspace_type& workspace,
-                          FactorMatrix<typename F::scalar_type, typename F::space_type> const& V) {
-  { std::string_view(F::name) };
-  { F::build(space, coo, options) } -> std::same_as<F>;
-  { format.extents() } -> std::convertible_to<Extents>;
-  { format.nnz() } -> std::convertible_to<count_t>;
-  { format.storage_bytes() } -> std::convertible_to<count_t>;
-  { format.norm_squared() } -> std::convertible_to<double>;
-  { format.make_workspace(space, count_t()) } -> std::same_as<typename F::workspace_type>;
-  { mttkrp(space, format, factors, 0, workspace, V) } -> std::same_as<void>;
-};
+concept Format =
+    requires(typename F::space_type const& space,
+             CooTensor<typename F::scalar_type, typename F::index_type, typename F::space_type> const& coo,
+             typename F::options_type const& options, F const& format,
+             FactorMatrices<typename F::scalar_type, typename F::space_type> const& factors,
+             typename F::workspace_type& workspace,
+             FactorMatrix<typename F::scalar_type, typename F::space_type> const& V) {
+      { std::string_view(F::name) };
+      { F::build(space, coo, options) } -> std::same_as<F>;
+      { format.extents() } -> std::convertible_to<Extents>;
+      { format.nnz() } -> std::convertible_to<count_t>;
+      { format.storage_bytes() } -> std::convertible_to<count_t>;
+      { format.norm_squared() } -> std::convertible_to<double>;
+      { format.make_workspace(space, count_t()) } -> std::same_as<typename F::workspace_type>;
+      { mttkrp(space, format, factors, 0, workspace, V) } -> std::same_as<void>;
+    };
 
 /// The workspace of a format that needs none.
 struct NoWorkspace {};
 
-/// Scratch of a residual sweep: the format's own, and one number a nonzero where the rank is too large to keep
-/// the residuals in registers.
+/// Scratch of a residual sweep: the format's own, and one number a nonzero where the rank is too large to
+/// keep the residuals in registers.
 template <class Scalar, class FormatWorkspace, class Space>
 struct ResidualWorkspace {
   FormatWorkspace format;
@@ -63,8 +63,8 @@ struct ResidualWorkspace {
 ///                                                      e * prod over m != mode of C^(m)(i_m, r),
 ///                                            e = x - sum over r of prod over all m of C^(m)(i_m, r)
 ///
-/// Duplicates stay separate observations and explicit zeros count. On devices the rows of C and G allow 16-byte
-/// packs (make_packed_factors). Otherwise as mttkrp.
+/// Duplicates stay separate observations and explicit zeros count. On devices the rows of C and G allow
+/// 16-byte packs (make_packed_factors). Otherwise as mttkrp.
 template <class F>
 using residual_workspace =
     ResidualWorkspace<typename F::scalar_type, typename F::workspace_type, typename F::space_type>;
@@ -99,9 +99,9 @@ residual_workspace<F> make_residual_workspace(typename F::space_type const& spac
 ///                                            each row a of A (I_mode x J) becomes the minimiser of
 ///                                            sum over its nonzeros of (x - a . B p)^2 + ridge |a|^2
 ///
-/// with p the product of the other modes' rows of C and B (J x R). A row without nonzeros becomes zero. Launches on
-/// `space` and returns without waiting; allocates nothing; the same bits in every run on one device, and on hosts
-/// with any number of threads.
+/// with p the product of the other modes' rows of C and B (J x R). A row without nonzeros becomes zero.
+/// Launches on `space` and returns without waiting; allocates nothing; the same bits in every run on one
+/// device, and on hosts with any number of threads.
 template <class Scalar, class Space>
 struct RowProblem {
   FactorMatrix<Scalar, Space> B;           // J x R

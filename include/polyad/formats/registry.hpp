@@ -27,17 +27,17 @@ struct FormatList {};
 
 /// All formats for one choice of scalar, coordinate type and execution space.
 template <class Scalar, class Index, class Space>
-using all_formats = FormatList<CooScratch<Scalar, Index, Space>,   // GenTen's MTTKRP-A
-                               CooTinyVec<Scalar, Index, Space>,   // GenTen's MTTKRP-B
-                               CooPermuted<Scalar, Index, Space>,  // GenTen's MTTKRP-C
-                               Sorted<Scalar, Index, Space>,
-                               Csf<Scalar, Index, Space>,    // one tree for all modes
-                               BCsf<Scalar, Index, Space>,   // Nisa et al.'s B-CSF
-                               HbCsf<Scalar, Index, Space>,  // and HB-CSF
-                               FCoo<Scalar, Index, Space>,   // Liu et al.'s F-COO
-                               Blco<Scalar, Index, Space>,          // BLCO: one copy for all modes
-                               StreamedBlco<Scalar, Index, Space>,  // the same in host memory
-                               Alto<Scalar, Index, Space>>;        // ALTO's order, one copy for all modes
+using all_formats =
+    FormatList<CooScratch<Scalar, Index, Space>,                         // GenTen's MTTKRP-A
+               CooTinyVec<Scalar, Index, Space>,                         // GenTen's MTTKRP-B
+               CooPermuted<Scalar, Index, Space>,                        // GenTen's MTTKRP-C
+               Sorted<Scalar, Index, Space>, Csf<Scalar, Index, Space>,  // one tree for all modes
+               BCsf<Scalar, Index, Space>,                               // Nisa et al.'s B-CSF
+               HbCsf<Scalar, Index, Space>,                              // and HB-CSF
+               FCoo<Scalar, Index, Space>,                               // Liu et al.'s F-COO
+               Blco<Scalar, Index, Space>,                               // BLCO: one copy for all modes
+               StreamedBlco<Scalar, Index, Space>,                       // the same in host memory
+               Alto<Scalar, Index, Space>>;  // ALTO's order, one copy for all modes
 
 namespace detail {
 
@@ -58,9 +58,8 @@ void for_each_format(F&& f) {
 /// The names of all formats, separated by ", ".
 inline std::string format_names() {
   std::string names;
-  for_each_format<double, std::uint32_t, Kokkos::DefaultExecutionSpace>([&](auto format) {
-    names += (names.empty() ? "" : ", ") + std::string(decltype(format)::type::name);
-  });
+  for_each_format<double, std::uint32_t, Kokkos::DefaultExecutionSpace>(
+      [&](auto format) { names += (names.empty() ? "" : ", ") + std::string(decltype(format)::type::name); });
   return names;
 }
 

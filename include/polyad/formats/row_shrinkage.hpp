@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A ridge for the least squares of rows (RowLeastSquaresFormat) that lies on what a row is used for and grows with its
-// nonzeros: with where the rows begin as their workspace, such a format may offer
+// A ridge for the least squares of rows (RowLeastSquaresFormat) that lies on what a row is used for and grows
+// with its nonzeros: with where the rows begin as their workspace, such a format may offer
 //
 //   least_squares_rows(space, f, C, mode, problem, starts, A, shrinkage)
 //
-// Beside |c|^2 with c = B' a, the row of C^(mode), the ridge on a depends on how C^(mode) is cut into A and B.
+// Beside |c|^2 with c = B' a, the row of C^(mode), the ridge on a depends on how C^(mode) is cut into A and
+// B.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -38,7 +39,8 @@ concept RowShrinkageFormat =
              FactorMatrices<typename F::scalar_type, typename F::space_type> const& C,
              RowProblem<typename F::scalar_type, typename F::space_type> const& problem,
              RowStarts<typename F::space_type> const& starts,
-             FactorMatrix<typename F::scalar_type, typename F::space_type> const& A, RowShrinkage const& shrinkage) {
+             FactorMatrix<typename F::scalar_type, typename F::space_type> const& A,
+             RowShrinkage const& shrinkage) {
       { format.make_row_workspace(space) } -> std::same_as<RowStarts<typename F::space_type>>;
       { least_squares_rows(space, format, C, 0, problem, starts, A, shrinkage) } -> std::same_as<void>;
     };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a machine can do with rows: a gather of random rows, an atomic addition to random rows. They are read and written
-// through TinyVec in the blocks of columns that the MTTKRPs use, four at a time. What these two reach is the ceiling that
-// the benchmarks hold the kernels against, and that the cost model counts with.
+// What a machine can do with rows: a gather of random rows, an atomic addition to random rows. They are read
+// and written through TinyVec in the blocks of columns that the MTTKRPs use, four at a time. What these two
+// reach is the ceiling that the benchmarks hold the kernels against, and that the cost model counts with.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -83,7 +83,8 @@ void choose_rows(Space const& space, Kokkos::View<std::uint32_t*, Space> const& 
 namespace detail {
 
 template <class Kernel, class Space, class Make>
-void walk_rows(Space const& space, char const* label, count_t accesses, ColumnBlocks blocks, Make const& make) {
+void walk_rows(Space const& space, char const* label, count_t accesses, ColumnBlocks blocks,
+               Make const& make) {
   using Row = typename Kernel::Row;
   ChunkWalk const chunks{accesses, chunk_length(space, accesses, Row::lanes), blocks};
   Kokkos::parallel_for(label, chunks.template policy<Row>(space), make(chunks));
@@ -104,7 +105,8 @@ void gather_rows(Space const& space, std::uint32_t const* rows, count_t accesses
   });
 }
 
-/// Adds one to the rows that `rows` names. Where others add to the same row, its entries are added with atomics.
+/// Adds one to the rows that `rows` names. Where others add to the same row, its entries are added with
+/// atomics.
 template <int Block, class Space, class Scalar>
 void add_rows(Space const& space, std::uint32_t const* rows, count_t accesses,
               FactorMatrix<Scalar, Space> const& table, ColumnBlocks blocks) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernels of the FastTucker sweeps (formats/sgd_format.hpp), for any Source of fibers (formats/fiber_products.hpp):
-// FastTucker and FasterTucker_COO take fibers of one nonzero, FasterTucker_B-CSF and FasterTucker trees whose leaf is
-// the mode at hand (Li et al., section 4, Algorithms 3 and 4). With e = x - a . w:
+// The kernels of the FastTucker sweeps (formats/sgd_format.hpp), for any Source of fibers
+// (formats/fiber_products.hpp): FastTucker and FasterTucker_COO take fibers of one nonzero,
+// FasterTucker_B-CSF and FasterTucker trees whose leaf is the mode at hand (Li et al., section 4, Algorithms
+// 3 and 4). With e = x - a . w:
 //
 //   factors   a fiber: p, w = B p; a nonzero: a += step (e w - ridge a), with atomics: others add to the row
 //   cores     a nonzero: J R multiply-adds, e a' p, summed by a team over a tile of nonzeros at a time
@@ -69,7 +70,8 @@ struct SgdFactorSweep {
     }
   }
 
-  /// Fiber by fiber, so that the threads of a warp form their products together, however long their fibers are.
+  /// Fiber by fiber, so that the threads of a warp form their products together, however long their fibers
+  /// are.
   KOKKOS_FUNCTION void walk(count_t bin, Scalar* p, Scalar* w, int lane) const {
     count_t i         = source.begin(bin);
     count_t const end = source.begin(bin + 1);
@@ -85,28 +87,33 @@ struct SgdFactorSweep {
   }
 
   /// Entries of the pad of a thread.
-  [[nodiscard]] KOKKOS_FUNCTION int pad() const { return pad_row<Scalar>(rank, Block) + pad_row<Scalar>(columns, Block); }
+  [[nodiscard]] KOKKOS_FUNCTION int pad() const {
+    return pad_row<Scalar>(rank, Block) + pad_row<Scalar>(columns, Block);
+  }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     auto const bytes = static_cast<std::size_t>(member.team_size() * pad()) * sizeof(Scalar);
-    auto* const rows = static_cast<Scalar*>(member.team_scratch(level).get_shmem_aligned(bytes, row_alignment));
-    Scalar* const p  = rows + member.team_rank() * pad();
-    Scalar* const w  = p + pad_row<Scalar>(rank, Block);
-    count_t const bin = static_cast<count_t>(member.league_rank()) * static_cast<count_t>(member.team_size()) +
-                        static_cast<count_t>(member.team_rank());
+    auto* const rows =
+        static_cast<Scalar*>(member.team_scratch(level).get_shmem_aligned(bytes, row_alignment));
+    Scalar* const p = rows + member.team_rank() * pad();
+    Scalar* const w = p + pad_row<Scalar>(rank, Block);
+    count_t const bin =
+        static_cast<count_t>(member.league_rank()) * static_cast<count_t>(member.team_size()) +
+        static_cast<count_t>(member.team_rank());
     if (bin >= source.bins()) return;
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes),
                          [&](int const lane) { walk(bin, p, w, lane); });
   }
 };
 
-/// An H200 has four teams a multiprocessor, by the number of partial sums (make_transposed_product_workspace), so that
-/// they may take all registers: the more rows are under way at the same time.
+/// An H200 has four teams a multiprocessor, by the number of partial sums
+/// (make_transposed_product_workspace), so that they may take all registers: the more rows are under way at
+/// the same time.
 using SgdCoreBounds = Kokkos::LaunchBounds<device_team_threads, 4>;
 
-/// Level is that of the scratch pad. The compiler has to know it: one that is known at run time only makes every access
-/// to the pad one to memory of any kind (docs/design-notes.md).
+/// Level is that of the scratch pad. The compiler has to know it: one that is known at run time only makes
+/// every access to the pad one to memory of any kind (docs/design-notes.md).
 template <class Space, class Scalar, int Block, class Source, int Level>
 struct SgdCoreSweep {
   static constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
@@ -121,8 +128,8 @@ struct SgdCoreSweep {
   int rank;     // R
   bool share;
   Sums tile;
-  int depth;           // nonzeros that a thread contributes to a tile
-  count_t bins_each;   // bins that a thread walks
+  int depth;          // nonzeros that a thread contributes to a tile
+  count_t bins_each;  // bins that a thread walks
   TransposedProductWorkspace<Space> sums;
 
   /// Where a thread's walk stands.
@@ -164,14 +171,14 @@ struct SgdCoreSweep {
     }
   }
 
-  /// A lane's columns of a row of p or of the tile of G, where blocks are whole: what stands right of column R is not
-  /// used.
+  /// A lane's columns of a row of p or of the tile of G, where blocks are whole: what stands right of column
+  /// R is not used.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Columns whole(int first, int lane) const {
     return {Row::columns(first, rank, lane).first, Row::width};
   }
 
-  /// A row of the tile of G: e p of the next nonzero, zeros behind the last. A lane reads and writes its own columns of
-  /// p only, so that lanes need not wait for each other.
+  /// A row of the tile of G: e p of the next nonzero, zeros behind the last. A lane reads and writes its own
+  /// columns of p only, so that lanes need not wait for each other.
   KOKKOS_FORCEINLINE_FUNCTION void fill_G(Walk& walk, Scalar* p, Scalar* row, int lane) const {
     if (walk.next == walk.end) {
       for (int first = 0; first < rank; first += Block) Row(Scalar(0)).store(row, whole(first, lane));
@@ -239,13 +246,14 @@ struct SgdCoreSweep {
   }
 
   [[nodiscard]] KOKKOS_FUNCTION std::ptrdiff_t pad_bytes(int team) const {
-    return tile.pad_bytes(team * depth) +
-           static_cast<std::ptrdiff_t>(team * pad_row<Scalar>(rank, Block)) * static_cast<std::ptrdiff_t>(sizeof(Scalar));
+    return tile.pad_bytes(team * depth) + static_cast<std::ptrdiff_t>(team * pad_row<Scalar>(rank, Block)) *
+                                              static_cast<std::ptrdiff_t>(sizeof(Scalar));
   }
 };
 
 template <class Scalar, class Space>
-LevelRows<Scalar> level_rows(FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
+LevelRows<Scalar> level_rows(FastTuckerModel<Scalar, Space> const& model,
+                             FactorMatrices<Scalar, Space> const& C,
                              Kokkos::Array<int, max_order> const& modes, SgdForm form) {
   return form.intermediates ? LevelRows<Scalar>(C, modes) : LevelRows<Scalar>(model, modes);
 }
@@ -259,7 +267,8 @@ void expect_sgd_arguments(Extents const& extents, FastTuckerModel<Scalar, Space>
   POLYAD_EXPECTS(extents == model.extents(), "the tensor is ", to_string(extents), " but the model is ",
                  to_string(model.extents()));
   expect_factors(C, extents);
-  POLYAD_EXPECTS(C.rank() == model.rank(), "C has ", C.rank(), " columns, the model's rank is ", model.rank());
+  POLYAD_EXPECTS(C.rank() == model.rank(), "C has ", C.rank(), " columns, the model's rank is ",
+                 model.rank());
   POLYAD_EXPECTS(workspace.P.extent(0) == model.columns(mode) && workspace.P.extent(1) == model.rank(),
                  "the workspace is not of mode ", mode);
   auto const aligned = [](FactorMatrix<Scalar, Space> const& matrix) {
@@ -273,8 +282,8 @@ void expect_sgd_arguments(Extents const& extents, FastTuckerModel<Scalar, Space>
 /// The factor sweep on a source whose levels, the leaf's last, belong to `modes`.
 template <class Index, class Space, class Scalar, class Source>
 void sweep_factors(Space const& space, Source const& source, Kokkos::Array<int, max_order> const& modes,
-                   FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C, SgdStep rates,
-                   SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
+                   FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
+                   SgdStep rates, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
   int const mode = modes[static_cast<std::size_t>(model.order() - 1)];
   auto const& A  = model.A(mode);
   auto const J   = static_cast<int>(A.extent(1));
@@ -306,8 +315,8 @@ void sweep_factors(Space const& space, Source const& source, Kokkos::Array<int, 
 /// The core sweep likewise: workspace.P = sum of e a' p.
 template <class Index, class Space, class Scalar, class Source>
 void sweep_cores(Space const& space, Source const& source, Kokkos::Array<int, max_order> const& modes,
-                 FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C, SgdForm form,
-                 SgdWorkspace<Scalar, Space> const& workspace) {
+                 FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
+                 SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
   int const mode = modes[static_cast<std::size_t>(model.order() - 1)];
   auto const& A  = model.A(mode);
   with_fiber_block<Space, Index>(model.rank(), [&](auto block) {
@@ -317,9 +326,10 @@ void sweep_cores(Space const& space, Source const& source, Kokkos::Array<int, ma
       int const team      = is_device_space<Space> ? device_team_threads / lanes : 1;
       typename Kernel::Sums const tile(A.extent(1), model.rank());
       tile.expect_room(workspace.sums);
-      // As many teams as there are partial sums, each with a stretch of the bins. Tiles of 32 KiB and 128 nonzeros at
-      // most; of 64 on a host, whose first cache holds them so.
-      count_t const teams = std::min(workspace.sums.extent(0), ceil_div(source.bins(), static_cast<count_t>(team)));
+      // As many teams as there are partial sums, each with a stretch of the bins. Tiles of 32 KiB and 128
+      // nonzeros at most; of 64 on a host, whose first cache holds them so.
+      count_t const teams =
+          std::min(workspace.sums.extent(0), ceil_div(source.bins(), static_cast<count_t>(team)));
       constexpr int bytes = 32 * 1024, nonzeros = is_device_space<Space> ? 128 : 64;
       Kernel const kernel{source,
                           level_rows(model, C, modes, form),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Dense arrays by name as .npz, which numpy.load and numpy.savez know: the matrices that the tool multiplies by, and
-// what its products and Tucker decompositions give.
+// Dense arrays by name as .npz, which numpy.load and numpy.savez know: the matrices that the tool multiplies
+// by, and what its products and Tucker decompositions give.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,12 @@ struct HostArray {
   std::vector<double> elements;  // row-major
 };
 
-/// A matrix of floats or doubles, all finite. \throws InputError when there is none of that name, or it is no matrix
+/// A matrix of floats or doubles, all finite. \throws InputError when there is none of that name, or it is no
+/// matrix
 [[nodiscard]] HostArray read_matrix_npz(std::filesystem::path const& path, std::string const& name);
 
-/// The matrices factor_0, factor_1, ... of a model or a Tucker decomposition, by their modes; gaps are allowed.
+/// The matrices factor_0, factor_1, ... of a model or a Tucker decomposition, by their modes; gaps are
+/// allowed.
 /// \throws InputError
 [[nodiscard]] std::map<int, HostArray> read_factors_npz(std::filesystem::path const& path);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run of CP-ALS between two iterations, as a file: all that the next iteration depends on, and by what to tell
-// that it belongs to the tensor and the options at hand (docs/file-formats.md).
+// A run of CP-ALS between two iterations, as a file: all that the next iteration depends on, and by what to
+// tell that it belongs to the tensor and the options at hand (docs/file-formats.md).
 #pragma once
 
 #include <cstdint>

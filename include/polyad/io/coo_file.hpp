@@ -38,10 +38,12 @@ template <class Scalar, class Index, class Space>
       list.indices);
 }
 
-/// Reads a file of any kind (io/tensor_file.hpp), its duplicates summed, as drivers take it. Waits for `space`.
+/// Reads a file of any kind (io/tensor_file.hpp), its duplicates summed, as drivers take it. Waits for
+/// `space`.
 /// \throws InputError; UsageError when a mode is too long for Index; MemoryError
 template <class Scalar, class Index, class Space>
-[[nodiscard]] CooTensor<Scalar, Index, Space> read_coo_tensor(Space const& space, std::filesystem::path const& path,
+[[nodiscard]] CooTensor<Scalar, Index, Space> read_coo_tensor(Space const& space,
+                                                              std::filesystem::path const& path,
                                                               ReadOptions const& options = {}) {
   return sum_duplicates(space, to_coo_tensor<Scalar, Index>(space, read_tensor(path, options).tensor)).tensor;
 }

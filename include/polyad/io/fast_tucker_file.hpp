@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // FastTucker models (tensor/fast_tucker_model.hpp) as .npz, the archive of arrays that numpy.load knows:
-// "factor_n" (I_n x J_n) and "core_n" (J_n x R) for every mode n, "mean" (one number), "bias_n" (I_n) where the
-// model has biases, and "range" (lowest, highest) where predictions are clipped. What the model predicts:
+// "factor_n" (I_n x J_n) and "core_n" (J_n x R) for every mode n, "mean" (one number), "bias_n" (I_n) where
+// the model has biases, and "range" (lowest, highest) where predictions are clipped. What the model predicts:
 //
 //   C_n = factor_n @ core_n;  mean + sum_n bias_n[i_n] + (C_0[i_0] * C_1[i_1] * ...).sum(), clipped to range
 #pragma once
@@ -21,7 +21,7 @@ struct HostFastTucker {
   std::vector<std::vector<double>> factors;  // A^(n), I_n x J_n, row-major
   std::vector<std::vector<double>> cores;    // B^(n), J_n x R, row-major
   double mean = 0;
-  std::vector<std::vector<double>> biases;  // I_n numbers a mode, or nothing at all
+  std::vector<std::vector<double>> biases;                    // I_n numbers a mode, or nothing at all
   double lowest  = -std::numeric_limits<double>::infinity();  // predictions are clipped to this range
   double highest = std::numeric_limits<double>::infinity();
 

@@ -57,14 +57,15 @@ private:
 /// Allocates the Views of a tensor, uninitialised. \throws MemoryError before allocating
 template <class Scalar, class Index, class Space>
 CooTensor<Scalar, Index, Space> make_coo_tensor(Space const& space, Extents const& extents, count_t nnz) {
-  using Tensor = CooTensor<Scalar, Index, Space>;
+  using Tensor     = CooTensor<Scalar, Index, Space>;
   auto const order = static_cast<count_t>(extents.order());
   expect_fits(space, "the tensor's coordinates and values", nnz, sizeof(Scalar) + order * sizeof(Index));
-  return Tensor(extents,
-                typename Tensor::indices_type(
-                    Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::coo_indices"), nnz, order),
-                typename Tensor::values_type(
-                    Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::coo_values"), nnz));
+  return Tensor(
+      extents,
+      typename Tensor::indices_type(
+          Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::coo_indices"), nnz, order),
+      typename Tensor::values_type(
+          Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::coo_values"), nnz));
 }
 
 /// Copies a tensor from host arrays: `indices` holds P x N numbers, row-major, from 0. Waits for `space`.
@@ -82,8 +83,8 @@ CooTensor<Scalar, Index, Space> upload(Space const& space, Extents const& extent
     host_values(p) = static_cast<Scalar>(values[p]);
     for (count_t n = 0; n < order; ++n) {
       Index const index = indices[p * order + n];
-      POLYAD_EXPECTS(index < extents[static_cast<int>(n)], "nonzero ", p, " has index ", index, " in mode ", n,
-                     " of ", extents[static_cast<int>(n)], " rows");
+      POLYAD_EXPECTS(index < extents[static_cast<int>(n)], "nonzero ", p, " has index ", index, " in mode ",
+                     n, " of ", extents[static_cast<int>(n)], " rows");
       host_indices(p, n) = index;
     }
   }

@@ -53,16 +53,13 @@ public:
       : m_order(extents.order()), m_rank(rank) {
     checked_rank(rank);
     for (int n = 0; n < m_order; ++n)
-      (*this)[n] =
-          make_factor_matrix<Scalar>(space, "polyad::factor_" + std::to_string(n), extents[n], rank);
+      (*this)[n] = make_factor_matrix<Scalar>(space, "polyad::factor_" + std::to_string(n), extents[n], rank);
   }
 
   [[nodiscard]] int order() const { return m_order; }
   [[nodiscard]] count_t rank() const { return m_rank; }
   [[nodiscard]] matrix_type& operator[](int n) { return m_matrices[static_cast<std::size_t>(n)]; }
-  [[nodiscard]] matrix_type const& operator[](int n) const {
-    return m_matrices[static_cast<std::size_t>(n)];
-  }
+  [[nodiscard]] matrix_type const& operator[](int n) const { return m_matrices[static_cast<std::size_t>(n)]; }
 
 private:
   int m_order    = 0;
@@ -100,9 +97,10 @@ struct FillRandom {
 template <class Scalar, class Space>
 void fill_random(Space const& space, FactorMatrices<Scalar, Space> const& factors, std::uint64_t seed) {
   for (int n = 0; n < factors.order(); ++n)
-    Kokkos::parallel_for("polyad::fill_random",
-                         Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, factors[n].extent(0)),
-                         detail::FillRandom<Scalar, Space>{factors[n], seed, static_cast<std::uint64_t>(n)});
+    Kokkos::parallel_for(
+        "polyad::fill_random",
+        Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, factors[n].extent(0)),
+        detail::FillRandom<Scalar, Space>{factors[n], seed, static_cast<std::uint64_t>(n)});
 }
 
 /// Row-major copy of a matrix on the host, without padding. Waits for `space`.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FastTuckerModel: a Tucker model whose core is itself a Kruskal tensor of rank R (Li et al., "cuFasterTucker",
-// 2022, section 3), with a mean and biases in front of it:
+// FastTuckerModel: a Tucker model whose core is itself a Kruskal tensor of rank R (Li et al.,
+// "cuFasterTucker", 2022, section 3), with a mean and biases in front of it:
 //
 //   xhat(i_0, ..., i_{N-1}) = mean + sum_n bias^(n)(i_n) + sum_r prod_n C^(n)(i_n, r),   C^(n) = A^(n) B^(n)
 //
-// A^(n): I_n x J_n factors, B^(n): J_n x R core matrices. Mean and biases are not in the paper. It is fitted to
-// the entries that were observed: what is not stored is unknown, not zero.
+// A^(n): I_n x J_n factors, B^(n): J_n x R core matrices. Mean and biases are not in the paper. It is fitted
+// to the entries that were observed: what is not stored is unknown, not zero.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -82,7 +82,8 @@ private:
   std::array<bias_type, max_order> m_biases;
 };
 
-/// The matrices C^(n) (I_n x R) of a model of these sizes, zero, with rows that allow 16-byte packs for any R.
+/// The matrices C^(n) (I_n x R) of a model of these sizes, zero, with rows that allow 16-byte packs for any
+/// R.
 template <class Scalar, class Space>
 FactorMatrices<Scalar, Space> make_packed_factors(Space const& space, Extents const& extents, count_t rank) {
   FactorMatrices<Scalar, Space> factors(space, extents, rank);
@@ -103,14 +104,15 @@ struct FillSigned {
   double half_width;
   KOKKOS_FUNCTION void operator()(count_t row) const {
     for (count_t j = 0; j < matrix.extent(1); ++j)
-      matrix(row, j) = static_cast<Scalar>(
-          Kokkos::fma(half_width, 2 * counter_uniform(seed, stream, row, j) - 1, mean));
+      matrix(row, j) =
+          static_cast<Scalar>(Kokkos::fma(half_width, 2 * counter_uniform(seed, stream, row, j) - 1, mean));
   }
 };
 
 }  // namespace detail
 
-/// Fills a matrix with uniform numbers of the given mean and standard deviation, the same bits on every backend. Streams 0 ... N - 1 are the factors', max_order + 0 ... those of the core matrices.
+/// Fills a matrix with uniform numbers of the given mean and standard deviation, the same bits on every
+/// backend. Streams 0 ... N - 1 are the factors', max_order + 0 ... those of the core matrices.
 template <class Scalar, class Space>
 void fill_signed(Space const& space, FactorMatrix<Scalar, Space> const& matrix, std::uint64_t seed,
                  std::uint64_t stream, double mean, double deviation) {

@@ -191,7 +191,7 @@ CooTensor<Scalar, Index, Space> power_law_tensor(Space const& space, Extents con
     // Groups enough to fill all places even if their runs come out short.
     count_t const groups = ceil_div(wanted, options.fiber_run) +
                            (options.fiber_run > 1 ? wanted / options.fiber_run / 16 + 64 : 0);
-    count_t filled = 0;
+    count_t filled       = 0;
     Kokkos::parallel_scan("polyad::generate_runs",
                           Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, groups), kernel,
                           filled);

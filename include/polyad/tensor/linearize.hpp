@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ALTO's linear order of a tensor's cells: the bits of a nonzero's N indices interleaved into one number, so
-// that nonzeros that are near in the order are near in every mode (BLCO, sections 3 and 4.1; Helal et al., ALTO,
-// ICS 2021). From the uppermost bit down, each bit halves the mode that is the longest of what is left of the
-// box, so the layout adapts to uneven modes: of 4 x 8 x 2 rows (2, 3 and 1 bits) it is, uppermost first,
+// that nonzeros that are near in the order are near in every mode (BLCO, sections 3 and 4.1; Helal et al.,
+// ALTO, ICS 2021). From the uppermost bit down, each bit halves the mode that is the longest of what is left
+// of the box, so the layout adapts to uneven modes: of 4 x 8 x 2 rows (2, 3 and 1 bits) it is, uppermost
+// first,
 //
 //   mode 1 bit 2, mode 1 bit 1, mode 0 bit 1, mode 1 bit 0, mode 0 bit 0, mode 2 bit 0
 //
@@ -22,8 +23,8 @@ namespace polyad {
 
 /// Which bit of which mode stands at every bit of the interleaved number. Trivially copyable (2 KB).
 ///
-/// A mode's own bits keep their order, so the lowest B bits of the number hold the lowest bits_below(n, B) bits
-/// of mode n: stripping all above B leaves the index modulo 2^bits_below(n, B) of every mode.
+/// A mode's own bits keep their order, so the lowest B bits of the number hold the lowest bits_below(n, B)
+/// bits of mode n: stripping all above B leaves the index modulo 2^bits_below(n, B) of every mode.
 class LinearLayout {
 public:
   static constexpr int word_bits = 64;
@@ -34,9 +35,9 @@ public:
   /// ALTO's layout.
   explicit LinearLayout(Extents const& extents) : LinearLayout(extents, 0) {}
 
-  /// The same in parts: uppermost the highest `slab_bits` bits of mode `slab`, below them all bits of the modes
-  /// in the mask `first` (mode n is its bit n), then the rest; each part by halving. Nonzeros that share the
-  /// indices of the modes in `first` then come one after another, within slabs of mode `slab`.
+  /// The same in parts: uppermost the highest `slab_bits` bits of mode `slab`, below them all bits of the
+  /// modes in the mask `first` (mode n is its bit n), then the rest; each part by halving. Nonzeros that
+  /// share the indices of the modes in `first` then come one after another, within slabs of mode `slab`.
   LinearLayout(Extents const& extents, std::uint32_t first, int slab = 0, int slab_bits = 0)
       : m_order(extents.order()) {
     int left[max_order]{};

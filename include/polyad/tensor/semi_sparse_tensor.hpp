@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SemiSparseTensor: what a product of a sparse tensor with dense matrices leaves (Liu et al., F-COO, section II; the
-// "sCOO" of ParTI). Some modes stay sparse, the others have become dense: for every place of the sparse modes that
-// has nonzeros, its coordinates and a dense row over all dense modes.
+// SemiSparseTensor: what a product of a sparse tensor with dense matrices leaves (Liu et al., F-COO, section
+// II; the "sCOO" of ParTI). Some modes stay sparse, the others have become dense: for every place of the
+// sparse modes that has nonzeros, its coordinates and a dense row over all dense modes.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -48,12 +48,13 @@ public:
       seen |= 1U << n;
       width = checked_product("a row of a semi-sparse tensor", width, extents[n]);
     }
-    POLYAD_EXPECTS(m_sparse_modes.size() + m_dense_modes.size() == static_cast<std::size_t>(extents.order()) &&
-                       seen + 1 == 1U << extents.order(),
-                   "every mode is either sparse or dense");
+    POLYAD_EXPECTS(
+        m_sparse_modes.size() + m_dense_modes.size() == static_cast<std::size_t>(extents.order()) &&
+            seen + 1 == 1U << extents.order(),
+        "every mode is either sparse or dense");
     POLYAD_EXPECTS(m_coordinates.extent(0) == m_sparse_modes.size() && m_coordinates.extent(1) >= rows(),
-                   "coordinates of ", m_coordinates.extent(0), " x ", m_coordinates.extent(1), " for ", rows(),
-                   " rows and ", m_sparse_modes.size(), " sparse modes");
+                   "coordinates of ", m_coordinates.extent(0), " x ", m_coordinates.extent(1), " for ",
+                   rows(), " rows and ", m_sparse_modes.size(), " sparse modes");
     POLYAD_EXPECTS(m_values.extent(1) == width, "rows of ", m_values.extent(1), " values, not ", width);
   }
 
@@ -102,11 +103,11 @@ struct ExpandRows {
   Extents extents;
   Kokkos::Array<int, max_order> modes;  // the sparse ones, then the dense ones
   KOKKOS_FUNCTION void operator()(count_t e) const {
-    using Index        = typename Tensor::index_type;
-    count_t const row  = e / values.extent(1);
-    count_t rest       = e % values.extent(1);
-    coo_values(e)      = values(row, rest);
-    auto const sparse  = static_cast<int>(coordinates.extent(0));
+    using Index       = typename Tensor::index_type;
+    count_t const row = e / values.extent(1);
+    count_t rest      = e % values.extent(1);
+    coo_values(e)     = values(row, rest);
+    auto const sparse = static_cast<int>(coordinates.extent(0));
     for (int k = 0; k < sparse; ++k) indices(e, modes[k]) = coordinates(k, row);
     for (int k = extents.order() - 1; k >= sparse; --k) {
       indices(e, modes[k]) = static_cast<Index>(rest % extents[modes[k]]);
@@ -121,27 +122,29 @@ struct ExpandRows {
 template <class Scalar, class Index, class Space>
 double norm_squared(Space const& space, SemiSparseTensor<Scalar, Index, Space> const& tensor) {
   double sum = 0;
-  Kokkos::parallel_reduce("polyad::norm_squared",
-                          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, tensor.values().size()),
-                          detail::SumOfRowSquares<FactorMatrix<Scalar, Space>>{tensor.values()}, sum);
+  Kokkos::parallel_reduce(
+      "polyad::norm_squared",
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, tensor.values().size()),
+      detail::SumOfRowSquares<FactorMatrix<Scalar, Space>>{tensor.values()}, sum);
   return sum;
 }
 
 /// Every value with its coordinates, S D of them, zeros too. Launches on `space` and returns without waiting.
 /// \throws MemoryError before it allocates
 template <class Scalar, class Index, class Space>
-CooTensor<Scalar, Index, Space> to_coo(Space const& space, SemiSparseTensor<Scalar, Index, Space> const& tensor) {
-  using Tensor     = SemiSparseTensor<Scalar, Index, Space>;
-  using Coo        = CooTensor<Scalar, Index, Space>;
+CooTensor<Scalar, Index, Space> to_coo(Space const& space,
+                                       SemiSparseTensor<Scalar, Index, Space> const& tensor) {
+  using Tensor      = SemiSparseTensor<Scalar, Index, Space>;
+  using Coo         = CooTensor<Scalar, Index, Space>;
   count_t const nnz = checked_product("the tensor's coordinates and values", tensor.rows(), tensor.width());
   auto const coo    = make_coo_tensor<Scalar, Index>(space, tensor.extents(), nnz);
-  detail::ExpandRows<Tensor, Coo> expand{tensor.coordinates(), tensor.values(), coo.indices(),
+  detail::ExpandRows<Tensor, Coo> expand{tensor.coordinates(), tensor.values(),  coo.indices(),
                                          coo.values(),         tensor.extents(), {}};
   std::size_t end = 0;
   for (int const n : tensor.sparse_modes()) expand.modes[end++] = n;
   for (int const n : tensor.dense_modes()) expand.modes[end++] = n;
-  Kokkos::parallel_for("polyad::expand_rows", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, nnz),
-                       expand);
+  Kokkos::parallel_for("polyad::expand_rows",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, nnz), expand);
   return coo;
 }
 

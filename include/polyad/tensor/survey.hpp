@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known of a tensor before any format of it is built: how its nonzeros spread over the rows of each mode, and
-// how many fibers it has. One pass over a list of coordinates in host memory, without Kokkos and without sorting; the
-// cost model (formats/cost_model.hpp) lives on it.
+// What is known of a tensor before any format of it is built: how its nonzeros spread over the rows of each
+// mode, and how many fibers it has. One pass over a list of coordinates in host memory, without Kokkos and
+// without sorting; the cost model (formats/cost_model.hpp) lives on it.
 #pragma once
 
 #include <array>
@@ -21,8 +21,8 @@ struct ModeSurvey {
   std::array<std::uint64_t, bins> rows{};
   std::array<std::uint64_t, bins> nonzeros{};
   std::uint64_t longest = 0;  // nonzeros of the fullest row
-  /// Fibers of the tree that is rooted here, its leaf the longest other mode: distinct indices in all modes but the
-  /// leaf. Estimated, to about a hundredth where there are thousands.
+  /// Fibers of the tree that is rooted here, its leaf the longest other mode: distinct indices in all modes
+  /// but the leaf. Estimated, to about a hundredth where there are thousands.
   double fibers = 0;
 
   /// Rows that have a nonzero.
@@ -38,18 +38,21 @@ struct TensorSurvey {
   [[nodiscard]] int linear_bits() const;
 };
 
-/// The longest mode other than `root`, the last one of several: the leaf of the tree that is rooted at `root`.
+/// The longest mode other than `root`, the last one of several: the leaf of the tree that is rooted at
+/// `root`.
 [[nodiscard]] int leaf_of(TensorSurvey const& tensor, int root);
 
 /// \param indices  nnz x N, row-major, counted from 0, each below its extent
 /// \param threads  to use at most; a mode is one thread's. 0: as many as the machine has
-/// Takes 4 bytes for each row of a mode, or for 4 nonzeros where that is less: a mode of more rows than that is counted
-/// by the rows' hashes, and loses what falls together (one row in nine at most).
+/// Takes 4 bytes for each row of a mode, or for 4 nonzeros where that is less: a mode of more rows than that
+/// is counted by the rows' hashes, and loses what falls together (one row in nine at most).
 template <class Index>
-[[nodiscard]] TensorSurvey survey_tensor(std::span<std::uint64_t const> extents, std::span<Index const> indices,
-                                         int threads = 0);
+[[nodiscard]] TensorSurvey survey_tensor(std::span<std::uint64_t const> extents,
+                                         std::span<Index const> indices, int threads = 0);
 
-extern template TensorSurvey survey_tensor(std::span<std::uint64_t const>, std::span<std::uint32_t const>, int);
-extern template TensorSurvey survey_tensor(std::span<std::uint64_t const>, std::span<std::uint64_t const>, int);
+extern template TensorSurvey survey_tensor(std::span<std::uint64_t const>, std::span<std::uint32_t const>,
+                                           int);
+extern template TensorSurvey survey_tensor(std::span<std::uint64_t const>, std::span<std::uint64_t const>,
+                                           int);
 
 }  // namespace polyad

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tucker decomposition by higher-order orthogonal iteration (HOOI; De Lathauwer, De Moor & Vandewalle, SIAM J. Matrix
-// Anal. Appl. 21(4), 2000; Kolda & Bader, SIAM Review 51(3), 2009, Figure 4.4), for any storage format with an SpTTMc:
+// Tucker decomposition by higher-order orthogonal iteration (HOOI; De Lathauwer, De Moor & Vandewalle, SIAM
+// J. Matrix Anal. Appl. 21(4), 2000; Kolda & Bader, SIAM Review 51(3), 2009, Figure 4.4), for any storage
+// format with an SpTTMc:
 //
-//   for n = 0 ... N - 1:  Y = X times U^(m)' along every mode m != n           (SpTTMc: I_n x product of the other R_m)
+//   for n = 0 ... N - 1:  Y = X times U^(m)' along every mode m != n    (SpTTMc: I_n x product of other R_m)
 //                         U^(n) = the R_n leading left singular vectors of Y   (leading_vectors.hpp)
 //   G = U^(N-1)' Y, the core
 //
@@ -37,10 +38,10 @@ concept TtmcFormat =
 
 struct TuckerOptions {
   std::vector<count_t> ranks;  // R_0, ..., R_{N-1}
-  int max_iterations  = 50;
-  double tolerance    = 1e-6;  // stop when the fit changes by less; 0 never does
-  double time_limit_s = std::numeric_limits<double>::infinity();
-  std::uint64_t seed  = 0;  // of the random start
+  int max_iterations            = 50;
+  double tolerance              = 1e-6;  // stop when the fit changes by less; 0 never does
+  double time_limit_s           = std::numeric_limits<double>::infinity();
+  std::uint64_t seed            = 0;  // of the random start
   LeadingVectorsOptions vectors = {};
 };
 
@@ -67,14 +68,14 @@ inline void expect_tucker_ranks(Extents const& extents, std::vector<count_t> con
   POLYAD_EXPECTS(ranks.size() == static_cast<std::size_t>(extents.order()), ranks.size(),
                  " ranks for a tensor of order ", extents.order());
   for (std::size_t n = 0; n < ranks.size(); ++n)
-    POLYAD_EXPECTS(ranks[n] >= 1 && ranks[n] <= extents[static_cast<int>(n)], "rank ", ranks[n], " of mode ", n,
-                   ": it has ", extents[static_cast<int>(n)], " rows");
+    POLYAD_EXPECTS(ranks[n] >= 1 && ranks[n] <= extents[static_cast<int>(n)], "rank ", ranks[n], " of mode ",
+                   n, ": it has ", extents[static_cast<int>(n)], " rows");
   for (std::size_t n = 0; n < ranks.size(); ++n) {
     count_t others = 1;
     for (std::size_t m = 0; m < ranks.size(); ++m)
       if (m != n) others = checked_product("the core", others, ranks[m]);
-    POLYAD_EXPECTS(ranks[n] <= others, "rank ", ranks[n], " of mode ", n, " exceeds the product of the others, ",
-                   others);
+    POLYAD_EXPECTS(ranks[n] <= others, "rank ", ranks[n], " of mode ", n,
+                   " exceeds the product of the others, ", others);
   }
 }
 
@@ -100,8 +101,8 @@ std::vector<FactorMatrix<Scalar, Space>> random_tucker_start(Space const& space,
 
 /// HOOI from factors with orthonormal columns, which are overwritten (mode 0's plays no part but as a guess).
 /// `on_iteration` is called after each iteration; false ends the run. Waits for `space`.
-/// \throws UsageError when ranks or shapes do not match; MemoryError before an output of SpTTMc is allocated that does
-///         not fit; NumericalError when the tensor is zero or not finite
+/// \throws UsageError when ranks or shapes do not match; MemoryError before an output of SpTTMc is allocated
+///         that does not fit; NumericalError when the tensor is zero or not finite
 template <TtmcFormat F>
 TuckerResult<typename F::scalar_type, typename F::space_type> tucker_hooi(
     typename F::space_type const& space, F const& X, TuckerOptions const& options,
@@ -121,14 +122,16 @@ TuckerResult<typename F::scalar_type, typename F::space_type> tucker_hooi(
   POLYAD_EXPECTS(options.max_iterations >= 1, "at least one iteration");
   double const norm_squared = X.norm_squared();
   if (!(norm_squared > 0) || !std::isfinite(norm_squared))
-    throw NumericalError("the tensor's norm is " + std::to_string(std::sqrt(norm_squared)) + ": no fit can be told");
+    throw NumericalError("the tensor's norm is " + std::to_string(std::sqrt(norm_squared)) +
+                         ": no fit can be told");
 
   TuckerResult<Scalar, Space> result;
   result.factors = start;
   std::vector<FactorMatrix<Scalar, Space>> Y;  // one a mode: all are refused before any is computed
   for (int n = 0; n < order; ++n) Y.push_back(make_spttmc_output(space, extents, result.factors, n));
   LeadingVectors<Scalar, Space> vectors(space, options.vectors);
-  result.core = make_factor_matrix<Scalar>(space, "polyad::tucker_core", options.ranks.back(), Y.back().extent(1));
+  result.core =
+      make_factor_matrix<Scalar>(space, "polyad::tucker_core", options.ranks.back(), Y.back().extent(1));
   result.reason = "iterations";
   Kokkos::Timer const clock;
   for (int iteration = 1; iteration <= options.max_iterations; ++iteration) {
@@ -139,8 +142,10 @@ TuckerResult<typename F::scalar_type, typename F::space_type> tucker_hooi(
       spttmc(space, X, result.factors, n, Y[at]);
       captured = vectors.find(Y[at], result.factors[at]);
     }
-    if (!std::isfinite(captured)) throw NumericalError("the factors are not finite: iteration " + std::to_string(iteration));
-    TuckerIteration step{iteration, 1 - std::sqrt(std::max(norm_squared - captured, 0.0) / norm_squared), 0, 0};
+    if (!std::isfinite(captured))
+      throw NumericalError("the factors are not finite: iteration " + std::to_string(iteration));
+    TuckerIteration step{iteration, 1 - std::sqrt(std::max(norm_squared - captured, 0.0) / norm_squared), 0,
+                         0};
     step.delta   = step.fit - result.fit;
     step.seconds = clock.seconds() - begin;
     result.fit   = step.fit;
@@ -159,7 +164,8 @@ TuckerResult<typename F::scalar_type, typename F::space_type> tucker_hooi(
       break;
     }
   }
-  auto const workspace = make_transposed_product_workspace(space, result.core.extent(0), result.core.extent(1));
+  auto const workspace =
+      make_transposed_product_workspace(space, result.core.extent(0), result.core.extent(1));
   transposed_product(space, 1, result.factors.back(), Y.back(), workspace, result.core);
   space.fence("polyad::tucker_hooi");
   return result;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The leading left singular vectors of a matrix Y (I x D) by a randomised range finder with subspace iteration
-// (Halko, Martinsson & Tropp, SIAM Review 53(2), 2011, algorithms 4.4 and 5.1), for the factors of HOOI.
+// The leading left singular vectors of a matrix Y (I x D) by a randomised range finder with subspace
+// iteration (Halko, Martinsson & Tropp, SIAM Review 53(2), 2011, algorithms 4.4 and 5.1), for the factors of
+// HOOI.
 //
-// With L = R + oversampling columns, B = Y' Q and Z = Y B are made orthonormal in turn until the squares of the leading
-// R singular values that Q captures stay the same; Q starts from the factor before, which is nearly right from the second iteration of
-// HOOI on. Only L x L matrices are decomposed, by Jacobi rotations of one team (dense/jacobi_eigen.hpp): a Gram matrix
-// of I or D rows is never formed. Y is read twice an iteration.
+// With L = R + oversampling columns, B = Y' Q and Z = Y B are made orthonormal in turn until the squares of
+// the leading R singular values that Q captures stay the same; Q starts from the factor before, which is
+// nearly right from the second iteration of HOOI on. Only L x L matrices are decomposed, by Jacobi rotations
+// of one team (dense/jacobi_eigen.hpp): a Gram matrix of I or D rows is never formed. Y is read twice an
+// iteration.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -23,15 +25,15 @@
 namespace polyad {
 
 struct LeadingVectorsOptions {
-  count_t oversampling = 8;      // Halko et al. recommend 5 to 10
+  count_t oversampling = 8;  // Halko et al. recommend 5 to 10
   int max_iterations   = 100;
   double tolerance     = 1e-12;  // stop when the captured squares grow by less, relatively
 };
 
 namespace detail {
 
-/// Eigenvectors of a symmetric matrix by one team, the largest eigenvalue first: T = V diag(scale), where scale is 1 or,
-/// for a basis, 1 / sqrt(eigenvalue); 0 for eigenvalues that rounding alone may have made.
+/// Eigenvectors of a symmetric matrix by one team, the largest eigenvalue first: T = V diag(scale), where
+/// scale is 1 or, for a basis, 1 / sqrt(eigenvalue); 0 for eigenvalues that rounding alone may have made.
 template <class Scalar, class Space>
 struct SortedEigenvectors {
   GramMatrix<Space> G;  // overwritten
@@ -73,7 +75,8 @@ struct FillZeroColumns {
   std::uint64_t seed;
   KOKKOS_FUNCTION void operator()(count_t i) const {
     for (count_t l = 0; l < Q.extent(1); ++l)
-      if (!(values(l) > 1e-14 * values(0))) Q(i, l) = static_cast<Scalar>(counter_uniform(seed, 0, i, l) - 0.5);
+      if (!(values(l) > 1e-14 * values(0)))
+        Q(i, l) = static_cast<Scalar>(counter_uniform(seed, 0, i, l) - 0.5);
   }
 };
 
@@ -91,8 +94,8 @@ public:
   /// Q = an orthonormal basis of the columns of Z (I x L, L <= I), with random directions where Z has fewer
   /// independent ones. Z is overwritten. Waits.
   void orthonormalize(matrix_type const& Z, matrix_type const& Q) {
-    // Twice, since the Gram matrix of the first pass sees only half of the digits; more often only where columns
-    // had to be filled in.
+    // Twice, since the Gram matrix of the first pass sees only half of the digits; more often only where
+    // columns had to be filled in.
     auto from     = Z;
     auto to       = Q;
     int remaining = 2;
@@ -103,8 +106,9 @@ public:
     if (from.data() != Q.data()) Kokkos::deep_copy(m_space, Q, from);
   }
 
-  /// U (I x R, R <= I and R <= D) = the leading R left singular vectors of Y (I x D). On entry U holds orthonormal
-  /// columns to start from. Returns the sum of the squares of the leading R singular values. Waits.
+  /// U (I x R, R <= I and R <= D) = the leading R left singular vectors of Y (I x D). On entry U holds
+  /// orthonormal columns to start from. Returns the sum of the squares of the leading R singular values.
+  /// Waits.
   /// \throws MemoryError
   double find(matrix_type const& Y, matrix_type const& U) {
     count_t const rows  = Y.extent(0);
@@ -119,7 +123,8 @@ public:
     auto const W    = matrix("polyad::range_basis", width, L);
     auto const sums = make_transposed_product_workspace(m_space, width, L);
     // The start, and random directions beside it.
-    Kokkos::parallel_for("polyad::fill_range", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(m_space, 0, rows),
+    Kokkos::parallel_for("polyad::fill_range",
+                         Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(m_space, 0, rows),
                          detail::FillRandom<Scalar, Space>{Z, 1, 0});
     Kokkos::deep_copy(m_space, Kokkos::subview(Z, Kokkos::ALL, Kokkos::make_pair(count_t(0), rank)), U);
     orthonormalize(Z, Q);
@@ -161,7 +166,8 @@ private:
         Kokkos::view_alloc(m_space, "polyad::range_scratch"), 2 * L + 1);
     gram(m_space, M, GramWorkspace<Space>(m_space, L), G);
     constexpr bool device = is_device_space<Space>;
-    Kokkos::parallel_for("polyad::range_eigenvectors", team_policy(m_space, {1, device ? 8 : 1, device ? 32 : 1}),
+    Kokkos::parallel_for("polyad::range_eigenvectors",
+                         team_policy(m_space, {1, device ? 8 : 1, device ? 32 : 1}),
                          detail::SortedEigenvectors<Scalar, Space>{G, V, scratch, T, basis});
     m_device_values = Kokkos::subview(scratch, Kokkos::make_pair(L + 1, 2 * L + 1));
     auto const host = Kokkos::create_mirror_view(Kokkos::HostSpace(), m_device_values);
@@ -169,7 +175,8 @@ private:
     m_space.fence("polyad::leading_vectors");
     m_values.assign(host.data(), host.data() + L);
   }
-  /// to = from times its eigenvectors, scaled. Returns how many columns are independent; the others are filled in.
+  /// to = from times its eigenvectors, scaled. Returns how many columns are independent; the others are
+  /// filled in.
   count_t eigenvectors(matrix_type const& from, bool basis, matrix_type const& to) {
     count_t const L = from.extent(1);
     auto const T    = matrix("polyad::range_basis", L, L);

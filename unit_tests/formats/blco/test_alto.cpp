@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// White box: the format `alto`. What its arrays hold: every nonzero once, in its order, in groups that no border
-// of a stretch crosses; the rows that are private to a stretch; the MTTKRP with any modes grouped, any number of
-// stretches, copies and locks; rows without nonzeros; the same bits with any number of threads.
+// White box: the format `alto`. What its arrays hold: every nonzero once, in its order, in groups that no
+// border of a stretch crosses; the rows that are private to a stretch; the MTTKRP with any modes grouped, any
+// number of stretches, copies and locks; rows without nonzeros; the same bits with any number of threads.
 #include "polyad/formats/blco/alto.hpp"
 
 #include <Kokkos_Core.hpp>
@@ -58,8 +58,9 @@ void expect_arrays(HostTensor const& tensor, AltoOptions const& options) {
   CHECK(X.indices().extent(1) % 4 == 0);  // a device reads packs of four
 
   // Every nonzero, in the linear order.
-  auto const layout = LinearLayout(coo.extents(), options.order.grouped, options.order.slab, options.order.slab_bits);
-  auto const order  = linear_order<Index>(space, coo, layout);
+  auto const layout =
+      LinearLayout(coo.extents(), options.order.grouped, options.order.slab, options.order.slab_bits);
+  auto const order = linear_order<Index>(space, coo, layout);
   std::vector<std::vector<std::uint64_t>> rows;
   for (int n = 0; n < N; ++n) rows.push_back(rows_of(X, n));
   for (count_t i = 0; i < X.nnz(); ++i) {
@@ -101,7 +102,8 @@ void expect_arrays(HostTensor const& tensor, AltoOptions const& options) {
     for (auto& [row, stretches] : touching) {
       stretches.erase(std::unique(stretches.begin(), stretches.end()), stretches.end());
       std::size_t direct = 0;
-      for (auto const s : stretches) direct += row < own[s].first || row >= own[s].first + own[s].count ? 1 : 0;
+      for (auto const s : stretches)
+        direct += row < own[s].first || row >= own[s].first + own[s].count ? 1 : 0;
       REQUIRE(direct <= 1);
     }
     count_t slot = 0;
@@ -120,7 +122,7 @@ void expect_right(HostTensor const& tensor, AltoOptions const& options, std::siz
   TestSpace const space;
   Random random(rank);
   auto const host_factors = random_factors(random, tensor.extents, rank);
-  auto const X    = TestAlto<Scalar, Index>::build(space, to_device<Scalar, Index>(space, tensor), options);
+  auto const X = TestAlto<Scalar, Index>::build(space, to_device<Scalar, Index>(space, tensor), options);
   auto const factors = to_device<Scalar>(space, host_factors, RowLayout::subview);
   auto workspace     = X.make_workspace(space, rank);
   for (std::size_t mode = 0; mode < tensor.order(); ++mode) {
@@ -144,19 +146,19 @@ TEST_CASE("private rows: what earlier stretches may write", "[formats][alto]") {
   };
   using Rows = std::vector<std::array<count_t, 3>>;
   CHECK(counts({{3, 9}}) == Rows{{0, 0, 0}});
-  CHECK(counts({{0, 4}, {5, 9}}) == Rows{{0, 0, 0}, {0, 0, 0}});            // neighbours
-  CHECK(counts({{0, 5}, {5, 9}}) == Rows{{0, 0, 0}, {5, 1, 0}});            // one row in common
+  CHECK(counts({{0, 4}, {5, 9}}) == Rows{{0, 0, 0}, {0, 0, 0}});  // neighbours
+  CHECK(counts({{0, 5}, {5, 9}}) == Rows{{0, 0, 0}, {5, 1, 0}});  // one row in common
   CHECK(counts({{0, 9}, {0, 9}, {2, 3}}) == Rows{{0, 0, 0}, {0, 10, 0}, {2, 2, 10}});
-  CHECK(counts({{4, 6}, {0, 9}}) == Rows{{0, 0, 0}, {4, 3, 0}});            // inside
+  CHECK(counts({{4, 6}, {0, 9}}) == Rows{{0, 0, 0}, {4, 3, 0}});                      // inside
   CHECK(counts({{0, 1}, {8, 9}, {0, 9}}) == Rows{{0, 0, 0}, {0, 0, 0}, {0, 10, 0}});  // with a gap
-  CHECK(counts({{0, 5}, {4, 6}}) == Rows{{0, 0, 0}, {4, 3, 0}});            // two of three: all three
+  CHECK(counts({{0, 5}, {4, 6}}) == Rows{{0, 0, 0}, {4, 3, 0}});  // two of three: all three
   CHECK(private_rows(std::vector<RowRange>{{0, 5}, {4, 6}})[1].alike);
   CHECK(!private_rows(std::vector<RowRange>{{0, 4}, {4, 6}})[1].alike);
   CHECK(private_rows(std::vector<RowRange>{{0, 4}, {4, 6}}, 3)[1].alike);
   CHECK(private_rows(std::vector<RowRange>{{0, 4}, {4, 6}}, 3)[1].count == 3);
   CHECK(private_rows(std::vector<RowRange>{{0, 4}, {4, 6}}, 2)[1].count == 1);
   CHECK(private_rows(std::vector<RowRange>{{0, 4}, {5, 6}}, 9)[1].count == 0);
-  CHECK(counts({{0, 3}, {}, {3, 5}}) == Rows{{0, 0, 0}, {0, 0, 0}, {3, 1, 0}});       // one without nonzeros
+  CHECK(counts({{0, 3}, {}, {3, 5}}) == Rows{{0, 0, 0}, {0, 0, 0}, {3, 1, 0}});  // one without nonzeros
 }
 
 TEST_CASE("alto: its arrays, with any modes grouped", POLYAD_HOST_ONLY "[formats][alto]") {
@@ -187,7 +189,9 @@ TEST_CASE("alto: any modes grouped, any number of stretches, copies and locks", 
     }
 }
 
-HostTensor few_nonzeros() { return {"few", {1, 5, 1}, {0, 4, 0, 0, 1, 0, 0, 4, 0}, {2, 3, 5}}; }
+HostTensor few_nonzeros() {
+  return {"few", {1, 5, 1}, {0, 4, 0, 0, 1, 0, 0, 4, 0}, {2, 3, 5}};
+}
 
 TEST_CASE("alto: more stretches than nonzeros, and modes of one row", "[formats][alto]") {
   for (std::uint32_t const grouped : {0, 1, 2, 3, 5})
@@ -217,17 +221,18 @@ TEST_CASE("alto: rows are locked where copies would be too many", POLYAD_HOST_ON
   CHECK(locked.make_workspace(space, 4).copies.extent(0) == 0);
   CHECK(locked.make_workspace(space, 4).locks.extent(0) == RowLocks::length);
   // A mode beyond 2^31 rows of which three occur.
-  HostTensor const long_mode{"long", {count_t(1) << 31, 3}, {0, 0, 5, 1, (count_t(1) << 31) - 1, 2}, {1, 2, 3}};
-  auto const X = TestAlto<double, std::uint32_t>::build(space, to_device<double, std::uint32_t>(space, long_mode),
-                                                        given(0, 3));
+  HostTensor const long_mode{
+      "long", {count_t(1) << 31, 3}, {0, 0, 5, 1, (count_t(1) << 31) - 1, 2}, {1, 2, 3}};
+  auto const X = TestAlto<double, std::uint32_t>::build(
+      space, to_device<double, std::uint32_t>(space, long_mode), given(0, 3));
   CHECK(X.private_row_count(0) <= count_t(1) << 31);
 }
 
 TEST_CASE("alto: a workspace of another tensor or rank is refused", POLYAD_HOST_ONLY "[formats][alto]") {
   TestSpace const space;
   auto const tensor = small_tensor(Kind::shuffled, 3);
-  auto const X = TestAlto<double, std::uint32_t>::build(space, to_device<double, std::uint32_t>(space, tensor),
-                                                        given(0, 3));
+  auto const X      = TestAlto<double, std::uint32_t>::build(
+      space, to_device<double, std::uint32_t>(space, tensor), given(0, 3));
   FactorMatrices<double, TestSpace> const factors(space, X.extents(), 8);
   auto const V = make_factor_matrix<double>(space, "polyad::test", tensor.extents[0], 8);
   auto narrow  = X.make_workspace(space, 7);
@@ -247,14 +252,15 @@ TEST_CASE("alto: a device refuses deterministic sums, a host has them", "[format
     CHECK(TestAlto<float, std::uint32_t>::build(space, coo, options).stretches() == 16);
 }
 
-TEST_CASE("alto: deterministic sums have the same bits whatever the threads", POLYAD_HOST_ONLY "[formats][alto]") {
+TEST_CASE("alto: deterministic sums have the same bits whatever the threads",
+          POLYAD_HOST_ONLY "[formats][alto]") {
   TestSpace const space;
   Random random(3);
   auto const tensor = random_tensor(random, {40, 1000, 30}, 20000);
   auto const coo    = to_device<float, std::uint32_t>(space, tensor);
   AltoOptions options;
   options.deterministic = true;
-  auto const factors = to_device<float>(space, random_factors(random, tensor.extents, 9));
+  auto const factors    = to_device<float>(space, random_factors(random, tensor.extents, 9));
   std::vector<std::vector<double>> first;
   for (TestSpace const& other : instances_of<TestSpace>({1, 2, 7})) {
     auto const X   = TestAlto<float, std::uint32_t>::build(other, coo, options);

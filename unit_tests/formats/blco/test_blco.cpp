@@ -128,9 +128,9 @@ void expect_built(HostTensor const& tensor, TestBlco<Scalar, Index> const& X, co
   std::size_t const chunks = (P + 255) / 256 + 1;
   CHECK(X.storage_bytes() ==
         P * (8 * w + sizeof(Scalar)) + count * (8 + order * sizeof(Index)) + 8 + 8 * chunks);
-  CHECK(X.storage_bytes() == blocks.linear.size() * 8 + blocks.values.size() * sizeof(Scalar) +
-                                 blocks.headers.begins.size() * 8 + blocks.headers.uppers.size() * sizeof(Index) +
-                                 blocks.headers.block_map.size() * 8);
+  CHECK(X.storage_bytes() ==
+        blocks.linear.size() * 8 + blocks.values.size() * sizeof(Scalar) + blocks.headers.begins.size() * 8 +
+            blocks.headers.uppers.size() * sizeof(Index) + blocks.headers.block_map.size() * 8);
 }
 
 template <class Scalar, class Index>

@@ -166,7 +166,8 @@ TEST_CASE("blco: the resolution of a mode", "[formats]") {
   for (int mode = 0; mode < 4; ++mode) CHECK(privatised.resolve(space, mode).kind == Resolution::privatised);
 }
 
-TEST_CASE("blco: a host's part has copies of all rows that an earlier part touches", POLYAD_HOST_ONLY "[formats]") {
+TEST_CASE("blco: a host's part has copies of all rows that an earlier part touches",
+          POLYAD_HOST_ONLY "[formats]") {
   Random random(13);
   auto const tensor = random_tensor(random, {40, 1000, 200}, 5000);
   for (auto const& space : instances_of<TestSpace>({1, 4, 7})) {
@@ -202,7 +203,7 @@ TEST_CASE("blco: a workspace of a smaller rank, or of another tensor, is refused
   TestSpace const space;
   auto const tensor = small_tensor(Kind::shuffled, 3);
   auto const X      = TestBlco<double, std::uint32_t>::build(
-           space, to_device<double, std::uint32_t>(space, tensor), with(Resolution::hierarchical, 1000, 0));
+      space, to_device<double, std::uint32_t>(space, tensor), with(Resolution::hierarchical, 1000, 0));
   REQUIRE(X.resolve(space, 0).kind == Resolution::hierarchical);
   Random random(1);
   auto const factors = to_device<double>(space, random_factors(random, tensor.extents, 9));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// White box: BLCO tensors in host memory. What the host's build holds against the device's; MTTKRPs with buffers of
-// every size, forwards and backwards; CP-ALS under a limit of the device's memory, which it keeps; refusals.
+// White box: BLCO tensors in host memory. What the host's build holds against the device's; MTTKRPs with
+// buffers of every size, forwards and backwards; CP-ALS under a limit of the device's memory, which it keeps;
+// refusals.
 #include "polyad/formats/blco/streamed_blco.hpp"
 
 #include <Kokkos_Core.hpp>
@@ -31,7 +32,8 @@ auto on_host(HostTensor const& tensor) {
                                std::span<Index const>(indices), std::span<double const>(tensor.values));
 }
 
-StreamedBlcoOptions buffers_of(count_t bytes, int instances = 4, Resolution resolution = Resolution::automatic) {
+StreamedBlcoOptions buffers_of(count_t bytes, int instances = 4,
+                               Resolution resolution = Resolution::automatic) {
   StreamedBlcoOptions options;
   options.buffer_bytes    = bytes;
   options.instances       = instances;
@@ -90,7 +92,7 @@ void expect_same_build(HostTensor const& tensor, BlcoOptions const& blco) {
   // In memory the width may be chosen by counting keys; here it is given.
   BlcoOptions same = blco;
   same.index_bits  = blco.index_bits > 0 ? blco.index_bits : (X.encoding().words() == 1 ? 64 : 128);
-  auto const Y     = Blco<Scalar, Index, TestSpace>::build(space, to_device<Scalar, Index>(space, tensor), same);
+  auto const Y = Blco<Scalar, Index, TestSpace>::build(space, to_device<Scalar, Index>(space, tensor), same);
   auto const& blocks = Y.blocks();
   CAPTURE(tensor.name, tensor.extents, tensor.nnz(), blco.max_block, blco.index_bits);
   auto const equal = [](auto const& a, auto const& b) {
@@ -110,17 +112,16 @@ void expect_same_build(HostTensor const& tensor, BlcoOptions const& blco) {
 
 TEST_CASE("streamed-blco: the host's build holds what the device's does, at every width", "[formats]") {
   std::uint64_t const k32 = std::uint64_t(1) << 32;
-  std::vector<std::vector<std::uint64_t>> const shapes{
-      {2},
-      {1, 1},
-      {1u << 21, 1u << 21, 1u << 21},                  // 63 bits
-      {1u << 22, 1u << 21, 1u << 21},                  // 64
-      {1u << 22, 1u << 22, 1u << 21},                  // 65
-      {532924, 17262471, 2480308, 1443},               // 78
-      {k32, 1u << 31, k32},                            // 95
-      {k32, k32, k32, k32},                            // 128
-      std::vector<std::uint64_t>(10, 10000),           // 140
-      std::vector<std::uint64_t>(16, k32)};            // 512
+  std::vector<std::vector<std::uint64_t>> const shapes{{2},
+                                                       {1, 1},
+                                                       {1u << 21, 1u << 21, 1u << 21},         // 63 bits
+                                                       {1u << 22, 1u << 21, 1u << 21},         // 64
+                                                       {1u << 22, 1u << 22, 1u << 21},         // 65
+                                                       {532924, 17262471, 2480308, 1443},      // 78
+                                                       {k32, 1u << 31, k32},                   // 95
+                                                       {k32, k32, k32, k32},                   // 128
+                                                       std::vector<std::uint64_t>(10, 10000),  // 140
+                                                       std::vector<std::uint64_t>(16, k32)};   // 512
   Random random(23);
   for (auto const& extents : shapes)
     for (std::size_t const nnz : {0, 1, 3, 700, 5000}) {
@@ -142,7 +143,7 @@ TEST_CASE("streamed-blco: the host's sort splits what falls into one bucket", "[
   for (std::size_t p = 0; p < 2 * equal.nnz(); ++p) equal.indices[p] = 3;
   expect_same_build<float, std::uint32_t>(equal, {});
   // A mode of 2^31 rows of which three are used.
-  auto rows = random_tensor(random, {3, 200, 5}, 3000);
+  auto rows       = random_tensor(random, {3, 200, 5}, 3000);
   rows.extents[0] = std::uint64_t(1) << 31;
   for (std::size_t p = 0; p < rows.nnz(); ++p) rows.indices[3 * p] = rows.indices[3 * p] * 0x3fffffff;
   expect_same_build<double, std::uint32_t>(rows, {});
@@ -150,20 +151,20 @@ TEST_CASE("streamed-blco: the host's sort splits what falls into one bucket", "[
 
 // ---- under a limit
 
-
 TEST_CASE("streamed-blco: CP-ALS within a limit of the device's memory", "[formats][cp]") {
   TestSpace const space;
   Random random(31);
   auto const host = random_tensor(random, {60, 500, 2000}, 60000);
   CpAlsOptions als;
-  als.rank           = 8;
-  als.max_iterations = 4;
-  als.tolerance      = 0;
-  auto const ignore  = [](CpAlsIteration const&) { return true; };
-  double const in_memory =
-      cp_als(space, Blco<double, std::uint32_t, TestSpace>::build(space, to_device<double, std::uint32_t>(space, host)),
-             als, ignore)
-          .fit;
+  als.rank               = 8;
+  als.max_iterations     = 4;
+  als.tolerance          = 0;
+  auto const ignore      = [](CpAlsIteration const&) { return true; };
+  double const in_memory = cp_als(space,
+                                  Blco<double, std::uint32_t, TestSpace>::build(
+                                      space, to_device<double, std::uint32_t>(space, host)),
+                                  als, ignore)
+                               .fit;
   auto const X = Streamed<double, std::uint32_t>::build(space, on_host<double, std::uint32_t>(host));
   count_t const tensor_bytes = X.nnz() * X.nonzero_bytes();
   // What a run takes with buffers of the smallest size, beside the headers of the blocks.
@@ -197,8 +198,8 @@ TEST_CASE("streamed-blco: CP-ALS within a limit of the device's memory", "[forma
 
 TEST_CASE("streamed-blco: what is refused", "[formats]") {
   TestSpace const space;
-  auto const tensor = on_host<float, std::uint32_t>(small_tensor(Kind::shuffled, 3));
-  using Format      = Streamed<float, std::uint32_t>;
+  auto const tensor  = on_host<float, std::uint32_t>(small_tensor(Kind::shuffled, 3));
+  using Format       = Streamed<float, std::uint32_t>;
   auto const refusal = [&](StreamedBlcoOptions const& options) {
     return message_of([&] { static_cast<void>(Format::build(space, tensor, options)); });
   };

@@ -265,8 +265,8 @@ template <class Scalar, int Count, bool Hoist>
 void expect_exact_packs(HostTensor const& tensor, count_t chunk, int mode, count_t block_rows = 0) {
   constexpr int block    = 8;
   constexpr RowForm form = is_device_space<TestSpace> ? RowForm::packed : RowForm::simd;
-  using Kernel           = detail::MttkrpSorted<TestSpace, Scalar, std::uint32_t, block, form, 3, Hoist, false>;
-  constexpr int lanes    = Kernel::Row::lanes;
+  using Kernel        = detail::MttkrpSorted<TestSpace, Scalar, std::uint32_t, block, form, 3, Hoist, false>;
+  constexpr int lanes = Kernel::Row::lanes;
   TestSpace const space;
   Random random(chunk);
   std::size_t const rank  = 7;
@@ -279,18 +279,16 @@ void expect_exact_packs(HostTensor const& tensor, count_t chunk, int mode, count
   WatchedMatrix<Scalar> const V(space, RowLayout::padded, tensor.extents[n], rank, 0);
   ChunkWalk const chunks{copy.nnz, chunk, ColumnBlocks{0, 1, static_cast<int>(rank)}};
   int const team = is_device_space<TestSpace> ? 32 / lanes : 1;
-  Kokkos::parallel_for(
-      "polyad::test", team_policy(space, chunks.shape(team, lanes)),
-      WalkInPacks<Kernel, block, Count>{
-          Kernel{copy.indices.data(),
-                 static_cast<count_t>(copy.indices.stride(0)),
-                 copy.values.data(),
-                 OtherFactors<Scalar, 3>(factors, copy.modes),
-                 {V.matrix().data(),
-                  static_cast<count_t>(V.matrix().stride(0)),
-                  {nullptr, nullptr, 0},
-                  block_rows > 0},
-                 chunks}});
+  Kokkos::parallel_for("polyad::test", team_policy(space, chunks.shape(team, lanes)),
+                       WalkInPacks<Kernel, block, Count>{Kernel{copy.indices.data(),
+                                                                static_cast<count_t>(copy.indices.stride(0)),
+                                                                copy.values.data(),
+                                                                OtherFactors<Scalar, 3>(factors, copy.modes),
+                                                                {V.matrix().data(),
+                                                                 static_cast<count_t>(V.matrix().stride(0)),
+                                                                 {nullptr, nullptr, 0},
+                                                                 block_rows > 0},
+                                                                chunks}});
   auto const expected = exact_mttkrp<Scalar>(tensor, host_factors, n);
   CAPTURE(chunk, mode, Count, Hoist, sizeof(Scalar));
   CHECK(violation<Scalar>(expected, V.read(), 3) == "");
@@ -673,12 +671,10 @@ TEST_CASE("sorted: permutations in place of copies are coo-permuted's", "[format
 
 TEST_CASE("sorted: permutations are not deterministic", "[formats]") {
   auto const tensor = small_tensor(Kind::shuffled, 3);
-  CHECK(message_of([&] {
-          build_sorted<float, std::uint32_t>(tensor, {Storage::permutations, true, {}});
-        }) == "permutations sum with atomics: they are not deterministic");
-  CHECK(message_of([&] {
-          build_sorted<float, std::uint32_t>(tensor, {Storage::copies, true, 8});
-        }) == "locality blocks sum with atomics: they are not deterministic");
+  CHECK(message_of([&] { build_sorted<float, std::uint32_t>(tensor, {Storage::permutations, true, {}}); }) ==
+        "permutations sum with atomics: they are not deterministic");
+  CHECK(message_of([&] { build_sorted<float, std::uint32_t>(tensor, {Storage::copies, true, 8}); }) ==
+        "locality blocks sum with atomics: they are not deterministic");
 }
 
 TEST_CASE("sorted: a mode of as many rows as the index type has numbers is refused", "[formats]") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sums that a team's threads leave to be added together: rows that go on over threads, teams and blocks of columns, threads
-// that leave nothing or have no chunk. On hosts a team is as many threads as there are.
+// Sums that a team's threads leave to be added together: rows that go on over threads, teams and blocks of
+// columns, threads that leave nothing or have no chunk. On hosts a team is as many threads as there are.
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <vector>
@@ -57,8 +57,10 @@ void expect_sums(std::vector<std::uint32_t> const& rows_of_chunks, int blocks) {
   constexpr int lanes = Kernel::Row::lanes;
   int const team      = is_device_space<TestSpace> ? device_team_threads / lanes : space.concurrency();
   auto policy         = team_policy(space, walk.shape(team, lanes));
-  policy.set_scratch_size(0, Kokkos::PerTeam(team * int(Block * sizeof(Scalar) + sizeof(std::uint32_t)) + 32));
-  Kokkos::parallel_for("polyad::test", policy, Kernel{rows, V.data(), static_cast<count_t>(V.stride(0)), walk});
+  policy.set_scratch_size(0,
+                          Kokkos::PerTeam(team * int(Block * sizeof(Scalar) + sizeof(std::uint32_t)) + 32));
+  Kokkos::parallel_for("polyad::test", policy,
+                       Kernel{rows, V.data(), static_cast<count_t>(V.stride(0)), walk});
   auto const found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), V);
   for (count_t i = 0; i < all; ++i)
     for (count_t r = 0; r < rank; ++r) {

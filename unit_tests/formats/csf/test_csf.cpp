@@ -306,8 +306,8 @@ void expect_exact_batches(HostTensor const& tensor, int mode, std::int64_t fiber
   constexpr int block    = 8;
   constexpr RowForm form = is_device_space<TestSpace> ? RowForm::packed : RowForm::simd;
   using Index            = std::uint32_t;
-  using Kernel           = detail::MttkrpTree<TestSpace, float, Index, block, form, Order, Reuse, false, Batch>;
-  constexpr int lanes    = Kernel::Row::lanes;
+  using Kernel        = detail::MttkrpTree<TestSpace, float, Index, block, form, Order, Reuse, false, Batch>;
+  constexpr int lanes = Kernel::Row::lanes;
   TestSpace const space;
   Random random(bin);
   std::size_t const rank  = 7;
@@ -383,9 +383,11 @@ TEST_CASE("csf: every threshold gives the oracle's sums", "[formats]") {
         RowLayout const layout  = all_layouts[(number / 3 + f) % 3];
         CAPTURE(fiber_thresholds[f], slice_thresholds[s]);
         if ((number + f) % 2 == 0)
-          expect_exact(BCsf<double, std::uint32_t, TestSpace>::build(space, coo, options), tensor, rank, layout);
+          expect_exact(BCsf<double, std::uint32_t, TestSpace>::build(space, coo, options), tensor, rank,
+                       layout);
         else
-          expect_exact(HbCsf<double, std::uint32_t, TestSpace>::build(space, coo, options), tensor, rank, layout);
+          expect_exact(HbCsf<double, std::uint32_t, TestSpace>::build(space, coo, options), tensor, rank,
+                       layout);
       }
     }
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// White box: the format `f-coo`. What its flags, segments and partitions hold, in so many bytes; segments that end
-// just before, at and just behind the border of a partition and of a team; what validate refuses; SpTTM.
+// White box: the format `f-coo`. What its flags, segments and partitions hold, in so many bytes; segments
+// that end just before, at and just behind the border of a partition and of a team; what validate refuses;
+// SpTTM.
 //
-// The join of a team's stretches is walked here with teams of several threads on hosts too, where the library's own
-// launches have one thread a team.
+// The join of a team's stretches is walked here with teams of several threads on hosts too, where the
+// library's own launches have one thread a team.
 #include "polyad/formats/fcoo/fcoo.hpp"
 
 #include <Kokkos_Core.hpp>
@@ -36,7 +37,8 @@ template <class Scalar, class Index>
 using TestNonzeros = FlaggedNonzeros<Scalar, Index, TestSpace>;
 
 template <class Scalar, class Index>
-TestNonzeros<Scalar, Index> flagged(HostTensor const& tensor, std::size_t mode, FCooRows rows, int threadlen) {
+TestNonzeros<Scalar, Index> flagged(HostTensor const& tensor, std::size_t mode, FCooRows rows,
+                                    int threadlen) {
   TestSpace const space;
   auto const coo  = to_device<Scalar, Index>(space, tensor);
   int const order = coo.order();
@@ -93,7 +95,7 @@ void expect_flags(HostTensor const& tensor, std::size_t mode, FCooRows rows, int
   auto const first       = host(X.first_segment);
   auto const coordinates = host(X.coordinates);
   std::vector<std::size_t> segment_of(P);
-  std::size_t segments   = 0;
+  std::size_t segments = 0;
   bool right_flags = true, right_coordinates = true;
   for (std::size_t p = 0; p < P; ++p) {
     segment_of[p]   = segments;
@@ -104,13 +106,14 @@ void expect_flags(HostTensor const& tensor, std::size_t mode, FCooRows rows, int
       right_coordinates = right_coordinates && coordinates(k, segments) == tensor.index(visit[p], index[k]);
     ++segments;
   }
-  for (std::size_t p = P; p < flags.extent(0) * 64; ++p) right_flags = right_flags && (flags(p / 64) >> p % 64 & 1U) == 0;
+  for (std::size_t p = P; p < flags.extent(0) * 64; ++p)
+    right_flags = right_flags && (flags(p / 64) >> p % 64 & 1U) == 0;
   CHECK(right_flags);
   CHECK(right_coordinates);
   CHECK(X.segments == segments);
 
   // Start flags and segments of the partitions.
-  auto const L      = static_cast<std::size_t>(threadlen);
+  auto const L        = static_cast<std::size_t>(threadlen);
   std::size_t const Q = (P + L - 1) / L;
   REQUIRE(first.extent(0) == Q);
   bool right_starts = true, right_numbers = true;
@@ -173,8 +176,8 @@ TEST_CASE("f-coo: the bytes of Table II", "[formats][fcoo]") {
     CHECK(bytes(flagged<float, std::uint32_t>(tensor, 2, of_seg, threadlen)) == P * (8 + flags));
     CHECK(bytes(flagged<float, std::uint32_t>(tensor, 0, of_mode, threadlen)) == P * (12 + flags));
     CHECK(bytes(flagged<double, std::uint64_t>(tensor, 0, of_mode, threadlen)) == P * (24 + flags));
-    auto const X = FCoo<float, std::uint32_t, TestSpace>::build(space, to_device<float, std::uint32_t>(space, tensor),
-                                                                {threadlen, {}});
+    auto const X = FCoo<float, std::uint32_t, TestSpace>::build(
+        space, to_device<float, std::uint32_t>(space, tensor), {threadlen, {}});
     double sum = 0;
     for (int n = 0; n < 3; ++n) {
       sum += P * (12 + flags);
@@ -187,19 +190,22 @@ TEST_CASE("f-coo: the bytes of Table II", "[formats][fcoo]") {
 
 // ---- borders
 
-/// A tensor whose mode 0 has rows of the given lengths, with rows that never occur before, between and behind them.
+/// A tensor whose mode 0 has rows of the given lengths, with rows that never occur before, between and behind
+/// them.
 HostTensor tensor_of_rows(std::vector<std::size_t> const& lengths) {
   Random random(lengths.size());
   HostTensor tensor{"rows", {3 * lengths.size() + 5, 7, 40}, {}, {}};
   for (std::size_t row = 0; row < lengths.size(); ++row)
     for (std::size_t i = 0; i < lengths[row]; ++i) {
-      tensor.indices.insert(tensor.indices.end(), {3 * row + 2, random_below(random, 7), random_below(random, 40)});
+      tensor.indices.insert(tensor.indices.end(),
+                            {3 * row + 2, random_below(random, 7), random_below(random, 40)});
       tensor.values.push_back(random_integer(random));
     }
   return reordered(tensor, random_order(random, tensor.nnz()));
 }
 
-/// Mode 0 of a tensor of small integers, exactly, over NaN, with teams of `team` threads of one partition each.
+/// Mode 0 of a tensor of small integers, exactly, over NaN, with teams of `team` threads of one partition
+/// each.
 template <class Scalar, int Block, int Count>
 void expect_exact_team(HostTensor const& tensor, int threadlen, int team, std::size_t rank) {
   CAPTURE(threadlen, team, rank, Count, Block, sizeof(Scalar), tensor.nnz());
@@ -288,7 +294,8 @@ TEST_CASE("f-coo: segments that end at every place of a partition", "[formats][f
 // ---- SpTTM
 
 template <class Scalar, class Index>
-void expect_spttm(HostTensor const& tensor, std::size_t mode, std::size_t rank, RowLayout layout, int threadlen) {
+void expect_spttm(HostTensor const& tensor, std::size_t mode, std::size_t rank, RowLayout layout,
+                  int threadlen) {
   CAPTURE(tensor.name, mode, rank, static_cast<int>(layout), threadlen, sizeof(Scalar), sizeof(Index));
   TestSpace const space;
   Random random(rank + mode);
@@ -355,18 +362,25 @@ void change_entry(View const& view, F const& f) {
 }
 
 TEST_CASE("f-coo: what is inconsistent is refused", "[formats][fcoo]") {
-  expect_invalid("outside their modes", [](auto& X) { change_entry(X.indices, [](auto const& v) { v(1, 40) = 23; }); });
+  expect_invalid("outside their modes",
+                 [](auto& X) { change_entry(X.indices, [](auto const& v) { v(1, 40) = 23; }); });
   expect_invalid("coordinates of segments lie outside",
                  [](auto& X) { change_entry(X.coordinates, [](auto const& v) { v(0, 28) = 29; }); });
-  expect_invalid("unsorted", [](auto& X) { change_entry(X.coordinates, [](auto const& v) { v(0, 5) = v(0, 4); }); });
-  expect_invalid("unsorted", [](auto& X) { change_entry(X.coordinates, [](auto const& v) { v(0, 5) = 0; }); });
-  expect_invalid("start flags", [](auto& X) { change_entry(X.starts, [](auto const& v) { v(0) ^= 1U << 7; }); });
+  expect_invalid("unsorted",
+                 [](auto& X) { change_entry(X.coordinates, [](auto const& v) { v(0, 5) = v(0, 4); }); });
+  expect_invalid("unsorted",
+                 [](auto& X) { change_entry(X.coordinates, [](auto const& v) { v(0, 5) = 0; }); });
+  expect_invalid("start flags",
+                 [](auto& X) { change_entry(X.starts, [](auto const& v) { v(0) ^= 1U << 7; }); });
   expect_invalid("begin in", [](auto& X) { change_entry(X.first_segment, [](auto const& v) { ++v(9); }); });
-  expect_invalid("the bit flags end", [](auto& X) { change_entry(X.flags, [](auto const& v) { v(2) ^= 1U << 3; }); });
-  expect_invalid("does not end its segment",
-                 [](auto& X) { change_entry(X.flags, [](auto const& v) { v(610 / 64) |= std::uint64_t(1) << 610 % 64; }); });
-  expect_invalid("flags follow it",
-                 [](auto& X) { change_entry(X.flags, [](auto const& v) { v(611 / 64) |= std::uint64_t(1) << 611 % 64; }); });
+  expect_invalid("the bit flags end",
+                 [](auto& X) { change_entry(X.flags, [](auto const& v) { v(2) ^= 1U << 3; }); });
+  expect_invalid("does not end its segment", [](auto& X) {
+    change_entry(X.flags, [](auto const& v) { v(610 / 64) |= std::uint64_t(1) << 610 % 64; });
+  });
+  expect_invalid("flags follow it", [](auto& X) {
+    change_entry(X.flags, [](auto const& v) { v(611 / 64) |= std::uint64_t(1) << 611 % 64; });
+  });
   expect_invalid("cleared", [](auto& X) { X.cleared = {}; });
   expect_invalid("coordinates of", [](auto& X) { --X.segments; });
   expect_invalid("the flags are not those", [](auto& X) { X.threadlen = 8; });
@@ -387,8 +401,9 @@ TEST_CASE("f-coo: arguments that do not fit are refused", "[formats][fcoo]") {
   CHECK_THROWS_AS(F::build(space, coo, {64, {0}}), UsageError);
   CHECK_THROWS_AS(build_spttm(space, coo, 3), UsageError);
   CHECK_THROWS_AS(build_spttm(space, coo, -1), UsageError);
-  CHECK_THROWS_AS(build_spttm(space, to_device<float, std::uint32_t>(space, small_tensor(Kind::shuffled, 1)), 0),
-                  UsageError);
+  CHECK_THROWS_AS(
+      build_spttm(space, to_device<float, std::uint32_t>(space, small_tensor(Kind::shuffled, 1)), 0),
+      UsageError);
   auto const X      = build_spttm(space, coo, 1);
   auto const matrix = [&](count_t rows, count_t columns) {
     return make_factor_matrix<float>(space, "polyad::test", rows, columns);
@@ -422,7 +437,8 @@ TEST_CASE("f-coo: another threadlen shares the nonzeros", "[formats][fcoo]") {
 TEST_CASE("f-coo: tune times every shape, the fastest first", "[formats][fcoo]") {
   TestSpace const space;
   auto const tensor = small_tensor(Kind::runs_at_borders, 3);
-  auto const X = FCoo<float, std::uint32_t, TestSpace>::build(space, to_device<float, std::uint32_t>(space, tensor));
+  auto const X =
+      FCoo<float, std::uint32_t, TestSpace>::build(space, to_device<float, std::uint32_t>(space, tensor));
   auto const trials = tune(space, X, 5, 2);
   CHECK(trials.size() == (is_device_space<TestSpace> ? 16U : 4U));
   for (std::size_t i = 0; i < trials.size(); ++i) {

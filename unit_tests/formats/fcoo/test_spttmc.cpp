@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SpTTMc against the oracle for every order, with matrices of different widths and rows of every layout, and what it
-// refuses; semi-sparse tensors: chains of SpTTM, MTTKRP, conversion, norm.
+// SpTTMc against the oracle for every order, with matrices of different widths and rows of every layout, and
+// what it refuses; semi-sparse tensors: chains of SpTTM, MTTKRP, conversion, norm.
 #include <Kokkos_Core.hpp>
 #include <array>
 #include <cmath>
@@ -55,7 +55,8 @@ void expect_spttmc(HostTensor const& tensor, std::vector<std::size_t> const& col
   Random random(mode + tensor.nnz());
   auto const host = matrices_of(random, tensor, columns);
   auto const U    = upload_matrices<Scalar>(host, layout);
-  auto const X    = FCoo<Scalar, Index, TestSpace>::build(space, to_device<Scalar, Index>(space, tensor), {threadlen, {}});
+  auto const X =
+      FCoo<Scalar, Index, TestSpace>::build(space, to_device<Scalar, Index>(space, tensor), {threadlen, {}});
   auto const expected = oracle_spttmc(tensor, host, mode);
   WatchedMatrix<Scalar> const Y(space, layout, expected.rows, expected.columns);
   spttmc(space, X, U, static_cast<int>(mode), Y.matrix());
@@ -99,10 +100,12 @@ TEST_CASE("spttmc: every width of the last two matrices", "[formats][fcoo][spttm
 
 /// Exactly, with teams of several threads and packs of Count nonzeros on any backend.
 template <class Scalar, int Block, int Count>
-void expect_exact_team(HostTensor const& tensor, int threadlen, int team, std::size_t before, std::size_t last) {
+void expect_exact_team(HostTensor const& tensor, int threadlen, int team, std::size_t before,
+                       std::size_t last) {
   CAPTURE(threadlen, team, before, last, Count, Block, sizeof(Scalar));
   constexpr RowForm form = is_device_space<TestSpace> ? RowForm::packed : RowForm::simd;
-  using Terms  = KroneckerInPacks<detail::KroneckerTerms<TestSpace, Scalar, std::uint32_t, Block, form, 2>, Count>;
+  using Terms =
+      KroneckerInPacks<detail::KroneckerTerms<TestSpace, Scalar, std::uint32_t, Block, form, 2>, Count>;
   using Kernel = detail::SumFlagged<Scalar, std::uint32_t, Terms>;
   TestSpace const space;
   Random random(last);
@@ -114,19 +117,26 @@ void expect_exact_team(HostTensor const& tensor, int threadlen, int team, std::s
   expected.magnitude.assign(expected.magnitude.size(), 0);
   // Zero instead of the list of cleared rows.
   WatchedMatrix<Scalar> const Y(space, RowLayout::padded, expected.rows, expected.columns, 0);
-  Terms terms{{{}, X.values.data(), Y.matrix().data(), static_cast<count_t>(Y.matrix().stride(0)),
-               (static_cast<int>(last) + Block - 1) / Block, (static_cast<int>(before) + Terms::tile - 1) / Terms::tile}};
+  Terms terms{{{},
+               X.values.data(),
+               Y.matrix().data(),
+               static_cast<count_t>(Y.matrix().stride(0)),
+               (static_cast<int>(last) + Block - 1) / Block,
+               (static_cast<int>(before) + Terms::tile - 1) / Terms::tile}};
   for (std::size_t m = 0; m < 2; ++m) {
-    terms.matrices.data[m]    = U[m + 1].data();
-    terms.matrices.index[m]   = X.indices.data() + (X.product_mode(0) == static_cast<int>(m + 1) ? 0 : X.indices.stride(0));
+    terms.matrices.data[m] = U[m + 1].data();
+    terms.matrices.index[m] =
+        X.indices.data() + (X.product_mode(0) == static_cast<int>(m + 1) ? 0 : X.indices.stride(0));
     terms.matrices.stride[m]  = static_cast<unsigned>(U[m + 1].stride(0));
     terms.matrices.columns[m] = static_cast<int>(U[m + 1].extent(1));
   }
-  ChunkWalk const chunks{X.nnz, static_cast<count_t>(threadlen),
-                         ColumnBlocks{0, terms.tiles_last * terms.tiles_before, static_cast<int>(expected.columns)}};
+  ChunkWalk const chunks{
+      X.nnz, static_cast<count_t>(threadlen),
+      ColumnBlocks{0, terms.tiles_last * terms.tiles_before, static_cast<int>(expected.columns)}};
   auto policy = team_policy(space, chunks.shape(team, Terms::lanes));
   policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::Heads::bytes(team)));
-  Kokkos::parallel_for("polyad::test", policy, Kernel{terms, detail::FlaggedSegments<std::uint32_t>(X), chunks});
+  Kokkos::parallel_for("polyad::test", policy,
+                       Kernel{terms, detail::FlaggedSegments<std::uint32_t>(X), chunks});
   CHECK(violation<Scalar>(expected, Y.read(), 3) == "");
   CHECK(Y.trespasses() == 0);
 }
@@ -136,7 +146,8 @@ TEST_CASE("spttmc: segments at the borders of partitions and teams", "[formats][
   for (std::size_t const length : {1, 3, 17, 64, 150}) {
     HostTensor tensor{"rows", {40, 13, 17}, {}, {}};
     for (std::size_t p = 0; p < 620; ++p) {
-      tensor.indices.insert(tensor.indices.end(), {p / length % 40, random_below(random, 13), random_below(random, 17)});
+      tensor.indices.insert(tensor.indices.end(),
+                            {p / length % 40, random_below(random, 13), random_below(random, 17)});
       tensor.values.push_back(random_integer(random));
     }
     std::vector<int> teams{1};
@@ -156,7 +167,8 @@ TEST_CASE("spttmc: segments at the borders of partitions and teams", "[formats][
 TEST_CASE("spttmc: what does not fit is refused", "[formats][fcoo][spttmc]") {
   TestSpace const space;
   auto const tensor = small_tensor(Kind::shuffled, 3);
-  auto const X      = FCoo<float, std::uint32_t, TestSpace>::build(space, to_device<float, std::uint32_t>(space, tensor));
+  auto const X =
+      FCoo<float, std::uint32_t, TestSpace>::build(space, to_device<float, std::uint32_t>(space, tensor));
   auto const matrix = [&](count_t rows, count_t columns) {
     return make_factor_matrix<float>(space, "polyad::test", rows, columns);
   };
@@ -167,13 +179,16 @@ TEST_CASE("spttmc: what does not fit is refused", "[formats][fcoo][spttmc]") {
   CHECK_THROWS_AS(spttmc(space, X, U, 0, matrix(28, 15)), UsageError);
   CHECK_THROWS_AS(spttmc(space, X, U, 3, matrix(29, 15)), UsageError);
   CHECK_THROWS_AS(spttmc(space, X, Matrices<float>{U[0], U[1]}, 0, matrix(29, 15)), UsageError);
-  CHECK_THROWS_AS(spttmc(space, X, Matrices<float>{U[0], matrix(24, 3), U[2]}, 0, matrix(29, 15)), UsageError);
-  CHECK_THROWS_AS(spttmc(space, X, Matrices<float>{U[0], matrix(23, 0), U[2]}, 0, matrix(29, 0)), UsageError);
-  CHECK_THROWS_AS(spttmc(space, X, Matrices<float>{matrix(29, 1), matrix(23, 1100), matrix(17, 1100)}, 0, matrix(29, 4)),
+  CHECK_THROWS_AS(spttmc(space, X, Matrices<float>{U[0], matrix(24, 3), U[2]}, 0, matrix(29, 15)),
                   UsageError);
+  CHECK_THROWS_AS(spttmc(space, X, Matrices<float>{U[0], matrix(23, 0), U[2]}, 0, matrix(29, 0)), UsageError);
+  CHECK_THROWS_AS(
+      spttmc(space, X, Matrices<float>{matrix(29, 1), matrix(23, 1100), matrix(17, 1100)}, 0, matrix(29, 4)),
+      UsageError);
   // 29 rows of 2^52 columns, which exist as numbers only.
   using View = FactorMatrix<float, TestSpace>;
-  Matrices<float> const wide{U[0], View(U[1].data(), 23, count_t(1) << 26), View(U[2].data(), 17, count_t(1) << 26)};
+  Matrices<float> const wide{U[0], View(U[1].data(), 23, count_t(1) << 26),
+                             View(U[2].data(), 17, count_t(1) << 26)};
   try {
     static_cast<void>(make_spttmc_output(space, X.extents(), wide, 0));
     FAIL("nothing was thrown");
@@ -215,7 +230,8 @@ Cells cells_of(HostTensor const& tensor) {
 
 /// A chain of products along the given modes: every cell, the norm, and the MTTKRP on every mode.
 template <class Scalar, class Index>
-void expect_chain(HostTensor const& tensor, std::vector<std::size_t> const& modes, std::vector<std::size_t> const& widths) {
+void expect_chain(HostTensor const& tensor, std::vector<std::size_t> const& modes,
+                  std::vector<std::size_t> const& widths) {
   CAPTURE(tensor.name, modes, widths, sizeof(Scalar), sizeof(Index));
   TestSpace const space;
   Random random(modes[0] + widths[0]);
@@ -233,8 +249,9 @@ void expect_chain(HostTensor const& tensor, std::vector<std::size_t> const& mode
   }
   for (std::size_t n = 0; n < tensor.order(); ++n) {
     auto const step = std::find(modes.begin(), modes.end(), n) - modes.begin();
-    CHECK(Y.extents()[static_cast<int>(n)] ==
-          (step < static_cast<std::ptrdiff_t>(modes.size()) ? widths[static_cast<std::size_t>(step)] : tensor.extents[n]));
+    CHECK(Y.extents()[static_cast<int>(n)] == (step < static_cast<std::ptrdiff_t>(modes.size())
+                                                   ? widths[static_cast<std::size_t>(step)]
+                                                   : tensor.extents[n]));
   }
   auto const expanded = to_coo(space, Y);
   space.fence("polyad::test");
@@ -260,8 +277,8 @@ void expect_chain(HostTensor const& tensor, std::vector<std::size_t> const& mode
   CHECK(all_close);
   CHECK(std::abs(norm_squared(space, Y) - square) <= 1e-12L * square);
 
-  // Its MTTKRP is that of the values that it holds. Products of dense modes, a row's sum and the sum over rows are
-  // each rounded to Scalar: some more roundings than of a sum of its entries' products.
+  // Its MTTKRP is that of the values that it holds. Products of dense modes, a row's sum and the sum over
+  // rows are each rounded to Scalar: some more roundings than of a sum of its entries' products.
   auto const host_factors = random_factors(random, stored.extents, 5);
   auto const factors      = to_device<Scalar>(space, host_factors);
   for (std::size_t mode = 0; mode < tensor.order(); ++mode) {
@@ -276,7 +293,8 @@ void expect_chain(HostTensor const& tensor, std::vector<std::size_t> const& mode
 }
 
 TEST_CASE("semi-sparse: chains of products", "[formats][fcoo][semi_sparse]") {
-  for (Kind const kind : {Kind::one_nonzero, Kind::one_long_slice, Kind::duplicates, Kind::shuffled, Kind::hypersparse}) {
+  for (Kind const kind :
+       {Kind::one_nonzero, Kind::one_long_slice, Kind::duplicates, Kind::shuffled, Kind::hypersparse}) {
     expect_chain<double, std::uint32_t>(small_tensor(kind, 2), {1}, {3});
     expect_chain<double, std::uint32_t>(small_tensor(kind, 3), {2, 0}, {4, 3});
     expect_chain<float, std::uint32_t>(small_tensor(kind, 3), {0, 1}, {2, 5});
@@ -318,7 +336,7 @@ TEST_CASE("semi-sparse: what does not fit is refused", "[formats][fcoo][semi_spa
   CHECK_THROWS_AS(spttm(space, Y, U(23, 4), 3), UsageError);
   auto const Z = spttm(space, Y, U(23, 2), 1);
   CHECK_THROWS_AS(spttm(space, Z, U(29, 2), 0), UsageError);  // the last sparse one
-  using Tensor = SemiSparseTensor<double, std::uint32_t, TestSpace>;
+  using Tensor       = SemiSparseTensor<double, std::uint32_t, TestSpace>;
   auto const extents = Y.extents();
   CHECK_NOTHROW(Tensor(extents, {0, 1}, {2}, Y.coordinates(), Y.values()));
   CHECK_THROWS_AS(Tensor(extents, {0, 1}, {1}, Y.coordinates(), Y.values()), UsageError);

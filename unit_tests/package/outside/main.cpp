@@ -45,8 +45,9 @@ int main(int argc, char** argv) {
   using Format      = polyad::CooPermuted<double, std::uint32_t, Space>;
   auto const format = Format::build(space, tensor, {});
   polyad::CpAlsOptions options;
-  options.rank      = 1;
-  auto const result = polyad::cp_als(space, format, options, [](polyad::CpAlsIteration const&) { return true; });
+  options.rank = 1;
+  auto const result =
+      polyad::cp_als(space, format, options, [](polyad::CpAlsIteration const&) { return true; });
   std::printf("Polyad %s: fit %.9f\n", POLYAD_VERSION, result.fit);
   // Also links what reads files, with the compression libraries that it needs.
   bool const unpacks = polyad::io::can_unpack(polyad::io::Compression::none);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// alto: one copy of the nonzeros for all modes, in a linear order that keeps the rows of every factor in cache,
-// with plain indices (tensor/linearize.hpp; BLCO, sections 3 and 4). The order is ALTO's, or on a host the one
-// that costs least there (formats/blco/alto_order.hpp): nonzeros that share the indices of some modes then form
-// groups, whose indices are stored once.
+// alto: one copy of the nonzeros for all modes, in a linear order that keeps the rows of every factor in
+// cache, with plain indices (tensor/linearize.hpp; BLCO, sections 3 and 4). The order is ALTO's, or on a host
+// the one that costs least there (formats/blco/alto_order.hpp): nonzeros that share the indices of some modes
+// then form groups, whose indices are stored once.
 //
 // Hosts cut the order into stretches, one a thread, each with its own copies of the output's rows that others
 // write too (formats/blco/private_rows.hpp). Devices add to the output with atomics.
@@ -29,7 +29,7 @@ struct AltoOptions {
     given     // `order` below
   };
   Order choice = Order::fastest;
-  AltoOrder order;            // for Order::given, on hosts
+  AltoOrder order;             // for Order::given, on hosts
   bool deterministic = false;  // hosts: the same bits with any number of threads
   count_t stretches  = 0;      // hosts: 0 for one a thread
   /// Private rows of a mode beyond which its rows are locked instead: one for eight nonzeros, which is a copy
@@ -62,7 +62,8 @@ public:
 
   static constexpr char const* name = "alto";
 
-  /// \throws UsageError when Index cannot number the nonzeros, or a device is to be deterministic; MemoryError
+  /// \throws UsageError when Index cannot number the nonzeros, or a device is to be deterministic;
+  /// MemoryError
   static Alto build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                     options_type const& options = {});
 
@@ -102,7 +103,9 @@ public:
   [[nodiscard]] starts_type const& starts() const { return m_starts; }
   /// g x groups
   [[nodiscard]] indices_type const& group_indices() const { return m_group_indices; }
-  [[nodiscard]] count_t stretches() const { return m_first_groups.extent(0) == 0 ? 0 : m_first_groups.extent(0) - 1; }
+  [[nodiscard]] count_t stretches() const {
+    return m_first_groups.extent(0) == 0 ? 0 : m_first_groups.extent(0) - 1;
+  }
   /// The first group of each stretch, and the number of groups.
   [[nodiscard]] starts_type const& first_groups() const { return m_first_groups; }
   /// The private rows of mode n, one entry a stretch.
@@ -120,7 +123,8 @@ public:
 
 private:
   void arrange_modes();
-  void copy_nonzeros(Space const& space, CooTensor<Scalar, Index, Space> const& coo, options_type const& options);
+  void copy_nonzeros(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+                     options_type const& options);
   void find_private_rows(Space const& space, options_type const& options);
 
   Extents m_extents;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The arrays of the format alto: the nonzeros in their order, the groups, the stretches and their private rows.
+// The arrays of the format alto: the nonzeros in their order, the groups, the stretches and their private
+// rows.
 #pragma once
 
 #include "polyad/formats/blco/alto.hpp"
@@ -92,14 +93,14 @@ void Alto<Scalar, Index, Space>::arrange_modes() {
 template <class Scalar, class Index, class Space>
 void Alto<Scalar, Index, Space>::copy_nonzeros(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                                                options_type const& options) {
-  using Range        = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
-  using Coo          = CooTensor<Scalar, Index, Space>;
+  using Range          = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  using Coo            = CooTensor<Scalar, Index, Space>;
   auto const ungrouped = static_cast<count_t>(m_extents.order() - m_grouped);
   auto const made      = [&](char const* label) {
     return Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label));
   };
-  auto const order =
-      linear_order<Index>(space, coo, LinearLayout(m_extents, m_order.grouped, m_order.slab, m_order.slab_bits));
+  auto const order = linear_order<Index>(
+      space, coo, LinearLayout(m_extents, m_order.grouped, m_order.slab, m_order.slab_bits));
   // Rows of whole packs: a device reads four indices at once.
   count_t const stored = ceil_div(m_nnz + detail::alto_padding, 4) * 4;
   expect_fits(space, "the nonzeros in linear order", stored, sizeof(Scalar) + ungrouped * sizeof(Index));
@@ -125,9 +126,10 @@ void Alto<Scalar, Index, Space>::copy_nonzeros(Space const& space, CooTensor<Sca
     space.fence("polyad::alto_build");
     expect_fits(space, "the groups of nonzeros", groups + 1,
                 (1 + static_cast<count_t>(m_grouped)) * sizeof(Index));
-    m_starts        = starts_type(made("polyad::alto_groups"), groups + 1);
-    m_group_indices = indices_type(made("polyad::alto_group_indices"), static_cast<count_t>(m_grouped), groups);
-    m_first_groups  = starts_type(made("polyad::alto_stretches"), count + 1);
+    m_starts = starts_type(made("polyad::alto_groups"), groups + 1);
+    m_group_indices =
+        indices_type(made("polyad::alto_group_indices"), static_cast<count_t>(m_grouped), groups);
+    m_first_groups     = starts_type(made("polyad::alto_stretches"), count + 1);
     list.write         = true;
     list.starts        = m_starts;
     list.group_indices = m_group_indices;
@@ -144,9 +146,8 @@ void Alto<Scalar, Index, Space>::find_private_rows(Space const& space, options_t
   count_t const count = stretches();
   if (count == 0) return;
   auto const modes      = static_cast<count_t>(m_extents.order());
-  count_t const allowed = options.most_private_rows > 0
-                              ? options.most_private_rows
-                              : std::max<count_t>(m_nnz / 8, count_t(1) << 16);
+  count_t const allowed = options.most_private_rows > 0 ? options.most_private_rows
+                                                        : std::max<count_t>(m_nnz / 8, count_t(1) << 16);
   m_private.resize(modes * count);
   std::vector<RowRange> touched(count);
   for (count_t m = 0; m < modes; ++m) {
@@ -158,7 +159,7 @@ void Alto<Scalar, Index, Space>::find_private_rows(Space const& space, options_t
         detail::FindTouchedRows<Index>{indices, m_first_groups.data(), of_groups ? nullptr : m_starts.data(),
                                        touched.data()});
     space.fence("polyad::alto_build");
-    int const n    = m_modes[m];
+    int const n = m_modes[m];
     // Copies of one row for sixteen nonzeros are zeroed and added in a few hundredths of the walk's time.
     auto const own = private_rows(touched, m_nnz / count / 16);
     std::copy(own.begin(), own.end(), m_private.begin() + static_cast<std::ptrdiff_t>(n * count));

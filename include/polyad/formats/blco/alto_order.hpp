@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which order of the nonzeros is the fastest on a host. ALTO's order keeps the rows of all modes in cache alike;
-// where nonzeros share the indices of some modes often enough, an order that lets them follow each other needs
-// fewer rows a nonzero, because the rows of grouped modes stay in registers. Which one wins depends on the
-// tensor, so that a few windows of each candidate order are looked at: how long its groups are, and how many of
-// its rows a first-level and a second-level cache would miss.
+// Which order of the nonzeros is the fastest on a host. ALTO's order keeps the rows of all modes in cache
+// alike; where nonzeros share the indices of some modes often enough, an order that lets them follow each
+// other needs fewer rows a nonzero, because the rows of grouped modes stay in registers. Which one wins
+// depends on the tensor, so that a few windows of each candidate order are looked at: how long its groups
+// are, and how many of its rows a first-level and a second-level cache would miss.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -36,8 +36,8 @@ public:
   explicit RowCache(std::size_t rows) : m_sets(std::bit_floor(rows / ways)), m_tags(m_sets * ways, 0) {}
 
   bool misses(int mode, count_t row) {
-    std::uint64_t const hash =
-        (row * max_order + static_cast<count_t>(mode) + 1) * 0x9E3779B97F4A7C15U;  // spreads over the upper bits
+    std::uint64_t const hash  = (row * max_order + static_cast<count_t>(mode) + 1) *
+                                0x9E3779B97F4A7C15U;  // spreads over the upper bits
     std::uint64_t* const set  = m_tags.data() + (hash >> 40) % m_sets * ways;
     std::uint64_t* const end  = set + ways;
     std::uint64_t* const same = std::find(set, end, hash);
@@ -62,8 +62,8 @@ struct AltoCounts {
 };
 
 /// Cycles a nonzero for the MTTKRPs of all modes at R = 32 in double (four lines of 64 bytes a row), a model
-/// that was fitted to two cores of an AMD EPYC (Zen 4): one line a cycle from the first-level cache, a row from
-/// the second level 4 cycles more and from the third another 16, and 20 for each group's loop that ends.
+/// that was fitted to two cores of an AMD EPYC (Zen 4): one line a cycle from the first-level cache, a row
+/// from the second level 4 cycles more and from the third another 16, and 20 for each group's loop that ends.
 inline double alto_cycles(int order, int grouped, AltoCounts const& counts) {
   double const N = order, g = grouped;
   double const per_nonzero = 1.0 / static_cast<double>(std::max<count_t>(counts.nonzeros, 1));
@@ -82,9 +82,12 @@ template <class Scalar, class Index, class Space>
 class AltoWindows {
 public:
   static constexpr count_t windows = 2;
-  static constexpr count_t length  = count_t(1) << 15;  // of a window, at least: eight times the rows of a cache
+  static constexpr count_t length  = count_t(1)
+                                     << 15;  // of a window, at least: eight times the rows of a cache
 
-  explicit AltoWindows(CooTensor<Scalar, Index, Space> const& coo) : m_coo(coo) { m_window.reserve(2 * length); }
+  explicit AltoWindows(CooTensor<Scalar, Index, Space> const& coo) : m_coo(coo) {
+    m_window.reserve(2 * length);
+  }
 
   AltoCounts look(AltoOrder const& order) {
     LinearLayout const layout(m_coo.extents(), order.grouped, order.slab, order.slab_bits);
@@ -134,8 +137,9 @@ private:
     // Up to 64 bits below those that all have in common.
     int const first = std::max(0, layout.bits() - depth - LinearLayout::word_bits);
     for (auto& entry : m_window)
-      entry.first = layout.bits_from(first, CoordinatesOf<typename CooTensor<Scalar, Index, Space>::indices_type>{
-                                                m_coo.indices(), entry.second});
+      entry.first =
+          layout.bits_from(first, CoordinatesOf<typename CooTensor<Scalar, Index, Space>::indices_type>{
+                                      m_coo.indices(), entry.second});
   }
 
   void count(std::uint32_t grouped, AltoCounts& counts) const {
@@ -177,8 +181,8 @@ struct LookAtOrders {
   }
 };
 
-/// ALTO's order, and orders with one mode, two or all modes but one grouped (from six modes on without pairs),
-/// each also in slabs of about 1024 rows of another mode that is longer than two of them.
+/// ALTO's order, and orders with one mode, two or all modes but one grouped (from six modes on without
+/// pairs), each also in slabs of about 1024 rows of another mode that is longer than two of them.
 inline std::vector<AltoOrder> alto_candidates(Extents const& extents) {
   constexpr int slab_rows_bits = 10;
   int const order              = extents.order();
@@ -197,8 +201,8 @@ inline std::vector<AltoOrder> alto_candidates(Extents const& extents) {
 
 }  // namespace detail
 
-/// The order whose MTTKRPs of all modes should take least time on a host; ALTO's unless another one is a tenth
-/// faster. Each candidate costs a few passes over the indices. Waits for `space`.
+/// The order whose MTTKRPs of all modes should take least time on a host; ALTO's unless another one is a
+/// tenth faster. Each candidate costs a few passes over the indices. Waits for `space`.
 template <class Scalar, class Index, class Space>
 AltoOrder fastest_order(Space const& space, CooTensor<Scalar, Index, Space> const& coo) {
   if (coo.nnz() == 0) return {};
@@ -208,10 +212,10 @@ AltoOrder fastest_order(Space const& space, CooTensor<Scalar, Index, Space> cons
   std::vector<detail::AltoWindows<Scalar, Index, Space>> windows;
   for (count_t w = 0; w < workers; ++w) windows.emplace_back(coo);
   space.fence("polyad::fastest_order");  // the tensor may still be under way
-  Kokkos::parallel_for(
-      "polyad::fastest_order", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, workers),
-      detail::LookAtOrders<Scalar, Index, Space>{candidates.data(), candidates.size(), workers, windows.data(),
-                                                 counts.data()});
+  Kokkos::parallel_for("polyad::fastest_order",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, workers),
+                       detail::LookAtOrders<Scalar, Index, Space>{candidates.data(), candidates.size(),
+                                                                  workers, windows.data(), counts.data()});
   space.fence("polyad::fastest_order");
 
   AltoOrder best = candidates[0];

@@ -32,8 +32,8 @@ struct BlcoNonzeros {
   /// The block of nonzero i of these.
   [[nodiscard]] KOKKOS_FUNCTION count_t block_of(count_t i) const {
     count_t const p = first + i;
-    count_t low  = block_map[p / block_map_step];
-    count_t high = block_map[p / block_map_step + 1];
+    count_t low     = block_map[p / block_map_step];
+    count_t high    = block_map[p / block_map_step + 1];
     while (low < high) {  // the last block that begins at p or before
       count_t const middle = (low + high + 1) / 2;
       if (begins[middle] <= p)
@@ -107,8 +107,9 @@ struct BlcoBlocks {
     return linear.extent(0) * sizeof(std::uint64_t) + nnz() * sizeof(Scalar) + headers.storage_bytes();
   }
   [[nodiscard]] BlcoNonzeros<Scalar, Index> nonzeros() const {
-    return {linear.data(),         values.data(), headers.begins.data(), headers.uppers.data(),
-            headers.block_map.data(), nnz(),         encoding};
+    return {
+        linear.data(), values.data(), headers.begins.data(), headers.uppers.data(), headers.block_map.data(),
+        nnz(),         encoding};
   }
 };
 
@@ -334,8 +335,7 @@ BlcoBlocks<Scalar, Index, Space> make_blco_blocks(Space const& space,
   blocks.linear = decltype(blocks.linear)(allocated("polyad::blco_linear"), nnz * words);
   blocks.values = decltype(blocks.values)(allocated("polyad::blco_values"), nnz);
   if (nnz == 0) return blocks;
-  blocks.headers =
-      detail::make_blco_headers<Index>(space, ordered, nnz, blocks.encoding, keys, max_block);
+  blocks.headers = detail::make_blco_headers<Index>(space, ordered, nnz, blocks.encoding, keys, max_block);
   detail::encode_nonzeros(space, coo.indices(), coo.values().data(), permutation, nnz, blocks.encoding,
                           blocks.linear.data(), blocks.values.data());
   space.fence("polyad::make_blco_blocks");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ALTO's order of a tensor in host memory that leaves no room for a radix sort's second copies: the positions of
-// the nonzeros are sorted where their linear indices will stand. The uppermost bits of the linear form tell the
-// bucket of a nonzero (one counting pass, one scattering pass); each bucket is then split bit by bit, in place,
-// until a part fits a core's cache, and sorted there.
+// ALTO's order of a tensor in host memory that leaves no room for a radix sort's second copies: the positions
+// of the nonzeros are sorted where their linear indices will stand. The uppermost bits of the linear form
+// tell the bucket of a nonzero (one counting pass, one scattering pass); each bucket is then split bit by
+// bit, in place, until a part fits a core's cache, and sorted there.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -98,7 +98,7 @@ struct HostLinearSort {
   [[nodiscard]] bool is_before(Keyed const& a, Keyed const& b, int key_bit) const {
     if (a.key != b.key) return a.key < b.key;
     while (key_bit > 0) {
-      key_bit                = std::max(0, key_bit - LinearLayout::word_bits);
+      key_bit                  = std::max(0, key_bit - LinearLayout::word_bits);
       std::uint64_t const of_a = bits_from(key_bit, a.position);
       std::uint64_t const of_b = bits_from(key_bit, b.position);
       if (of_a != of_b) return of_a < of_b;
@@ -123,8 +123,9 @@ struct SortHostBuckets {
   void operator()(count_t bucket) const { sort.sort_bucket(bucket); }
 };
 
-/// Fills word 0 of every slot with the position of the nonzero that belongs there. Beside the slots it needs half
-/// a megabyte a thread and 8 bytes for every thread and bucket. The order does not depend on the threads.
+/// Fills word 0 of every slot with the position of the nonzero that belongs there. Beside the slots it needs
+/// half a megabyte a thread and 8 bytes for every thread and bucket. The order does not depend on the
+/// threads.
 template <int Words, class Space, class Indices>
 void sort_positions(Space const& space, LinearLayout const& layout, Indices const& indices,
                     LinearIndex<Words>* slots, count_t nnz) {
@@ -136,7 +137,7 @@ void sort_positions(Space const& space, LinearLayout const& layout, Indices cons
       Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::blco_buckets"), chunks << bucket_bits);
   Sort const sort{layout, indices, slots, nnz, bucket_bits, chunks, offsets.data()};
   using OnePerThread = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
-  using InTurn       = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>, Kokkos::Schedule<Kokkos::Dynamic>>;
+  using InTurn = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>, Kokkos::Schedule<Kokkos::Dynamic>>;
   Kokkos::parallel_for("polyad::count_buckets", OnePerThread(space, 0, chunks, Kokkos::ChunkSize(1)),
                        CountHostBuckets<Sort>{sort});
   space.fence("polyad::sort_positions");

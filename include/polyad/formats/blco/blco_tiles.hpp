@@ -144,9 +144,9 @@ KOKKOS_FUNCTION void load_tile(Member const& member, BlcoNonzeros<Scalar, Index>
   });
   member.team_barrier();
 
-  // Counts become positions: every thread scans its own buckets, behind the sum of the threads before it. Not by
-  // Kokkos' team_scan: on CUDA it takes 32 threads of a team for one warp, which they are not when each has lanes
-  // (Kokkos 4.7).
+  // Counts become positions: every thread scans its own buckets, behind the sum of the threads before it. Not
+  // by Kokkos' team_scan: on CUDA it takes 32 threads of a team for one warp, which they are not when each
+  // has lanes (Kokkos 4.7).
   int const own   = shape.buckets / member.team_size();
   int const first = own * member.team_rank();
   unsigned sum    = 0;

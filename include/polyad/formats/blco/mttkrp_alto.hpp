@@ -2,11 +2,12 @@
 // The MTTKRP of the format alto, for every mode from the one copy, and its residual sweep
 // (formats/blco/residual_alto.hpp): the same walks with another term.
 //
-// Hosts: a thread walks its stretch. An output row whose mode is not grouped is read, added to and written for
-// every nonzero: in this order it is in cache, and summing runs of equal rows in registers first cost 15 to 30 %
-// (docs/design-notes.md). The product of the grouped modes' rows is formed once a group; where the output's mode
-// is grouped, a group's sum stays in registers. Rows that other stretches write too go to the stretch's own
-// copies (formats/blco/private_rows.hpp), which are added to the output at the end, or are locked.
+// Hosts: a thread walks its stretch. An output row whose mode is not grouped is read, added to and written
+// for every nonzero: in this order it is in cache, and summing runs of equal rows in registers first cost 15
+// to 30 % (docs/design-notes.md). The product of the grouped modes' rows is formed once a group; where the
+// output's mode is grouped, a group's sum stays in registers. Rows that other stretches write too go to the
+// stretch's own copies (formats/blco/private_rows.hpp), which are added to the output at the end, or are
+// locked.
 //
 // Devices: formats/blco/mttkrp_alto_atomic.hpp.
 //
@@ -31,9 +32,9 @@ namespace detail {
 
 /// Where a stretch's products go.
 enum class AltoTarget {
-  rows,          // a row for every nonzero; no modes are grouped
-  rows_of_group, // the same; the product of the grouped modes' rows is the same for a whole group
-  group          // one row a group
+  rows,           // a row for every nonzero; no modes are grouped
+  rows_of_group,  // the same; the product of the grouped modes' rows is the same for a whole group
+  group           // one row a group
 };
 
 /// A factor and the index of its row for every nonzero, or every group.
@@ -57,8 +58,8 @@ struct AltoFactors {
 
 inline constexpr int any_inner = -1;
 
-/// How a stretch is walked. Each has a loop of its own: with all that a careful one asks for, the compiler runs
-/// out of registers, and every nonzero took a quarter longer (uber, R = 16).
+/// How a stretch is walked. Each has a loop of its own: with all that a careful one asks for, the compiler
+/// runs out of registers, and every nonzero took a quarter longer (uber, R = 16).
 enum class AltoWalk {
   plain,        // whole blocks of columns, rows alike
   prefetching,  // the same with prefetches
@@ -94,7 +95,8 @@ struct MttkrpAlto {
   }
 
   /// sum += x * the inner factors' rows of nonzero p (* hoisted)
-  KOKKOS_FORCEINLINE_FUNCTION void add_product(Row& sum, count_t p, Row const& hoisted, Columns columns) const {
+  KOKKOS_FORCEINLINE_FUNCTION void add_product(Row& sum, count_t p, Row const& hoisted,
+                                               Columns columns) const {
     constexpr bool times_hoisted = Target == AltoTarget::rows_of_group;
     int const count              = inner_count();
     Scalar const x               = values[p];
@@ -116,8 +118,8 @@ struct MttkrpAlto {
     }
   }
 
-  /// sum += e p for nonzero p of row k. Where a group is one row, `hoisted` is that row of C times the group's rows,
-  /// and the latter are multiplied by the group's sum in the end.
+  /// sum += e p for nonzero p of row k. Where a group is one row, `hoisted` is that row of C times the
+  /// group's rows, and the latter are multiplied by the group's sum in the end.
   KOKKOS_FORCEINLINE_FUNCTION void add_residual(Row& sum, count_t p, Index k, Row const& hoisted,
                                                 Columns columns) const {
     Row product = Target == AltoTarget::rows_of_group ? hoisted : Row(Scalar(1));
@@ -155,7 +157,8 @@ struct MttkrpAlto {
       count_t const end = starts[g + 1];
       Row hoisted(Scalar(1));  // the product of the group's rows
       Row group_sum(Scalar(0));
-      if constexpr (Target == AltoTarget::group && Term::is_residual) hoisted = Row(term.row(rows[g]), columns);
+      if constexpr (Target == AltoTarget::group && Term::is_residual)
+        hoisted = Row(term.row(rows[g]), columns);
       if constexpr (Target == AltoTarget::rows_of_group || Term::is_residual)
         for (int m = 0; m < outer.count; ++m) hoisted *= Row(outer.factor[m].row(g), columns);
       for (count_t p = starts[g]; p < end; ++p) {
@@ -192,8 +195,8 @@ struct MttkrpAlto {
     PrivateRows const own = locks.in_use() ? PrivateRows{} : output.stretches[s];
     for (int b = 0; b < blocks.count; ++b) {
       Columns const columns = Row::columns(blocks.first + b * Block, blocks.rank, 0);
-      // A copy whose rows begin at this block. A local one also because a store to the output might change the
-      // members of *this, as far as the compiler knows, and it would read them anew for every nonzero.
+      // A copy whose rows begin at this block. A local one also because a store to the output might change
+      // the members of *this, as far as the compiler knows, and it would read them anew for every nonzero.
       MttkrpAlto self = *this;
       for (int m = 0; m < inner.count; ++m) self.inner.factor[m].data += columns.first;
       for (int m = 0; m < outer.count; ++m) self.outer.factor[m].data += columns.first;
@@ -223,15 +226,15 @@ void launch_alto_atomic(Space const& space, Alto<Scalar, Index, Space> const& X,
 }
 
 template <class Space, class Scalar, class Index>
-void mttkrp_alto_device(Space const& space, Alto<Scalar, Index, Space> const& X,
-                        Scalar const* values, FactorMatrices<Scalar, Space> const& factors, int mode,
+void mttkrp_alto_device(Space const& space, Alto<Scalar, Index, Space> const& X, Scalar const* values,
+                        FactorMatrices<Scalar, Space> const& factors, int mode,
                         FactorMatrix<Scalar, Space> const& V) {
   with_row_form<Space>(rows_are_aligned(factors, V), [&](auto form) {
     constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
     with_order<any_order_only>(X.extents().order(), [&](auto order) {
       for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-        launch_alto_atomic<Space, Scalar, Index, block(), form(), order()>(space, X, values, factors, mode, blocks,
-                                                                           V, ProductTerm());
+        launch_alto_atomic<Space, Scalar, Index, block(), form(), order()>(space, X, values, factors, mode,
+                                                                           blocks, V, ProductTerm());
       });
     });
   });
@@ -300,7 +303,12 @@ AltoOperands<Scalar, Index> alto_operands(Alto<Scalar, Index, Space> const& X,
       {V.data(), static_cast<count_t>(V.stride(0))},
       {has_copies ? workspace.copies.data() : nullptr, static_cast<count_t>(workspace.copies.stride(0))},
       X.private_rows_of(mode)};
-  return {inner, outer, rows, of_group, output, has_copies,
+  return {inner,
+          outer,
+          rows,
+          of_group,
+          output,
+          has_copies,
           RowLocks(X.locked(mode) ? workspace.locks.data() : nullptr)};
 }
 
@@ -314,11 +322,10 @@ void launch_alto_walks(Space const& space, Alto<Scalar, Index, Space> const& X, 
   with_inner<Index>(operands.inner.count, [&](auto inner_count) {
     auto const launch = [&](auto target) {
       using Kernel = MttkrpAlto<Space, Scalar, Index, Block, inner_count(), target(), Term>;
-      Kokkos::parallel_for("polyad::mttkrp_alto",
-                           Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, stretches),
-                           Kernel{operands.inner, operands.outer, operands.rows, values, X.starts().data(),
-                                  X.first_groups().data(), operands.output, operands.locks, X.order().prefetch,
-                                  blocks, term});
+      Kokkos::parallel_for(
+          "polyad::mttkrp_alto", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, stretches),
+          Kernel{operands.inner, operands.outer, operands.rows, values, X.starts().data(),
+                 X.first_groups().data(), operands.output, operands.locks, X.order().prefetch, blocks, term});
     };
     if (X.grouped() == 0)
       launch(std::integral_constant<AltoTarget, AltoTarget::rows>{});
@@ -327,7 +334,8 @@ void launch_alto_walks(Space const& space, Alto<Scalar, Index, Space> const& X, 
     else
       launch(std::integral_constant<AltoTarget, AltoTarget::rows_of_group>{});
   });
-  if (operands.has_copies) merge_private_rows<Space, Scalar, Block>(space, operands.output, stretches, blocks);
+  if (operands.has_copies)
+    merge_private_rows<Space, Scalar, Block>(space, operands.output, stretches, blocks);
 }
 
 /// The MTTKRP with `values` in place of X's own, in their order.
@@ -341,7 +349,8 @@ void mttkrp_with_values(Space const& space, Alto<Scalar, Index, Space> const& X,
   } else {
     auto const operands = alto_operands(X, factors, mode, workspace, V);
     for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-      launch_alto_walks<Space, Scalar, Index, block()>(space, X, values, operands, mode, blocks, ProductTerm());
+      launch_alto_walks<Space, Scalar, Index, block()>(space, X, values, operands, mode, blocks,
+                                                       ProductTerm());
     });
   }
 }
@@ -359,13 +368,12 @@ void mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
   detail::mttkrp_with_values<Space, Scalar, Index>(space, X, X.values().data(), factors, mode, workspace, V);
 }
 
-#define POLYAD_MTTKRP_ALTO(Scalar, Index)                                                                   \
-  template void detail::mttkrp_with_values(Kokkos::DefaultExecutionSpace const&,                            \
-                                           Alto<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,       \
-                                           Scalar const*,                                                   \
-                                           FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,    \
-                                           int, AltoWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-                                           FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_MTTKRP_ALTO(Scalar, Index)                                                              \
+  template void detail::mttkrp_with_values(                                                            \
+      Kokkos::DefaultExecutionSpace const&, Alto<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      Scalar const*, FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,                \
+      AltoWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&,                                     \
+      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_ALTO);
 
 }  // namespace polyad

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The MTTKRP of the format alto on a device, and its residual sweep (formats/blco/nonzero_terms.hpp): as MTTKRP-B
-// does (formats/coo/mttkrp_tiny_vec.hpp), in ALTO's order, and the products of nonzeros that follow each other in
-// one row are summed before they are added with atomics.
+// The MTTKRP of the format alto on a device, and its residual sweep (formats/blco/nonzero_terms.hpp): as
+// MTTKRP-B does (formats/coo/mttkrp_tiny_vec.hpp), in ALTO's order, and the products of nonzeros that follow
+// each other in one row are summed before they are added with atomics.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -44,9 +44,10 @@ struct MttkrpAltoAtomic {
 
   template <int Count>
   KOKKOS_FUNCTION void add(count_t p, Run& run, Columns columns) const {
-    using Indices  = Pack<Index, Count>;
-    auto const row = *reinterpret_cast<Indices const*>(indices + static_cast<count_t>(mode) * index_stride + p);
-    auto const x   = *reinterpret_cast<Pack<Scalar, Count> const*>(values + p);
+    using Indices = Pack<Index, Count>;
+    auto const row =
+        *reinterpret_cast<Indices const*>(indices + static_cast<count_t>(mode) * index_stride + p);
+    auto const x = *reinterpret_cast<Pack<Scalar, Count> const*>(values + p);
     Row product[Count];
     for (int u = 0; u < Count; ++u) product[u] = Row(term.first_factor(x.element[u]));
     for (int m = 0; m < factors.size(); ++m) {

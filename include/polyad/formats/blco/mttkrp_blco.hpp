@@ -47,8 +47,8 @@ void launch_tiles(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzero
              output.stride, std::max<count_t>(resolution.copies, 1), output.rows, term});
 }
 
-/// A host's parts: V, and their copies of rows, = the terms of the nonzeros, which are X's, maybe with other values;
-/// then the copies are added to V.
+/// A host's parts: V, and their copies of rows, = the terms of the nonzeros, which are X's, maybe with other
+/// values; then the copies are added to V.
 template <class Space, class Scalar, class Index, int Block, int Order, class Term>
 void launch_parts(Space const& space, Blco<Scalar, Index, Space> const& X,
                   BlcoNonzeros<Scalar, Index> const& nonzeros, FactorMatrices<Scalar, Space> const& factors,
@@ -63,8 +63,8 @@ void launch_parts(Space const& space, Blco<Scalar, Index, Space> const& X,
   clear_private_output<Space, Scalar, Block>(space, output, V.extent(0), parts.count(), blocks);
   ChunkWalk const walks{parts.count(), 1, blocks};
   Kokkos::parallel_for("polyad::mttkrp_blco_parts", walks.template policy<typename Kernel::Row>(space),
-                       Kernel{nonzeros, OtherFactors<Scalar, Order>(factors, mode), mode, parts.begins(), output,
-                              walks, term});
+                       Kernel{nonzeros, OtherFactors<Scalar, Order>(factors, mode), mode, parts.begins(),
+                              output, walks, term});
   if (is_copied) merge_private_rows<Space, Scalar, Block>(space, output, parts.count(), blocks);
 }
 
@@ -84,10 +84,10 @@ template <class Scalar, class Space>
 FactorMatrix<Scalar, Space> tile_target(BlcoResolution const& resolution,
                                         FactorMatrix<Scalar, Space> const& copies, count_t rank,
                                         FactorMatrix<Scalar, Space> const& V) {
-  POLYAD_EXPECTS(resolution.copied_rows == 0 ||
-                     (copies.extent(0) >= resolution.copied_rows && copies.extent(1) >= rank),
-                 "a workspace of ", copies.extent(0), " x ", copies.extent(1), " for copies of ",
-                 resolution.copied_rows, " x ", rank);
+  POLYAD_EXPECTS(
+      resolution.copied_rows == 0 || (copies.extent(0) >= resolution.copied_rows && copies.extent(1) >= rank),
+      "a workspace of ", copies.extent(0), " x ", copies.extent(1), " for copies of ", resolution.copied_rows,
+      " x ", rank);
   if (resolution.copies == 0) return V;
   return Kokkos::subview(copies, Kokkos::make_pair(count_t(0), resolution.copied_rows), Kokkos::ALL);
 }
@@ -158,24 +158,24 @@ void mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
             FactorMatrix<Scalar, Space> const& V) {
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
   if (X.nnz() == 0) return Kokkos::deep_copy(space, V, Scalar(0));
-  detail::mttkrp_with_values<Space, Scalar, Index>(space, X, X.blocks().values.data(), factors, mode, workspace, V);
+  detail::mttkrp_with_values<Space, Scalar, Index>(space, X, X.blocks().values.data(), factors, mode,
+                                                   workspace, V);
 }
 
-#define POLYAD_MTTKRP_BLCO(Scalar, Index)                                                                   \
-  template void detail::mttkrp_with_values(Kokkos::DefaultExecutionSpace const&,                            \
-                                           Blco<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,       \
-                                           Scalar const*,                                                   \
-                                           FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,    \
-                                           int, BlcoWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-                                           FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-#define POLYAD_ADD_TILE_PRODUCTS(Scalar, Index)                                                   \
-  template void detail::add_tile_products(Kokkos::DefaultExecutionSpace const&,                   \
-                                          BlcoNonzeros<Scalar, Index> const&, BlcoOptions const&, \
-                                          FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, BlcoResolution const&, \
-                                          FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-#define POLYAD_MERGE_COPIES(Scalar)                                                                           \
-  template void detail::merge_copies(Kokkos::DefaultExecutionSpace const&, count_t,                           \
-                                     FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,              \
+#define POLYAD_MTTKRP_BLCO(Scalar, Index)                                                              \
+  template void detail::mttkrp_with_values(                                                            \
+      Kokkos::DefaultExecutionSpace const&, Blco<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      Scalar const*, FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,                \
+      BlcoWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&,                                     \
+      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_ADD_TILE_PRODUCTS(Scalar, Index)                                                     \
+  template void detail::add_tile_products(                                                          \
+      Kokkos::DefaultExecutionSpace const&, BlcoNonzeros<Scalar, Index> const&, BlcoOptions const&, \
+      FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, BlcoResolution const&,     \
+      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_MERGE_COPIES(Scalar)                                                              \
+  template void detail::merge_copies(Kokkos::DefaultExecutionSpace const&, count_t,              \
+                                     FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
                                      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_BLCO);
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_ADD_TILE_PRODUCTS);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A host's MTTKRP of BLCO, and its residual sweep (formats/blco/nonzero_terms.hpp): every thread walks its part of the
-// nonzeros and adds each product at once to its row of V, or to its own copy of a row that other parts write too. In
-// ALTO's order these rows, and those of the other factors, stay in a core's caches; summing runs in registers first cost
-// 15 to 30 % there. And the merge of a device's copies of V.
+// A host's MTTKRP of BLCO, and its residual sweep (formats/blco/nonzero_terms.hpp): every thread walks its
+// part of the nonzeros and adds each product at once to its row of V, or to its own copy of a row that other
+// parts write too. In ALTO's order these rows, and those of the other factors, stay in a core's caches;
+// summing runs in registers first cost 15 to 30 % there. And the merge of a device's copies of V.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // BLCO's MTTKRP over tiles (BLCO, section 5): a team groups a tile's nonzeros by their row of V, then each of
 // its threads walks a stretch of the grouped nonzeros with the lanes of a factor row and sums a row's
-// products in registers. At the end of a segment the sum goes to V, to a copy of V, or to the team's stash. The
-// residual sweep is the same walk with another term (formats/blco/nonzero_terms.hpp).
+// products in registers. At the end of a segment the sum goes to V, to a copy of V, or to the team's stash.
+// The residual sweep is the same walk with another term (formats/blco/nonzero_terms.hpp).
 //
 // Bytes a nonzero: 8 + s_r for the nonzero, streamed (the linear index twice), (N - 1) R s_r gathered, and an
 // atomic row of R s_r for every row of a tile. Flops: N R.
@@ -19,8 +19,7 @@
 
 namespace polyad::detail {
 
-template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Stash,
-          class Term>
+template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Stash, class Term>
 struct MttkrpBlcoTiles {
   using Row                       = TinyVec<Space, Scalar, Block, Form>;
   using scalar_type               = Scalar;

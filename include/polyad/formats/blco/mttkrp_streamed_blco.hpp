@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contract's mttkrp for a streamed BLCO tensor: stretch c of the nonzeros goes to buffer c mod K, and instance
-// c mod K of the execution space first copies it and then adds its products to V, while the other instances are a
-// stretch ahead or behind (BLCO, section 4.2). Passes go forwards and backwards in turn, so the stretches that the
-// buffers hold at the end of a pass need not be sent again by the next.
+// The contract's mttkrp for a streamed BLCO tensor: stretch c of the nonzeros goes to buffer c mod K, and
+// instance c mod K of the execution space first copies it and then adds its products to V, while the other
+// instances are a stretch ahead or behind (BLCO, section 4.2). Passes go forwards and backwards in turn, so
+// the stretches that the buffers hold at the end of a pass need not be sent again by the next.
 #pragma once
 
 #include "polyad/formats/blco/streamed_blco.hpp"
@@ -17,7 +17,7 @@ void mttkrp(Space const& space, StreamedBlco<Scalar, Index, Space> const& X,
   if (X.nnz() == 0) return Kokkos::deep_copy(space, V, Scalar(0));
   POLYAD_EXPECTS(!work.buffers.empty(), "a workspace without buffers");
   BlcoResolution const resolution = X.resolve(space, mode);
-  auto const target               = detail::tile_target<Scalar, Space>(resolution, work.copies, factors.rank(), V);
+  auto const target = detail::tile_target<Scalar, Space>(resolution, work.copies, factors.rank(), V);
   Kokkos::deep_copy(space, target, Scalar(0));
 
   count_t const stretches = ceil_div(X.nnz(), work.stretch);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which rows of the output a host thread keeps a copy of. The nonzeros are cut into stretches, one a thread; the
-// stretch's rows of a mode lie between a lowest and a highest one. A row that an earlier stretch may write too is
-// private: the stretch adds to its own copy of it, and the copies are added to the output at the end. All other
-// rows are written by one stretch only, straight into the output. One stretch has no private rows.
+// Which rows of the output a host thread keeps a copy of. The nonzeros are cut into stretches, one a thread;
+// the stretch's rows of a mode lie between a lowest and a highest one. A row that an earlier stretch may
+// write too is private: the stretch adds to its own copy of it, and the copies are added to the output at the
+// end. All other rows are written by one stretch only, straight into the output. One stretch has no private
+// rows.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -31,7 +32,8 @@ struct RowRange {
   }
 };
 
-/// Rows first ... first + count - 1 of a stretch are private; the copy of `first` is row `slot` of all copies.
+/// Rows first ... first + count - 1 of a stretch are private; the copy of `first` is row `slot` of all
+/// copies.
 struct PrivateRows {
   count_t first = 0;
   count_t count = 0;
@@ -43,9 +45,9 @@ struct PrivateRows {
   }
 };
 
-/// The private rows of each stretch, given the rows that it touches: of its range the part, from the lowest to
-/// the highest row, that ranges of earlier stretches cover; all of the range where that is half of it or more, or
-/// where the range has at most `cheap` rows, since a walk need not ask for every nonzero then.
+/// The private rows of each stretch, given the rows that it touches: of its range the part, from the lowest
+/// to the highest row, that ranges of earlier stretches cover; all of the range where that is half of it or
+/// more, or where the range has at most `cheap` rows, since a walk need not ask for every nonzero then.
 inline std::vector<PrivateRows> private_rows(std::span<RowRange const> touched, count_t cheap = 0) {
   std::vector<PrivateRows> result(touched.size());
   count_t slot = 0;

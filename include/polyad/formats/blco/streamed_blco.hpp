@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// streamed-blco: a BLCO tensor in host memory, for tensors larger than the device (BLCO, section 4.2). The nonzeros
-// are sent in stretches to a few buffers on the device while the kernel of blco works on those that are there
-// (mttkrp_streamed_blco.hpp); factors, V and the headers of the blocks stay on the device. Since every nonzero
-// finds its block by the map (blco_blocks.hpp), a stretch may begin and end anywhere.
+// streamed-blco: a BLCO tensor in host memory, for tensors larger than the device (BLCO, section 4.2). The
+// nonzeros are sent in stretches to a few buffers on the device while the kernel of blco works on those that
+// are there (mttkrp_streamed_blco.hpp); factors, V and the headers of the blocks stay on the device. Since
+// every nonzero finds its block by the map (blco_blocks.hpp), a stretch may begin and end anywhere.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -22,8 +22,9 @@ namespace polyad {
 
 struct StreamedBlcoOptions {
   BlcoOptions blco;
-  int instances        = 4;  // of the execution space, which send and compute in turn: 2 to 8
-  count_t buffer_bytes = 0;  // on the device, for all nonzeros under way; 0: what is free when a workspace is made
+  int instances = 4;  // of the execution space, which send and compute in turn: 2 to 8
+  count_t buffer_bytes =
+      0;  // on the device, for all nonzeros under way; 0: what is free when a workspace is made
 };
 
 /// Where the nonzeros of one instance are sent to, and which stretch is there.
@@ -40,7 +41,7 @@ template <class Scalar, class Space>
 struct StreamedBlcoWorkspace {
   FactorMatrix<Scalar, Space> copies;  // of V (blco_resolution.hpp)
   std::vector<StreamBuffer<Scalar, Space>> buffers;
-  count_t stretch  = 0;  // nonzeros in a buffer
+  count_t stretch  = 0;      // nonzeros in a buffer
   bool is_backward = false;  // the next pass begins with the last stretch, which the buffers still hold
 };
 
@@ -59,11 +60,11 @@ public:
   /// Whose runs cannot share the device: each takes the memory that is left.
   static constexpr bool runs_alone = true;
 
-  /// From a tensor on the device, which sorts it; or from one in host memory, without using the device for more
-  /// than the headers: that needs, beside the tensor and the result, half a megabyte a thread. Linear in the
-  /// nonzeros (n log n within parts of 32,768). Waits for `space`.
-  /// \throws UsageError when an option is out of range, or when Index cannot number the nonzeros on the device;
-  ///         MemoryError before allocating
+  /// From a tensor on the device, which sorts it; or from one in host memory, without using the device for
+  /// more than the headers: that needs, beside the tensor and the result, half a megabyte a thread. Linear in
+  /// the nonzeros (n log n within parts of 32,768). Waits for `space`.
+  /// \throws UsageError when an option is out of range, or when Index cannot number the nonzeros on the
+  ///         device; MemoryError before allocating
   template <class From>
   static StreamedBlco build(Space const& space, CooTensor<Scalar, Index, From> const& coo,
                             options_type const& options = {}) {
@@ -114,9 +115,9 @@ public:
   /// Enqueues the copy of nonzeros begin ... end - 1 to a buffer.
   void send(StreamBuffer<Scalar, Space> const& buffer, count_t begin, count_t end) const {
     auto const words = static_cast<count_t>(m_encoding.words());
-    Kokkos::deep_copy(
-        buffer.instance, Kokkos::subview(buffer.linear, Kokkos::make_pair(count_t(0), (end - begin) * words)),
-        Kokkos::subview(m_linear, Kokkos::make_pair(begin * words, end * words)));
+    Kokkos::deep_copy(buffer.instance,
+                      Kokkos::subview(buffer.linear, Kokkos::make_pair(count_t(0), (end - begin) * words)),
+                      Kokkos::subview(m_linear, Kokkos::make_pair(begin * words, end * words)));
     Kokkos::deep_copy(buffer.instance,
                       Kokkos::subview(buffer.values, Kokkos::make_pair(count_t(0), end - begin)),
                       Kokkos::subview(m_values, Kokkos::make_pair(begin, end)));
@@ -124,8 +125,14 @@ public:
   /// Nonzeros begin ... end - 1 as a kernel sees them in a buffer.
   [[nodiscard]] BlcoNonzeros<Scalar, Index> nonzeros(StreamBuffer<Scalar, Space> const& buffer, count_t begin,
                                                      count_t end) const {
-    return {buffer.linear.data(),       buffer.values.data(), m_headers.begins.data(),
-            m_headers.uppers.data(), m_headers.block_map.data(), end - begin, m_encoding, begin};
+    return {buffer.linear.data(),
+            buffer.values.data(),
+            m_headers.begins.data(),
+            m_headers.uppers.data(),
+            m_headers.block_map.data(),
+            end - begin,
+            m_encoding,
+            begin};
   }
 
 private:
@@ -162,14 +169,15 @@ struct SlotPositions {
   KOKKOS_FUNCTION std::uint64_t operator()(count_t i) const { return slots[i].word[0]; }
 };
 
-/// The encoding of a tensor that is not yet sorted, so that its keys cannot be counted: 64 bits where even as many
-/// keys as the stripped bits allow have smaller headers than a second word, else 128.
+/// The encoding of a tensor that is not yet sorted, so that its keys cannot be counted: 64 bits where even as
+/// many keys as the stripped bits allow have smaller headers than a second word, else 128.
 template <class Headers>
 BlcoEncoding host_encoding(LinearLayout const& layout, count_t nnz, int index_bits) {
   if (index_bits > 0) return BlcoEncoding(layout, index_bits);
   int const stripped = std::max(0, layout.bits() - BlcoEncoding::word_bits);
   count_t const keys = stripped < 63 ? std::min(nnz, count_t(1) << stripped) : nnz;
-  bool const narrow  = stripped == 0 || keys * Headers::header_bytes(layout.order()) <= nnz * sizeof(std::uint64_t);
+  bool const narrow =
+      stripped == 0 || keys * Headers::header_bytes(layout.order()) <= nnz * sizeof(std::uint64_t);
   return BlcoEncoding(layout, narrow ? BlcoEncoding::word_bits : BlcoEncoding::max_bits);
 }
 
@@ -187,8 +195,8 @@ void StreamedBlco<Scalar, Index, Space>::allocate(count_t nnz) {
 }
 
 template <class Scalar, class Index, class Space>
-void StreamedBlco<Scalar, Index, Space>::copy_from_device(
-    Space const& space, CooTensor<Scalar, Index, Space> const& coo) {
+void StreamedBlco<Scalar, Index, Space>::copy_from_device(Space const& space,
+                                                          CooTensor<Scalar, Index, Space> const& coo) {
   auto const blocks = make_blco_blocks(space, coo, m_options.blco.max_block, m_options.blco.index_bits);
   m_norm_squared    = polyad::norm_squared(space, coo);
   m_encoding        = blocks.encoding;
@@ -204,8 +212,8 @@ template <int Words>
 void StreamedBlco<Scalar, Index, Space>::sort_and_encode(
     host_space const& host, CooTensor<Scalar, Index, host_space> const& coo, LinearLayout const& layout,
     BlcoHeaders<Index, typename host_space::device_type>& headers) {
-  using Indices = typename CooTensor<Scalar, Index, host_space>::indices_type;
-  using Ordered = detail::OrderedIndices<Indices, detail::SlotPositions<Words>>;
+  using Indices     = typename CooTensor<Scalar, Index, host_space>::indices_type;
+  using Ordered     = detail::OrderedIndices<Indices, detail::SlotPositions<Words>>;
   auto* const slots = reinterpret_cast<LinearIndex<Words>*>(m_linear.data());
   detail::SlotPositions<Words> const positions{slots};
   m_build_timer(host, "sort",
@@ -258,12 +266,14 @@ auto StreamedBlco<Scalar, Index, Space>::make_workspace(Space const& space, coun
     -> workspace_type {
   workspace_type work;
   count_t rows = 0;
-  for (int n = 0; n < m_extents.order() && nnz() > 0; ++n) rows = std::max(rows, resolve(space, n).copied_rows);
+  for (int n = 0; n < m_extents.order() && nnz() > 0; ++n)
+    rows = std::max(rows, resolve(space, n).copied_rows);
   work.copies = make_copies_of_output<Scalar>(space, rows, rank);
   if (nnz() == 0) return work;
 
-  auto const instances = make_instances(space, m_options.instances);  // Kokkos gives each some memory of its own
-  auto const count     = static_cast<count_t>(m_options.instances);
+  auto const instances =
+      make_instances(space, m_options.instances);  // Kokkos gives each some memory of its own
+  auto const count = static_cast<count_t>(m_options.instances);
   // A thirty-second of what is free is left to Kokkos and to the end of a run.
   count_t const available = available_memory(space);
   count_t bytes           = available - available / 32;
@@ -279,7 +289,8 @@ auto StreamedBlco<Scalar, Index, Space>::make_workspace(Space const& space, coun
   for (auto const& instance : instances) {
     StreamBuffer<Scalar, Space> buffer{instance, {}, {}, StreamBuffer<Scalar, Space>::nothing};
     buffer.linear = decltype(buffer.linear)(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::stream_linear"), work.stretch * words);
+        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::stream_linear"),
+        work.stretch * words);
     buffer.values = decltype(buffer.values)(
         Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::stream_values"), work.stretch);
     work.buffers.push_back(buffer);

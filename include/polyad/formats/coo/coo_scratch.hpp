@@ -22,7 +22,8 @@ public:
   static constexpr char const* name = "coo-scratch";
 
   /// Keeps the tensor's Views; copies and sorts nothing.
-  static CooScratch build(Space const& space, CooTensor<Scalar, Index, Space> const& coo, options_type const& = {}) {
+  static CooScratch build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+                          options_type const& = {}) {
     CooScratch format;
     format.m_coo          = coo;
     format.m_norm_squared = polyad::norm_squared(space, coo);

@@ -22,7 +22,8 @@ public:
   static constexpr char const* name = "coo-tiny-vec";
 
   /// Keeps the tensor's Views; copies and sorts nothing.
-  static CooTinyVec build(Space const& space, CooTensor<Scalar, Index, Space> const& coo, options_type const& = {}) {
+  static CooTinyVec build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+                          options_type const& = {}) {
     CooTinyVec format;
     format.m_coo          = coo;
     format.m_norm_squared = polyad::norm_squared(space, coo);

@@ -71,8 +71,9 @@ struct MttkrpPermuted {
     }
     for (int m = 0; m < factors.size(); ++m)
       for (int u = 0; u < Count; ++u)
-        product[u] *= Row(
-            factors.row(m, indices[coordinates(nonzero[u]) + static_cast<count_t>(factors.mode(m))]), columns);
+        product[u] *=
+            Row(factors.row(m, indices[coordinates(nonzero[u]) + static_cast<count_t>(factors.mode(m))]),
+                columns);
     for (int u = 0; u < Count; ++u) {
       if (row[u] == run.row) {
         run.sum += product[u];
@@ -100,7 +101,9 @@ struct MttkrpPermuted {
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     walk_with_team_sums<Together, Row, Block, Index>(
         chunks, member, output, output_stride,
-        [&](count_t begin, count_t end, Columns columns, auto const& last) { walk(begin, end, columns, last); });
+        [&](count_t begin, count_t end, Columns columns, auto const& last) {
+          walk(begin, end, columns, last);
+        });
   }
 };
 
@@ -123,7 +126,8 @@ void mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
         ChunkWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), Row::lanes), blocks};
         with_team_sums<Space, Scalar, form()>(
             ceil_div(X.nnz(), chunks.chunk), X.extents()[mode], [&](auto together) {
-              using Kernel = detail::MttkrpPermuted<Space, Scalar, Index, block(), form(), order(), together()>;
+              using Kernel =
+                  detail::MttkrpPermuted<Space, Scalar, Index, block(), form(), order(), together()>;
               Kokkos::parallel_for(
                   "polyad::mttkrp_permuted",
                   policy_with_team_sums<together(), Row, block(), Scalar, Index>(space, chunks),
@@ -136,10 +140,10 @@ void mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
   });
 }
 
-#define POLYAD_MTTKRP_PERMUTED(Scalar, Index)                                                             \
-  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                                              \
-                       CooPermuted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                  \
-                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&,   \
+#define POLYAD_MTTKRP_PERMUTED(Scalar, Index)                                                           \
+  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                                            \
+                       CooPermuted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                \
+                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&, \
                        FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, bool)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_PERMUTED);
 

@@ -38,8 +38,9 @@ struct MttkrpScratch {
     ScratchPad const scratch(member.team_scratch(0), member.team_size(), block_size);
     Scalar* const product = &scratch(member.team_rank(), 0);
     auto const order      = static_cast<count_t>(factors.size() + 1);
-    count_t const thread  = static_cast<count_t>(member.league_rank()) * static_cast<count_t>(member.team_size()) +
-                           static_cast<count_t>(member.team_rank());
+    count_t const thread =
+        static_cast<count_t>(member.league_rank()) * static_cast<count_t>(member.team_size()) +
+        static_cast<count_t>(member.team_rank());
     count_t const begin = Kokkos::min(nnz, thread * chunk);
     count_t const end   = Kokkos::min(nnz, begin + chunk);
     for (int first = 0; first < rank; first += block_size) {
@@ -80,24 +81,25 @@ void mttkrp(Space const& space, CooScratch<Scalar, Index, Space> const& X,
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
   Kokkos::deep_copy(space, V, Scalar(0));
   if (X.nnz() == 0) return;
-  using Kernel          = detail::MttkrpScratch<Space, Scalar, Index>;
-  int const rank        = checked_rank(factors.rank());
-  int const block_size  = static_cast<int>(std::min(std::bit_ceil(static_cast<unsigned>(rank)), 32U));
-  count_t const chunk   = chunk_length(space, X.nnz(), std::min(block_size, 16));
+  using Kernel            = detail::MttkrpScratch<Space, Scalar, Index>;
+  int const rank          = checked_rank(factors.rank());
+  int const block_size    = static_cast<int>(std::min(std::bit_ceil(static_cast<unsigned>(rank)), 32U));
+  count_t const chunk     = chunk_length(space, X.nnz(), std::min(block_size, 16));
   LaunchShape const shape = detail::scratch_launch_shape<Space>(X.nnz(), chunk, block_size);
-  auto policy = team_policy(space, shape);
-  policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::ScratchPad::shmem_size(
-                                 static_cast<std::size_t>(shape.team), static_cast<std::size_t>(block_size)))));
+  auto policy             = team_policy(space, shape);
+  policy.set_scratch_size(0,
+                          Kokkos::PerTeam(static_cast<int>(Kernel::ScratchPad::shmem_size(
+                              static_cast<std::size_t>(shape.team), static_cast<std::size_t>(block_size)))));
   Kokkos::parallel_for("polyad::mttkrp_scratch", policy,
                        Kernel{X.coo().indices().data(), X.coo().values().data(),
                               OtherFactors<Scalar, any_order>(factors, mode), mode, V.data(),
                               static_cast<count_t>(V.stride(0)), X.nnz(), chunk, rank, block_size});
 }
 
-#define POLYAD_MTTKRP_SCRATCH(Scalar, Index)                                                              \
-  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                                              \
-                       CooScratch<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                   \
-                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&,   \
+#define POLYAD_MTTKRP_SCRATCH(Scalar, Index)                                                            \
+  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                                            \
+                       CooScratch<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                 \
+                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&, \
                        FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_SCRATCH);
 

@@ -4,9 +4,10 @@
 // four; where runs of the shortest other mode are long, that factor is multiplied once a run (SPLATT's and
 // CSF's reuse of a fiber's row, without a tree).
 //
-// Bytes a nonzero: s_r + N s_o streamed and (N - 1) R s_r gathered, (N - 2) R s_r with runs. Flops: N R.
-// The rows inside a chunk are stored plainly; those at its two ends are shared with other chunks (Borders), and where
-// rows are long the last one's sum is added together with those of the team's other threads (team_sums.hpp).
+// Bytes a nonzero: s_r + N s_o streamed and (N - 1) R s_r gathered, (N - 2) R s_r with runs. Flops: N R. The
+// rows inside a chunk are stored plainly; those at its two ends are shared with other chunks (Borders), and
+// where rows are long the last one's sum is added together with those of the team's other threads
+// (team_sums.hpp).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -29,8 +30,8 @@ template <class Space, class Scalar, class Index, int Block, RowForm Form, int O
 struct MttkrpSorted {
   using Row = TinyVec<Space, Scalar, Block, Form>;
 
-  /// Nonzeros read and gathered at the same time (see MttkrpPermuted): on the H200 two are best for 32 doubles
-  /// (vast 2.41 ms, with four 2.46; nell2 3.43 and 3.45), by registers; four otherwise.
+  /// Nonzeros read and gathered at the same time (see MttkrpPermuted): on the H200 two are best for 32
+  /// doubles (vast 2.41 ms, with four 2.46; nell2 3.43 and 3.45), by registers; four otherwise.
   static constexpr int batch = !is_device_space<Space> ? 1 : Block < 32 || sizeof(Scalar) == 4 ? 4 : 2;
   /// Teams on a multiprocessor that the compiler leaves registers for: without a bound it keeps fewer gathers
   /// under way than there is room for (delicious: f32 6.98 ms, with four 6.58; f64 15.1, with six 12.9).
@@ -136,15 +137,17 @@ struct MttkrpSorted {
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     walk_with_team_sums<Together, Row, Block, Index>(
         chunks, member, writer.output, writer.stride,
-        [&](count_t begin, count_t end, Columns columns, auto const& last) { walk(begin, end, columns, last); });
+        [&](count_t begin, count_t end, Columns columns, auto const& last) {
+          walk(begin, end, columns, last);
+        });
   }
 };
 
-/// Whether the walk goes through all nonzeros for one block of columns before it begins the next: the factors'
-/// rows of a block then stay in the second-level cache where whole rows would not. The nonzeros are read once
-/// a block instead. H200, R = 128: uniform10m f64 7.70 to 6.10 ms, vast 11.8 to 10.2; a factor that the cache
-/// holds anyway (nell2 f32 6.16 to 6.36), or of which it does not hold a block's part (delicious f32 24.5 to
-/// 25.3), loses.
+/// Whether the walk goes through all nonzeros for one block of columns before it begins the next: the
+/// factors' rows of a block then stay in the second-level cache where whole rows would not. The nonzeros are
+/// read once a block instead. H200, R = 128: uniform10m f64 7.70 to 6.10 ms, vast 11.8 to 10.2; a factor that
+/// the cache holds anyway (nell2 f32 6.16 to 6.36), or of which it does not hold a block's part (delicious
+/// f32 24.5 to 25.3), loses.
 template <class Scalar, class Space>
 bool walk_by_block(Extents const& extents, int mode, FactorMatrices<Scalar, Space> const& factors,
                    ColumnBlocks blocks) {
@@ -175,25 +178,32 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
   auto const& copy = X.copy(mode);
   if (X.nnz() == 0) return Kokkos::deep_copy(space, V, Scalar(0));
   with_row_form<Space>(packed && rows_are_aligned(factors, V), [&](auto form) {
-    bool const merge = copy.borders == Borders::merge || (copy.borders == Borders::hot && !has_team_sums<Space, form()>);
+    bool const merge =
+        copy.borders == Borders::merge || (copy.borders == Borders::hot && !has_team_sums<Space, form()>);
     detail::BorderList<Scalar, Index> borders{nullptr, nullptr, 0};
     if (merge)
-      borders = {workspace.rows.data(), workspace.sums.data(), static_cast<count_t>(workspace.sums.stride(0))};
+      borders = {workspace.rows.data(), workspace.sums.data(),
+                 static_cast<count_t>(workspace.sums.stride(0))};
     constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
     with_order<any_order_only>(X.extents().order(), [&](auto order) {
       for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
         detail::clear_rows<Space, Scalar, Index, block(), form()>(space, copy.cleared, blocks, V);
         auto const launch = [&](auto hoist, auto together) {
-          using Kernel = detail::MttkrpSorted<Space, Scalar, Index, block(), form(), order(), hoist(), together()>;
+          using Kernel =
+              detail::MttkrpSorted<Space, Scalar, Index, block(), form(), order(), hoist(), together()>;
           ChunkWalk const chunks{copy.nnz, copy.chunk, blocks,
                                  detail::walk_by_block(X.extents(), mode, factors, blocks)};
           using Bounds = Kokkos::LaunchBounds<device_team_threads, Kernel::teams>;
           Kokkos::parallel_for(
               "polyad::mttkrp_sorted",
-              policy_with_team_sums<together(), typename Kernel::Row, block(), Scalar, Index, Bounds>(space, chunks),
-              Kernel{copy.indices.data(), static_cast<count_t>(copy.indices.stride(0)), copy.values.data(),
+              policy_with_team_sums<together(), typename Kernel::Row, block(), Scalar, Index, Bounds>(space,
+                                                                                                      chunks),
+              Kernel{copy.indices.data(),
+                     static_cast<count_t>(copy.indices.stride(0)),
+                     copy.values.data(),
                      OtherFactors<Scalar, order()>(factors, copy.modes),
-                     {V.data(), static_cast<count_t>(V.stride(0)), borders, copy.block_rows > 0}, chunks});
+                     {V.data(), static_cast<count_t>(V.stride(0)), borders, copy.block_rows > 0},
+                     chunks});
         };
         // In locality blocks rows are short again.
         count_t const adding = merge || copy.block_rows > 0 ? 0 : ceil_div(copy.nnz, copy.chunk);

@@ -43,7 +43,8 @@ struct MttkrpTinyVec {
     for (int m = 0; m < factors.size(); ++m)
       for (int u = 0; u < Count; ++u)
         product[u] *= Row(
-            factors.row(m, first[static_cast<count_t>(u) * order + static_cast<count_t>(factors.mode(m))]), columns);
+            factors.row(m, first[static_cast<count_t>(u) * order + static_cast<count_t>(factors.mode(m))]),
+            columns);
     for (int u = 0; u < Count; ++u) {
       count_t const row = first[static_cast<count_t>(u) * order + static_cast<count_t>(mode)];
       product[u].atomic_add_to(output + row * output_stride, columns);  // any thread may add to this row
@@ -81,11 +82,12 @@ void mttkrp(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
   Kokkos::deep_copy(space, V, Scalar(0));
   if (X.nnz() == 0) return;
   with_row_form<Space>(packed && rows_are_aligned(factors, V), [&](auto form) {
-    constexpr bool rare_form      = form() != RowForm::simd && (form() == RowForm::packed) != detail::tiny_vec_packs<Scalar>;
+    constexpr bool rare_form =
+        form() != RowForm::simd && (form() == RowForm::packed) != detail::tiny_vec_packs<Scalar>;
     constexpr bool any_order_only = sizeof(Index) == 8 || rare_form;
     with_order<any_order_only>(X.extents().order(), [&](auto order) {
       for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-        using Kernel = detail::MttkrpTinyVec<Space, Scalar, Index, block(), form(), order()>;
+        using Kernel        = detail::MttkrpTinyVec<Space, Scalar, Index, block(), form(), order()>;
         constexpr int lanes = Kernel::Row::lanes;
         ChunkWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), lanes), blocks};
         Kokkos::parallel_for("polyad::mttkrp_tiny_vec", chunks.template policy<typename Kernel::Row>(space),
@@ -97,10 +99,10 @@ void mttkrp(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
   });
 }
 
-#define POLYAD_MTTKRP_TINY_VEC(Scalar, Index)                                                             \
-  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                                              \
-                       CooTinyVec<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                   \
-                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&,   \
+#define POLYAD_MTTKRP_TINY_VEC(Scalar, Index)                                                           \
+  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                                            \
+                       CooTinyVec<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                 \
+                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&, \
                        FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, bool)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_TINY_VEC);
 

@@ -48,7 +48,8 @@ struct SortedSource {
   }
   template <int Count>
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Pack<Index, Count> indices(At<Count> const& at, int m) const {
-    return *reinterpret_cast<Pack<Index, Count> const*>(data + static_cast<count_t>(m + 1) * stride + at.first);
+    return *reinterpret_cast<Pack<Index, Count> const*>(data + static_cast<count_t>(m + 1) * stride +
+                                                        at.first);
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Index row(count_t p) const { return data[p]; }
   /// Where a number of the nonzero at position p of the order belongs in an array like `values`.

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The residual sweep of one mode on `sorted` and `coo-permuted` (the concept ResidualFormat of formats/format.hpp):
+// The residual sweep of one mode on `sorted` and `coo-permuted` (the concept ResidualFormat of
+// formats/format.hpp):
 //
-//   e = x - sum_r prod_n C^(n)(i_n, r)      G(k, :) = sum over nonzeros with i_mode = k of e prod over m != mode of C^(m)(i_m, :)
+//   e       = x - sum_r prod_n C^(n)(i_n, r)
+//   G(k, :) = sum over nonzeros with i_mode = k of e prod over m != mode of C^(m)(i_m, :)
 //
 // the MTTKRP of the residual. The gradients of a FastTucker model are two small products of it
 // (fast_tucker/gradients.hpp), so that no work of J x R falls on a nonzero as it does in Li et al.
 // ("cuFasterTucker", 2022, section 4).
 //
-// As in mttkrp_sorted.hpp a thread walks a chunk and sums each row of G in registers; here it holds C(k, :) beside
-// it, so that the residual costs one dot product and a sum over the lanes. Bytes a nonzero as for the MTTKRP.
-// Rows of more than 32 columns do not fit the registers: their residuals are formed first and kept, and the
-// MTTKRP of this format does the rest.
+// As in mttkrp_sorted.hpp a thread walks a chunk and sums each row of G in registers; here it holds C(k, :)
+// beside it, so that the residual costs one dot product and a sum over the lanes. Bytes a nonzero as for the
+// MTTKRP. Rows of more than 32 columns do not fit the registers: their residuals are formed first and kept,
+// and the MTTKRP of this format does the rest.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -105,8 +107,8 @@ struct ResidualMttkrp {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    chunks.template operator()<Row>(
-        member, [&](count_t begin, count_t end, int lane) { walk(begin, end, lane); });
+    chunks.template operator()<Row>(member,
+                                    [&](count_t begin, count_t end, int lane) { walk(begin, end, lane); });
   }
 };
 
@@ -122,8 +124,8 @@ void with_residual_order(int order, F&& f) {
 
 }  // namespace detail
 
-/// The residual sweep on `sorted`. Row-owned: where the borders are merged (SortedOptions::deterministic) the bits
-/// are the same at every run, and on hosts at any thread count.
+/// The residual sweep on `sorted`. Row-owned: where the borders are merged (SortedOptions::deterministic) the
+/// bits are the same at every run, and on hosts at any thread count.
 template <class Space, class Scalar, class Index>
 void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
                      FactorMatrices<Scalar, Space> const& C, int mode,
@@ -140,8 +142,8 @@ void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
   WholeRowWalk const chunks{copy.nnz, copy.chunk};
   int const rank = checked_rank(C.rank());
   if (rank > full_block) {
-    detail::form_residuals<Space, Scalar>(space, source, C, mode, OtherFactors<Scalar, any_order>(C, copy.modes),
-                                          chunks, workspace.residuals);
+    detail::form_residuals<Space, Scalar>(
+        space, source, C, mode, OtherFactors<Scalar, any_order>(C, copy.modes), chunks, workspace.residuals);
     return mttkrp(space, X.with_values(mode, workspace.residuals), C, mode, workspace.format, G, true);
   }
   bool const merge = copy.borders != Borders::atomics;
@@ -155,11 +157,15 @@ void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
       using Kernel = detail::ResidualMttkrp<Space, Scalar, Index, block(), order(), Source>;
       ColumnBlocks const blocks{0, 1, rank};
       detail::clear_rows<Space, Scalar, Index, block(), Kernel::form>(space, copy.cleared, blocks, G);
-      Kokkos::parallel_for(
-          "polyad::residual_mttkrp_sorted", chunks.template policy<typename Kernel::Row>(space),
-          Kernel{source, C[mode].data(), static_cast<count_t>(C[mode].stride(0)),
-                 OtherFactors<Scalar, order()>(C, copy.modes),
-                 {G.data(), static_cast<count_t>(G.stride(0)), borders, copy.block_rows > 0}, rank, chunks});
+      Kokkos::parallel_for("polyad::residual_mttkrp_sorted",
+                           chunks.template policy<typename Kernel::Row>(space),
+                           Kernel{source,
+                                  C[mode].data(),
+                                  static_cast<count_t>(C[mode].stride(0)),
+                                  OtherFactors<Scalar, order()>(C, copy.modes),
+                                  {G.data(), static_cast<count_t>(G.stride(0)), borders, copy.block_rows > 0},
+                                  rank,
+                                  chunks});
       if (merge)
         detail::merge_borders<Space, Scalar, Index, block(), Kernel::form>(space, workspace.format,
                                                                            chunks.chunks(), blocks, G);
@@ -188,26 +194,31 @@ void residual_mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const
   }
   with_row_block(rank, [&](auto block) {
     using Kernel = detail::ResidualMttkrp<Space, Scalar, Index, block(), any_order, Source>;
-    Kokkos::parallel_for(
-        "polyad::residual_mttkrp_permuted", chunks.template policy<typename Kernel::Row>(space),
-        Kernel{source, C[mode].data(), static_cast<count_t>(C[mode].stride(0)), others,
-               {G.data(), static_cast<count_t>(G.stride(0)), {nullptr, nullptr, 0}, false}, rank, chunks});
+    Kokkos::parallel_for("polyad::residual_mttkrp_permuted",
+                         chunks.template policy<typename Kernel::Row>(space),
+                         Kernel{source,
+                                C[mode].data(),
+                                static_cast<count_t>(C[mode].stride(0)),
+                                others,
+                                {G.data(), static_cast<count_t>(G.stride(0)), {nullptr, nullptr, 0}, false},
+                                rank,
+                                chunks});
   });
 }
 
-#define POLYAD_RESIDUAL_MTTKRP(Scalar, Index)                                                                    \
-  template void residual_mttkrp(                                                                                 \
-      Kokkos::DefaultExecutionSpace const&, Sorted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,         \
-      FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,                                         \
-      ResidualWorkspace<Scalar, SortedWorkspace<Scalar, Index, Kokkos::DefaultExecutionSpace>,                   \
-                        Kokkos::DefaultExecutionSpace>&,                                                         \
+#define POLYAD_RESIDUAL_MTTKRP(Scalar, Index)                                                            \
+  template void residual_mttkrp(                                                                         \
+      Kokkos::DefaultExecutionSpace const&, Sorted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,                                 \
+      ResidualWorkspace<Scalar, SortedWorkspace<Scalar, Index, Kokkos::DefaultExecutionSpace>,           \
+                        Kokkos::DefaultExecutionSpace>&,                                                 \
       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-#define POLYAD_RESIDUAL_MTTKRP_PERMUTED(Scalar, Index)                                                           \
-  template void residual_mttkrp(                                                                                 \
-      Kokkos::DefaultExecutionSpace const&, CooPermuted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,    \
-      FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,                                         \
-      ResidualWorkspace<Scalar, NoWorkspace, Kokkos::DefaultExecutionSpace>&,                                    \
-      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_RESIDUAL_MTTKRP_PERMUTED(Scalar, Index)                                                  \
+  template void residual_mttkrp(Kokkos::DefaultExecutionSpace const&,                                   \
+                                CooPermuted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,       \
+                                FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,      \
+                                ResidualWorkspace<Scalar, NoWorkspace, Kokkos::DefaultExecutionSpace>&, \
+                                FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_RESIDUAL_MTTKRP);
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_RESIDUAL_MTTKRP_PERMUTED);
 

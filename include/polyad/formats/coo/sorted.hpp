@@ -87,7 +87,7 @@ public:
 
   /// The same with other values of mode n, in the order of its copy; its norm is not meant to be asked for.
   [[nodiscard]] Sorted with_values(int n, typename copy_type::values_type values) const {
-    Sorted other                                         = *this;
+    Sorted other                                       = *this;
     other.m_copies[static_cast<std::size_t>(n)].values = std::move(values);
     return other;
   }

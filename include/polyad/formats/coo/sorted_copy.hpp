@@ -4,9 +4,9 @@
 // stays the same for a while. The order is GenTen's permutation (section 6) carried out: a walk streams.
 //
 // Locality blocks: where a row's nonzeros do not share that shortest other index, its rows come from the
-// second-level cache each time. The mode is then cut into ranges whose rows fit a multiprocessor's first-level
-// cache, and all nonzeros of one range come before those of the next: [range, output row, the others].
-// An output row occurs in many ranges, so that all its sums are added with atomics.
+// second-level cache each time. The mode is then cut into ranges whose rows fit a multiprocessor's
+// first-level cache, and all nonzeros of one range come before those of the next: [range, output row, the
+// others]. An output row occurs in many ranges, so that all its sums are added with atomics.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -24,9 +24,12 @@ namespace polyad {
 
 /// How the sums of the rows at a chunk's borders, which other chunks share, come together in the output.
 enum class Borders {
-  atomics,  // added to the output one after another
-  hot,      // would wait for each other there: a team adds its own together first, and what has no such sums merges
-  merge     // written down and summed in a fixed order: the same bits at every run
+  /// Added to the output one after another.
+  atomics,
+  /// Would wait for each other there: a team adds its own together first, and what has no such sums merges.
+  hot,
+  /// Written down and summed in a fixed order: the same bits at every run.
+  merge
 };
 
 template <class Scalar, class Index, class Space>
@@ -40,11 +43,11 @@ struct SortedCopy {
   values_type values;                   // P
   rows_type cleared;                    // output rows that must be zero before the walk
   count_t nnz        = 0;
-  count_t rows       = 0;      // of the output that occur
-  count_t chunk      = 0;      // nonzeros that a thread walks
-  count_t block_rows = 0;      // rows of modes[1] in a locality block, 0: no blocks
-  bool hoist         = false;  // runs of (row, index of modes[1]) are long: that factor is multiplied once a run
-  Borders borders    = Borders::atomics;
+  count_t rows       = 0;   // of the output that occur
+  count_t chunk      = 0;   // nonzeros that a thread walks
+  count_t block_rows = 0;   // rows of modes[1] in a locality block, 0: no blocks
+  bool hoist      = false;  // runs of (row, index of modes[1]) are long: that factor is multiplied once a run
+  Borders borders = Borders::atomics;
 
   /// Rows of 16-byte packs of four: P rounded up.
   [[nodiscard]] static count_t padded(count_t nnz) { return ceil_div(nnz, 4) * 4; }
@@ -114,7 +117,8 @@ struct SortedTuning {
   count_t rows;  // that occur
   count_t runs;  // of equal (row, index of modes[1])
 
-  /// Nonzeros in a thread's chunk (ordered_chunks.hpp), independent of the number of threads where the result must be.
+  /// Nonzeros in a thread's chunk (ordered_chunks.hpp), independent of the number of threads where the result
+  /// must be.
   [[nodiscard]] count_t chunk(Space const& space, bool deterministic) const {
     if (!deterministic) return ordered_chunk(space, nnz, rows);
     return is_device_space<Space> ? longest_ordered_chunk(nnz, rows) : 4096;

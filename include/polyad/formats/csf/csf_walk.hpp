@@ -98,19 +98,22 @@ template <class Scalar, int Order>
 using CsfBounds =
     Kokkos::LaunchBounds<device_team_threads, Order == 3 || (Order == 4 && sizeof(Scalar) == 8) ? 6 : 4>;
 
-/// Launches a Kernel whose threads walk a bin each, from the tree, its bins, the factors of the levels below the root, where
-/// slices are written, and the walk.
+/// Launches a Kernel whose threads walk a bin each, from the tree, its bins, the factors of the levels below
+/// the root, where slices are written, and the walk.
 template <class Kernel, bool Together, int Block, int Order, class Space, class Scalar, class Index>
 void launch_bins(char const* label, Space const& space, CsfTree<Scalar, Index, Space> const& tree,
-                 CsfBins<Index, Space> const& bins, FactorMatrices<Scalar, Space> const& factors, ColumnBlocks blocks,
-                 FactorMatrix<Scalar, Space> const& V) {
+                 CsfBins<Index, Space> const& bins, FactorMatrices<Scalar, Space> const& factors,
+                 ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& V) {
   using Row    = typename Kernel::Row;
   using Bounds = CsfBounds<Scalar, Order>;
   ChunkWalk const workers{bins.size(), 1, blocks};
-  Kokkos::parallel_for(label, policy_with_team_sums<Together, Row, Block, Scalar, Index, Bounds>(space, workers),
-                       Kernel{TreeArrays<Scalar, Index, Order>(tree), BinArrays<Index, Order>(bins),
+  Kokkos::parallel_for(label,
+                       policy_with_team_sums<Together, Row, Block, Scalar, Index, Bounds>(space, workers),
+                       Kernel{TreeArrays<Scalar, Index, Order>(tree),
+                              BinArrays<Index, Order>(bins),
                               OtherFactors<Scalar, Order>(factors, tree.modes),
-                              {tree.indices[0].data(), V.data(), static_cast<count_t>(V.stride(0))}, workers});
+                              {tree.indices[0].data(), V.data(), static_cast<count_t>(V.stride(0))},
+                              workers});
 }
 
 }  // namespace polyad::detail

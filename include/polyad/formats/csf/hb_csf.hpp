@@ -158,10 +158,10 @@ CsfTree<Scalar, Index, Space> make_group(Space const& space, CooTensor<Scalar, I
                                          NodeStarts<Space> const& starts, SliceGroups<Space> const& groups,
                                          SliceGroup group, Kokkos::Array<int, max_order> const& modes,
                                          std::int64_t fiber_threshold) {
-  using Range       = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
-  using Flags       = NodeStarts<Space>;
-  auto const number = static_cast<unsigned char>(group);
-  count_t const nnz = groups.sizes.nnz[number];
+  using Range              = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  using Flags              = NodeStarts<Space>;
+  auto const number        = static_cast<unsigned char>(group);
+  count_t const nnz        = groups.sizes.nnz[number];
   int const pointer_levels = group == SliceGroup::coo   ? 0
                              : group == SliceGroup::csl ? 1
                                                         : tree_pointer_levels(coo.order());
@@ -178,8 +178,8 @@ CsfTree<Scalar, Index, Space> make_group(Space const& space, CooTensor<Scalar, I
     taken        = make_csf_array<Index>(space, "a permutation of a group", nnz);
     taken_starts = make_csf_array<unsigned char>(space, "the starts of a group's nodes", nnz);
     Kokkos::parallel_scan("polyad::csf_take_group", Range(space, 0, starts.extent(0)),
-                          TakeGroup<Flags, Permutation<Index, Space>>{
-                              groups.of_nonzeros, number, permutation, starts, taken, taken_starts});
+                          TakeGroup<Flags, Permutation<Index, Space>>{groups.of_nonzeros, number, permutation,
+                                                                      starts, taken, taken_starts});
   }
   if (group == SliceGroup::b_csf) split_fibers(space, coo.order(), fiber_threshold, taken_starts);
   return make_tree(space, coo, taken, taken_starts, modes, pointer_levels);
@@ -229,7 +229,7 @@ private:
     auto const slice_groups = detail::find_slice_groups<Index>(space, coo.order(), starts);
     auto const tree_of      = [&](SliceGroup group) {
       return detail::make_group(space, coo, permutation, starts, slice_groups, group, modes,
-                                     options.fiber_threshold);
+                                options.fiber_threshold);
     };
     groups_type groups;
     groups.coo   = tree_of(SliceGroup::coo);

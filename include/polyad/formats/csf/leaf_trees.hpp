@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LeafTrees: B-CSF for the FastTucker sweeps (formats/sgd_format.hpp), a tree per mode whose LEAF is that mode, so that
-// the nonzeros of a fiber share all that their updates need but the row itself: FasterTucker_B-CSF and, with p and w
-// formed once a fiber, FasterTucker (Li et al., "cuFasterTucker", 2022, section 4.3). The trees of `b-csf` are rooted
-// at their modes, which is what an MTTKRP wants. Storage as there.
+// LeafTrees: B-CSF for the FastTucker sweeps (formats/sgd_format.hpp), a tree per mode whose LEAF is that
+// mode, so that the nonzeros of a fiber share all that their updates need but the row itself:
+// FasterTucker_B-CSF and, with p and w formed once a fiber, FasterTucker (Li et al., "cuFasterTucker", 2022,
+// section 4.3). The trees of `b-csf` are rooted at their modes, which is what an MTTKRP wants. Storage as
+// there.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -25,8 +26,8 @@ public:
   static constexpr char const* name = "b-csf";
 
   /// Linear in the nonzeros; waits for `space`.
-  /// \throws UsageError, before anything is allocated, when the tensor has one mode, a threshold is not positive or
-  ///         Index cannot number the nonzeros; MemoryError
+  /// \throws UsageError, before anything is allocated, when the tensor has one mode, a threshold is not
+  ///         positive or Index cannot number the nonzeros; MemoryError
   static LeafTrees build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                          options_type const& options = {}) {
     POLYAD_EXPECTS(coo.order() >= 2, "trees with fibers need a tensor of two modes or more");
@@ -73,8 +74,8 @@ private:
 
 template <class Space, class Scalar, class Index>
 void sgd_factor_sweep(Space const& space, LeafTrees<Scalar, Index, Space> const& X,
-                      FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C, int mode,
-                      SgdStep rates, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
+                      FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
+                      int mode, SgdStep rates, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
   detail::expect_sgd_arguments(X.extents(), model, C, mode, workspace);
   if (X.nnz() == 0) return;
   auto const& binned = X.tree(mode);
@@ -84,8 +85,8 @@ void sgd_factor_sweep(Space const& space, LeafTrees<Scalar, Index, Space> const&
 
 template <class Space, class Scalar, class Index>
 void sgd_core_sweep(Space const& space, LeafTrees<Scalar, Index, Space> const& X,
-                    FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C, int mode,
-                    SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
+                    FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
+                    int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
   detail::expect_sgd_arguments(X.extents(), model, C, mode, workspace);
   if (X.nnz() == 0) return Kokkos::deep_copy(space, workspace.P, Scalar(0));
   auto const& binned = X.tree(mode);
@@ -93,19 +94,20 @@ void sgd_core_sweep(Space const& space, LeafTrees<Scalar, Index, Space> const& X
                              binned.tree.modes, model, C, form, workspace);
 }
 
-#define POLYAD_LEAF_TREES(Scalar, Index) template class LeafTrees<Scalar, Index, Kokkos::DefaultExecutionSpace>
-#define POLYAD_SGD_FACTOR_SWEEP_TREES(Scalar, Index)                                                                 \
-  template void sgd_factor_sweep(                                                                                    \
-      Kokkos::DefaultExecutionSpace const&, LeafTrees<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,          \
-      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                                                 \
-      FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, SgdStep, SgdForm,                           \
-      SgdWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&)
-#define POLYAD_SGD_CORE_SWEEP_TREES(Scalar, Index)                                                                   \
-  template void sgd_core_sweep(                                                                                      \
-      Kokkos::DefaultExecutionSpace const&, LeafTrees<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,          \
-      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                                                 \
-      FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, SgdForm,                                    \
-      SgdWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_LEAF_TREES(Scalar, Index) \
+  template class LeafTrees<Scalar, Index, Kokkos::DefaultExecutionSpace>
+#define POLYAD_SGD_FACTOR_SWEEP_TREES(Scalar, Index)                                                         \
+  template void sgd_factor_sweep(Kokkos::DefaultExecutionSpace const&,                                       \
+                                 LeafTrees<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,             \
+                                 FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,              \
+                                 FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, SgdStep, \
+                                 SgdForm, SgdWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_SGD_CORE_SWEEP_TREES(Scalar, Index)                                                         \
+  template void sgd_core_sweep(Kokkos::DefaultExecutionSpace const&,                                       \
+                               LeafTrees<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,             \
+                               FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,              \
+                               FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, SgdForm, \
+                               SgdWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_LEAF_TREES);
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_SGD_FACTOR_SWEEP_TREES);
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_SGD_CORE_SWEEP_TREES);

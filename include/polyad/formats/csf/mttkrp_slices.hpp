@@ -135,8 +135,8 @@ void mttkrp_csl(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
       for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
         with_team_sums<Space, Scalar, form()>(bins.size(), tree.nodes(0), [&](auto together) {
           using Kernel = detail::MttkrpCsl<Space, Scalar, Index, block(), form(), order(), together()>;
-          detail::launch_bins<Kernel, together(), block(), order()>("polyad::mttkrp_csl", space, tree, bins, factors,
-                                                                    blocks, V);
+          detail::launch_bins<Kernel, together(), block(), order()>("polyad::mttkrp_csl", space, tree, bins,
+                                                                    factors, blocks, V);
         });
       });
     });

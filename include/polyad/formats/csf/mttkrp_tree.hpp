@@ -24,8 +24,8 @@
 namespace polyad {
 namespace detail {
 
-template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Reuse, bool Together,
-          int Batch = csf_batch<Space, Scalar, Block>>
+template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Reuse,
+          bool Together, int Batch = csf_batch<Space, Scalar, Block>>
 struct MttkrpTree {
   using Row                     = TinyVec<Space, Scalar, Block, Form>;
   using Sum                     = SliceSum<Row, Index>;
@@ -74,7 +74,8 @@ struct MttkrpTree {
   }
 
   /// Fiber after fiber, nonzero after nonzero: hosts. Every kind of row is made in one place, or GCC leaves
-  /// making it to a call and the sums go through memory (uber, R = 16, one core of an AMD EPYC: 50 ms, not 12).
+  /// making it to a call and the sums go through memory (uber, R = 16, one core of an AMD EPYC: 50 ms, not
+  /// 12).
   KOKKOS_FORCEINLINE_FUNCTION void walk_singly(Path& path, Index p, Index end, Sum& run,
                                                Columns columns) const {
     int const leaf = fiber_level() + 1;
@@ -257,10 +258,10 @@ void mttkrp_tree(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
     with_order<any_order_only>(tree.order, [&](auto order) {
       for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
         auto const launch = [&](auto reuse_constant, auto together) {
-          using Kernel =
-              detail::MttkrpTree<Space, Scalar, Index, block(), form(), order(), reuse_constant(), together()>;
-          detail::launch_bins<Kernel, together(), block(), order()>("polyad::mttkrp_csf_tree", space, tree, bins, factors,
-                                                                    blocks, V);
+          using Kernel = detail::MttkrpTree<Space, Scalar, Index, block(), form(), order(), reuse_constant(),
+                                            together()>;
+          detail::launch_bins<Kernel, together(), block(), order()>("polyad::mttkrp_csf_tree", space, tree,
+                                                                    bins, factors, blocks, V);
         };
         with_team_sums<Space, Scalar, form()>(bins.size(), tree.nodes(0), [&](auto together) {
           if constexpr (!is_device_space<Space>)

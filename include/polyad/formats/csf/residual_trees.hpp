@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The residual sweep (ResidualFormat of formats/format.hpp) on `b-csf` and `hb-csf`: one walk over the trees of the mode
-// forms the residual of each nonzero, with the product of a fiber's rows formed once, and the format's MTTKRP then
-// takes the residuals in place of the values. Twice the reads of the sweep on `sorted`, which does both at once.
+// The residual sweep (ResidualFormat of formats/format.hpp) on `b-csf` and `hb-csf`: one walk over the trees
+// of the mode forms the residual of each nonzero, with the product of a fiber's rows formed once, and the
+// format's MTTKRP then takes the residuals in place of the values. Twice the reads of the sweep on `sorted`,
+// which does both at once.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -48,15 +49,17 @@ struct FormTreeResiduals {
     int const length = pad_row<Scalar>(rank, Block);
     auto* const rows = static_cast<Scalar*>(member.team_scratch(level).get_shmem_aligned(
         static_cast<std::size_t>(member.team_size() * length) * sizeof(Scalar), row_alignment));
-    count_t const bin = static_cast<count_t>(member.league_rank()) * static_cast<count_t>(member.team_size()) +
-                        static_cast<count_t>(member.team_rank());
+    count_t const bin =
+        static_cast<count_t>(member.league_rank()) * static_cast<count_t>(member.team_size()) +
+        static_cast<count_t>(member.team_rank());
     if (bin >= source.bins()) return;
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes),
                          [&](int const lane) { walk(bin, rows + member.team_rank() * length, lane); });
   }
 };
 
-/// Entries that the residuals of so many nonzeros take, so that those of the next tree begin with a whole pack.
+/// Entries that the residuals of so many nonzeros take, so that those of the next tree begin with a whole
+/// pack.
 inline count_t padded_residuals(count_t nnz) {
   return ceil_div(nnz, 4) * 4;
 }
@@ -75,7 +78,8 @@ concept RootedTrees = has_rooted_trees<F>;
 
 /// Here the residuals are kept for any rank. \throws MemoryError
 template <detail::RootedTrees F>
-residual_workspace<F> make_residual_workspace(typename F::space_type const& space, F const& format, count_t rank) {
+residual_workspace<F> make_residual_workspace(typename F::space_type const& space, F const& format,
+                                              count_t rank) {
   using Scalar         = typename F::scalar_type;
   count_t const length = format.nnz() + 3 * 4;  // three trees at most, each in whole packs
   expect_fits(space, "the residuals", length, sizeof(Scalar));
@@ -95,19 +99,21 @@ void form_tree_residuals(Space const& space, CsfTree<Scalar, Index, Space> const
     constexpr int lanes = Kernel::Row::lanes;
     int const team      = is_device_space<Space> ? device_team_threads / lanes : 1;
     auto const rank     = static_cast<int>(C.rank());
-    Kernel kernel{detail::TreeFibers<Scalar, Index>(space, tree, bins), detail::LevelRows<Scalar>(C, tree.modes), rank,
-                  0, residuals.data()};
+    Kernel kernel{detail::TreeFibers<Scalar, Index>(space, tree, bins),
+                  detail::LevelRows<Scalar>(C, tree.modes), rank, 0, residuals.data()};
     auto policy = team_policy<detail::CsfBounds<Scalar, 3>>(
         space, LaunchShape{ceil_div(kernel.source.bins(), static_cast<count_t>(team)), team, lanes});
-    kernel.level = detail::set_pad(policy, static_cast<std::ptrdiff_t>(team * detail::pad_row<Scalar>(rank, block())) *
-                                               static_cast<std::ptrdiff_t>(sizeof(Scalar)));
+    kernel.level =
+        detail::set_pad(policy, static_cast<std::ptrdiff_t>(team * detail::pad_row<Scalar>(rank, block())) *
+                                    static_cast<std::ptrdiff_t>(sizeof(Scalar)));
     Kokkos::parallel_for("polyad::form_tree_residuals", policy, kernel);
   });
 }
 
 template <class Space, class Scalar, class Index>
-void residual_mttkrp(Space const& space, BCsf<Scalar, Index, Space> const& X, FactorMatrices<Scalar, Space> const& C,
-                     int mode, ResidualWorkspace<Scalar, NoWorkspace, Space>& workspace,
+void residual_mttkrp(Space const& space, BCsf<Scalar, Index, Space> const& X,
+                     FactorMatrices<Scalar, Space> const& C, int mode,
+                     ResidualWorkspace<Scalar, NoWorkspace, Space>& workspace,
                      FactorMatrix<Scalar, Space> const& G) {
   expect_residual_arguments(X.extents(), C, mode, G);
   auto binned = X.tree(mode);
@@ -118,8 +124,9 @@ void residual_mttkrp(Space const& space, BCsf<Scalar, Index, Space> const& X, Fa
 }
 
 template <class Space, class Scalar, class Index>
-void residual_mttkrp(Space const& space, HbCsf<Scalar, Index, Space> const& X, FactorMatrices<Scalar, Space> const& C,
-                     int mode, ResidualWorkspace<Scalar, NoWorkspace, Space>& workspace,
+void residual_mttkrp(Space const& space, HbCsf<Scalar, Index, Space> const& X,
+                     FactorMatrices<Scalar, Space> const& C, int mode,
+                     ResidualWorkspace<Scalar, NoWorkspace, Space>& workspace,
                      FactorMatrix<Scalar, Space> const& G) {
   expect_residual_arguments(X.extents(), C, mode, G);
   auto groups        = X.groups(mode);
@@ -140,11 +147,11 @@ void residual_mttkrp(Space const& space, HbCsf<Scalar, Index, Space> const& X, F
   detail::mttkrp_binned(space, groups.b_csf, C, G);
 }
 
-#define POLYAD_FORM_TREE_RESIDUALS(Scalar, Index)                                                                    \
-  template void form_tree_residuals(                                                                                 \
-      Kokkos::DefaultExecutionSpace const&, CsfTree<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,            \
-      CsfBins<Index, Kokkos::DefaultExecutionSpace> const&,                                                          \
-      FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,                                                  \
+#define POLYAD_FORM_TREE_RESIDUALS(Scalar, Index)                                                         \
+  template void form_tree_residuals(                                                                      \
+      Kokkos::DefaultExecutionSpace const&, CsfTree<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      CsfBins<Index, Kokkos::DefaultExecutionSpace> const&,                                               \
+      FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,                                       \
       Kokkos::View<Scalar*, Kokkos::DefaultExecutionSpace::device_type> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_FORM_TREE_RESIDUALS);
 

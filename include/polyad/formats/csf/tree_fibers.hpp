@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TreeFibers: a CSF tree as a Source of fibers (formats/fiber_products.hpp), for trees of any depth: where the levels
-// above the leaf have no pointers (CSL, COO), a fiber is one nonzero.
+// TreeFibers: a CSF tree as a Source of fibers (formats/fiber_products.hpp), for trees of any depth: where
+// the levels above the leaf have no pointers (CSL, COO), a fiber is one nonzero.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -22,13 +22,14 @@ struct TreeFibers {
   BinArrays<Index, any_order> binned;
   Index const* leaves;
   count_t nnz;
-  count_t chunk;      // of a bin, for trees without pointers, which have no bins
+  count_t chunk;  // of a bin, for trees without pointers, which have no bins
   count_t bin_count;
-  int levels;         // above the leaf: N - 1
+  int levels;  // above the leaf: N - 1
   int pointer_levels;
 
   template <class Space>
-  TreeFibers(Space const& space, CsfTree<Scalar, Index, Space> const& X, CsfBins<Index, Space> const& bins_of_X)
+  TreeFibers(Space const& space, CsfTree<Scalar, Index, Space> const& X,
+             CsfBins<Index, Space> const& bins_of_X)
       : tree(X),
         binned(bins_of_X),
         leaves(X.indices[static_cast<std::size_t>(X.order - 1)].data()),

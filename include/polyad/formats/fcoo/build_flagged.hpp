@@ -27,8 +27,8 @@ struct GatherFlagged {
   typename Nonzeros::values_type product_values;
   Kokkos::Array<int, max_order> modes;
   KOKKOS_FUNCTION void operator()(count_t i) const {
-    count_t const p     = permutation(i);
-    count_t const kept  = index.extent(0);
+    count_t const p    = permutation(i);
+    count_t const kept = index.extent(0);
     for (count_t k = 0; k < kept; ++k) index(k, i) = indices(p, modes[k]);
     for (count_t m = 0; m < product.extent(0); ++m) product(m, i) = indices(p, modes[kept + m]);
     product_values(i) = values(p);
@@ -119,8 +119,8 @@ struct SetCoordinates {
   }
 };
 
-/// Flags the output rows of all segments (`partitions` false), or takes the flag back from those that cross the
-/// border before partition q, which several threads may share.
+/// Flags the output rows of all segments (`partitions` false), or takes the flag back from those that cross
+/// the border before partition q, which several threads may share.
 template <class Nonzeros, class Flags>
 struct FlagWholeRows {
   typename Nonzeros::indices_type coordinates;
@@ -132,8 +132,8 @@ struct FlagWholeRows {
   KOKKOS_FUNCTION void operator()(count_t i) const {
     if (partitions && reader.begins(i)) return;
     count_t const segment = partitions ? static_cast<count_t>(first_segment(i)) : i;
-    count_t const row     = rows == FCooRows::of_mode ? static_cast<count_t>(coordinates(0, segment)) : segment;
-    flags(row)            = partitions ? 0 : 1;
+    count_t const row = rows == FCooRows::of_mode ? static_cast<count_t>(coordinates(0, segment)) : segment;
+    flags(row)        = partitions ? 0 : 1;
   }
 };
 
@@ -143,8 +143,8 @@ struct FlagWholeRows {
 /// all else is shared. Waits for `space`.
 /// \throws UsageError unless threadlen is one of 8, 16, 32, 64; MemoryError
 template <class Scalar, class Index, class Space>
-FlaggedNonzeros<Scalar, Index, Space> repartitioned(Space const& space, FlaggedNonzeros<Scalar, Index, Space> X,
-                                                    int threadlen) {
+FlaggedNonzeros<Scalar, Index, Space> repartitioned(Space const& space,
+                                                    FlaggedNonzeros<Scalar, Index, Space> X, int threadlen) {
   using Nonzeros = FlaggedNonzeros<Scalar, Index, Space>;
   using Range    = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
   using Flags    = RowFlags<Space>;
@@ -176,20 +176,21 @@ FlaggedNonzeros<Scalar, Index, Space> repartitioned(Space const& space, FlaggedN
   return X;
 }
 
-/// The nonzeros of `coo` for an operation that keeps the first `index_modes` of `modes` and multiplies the others
-/// away (the product modes are put in order here). Linear in the nonzeros; waits for `space`.
+/// The nonzeros of `coo` for an operation that keeps the first `index_modes` of `modes` and multiplies the
+/// others away (the product modes are put in order here). Linear in the nonzeros; waits for `space`.
 /// \throws UsageError when Index cannot number the nonzeros; MemoryError naming the array and its bytes
 template <class Scalar, class Index, class Space>
-FlaggedNonzeros<Scalar, Index, Space> make_flagged(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
-                                                   Kokkos::Array<int, max_order> const& modes, int index_modes,
-                                                   FCooRows rows, int threadlen) {
+FlaggedNonzeros<Scalar, Index, Space> make_flagged(Space const& space,
+                                                   CooTensor<Scalar, Index, Space> const& coo,
+                                                   Kokkos::Array<int, max_order> const& modes,
+                                                   int index_modes, FCooRows rows, int threadlen) {
   using Tensor   = CooTensor<Scalar, Index, Space>;
   using Nonzeros = FlaggedNonzeros<Scalar, Index, Space>;
   using Range    = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
   POLYAD_EXPECTS(coo.nnz() < std::numeric_limits<Index>::max(), coo.nnz(),
                  " nonzeros need 64-bit indices in this format");
-  POLYAD_EXPECTS(index_modes >= 1 && (rows == FCooRows::of_segments || index_modes == 1), "an output with a row for ",
-                 "each of ", index_modes, " modes' coordinates is not a matrix");
+  POLYAD_EXPECTS(index_modes >= 1 && (rows == FCooRows::of_segments || index_modes == 1),
+                 "an output with a row for ", "each of ", index_modes, " modes' coordinates is not a matrix");
   expect_threadlen(threadlen);
   Nonzeros X;
   X.extents     = coo.extents();
@@ -211,7 +212,8 @@ FlaggedNonzeros<Scalar, Index, Space> make_flagged(Space const& space, CooTensor
   };
   X.indices = typename Nonzeros::indices_type(uninitialised("polyad::flagged_indices"), product, stored);
   X.values  = typename Nonzeros::values_type(uninitialised("polyad::flagged_values"), stored);
-  X.flags   = typename Nonzeros::flags_type(uninitialised("polyad::bit_flags"), ceil_div(X.nnz, Nonzeros::flags_bits));
+  X.flags   = typename Nonzeros::flags_type(uninitialised("polyad::bit_flags"),
+                                            ceil_div(X.nnz, Nonzeros::flags_bits));
   typename Nonzeros::indices_type const index(uninitialised("polyad::index_coordinates"), kept, X.nnz);
   {
     auto const permutation = identity_permutation<Index>(space, X.nnz);
@@ -225,16 +227,16 @@ FlaggedNonzeros<Scalar, Index, Space> make_flagged(Space const& space, CooTensor
                        detail::SetBitFlags<Nonzeros>{index, X.flags, X.nnz});
   X = repartitioned(space, X, threadlen);
   expect_fits(space, "the segments' coordinates", X.segments + 1, kept * sizeof(Index));
-  X.coordinates = typename Nonzeros::indices_type(
-      Kokkos::view_alloc(space, "polyad::segment_coordinates"), kept, X.segments + 1);
+  X.coordinates = typename Nonzeros::indices_type(Kokkos::view_alloc(space, "polyad::segment_coordinates"),
+                                                  kept, X.segments + 1);
   detail::FlagReader<Nonzeros> const reader{X.flags, X.nnz, static_cast<count_t>(threadlen)};
   Kokkos::parallel_for("polyad::set_segment_coordinates", Range(space, 0, X.partitions()),
                        detail::SetCoordinates<Nonzeros>{reader, X.first_segment, index, X.coordinates});
   return repartitioned(space, X, threadlen);
 }
 
-/// The threadlen for a tensor unless one is asked for: the default, but shorter on a device that would not have two
-/// rounds of threads with it (8 lanes each, as for 32 floats).
+/// The threadlen for a tensor unless one is asked for: the default, but shorter on a device that would not
+/// have two rounds of threads with it (8 lanes each, as for 32 floats).
 template <class Space>
 int automatic_threadlen(Space const& space, count_t nnz) {
   int threadlen = default_threadlen;

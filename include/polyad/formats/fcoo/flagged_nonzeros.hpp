@@ -9,8 +9,8 @@
 // output. A nonzero keeps its product indices, its value and one bit (Figure 2):
 //
 //   bit flag bf     0 where a segment ends with this nonzero, 1 otherwise
-//   start flag sf   one bit a partition of `threadlen` nonzeros: 1 where it begins a segment, 0 where it goes on
-//                   with that of the partition before
+//   start flag sf   one bit a partition of `threadlen` nonzeros: 1 where it begins a segment, 0 where it
+//                   goes on with that of the partition before
 //
 // That is M s_o + s_r + 1/8 + 1/(8 threadlen) bytes a nonzero, M product modes (Table II). Counted apart: a
 // segment's index coordinates, once, and for each partition the number of the segment that it begins in.
@@ -24,8 +24,8 @@
 
 namespace polyad {
 
-/// Nonzeros of a partition, the paper's threadlen: one of 8, 16, 32, 64, so that a thread reads its bit flags at
-/// once. The default is the paper's best for SpMTTKRP on its two denser tensors (Table V).
+/// Nonzeros of a partition, the paper's threadlen: one of 8, 16, 32, 64, so that a thread reads its bit flags
+/// at once. The default is the paper's best for SpMTTKRP on its two denser tensors (Table V).
 inline constexpr int default_threadlen = 64;
 
 /// What the rows of an operation's output are.
@@ -42,15 +42,15 @@ inline void expect_threadlen(int threadlen) {
 
 template <class Scalar, class Index, class Space>
 struct FlaggedNonzeros {
-  using scalar_type   = Scalar;
-  using index_type    = Index;
-  using space_type    = Space;
-  using device_type   = typename Space::device_type;
-  using indices_type  = Kokkos::View<Index**, Kokkos::LayoutRight, device_type>;
-  using values_type   = Kokkos::View<Scalar*, device_type>;
-  using numbers_type  = Kokkos::View<Index*, device_type>;
-  using flags_type    = Kokkos::View<std::uint64_t*, device_type>;
-  using starts_type   = Kokkos::View<std::uint32_t*, device_type>;
+  using scalar_type                    = Scalar;
+  using index_type                     = Index;
+  using space_type                     = Space;
+  using device_type                    = typename Space::device_type;
+  using indices_type                   = Kokkos::View<Index**, Kokkos::LayoutRight, device_type>;
+  using values_type                    = Kokkos::View<Scalar*, device_type>;
+  using numbers_type                   = Kokkos::View<Index*, device_type>;
+  using flags_type                     = Kokkos::View<std::uint64_t*, device_type>;
+  using starts_type                    = Kokkos::View<std::uint32_t*, device_type>;
   static constexpr count_t flags_bits  = 64;  // of a word of bit flags
   static constexpr count_t starts_bits = 32;  // of a word of start flags
 
@@ -58,8 +58,8 @@ struct FlaggedNonzeros {
   Kokkos::Array<int, max_order> modes{};  // the K index modes, then the M product modes, shortest first
   int index_modes  = 0;                   // K
   FCooRows rows    = FCooRows::of_mode;
-  count_t nnz      = 0;                   // P
-  count_t segments = 0;                   // S
+  count_t nnz      = 0;  // P
+  count_t segments = 0;  // S
   int threadlen    = default_threadlen;
 
   indices_type indices;        // M x P, rows padded to whole packs of four
@@ -68,8 +68,8 @@ struct FlaggedNonzeros {
   starts_type starts;          // sf: bit q % 32 of word q / 32
   indices_type coordinates;    // K x (S + 1): of every segment; the last column only pads
   numbers_type first_segment;  // of every partition: the segment of its first nonzero
-  numbers_type cleared;        // output rows that must be zero before a walk: those without nonzeros, and those
-                               // whose segment crosses a partition's border
+  numbers_type cleared;  // output rows that must be zero before a walk: those without nonzeros, and those
+                         // whose segment crosses a partition's border
 
   [[nodiscard]] int product_modes() const { return extents.order() - index_modes; }
   /// The m-th product mode.

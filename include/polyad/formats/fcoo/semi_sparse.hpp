@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations on semi-sparse tensors (tensor/semi_sparse_tensor.hpp), by F-COO's products. A semi-sparse tensor of K
-// sparse modes is a sparse one of K + 1 modes whose last mode numbers the rows, all values 1, times the matrix of its
-// rows: so its products are those of sparse tensors, with that matrix among the factors.
+// Operations on semi-sparse tensors (tensor/semi_sparse_tensor.hpp), by F-COO's products. A semi-sparse
+// tensor of K sparse modes is a sparse one of K + 1 modes whose last mode numbers the rows, all values 1,
+// times the matrix of its rows: so its products are those of sparse tensors, with that matrix among the
+// factors.
 //
-// These functions sort and allocate. For a kernel that does neither, see build_spttm and spttm (mttkrp_fcoo.hpp).
+// These functions sort and allocate. For a kernel that does neither, see build_spttm and spttm
+// (mttkrp_fcoo.hpp).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -35,14 +37,17 @@ struct NumberRows {
 
 /// The sparse tensor of order K + 1 of the top of this file.
 template <class Scalar, class Index, class Space>
-CooTensor<Scalar, Index, Space> rows_as_mode(Space const& space, SemiSparseTensor<Scalar, Index, Space> const& Y) {
+CooTensor<Scalar, Index, Space> rows_as_mode(Space const& space,
+                                             SemiSparseTensor<Scalar, Index, Space> const& Y) {
   using Tensor = SemiSparseTensor<Scalar, Index, Space>;
   using Coo    = CooTensor<Scalar, Index, Space>;
   std::vector<count_t> extents;
   for (int const n : Y.sparse_modes()) extents.push_back(Y.extents()[n]);
   extents.push_back(Y.rows());
-  auto const coo = make_coo_tensor<Scalar, Index>(space, Extents(std::span<count_t const>(extents)), Y.rows());
-  Kokkos::parallel_for("polyad::number_rows", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, Y.rows()),
+  auto const coo =
+      make_coo_tensor<Scalar, Index>(space, Extents(std::span<count_t const>(extents)), Y.rows());
+  Kokkos::parallel_for("polyad::number_rows",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, Y.rows()),
                        NumberRows<Tensor, Coo>{Y.coordinates(), coo.indices(), coo.values()});
   return coo;
 }
@@ -93,12 +98,16 @@ inline std::size_t position_of(int mode, std::vector<int> const& modes) {
 
 template <class Scalar, class Space>
 FactorMatrix<Scalar, Space> dense_products(Space const& space, std::vector<int> const& modes,
-                                           FactorMatrices<Scalar, Space> const& factors, count_t width, int left_out) {
-  DenseProducts<Scalar, Space> kernel{{}, static_cast<int>(modes.size()), left_out,
-                                      make_factor_matrix<Scalar>(space, "polyad::dense_products", width, factors.rank())};
+                                           FactorMatrices<Scalar, Space> const& factors, count_t width,
+                                           int left_out) {
+  DenseProducts<Scalar, Space> kernel{
+      {},
+      static_cast<int>(modes.size()),
+      left_out,
+      make_factor_matrix<Scalar>(space, "polyad::dense_products", width, factors.rank())};
   for (std::size_t d = 0; d < modes.size(); ++d) kernel.factors[d] = factors[modes[d]];
-  Kokkos::parallel_for("polyad::dense_products", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, width),
-                       kernel);
+  Kokkos::parallel_for("polyad::dense_products",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, width), kernel);
   return kernel.W;
 }
 
@@ -108,7 +117,8 @@ FactorMatrix<Scalar, Space> dense_products(Space const& space, std::vector<int> 
 /// \throws UsageError when the shapes do not match; MemoryError before it allocates
 template <class Scalar, class Index, class Space>
 SemiSparseTensor<Scalar, Index, Space> spttm(Space const& space, CooTensor<Scalar, Index, Space> const& X,
-                                             std::type_identity_t<FactorMatrix<Scalar, Space>> const& U, int mode) {
+                                             std::type_identity_t<FactorMatrix<Scalar, Space>> const& U,
+                                             int mode) {
   auto const nonzeros = build_spttm(space, X, mode);
   auto const values   = make_factor_matrix<Scalar>(space, "polyad::fibers", nonzeros.segments, U.extent(1));
   spttm(space, nonzeros, U, values);
@@ -122,19 +132,21 @@ SemiSparseTensor<Scalar, Index, Space> spttm(Space const& space, CooTensor<Scala
   return {Extents(std::span<count_t const>(extents)), sparse, {mode}, nonzeros.coordinates, values};
 }
 
-/// The same along another, still sparse mode of a semi-sparse tensor; the rows have the new dense mode first. One
-/// sparse mode must be left. Waits for `space`.
+/// The same along another, still sparse mode of a semi-sparse tensor; the rows have the new dense mode first.
+/// One sparse mode must be left. Waits for `space`.
 /// \throws UsageError; MemoryError before it allocates
 template <class Scalar, class Index, class Space>
-SemiSparseTensor<Scalar, Index, Space> spttm(Space const& space, SemiSparseTensor<Scalar, Index, Space> const& Y,
-                                             std::type_identity_t<FactorMatrix<Scalar, Space>> const& U, int mode) {
+SemiSparseTensor<Scalar, Index, Space> spttm(Space const& space,
+                                             SemiSparseTensor<Scalar, Index, Space> const& Y,
+                                             std::type_identity_t<FactorMatrix<Scalar, Space>> const& U,
+                                             int mode) {
   expect_mode(mode, Y.extents());
   std::size_t const k      = detail::position_of(mode, Y.sparse_modes());
   std::size_t const sparse = Y.sparse_modes().size();
   POLYAD_EXPECTS(k < sparse, "mode ", mode, " is dense already");
   POLYAD_EXPECTS(sparse > 1, "mode ", mode, " is the last sparse one");
-  POLYAD_EXPECTS(U.extent(0) == Y.extents()[mode], "the matrix has ", U.extent(0), " rows, mode ", mode, " has ",
-                 Y.extents()[mode]);
+  POLYAD_EXPECTS(U.extent(0) == Y.extents()[mode], "the matrix has ", U.extent(0), " rows, mode ", mode,
+                 " has ", Y.extents()[mode]);
   checked_rank(U.extent(1));
   count_t const width = checked_product("a row of a semi-sparse tensor", U.extent(1), Y.width());
   checked_rank(width);
@@ -164,8 +176,8 @@ SemiSparseTensor<Scalar, Index, Space> spttm(Space const& space, SemiSparseTenso
   return {Extents(std::span<count_t const>(extents)), left, dense, nonzeros.coordinates, values};
 }
 
-/// V = the MTTKRP of a semi-sparse tensor on any mode, V (I_n x R) overwritten. A^(d) of a dense mode has as many rows
-/// as the mode has columns. Waits for `space`.
+/// V = the MTTKRP of a semi-sparse tensor on any mode, V (I_n x R) overwritten. A^(d) of a dense mode has as
+/// many rows as the mode has columns. Waits for `space`.
 /// \throws UsageError when the shapes do not match; MemoryError before it allocates
 template <class Scalar, class Index, class Space>
 void mttkrp(Space const& space, SemiSparseTensor<Scalar, Index, Space> const& Y,
@@ -191,15 +203,17 @@ void mttkrp(Space const& space, SemiSparseTensor<Scalar, Index, Space> const& Y,
   };
   if (k < sparse) {
     // Each row times the dense modes' factors, then summed.
-    intermediates(space, Y.values(), detail::dense_products(space, Y.dense_modes(), factors, Y.width(), -1), rows);
+    intermediates(space, Y.values(), detail::dense_products(space, Y.dense_modes(), factors, Y.width(), -1),
+                  rows);
     multiply(k, V);
   } else {
     // The sparse modes' factors for each row, then their products with the rows.
     multiply(sparse, rows);
     auto const& dense   = Y.dense_modes();
     std::size_t const d = detail::position_of(mode, dense);
-    auto const G = make_factor_matrix<Scalar>(space, "polyad::row_products", Y.width(), rank);
-    transposed_product(space, 1, Y.values(), rows, make_transposed_product_workspace(space, Y.width(), rank), G);
+    auto const G        = make_factor_matrix<Scalar>(space, "polyad::row_products", Y.width(), rank);
+    transposed_product(space, 1, Y.values(), rows, make_transposed_product_workspace(space, Y.width(), rank),
+                       G);
     count_t inner = 1;
     for (std::size_t m = d + 1; m < dense.size(); ++m) inner *= Y.extents()[dense[m]];
     Kokkos::parallel_for(

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SpTTMc in one shot (Liu et al., equation 4): a nonzero's product is its value times the Kronecker product of the
-// rows of all product modes, summed by segment without an intermediate tensor. For mode n of X
+// SpTTMc in one shot (Liu et al., equation 4): a nonzero's product is its value times the Kronecker product
+// of the rows of all product modes, summed by segment without an intermediate tensor. For mode n of X
 //
 //   Y(k, :) = sum over the nonzeros with i_n = k of x U^(1)(i_1, :) (x) ... (x) U^(N)(i_N, :)   without U^(n)
 //
-// Y is I_n x D, D the product of the other matrices' columns; the last matrix's column runs fastest. A thread sums
-// a tile of the row, `tile` columns of the matrix before the last times a block of the last one's, for one column of
-// each matrix before those. Its lanes share the tile out in both directions: on a device a lane reads 8 numbers of
-// one row and 8 floats (4 doubles) of the other with 16-byte loads and makes 64 (32) products of them, so that
-// arithmetic is most of what it does. Tiles change fastest over the league.
+// Y is I_n x D, D the product of the other matrices' columns; the last matrix's column runs fastest. A thread
+// sums a tile of the row, `tile` columns of the matrix before the last times a block of the last one's, for
+// one column of each matrix before those. Its lanes share the tile out in both directions: on a device a lane
+// reads 8 numbers of one row and 8 floats (4 doubles) of the other with 16-byte loads and makes 64 (32)
+// products of them, so that arithmetic is most of what it does. Tiles change fastest over the league.
 //
-// Bytes a nonzero: s_r + M s_o + 1/8 streamed, the rows of all matrices gathered, both again for every tile of D.
-// Flops: 2 D, from order 4 on little more.
+// Bytes a nonzero: s_r + M s_o + 1/8 streamed, the rows of all matrices gathered, both again for every tile
+// of D. Flops: 2 D, from order 4 on little more.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -28,8 +28,8 @@
 namespace polyad {
 namespace detail {
 
-/// What a lane sums of a tile: Rows rows of Packs packs, the packs Block / Packs columns apart. In scratch memory the
-/// tile's rows of Block columns lie one behind the other.
+/// What a lane sums of a tile: Rows rows of Packs packs, the packs Block / Packs columns apart. In scratch
+/// memory the tile's rows of Block columns lie one behind the other.
 template <class Row, class Scalar, int Block, int Rows, int Packs>
 struct TilePart {
   static constexpr int step = Block / Packs;
@@ -66,8 +66,8 @@ struct TilePart {
   }
 };
 
-/// The matrices of the product modes in the order of the columns, as a kernel sees them. Modes is their number when
-/// the kernel is compiled for it, or 0.
+/// The matrices of the product modes in the order of the columns, as a kernel sees them. Modes is their
+/// number when the kernel is compiled for it, or 0.
 template <class Scalar, class Index, int Modes>
 struct KroneckerMatrices {
   static constexpr int capacity = Modes > 0 ? Modes : max_order;
@@ -90,7 +90,8 @@ struct KroneckerMatrices {
   struct Lead {
     int column[Modes == 0 ? capacity - 2 : 1];
   };
-  /// Those that `number` numbers. Found once for a tile: a division a nonzero and matrix took half of a host's time.
+  /// Those that `number` numbers. Found once for a tile: a division a nonzero and matrix took half of a
+  /// host's time.
   [[nodiscard]] KOKKOS_FUNCTION Lead lead(int number) const {
     Lead result{};
     if constexpr (Modes == 3) {
@@ -118,8 +119,8 @@ struct KroneckerMatrices {
 /// Products for SumFlagged: Kronecker products of two or more rows.
 template <class Space, class Scalar, class Index, int Block, RowForm Form, int Modes>
 struct KroneckerTerms {
-  /// Packs of the last matrix's row that a lane holds, and columns of the matrix before: 64 floats or 32 doubles
-  /// are 64 registers.
+  /// Packs of the last matrix's row that a lane holds, and columns of the matrix before: 64 floats or 32
+  /// doubles are 64 registers.
   static constexpr int packs = Form == RowForm::packed && Block > 8 ? 2 : 1;
   using Row                  = TinyVec<Space, Scalar, Block / packs, Form>;
   static constexpr int rows  = rows_at_once<Row>(8);
@@ -177,7 +178,9 @@ struct KroneckerTerms {
     return result;
   }
   /// In scratch memory a tile is whole.
-  [[nodiscard]] KOKKOS_FUNCTION Columns own(TileColumns const& columns) const { return {columns.own_first, Row::width}; }
+  [[nodiscard]] KOKKOS_FUNCTION Columns own(TileColumns const& columns) const {
+    return {columns.own_first, Row::width};
+  }
 
   /// The entries of the matrix before the last for nonzeros with index i there.
   KOKKOS_FORCEINLINE_FUNCTION void set_coefficients(Index i, TileColumns const& columns, Term& term) const {
@@ -198,8 +201,8 @@ struct KroneckerTerms {
   }
 
   template <int Count, class Flush>
-  KOKKOS_FORCEINLINE_FUNCTION void add(count_t p, unsigned ends, TileColumns const& columns, FlaggedSum<Sum>& sum,
-                                       Flush const& flush) const {
+  KOKKOS_FORCEINLINE_FUNCTION void add(count_t p, unsigned ends, TileColumns const& columns,
+                                       FlaggedSum<Sum>& sum, Flush const& flush) const {
     using Indices = Pack<Index, Count>;
     int const m   = matrices.size() - 1;
     auto const x  = *reinterpret_cast<Pack<Scalar, Count> const*>(values + p);
@@ -207,7 +210,7 @@ struct KroneckerTerms {
     auto const j  = *reinterpret_cast<Indices const*>(matrices.index[m] + p);
     Term term[Count];
     unrolled<Count>([&](auto u) {
-      Scalar const scale       = x.element[u] * matrices.leading(p + static_cast<unsigned>(u()), columns.leads);
+      Scalar const scale = x.element[u] * matrices.leading(p + static_cast<unsigned>(u()), columns.leads);
       Scalar const* const last = matrices.row(m, j.element[u]);
       unrolled<packs>([&](auto q) {
         term[u].last[q] = Row(scale);
@@ -240,13 +243,15 @@ struct KroneckerTerms {
       // Whether all lanes that share the row have columns here.
       bool const whole = columns.last[q].first - columns.lane * Row::width + Sum::step <= last;
       if (t < columns.rows)
-        AddAtomically<Scalar>{target(row, columns, t), 0, columns.last[q], columns.lane, whole}(Index(0), sum.row[t][q]);
+        AddAtomically<Scalar>{target(row, columns, t), 0, columns.last[q], columns.lane, whole}(
+            Index(0), sum.row[t][q]);
     });
   }
 };
 
-/// Calls f with the block of a tile. A device's is as high as it is wide: the narrowest that holds the columns of
-/// one of the two matrices, or 32. A host's rows are few, so it is the narrowest that holds the last one's.
+/// Calls f with the block of a tile. A device's is as high as it is wide: the narrowest that holds the
+/// columns of one of the two matrices, or 32. A host's rows are few, so it is the narrowest that holds the
+/// last one's.
 template <class Space, class F>
 void with_tile_block(int before, int last, F&& f) {
   int const columns = is_device_space<Space> ? std::min(before, last) : last;
@@ -258,9 +263,10 @@ void with_tile_block(int before, int last, F&& f) {
 /// Y, a row for every row that X's operation has, is overwritten. matrices[m] belongs to product mode
 /// `modes[m]` of X; there are two or more of them.
 template <class Space, class Scalar, class Index>
-void kronecker_product(Space const& space, std::string const& label, FlaggedNonzeros<Scalar, Index, Space> const& X,
-                       std::vector<int> const& modes, std::vector<FactorMatrix<Scalar, Space>> const& matrices,
-                       FCooShape const& shape, FactorMatrix<Scalar, Space> const& Y) {
+void kronecker_product(Space const& space, std::string const& label,
+                       FlaggedNonzeros<Scalar, Index, Space> const& X, std::vector<int> const& modes,
+                       std::vector<FactorMatrix<Scalar, Space>> const& matrices, FCooShape const& shape,
+                       FactorMatrix<Scalar, Space> const& Y) {
   expect_shape(shape);
   if (X.nnz == 0) return Kokkos::deep_copy(space, Y, Scalar(0));
   auto const count            = matrices.size();
@@ -282,7 +288,7 @@ void kronecker_product(Space const& space, std::string const& label, FlaggedNonz
   with_row_form<Space>(aligned, [&](auto form) {
     with_tile_block<Space>(before, last, [&](auto block) {
       auto const launch = [&](auto number_of_modes) {
-        using Terms = KroneckerTerms<Space, Scalar, Index, block(), form(), number_of_modes()>;
+        using Terms            = KroneckerTerms<Space, Scalar, Index, block(), form(), number_of_modes()>;
         int const tiles_last   = (last + block() - 1) / block();
         int const tiles_before = (before + Terms::tile - 1) / Terms::tile;
         Terms terms{{}, X.values.data(), Y.data(), stride, tiles_last, tiles_before};
@@ -310,22 +316,23 @@ void kronecker_product(Space const& space, std::string const& label, FlaggedNonz
   });
 }
 
-/// D, the columns of SpTTMc on mode n. \throws UsageError for a matrix of other than I_m rows or of no columns, and
-/// beyond 2^20 columns
+/// D, the columns of SpTTMc on mode n. \throws UsageError for a matrix of other than I_m rows or of no
+/// columns, and beyond 2^20 columns
 template <class Scalar, class Space>
 count_t spttmc_columns(Extents const& extents, std::vector<FactorMatrix<Scalar, Space>> const& U, int mode) {
   expect_mode(mode, extents);
   POLYAD_EXPECTS(extents.order() >= 2, "a product with all other modes' matrices of a tensor of order 1");
-  POLYAD_EXPECTS(U.size() == static_cast<std::size_t>(extents.order()), U.size(), " matrices for a tensor of order ",
-                 extents.order());
+  POLYAD_EXPECTS(U.size() == static_cast<std::size_t>(extents.order()), U.size(),
+                 " matrices for a tensor of order ", extents.order());
   count_t columns = 1;
   for (int m = 0; m < extents.order(); ++m) {
     if (m == mode) continue;
     auto const& matrix = U[static_cast<std::size_t>(m)];
-    POLYAD_EXPECTS(matrix.extent(0) == extents[m], "matrix ", m, " has ", matrix.extent(0), " rows, its mode has ",
-                   extents[m]);
+    POLYAD_EXPECTS(matrix.extent(0) == extents[m], "matrix ", m, " has ", matrix.extent(0),
+                   " rows, its mode has ", extents[m]);
     POLYAD_EXPECTS(matrix.extent(1) >= 1, "matrix ", m, " has no columns");
-    columns = checked_product("the output of SpTTMc on mode " + std::to_string(mode), columns, matrix.extent(1));
+    columns =
+        checked_product("the output of SpTTMc on mode " + std::to_string(mode), columns, matrix.extent(1));
   }
   return columns;
 }
@@ -339,20 +346,22 @@ FactorMatrix<Scalar, Space> make_spttmc_output(Space const& space, Extents const
                                                std::vector<FactorMatrix<Scalar, Space>> const& U, int mode) {
   count_t const columns   = detail::spttmc_columns<Scalar, Space>(extents, U, mode);
   std::string const label = "the output of SpTTMc on mode " + std::to_string(mode);
-  expect_fits(space, label, checked_product(label, extents[mode], padded_rank<Scalar>(columns)), sizeof(Scalar));
+  expect_fits(space, label, checked_product(label, extents[mode], padded_rank<Scalar>(columns)),
+              sizeof(Scalar));
   checked_rank(columns);
   return make_factor_matrix<Scalar>(space, "polyad::spttmc_output", extents[mode], columns);
 }
 
-/// SpTTMc on mode n, see the top of this file. U[m] is I_m x R_m; U[n] plays no part. Y (I_n x D) is overwritten.
-/// Launches on `space` and returns without waiting; allocates nothing on the device.
+/// SpTTMc on mode n, see the top of this file. U[m] is I_m x R_m; U[n] plays no part. Y (I_n x D) is
+/// overwritten. Launches on `space` and returns without waiting; allocates nothing on the device.
 /// \throws UsageError when the shapes do not match
 template <class Space, class Scalar, class Index>
 void spttmc(Space const& space, FCoo<Scalar, Index, Space> const& X,
-            std::vector<FactorMatrix<Scalar, Space>> const& U, int mode, FactorMatrix<Scalar, Space> const& Y) {
+            std::vector<FactorMatrix<Scalar, Space>> const& U, int mode,
+            FactorMatrix<Scalar, Space> const& Y) {
   count_t const columns = detail::spttmc_columns<Scalar, Space>(X.extents(), U, mode);
-  POLYAD_EXPECTS(Y.extent(0) == X.extents()[mode] && Y.extent(1) == columns, "the output of mode ", mode, " is ",
-                 Y.extent(0), " x ", Y.extent(1), ", not ", X.extents()[mode], " x ", columns);
+  POLYAD_EXPECTS(Y.extent(0) == X.extents()[mode] && Y.extent(1) == columns, "the output of mode ", mode,
+                 " is ", Y.extent(0), " x ", Y.extent(1), ", not ", X.extents()[mode], " x ", columns);
   checked_rank(columns);
   auto const& nonzeros = X.nonzeros(mode);
   std::vector<int> modes;
@@ -363,26 +372,26 @@ void spttmc(Space const& space, FCoo<Scalar, Index, Space> const& X,
     matrices.push_back(U[static_cast<std::size_t>(m)]);
   }
   if (matrices.size() > 1)
-    return detail::kronecker_product(space, "polyad::spttmc", nonzeros, modes, matrices, X.options().shape, Y);
+    return detail::kronecker_product(space, "polyad::spttmc", nonzeros, modes, matrices, X.options().shape,
+                                     Y);
   auto const& matrix = matrices.front();
-  bool const aligned =
-      rows_are_aligned(matrix.data(), static_cast<count_t>(matrix.stride(0)), columns) &&
-      rows_are_aligned(Y.data(), static_cast<count_t>(Y.stride(0)), columns);
+  bool const aligned = rows_are_aligned(matrix.data(), static_cast<count_t>(matrix.stride(0)), columns) &&
+                       rows_are_aligned(Y.data(), static_cast<count_t>(Y.stride(0)), columns);
   auto const make_factors = [&](auto order) { return OtherFactors<Scalar, order()>(matrix, modes.front()); };
   detail::hadamard_product(space, "polyad::spttmc", nonzeros, make_factors, X.options().shape, aligned, Y);
 }
 
-#define POLYAD_SPTTMC(Scalar, Index)                                                                       \
-  template void spttmc(Kokkos::DefaultExecutionSpace const&,                                               \
-                       FCoo<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                          \
-                       std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> const&, int,       \
+#define POLYAD_SPTTMC(Scalar, Index)                                                                 \
+  template void spttmc(Kokkos::DefaultExecutionSpace const&,                                         \
+                       FCoo<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                    \
+                       std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> const&, int, \
                        FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 // A semi-sparse tensor's product needs it by itself (semi_sparse.hpp).
-#define POLYAD_KRONECKER_PRODUCT(Scalar, Index)                                                            \
-  template void detail::kronecker_product(                                                                 \
-      Kokkos::DefaultExecutionSpace const&, std::string const&,                                            \
-      FlaggedNonzeros<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, std::vector<int> const&,       \
-      std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> const&, FCooShape const&,           \
+#define POLYAD_KRONECKER_PRODUCT(Scalar, Index)                                                      \
+  template void detail::kronecker_product(                                                           \
+      Kokkos::DefaultExecutionSpace const&, std::string const&,                                      \
+      FlaggedNonzeros<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, std::vector<int> const&, \
+      std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> const&, FCooShape const&,     \
       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_SPTTMC);
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_KRONECKER_PRODUCT);

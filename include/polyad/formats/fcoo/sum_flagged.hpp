@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one-shot product of F-COO (Liu et al., section IV): every thread forms the products of its nonzeros over all
-// product modes at once and sums them by segment, without an intermediate tensor. What a product is, the operation
-// says: Hadamard for SpMTTKRP and SpTTM (mttkrp_fcoo.hpp), Kronecker for SpTTMc (spttmc.hpp).
+// The one-shot product of F-COO (Liu et al., section IV): every thread forms the products of its nonzeros
+// over all product modes at once and sums them by segment, without an intermediate tensor. What a product is,
+// the operation says: Hadamard for SpMTTKRP and SpTTM (mttkrp_fcoo.hpp), Kronecker for SpTTMc (spttmc.hpp).
 //
-// A thread is a group of vector lanes that hold a row of the output in registers; it walks whole partitions of
-// the nonzeros. Segments are summed inside a thread in registers, across the threads of a team in scratch memory
-// (core/segmented_reduce.hpp), and only what crosses a team's border is added with atomics.
+// A thread is a group of vector lanes that hold a row of the output in registers; it walks whole partitions
+// of the nonzeros. Segments are summed inside a thread in registers, across the threads of a team in scratch
+// memory (core/segmented_reduce.hpp), and only what crosses a team's border is added with atomics.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -56,7 +56,9 @@ struct FlaggedSegments {
     return nonzero / static_cast<unsigned>(threadlen);
   }
   [[nodiscard]] KOKKOS_FUNCTION bool begins(count_t q) const { return (starts[q / 32] >> q % 32 & 1U) != 0; }
-  [[nodiscard]] KOKKOS_FUNCTION Index row(Index segment) const { return rows == nullptr ? segment : rows[segment]; }
+  [[nodiscard]] KOKKOS_FUNCTION Index row(Index segment) const {
+    return rows == nullptr ? segment : rows[segment];
+  }
   /// Bit b: whether a segment ends with nonzero p + b. Nonzeros of one partition share a word.
   [[nodiscard]] KOKKOS_FUNCTION std::uint64_t ends(count_t p) const { return ~flags[p / 64] >> p % 64; }
 };
@@ -88,8 +90,8 @@ struct SumFlagged {
   };
 
   template <class Columns>
-  KOKKOS_FORCEINLINE_FUNCTION Open walk(count_t begin, count_t end, Columns const& columns, Heads const& heads,
-                                        int thread) const {
+  KOKKOS_FORCEINLINE_FUNCTION Open walk(count_t begin, count_t end, Columns const& columns,
+                                        Heads const& heads, int thread) const {
     constexpr int batch = Terms::batch;
     Index segment       = segments.first_segment[segments.partition(begin)];
     Index row           = segments.row(segment);
@@ -152,15 +154,17 @@ struct SumFlagged {
   }
 };
 
-/// Whole partitions that a thread walks. On a device as many as Terms asks for, as long as there are two threads for
-/// each that its multiprocessors hold; the team joins them. On a host a team is one thread, and only the borders of its
-/// stretch pay for atomics, so that it is as long as balance allows.
+/// Whole partitions that a thread walks. On a device as many as Terms asks for, as long as there are two
+/// threads for each that its multiprocessors hold; the team joins them. On a host a team is one thread, and
+/// only the borders of its stretch pay for atomics, so that it is as long as balance allows.
 template <class Terms, class Space, class Scalar, class Index>
-count_t partitions_per_thread(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X, int column_blocks) {
+count_t partitions_per_thread(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X,
+                              int column_blocks) {
   auto const threadlen = static_cast<count_t>(X.threadlen);
   if constexpr (is_device_space<Space>) {
     // Of the 2048 threads that concurrency() counts a multiprocessor holds so many of these.
-    count_t const held  = static_cast<count_t>(space.concurrency()) * Terms::resident_teams * fcoo_most_threads / 2048;
+    count_t const held =
+        static_cast<count_t>(space.concurrency()) * Terms::resident_teams * fcoo_most_threads / 2048;
     count_t const lanes = X.nnz / threadlen * static_cast<count_t>(Terms::lanes * column_blocks);
     return std::clamp<count_t>(lanes / (2 * held), 1, Terms::most_partitions);
   } else {
@@ -177,11 +181,11 @@ void sum_flagged(Space const& space, std::string const& label, FlaggedNonzeros<S
   count_t const stretch =
       partitions_per_thread<Terms>(space, X, blocks.count) * static_cast<count_t>(X.threadlen);
   ChunkWalk const chunks{X.nnz, stretch, blocks};
-  constexpr int lanes = Terms::lanes;
+  constexpr int lanes        = Terms::lanes;
   constexpr int most_scratch = 45 * 1024;  // of the 48 KiB that Kokkos offers a team, less what it keeps
   int team                   = is_device_space<Space> ? shape.team_threads / lanes : 1;
   while (static_cast<int>(Kernel::Heads::bytes(team)) > most_scratch && team > 1) team /= 2;
-  auto policy         = team_policy<Bounds>(space, chunks.shape(team, lanes));
+  auto policy = team_policy<Bounds>(space, chunks.shape(team, lanes));
   policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::Heads::bytes(team)));
   Kokkos::parallel_for(label, policy, Kernel{terms, FlaggedSegments<Index>(X), chunks});
 }

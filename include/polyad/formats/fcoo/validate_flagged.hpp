@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The check of FlaggedNonzeros that were made or changed by hand: a kernel that trusts inconsistent flags would sum
-// into the wrong rows, or write outside the output.
+// The check of FlaggedNonzeros that were made or changed by hand: a kernel that trusts inconsistent flags
+// would sum into the wrong rows, or write outside the output.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -13,12 +13,12 @@ namespace detail {
 
 /// How many places of each kind are at fault. A sum of these is a Kokkos reduction.
 struct FlagFaults {
-  count_t open_end     = 0;  // the last nonzero does not end its segment, or flags follow it
-  count_t starts       = 0;  // a start flag disagrees with the bit flags
-  count_t numbers      = 0;  // a partition's segment is not the number of ends before it
-  count_t products     = 0;  // a product index lies outside its mode
-  count_t coordinates  = 0;  // an index coordinate lies outside its mode
-  count_t order        = 0;  // segments do not increase
+  count_t open_end    = 0;  // the last nonzero does not end its segment, or flags follow it
+  count_t starts      = 0;  // a start flag disagrees with the bit flags
+  count_t numbers     = 0;  // a partition's segment is not the number of ends before it
+  count_t products    = 0;  // a product index lies outside its mode
+  count_t coordinates = 0;  // an index coordinate lies outside its mode
+  count_t order       = 0;  // segments do not increase
   KOKKOS_FUNCTION FlagFaults& operator+=(FlagFaults const& other) {
     open_end += other.open_end;
     starts += other.starts;
@@ -72,7 +72,8 @@ struct FindFlagFaults {
     if (i < partitions) check_partition(i, faults);
     if (i < X.segments) check_segment(i, faults);
     // The last nonzero, and the bits behind it.
-    if (i + 1 == X.nnz && (X.flags(i / Nonzeros::flags_bits) >> i % Nonzeros::flags_bits) != 0) ++faults.open_end;
+    if (i + 1 == X.nnz && (X.flags(i / Nonzeros::flags_bits) >> i % Nonzeros::flags_bits) != 0)
+      ++faults.open_end;
   }
 };
 
@@ -91,11 +92,11 @@ struct CountDifferences {
 /// \throws UsageError that says what is wrong
 template <class Scalar, class Index, class Space>
 void validate(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X) {
-  using Nonzeros     = FlaggedNonzeros<Scalar, Index, Space>;
-  using Range        = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
-  int const order    = X.extents.order();
-  bool const known   = X.index_modes >= 1 && X.index_modes <= order &&
-                     (X.rows == FCooRows::of_segments || X.index_modes == 1);
+  using Nonzeros  = FlaggedNonzeros<Scalar, Index, Space>;
+  using Range     = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  int const order = X.extents.order();
+  bool const known =
+      X.index_modes >= 1 && X.index_modes <= order && (X.rows == FCooRows::of_segments || X.index_modes == 1);
   POLYAD_EXPECTS(known, X.index_modes, " index modes of ", order);
   expect_threadlen(X.threadlen);
   unsigned seen = 0;
@@ -133,16 +134,19 @@ void validate(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X
   POLYAD_EXPECTS(faults.open_end == 0, "the last nonzero does not end its segment, or flags follow it");
   POLYAD_EXPECTS(segments == X.segments, "the bit flags end ", segments, " segments, not ", X.segments);
   POLYAD_EXPECTS(faults.starts == 0, faults.starts, " start flags disagree with the bit flags");
-  POLYAD_EXPECTS(faults.numbers == 0, faults.numbers, " partitions name a segment that is not the one they begin in");
+  POLYAD_EXPECTS(faults.numbers == 0, faults.numbers,
+                 " partitions name a segment that is not the one they begin in");
   POLYAD_EXPECTS(faults.products == 0, faults.products, " product indices lie outside their modes");
-  POLYAD_EXPECTS(faults.coordinates == 0, faults.coordinates, " coordinates of segments lie outside their modes");
+  POLYAD_EXPECTS(faults.coordinates == 0, faults.coordinates,
+                 " coordinates of segments lie outside their modes");
   POLYAD_EXPECTS(faults.order == 0, faults.order, " segments are not behind the one before them: unsorted");
 
   auto const cleared = repartitioned(space, X, X.threadlen).cleared;
   count_t missing    = cleared.extent(0) == X.cleared.extent(0) ? 0 : 1;
   if (missing == 0)
     Kokkos::parallel_reduce("polyad::compare_cleared", Range(space, 0, cleared.extent(0)),
-                            detail::CountDifferences<typename Nonzeros::numbers_type>{cleared, X.cleared}, missing);
+                            detail::CountDifferences<typename Nonzeros::numbers_type>{cleared, X.cleared},
+                            missing);
   POLYAD_EXPECTS(missing == 0, "the rows to be cleared are not those that no partition stores whole");
 }
 
