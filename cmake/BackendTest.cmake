@@ -3,16 +3,16 @@
 # sources and, with the openmp backend, each number of threads: unit.formats.csf.openmp-2 runs the test cases of
 # formats/csf. Label = backend, so that `ctest -L cuda` picks the tests of a build. Hidden test cases stay out.
 
-# Sets OUT to the numbers of threads that the OpenMP tests run with: what POLYAD_TEST_THREADS says; else 1 and all
-# cores that this process may use, and 4 and 7 where there are as many.
-function(polyad_test_threads OUT)
+# Sets THREADS to the numbers of threads that the OpenMP tests run with: what POLYAD_TEST_THREADS says; else 1 and all
+# cores, and 4 and 7 where there are as many. Sets CORES to the number of cores that this process may use.
+function(polyad_test_threads THREADS CORES)
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=OMP_NUM_THREADS --unset=OMP_THREAD_LIMIT nproc
+                  OUTPUT_VARIABLE cores OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(NOT cores)
+    cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
+  endif()
   set(threads ${POLYAD_TEST_THREADS})
   if(NOT threads)
-    execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=OMP_NUM_THREADS --unset=OMP_THREAD_LIMIT nproc
-                    OUTPUT_VARIABLE cores OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-    if(NOT cores)
-      cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
-    endif()
     set(threads 1 4 7 ${cores})
     list(REMOVE_DUPLICATES threads)
     list(SORT threads COMPARE NATURAL)
@@ -20,10 +20,11 @@ function(polyad_test_threads OUT)
     math(EXPR count "${last} + 1")
     list(SUBLIST threads 0 ${count} threads)
   endif()
-  set(${OUT} ${threads} PARENT_SCOPE)
+  set(${THREADS} ${threads} PARENT_SCOPE)
+  set(${CORES} ${cores} PARENT_SCOPE)
 endfunction()
 
-# One entry, once for each number of threads. CONFIGURATION is empty, or ctest's configuration that the entry is for.
+# One entry, once for each of the caller's `numbers` of threads, of which its `cores` run at a time. CONFIGURATION is empty, or ctest's configuration that the entry is for.
 # ARGN goes to the executable.
 function(polyad_backend_test NAME TARGET CONFIGURATION)
   set(only "")
@@ -39,8 +40,6 @@ function(polyad_backend_test NAME TARGET CONFIGURATION)
     endif()
     return()
   endif()
-  cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
-  polyad_test_threads(numbers)
   foreach(threads IN LISTS numbers)
     set(name ${NAME}.openmp-${threads})
     add_test(NAME ${name} COMMAND ${TARGET} ${ARGN} ${only})
@@ -55,6 +54,7 @@ function(polyad_backend_test NAME TARGET CONFIGURATION)
 endfunction()
 
 function(polyad_backend_tests TARGET)
+  polyad_test_threads(numbers cores)
   # Catch2 gives each test case the name of its file as a tag. A folder without a test case would be a mistake, which
   # version 3 always reports.
   set(options --filenames-as-tags)
