@@ -15,10 +15,10 @@ namespace polyad::test {
 namespace {
 
 /// The factors on the host.
-template <class Scalar>
+template <class Scalar, class Index = std::uint32_t>
 HostFactors nvecs_of(HostTensor const& tensor, std::size_t rank) {
   TestSpace const space;
-  auto const factors = nvecs(space, to_device<Scalar, std::uint32_t>(space, tensor), rank);
+  auto const factors = nvecs(space, to_device<Scalar, Index>(space, tensor), rank);
   space.fence("polyad::test");
   HostFactors result;
   for (int n = 0; n < factors.order(); ++n) {
@@ -61,6 +61,19 @@ TEST_CASE("nvecs: orthonormal columns for every kind of tensor", "[cp]") {
       for (auto const& Q : nvecs_of<double>(tensor, kind == Kind::duplicates ? 2 : 5))
         CHECK(distance_to_orthonormal(Q) < 1e-9L);
     }
+}
+
+TEST_CASE("nvecs: short and long modes in one tensor, every scalar and coordinate", "[cp]") {
+  // Mode 0 is short (30 * 30 <= 1000 nonzeros), mode 1 is not.
+  Random random(41);
+  auto const tensor = distinct(random_tensor(random, {30, 400, 20}, 1000));
+  auto const check  = [&](HostFactors const& factors, long double bound) {
+    for (auto const& Q : factors) CHECK(distance_to_orthonormal(Q) < bound);
+  };
+  check(nvecs_of<double>(tensor, 4), 1e-9L);
+  check(nvecs_of<double, std::uint64_t>(tensor, 4), 1e-9L);
+  check(nvecs_of<float>(tensor, 4), 1e-4L);
+  check(nvecs_of<float, std::uint64_t>(tensor, 4), 1e-4L);
 }
 
 TEST_CASE("nvecs: an empty tensor gets the random start", "[cp]") {

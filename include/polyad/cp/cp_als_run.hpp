@@ -251,7 +251,9 @@ public:
   /// Splits lambda off and brings the model into canonical form. Waits; call it once, after the last
   /// iteration.
   [[nodiscard]] CpAlsResult<Scalar, Space> take_result() {
-    m_format_workspace = {};  // room for the copies that the model's canonical form takes
+    // Room for the copies that the model's canonical form takes, none of which is longer than V.
+    m_format_workspace = {};
+    m_work.V           = {};
     auto& model        = m_result.model;
     model.weights.assign(m_options.rank, 1.0);
     for (int n = 0; n < order(); ++n) {
