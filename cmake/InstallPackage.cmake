@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# find_package(Polyad 0.1 CONFIG) from an install tree, and, with -DPolyad_ROOT=<build folder>, from a build
+# find_package(Polyad 0.2 CONFIG) from an install tree, and, with -DPolyad_ROOT=<build folder>, from a build
 # tree.
 include(CMakePackageConfigHelpers)
 

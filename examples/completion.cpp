@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <polyad/formats/coo/sorted.hpp>
 #include <polyad/io/tns_reader.hpp>
 #include <polyad/polyad.hpp>
 #include <span>
@@ -43,7 +44,8 @@ int main(int argc, char** argv) try {
 
   // Mean and biases first; the factors explain what they leave.
   using Format = polyad::Sorted<float, Index, Space>;
-  polyad::FastTuckerData<Format> const data{upload(known_at, known), upload(hidden_at, hidden), {}};
+  polyad::FastTuckerData<float, Index, Space> const data{
+      upload(known_at, known), upload(hidden_at, hidden), {}};
   std::vector<std::uint64_t> const J(order, std::strtoull(argv[2], nullptr, 10));
   polyad::FastTuckerModel<float, Space> model(space, extents, J, std::strtoull(argv[3], nullptr, 10), true);
   polyad::fit_biases(space, data.train, {}, model);

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <polyad/io/coo_file.hpp>
 #include <polyad/polyad.hpp>
 
 int main(int argc, char** argv) try {
@@ -27,8 +26,7 @@ int main(int argc, char** argv) try {
   // Duplicates are summed. A mode of 2^32 rows or more would need std::uint64_t.
   auto const coordinates = polyad::io::read_coo_tensor<double, std::uint32_t>(space, argv[1]);
 
-  // The format decides how mttkrp walks the nonzeros. The cost model chooses it here; all formats of
-  // formats/registry.hpp have the same contract, and a `build` of their own.
+  // The format decides how mttkrp walks the nonzeros. The cost model chooses it here; one can also be named.
   auto const tensor = polyad::any_format(space, coordinates, {.rank = options.rank, .iterations = 20});
   std::printf("%s because %s\n", tensor.chosen().c_str(), tensor.chosen_because().c_str());
 

@@ -9,14 +9,16 @@
 #include <type_traits>
 #include <vector>
 
+#include "fast_tucker/epochs.hpp"
 #include "polyad/fast_tucker/biases.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
-#include "polyad/formats/blco/residual_alto.hpp"
-#include "polyad/formats/blco/residual_blco.hpp"
-#include "polyad/formats/coo/sgd_coo.hpp"
+#include "polyad/formats/blco/alto.hpp"
+#include "polyad/formats/blco/blco.hpp"
+#include "polyad/formats/coo/coo_tiny_vec.hpp"
 #include "polyad/formats/coo/sorted.hpp"
+#include "polyad/formats/csf/b_csf.hpp"
+#include "polyad/formats/csf/hb_csf.hpp"
 #include "polyad/formats/csf/leaf_trees.hpp"
-#include "polyad/formats/csf/residual_trees.hpp"
 #include "ratings.hpp"
 #include "registration.hpp"
 
@@ -83,7 +85,8 @@ void add_epoch(Session& session, TensorChoice const& choice, int rank, FastTucke
         options.optimizer    = optimizer;
         options.ridge        = 5;  // where rows are shrunk instead, als leaves the cores of J = R alone
         options.update_cores = cores;
-        FastTuckerEpochs<F> epochs(session.space, X, start(session, X, rank), options);
+        FastTuckerEpochs epochs(session.space, any_format(session.space, X), start(session, X, rank),
+                                options);
         report(state, measure(session.space, session.options.samples, [&] { epochs.run(); }));
         state.counters["nnz"] = static_cast<double>(X.nnz());
       });
@@ -127,7 +130,8 @@ void add_steps(Session& session, TensorChoice const& choice, int rank, char cons
           options.optimizer = FastTuckerOptimizer::sgd;
           options.ridge     = 0;
           options.sgd       = {1e-9, 1e-9, 0, form};
-          FastTuckerEpochs<F> epochs(session.space, X, start(session, X, rank), options);
+          FastTuckerEpochs epochs(session.space, any_format(session.space, X), start(session, X, rank),
+                                  options);
           report(state, measure(session.space, session.options.samples,
                                 [&] { cores ? epochs.sgd_cores() : epochs.sgd_factors(); }));
           state.counters["nnz"] = static_cast<double>(X.nnz());
@@ -191,7 +195,7 @@ void add_held_out_error(Session& session, TensorChoice const& choice, int rank) 
     auto const nnz    = static_cast<count_t>(choice.scale * static_cast<double>(preset.nnz));
     auto const all =
         make_ratings(session.space, Extents(std::span<count_t const>(preset.extents)), nnz, nnz / 100, 1);
-    FastTuckerData<F> const data{
+    FastTuckerData<float, std::uint32_t, Space> const data{
         with_values_of<float>(session.space, all.train), {}, with_values_of<float>(session.space, all.test)};
     auto const R = static_cast<count_t>(rank);
     FastTuckerModel<float, Space> model(session.space, data.train.extents(), std::vector<count_t>(3, R), R,

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "bench_formats.hpp"
-#include "polyad/formats/fcoo/spttmc.hpp"
-#include "polyad/formats/fcoo/tune.hpp"
+#include "polyad/formats/fcoo/fcoo.hpp"
 #include "registration.hpp"
 
 namespace polyad::perf {

@@ -8,6 +8,10 @@
 #include <vector>
 
 #include "alto_reference.hpp"
+#include "cp/fit.hpp"
+#include "dense/gram.hpp"
+#include "dense/normal_equations.hpp"
+#include "dense/update_factor.hpp"
 #include "models.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/formats/registry.hpp"

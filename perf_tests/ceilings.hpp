@@ -8,8 +8,8 @@
 #include <map>
 #include <tuple>
 
-#include "polyad/core/rank_dispatch.hpp"
-#include "polyad/formats/row_traffic.hpp"
+#include "formats/row_traffic.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "timing.hpp"
 

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks the rules of the house that a compiler does not: check_layers.py [ROOT].
 
-- Includes go down only: core <- tensor <- dense <- formats <- cp, fast_tucker, tucker; io takes core and tensor; the
-  tool (src/cli) and polyad.hpp take all. Families of formats do not include each other, only the registry
+- Includes go down only: core <- tensor <- kernel <- dense <- formats <- cp, fast_tucker, tucker; io takes core and
+  tensor; the tool (src/cli) and polyad.hpp take all. Families of formats do not include each other, only the registry
   includes families, only the sources of any_format include the registry, and a driver includes the formats'
-  contracts alone (CONTRACTS).
-- Kernels are written once: what belongs to one backend stays inside core/.
+  contracts alone (CONTRACTS). There are no include cycles.
+- The border: what include/polyad holds is public, and includes nothing of src/; neither do the tool and examples.
+  polyad.hpp includes neither the registry nor a kernel. There are at most MOST_PUBLIC headers of MOST_PUBLIC_LINES
+  lines together; the ceilings sink, and rise only with a reason in CONTRIBUTING.md.
+- Kernels are written once: what belongs to one backend stays inside core/ and kernel/.
 - Labels of Views and kernels begin with polyad::, and a kernel launched on an instance has one.
 - Every header and source is in its CMakeLists.txt, and what stands there exists.
 - SPDX lines; headers of at most 400 lines; no folder called utils, misc or impl.
@@ -20,18 +23,26 @@ from pathlib import Path
 LAYERS = {
     "core": {"core"},
     "tensor": {"core", "tensor"},
-    "dense": {"core", "tensor", "dense"},
-    "formats": {"core", "tensor", "dense", "formats"},
-    "cp": {"core", "tensor", "dense", "formats", "cp"},
-    "fast_tucker": {"core", "tensor", "dense", "formats", "fast_tucker"},
-    "tucker": {"core", "tensor", "dense", "formats", "tucker"},
+    "kernel": {"core", "tensor", "kernel"},
+    "dense": {"core", "tensor", "kernel", "dense"},
+    "formats": {"core", "tensor", "kernel", "dense", "formats"},
+    "cp": {"core", "tensor", "kernel", "dense", "formats", "cp"},
+    "fast_tucker": {"core", "tensor", "kernel", "dense", "formats", "fast_tucker"},
+    "tucker": {"core", "tensor", "kernel", "dense", "formats", "tucker"},
     "io": {"core", "tensor", "io"},
 }
 DRIVERS = {"cp", "fast_tucker", "tucker"}
-CONTRACTS = {"polyad/formats/format.hpp", "polyad/formats/row_shrinkage.hpp", "polyad/formats/sgd_format.hpp"}
+CONTRACTS = {
+    "formats/any_format.hpp",
+    "formats/format.hpp",
+    "formats/row_shrinkage.hpp",
+    "formats/sgd_format.hpp",
+}
 CODE = {".hpp", ".cpp"}
 FORBIDDEN_FOLDERS = {"utils", "misc", "impl"}
 MOST_LINES = 400
+MOST_PUBLIC = 97
+MOST_PUBLIC_LINES = 7450
 
 BACKEND_ONLY = re.compile(
     r"KOKKOS_ENABLE_(?:CUDA|HIP|SYCL)\w*|KOKKOS_IF_ON_\w+|__CUDA_ARCH__|__CUDACC__|__NVCC__|__HIP\w*|"
@@ -117,38 +128,97 @@ class Checker:
         registry = path.name == "registry.hpp" and layer == "formats" and family is None
         chooser = path.name.startswith("any_format") and path.suffix == ".cpp" and layer == "formats" and family is None
         for match in INCLUDE.finditer(text):
-            line = text.count("\n", 0, match.start()) + 1
+            line = text.count("\n", 0, match.start(2)) + 1
             name = match.group(2)
             target = name.split("/")
             if target[0] == "polyad" and match.group(1) == "<":
                 self.report(path, line, f"<{name}> is ours and wants quotes")
-            if target[0] != "polyad":
+            if target[0] == "polyad":
+                target = target[1:]
+            elif match.group(1) == '"' and len(target) > 1 and target[0] in LAYERS:
+                if self.is_public(path):
+                    self.report(path, line, f"a public header includes {name}, which is private")
+                    continue
+            else:
                 if match.group(1) == '"' and len(target) > 1:
-                    self.report(path, line, f'"{name}" is neither polyad/... nor a file beside this one')
+                    self.report(path, line, f'"{name}" is neither polyad/..., a layer\'s nor a file beside this one')
                 continue
-            if target == ["polyad", "version.hpp"]:
+            if target == ["version.hpp"]:
                 continue
-            if len(target) < 3:
+            if len(target) < 2:
                 self.report(path, line, f"a part of the library includes {name}")
                 continue
-            if target[1] not in LAYERS[layer]:
+            if target[0] not in LAYERS[layer]:
                 self.report(path, line, f"includes go down only: {layer} may not include {name}")
                 continue
-            if target[1] == "formats":
-                target_family = target[2] if len(target) > 3 else None
-                if layer in DRIVERS and name not in CONTRACTS:
+            if target[0] == "formats":
+                target_family = target[1] if len(target) > 2 else None
+                if layer in DRIVERS and "/".join(target) not in CONTRACTS:
                     self.report(path, line, f"a driver knows the contracts of formats alone, not {name}")
                 elif layer == "formats" and target_family not in (None, family) and not registry:
                     self.report(path, line, f"{family or 'a file for all formats'} may not include the family {name}")
-                elif layer == "formats" and target[2] == "registry.hpp" and not chooser:
+                elif layer == "formats" and target[1] == "registry.hpp" and not chooser:
                     self.report(path, line, "a format does not know the registry")
 
+    def is_public(self, path):
+        return path.relative_to(self.root).parts[0] == "include"
+
+    def check_outside(self, path, text):
+        """The tool and the examples use the library as anybody does."""
+        for match in INCLUDE.finditer(text):
+            target = match.group(2).split("/")
+            if match.group(1) == '"' and len(target) > 1 and target[0] in LAYERS:
+                line = text.count("\n", 0, match.start(2)) + 1
+                self.report(path, line, f"{match.group(2)} is private to the library")
+
+    def check_umbrella(self, path, text):
+        for match in INCLUDE.finditer(text):
+            if match.group(2) == "polyad/formats/registry.hpp" or match.group(2).startswith("polyad/kernel/"):
+                line = text.count("\n", 0, match.start(2)) + 1
+                self.report(path, line, f"polyad.hpp is for users: it does not include {match.group(2)}")
+
+    def check_cycles(self, texts):
+        """texts: {path: text without comments} of all headers and sources."""
+        names = {}
+        for path in texts:
+            parts = path.relative_to(self.root).parts
+            names["/".join(parts[1:])] = path
+        includes = {
+            path: [names[m.group(2)] for m in INCLUDE.finditer(text) if m.group(2) in names]
+            for path, text in texts.items()
+        }
+        done, way = set(), []
+
+        def visit(path):
+            if path in done:
+                return
+            if path in way:
+                ring = [*way[way.index(path) :], path]
+                self.report(path, 1, "a cycle: " + " includes ".join(p.name for p in ring))
+                return
+            way.append(path)
+            for target in includes[path]:
+                visit(target)
+            way.pop()
+            done.add(path)
+
+        for path in sorted(texts):
+            visit(path)
+
+    def check_counts(self, headers):
+        """headers: {path: lines} of what is public."""
+        place = self.root / "include/polyad"
+        if len(headers) > MOST_PUBLIC:
+            self.report(place, 1, f"{len(headers)} public headers, more than {MOST_PUBLIC}")
+        if sum(headers.values()) > MOST_PUBLIC_LINES:
+            self.report(place, 1, f"{sum(headers.values())} public lines, more than {MOST_PUBLIC_LINES}")
+
     def check_backend(self, path, text):
-        if self.layer_of(path)[0] == "core":
+        if self.layer_of(path)[0] in ("core", "kernel"):
             return
         for match in BACKEND_ONLY.finditer(text):
             line = text.count("\n", 0, match.start()) + 1
-            self.report(path, line, f"'{match.group(0).strip()}' belongs into core/: kernels are written once")
+            self.report(path, line, f"'{match.group(0).strip()}' belongs into core/ or kernel/: kernels are written once")
 
     def check_labels(self, path, text):
         def wrong(match, what):
@@ -224,17 +294,30 @@ class Checker:
                     self.report(path, 1, "no SPDX line at its top")
 
     def run(self):
+        codes, headers = {}, {}
         for path in self.files("include", "src"):
             if path.suffix not in CODE:
                 continue
             text = path.read_text()
             code = without_comments(text)
+            codes[path] = code
             self.check_includes(path, code)
             self.check_backend(path, code)
             self.check_labels(path, code)
+            if self.layer_of(path)[0] == "cli":
+                self.check_outside(path, code)
+            elif path.name == "polyad.hpp":
+                self.check_umbrella(path, code)
             lines = text.count("\n")
+            if self.is_public(path):
+                headers[path] = lines
             if path.suffix == ".hpp" and lines > MOST_LINES:
                 self.report(path, lines, f"a header of more than {MOST_LINES} lines")
+        self.check_cycles(codes)
+        self.check_counts(headers)
+        for path in self.files("examples"):
+            if path.suffix in CODE:
+                self.check_outside(path, without_comments(path.read_text()))
         for path in self.files("unit_tests", "perf_tests", "examples"):
             # The outside projects in unit_tests/package are users' code, which may ask for what it likes.
             if path.suffix in CODE and "package" not in path.relative_to(self.root).parts:

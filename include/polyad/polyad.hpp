@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everything of Polyad but the readers and writers of files (polyad/io/).
+// All that a program usually needs: tensors, files, any_format, the drivers and generators. The classes of
+// single formats (polyad/formats/) and what authors of a format need (polyad/kernel/) have their own headers.
 #pragma once
 
-#include "polyad/core/types.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/cp/restarts.hpp"
 #include "polyad/dense/nvecs.hpp"
 #include "polyad/fast_tucker/biases.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/formats/any_format.hpp"
-#include "polyad/formats/blco/residual_alto.hpp"
-#include "polyad/formats/blco/residual_blco.hpp"
-#include "polyad/formats/coo/sgd_coo.hpp"
-#include "polyad/formats/csf/leaf_trees.hpp"
-#include "polyad/formats/csf/residual_trees.hpp"
 #include "polyad/formats/fcoo/semi_sparse.hpp"
-#include "polyad/formats/registry.hpp"
-#include "polyad/tensor/coo_tensor.hpp"
-#include "polyad/tensor/factor_matrices.hpp"
-#include "polyad/tensor/fast_tucker_model.hpp"
+#include "polyad/io/checkpoint.hpp"
+#include "polyad/io/clean_list.hpp"
+#include "polyad/io/coo_file.hpp"
+#include "polyad/io/fast_tucker_file.hpp"
+#include "polyad/io/model_file.hpp"
+#include "polyad/io/tensor_file.hpp"
 #include "polyad/tensor/generate.hpp"
-#include "polyad/tensor/ktensor.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
 #include "polyad/tucker/hooi.hpp"
-#include "polyad/tucker/hosvd_start.hpp"

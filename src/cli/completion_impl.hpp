@@ -16,12 +16,13 @@
 #include "machine.hpp"
 #include "polyad/fast_tucker/biases.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
-#include "polyad/formats/blco/residual_alto.hpp"
-#include "polyad/formats/blco/residual_blco.hpp"
-#include "polyad/formats/coo/sgd_coo.hpp"
+#include "polyad/formats/blco/alto.hpp"
+#include "polyad/formats/blco/blco.hpp"
+#include "polyad/formats/coo/coo_tiny_vec.hpp"
 #include "polyad/formats/coo/sorted.hpp"
+#include "polyad/formats/csf/b_csf.hpp"
+#include "polyad/formats/csf/hb_csf.hpp"
 #include "polyad/formats/csf/leaf_trees.hpp"
-#include "polyad/formats/csf/residual_trees.hpp"
 #include "survey_list.hpp"
 
 namespace polyad::cli {
@@ -105,7 +106,8 @@ inline FastTuckerOptions library_options(TrainOptions const& options) {
 /// Trains on one format.
 template <class F>
 void complete_on(Space const& space, TrainOptions const& options,
-                 typename F::options_type const& format_options, FastTuckerData<F> const& data,
+                 typename F::options_type const& format_options,
+                 FastTuckerData<typename F::scalar_type, typename F::index_type, Space> const& data,
                  FastTuckerModel<typename F::scalar_type, Space> const& model, FormatReport const& chosen,
                  Report& report, OnEpoch const& on_epoch) {
   auto const values = model.has_biases() ? without_biases(space, data.train, model) : data.train;
@@ -151,9 +153,10 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
   std::vector<count_t> columns(options.columns.begin(), options.columns.end());
   if (columns.size() == 1) columns.assign(sets.train.extents.size(), columns[0]);
   FastTuckerModel<Scalar, Space> model(space, extents, columns, options.rank, options.biases);
-  FastTuckerData<Sorted_> const data{upload_list<Scalar, Index>(space, std::move(sets.train)),
-                                     upload_list<Scalar, Index>(space, std::move(sets.validation)),
-                                     upload_list<Scalar, Index>(space, std::move(sets.test))};
+  FastTuckerData<Scalar, Index, Space> const data{
+      upload_list<Scalar, Index>(space, std::move(sets.train)),
+      upload_list<Scalar, Index>(space, std::move(sets.validation)),
+      upload_list<Scalar, Index>(space, std::move(sets.test))};
   if (options.biases) fit_biases(space, data.train, {.damping = options.bias_damping}, model);
   auto const complete_with = [&]<class F>(std::type_identity<F>, FormatReport const& chosen,
                                           typename F::options_type const& format = {}) {

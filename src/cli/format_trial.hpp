@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "device_tensor.hpp"
-#include "polyad/formats/fcoo/tune.hpp"
+#include "polyad/formats/fcoo/fcoo.hpp"
 #include "report.hpp"
 
 namespace polyad::cli {

@@ -10,9 +10,9 @@
 #include "device_tensor.hpp"
 #include "empty_slices.hpp"
 #include "interrupt.hpp"
+#include "polyad/formats/fcoo/fcoo.hpp"
 #include "polyad/formats/fcoo/semi_sparse.hpp"
 #include "polyad/tucker/hooi.hpp"
-#include "polyad/tucker/hosvd_start.hpp"
 
 namespace polyad::cli {
 

@@ -59,7 +59,7 @@ CpAlsResult<typename F::scalar_type, typename F::space_type> resumable_als(
     typename F::space_type const& space, F const& X, CpAlsOptions const& als,
     FactorMatrices<typename F::scalar_type, typename F::space_type> const& start, CpdOptions const& options,
     std::uint64_t nnz, Checkpoints const& checkpoints, Callback const& callback) {
-  CpAlsRun<F> run(space, X, als, start);
+  CpAlsRun<typename F::scalar_type, typename F::space_type> run(space, X, als, start);
   if (checkpoints.resume) {
     expect_same_run(options, *checkpoints.resume, X, nnz);
     auto const& from = *checkpoints.resume;

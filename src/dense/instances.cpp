@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the library compiles of dense/. In one source: most of its cost is in the headers.
-#include "polyad/dense/gram.hpp"
-#include "polyad/dense/multiply_rows.hpp"
-#include "polyad/dense/normal_equations.hpp"
-#include "polyad/dense/normalize_columns.hpp"
-#include "polyad/dense/nvecs.hpp"
-#include "polyad/dense/transposed_product.hpp"
-#include "polyad/dense/update_factor.hpp"
+#include "dense/gram.hpp"
+#include "dense/multiply_rows.hpp"
+#include "dense/normal_equations.hpp"
+#include "dense/normalize_columns.hpp"
+#include "dense/nvecs.hpp"
+#include "dense/transposed_product.hpp"
+#include "dense/update_factor.hpp"
 
 namespace polyad {
 

@@ -3,8 +3,102 @@
 
 #include <cmath>
 
+#include "dense/intermediates.hpp"
+#include "polyad/core/instances.hpp"
+#include "polyad/kernel/lane_sum.hpp"
+#include "polyad/kernel/row_form.hpp"
+#include "polyad/kernel/whole_row_walk.hpp"
+
 namespace polyad {
 namespace {
+
+/// Entries that a thread predicts. On hosts independent of the number of threads, so that the errors are.
+template <class Space>
+inline constexpr count_t predict_chunk = is_device_space<Space> ? 128 : 1024;
+
+template <class Space, class Scalar, class Index, int Block>
+struct PredictEntries {
+  static constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
+  using Row                     = TinyVec<Space, Scalar, Block, form>;
+
+  Index const* indices;  // P x N
+  Scalar const* values;  // null: none to compare with
+  Scalar const* C[max_order];
+  count_t stride;  // of all C
+  Scalar const* bias[max_order];
+  int order;
+  int rank;
+  bool has_biases;
+  double mean;
+  ValueRange range;
+  Scalar* predictions;  // null: only the errors are wanted
+  double* sums;         // two a chunk: of squared and of absolute errors
+  WholeRowWalk entries;
+
+  [[nodiscard]] KOKKOS_FUNCTION Scalar const* row(int n, Index index) const {
+    return C[n] + static_cast<count_t>(index) * stride;
+  }
+  [[nodiscard]] KOKKOS_FUNCTION double predict(Index const* index, int lane) const {
+    Scalar sum = 0;
+    for (int first = 0; first < rank; first += Block) {
+      Columns const columns = columns_or_none<Row>(first, rank, lane);
+      Row product(row(1, index[1]), columns);
+      for (int n = 2; n < order; ++n) product *= Row(row(n, index[n]), columns);
+      sum += product.dot(Row(row(0, index[0]), columns), columns);
+    }
+    double prediction = mean + static_cast<double>(sum_over_lanes<Row::lanes>(sum));
+    if (has_biases)
+      for (int n = 0; n < order; ++n) prediction += static_cast<double>(bias[n][index[n]]);
+    // Written so that NaN stays.
+    if (prediction < range.lowest) prediction = range.lowest;
+    if (prediction > range.highest) prediction = range.highest;
+    return prediction;
+  }
+
+  KOKKOS_FUNCTION void walk(count_t begin, count_t end, int lane) const {
+    double squares   = 0;
+    double absolutes = 0;
+    for (count_t p = begin; p < end; ++p) {
+      double const prediction = predict(indices + p * static_cast<count_t>(order), lane);
+      if (predictions != nullptr) {
+        if (lane == 0) predictions[p] = static_cast<Scalar>(prediction);
+      } else {
+        double const error = static_cast<double>(values[p]) - prediction;
+        squares += error * error;
+        absolutes += Kokkos::abs(error);
+      }
+    }
+    if (predictions == nullptr && lane == 0) {
+      count_t const chunk = begin / entries.chunk;
+      sums[2 * chunk]     = squares;
+      sums[2 * chunk + 1] = absolutes;
+    }
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    entries.template operator()<Row>(member,
+                                     [&](count_t begin, count_t end, int lane) { walk(begin, end, lane); });
+  }
+};
+
+/// One team adds up the chunks' sums, on one device always in the same order: total(j) = sum of sums(c, j).
+template <class Space>
+struct AddErrorSums {
+  ErrorSums<Space> sums;
+  count_t chunks;
+  Kokkos::View<double*, typename Space::device_type> totals;
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    for (int j = 0; j < 2; ++j) {
+      double total = 0;
+      Kokkos::parallel_reduce(
+          Kokkos::TeamVectorRange(member, chunks),
+          [&](count_t const c, double& partial) { partial += sums(c, j); }, total);
+      Kokkos::single(Kokkos::PerTeam(member), [&] { totals(j) = total; });
+    }
+  }
+};
 
 template <class Space, class Scalar, class Index>
 void launch(Space const& space, FastTuckerModel<Scalar, Space> const& model,
@@ -23,7 +117,7 @@ void launch(Space const& space, FastTuckerModel<Scalar, Space> const& model,
   if (X.nnz() == 0) return;
   int const rank = checked_rank(C.rank());
   with_row_block(rank, [&](auto block) {
-    using Kernel = detail::PredictEntries<Space, Scalar, Index, block()>;
+    using Kernel = PredictEntries<Space, Scalar, Index, block()>;
     Kernel kernel{};
     kernel.indices = X.indices().data();
     kernel.values  = X.values().data();
@@ -39,13 +133,36 @@ void launch(Space const& space, FastTuckerModel<Scalar, Space> const& model,
     kernel.range       = range;
     kernel.predictions = predictions;
     kernel.sums        = sums;
-    kernel.entries     = {X.nnz(), detail::predict_chunk<Space>};
+    kernel.entries     = {X.nnz(), predict_chunk<Space>};
     Kokkos::parallel_for("polyad::predict", kernel.entries.template policy<typename Kernel::Row>(space),
                          kernel);
   });
 }
 
 }  // namespace
+
+template <class Scalar, class Space>
+void form_intermediates(Space const& space, FastTuckerModel<Scalar, Space> const& model, int n,
+                        FactorMatrices<Scalar, Space> const& C) {
+  intermediates(space, model.A(n), model.B(n), C[n]);
+}
+
+template <class Scalar, class Space>
+FactorMatrices<Scalar, Space> make_intermediates(Space const& space,
+                                                 FastTuckerModel<Scalar, Space> const& model) {
+  auto const C = make_packed_factors<Scalar>(space, model.extents(), model.rank());
+  for (int n = 0; n < model.order(); ++n) form_intermediates(space, model, n, C);
+  return C;
+}
+
+template <class Space>
+ErrorSums<Space> make_error_sums(Space const& space, count_t entries) {
+  // The last row takes the totals.
+  count_t const rows = ceil_div(entries, predict_chunk<Space>) + 1;
+  expect_fits(space, "the partial sums of errors", rows, 2 * sizeof(double));
+  return ErrorSums<Space>(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::error_sums"), rows,
+                          2);
+}
 
 template <class Space, class Scalar, class Index>
 void predict(Space const& space, FastTuckerModel<Scalar, Space> const& model,
@@ -61,14 +178,14 @@ PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const
                         FactorMatrices<Scalar, Space> const& C, CooTensor<Scalar, Index, Space> const& X,
                         ValueRange const& range, ErrorSums<Space> const& sums) {
   if (X.nnz() == 0) return {};
-  count_t const chunks = ceil_div(X.nnz(), detail::predict_chunk<Space>);
+  count_t const chunks = ceil_div(X.nnz(), predict_chunk<Space>);
   POLYAD_EXPECTS(sums.extent(0) > chunks, "the sums of errors have ", sums.extent(0), " rows, not ",
                  chunks + 1);
   launch(space, model, C, X, range, static_cast<Scalar*>(nullptr), sums.data());
   Kokkos::View<double*, typename Space::device_type> const totals(sums.data() + 2 * chunks, 2);
   LaunchShape const shape = is_device_space<Space> ? LaunchShape{1, 32, 32} : LaunchShape{1, 1, 1};
   Kokkos::parallel_for("polyad::add_error_sums", team_policy(space, shape),
-                       detail::AddErrorSums<Space>{sums, chunks, totals});
+                       AddErrorSums<Space>{sums, chunks, totals});
   double host[2] = {};
   Kokkos::deep_copy(space, Kokkos::View<double*, Kokkos::HostSpace>(host, 2), totals);
   space.fence("polyad::errors");
@@ -76,13 +193,28 @@ PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const
   return {X.nnz(), std::sqrt(host[0] / count), host[1] / count};
 }
 
-POLYAD_PREDICT(float, std::uint32_t);
-POLYAD_PREDICT(float, std::uint64_t);
-POLYAD_PREDICT(double, std::uint32_t);
-POLYAD_PREDICT(double, std::uint64_t);
-POLYAD_ERRORS(float, std::uint32_t);
-POLYAD_ERRORS(float, std::uint64_t);
-POLYAD_ERRORS(double, std::uint32_t);
-POLYAD_ERRORS(double, std::uint64_t);
+#define POLYAD_INTERMEDIATES(Scalar)                                                                   \
+  template void form_intermediates(Kokkos::DefaultExecutionSpace const&,                               \
+                                   FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
+                                   FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&);      \
+  template FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> make_intermediates(                   \
+      Kokkos::DefaultExecutionSpace const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_PREDICT(Scalar, Index)                                                                      \
+  template void predict(Kokkos::DefaultExecutionSpace const&,                                              \
+                        FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                     \
+                        FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,                      \
+                        CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, ValueRange const&, \
+                        Kokkos::View<Scalar*, Kokkos::DefaultExecutionSpace::device_type> const&)
+#define POLYAD_ERRORS(Scalar, Index)                                                               \
+  template PredictionErrors errors(Kokkos::DefaultExecutionSpace const&,                           \
+                                   FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,  \
+                                   FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,   \
+                                   CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+                                   ValueRange const&, ErrorSums<Kokkos::DefaultExecutionSpace> const&)
+POLYAD_EACH_SCALAR(, POLYAD_INTERMEDIATES);
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_PREDICT);
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_ERRORS);
+template ErrorSums<Kokkos::DefaultExecutionSpace> make_error_sums(Kokkos::DefaultExecutionSpace const&,
+                                                                  count_t);
 
 }  // namespace polyad

@@ -6,49 +6,15 @@
 #include <vector>
 
 #include "polyad/core/device_memory.hpp"
+#include "polyad/core/instances.hpp"
 #include "polyad/core/quantity_text.hpp"
 #include "polyad/formats/ceilings.hpp"
 #include "polyad/formats/registry.hpp"
 #include "polyad/tensor/download.hpp"
 
 namespace polyad {
+
 namespace {
-
-/// A format of the registry behind virtual functions.
-template <class F>
-class Held final : public detail::ErasedFormat<typename F::scalar_type, typename F::space_type> {
-public:
-  using Scalar = typename F::scalar_type;
-  using Space  = typename F::space_type;
-
-  explicit Held(F format) : m_format(std::move(format)) {}
-
-  [[nodiscard]] char const* name() const override { return F::name; }
-  [[nodiscard]] bool streams() const override {
-    return requires { F::runs_alone; };
-  }
-  [[nodiscard]] Extents const& extents() const override { return m_format.extents(); }
-  [[nodiscard]] count_t nnz() const override { return m_format.nnz(); }
-  [[nodiscard]] count_t storage_bytes() const override { return m_format.storage_bytes(); }
-  [[nodiscard]] double norm_squared() const override { return m_format.norm_squared(); }
-  [[nodiscard]] std::unique_ptr<detail::ErasedWorkspace> make_workspace(Space const& space,
-                                                                        count_t rank) const override {
-    return std::make_unique<Workspace>(m_format.make_workspace(space, rank));
-  }
-  void mttkrp(Space const& space, FactorMatrices<Scalar, Space> const& factors, int mode,
-              detail::ErasedWorkspace* workspace, FactorMatrix<Scalar, Space> const& V) const override {
-    auto* const own = dynamic_cast<Workspace*>(workspace);
-    POLYAD_EXPECTS(own, "the workspace is not one of ", F::name);
-    polyad::mttkrp(space, m_format, factors, mode, own->of_format, V);
-  }
-
-private:
-  struct Workspace final : detail::ErasedWorkspace {
-    explicit Workspace(typename F::workspace_type made) : of_format(std::move(made)) {}
-    typename F::workspace_type of_format;
-  };
-  F m_format;
-};
 
 template <class F>
 typename F::options_type options_of(AnyFormatOptions const& wish) {
@@ -83,7 +49,7 @@ Built<Scalar, Space> build_in_memory(Space const& space, CooTensor<Scalar, Index
     F X     = F::build(space, coo, options_of<F>(options));
     if constexpr (requires { X.permuted(); })
       if (X.permuted()) built.because = stored_as_permutations;
-    built.format = std::make_shared<Held<F>>(std::move(X));
+    built.format = std::make_shared<detail::HeldFormat<F>>(std::move(X));
   });
   return built;
 }
@@ -96,7 +62,7 @@ Built<Scalar, Space> build_streamed(Space const& space, CooTensor<Scalar, Index,
   auto streamed         = options_of<F>(options);
   streamed.buffer_bytes = buffer_bytes;
   DeviceMemoryAccount::HostArrays const on_host;
-  return {std::make_shared<Held<F>>(F::build(space, coo, streamed)), {}};
+  return {std::make_shared<detail::HeldFormat<F>>(F::build(space, coo, streamed)), {}};
 }
 
 template <class Scalar, class Index, class Space>
@@ -185,6 +151,17 @@ auto AnyFormat<Scalar, Index, Space>::stream(Space const& space,
   return {built.format, built.because, {}};
 }
 
+// Not the whole class: its other members are compiled where they are used.
+#define POLYAD_ANY_FORMAT(Scalar, Index)                                                                    \
+  template AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace>                                          \
+  AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace>::build(                                           \
+      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      AnyFormatOptions const&);                                                                             \
+  template AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace>                                          \
+  AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace>::stream(                                          \
+      Kokkos::DefaultExecutionSpace const&,                                                                 \
+      CooTensor<Scalar, Index, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace>::host_space> const&, \
+      AnyFormatOptions const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_ANY_FORMAT);
 
 }  // namespace polyad

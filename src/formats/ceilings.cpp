@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "polyad/formats/row_traffic.hpp"
+#include "formats/row_traffic.hpp"
 
 namespace polyad {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "polyad/formats/device_chunks.hpp"
+#include "polyad/kernel/device_chunks.hpp"
 
 namespace polyad {
 namespace {

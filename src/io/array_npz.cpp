@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "npz_arrays.hpp"
+#include "io/npz_arrays.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
 

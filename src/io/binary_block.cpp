@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "binary_block.hpp"
+#include "io/binary_block.hpp"
 
 #include <algorithm>
 #include <new>
 #include <stdexcept>
 
+#include "io/settle.hpp"
 #include "polyad/core/error.hpp"
-#include "settle.hpp"
 
 namespace polyad::io {
 

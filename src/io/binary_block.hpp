@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "file_bytes.hpp"
+#include "io/file_bytes.hpp"
 #include "polyad/io/tns_reader.hpp"
 
 namespace polyad::io {

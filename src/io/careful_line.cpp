@@ -5,9 +5,9 @@
 #include <limits>
 #include <system_error>
 
-#include "line_parser.hpp"
-#include "quoted.hpp"
-#include "tokens.hpp"
+#include "io/line_parser.hpp"
+#include "io/quoted.hpp"
+#include "io/tokens.hpp"
 
 namespace polyad::io {
 

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <string_view>
 
-#include "crc32c.hpp"
-#include "file_bytes.hpp"
-#include "line_parser.hpp"
+#include "io/crc32c.hpp"
+#include "io/file_bytes.hpp"
+#include "io/line_parser.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
 

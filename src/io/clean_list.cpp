@@ -8,11 +8,11 @@
 #include <type_traits>
 #include <vector>
 
-#include "binary_kind.hpp"
-#include "decoder.hpp"
-#include "text_blocks.hpp"
-#include "text_header.hpp"
-#include "tokens.hpp"
+#include "io/binary_kind.hpp"
+#include "io/decoder.hpp"
+#include "io/text_blocks.hpp"
+#include "io/text_header.hpp"
+#include "io/tokens.hpp"
 
 namespace polyad::io {
 

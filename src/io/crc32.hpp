@@ -3,7 +3,7 @@
 // without zlib must still write npz.
 #pragma once
 
-#include "crc_table.hpp"
+#include "io/crc_table.hpp"
 
 namespace polyad::io {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "crc32c.hpp"
+#include "io/crc32c.hpp"
 
 #include <cstring>
 
-#include "crc_table.hpp"
+#include "io/crc_table.hpp"
 
 namespace polyad::io {
 

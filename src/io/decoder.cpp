@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "decoder.hpp"
+#include "io/decoder.hpp"
 
 #include <algorithm>
 #include <cstring>

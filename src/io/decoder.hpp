@@ -8,8 +8,8 @@
 #include <memory>
 #include <string_view>
 
+#include "io/raw_input.hpp"
 #include "polyad/io/tns_reader.hpp"
-#include "raw_input.hpp"
 
 namespace polyad::io {
 

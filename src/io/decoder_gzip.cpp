@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // gzip through zlib: one or more members, one after the other (RFC 1952).
-#include "decoder.hpp"
+#include "io/decoder.hpp"
 
 #ifdef POLYAD_HAVE_ZLIB
 #include <zlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // xz through liblzma: one or more streams, one after the other, with stream padding between them.
-#include "decoder.hpp"
+#include "io/decoder.hpp"
 
 #ifdef POLYAD_HAVE_LZMA
 #include <lzma.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // zstd through libzstd: one or more frames, one after the other (RFC 8878).
-#include "decoder.hpp"
+#include "io/decoder.hpp"
 
 #ifdef POLYAD_HAVE_ZSTD
 #include <zstd.h>

@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
-#include "npz_arrays.hpp"
+#include "io/npz_arrays.hpp"
+#include "io/zip.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
-#include "zip.hpp"
 
 namespace polyad::io {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "file_bytes.hpp"
+#include "io/file_bytes.hpp"
 
 #include "polyad/core/error.hpp"
 

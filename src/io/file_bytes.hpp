@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "raw_input.hpp"
+#include "io/raw_input.hpp"
 
 namespace polyad::io {
 

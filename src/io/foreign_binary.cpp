@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "foreign_binary.hpp"
+#include "io/foreign_binary.hpp"
 
 #include <chrono>
 #include <cmath>
 #include <vector>
 
-#include "binary_block.hpp"
-#include "file_bytes.hpp"
-#include "line_parser.hpp"
-#include "on_threads.hpp"
+#include "io/binary_block.hpp"
+#include "io/file_bytes.hpp"
+#include "io/line_parser.hpp"
+#include "io/on_threads.hpp"
 
 namespace polyad::io {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/io/ktensor_text.hpp"
+#include "io/ktensor_text.hpp"
 
 #include <charconv>
 #include <cmath>
@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 
-#include "decoder.hpp"
+#include "io/decoder.hpp"
+#include "io/quoted.hpp"
+#include "io/raw_input.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
-#include "quoted.hpp"
-#include "raw_input.hpp"
 
 namespace polyad::io {
 

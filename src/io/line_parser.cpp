@@ -3,7 +3,7 @@
 //
 // Digits are read eight at a time inside one 64-bit word (little-endian hosts), without a branch on how many
 // there are: the length of a number is what a branch predictor cannot know. Elsewhere the plain loop runs.
-#include "line_parser.hpp"
+#include "io/line_parser.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <variant>
 
-#include "slab.hpp"
-#include "text_blocks.hpp"
+#include "io/slab.hpp"
+#include "io/text_blocks.hpp"
 
 namespace polyad::io {
 

@@ -5,12 +5,12 @@
 #include <string>
 #include <string_view>
 
-#include "decoder.hpp"
+#include "io/decoder.hpp"
+#include "io/ktensor_text.hpp"
+#include "io/npz.hpp"
+#include "io/raw_input.hpp"
+#include "io/zip.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/io/ktensor_text.hpp"
-#include "polyad/io/npz.hpp"
-#include "raw_input.hpp"
-#include "zip.hpp"
 
 namespace polyad::io {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "npy.hpp"
+#include "io/npy.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <charconv>
 #include <optional>
 
+#include "io/quoted.hpp"
 #include "polyad/core/error.hpp"
-#include "quoted.hpp"
 
 namespace polyad::io {
 

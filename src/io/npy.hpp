@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "file_bytes.hpp"
+#include "io/file_bytes.hpp"
 
 namespace polyad::io {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/io/npz.hpp"
+#include "io/npz.hpp"
 
 #include <string>
 #include <utility>
 
-#include "npz_arrays.hpp"
+#include "io/npz_arrays.hpp"
+#include "io/zip.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
-#include "zip.hpp"
 
 namespace polyad::io {
 

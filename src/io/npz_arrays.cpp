@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "npz_arrays.hpp"
+#include "io/npz_arrays.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <string_view>
 #include <utility>
 
-#include "npy.hpp"
+#include "io/npy.hpp"
+#include "io/quoted.hpp"
 #include "polyad/core/error.hpp"
-#include "quoted.hpp"
 
 namespace polyad::io {
 

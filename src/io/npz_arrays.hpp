@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "raw_input.hpp"
-#include "zip.hpp"
+#include "io/raw_input.hpp"
+#include "io/zip.hpp"
 
 namespace polyad::io {
 

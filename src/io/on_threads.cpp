@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "on_threads.hpp"
+#include "io/on_threads.hpp"
 
 #include <algorithm>
 #include <exception>

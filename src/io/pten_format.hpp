@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "crc32c.hpp"
+#include "io/crc32c.hpp"
 
 namespace polyad::io::pten {
 

@@ -6,15 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "binary_block.hpp"
-#include "decoder.hpp"
-#include "file_bytes.hpp"
-#include "line_parser.hpp"
-#include "on_threads.hpp"
+#include "io/binary_block.hpp"
+#include "io/decoder.hpp"
+#include "io/file_bytes.hpp"
+#include "io/line_parser.hpp"
+#include "io/on_threads.hpp"
+#include "io/pten.hpp"
+#include "io/pten_format.hpp"
+#include "io/settle.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/io/pten.hpp"
-#include "pten_format.hpp"
-#include "settle.hpp"
 
 #ifdef POLYAD_HAVE_ZSTD
 #include <zstd.h>

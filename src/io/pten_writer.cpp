@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "file_bytes.hpp"
-#include "on_threads.hpp"
+#include "io/file_bytes.hpp"
+#include "io/on_threads.hpp"
+#include "io/pten.hpp"
+#include "io/pten_format.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
-#include "polyad/io/pten.hpp"
-#include "pten_format.hpp"
 
 #ifdef POLYAD_HAVE_ZSTD
 #include <zstd.h>

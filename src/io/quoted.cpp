@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "quoted.hpp"
+#include "io/quoted.hpp"
 
 namespace polyad::io {
 

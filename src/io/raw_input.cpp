@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "raw_input.hpp"
+#include "io/raw_input.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "settle.hpp"
+#include "io/settle.hpp"
 
 #include <algorithm>
 

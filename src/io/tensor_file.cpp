@@ -3,14 +3,14 @@
 
 #include <string>
 
-#include "binary_kind.hpp"
-#include "foreign_binary.hpp"
+#include "io/binary_kind.hpp"
+#include "io/foreign_binary.hpp"
+#include "io/pten.hpp"
+#include "io/pten_format.hpp"
+#include "io/raw_input.hpp"
+#include "io/tensor_npz.hpp"
+#include "io/tns_writer.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/io/pten.hpp"
-#include "polyad/io/tensor_npz.hpp"
-#include "pten_format.hpp"
-#include "raw_input.hpp"
-#include "tns_writer.hpp"
 
 namespace polyad::io {
 

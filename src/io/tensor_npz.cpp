@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/io/tensor_npz.hpp"
+#include "io/tensor_npz.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "binary_block.hpp"
-#include "file_bytes.hpp"
-#include "line_parser.hpp"
-#include "npy.hpp"
+#include "io/binary_block.hpp"
+#include "io/file_bytes.hpp"
+#include "io/line_parser.hpp"
+#include "io/npy.hpp"
+#include "io/quoted.hpp"
+#include "io/zip.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
-#include "quoted.hpp"
-#include "zip.hpp"
 
 namespace polyad::io {
 

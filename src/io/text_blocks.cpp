@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "text_blocks.hpp"
+#include "io/text_blocks.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "decoder.hpp"
-#include "raw_input.hpp"
+#include "io/decoder.hpp"
+#include "io/raw_input.hpp"
 
 namespace polyad::io {
 

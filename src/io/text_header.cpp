@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "text_header.hpp"
+#include "io/text_header.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <utility>
 
-#include "quoted.hpp"
-#include "tokens.hpp"
+#include "io/quoted.hpp"
+#include "io/tokens.hpp"
 
 namespace polyad::io {
 

@@ -18,9 +18,9 @@
 #include <string_view>
 #include <vector>
 
-#include "line_parser.hpp"
+#include "io/line_parser.hpp"
+#include "io/text_blocks.hpp"
 #include "polyad/io/tns_reader.hpp"
-#include "text_blocks.hpp"
 
 namespace polyad::io {
 

@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "line_parser.hpp"
-#include "on_threads.hpp"
+#include "io/line_parser.hpp"
+#include "io/on_threads.hpp"
+#include "io/settle.hpp"
+#include "io/text_blocks.hpp"
+#include "io/text_header.hpp"
 #include "polyad/core/error.hpp"
-#include "settle.hpp"
-#include "text_blocks.hpp"
-#include "text_header.hpp"
 
 namespace polyad::io {
 

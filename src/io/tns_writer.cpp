@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tns_writer.hpp"
+#include "io/tns_writer.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <string>
 #include <vector>
 
-#include "on_threads.hpp"
+#include "io/on_threads.hpp"
 #include "polyad/io/atomic_file.hpp"
 
 namespace polyad::io {

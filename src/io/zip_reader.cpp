@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "crc32.hpp"
+#include "io/crc32.hpp"
+#include "io/quoted.hpp"
+#include "io/zip.hpp"
 #include "polyad/core/error.hpp"
-#include "quoted.hpp"
-#include "zip.hpp"
 
 #ifdef POLYAD_HAVE_ZLIB
 #include <zlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <limits>
 
-#include "crc32.hpp"
-#include "zip.hpp"
+#include "io/crc32.hpp"
+#include "io/zip.hpp"
 
 namespace polyad::io {
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "polyad/core/rank_dispatch.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
 #include "support/catch.hpp"
 
 namespace polyad::test {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Segmented sums: what is handed over, and when; and where each policy puts it. TinyVec's atomics for whole
 // blocks and for scratch memory are tested with them.
-#include "polyad/core/segmented_reduce.hpp"
+#include "polyad/kernel/segmented_reduce.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <cstdint>
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "polyad/core/rank_dispatch.hpp"
-#include "polyad/core/row_form.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
+#include "polyad/kernel/row_form.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 

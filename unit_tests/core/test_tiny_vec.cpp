@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "polyad/core/rank_dispatch.hpp"
-#include "polyad/core/row_form.hpp"
-#include "polyad/core/tiny_vec.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
+#include "polyad/kernel/row_form.hpp"
+#include "polyad/kernel/tiny_vec.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 

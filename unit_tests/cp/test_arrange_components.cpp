@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "polyad/cp/arrange_components.hpp"
+#include "cp/arrange_components.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 

@@ -422,7 +422,7 @@ void expect_restored_to_the_bit() {
     fill_random(space, factors, seed);
     return factors;
   };
-  CpAlsRun<F> whole(space, X, options, start(1));
+  CpAlsRun whole(space, any_format(space, X), options, start(1));
   CpAlsState state;
   while (whole.is_running()) {
     whole.launch();
@@ -430,7 +430,7 @@ void expect_restored_to_the_bit() {
     if (state.iteration < 4) state = whole.state();
   }
   REQUIRE(state.iteration == 4);
-  CpAlsRun<F> rest(space, X, options, start(2));  // whose start goes
+  CpAlsRun rest(space, any_format(space, X), options, start(2));  // whose start goes
   rest.restore(state);
   while (rest.is_running()) {
     rest.launch();
@@ -483,7 +483,7 @@ TEST_CASE("CP-ALS: the canonical form of the result fits where an iteration did"
   fill_random(space, start, 0);
   DeviceMemoryAccount const account;
   if (!account.counts()) POLYAD_SKIP("a profiling tool has the hooks that count memory");
-  CpAlsRun<F> run(space, X, options_of(16, 1), start);
+  CpAlsRun run(space, any_format(space, X), options_of(16, 1), start);
   run.launch();
   run.finish(go_on);
   count_t const during = account.in_use();

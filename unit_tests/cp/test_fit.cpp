@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "polyad/cp/fit.hpp"
+#include "cp/fit.hpp"
 #include "support/bounds.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"

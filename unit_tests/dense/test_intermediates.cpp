@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // intermediates against the oracle.
-#include "polyad/dense/intermediates.hpp"
+#include "dense/intermediates.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <cmath>

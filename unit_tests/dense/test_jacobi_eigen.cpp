@@ -7,8 +7,8 @@
 #include <numbers>
 #include <vector>
 
+#include "dense/jacobi_eigen.hpp"
 #include "polyad/core/spaces.hpp"
-#include "polyad/dense/jacobi_eigen.hpp"
 #include "support/bounds.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"

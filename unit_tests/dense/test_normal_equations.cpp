@@ -15,7 +15,7 @@
 #include <limits>
 #include <vector>
 
-#include "polyad/dense/normal_equations.hpp"
+#include "dense/normal_equations.hpp"
 #include "support/bounds.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "polyad/dense/normalize_columns.hpp"
+#include "dense/normalize_columns.hpp"
 #include "support/bounds.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"

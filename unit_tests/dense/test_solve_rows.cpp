@@ -3,7 +3,7 @@
 #include <Kokkos_Core.hpp>
 #include <vector>
 
-#include "polyad/dense/solve_rows.hpp"
+#include "dense/solve_rows.hpp"
 #include "support/bounds.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fast_tucker/best_length.hpp"
+#include "fast_tucker/core_step.hpp"
 #include "fast_tucker/planted.hpp"
 #include "polyad/formats/coo/sorted.hpp"
 #include "support/catch.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gradients of FastTucker against differences of the loss, and the product they are made of against the
 // oracle.
-#include "polyad/fast_tucker/gradients.hpp"
+#include "fast_tucker/gradients.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <cmath>

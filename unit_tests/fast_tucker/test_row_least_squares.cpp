@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "fast_tucker/gradients.hpp"
 #include "fast_tucker/oracle.hpp"
-#include "polyad/fast_tucker/gradients.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/formats/coo/sorted.hpp"
 #include "support/catch.hpp"

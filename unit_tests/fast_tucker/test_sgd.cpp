@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The paper's SGD on coordinates and on trees: its sweeps against the definition, its gradients against
 // differences of the loss, and planted models found again.
-#include "polyad/fast_tucker/sgd.hpp"
+#include "fast_tucker/sgd.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <array>
 #include <cmath>
 #include <vector>
 
+#include "fast_tucker/epochs.hpp"
 #include "fast_tucker/planted.hpp"
-#include "polyad/formats/coo/sgd_coo.hpp"
+#include "polyad/formats/coo/coo_tiny_vec.hpp"
 #include "polyad/formats/csf/leaf_trees.hpp"
 #include "support/catch.hpp"
 #include "support/instances.hpp"
@@ -422,7 +423,7 @@ TEST_CASE("sgd refuses what makes no sense", "[fast_tucker][sgd]") {
   auto const refused = [&](auto const& change) {
     auto options = sgd_options({});
     change(options);
-    CHECK_THROWS_AS((FastTuckerEpochs<Coo<double, std::uint32_t>>(space, X, model, options)), UsageError);
+    CHECK_THROWS_AS(FastTuckerEpochs(space, any_format(space, X), model, options), UsageError);
   };
   refused([](auto& options) { options.sgd.step = 0; });
   refused([](auto& options) { options.sgd.core_step = -1; });

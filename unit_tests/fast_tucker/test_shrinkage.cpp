@@ -2,7 +2,7 @@
 // Shrinkage and starts of FastTucker: the unit is what its definition says, balancing leaves predictions
 // alone, a core step minds the penalty, and noisy ratings of rows of any length are learned in few epochs,
 // with columns to spare.
-#include "polyad/fast_tucker/shrinkage.hpp"
+#include "fast_tucker/shrinkage.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <cmath>

@@ -28,7 +28,7 @@ namespace polyad::test {
 inline constexpr std::array<std::size_t, 6> conformance_orders{2, 3, 4, 5, 6, 10};
 inline constexpr std::array<std::size_t, 5> conformance_ranks{1, 3, 16, 33, 130};
 
-/// The edges of the rank table (core/rank_dispatch.hpp) and of its blocks, one below and one above.
+/// The edges of the rank table (kernel/rank_dispatch.hpp) and of its blocks, one below and one above.
 inline std::vector<std::size_t> const& edge_ranks() {
   static std::vector<std::size_t> const ranks{1,  2,  3,  4,  5,  6,  7,   8,   9,   10, 15,
                                               16, 17, 23, 24, 25, 31, 32,  33,  47,  48, 49,
@@ -140,8 +140,8 @@ void rank_edges() {
 }
 
 /// Rows of many chunks, of which a team's threads add their sums together on a device
-/// (formats/team_sums.hpp): three rows, of which two change inside of a team. So many nonzeros that floats'
-/// rows count as long too (formats/device_chunks.hpp).
+/// (kernel/team_sums.hpp): three rows, of which two change inside of a team. So many nonzeros that floats'
+/// rows count as long too (kernel/device_chunks.hpp).
 template <class Index>
 void long_rows() {
   for (std::size_t const order : {3, 4, 5}) {

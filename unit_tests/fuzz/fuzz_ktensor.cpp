@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "fuzz_file.hpp"
+#include "io/ktensor_text.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/io/ktensor_text.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
   static polyad::fuzz::File const file("ktensor");

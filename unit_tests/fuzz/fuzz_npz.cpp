@@ -3,9 +3,9 @@
 #include <cstdint>
 
 #include "fuzz_file.hpp"
+#include "io/npz.hpp"
+#include "io/tensor_npz.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/io/npz.hpp"
-#include "polyad/io/tensor_npz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
   static polyad::fuzz::File const file("npz");

@@ -6,9 +6,9 @@
 
 #include "fuzz_file.hpp"
 #include "io/file_bytes.hpp"
+#include "io/pten.hpp"
 #include "io/pten_format.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/io/pten.hpp"
 
 namespace {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "io/npz.hpp"
+#include "io/tensor_npz.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/io/npz.hpp"
-#include "polyad/io/tensor_npz.hpp"
 
 int main(int count, char** texts) try {
   std::vector<std::string> const arguments(texts + 1, texts + count);

@@ -3,10 +3,10 @@
 #include <limits>
 #include <string>
 
+#include "io/npz.hpp"
 #include "io/npz_arrays.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/fast_tucker_file.hpp"
-#include "polyad/io/npz.hpp"
 #include "support/catch.hpp"
 #include "temporary_folder.hpp"
 

@@ -6,10 +6,10 @@
 #include <limits>
 #include <string>
 
+#include "io/ktensor_text.hpp"
+#include "io/npz.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/io/ktensor_text.hpp"
 #include "polyad/io/model_file.hpp"
-#include "polyad/io/npz.hpp"
 #include "support/catch.hpp"
 #include "temporary_folder.hpp"
 

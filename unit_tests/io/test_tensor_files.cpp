@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "io/crc32c.hpp"
+#include "io/npz.hpp"
+#include "io/pten.hpp"
+#include "io/tensor_npz.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/io/npz.hpp"
-#include "polyad/io/pten.hpp"
 #include "polyad/io/tensor_file.hpp"
-#include "polyad/io/tensor_npz.hpp"
 #include "support/catch.hpp"
 #include "temporary_folder.hpp"
 

@@ -14,7 +14,8 @@ SPDX = "// SPDX-License-Identifier: BSD-3-Clause\n"
 GOOD = {
     "CMakeLists.txt": "# SPDX-License-Identifier: BSD-3-Clause\n",
     "src/CMakeLists.txt": "# SPDX-License-Identifier: BSD-3-Clause\n"
-    "set(headers\n  core/a.hpp\n  tensor/t.hpp\n  dense/d.hpp\n  formats/format.hpp\n  formats/registry.hpp\n"
+    "set(headers\n  core/a.hpp\n  tensor/t.hpp\n  kernel/k.hpp\n  dense/d.hpp\n  formats/format.hpp\n"
+    "  formats/registry.hpp\n"
     "  formats/coo/coo.hpp\n  formats/csf/csf.hpp\n  cp/cp.hpp\n  io/io.hpp\n  polyad.hpp\n  core/a.cpp)\n",
     "include/polyad/core/a.hpp": SPDX + "#if defined(KOKKOS_ENABLE_CUDA)\n#endif\n",
     "include/polyad/tensor/t.hpp": SPDX + '#include "polyad/core/a.hpp"\n#include "polyad/version.hpp"\n',
@@ -30,10 +31,15 @@ GOOD = {
     + "    auto const columns = Kokkos::ThreadVectorRange(m, 4);\n    Kokkos::parallel_for(columns, g);\n  });\n"
     + '  Kokkos::View<int*> v("polyad::v", 3);\n'
     + '  Kokkos::View<int*> w(Kokkos::view_alloc(space, h(1, 2), "polyad::w"), 3);\n}\n',
+    "include/polyad/kernel/k.hpp": SPDX + '#include "polyad/tensor/t.hpp"\n#ifdef __CUDA_ARCH__\n#endif\n',
     "include/polyad/cp/cp.hpp": SPDX + '#include "polyad/formats/format.hpp"\n#include "polyad/dense/d.hpp"\n',
+    "src/dense/p.hpp": SPDX + '#include "polyad/dense/d.hpp"\n#include "polyad/kernel/k.hpp"\n',
+    "examples/e.hpp": SPDX,
+    "src/cli/main.hpp": SPDX + '#include "polyad/polyad.hpp"\n#include "beside.hpp"\n',
     "include/polyad/io/io.hpp": SPDX + '#include "polyad/tensor/t.hpp"\n#include <zlib.h>\n',
-    "include/polyad/polyad.hpp": SPDX + '#include "polyad/cp/cp.hpp"\n#include "polyad/formats/registry.hpp"\n',
+    "include/polyad/polyad.hpp": SPDX + '#include "polyad/cp/cp.hpp"\n',
     "src/core/a.cpp": SPDX + '#include "polyad/core/a.hpp"\n',
+    "src/cp/q.hpp": SPDX + '#include "dense/p.hpp"\n#include "polyad/cp/cp.hpp"\n',
 }
 
 
@@ -69,7 +75,8 @@ class CheckLayers(unittest.TestCase):
     def assert_found(self, name, line, *words, add=True):
         """`line` appended to the file `name` of the good tree is a fault, the only one."""
         text = (GOOD.get(name, SPDX) if add else "") + line + "\n"
-        found = faults({name: text})
+        # An include that goes up makes a cycle beside, as long as what it includes comes back.
+        found = [fault for fault in faults({name: text}) if "a cycle: " not in fault]
         self.assertEqual(len(found), 1, found)
         number = text.count("\n") if add else 1
         self.assertTrue(found[0].startswith(f"{name}:{number}: "), found)
@@ -86,13 +93,44 @@ class CheckLayers(unittest.TestCase):
             ("formats/format.hpp", "cp/cp.hpp"),
             ("formats/coo/coo.hpp", "io/io.hpp"),
             ("io/io.hpp", "dense/d.hpp"),
+            ("kernel/k.hpp", "dense/d.hpp"),
         ):
             with self.subTest(name):
                 self.assert_found(f"{inner}/{name}", f'#include "polyad/{include}"', "includes go down only", include)
         self.assert_found("src/core/a.cpp", '#include "polyad/cp/cp.hpp"', "includes go down only")
         self.assert_found(f"{inner}/tensor/t.hpp", '#include "polyad/polyad.hpp"', "part of the library")
-        self.assert_found(f"{inner}/tensor/t.hpp", '#include "tensor/t.hpp"', "neither")
+        self.assert_found(f"{inner}/tensor/t.hpp", '#include "elsewhere/t.hpp"', "neither")
+        self.assert_found("src/dense/p.hpp", '#include "cp/q.hpp"', "includes go down only")
         self.assert_found(f"{inner}/tensor/t.hpp", "#include <polyad/core/a.hpp>", "quotes")
+
+    def test_border(self):
+        self.assert_found("include/polyad/cp/cp.hpp", '#include "dense/p.hpp"', "private")
+        self.assert_found("src/cli/main.hpp", '#include "dense/p.hpp"', "private")
+        self.assert_found("examples/e.hpp", '#include "dense/p.hpp"', "private")
+        self.assert_found("include/polyad/polyad.hpp", '#include "polyad/formats/registry.hpp"', "registry")
+        self.assert_found("include/polyad/polyad.hpp", '#include "polyad/kernel/k.hpp"', "for users")
+
+    def test_cycles(self):
+        for change in (
+            {"src/dense/p.hpp": SPDX + '#include "dense/p2.hpp"\n', "src/dense/p2.hpp": SPDX + '#include "dense/p.hpp"\n'},
+            {"include/polyad/core/a.hpp": SPDX + '#include "polyad/core/a.hpp"\n'},
+        ):
+            found = faults(change)
+            self.assertEqual(len(found), 1, found)
+            self.assertIn("a cycle: ", found[0])
+
+    def test_counts(self):
+        checker = load(CHECK)
+        headers = {f"include/polyad/core/h{k}.hpp": SPDX for k in range(checker.MOST_PUBLIC)}
+        listed = {"src/CMakeLists.txt": GOOD["src/CMakeLists.txt"] + "\n".join(f"core/h{k}.hpp" for k in range(len(headers)))}
+        found = faults({**headers, **listed})
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("public headers, more than", found[0])
+        lines = {f"include/polyad/core/h{k}.hpp": SPDX + "//\n" * 390 for k in range(checker.MOST_PUBLIC_LINES // 390 + 1)}
+        listed = {"src/CMakeLists.txt": GOOD["src/CMakeLists.txt"] + "\n".join(f"core/h{k}.hpp" for k in range(len(lines)))}
+        found = faults({**lines, **listed})
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("public lines, more than", found[0])
 
     def test_families_and_drivers(self):
         inner = "include/polyad"

@@ -8,10 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "polyad/formats/fcoo/spttmc.hpp"
+#include "polyad/formats/fcoo/fcoo.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/small_tensors.hpp"
+#include "tucker/leading_vectors.hpp"
 
 namespace polyad::test {
 namespace {

@@ -6,8 +6,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
-#include <memory>
-#include <utility>
+#include <functional>
 #include <vector>
 
 #include "polyad/core/space_instances.hpp"
@@ -42,68 +41,26 @@ inline std::uint64_t restart_seed(std::uint64_t seed, int k) {
   return seed + static_cast<std::uint64_t>(k);
 }
 
+/// Called after each iteration of each run; false ends all runs.
+using RestartsCallback = std::function<bool(int run, CpAlsIteration const&)>;
+
 /// Runs `count` starts on the instances; each holds a model and a workspace of its own while it runs.
-/// `callback(run, CpAlsIteration const&) -> bool` is called after each iteration; false ends all runs.
 /// Waits for everything. X must be ready on all instances (fence after building it).
 /// \throws as cp_als; UsageError when count < 1 or there are no instances
-template <Format F, class Callback>
+template <class Scalar, class Index, class Space>
+RestartsResult<Scalar, Space> cp_als_restarts(std::vector<Space> const& instances,
+                                              AnyFormat<Scalar, Index, Space> const& X,
+                                              CpAlsOptions const& options, int count,
+                                              RestartsCallback const& callback = {});
+
+/// The same of a tensor in any format of one's own, or of the library's by its class.
+template <Format F>
 RestartsResult<typename F::scalar_type, typename F::space_type> cp_als_restarts(
     std::vector<typename F::space_type> const& instances, F const& X, CpAlsOptions const& options, int count,
-    Callback&& callback) {
-  using Scalar = typename F::scalar_type;
-  using Space  = typename F::space_type;
-  POLYAD_EXPECTS(count >= 1 && !instances.empty(), count, " starts on ", instances.size(), " instances");
-  struct Slot {
-    Space space;
-    int number = -1;  // of the run
-    std::unique_ptr<CpAlsRun<F>> run;
-  };
-  std::vector<Slot> slots;
-  for (auto const& instance : instances) slots.push_back({instance, -1, nullptr});
-
-  RestartsResult<Scalar, Space> result;
-  result.runs.resize(static_cast<std::size_t>(count));
-  int started      = 0;
-  int ended        = 0;
-  bool interrupted = false;
-  auto const begin = [&](Slot& slot) {
-    slot.number = started++;
-    FactorMatrices<Scalar, Space> const start(slot.space, X.extents(), options.rank);
-    fill_random(slot.space, start, restart_seed(options.seed, slot.number));
-    slot.run = std::make_unique<CpAlsRun<F>>(slot.space, X, options, start);
-  };
-  auto const end = [&](Slot& slot) {
-    auto outcome       = slot.run->take_result();
-    auto const index   = static_cast<std::size_t>(slot.number);
-    result.runs[index] = {restart_seed(options.seed, slot.number), outcome.fit,
-                          static_cast<int>(outcome.iterations.size()), outcome.reason};
-    // Of equal fits the earlier start wins, whichever ended first.
-    bool const better =
-        outcome.fit > result.best.fit || (outcome.fit == result.best.fit && index < result.best_run);
-    if (ended == 0 || better) {
-      result.best     = std::move(outcome);
-      result.best_run = index;
-    }
-    ++ended;
-    slot.run.reset();
-  };
-  while (ended < started || (started < count && !interrupted)) {
-    for (auto& slot : slots)
-      if (!slot.run && started < count && !interrupted) begin(slot);
-    for (auto& slot : slots)
-      if (slot.run && slot.run->is_running()) slot.run->launch();
-    for (auto& slot : slots) {
-      if (!slot.run) continue;
-      if (slot.run->is_running())
-        slot.run->finish([&](CpAlsIteration const& iteration) {
-          interrupted = !callback(slot.number, iteration) || interrupted;
-          return !interrupted;
-        });
-      if (!slot.run->is_running()) end(slot);
-    }
-  }
-  result.runs.resize(static_cast<std::size_t>(started));
-  return result;
+    RestartsCallback const& callback = {}) {
+  return cp_als_restarts(
+      instances, AnyFormat<typename F::scalar_type, typename F::index_type, typename F::space_type>(X),
+      options, count, callback);
 }
 
 }  // namespace polyad

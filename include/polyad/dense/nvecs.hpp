@@ -1,23 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // nvecs: a starting guess for CP-ALS out of the leading left singular vectors of every unfolding X_(n) (the
 // initialisation by HOSVD of Kolda & Bader, SIAM Review 51(3), 2009, section 3.4).
-//
-// They are found by orthogonal iteration (Golub & Van Loan, 4th ed., section 8.2.4): Y = X_(n) X_(n)' Q, and
-// Q is made of Y's columns. The nonzeros are in the order of the mode-n fibers; a fiber f has indices i and
-// values x. Short modes: S = X_(n) X_(n)' (I_n x I_n) is summed once, a fiber adds x x' to S(i, i), and Y = S
-// Q. Long modes: S is never formed; a fiber adds x z to Y(i, :), where z = sum over f of x Q(i, :).
 #pragma once
 
-#include <Kokkos_Core.hpp>
-#include <cmath>
-#include <vector>
+#include <cstdint>
 
-#include "polyad/core/instances.hpp"
-#include "polyad/dense/gram.hpp"
-#include "polyad/dense/intermediates.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
-#include "polyad/tensor/sort_by_mode.hpp"
 
 namespace polyad {
 
@@ -27,139 +16,6 @@ struct NvecsOptions {
   double tolerance   = 1e-4;  // stop when the sum of the singular values changes by less, relatively
 };
 
-namespace detail {
-
-/// Modes up to this length are short: S takes 8 MiB in doubles.
-inline constexpr count_t longest_short_mode = 1024;
-
-/// Whether S is summed: a product with it must not cost more than one with the nonzeros.
-inline bool sums_unfolding_gram(count_t extent, count_t nnz) {
-  return extent <= longest_short_mode && extent * extent <= nnz;
-}
-
-/// The nonzeros in the order of the fibers of a mode, and where these begin. A thread takes a fiber.
-template <class Tensor>
-struct ModeFibers {
-  using Space  = typename Tensor::space_type;
-  using Scalar = typename Tensor::scalar_type;
-  using Index  = typename Tensor::index_type;
-  typename Tensor::indices_type indices;
-  typename Tensor::values_type values;
-  Permutation<std::uint64_t, Space> by_fiber;
-  int mode;
-
-  [[nodiscard]] KOKKOS_FUNCTION Index row(count_t i) const { return indices(by_fiber(i), mode); }
-  [[nodiscard]] KOKKOS_FUNCTION double value(count_t i) const {
-    return static_cast<double>(values(by_fiber(i)));
-  }
-  [[nodiscard]] KOKKOS_FUNCTION bool starts_fiber(count_t i) const {
-    if (i == 0) return true;
-    for (int m = 0; m < static_cast<int>(indices.extent(1)); ++m)
-      if (m != mode && indices(by_fiber(i), m) != indices(by_fiber(i - 1), m)) return true;
-    return false;
-  }
-  /// Calls f(begin, end) for the fiber that begins with this thread's nonzero, if one does.
-  template <class Member, class F>
-  KOKKOS_FUNCTION void with_fiber(Member const& member, F const& f) const {
-    count_t const begin =
-        static_cast<count_t>(member.league_rank()) * static_cast<count_t>(member.team_size()) +
-        static_cast<count_t>(member.team_rank());
-    if (begin >= values.extent(0) || !starts_fiber(begin)) return;
-    count_t end = begin + 1;
-    while (end < values.extent(0) && !starts_fiber(end)) ++end;
-    f(begin, end);
-  }
-};
-
-/// S(i, j) += x_i x_j over all fibers of mode n. Atomic: fibers share rows.
-template <class Tensor>
-struct GramOfUnfolding {
-  using Scalar = typename Tensor::scalar_type;
-  ModeFibers<Tensor> fibers;
-  FactorMatrix<Scalar, typename Tensor::space_type> S;
-
-  template <class Member>
-  KOKKOS_FUNCTION void operator()(Member const& member) const {
-    fibers.with_fiber(member, [&](count_t begin, count_t end) {
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, end - begin), [&](count_t const k) {
-        for (count_t i = begin; i < end; ++i)
-          Kokkos::atomic_add(&S(fibers.row(i), fibers.row(begin + k)),
-                             static_cast<Scalar>(fibers.value(i) * fibers.value(begin + k)));
-      });
-    });
-  }
-};
-
-/// Y(i, :) += x z over all fibers of mode n; lanes over the columns. Atomic: fibers share rows.
-template <class Tensor>
-struct UnfoldingTimesItsTranspose {
-  using Scalar = typename Tensor::scalar_type;
-  ModeFibers<Tensor> fibers;
-  FactorMatrix<Scalar, typename Tensor::space_type> Q;
-  FactorMatrix<Scalar, typename Tensor::space_type> Y;
-
-  template <class Member>
-  KOKKOS_FUNCTION void operator()(Member const& member) const {
-    fibers.with_fiber(member, [&](count_t begin, count_t end) {
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Q.extent(1)), [&](count_t const r) {
-        double z = 0;
-        for (count_t i = begin; i < end; ++i) z += fibers.value(i) * static_cast<double>(Q(fibers.row(i), r));
-        for (count_t i = begin; i < end; ++i)
-          Kokkos::atomic_add(&Y(fibers.row(i), r), static_cast<Scalar>(fibers.value(i) * z));
-      });
-    });
-  }
-};
-
-/// Columns `columns(c)` of a matrix become the random numbers of `seed`.
-template <class Scalar, class Space>
-struct RefillColumns {
-  FactorMatrix<Scalar, Space> matrix;
-  Kokkos::View<int*, typename Space::device_type> dependent;
-  std::uint64_t seed;
-  std::uint64_t mode;
-  KOKKOS_FUNCTION void operator()(count_t i) const {
-    for (count_t r = 0; r < matrix.extent(1); ++r)
-      if (dependent(r) != 0) matrix(i, r) = static_cast<Scalar>(counter_uniform(seed, mode, i, r));
-  }
-};
-
-/// T such that Y T has orthonormal columns, given G = Y'Y (R x R, row-major): with D the columns' norms and
-/// G = D L L' D by Cholesky, T = D^-1 L^-T. A column that depends on those before it becomes zero in T.
-struct Orthonormalizer {
-  std::vector<double> T;       // R x R, row-major, upper triangular
-  std::vector<int> dependent;  // R: 1 where the column is zero
-
-  Orthonormalizer(std::vector<double> const& G, std::size_t rank) : T(rank * rank), dependent(rank) {
-    constexpr double negligible = 1e-12;  // of a unit column's square: Gram matrices see no smaller angles
-    std::vector<double> L(rank * rank);
-    std::vector<double> inverse(rank * rank);  // L^-1
-    for (std::size_t i = 0; i < rank; ++i) {
-      double* const row = &L[i * rank];
-      double const norm = std::sqrt(G[i * rank + i]);
-      double pivot      = 1;
-      for (std::size_t j = 0; j < i && norm > 0; ++j) {
-        if (dependent[j] != 0) continue;
-        double sum = G[i * rank + j] / (norm * std::sqrt(G[j * rank + j]));
-        for (std::size_t k = 0; k < j; ++k) sum -= row[k] * L[j * rank + k];
-        row[j] = sum / L[j * rank + j];
-        pivot -= row[j] * row[j];
-      }
-      dependent[i] = norm > 0 && pivot > negligible ? 0 : 1;
-      if (dependent[i] != 0) continue;
-      row[i] = std::sqrt(pivot);
-      for (std::size_t j = 0; j <= i; ++j) {
-        double sum = i == j ? 1 : 0;
-        for (std::size_t k = j; k < i; ++k) sum -= row[k] * inverse[k * rank + j];
-        inverse[i * rank + j] = sum / row[i];
-        if (dependent[j] == 0) T[j * rank + i] = inverse[i * rank + j] / std::sqrt(G[j * rank + j]);
-      }
-    }
-  }
-};
-
-}  // namespace detail
-
 /// The leading R left singular vectors of every X_(n), as factor matrices with orthonormal columns; columns
 /// beyond the rank of X_(n) are the random start's. Not the same bits on every backend: sums are made with
 /// atomics. Sorts the nonzeros once a mode. An iteration takes about two MTTKRPs, or a product
@@ -167,72 +23,6 @@ struct Orthonormalizer {
 /// \throws MemoryError
 template <class Scalar, class Index, class Space>
 FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index, Space> const& tensor,
-                                    count_t rank, NvecsOptions const& options = {}) {
-  using Tensor          = CooTensor<Scalar, Index, Space>;
-  using Range           = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
-  Extents const extents = tensor.extents();
-  FactorMatrices<Scalar, Space> factors(space, extents, rank);
-  fill_random(space, factors, options.seed);
-  if (tensor.nnz() == 0) return factors;
-
-  GramWorkspace<Space> const workspace(space, rank);
-  GramMatrix<Space> const G(Kokkos::view_alloc(space, "polyad::nvecs_gram"), rank, rank);
-  auto const T = make_factor_matrix<Scalar>(space, "polyad::nvecs_basis", rank, rank);
-  Kokkos::View<int*, typename Space::device_type> const dependent(
-      Kokkos::view_alloc(space, "polyad::nvecs_dependent"), rank);
-  for (int n = 0; n < extents.order(); ++n) {
-    auto const Y        = make_factor_matrix<Scalar>(space, "polyad::nvecs_product", extents[n], rank);
-    auto const by_fiber = identity_permutation<std::uint64_t>(space, tensor.nnz());
-    sort_by_other_modes(space, tensor, n, by_fiber);
-
-    constexpr bool device = is_device_space<Space>;
-    LaunchShape const shape{ceil_div(tensor.nnz(), device ? 4 : 1), device ? 4 : 1, device ? 32 : 1};
-    detail::ModeFibers<Tensor> const fibers{tensor.indices(), tensor.values(), by_fiber, n};
-    bool const is_short = detail::sums_unfolding_gram(extents[n], tensor.nnz());
-    FactorMatrix<Scalar, Space> S;
-    if (is_short) {
-      S = make_factor_matrix<Scalar>(space, "polyad::nvecs_gram_of_unfolding", extents[n], extents[n]);
-      Kokkos::deep_copy(space, S, Scalar(0));
-      Kokkos::parallel_for("polyad::gram_of_unfolding", team_policy(space, shape),
-                           detail::GramOfUnfolding<Tensor>{fibers, S});
-    }
-    double sum = 0;
-    for (int iteration = 1; iteration <= options.max_iterations; ++iteration) {
-      if (is_short) {
-        intermediates(space, S, factors[n], Y);
-      } else {
-        Kokkos::deep_copy(space, Y, Scalar(0));
-        Kokkos::parallel_for("polyad::unfolding_times_its_transpose", team_policy(space, shape),
-                             detail::UnfoldingTimesItsTranspose<Tensor>{fibers, factors[n], Y});
-      }
-      gram(space, Y, workspace, G);
-      auto const host_gram = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), G);
-      detail::Orthonormalizer const basis(
-          std::vector<double>(host_gram.data(), host_gram.data() + host_gram.size()), rank);
-      from_host(space, basis.T, T);
-      Kokkos::deep_copy(dependent, Kokkos::View<int const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(
-                                       basis.dependent.data(), rank));
-      intermediates(space, Y, T, factors[n]);
-      // Another direction each time: one of them shows what the converged columns do not hold yet.
-      Kokkos::parallel_for("polyad::refill_columns", Range(space, 0, extents[n]),
-                           detail::RefillColumns<Scalar, Space>{
-                               factors[n], dependent, options.seed + static_cast<std::uint64_t>(iteration),
-                               static_cast<std::uint64_t>(n)});
-      double const previous = sum;
-      sum                   = 0;  // of the singular values: the columns of Y grow by their squares
-      for (std::size_t r = 0; r < rank; ++r)
-        if (basis.dependent[r] == 0) sum += std::sqrt(std::sqrt(host_gram(r, r)));
-      if (std::abs(sum - previous) <= options.tolerance * sum) break;
-    }
-  }
-  space.fence("polyad::nvecs");
-  return factors;
-}
-
-#define POLYAD_NVECS(Scalar, Index)                                                                         \
-  template FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> nvecs(                                     \
-      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      count_t, NvecsOptions const&)
-POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_NVECS);
+                                    count_t rank, NvecsOptions const& options = {});
 
 }  // namespace polyad

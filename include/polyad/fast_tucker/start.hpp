@@ -2,76 +2,11 @@
 // fill_start: what a FastTucker model starts from.
 #pragma once
 
-#include <Kokkos_Core.hpp>
-#include <algorithm>
-#include <cmath>
-#include <vector>
+#include <cstdint>
 
 #include "polyad/tensor/fast_tucker_model.hpp"
 
 namespace polyad {
-namespace detail {
-
-/// J x R numbers of either sign and mean square 1 / R, by rows: rows that are orthogonal and of length 1, or
-/// where there are more rows than columns such columns. Nearly singular, as matrices of chance may be, B^(n)
-/// would keep some directions of C^(n) out of reach. The same bits everywhere: made on the host, every sum in
-/// one order.
-inline std::vector<double> orthogonal_core(std::uint64_t seed, std::uint64_t stream, count_t J, count_t R) {
-  bool const by_rows  = J <= R;
-  count_t const count = by_rows ? J : R;  // vectors
-  count_t const size  = by_rows ? R : J;  // of a vector
-  std::vector<double> vectors(count * size);
-  for (count_t i = 0; i < count; ++i)
-    for (count_t k = 0; k < size; ++k)
-      vectors[i * size + k] = 2 * counter_uniform(seed, stream, by_rows ? i : k, by_rows ? k : i) - 1;
-  auto const dot = [&](count_t i, count_t l) {
-    double sum = 0;
-    for (count_t k = 0; k < size; ++k) sum = std::fma(vectors[i * size + k], vectors[l * size + k], sum);
-    return sum;
-  };
-  double const length = std::sqrt(static_cast<double>(size) / static_cast<double>(R));
-  for (count_t i = 0; i < count; ++i) {
-    for (int pass = 0; pass < 2; ++pass)  // once leaves what rounding makes of it
-      for (count_t l = 0; l < i; ++l) {
-        double const share = dot(i, l) / (length * length);
-        for (count_t k = 0; k < size; ++k)
-          vectors[i * size + k] = std::fma(-share, vectors[l * size + k], vectors[i * size + k]);
-      }
-    double const scale = length / std::sqrt(dot(i, i));
-    for (count_t k = 0; k < size; ++k) vectors[i * size + k] *= scale;
-  }
-  if (by_rows) return vectors;
-  std::vector<double> core(J * R);
-  for (count_t j = 0; j < J; ++j)
-    for (count_t r = 0; r < R; ++r) core[j * R + r] = vectors[r * size + j];
-  return core;
-}
-
-/// The row a for which the columns of a B are all the same, as far as J rows allow, with a mean square of 1.
-inline std::vector<double> even_row(std::vector<double> const& core, count_t J, count_t R) {
-  std::vector<double> row(
-      J);  // B times ones: (B' B) is the identity times max(1, J / R), or projects on J rows
-  for (count_t j = 0; j < J; ++j)
-    for (count_t r = 0; r < R; ++r) row[j] += core[j * R + r];
-  double squares = 0;
-  for (double const a : row) squares = std::fma(a, a, squares);
-  for (double& a : row)
-    a *= std::sqrt(static_cast<double>(R) * std::min(1.0, static_cast<double>(R) / static_cast<double>(J)) /
-                   squares);
-  return row;
-}
-
-template <class Scalar, class Space>
-struct AddToRows {
-  FactorMatrix<Scalar, Space> matrix;
-  Kokkos::View<double*, typename Space::device_type> row;
-  KOKKOS_FUNCTION void operator()(count_t k) const {
-    for (count_t j = 0; j < matrix.extent(1); ++j)
-      matrix(k, j) = static_cast<Scalar>(static_cast<double>(matrix(k, j)) + row(j));
-  }
-};
-
-}  // namespace detail
 
 /// A start of either sign, whose interactions have a tenth of the given deviation, with rows of A^(n) about
 /// as long as those of C^(n). In all modes but the two longest the columns of C^(n) have means, all the same
@@ -81,41 +16,6 @@ struct AddToRows {
 /// starts late.) The same bits on every backend. Waits for `space`.
 template <class Scalar, class Space>
 void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model, double deviation,
-                std::uint64_t seed) {
-  count_t const R = model.rank();
-  // R products of N entries of C have the variance R c^(2 N); an entry of C has J a^2 / R.
-  double const target = deviation > 0 && std::isfinite(deviation) ? 0.1 * deviation : 0.1;
-  double const c      = std::pow(target / std::sqrt(static_cast<double>(R)), 1.0 / model.order());
-  auto const longer   = [&](int n) {  // modes that are, of equal ones those before
-    int count = 0;
-    for (int m = 0; m < model.order(); ++m)
-      count += model.extents()[m] > model.extents()[n] || (model.extents()[m] == model.extents()[n] && m < n)
-                   ? 1
-                   : 0;
-    return count;
-  };
-  for (int n = 0; n < model.order(); ++n) {
-    auto const stream  = static_cast<std::uint64_t>(n);
-    count_t const J    = model.columns(n);
-    double const a     = c * std::sqrt(static_cast<double>(R) / static_cast<double>(J));
-    double const share = longer(n) < 2 ? 0.0 : 0.9;
-    auto const core    = detail::orthogonal_core(seed, stream + max_order, J, R);
-    from_host<Scalar>(space, core, model.B(n));
-    fill_signed(space, model.A(n), seed, stream, 0, a * std::sqrt(1 - share));
-    if (share > 0) {
-      Kokkos::View<double*, typename Space::device_type> const row("polyad::start_row", J);
-      auto const host = Kokkos::create_mirror_view(row);
-      auto const even = detail::even_row(core, J, R);
-      for (count_t j = 0; j < J; ++j) host(j) = c * std::sqrt(share) * even[j];
-      Kokkos::deep_copy(space, row, host);
-      Kokkos::parallel_for(
-          "polyad::start_row",
-          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, model.extents()[n]),
-          detail::AddToRows<Scalar, Space>{model.A(n), row});
-      space.fence("polyad::fill_start");
-    }
-  }
-  space.fence("polyad::fill_start");
-}
+                std::uint64_t seed);
 
 }  // namespace polyad

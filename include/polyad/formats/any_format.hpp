@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "polyad/core/instances.hpp"
 #include "polyad/formats/choose_format.hpp"
 #include "polyad/formats/format.hpp"
+#include "polyad/formats/held_format.hpp"
 
 namespace polyad {
 
@@ -38,36 +38,9 @@ struct AnyFormatOptions {
   std::optional<TensorSurvey> survey = {};
   /// `sorted` by its name: refuse where its copies do not fit, instead of one copy and permutations.
   bool only_copies = false;
-  /// The shape of `f-coo` (formats/fcoo/tune.hpp), where that is taken; 0: its own choice.
+  /// The shape of `f-coo` (formats/fcoo/fcoo.hpp), where that is taken; 0: its own choice.
   int f_coo_threadlen = 0, f_coo_team_threads = 0;
 };
-
-namespace detail {
-
-/// The workspace of the format inside.
-class ErasedWorkspace {
-public:
-  virtual ~ErasedWorkspace() = default;
-};
-
-/// The contract of formats with virtual functions.
-template <class Scalar, class Space>
-class ErasedFormat {
-public:
-  virtual ~ErasedFormat()                                                                     = default;
-  [[nodiscard]] virtual char const* name() const                                              = 0;
-  [[nodiscard]] virtual bool streams() const                                                  = 0;
-  [[nodiscard]] virtual Extents const& extents() const                                        = 0;
-  [[nodiscard]] virtual count_t nnz() const                                                   = 0;
-  [[nodiscard]] virtual count_t storage_bytes() const                                         = 0;
-  [[nodiscard]] virtual double norm_squared() const                                           = 0;
-  [[nodiscard]] virtual std::unique_ptr<ErasedWorkspace> make_workspace(Space const& space,
-                                                                        count_t rank) const   = 0;
-  virtual void mttkrp(Space const& space, FactorMatrices<Scalar, Space> const& factors, int mode,
-                      ErasedWorkspace* workspace, FactorMatrix<Scalar, Space> const& V) const = 0;
-};
-
-}  // namespace detail
 
 /// Of the AnyFormat that made it.
 struct AnyWorkspace {
@@ -108,6 +81,18 @@ public:
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const {
     return {m_format->make_workspace(space, rank)};
   }
+  /// Where each row's nonzeros begin, for least_squares_rows. \throws UsageError; MemoryError
+  [[nodiscard]] RowStarts<Space> make_row_workspace(Space const& space) const {
+    return m_format->make_row_workspace(space);
+  }
+
+  /// What the format inside offers; every operation below throws a UsageError where it is not offered.
+  [[nodiscard]] bool can(Capability capability) const { return m_format->can(capability); }
+
+  /// Holds a format of any class, one written outside the library too (any_format below).
+  template <StoredFormat F>
+    requires(!std::is_same_v<F, AnyFormat>)
+  explicit AnyFormat(F format) : m_format(std::make_shared<detail::HeldFormat<F>>(std::move(format))) {}
 
   /// The name of the format inside.
   [[nodiscard]] std::string chosen() const { return m_format->name(); }
@@ -118,9 +103,10 @@ public:
   [[nodiscard]] std::vector<FormatCandidate> const& candidates() const { return m_candidates; }
   /// Whether the nonzeros are in host memory. Its runs cannot share a device: each takes the memory that is
   /// left.
-  [[nodiscard]] bool streams() const { return m_format->streams(); }
+  [[nodiscard]] bool streams() const { return can(Capability::streaming); }
 
   [[nodiscard]] detail::ErasedFormat<Scalar, Space> const& inside() const { return *m_format; }
+  [[nodiscard]] std::shared_ptr<detail::ErasedFormat<Scalar, Space> const> share() const { return m_format; }
 
 private:
   using Inside = std::shared_ptr<detail::ErasedFormat<Scalar, Space> const>;
@@ -139,7 +125,47 @@ template <class Scalar, class Index, class Space>
 void mttkrp(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, AnyWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V) {
-  X.inside().mttkrp(space, factors, mode, workspace.held.get(), V);
+  X.inside().do_mttkrp(space, factors, mode, workspace.held.get(), V);
+}
+
+/// The other operations of formats/format.hpp, row_shrinkage.hpp and sgd_format.hpp.
+/// \throws UsageError also where the format inside has not what is asked for
+template <class Scalar, class Index, class Space>
+AnyWorkspace make_residual_workspace(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+                                     count_t rank) {
+  return {X.inside().do_make_residual_workspace(space, rank)};
+}
+template <class Scalar, class Index, class Space>
+void residual_mttkrp(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+                     FactorMatrices<Scalar, Space> const& C, int mode, AnyWorkspace& workspace,
+                     FactorMatrix<Scalar, Space> const& G) {
+  X.inside().do_residual_mttkrp(space, C, mode, workspace.held.get(), G);
+}
+template <class Scalar, class Index, class Space>
+void least_squares_rows(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+                        FactorMatrices<Scalar, Space> const& C, int mode,
+                        RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
+                        FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage = {}) {
+  X.inside().do_least_squares_rows(space, C, mode, problem, starts, A, shrinkage);
+}
+template <class Scalar, class Index, class Space>
+void sgd_factor_sweep(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+                      FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
+                      int mode, SgdStep step, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
+  X.inside().do_sgd_factor_sweep(space, model, C, mode, step, form, workspace);
+}
+template <class Scalar, class Index, class Space>
+void sgd_core_sweep(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+                    FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
+                    int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
+  X.inside().do_sgd_core_sweep(space, model, C, mode, form, workspace);
+}
+
+/// A format that is built, behind AnyFormat; its Views are shared.
+template <StoredFormat F>
+[[nodiscard]] AnyFormat<typename F::scalar_type, typename F::index_type, typename F::space_type> any_format(
+    typename F::space_type const&, F const& own) {
+  return AnyFormat<typename F::scalar_type, typename F::index_type, typename F::space_type>(own);
 }
 
 /// AnyFormat::build of a tensor that is given up.
@@ -149,9 +175,5 @@ template <class Scalar, class Index, class Space>
                                                          AnyFormatOptions const& options = {}) {
   return AnyFormat<Scalar, Index, Space>::build(space, coo, options);
 }
-
-#define POLYAD_ANY_FORMAT(Scalar, Index) \
-  template class AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace>
-POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_ANY_FORMAT);
 
 }  // namespace polyad

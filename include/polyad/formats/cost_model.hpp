@@ -212,8 +212,8 @@ inline constexpr std::uint64_t device_instance_bytes = 80 * 1024;
 /// near and gather
 [[nodiscard]] double gathered(ModeTerms terms);
 /// Atomic rows a nonzero that a walk over nonzeros in the mode's order adds at the ends of its chunks
-/// (chunk_length, formats/chunk_walk.hpp): two a chunk, and on devices, where rows have many chunks, one a
-/// team (formats/team_sums.hpp).
+/// (chunk_length, kernel/chunk_walk.hpp): two a chunk, and on devices, where rows have many chunks, one a
+/// team (kernel/team_sums.hpp).
 [[nodiscard]] double border_rows(CostInput const& input, int mode);
 /// Adds `rows` atomic rows a nonzero: atomics and hot.
 void add_atomics(ModeTerms& terms, CostInput const& input, int mode, double rows);

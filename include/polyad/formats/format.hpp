@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "polyad/core/types.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 

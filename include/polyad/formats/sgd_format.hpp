@@ -17,7 +17,8 @@
 // runs give the same bits, but on one thread of a host.
 #pragma once
 
-#include "polyad/dense/transposed_product.hpp"
+#include <concepts>
+
 #include "polyad/tensor/fast_tucker_model.hpp"
 
 namespace polyad {
@@ -42,7 +43,8 @@ template <class Scalar, class Space>
 struct SgdWorkspace {
   FactorMatrix<Scalar, Space> transposed;  // B', R x J
   FactorMatrix<Scalar, Space> P;           // J x R
-  TransposedProductWorkspace<Space> sums;  // the teams' own sums
+  /// The teams' own sums: chunks x J x R, rounded up to whole blocks of columns.
+  Kokkos::View<double***, Kokkos::LayoutRight, typename Space::device_type> sums;
 };
 
 template <class F>
@@ -53,15 +55,5 @@ concept SgdFormat = requires(typename F::space_type const& space, F const& forma
   { sgd_factor_sweep(space, format, model, C, 0, SgdStep{}, SgdForm{}, workspace) } -> std::same_as<void>;
   { sgd_core_sweep(space, format, model, C, 0, SgdForm{}, workspace) } -> std::same_as<void>;
 };
-
-/// \throws MemoryError
-template <class Scalar, class Space>
-SgdWorkspace<Scalar, Space> make_sgd_workspace(Space const& space,
-                                               FastTuckerModel<Scalar, Space> const& model, int n) {
-  count_t const J = model.columns(n), R = model.rank();
-  return {make_packed_matrix<Scalar>(space, "polyad::transposed_core", R, J),
-          make_packed_matrix<Scalar>(space, "polyad::core_gradient", J, R),
-          make_transposed_product_workspace(space, J, R)};
-}
 
 }  // namespace polyad

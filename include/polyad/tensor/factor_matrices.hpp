@@ -9,7 +9,7 @@
 
 #include "polyad/core/counter_rng.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/rank_dispatch.hpp"
+#include "polyad/core/rank.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 

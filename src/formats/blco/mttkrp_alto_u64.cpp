@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/formats/blco/alto.hpp"
+#include "formats/blco/build_alto.hpp"
+#include "formats/blco/mttkrp_alto.hpp"
 
 namespace polyad {
 
 POLYAD_MTTKRP_ALTO(float, std::uint64_t);
+POLYAD_ALTO_WITH_VALUES(float, std::uint64_t);
 POLYAD_ALTO(float, std::uint64_t);
 POLYAD_MTTKRP_ALTO(double, std::uint64_t);
+POLYAD_ALTO_WITH_VALUES(double, std::uint64_t);
 POLYAD_ALTO(double, std::uint64_t);
 
 }  // namespace polyad

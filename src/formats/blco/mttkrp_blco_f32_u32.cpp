@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/formats/blco/blco.hpp"
+#include "formats/blco/build_blco.hpp"
+#include "formats/blco/mttkrp_blco.hpp"
 
 namespace polyad {
 
 POLYAD_MTTKRP_BLCO(float, std::uint32_t);
+POLYAD_BLCO_WITH_VALUES(float, std::uint32_t);
 POLYAD_BLCO(float, std::uint32_t);
 POLYAD_ADD_TILE_PRODUCTS(float, std::uint32_t);
 POLYAD_MERGE_COPIES(float);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/formats/blco/blco.hpp"
+#include "formats/blco/build_blco.hpp"
+#include "formats/blco/mttkrp_blco.hpp"
 
 namespace polyad {
 
 POLYAD_MTTKRP_BLCO(double, std::uint32_t);
+POLYAD_BLCO_WITH_VALUES(double, std::uint32_t);
 POLYAD_BLCO(double, std::uint32_t);
 POLYAD_ADD_TILE_PRODUCTS(double, std::uint32_t);
 POLYAD_MERGE_COPIES(double);

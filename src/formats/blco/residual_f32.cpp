@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The residual sweeps of `blco` and `alto`.
-#include "polyad/formats/blco/residual_alto.hpp"
-#include "polyad/formats/blco/residual_blco.hpp"
+#include "formats/blco/residual_alto.hpp"
+#include "formats/blco/residual_blco.hpp"
 
 namespace polyad {
 

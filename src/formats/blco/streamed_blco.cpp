@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/formats/blco/streamed_blco.hpp"
+#include "formats/blco/build_streamed_blco.hpp"
+#include "formats/blco/mttkrp_streamed_blco.hpp"
+#include "polyad/core/instances.hpp"
 
 namespace polyad {
 

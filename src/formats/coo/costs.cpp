@@ -4,7 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "polyad/formats/coo/locality_blocks.hpp"
+#include "formats/coo/locality_blocks.hpp"
 #include "polyad/formats/cost_model.hpp"
 
 namespace polyad {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/formats/coo/coo_permuted.hpp"
+#include "formats/coo/build_permuted.hpp"
+#include "formats/coo/mttkrp_permuted.hpp"
 
 namespace polyad {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/formats/coo/coo_scratch.hpp"
+#include "formats/coo/mttkrp_scratch.hpp"
 
 namespace polyad {
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/formats/coo/sorted.hpp"
+#include "formats/coo/build_sorted.hpp"
+#include "formats/coo/mttkrp_sorted.hpp"
 
 namespace polyad {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/formats/coo/coo_tiny_vec.hpp"
+#include "formats/coo/mttkrp_tiny_vec.hpp"
 
 namespace polyad {
 

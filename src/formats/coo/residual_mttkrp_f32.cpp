@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/formats/coo/residual_mttkrp.hpp"
+#include "formats/coo/residual_mttkrp.hpp"
 
 namespace polyad {
 

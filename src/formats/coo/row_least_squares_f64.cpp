@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/formats/coo/row_least_squares.hpp"
+#include "formats/coo/row_least_squares.hpp"
 
 namespace polyad {
 

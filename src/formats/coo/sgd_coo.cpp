@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/formats/coo/sgd_coo.hpp"
+#include "formats/coo/sgd_coo.hpp"
 
 namespace polyad {
 

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/formats/csf/csf.hpp"
-#include "polyad/formats/csf/hb_csf.hpp"
+#include "formats/csf/build_b_csf.hpp"
+#include "formats/csf/build_csf.hpp"
+#include "formats/csf/build_hb_csf.hpp"
+#include "formats/csf/mttkrp_b_csf.hpp"
+#include "formats/csf/mttkrp_csf.hpp"
+#include "formats/csf/mttkrp_hb_csf.hpp"
+#include "formats/csf/mttkrp_levels.hpp"
+#include "formats/csf/mttkrp_slices.hpp"
+#include "formats/csf/mttkrp_tree.hpp"
 
 namespace polyad {
 
@@ -12,6 +19,8 @@ POLYAD_ZERO_ROWS(double, std::uint32_t);
 POLYAD_CSF(double, std::uint32_t);
 POLYAD_MTTKRP_CSF(double, std::uint32_t);
 POLYAD_B_CSF(double, std::uint32_t);
+POLYAD_MTTKRP_B_CSF(double, std::uint32_t);
 POLYAD_HB_CSF(double, std::uint32_t);
+POLYAD_MTTKRP_HB_CSF(double, std::uint32_t);
 
 }  // namespace polyad

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/formats/csf/csf.hpp"
-#include "polyad/formats/csf/hb_csf.hpp"
+#include "formats/csf/build_b_csf.hpp"
+#include "formats/csf/build_csf.hpp"
+#include "formats/csf/build_hb_csf.hpp"
+#include "formats/csf/mttkrp_b_csf.hpp"
+#include "formats/csf/mttkrp_csf.hpp"
+#include "formats/csf/mttkrp_hb_csf.hpp"
+#include "formats/csf/mttkrp_levels.hpp"
+#include "formats/csf/mttkrp_slices.hpp"
+#include "formats/csf/mttkrp_tree.hpp"
 
 namespace polyad {
 
@@ -12,7 +19,9 @@ POLYAD_ZERO_ROWS(float, std::uint64_t);
 POLYAD_CSF(float, std::uint64_t);
 POLYAD_MTTKRP_CSF(float, std::uint64_t);
 POLYAD_B_CSF(float, std::uint64_t);
+POLYAD_MTTKRP_B_CSF(float, std::uint64_t);
 POLYAD_HB_CSF(float, std::uint64_t);
+POLYAD_MTTKRP_HB_CSF(float, std::uint64_t);
 POLYAD_MTTKRP_CSF_TREE(double, std::uint64_t);
 POLYAD_MTTKRP_CSF_LEVEL(double, std::uint64_t);
 POLYAD_MTTKRP_CSL(double, std::uint64_t);
@@ -21,6 +30,8 @@ POLYAD_ZERO_ROWS(double, std::uint64_t);
 POLYAD_CSF(double, std::uint64_t);
 POLYAD_MTTKRP_CSF(double, std::uint64_t);
 POLYAD_B_CSF(double, std::uint64_t);
+POLYAD_MTTKRP_B_CSF(double, std::uint64_t);
 POLYAD_HB_CSF(double, std::uint64_t);
+POLYAD_MTTKRP_HB_CSF(double, std::uint64_t);
 
 }  // namespace polyad

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/formats/fcoo/fcoo.hpp"
+#include "formats/fcoo/build_fcoo.hpp"
+#include "formats/fcoo/mttkrp_fcoo.hpp"
+#include "formats/fcoo/multiply_semi_sparse.hpp"
+#include "formats/fcoo/tune.hpp"
 
 namespace polyad {
 
-// One file for both: they share their kernels.
+// One file for all: they share their kernels.
+POLYAD_FCOO(float, std::uint32_t);
 POLYAD_MTTKRP_FCOO(float, std::uint32_t);
+POLYAD_BUILD_SPTTM(float, std::uint32_t);
 POLYAD_SPTTM(float, std::uint32_t);
+POLYAD_MULTIPLY_SEMI_SPARSE(float, std::uint32_t);
+POLYAD_TUNE_FCOO(float, std::uint32_t);
+template std::vector<FCooOptions> fcoo_grid<Kokkos::DefaultExecutionSpace>();
 
 }  // namespace polyad

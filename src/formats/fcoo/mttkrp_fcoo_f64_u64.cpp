@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/formats/fcoo/fcoo.hpp"
+#include "formats/fcoo/build_fcoo.hpp"
+#include "formats/fcoo/mttkrp_fcoo.hpp"
+#include "formats/fcoo/multiply_semi_sparse.hpp"
+#include "formats/fcoo/tune.hpp"
 
 namespace polyad {
 
-// One file for both: they share their kernels.
+// One file for all: they share their kernels.
+POLYAD_FCOO(double, std::uint64_t);
 POLYAD_MTTKRP_FCOO(double, std::uint64_t);
+POLYAD_BUILD_SPTTM(double, std::uint64_t);
 POLYAD_SPTTM(double, std::uint64_t);
+POLYAD_MULTIPLY_SEMI_SPARSE(double, std::uint64_t);
+POLYAD_TUNE_FCOO(double, std::uint64_t);
 
 }  // namespace polyad

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/formats/fcoo/spttmc.hpp"
+#include "formats/fcoo/spttmc.hpp"
 
 namespace polyad {
 
@@ -7,5 +7,7 @@ POLYAD_KRONECKER_PRODUCT(float, std::uint32_t);
 POLYAD_KRONECKER_PRODUCT(double, std::uint32_t);
 POLYAD_SPTTMC(float, std::uint32_t);
 POLYAD_SPTTMC(double, std::uint32_t);
+POLYAD_SPTTMC_OUTPUT(float);
+POLYAD_SPTTMC_OUTPUT(double);
 
 }  // namespace polyad

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/formats/fcoo/spttmc.hpp"
+#include "formats/fcoo/spttmc.hpp"
 
 namespace polyad {
 

@@ -10,6 +10,8 @@
 #include <map>
 #include <vector>
 
+#include "formats/blco/touched_rows.hpp"
+#include "polyad/tensor/linearize.hpp"
 #include "support/bounds.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "polyad/formats/team_sums.hpp"
+#include "polyad/kernel/team_sums.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"

@@ -14,6 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "formats/csf/build_bins.hpp"
+#include "formats/csf/build_tree.hpp"
+#include "formats/csf/mttkrp_tree.hpp"
 #include "formats/expect_exact.hpp"
 #include "polyad/formats/csf/csf.hpp"
 #include "polyad/formats/csf/hb_csf.hpp"

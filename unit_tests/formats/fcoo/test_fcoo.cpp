@@ -15,7 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "polyad/formats/fcoo/tune.hpp"
+#include "formats/fcoo/build_flagged.hpp"
+#include "formats/fcoo/hadamard_terms.hpp"
+#include "formats/fcoo/sum_flagged.hpp"
+#include "formats/fcoo/validate_flagged.hpp"
 #include "support/bounds.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"

@@ -8,8 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "formats/fcoo/build_flagged.hpp"
+#include "formats/fcoo/kronecker_terms.hpp"
+#include "formats/fcoo/sum_flagged.hpp"
+#include "polyad/formats/fcoo/fcoo.hpp"
 #include "polyad/formats/fcoo/semi_sparse.hpp"
-#include "polyad/formats/fcoo/spttmc.hpp"
 #include "support/bounds.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <polyad/formats/coo/coo_permuted.hpp>
 #include <polyad/io/tns_reader.hpp>
 #include <polyad/polyad.hpp>
 #include <polyad/version.hpp>

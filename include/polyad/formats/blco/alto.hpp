@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // alto: one copy of the nonzeros for all modes, in a linear order that keeps the rows of every factor in
 // cache, with plain indices (tensor/linearize.hpp; BLCO, sections 3 and 4). The order is ALTO's, or on a host
-// the one that costs least there (formats/blco/alto_order.hpp): nonzeros that share the indices of some modes
-// then form groups, whose indices are stored once.
+// the one that costs least there (formats/blco/fastest_order.hpp): nonzeros that share the indices of some
+// modes then form groups, whose indices are stored once.
 //
 // Hosts cut the order into stretches, one a thread, each with its own copies of the output's rows that others
 // write too (formats/blco/private_rows.hpp). Devices add to the output with atomics.
@@ -11,14 +11,17 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cstdint>
 #include <vector>
 
-#include "polyad/core/instances.hpp"
-#include "polyad/core/row_locks.hpp"
+#include "polyad/core/types.hpp"
 #include "polyad/formats/blco/alto_order.hpp"
 #include "polyad/formats/blco/private_rows.hpp"
 #include "polyad/formats/format.hpp"
-#include "polyad/tensor/linearize.hpp"
+#include "polyad/kernel/row_locks.hpp"
+#include "polyad/tensor/coo_tensor.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
 
 namespace polyad {
 
@@ -142,37 +145,21 @@ private:
   std::uint32_t m_locked = 0;          // mask of modes
 };
 
-template <class Scalar, class Index, class Space>
-Alto<Scalar, Index, Space> Alto<Scalar, Index, Space>::build(Space const& space,
-                                                             CooTensor<Scalar, Index, Space> const& coo,
-                                                             options_type const& options) {
-  POLYAD_EXPECTS(coo.nnz() < std::numeric_limits<Index>::max(), coo.nnz(),
-                 " nonzeros need 64-bit indices in this format");
-  POLYAD_EXPECTS(!is_device_space<Space> || !options.deterministic,
-                 "alto adds with atomics on a device: it is not deterministic there");
-  Alto format;
-  format.m_extents      = coo.extents();
-  format.m_nnz          = coo.nnz();
-  format.m_norm_squared = polyad::norm_squared(space, coo);
-  if constexpr (!is_device_space<Space>) {
-    if (options.choice == AltoOptions::Order::given) format.m_order = options.order;
-    if (options.choice == AltoOptions::Order::fastest) format.m_order = fastest_order(space, coo);
-  }
-  format.arrange_modes();
-  format.copy_nonzeros(space, coo, options);
-  if constexpr (!is_device_space<Space>) format.find_private_rows(space, options);
-  return format;
-}
+/// The contract's mttkrp (formats/format.hpp): V (I_mode x R) is overwritten. Does not wait.
+/// \throws UsageError when shapes do not match, or the workspace was not made for this format and rank
+template <class Space, class Scalar, class Index>
+void mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
+            FactorMatrices<Scalar, Space> const& factors, int mode, AltoWorkspace<Scalar, Space>& workspace,
+            FactorMatrix<Scalar, Space> const& V);
 
-// Not the whole class: some members are for hosts only.
-#define POLYAD_ALTO(Scalar, Index)                                                                          \
-  template Alto<Scalar, Index, Kokkos::DefaultExecutionSpace>                                               \
-  Alto<Scalar, Index, Kokkos::DefaultExecutionSpace>::build(                                                \
-      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      AltoOptions const&)
-POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_ALTO);
+/// The residual sweep (the concept ResidualFormat of formats/format.hpp): G (I_mode x R) is overwritten.
+/// Where the format was built to be deterministic (AltoOptions), on hosts, the bits are the same at any
+/// number of threads. Does not wait.
+/// \throws UsageError when shapes do not match, or the workspace was not made for this format and rank
+template <class Space, class Scalar, class Index>
+void residual_mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
+                     FactorMatrices<Scalar, Space> const& C, int mode,
+                     ResidualWorkspace<Scalar, AltoWorkspace<Scalar, Space>, Space>& workspace,
+                     FactorMatrix<Scalar, Space> const& G);
 
 }  // namespace polyad
-
-#include "polyad/formats/blco/alto_build.hpp"
-#include "polyad/formats/blco/mttkrp_alto.hpp"

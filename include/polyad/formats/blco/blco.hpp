@@ -6,12 +6,14 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
-#include <algorithm>
 
 #include "polyad/core/instances.hpp"
+#include "polyad/core/types.hpp"
 #include "polyad/formats/blco/blco_blocks.hpp"
 #include "polyad/formats/blco/blco_resolution.hpp"
 #include "polyad/formats/format.hpp"
+#include "polyad/tensor/coo_tensor.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
 
 namespace polyad {
 
@@ -23,21 +25,6 @@ struct BlcoOptions {
   int team              = 0;  // GPU threads in a team, at most 256; 0: by measurement
   bool packed = true;  // rows in packs on a device, where they are aligned; false: GenTen's strided rows
 };
-
-/// \throws UsageError when the wishes for a launch are out of range
-inline void expect_tile_options(BlcoOptions const& options) {
-  POLYAD_EXPECTS(options.tile >= 0 && options.team >= 0 && options.team <= blco_team_threads, "a tile of ",
-                 options.tile, " nonzeros, a team of ", options.team, " threads (at most ", blco_team_threads,
-                 ")");
-}
-
-/// Room for copies of rows of V, in rows of whole packs, whatever the rows of the factors are.
-/// \throws MemoryError before allocating
-template <class Scalar, class Space>
-FactorMatrix<Scalar, Space> make_copies_of_output(Space const& space, count_t rows, count_t rank) {
-  count_t const pack = row_alignment / sizeof(Scalar);
-  return make_factor_matrix<Scalar>(space, "polyad::blco_copies", rows, ceil_div(rank, pack) * pack);
-}
 
 /// Copies of V, or of the rows that a part of the nonzeros touches, until they are merged.
 template <class Scalar, class Space>
@@ -70,20 +57,13 @@ public:
 
   /// Room for the copies of the mode that needs most of them.
   /// \throws MemoryError
-  [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const {
-    count_t rows = 0;
-    for (int n = 0; n < m_extents.order() && nnz() > 0; ++n)
-      rows = std::max(rows, resolve(space, n).copied_rows);
-    return {make_copies_of_output<Scalar>(space, rows, rank)};
-  }
+  [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const;
 
   [[nodiscard]] blocks_type const& blocks() const { return m_blocks; }
   [[nodiscard]] options_type const& options() const { return m_options; }
   [[nodiscard]] BlcoParts const& parts() const { return m_parts; }
   /// How the conflicts of one mode are resolved, and what that needs.
-  [[nodiscard]] BlcoResolution resolve(Space const& space, int mode) const {
-    return BlcoResolution(space, m_options.resolution, m_extents[mode], sizeof(Scalar), nnz(), m_parts, mode);
-  }
+  [[nodiscard]] BlcoResolution resolve(Space const& space, int mode) const;
 
 private:
   Extents m_extents;
@@ -93,23 +73,23 @@ private:
   BlcoParts m_parts;
 };
 
-template <class Scalar, class Index, class Space>
-Blco<Scalar, Index, Space> Blco<Scalar, Index, Space>::build(Space const& space,
-                                                             CooTensor<Scalar, Index, Space> const& coo,
-                                                             options_type const& options) {
-  expect_tile_options(options);
-  Blco format;
-  format.m_extents      = coo.extents();
-  format.m_options      = options;
-  format.m_norm_squared = polyad::norm_squared(space, coo);
-  format.m_blocks       = make_blco_blocks(space, coo, options.max_block, options.index_bits);
-  format.m_parts        = BlcoParts(space, format.m_blocks.nonzeros());
-  return format;
-}
-
 #define POLYAD_BLCO(Scalar, Index) template class Blco<Scalar, Index, Kokkos::DefaultExecutionSpace>
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_BLCO);
 
-}  // namespace polyad
+/// The contract's mttkrp (formats/format.hpp): V (I_mode x R) is overwritten. Does not wait.
+/// \throws UsageError when shapes do not match, or the workspace was made for fewer copies or columns
+template <class Space, class Scalar, class Index>
+void mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
+            FactorMatrices<Scalar, Space> const& factors, int mode, BlcoWorkspace<Scalar, Space>& workspace,
+            FactorMatrix<Scalar, Space> const& V);
 
-#include "polyad/formats/blco/mttkrp_blco.hpp"
+/// The residual sweep (the concept ResidualFormat of formats/format.hpp): G (I_mode x R) is overwritten. Does
+/// not wait.
+/// \throws UsageError when shapes do not match, or the workspace was made for another tensor or a lower rank
+template <class Space, class Scalar, class Index>
+void residual_mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
+                     FactorMatrices<Scalar, Space> const& C, int mode,
+                     ResidualWorkspace<Scalar, BlcoWorkspace<Scalar, Space>, Space>& workspace,
+                     FactorMatrix<Scalar, Space> const& G);
+
+}  // namespace polyad

@@ -6,19 +6,11 @@
 
 #include <Kokkos_Core.hpp>
 #include <array>
-#include <limits>
 
 #include "polyad/core/instances.hpp"
-#include "polyad/formats/coo/row_starts.hpp"
-#include "polyad/formats/format.hpp"
-#include "polyad/tensor/sort_by_mode.hpp"
+#include "polyad/formats/row_shrinkage.hpp"
 
 namespace polyad {
-
-namespace detail {
-template <class Scalar, class Index>
-struct PermutedSource;  // formats/coo/nonzero_sources.hpp
-}
 
 template <class Scalar, class Index, class Space>
 class CooPermuted {
@@ -27,7 +19,7 @@ public:
   using index_type       = Index;
   using space_type       = Space;
   using workspace_type   = NoWorkspace;
-  using permutation_type = Permutation<Index, Space>;
+  using permutation_type = Kokkos::View<Index*, typename Space::device_type>;
   struct options_type {};
 
   static constexpr char const* name = "coo-permuted";
@@ -52,13 +44,7 @@ public:
   }
 
   /// Where each row's nonzeros begin in the order of each mode, for least_squares_rows. \throws MemoryError
-  [[nodiscard]] RowStarts<Space> make_row_workspace(Space const& space) const {
-    RowStarts<Space> starts;
-    for (int n = 0; n < extents().order(); ++n)
-      starts[static_cast<std::size_t>(n)] = detail::make_row_starts(
-          space, detail::PermutedSource<Scalar, Index>(*this, n), extents()[n], nnz());
-    return starts;
-  }
+  [[nodiscard]] RowStarts<Space> make_row_workspace(Space const& space) const;
 
   /// The same with other values, in the order of the coordinates; its norm is not meant to be asked for.
   [[nodiscard]] CooPermuted with_values(typename CooTensor<Scalar, Index, Space>::values_type values) const {
@@ -73,27 +59,29 @@ private:
   std::array<permutation_type, max_order> m_permutations;
 };
 
-template <class Scalar, class Index, class Space>
-CooPermuted<Scalar, Index, Space> CooPermuted<Scalar, Index, Space>::build(
-    Space const& space, CooTensor<Scalar, Index, Space> const& coo, options_type const&) {
-  POLYAD_EXPECTS(coo.nnz() <= std::numeric_limits<Index>::max(), coo.nnz(),
-                 " nonzeros need 64-bit indices in this format");
-  CooPermuted format;
-  format.m_coo          = coo;
-  format.m_norm_squared = polyad::norm_squared(space, coo);
-  for (int n = 0; n < coo.order(); ++n) {
-    auto const permutation = identity_permutation<Index>(space, coo.nnz());
-    sort_by_mode(space, coo, n, permutation);
-    format.m_permutations[static_cast<std::size_t>(n)] = permutation;
-  }
-  return format;
-}
-
 #define POLYAD_COO_PERMUTED(Scalar, Index) \
   template class CooPermuted<Scalar, Index, Kokkos::DefaultExecutionSpace>
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_COO_PERMUTED);
 
-}  // namespace polyad
+/// The contract's mttkrp (formats/format.hpp) by MTTKRP-C. `packed = false` takes GenTen's strided TinyVec
+/// on a device, for comparison.
+template <class Space, class Scalar, class Index>
+void mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
+            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
+            FactorMatrix<Scalar, Space> const& V, bool packed = true);
 
-#include "polyad/formats/coo/mttkrp_permuted.hpp"
-#include "polyad/formats/coo/nonzero_sources.hpp"
+/// The residual sweep (formats/format.hpp).
+template <class Space, class Scalar, class Index>
+void residual_mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
+                     FactorMatrices<Scalar, Space> const& C, int mode,
+                     ResidualWorkspace<Scalar, NoWorkspace, Space>& workspace,
+                     FactorMatrix<Scalar, Space> const& G);
+
+/// Least squares for the rows of one mode (formats/format.hpp, formats/row_shrinkage.hpp).
+template <class Space, class Scalar, class Index>
+void least_squares_rows(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
+                        FactorMatrices<Scalar, Space> const& C, int mode,
+                        RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
+                        FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage = {});
+
+}  // namespace polyad

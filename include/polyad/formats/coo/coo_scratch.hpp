@@ -43,6 +43,10 @@ private:
   double m_norm_squared = 0;
 };
 
-}  // namespace polyad
+/// The contract's mttkrp (formats/format.hpp) by MTTKRP-A.
+template <class Space, class Scalar, class Index>
+void mttkrp(Space const& space, CooScratch<Scalar, Index, Space> const& X,
+            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
+            FactorMatrix<Scalar, Space> const& V);
 
-#include "polyad/formats/coo/mttkrp_scratch.hpp"
+}  // namespace polyad

@@ -10,11 +10,9 @@
 #include <optional>
 
 #include "polyad/core/instances.hpp"
-#include "polyad/formats/coo/border_rows.hpp"
 #include "polyad/formats/coo/coo_permuted.hpp"
-#include "polyad/formats/coo/nonzero_sources.hpp"
 #include "polyad/formats/coo/sorted_copy.hpp"
-#include "polyad/formats/format.hpp"
+#include "polyad/formats/row_shrinkage.hpp"
 
 namespace polyad {
 
@@ -54,17 +52,7 @@ public:
   }
 
   /// Room for the borders of every mode that merges them, or may.
-  [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const {
-    count_t entries = 0;
-    for (int n = 0; n < m_extents.order() && !m_permuted; ++n)
-      if (copy(n).borders != Borders::atomics && copy(n).nnz > 0)
-        entries = std::max(entries, border_entries(ceil_div(copy(n).nnz, copy(n).chunk)));
-    // Rows of whole packs, whatever the rows of the factors are.
-    count_t const pack = row_alignment / sizeof(Scalar);
-    return {Kokkos::View<Index*, typename Space::device_type>(
-                Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::border_rows"), entries),
-            make_factor_matrix<Scalar>(space, "polyad::border_sums", entries, ceil_div(rank, pack) * pack)};
-  }
+  [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const;
 
   [[nodiscard]] copy_type const& copy(int n) const { return m_copies[static_cast<std::size_t>(n)]; }
   /// Set where one copy and permutations are kept instead.
@@ -74,16 +62,7 @@ public:
 
   /// Where each row's nonzeros begin in the copy of each mode, for least_squares_rows.
   /// \throws UsageError where a mode is cut into locality blocks: its rows are not in one piece; MemoryError
-  [[nodiscard]] RowStarts<Space> make_row_workspace(Space const& space) const {
-    if (m_permuted) return m_permuted->make_row_workspace(space);
-    RowStarts<Space> starts;
-    for (int n = 0; n < m_extents.order(); ++n) {
-      POLYAD_EXPECTS(copy(n).block_rows == 0, "mode ", n, " is cut into locality blocks: build without them");
-      starts[static_cast<std::size_t>(n)] =
-          detail::make_row_starts(space, detail::SortedSource<Scalar, Index>(copy(n)), m_extents[n], m_nnz);
-    }
-    return starts;
-  }
+  [[nodiscard]] RowStarts<Space> make_row_workspace(Space const& space) const;
 
   /// The same with other values of mode n, in the order of its copy; its norm is not meant to be asked for.
   [[nodiscard]] Sorted with_values(int n, typename copy_type::values_type values) const {
@@ -100,44 +79,30 @@ private:
   std::optional<CooPermuted<Scalar, Index, Space>> m_permuted;
 };
 
-template <class Scalar, class Index, class Space>
-Sorted<Scalar, Index, Space> Sorted<Scalar, Index, Space>::build(Space const& space,
-                                                                 CooTensor<Scalar, Index, Space> const& coo,
-                                                                 options_type const& options) {
-  POLYAD_EXPECTS(coo.nnz() <= std::numeric_limits<Index>::max(), coo.nnz(),
-                 " nonzeros need 64-bit indices in this format");
-  POLYAD_EXPECTS(!options.deterministic || options.storage != SortedOptions::Storage::permutations,
-                 "permutations sum with atomics: they are not deterministic");
-  POLYAD_EXPECTS(!options.deterministic || options.block_rows.value_or(0) == 0,
-                 "locality blocks sum with atomics: they are not deterministic");
-  auto const order = static_cast<count_t>(coo.order());
-  Sorted format;
-  format.m_extents      = coo.extents();
-  format.m_nnz          = coo.nnz();
-  format.m_norm_squared = polyad::norm_squared(space, coo);
-  count_t const bytes   = checked_product("the sorted copies", coo.storage_bytes(), order);
-  // Beside the copies the sort needs two words and two positions a nonzero, and the lists of rows at most one
-  // entry and one flag a row.
-  count_t scratch = coo.nnz() * 2 * (sizeof(std::uint64_t) + sizeof(Index));
-  for (int n = 0; n < coo.order(); ++n)
-    scratch += checked_product("the rows of a mode", coo.extents()[n], sizeof(Index) + 1);
-  bool const fits = bytes + scratch <= available_memory(space);
-  if (options.storage == SortedOptions::Storage::permutations ||
-      (options.storage == SortedOptions::Storage::automatic && !options.deterministic && !fits)) {
-    format.m_permuted = CooPermuted<Scalar, Index, Space>::build(space, coo);
-    return format;
-  }
-  for (int n = 0; n < coo.order(); ++n)
-    format.m_copies[static_cast<std::size_t>(n)] =
-        make_sorted_copy(space, coo, n, options.deterministic, options.block_rows);
-  return format;
-}
-
 #define POLYAD_SORTED(Scalar, Index) template class Sorted<Scalar, Index, Kokkos::DefaultExecutionSpace>
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_SORTED);
 
-}  // namespace polyad
+/// The contract's mttkrp (formats/format.hpp). `packed = false` takes GenTen's strided TinyVec on a device,
+/// for comparison.
+template <class Space, class Scalar, class Index>
+void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
+            FactorMatrices<Scalar, Space> const& factors, int mode,
+            SortedWorkspace<Scalar, Index, Space>& workspace, FactorMatrix<Scalar, Space> const& V,
+            bool packed = true);
 
-#include "polyad/formats/coo/mttkrp_sorted.hpp"
-#include "polyad/formats/coo/residual_mttkrp.hpp"
-#include "polyad/formats/coo/row_least_squares.hpp"
+/// The residual sweep (formats/format.hpp). Where borders are merged (SortedOptions::deterministic) the bits
+/// are the same at every run, and on hosts at any thread count.
+template <class Space, class Scalar, class Index>
+void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
+                     FactorMatrices<Scalar, Space> const& C, int mode,
+                     ResidualWorkspace<Scalar, SortedWorkspace<Scalar, Index, Space>, Space>& workspace,
+                     FactorMatrix<Scalar, Space> const& G);
+
+/// Least squares for the rows of one mode (formats/format.hpp, formats/row_shrinkage.hpp).
+template <class Space, class Scalar, class Index>
+void least_squares_rows(Space const& space, Sorted<Scalar, Index, Space> const& X,
+                        FactorMatrices<Scalar, Space> const& C, int mode,
+                        RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
+                        FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage = {});
+
+}  // namespace polyad

@@ -6,11 +6,16 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <array>
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "polyad/core/instances.hpp"
-#include "polyad/formats/csf/mttkrp_slices.hpp"
-#include "polyad/formats/csf/mttkrp_tree.hpp"
+#include "polyad/core/spaces.hpp"
+#include "polyad/formats/csf/csf_bins.hpp"
+#include "polyad/formats/csf/csf_tree.hpp"
+#include "polyad/formats/format.hpp"
 
 namespace polyad {
 
@@ -29,30 +34,6 @@ struct BinnedTree {
   CsfBins<Index, Space> bins;
   bool reuse = false;  // fibers are long enough to be summed first
 };
-
-namespace detail {
-
-template <class Scalar, class Index, class Space>
-BinnedTree<Scalar, Index, Space> make_binned_tree(Space const& space, CsfTree<Scalar, Index, Space> tree,
-                                                  BCsfOptions const& options) {
-  bool const split_slices = options.slice_threshold != no_split;
-  count_t bin             = ordered_chunk(space, tree.nnz(), std::max<count_t>(tree.slices(), 1));
-  if (options.slice_threshold && split_slices) bin = static_cast<count_t>(*options.slice_threshold);
-  auto bins        = make_csf_bins(space, tree, bin, options.fiber_threshold != no_split, split_slices);
-  bool const reuse = reuse_pays(tree.nnz(), tree.fibers());
-  return {std::move(tree), std::move(bins), reuse};
-}
-
-/// \throws UsageError when an option has no meaning for the tensor
-template <class Scalar, class Index, class Space>
-void expect_b_csf_options(CooTensor<Scalar, Index, Space> const& coo, BCsfOptions const& options) {
-  expect_countable<Index>(coo.nnz());
-  expect_threshold("fiber", options.fiber_threshold);
-  if (options.slice_threshold) expect_threshold("slice", *options.slice_threshold);
-  level_modes(coo.extents(), 0, options.levels);
-}
-
-}  // namespace detail
 
 template <class Scalar, class Index, class Space>
 class BCsf {
@@ -98,52 +79,47 @@ private:
   std::array<rows_type, max_order> m_cleared;
 };
 
-template <class Scalar, class Index, class Space>
-BCsf<Scalar, Index, Space> BCsf<Scalar, Index, Space>::build(Space const& space,
-                                                             CooTensor<Scalar, Index, Space> const& coo,
-                                                             options_type const& options) {
-  detail::expect_b_csf_options(coo, options);
-  BCsf format;
-  format.m_extents      = coo.extents();
-  format.m_nnz          = coo.nnz();
-  format.m_norm_squared = polyad::norm_squared(space, coo);
-  for (int n = 0; n < coo.order(); ++n) {
-    auto const modes = level_modes(coo.extents(), n, options.levels);
-    auto const at    = static_cast<std::size_t>(n);
-    format.m_trees[at] =
-        detail::make_binned_tree(space, make_csf_tree(space, coo, modes, options.fiber_threshold), options);
-    expect_fits(space, "the flags of a mode's rows", coo.extents()[n], 1);
-    RowFlags<Space> const flags(Kokkos::view_alloc(space, "polyad::stored_rows"), coo.extents()[n]);
-    flag_stored_rows(space, format.m_trees[at].tree, format.m_trees[at].bins, flags);
-    format.m_cleared[at] = list_unflagged<Index>(space, flags);
-  }
-  return format;
-}
+#define POLYAD_B_CSF(Scalar, Index) template class BCsf<Scalar, Index, Kokkos::DefaultExecutionSpace>
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_B_CSF);
 
 namespace detail {
 
-template <class Space, class Scalar, class Index>
-void mttkrp_binned(Space const& space, BinnedTree<Scalar, Index, Space> const& X,
-                   FactorMatrices<Scalar, Space> const& factors, FactorMatrix<Scalar, Space> const& V) {
-  if (X.tree.pointer_levels > 1)
-    mttkrp_tree(space, X.tree, X.bins, X.reuse, factors, V);
-  else
-    mttkrp_csl(space, X.tree, X.bins, factors, V);
-}
+/// A format of trees rooted at the output's mode.
+template <class F>
+inline constexpr bool has_rooted_trees = false;
+template <class Scalar, class Index, class Space>
+inline constexpr bool has_rooted_trees<BCsf<Scalar, Index, Space>> = true;
+template <class F>
+concept RootedTrees = has_rooted_trees<F>;
 
 }  // namespace detail
 
-/// The contract's mttkrp (formats/format.hpp).
+/// The contract's mttkrp (formats/format.hpp). V (I_mode x R) is overwritten. Launches on `space` and
+/// returns without waiting. \throws UsageError when shapes do not match
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, BCsf<Scalar, Index, Space> const& X,
-            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace&,
-            FactorMatrix<Scalar, Space> const& V) {
-  expect_mttkrp_arguments(X.extents(), factors, mode, V);
-  zero_rows(space, X.cleared(mode), factors, V);
-  detail::mttkrp_binned(space, X.tree(mode), factors, V);
+            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
+            FactorMatrix<Scalar, Space> const& V);
+
+/// All scratch of a residual sweep on trees, which keeps the residuals for any rank. \throws MemoryError
+template <detail::RootedTrees F>
+residual_workspace<F> make_residual_workspace(typename F::space_type const& space, F const& format,
+                                              count_t rank) {
+  using Scalar         = typename F::scalar_type;
+  count_t const length = format.nnz() + 3 * 4;  // three trees at most, each in whole packs
+  expect_fits(space, "the residuals", length, sizeof(Scalar));
+  return {format.make_workspace(space, rank),
+          Kokkos::View<Scalar*, typename F::space_type::device_type>(
+              Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::residuals"), length)};
 }
 
-#define POLYAD_B_CSF(Scalar, Index) template class BCsf<Scalar, Index, Kokkos::DefaultExecutionSpace>
-POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_B_CSF);
+/// The residual sweep (formats/format.hpp): one walk over the mode's tree forms the residuals, and the MTTKRP
+/// takes them in place of the values. G (I_mode x R) is overwritten. Launches on `space` and returns without
+/// waiting. \throws UsageError when shapes do not match or, on devices, rows do not allow 16-byte packs
+template <class Space, class Scalar, class Index>
+void residual_mttkrp(Space const& space, BCsf<Scalar, Index, Space> const& X,
+                     FactorMatrices<Scalar, Space> const& C, int mode,
+                     ResidualWorkspace<Scalar, NoWorkspace, Space>& workspace,
+                     FactorMatrix<Scalar, Space> const& G);
 
 }  // namespace polyad

@@ -7,11 +7,11 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <array>
 
 #include "polyad/core/instances.hpp"
 #include "polyad/formats/csf/b_csf.hpp"
-#include "polyad/formats/csf/tree_fibers.hpp"
-#include "polyad/formats/sgd_sweep.hpp"
+#include "polyad/formats/sgd_format.hpp"
 
 namespace polyad {
 
@@ -29,18 +29,7 @@ public:
   /// \throws UsageError, before anything is allocated, when the tensor has one mode, a threshold is not
   ///         positive or Index cannot number the nonzeros; MemoryError
   static LeafTrees build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
-                         options_type const& options = {}) {
-    POLYAD_EXPECTS(coo.order() >= 2, "trees with fibers need a tensor of two modes or more");
-    detail::expect_b_csf_options(coo, {{}, options.fiber_threshold, options.slice_threshold});
-    LeafTrees format;
-    format.m_extents      = coo.extents();
-    format.m_nnz          = coo.nnz();
-    format.m_norm_squared = polyad::norm_squared(space, coo);
-    for (int n = 0; n < coo.order(); ++n)
-      format.m_trees[static_cast<std::size_t>(n)] = detail::make_binned_tree(
-          space, make_csf_tree(space, coo, levels(coo.extents(), n), options.fiber_threshold), options);
-    return format;
-  }
+                         options_type const& options = {});
 
   [[nodiscard]] Extents const& extents() const { return m_extents; }
   [[nodiscard]] count_t nnz() const { return m_nnz; }
@@ -57,14 +46,7 @@ public:
 
 private:
   /// The others from the shortest to the longest, then the leaf.
-  static Kokkos::Array<int, max_order> levels(Extents const& extents, int leaf) {
-    auto const rooted = level_modes(extents, leaf);
-    Kokkos::Array<int, max_order> modes{};
-    auto const last = static_cast<std::size_t>(extents.order() - 1);
-    for (std::size_t l = 0; l < last; ++l) modes[l] = rooted[l + 1];
-    modes[last] = leaf;
-    return modes;
-  }
+  static Kokkos::Array<int, max_order> levels(Extents const& extents, int leaf);
 
   Extents m_extents;
   count_t m_nnz         = 0;
@@ -72,44 +54,20 @@ private:
   std::array<BinnedTree<Scalar, Index, Space>, max_order> m_trees;
 };
 
+#define POLYAD_LEAF_TREES(Scalar, Index) \
+  template class LeafTrees<Scalar, Index, Kokkos::DefaultExecutionSpace>
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_LEAF_TREES);
+
+/// The FastTucker sweeps (formats/sgd_format.hpp) over the tree whose leaf is the mode, fiber by fiber. They
+/// launch on `space` and return without waiting. \throws UsageError when the arguments do not fit each other
+/// or, on devices, rows do not allow 16-byte packs
 template <class Space, class Scalar, class Index>
 void sgd_factor_sweep(Space const& space, LeafTrees<Scalar, Index, Space> const& X,
                       FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
-                      int mode, SgdStep rates, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
-  detail::expect_sgd_arguments(X.extents(), model, C, mode, workspace);
-  if (X.nnz() == 0) return;
-  auto const& binned = X.tree(mode);
-  detail::sweep_factors<Index>(space, detail::TreeFibers<Scalar, Index>(space, binned.tree, binned.bins),
-                               binned.tree.modes, model, C, rates, form, workspace);
-}
-
+                      int mode, SgdStep rates, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace);
 template <class Space, class Scalar, class Index>
 void sgd_core_sweep(Space const& space, LeafTrees<Scalar, Index, Space> const& X,
                     FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
-                    int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
-  detail::expect_sgd_arguments(X.extents(), model, C, mode, workspace);
-  if (X.nnz() == 0) return Kokkos::deep_copy(space, workspace.P, Scalar(0));
-  auto const& binned = X.tree(mode);
-  detail::sweep_cores<Index>(space, detail::TreeFibers<Scalar, Index>(space, binned.tree, binned.bins),
-                             binned.tree.modes, model, C, form, workspace);
-}
-
-#define POLYAD_LEAF_TREES(Scalar, Index) \
-  template class LeafTrees<Scalar, Index, Kokkos::DefaultExecutionSpace>
-#define POLYAD_SGD_FACTOR_SWEEP_TREES(Scalar, Index)                                                         \
-  template void sgd_factor_sweep(Kokkos::DefaultExecutionSpace const&,                                       \
-                                 LeafTrees<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,             \
-                                 FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,              \
-                                 FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, SgdStep, \
-                                 SgdForm, SgdWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&)
-#define POLYAD_SGD_CORE_SWEEP_TREES(Scalar, Index)                                                         \
-  template void sgd_core_sweep(Kokkos::DefaultExecutionSpace const&,                                       \
-                               LeafTrees<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,             \
-                               FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,              \
-                               FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, SgdForm, \
-                               SgdWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&)
-POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_LEAF_TREES);
-POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_SGD_FACTOR_SWEEP_TREES);
-POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_SGD_CORE_SWEEP_TREES);
+                    int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace);
 
 }  // namespace polyad

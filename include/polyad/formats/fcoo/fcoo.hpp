@@ -8,16 +8,20 @@
 
 #include <Kokkos_Core.hpp>
 #include <array>
+#include <cstddef>
+#include <vector>
 
-#include "polyad/formats/fcoo/build_flagged.hpp"
-#include "polyad/formats/fcoo/sum_flagged.hpp"
-#include "polyad/formats/fcoo/validate_flagged.hpp"
+#include "polyad/core/instances.hpp"
+#include "polyad/core/types.hpp"
+#include "polyad/formats/fcoo/flagged_nonzeros.hpp"
 #include "polyad/formats/format.hpp"
+#include "polyad/tensor/coo_tensor.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
 
 namespace polyad {
 
 struct FCooOptions {
-  int threadlen   = 0;  // nonzeros of a partition: 8, 16, 32 or 64; 0: automatic_threadlen
+  int threadlen   = 0;  // nonzeros of a partition: 8, 16, 32 or 64; 0: by the tensor and the device
   FCooShape shape = {};
 };
 
@@ -36,19 +40,7 @@ public:
   /// One sort a mode, on the device. Waits for `space`.
   /// \throws UsageError when Index cannot number the nonzeros, or an option is out of range; MemoryError
   static FCoo build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
-                    options_type const& options = {}) {
-    expect_shape(options.shape);
-    FCoo format;
-    format.m_extents      = coo.extents();
-    format.m_nnz          = coo.nnz();
-    format.m_options      = options;
-    format.m_norm_squared = polyad::norm_squared(space, coo);
-    int const threadlen = options.threadlen == 0 ? automatic_threadlen(space, coo.nnz()) : options.threadlen;
-    for (int n = 0; n < coo.order(); ++n)
-      format.m_nonzeros[static_cast<std::size_t>(n)] =
-          make_flagged(space, coo, mode_first(coo.order(), n), 1, FCooRows::of_mode, threadlen);
-    return format;
-  }
+                    options_type const& options = {});
 
   [[nodiscard]] Extents const& extents() const { return m_extents; }
   [[nodiscard]] count_t nnz() const { return m_nnz; }
@@ -67,14 +59,7 @@ public:
 
   /// The same tensor with partitions and teams of other sizes; the nonzeros are shared. Waits for `space`.
   /// \throws UsageError; MemoryError
-  [[nodiscard]] FCoo reshaped(Space const& space, options_type const& options) const {
-    expect_shape(options.shape);
-    FCoo result      = *this;
-    result.m_options = options;
-    for (int n = 0; n < m_extents.order(); ++n)
-      result.m_nonzeros[static_cast<std::size_t>(n)] = repartitioned(space, nonzeros(n), options.threadlen);
-    return result;
-  }
+  [[nodiscard]] FCoo reshaped(Space const& space, options_type const& options) const;
 
 private:
   Extents m_extents;
@@ -84,19 +69,69 @@ private:
   std::array<nonzeros_type, max_order> m_nonzeros;
 };
 
+#define POLYAD_FCOO(Scalar, Index) template class FCoo<Scalar, Index, Kokkos::DefaultExecutionSpace>
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_FCOO);
+
+/// The contract's mttkrp (formats/format.hpp): V (I_mode x R) is overwritten. Launches on `space` and returns
+/// without waiting; allocates nothing. `packed = false` takes GenTen's strided TinyVec on a device, for
+/// comparison.
+/// \throws UsageError when the shapes do not match
+template <class Space, class Scalar, class Index>
+void mttkrp(Space const& space, FCoo<Scalar, Index, Space> const& X,
+            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
+            FactorMatrix<Scalar, Space> const& V, bool packed = true);
+
 /// The nonzeros as SpTTM on mode n takes them: sorted by fiber, a segment each. Waits for `space`.
-/// \param threadlen  8, 16, 32 or 64; 0: automatic_threadlen
+/// \param threadlen  8, 16, 32 or 64; 0: by the tensor and the device
 /// \throws UsageError; MemoryError
 template <class Scalar, class Index, class Space>
 FlaggedNonzeros<Scalar, Index, Space> build_spttm(Space const& space,
                                                   CooTensor<Scalar, Index, Space> const& coo, int mode,
-                                                  int threadlen = 0) {
-  expect_mode(mode, coo.extents());
-  POLYAD_EXPECTS(coo.order() >= 2, "a tensor of order 1 has no fibers besides itself");
-  return make_flagged(space, coo, mode_last(coo.order(), mode), coo.order() - 1, FCooRows::of_segments,
-                      threadlen == 0 ? automatic_threadlen(space, coo.nnz()) : threadlen);
-}
+                                                  int threadlen = 0);
+
+/// SpTTM on mode n, Y = X x_n U: row s of `fibers` (S x R, overwritten) is the sum over the nonzeros of
+/// segment s of x U(i_n, :). X keeps all modes but n (build_spttm). Launches on `space` and returns without
+/// waiting; allocates nothing. `packed` is as for mttkrp.
+/// \throws UsageError when the shapes do not match
+template <class Space, class Scalar, class Index>
+void spttm(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X,
+           FactorMatrix<Scalar, Space> const& U, FactorMatrix<Scalar, Space> const& fibers,
+           FCooShape const& shape = {}, bool packed = true);
+
+/// The output of SpTTMc on mode n (spttmc, below): I_n x D.
+/// \throws UsageError as spttmc; MemoryError with its bytes before it is allocated
+template <class Space, class Scalar>
+FactorMatrix<Scalar, Space> make_spttmc_output(Space const& space, Extents const& extents,
+                                               std::vector<FactorMatrix<Scalar, Space>> const& U, int mode);
+
+/// SpTTMc on mode n (Liu et al., equation 4):
+///
+///   Y(k, :) = sum over the nonzeros with i_n = k of x U^(1)(i_1, :) (x) ... (x) U^(N)(i_N, :)  without U^(n)
+///
+/// U[m] is I_m x R_m; U[n] plays no part. Y (I_n x D) is overwritten, D the product of the other matrices'
+/// columns; the last matrix's column runs fastest. Launches on `space` and returns without waiting; allocates
+/// nothing on the device.
+/// \throws UsageError when the shapes do not match
+template <class Space, class Scalar, class Index>
+void spttmc(Space const& space, FCoo<Scalar, Index, Space> const& X,
+            std::vector<FactorMatrix<Scalar, Space>> const& U, int mode,
+            FactorMatrix<Scalar, Space> const& Y);
+
+struct FCooTrial {
+  FCooOptions options;
+  double seconds = 0;  // for one pass over all modes: the least of the repetitions
+};
+
+/// The paper's grid, as far as our teams go; on a host, where a team is one thread, the threadlens alone.
+template <class Space>
+std::vector<FCooOptions> fcoo_grid();
+
+/// Times an MTTKRP of every mode with every shape of the grid that the device can launch, the fastest first.
+/// The best shape depends on the lengths of the tensor's segments and on the rank. The tensor with it is
+/// X.reshaped(space, tune(space, X, R).front().options). Waits for `space`.
+/// \throws UsageError for a rank of 0; MemoryError when factors and outputs of this rank do not fit
+template <class Scalar, class Index, class Space>
+std::vector<FCooTrial> tune(Space const& space, FCoo<Scalar, Index, Space> const& X, count_t rank,
+                            int repetitions = 3);
 
 }  // namespace polyad
-
-#include "polyad/formats/fcoo/mttkrp_fcoo.hpp"

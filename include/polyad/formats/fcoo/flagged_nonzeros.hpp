@@ -17,10 +17,11 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <cstddef>
 #include <cstdint>
 
 #include "polyad/core/spaces.hpp"
-#include "polyad/tensor/coo_tensor.hpp"
+#include "polyad/core/types.hpp"
 
 namespace polyad {
 
@@ -34,11 +35,11 @@ enum class FCooRows {
   of_segments  // one a segment, in order (SpTTM)
 };
 
-/// \throws UsageError unless threadlen is one of 8, 16, 32, 64
-inline void expect_threadlen(int threadlen) {
-  POLYAD_EXPECTS(threadlen == 8 || threadlen == 16 || threadlen == 32 || threadlen == 64,
-                 "a partition has 8, 16, 32 or 64 nonzeros, not ", threadlen);
-}
+/// How the nonzeros are shared out. The paper tunes threadlen and the threads of a team for a tensor and an
+/// operation (Figure 5, Table V); `tune` does it here.
+struct FCooShape {
+  int team_threads = 128;  // GPU threads of a team: 32, 64, 128 or 256
+};
 
 template <class Scalar, class Index, class Space>
 struct FlaggedNonzeros {

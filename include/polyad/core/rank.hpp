@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a rank may be, and how rows of that rank are stored.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+
+#include "polyad/core/expects.hpp"
+#include "polyad/core/spaces.hpp"
+#include "polyad/core/types.hpp"
+
+namespace polyad {
+
+/// Row storage for the packed form: rows start at multiples of this many bytes.
+inline constexpr int row_alignment = 16;
+
+/// Checks a rank from outside. \throws UsageError unless 1 <= R < 2^20
+inline int checked_rank(count_t rank) {
+  POLYAD_EXPECTS(rank >= 1, "the rank must be at least 1");
+  POLYAD_EXPECTS(rank < (count_t(1) << 20), "the rank ", rank, " is beyond 2^20");
+  return static_cast<int>(rank);
+}
+
+/// Columns of a stored row of R columns, padding included, so that rows start at multiples of 16 bytes
+/// (one or two columns stay as they are: padding would double the memory for no gain).
+template <class Scalar>
+KOKKOS_INLINE_FUNCTION constexpr count_t padded_rank(count_t rank) {
+  constexpr count_t step = row_alignment / sizeof(Scalar);
+  return rank < step ? (rank > 2 ? step : rank) : ceil_div(rank, step) * step;
+}
+
+/// True when the rows of a matrix may be read and written in packs of 16 bytes.
+template <class Scalar>
+bool rows_are_aligned(Scalar const* data, count_t row_stride, count_t rank) {
+  return reinterpret_cast<std::uintptr_t>(data) % row_alignment == 0 &&
+         row_stride * sizeof(Scalar) % row_alignment == 0 &&
+         ceil_div(rank * sizeof(Scalar), row_alignment) * row_alignment <= row_stride * sizeof(Scalar);
+}
+
+}  // namespace polyad

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What all forms of TinyVec share: the columns that a lane holds, and packs that are read at once.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "polyad/core/rank.hpp"
+#include "polyad/core/types.hpp"
+
+namespace polyad {
+
+enum class RowForm { packed, strided, simd };
+
+/// The columns of a row that one lane holds: `first` is its first column, `count` is how many of its
+/// elements lie left of column R (0 or less: the lane has nothing to do).
+struct Columns {
+  int first;
+  int count;
+};
+
+template <class Space, class Scalar, int Block, RowForm Form>
+class TinyVec;
+
+/// 16 contiguous bytes, or fewer where the block is shorter, moved by one load or store.
+template <class Scalar, int Width>
+struct alignas(sizeof(Scalar) * Width) Pack {
+  Scalar element[Width];
+};
+
+/// Adds a pack to memory that other threads may add to at the same time.
+template <class Scalar, int Width>
+KOKKOS_INLINE_FUNCTION void atomic_add_pack(Scalar* target, Pack<Scalar, Width> const& pack) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  // sm_90 adds four floats with one instruction; Kokkos::atomic_add takes one element at a time.
+  if constexpr (std::is_same_v<Scalar, float> && Width == 4) {
+    atomicAdd(reinterpret_cast<float4*>(target),
+              make_float4(pack.element[0], pack.element[1], pack.element[2], pack.element[3]));
+  } else
+#endif
+  {
+    for (int e = 0; e < Width; ++e) Kokkos::atomic_add(target + e, pack.element[e]);
+  }
+}
+
+/// Adds the pairs of doubles that the Lanes lanes of a thread hold side by side, the first one at `target`.
+/// All of them call it together. Lanes that add their two one after the other would write 16 bytes apart; so
+/// they first exchange them, and neighbours add neighbours.
+template <int Lanes>
+KOKKOS_INLINE_FUNCTION void atomic_add_pairs(double* target, Pack<double, 2> const& pair, int lane) {
+#if defined(__CUDA_ARCH__)
+  auto const in_warp  = static_cast<int>((threadIdx.x + blockDim.x * threadIdx.y) % 32);
+  unsigned const mask = (Lanes == 32 ? ~0U : (1U << Lanes % 32) - 1U) << (in_warp - lane);
+  for (int half = 0; half < 2; ++half) {
+    int const holder  = (half * Lanes + lane) / 2;  // of the double that is half * Lanes + lane behind target
+    double const even = __shfl_sync(mask, pair.element[0], holder, Lanes);
+    double const odd  = __shfl_sync(mask, pair.element[1], holder, Lanes);
+    Kokkos::atomic_add(target + half * Lanes + lane, lane % 2 == 0 ? even : odd);
+  }
+#else
+  atomic_add_pack(target + lane * 2, pair);
+#endif
+}
+
+}  // namespace polyad

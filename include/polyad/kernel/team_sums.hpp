@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The ends of chunks that the threads of a team add to the output together. Where a row of the output has
+// hundreds of chunks, all of them add to it with atomics, which wait for each other. A team's threads leave
+// these sums in its scratch memory instead, and one of them adds up those of a row, which stand side by side,
+// before it touches the output.
+//
+// What it gains, and where it costs more than it gains: docs/design-notes.md.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <limits>
+#include <type_traits>
+
+#include "polyad/kernel/chunk_walk.hpp"
+#include "polyad/kernel/device_chunks.hpp"
+#include "polyad/kernel/row_form.hpp"
+
+namespace polyad {
+
+/// What a thread does with the sum at the end of its chunk where every thread adds its own.
+struct NoTeamSum {
+  static constexpr bool is_wanted = false;
+  KOKKOS_FUNCTION void leave_nothing() const {}
+};
+
+/// Where a thread leaves that sum otherwise. Every lane says the same, once.
+template <class Scalar, class Index>
+struct TeamSum {
+  static constexpr bool is_wanted = true;
+  static constexpr Index no_row   = std::numeric_limits<Index>::max();
+
+  Index* row;
+  Scalar* sum;  // a block of columns
+  int first;    // of these columns
+
+  template <class Row>
+  KOKKOS_FUNCTION void leave(Index to, Row const& of, Columns columns) const {
+    *row = to;
+    of.store(sum, here(columns));
+  }
+  KOKKOS_FUNCTION void leave_nothing() const { *row = no_row; }
+  [[nodiscard]] KOKKOS_FUNCTION Columns here(Columns columns) const {
+    return {columns.first - first, columns.count};
+  }
+};
+
+/// Whether rows of this form have such sums: packed ones, since strided ones are rare.
+template <class Space, RowForm Form>
+inline constexpr bool has_team_sums = is_device_space<Space> && Form == RowForm::packed;
+
+/// Calls f(std::true_type) where the ends of so many chunks are to be added together, since so few rows share
+/// them, and f(std::false_type) otherwise.
+template <class Space, class Scalar, RowForm Form, class F>
+void with_team_sums(count_t chunks, count_t rows, F&& f) {
+  if constexpr (has_team_sums<Space, Form>)
+    if (chunks > 0 && chunks >= chunks_of_a_long_row(sizeof(Scalar)) * rows) return f(std::true_type{});
+  f(std::false_type{});
+}
+
+/// The chunks' policy, with scratch memory for a team's rows and sums where they are added together.
+template <bool Together, class Row, int Block, class Scalar, class Index, class... Properties, class Space>
+[[nodiscard]] auto policy_with_team_sums(Space const& space, ChunkWalk const& chunks) {
+  auto policy = chunks.template policy<Row, Properties...>(space);
+  if constexpr (Together) {
+    constexpr int threads = device_team_threads / Row::lanes;
+    constexpr int bytes =
+        threads * int(Block * sizeof(Scalar) + sizeof(Index)) + 32;  // with what aligning them takes
+    policy.set_scratch_size(0, Kokkos::PerTeam(bytes));
+  }
+  return policy;
+}
+
+/// `chunks` walked by walk(begin, end, columns, sum): Together, `sum` is a TeamSum, and what the threads
+/// leave there is added to the rows of `output`; otherwise it is a NoTeamSum.
+template <bool Together, class Row, int Block, class Index, class Member, class Scalar, class Walk>
+KOKKOS_FUNCTION void walk_with_team_sums(ChunkWalk const& chunks, Member const& member, Scalar* output,
+                                         count_t stride, Walk const& walk) {
+  if constexpr (!Together) {
+    chunks.template operator()<Row, Block>(
+        member, [&](count_t begin, count_t end, Columns columns) { walk(begin, end, columns, NoTeamSum{}); });
+  } else {
+    using Sum               = TeamSum<Scalar, Index>;
+    constexpr int alignment = 16;  // of packed rows
+    int const thread        = member.team_rank();
+    auto const threads      = static_cast<std::size_t>(member.team_size());
+    auto const& scratch     = member.team_scratch(0);
+    auto* const sums =
+        static_cast<Scalar*>(scratch.get_shmem_aligned(threads * Block * sizeof(Scalar), alignment));
+    auto* const rows = static_cast<Index*>(scratch.get_shmem_aligned(threads * sizeof(Index), alignment));
+    auto const at    = chunks.template place<Block>(member);
+    Sum const own{rows + thread, sums + thread * Block, at.column};
+    if (at.thread * chunks.chunk >= chunks.nnz) own.leave_nothing();
+    chunks.template operator()<Row, Block>(
+        member, [&](count_t begin, count_t end, Columns columns) { walk(begin, end, columns, own); });
+    member.team_barrier();
+    Index const row = rows[thread];
+    if (row == Sum::no_row || (thread > 0 && rows[thread - 1] == row)) return;
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
+      Columns const columns = Row::columns(own.first, chunks.blocks.rank, lane);
+      if (columns.count <= 0) return;
+      Row sum(own.sum, own.here(columns));
+      for (int t = thread + 1; t < member.team_size() && rows[t] == row; ++t)
+        sum += Row(sums + t * Block, own.here(columns));
+      sum.atomic_add_to(output + static_cast<count_t>(row) * stride, columns);  // other teams add to it too
+    });
+  }
+}
+
+}  // namespace polyad

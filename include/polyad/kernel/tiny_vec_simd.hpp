@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The host's TinyVec: a block of columns in SIMD registers (GenTen, section 5). The accumulator of a
+// kernel stays in registers only because its type is a SIMD type: with a plain array in a class g++ 12
+// kept it in memory, and every nonzero paid a store and a load (measured: uber, R = 16, 61 against 25 ms).
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <Kokkos_SIMD.hpp>
+#include <algorithm>
+#include <bit>
+#include <type_traits>
+
+#include "polyad/kernel/columns.hpp"
+#include "polyad/kernel/unrolled.hpp"
+
+namespace polyad {
+
+/// Bytes of the widest SIMD register that Kokkos was configured for.
+#if defined(KOKKOS_ARCH_AVX512XEON)
+inline constexpr int simd_bytes     = 64;
+inline constexpr int simd_bytes_min = 32;  // narrowest pack that Kokkos SIMD offers there
+#elif defined(KOKKOS_ARCH_AVX2)
+inline constexpr int simd_bytes     = 32;
+inline constexpr int simd_bytes_min = 16;
+#elif defined(KOKKOS_ARCH_ARM_NEON)
+inline constexpr int simd_bytes     = 16;
+inline constexpr int simd_bytes_min = 8;
+#else
+inline constexpr int simd_bytes     = 1;
+inline constexpr int simd_bytes_min = 1;
+#endif
+
+namespace detail {
+
+/// Elements in one SIMD pack for a block: the widest register that the block fills, else single elements.
+template <class Scalar, int Block>
+constexpr int simd_width() {
+  constexpr int element = int(sizeof(Scalar));
+  for (int bytes = simd_bytes; bytes >= simd_bytes_min && bytes > element; bytes /= 2) {
+    if (element == 8 && bytes != simd_bytes) break;  // doubles come in full registers only
+    if (bytes / element <= Block && Block % (bytes / element) == 0) return bytes / element;
+  }
+  return 1;
+}
+
+template <class Scalar, int Width>
+struct SimdPack {
+  using type = Kokkos::Experimental::simd<Scalar, Width>;
+};
+template <class Scalar>
+struct SimdPack<Scalar, 1> {
+  using type = Kokkos::Experimental::basic_simd<Scalar, Kokkos::Experimental::simd_abi::scalar>;
+};
+
+}  // namespace detail
+
+/// Host: the one lane holds the whole block as `packs` SIMD registers.
+template <class Space, class Scalar, int Block>
+class TinyVec<Space, Scalar, Block, RowForm::simd> {
+public:
+  static constexpr int lanes          = 1;
+  static constexpr int width          = Block;
+  static constexpr bool adds_together = false;
+  static constexpr int pack_width     = detail::simd_width<Scalar, Block>();
+  static constexpr int packs          = Block / pack_width;
+  /// Rows that a kernel may sum at the same time: they take half of the registers, the others are for
+  /// operands.
+  static constexpr int rows_in_registers =
+      std::clamp((simd_bytes == 64 ? 16 : 8) / packs, 1, std::min(8, Block));
+  using pack_type = typename detail::SimdPack<Scalar, pack_width>::type;
+  using mask_type = typename pack_type::mask_type;
+
+  KOKKOS_FUNCTION static Columns columns(int block_first, int rank, int /*lane*/) {
+    return {block_first, rank - block_first < Block ? rank - block_first : Block};
+  }
+
+  TinyVec() = default;
+  explicit TinyVec(Scalar value) {
+    unrolled<packs>([&](auto p) { m_pack[p] = pack_type(value); });
+  }
+  // Forced inline, for GCC: a call in a walk over nonzeros sends every row in registers to memory and back
+  // (b-csf on uber, R = 16, one core of an AMD EPYC: 7.0 ms a mode instead of 1.6).
+  KOKKOS_FORCEINLINE_FUNCTION TinyVec(Scalar const* row, Columns columns) {
+    if (columns.count == Block)
+      unrolled<packs>([&](auto p) { m_pack[p].copy_from(row + columns.first + p * pack_width, aligned()); });
+    else
+      *this = cut_off(row, columns);
+  }
+
+  TinyVec& operator*=(TinyVec const& other) {
+    unrolled<packs>([&](auto p) { m_pack[p] = m_pack[p] * other.m_pack[p]; });
+    return *this;
+  }
+  TinyVec& operator+=(TinyVec const& other) {
+    unrolled<packs>([&](auto p) { m_pack[p] = m_pack[p] + other.m_pack[p]; });
+    return *this;
+  }
+  void multiply_add(Scalar a, TinyVec const& b) {
+    pack_type const scale(a);
+    unrolled<packs>([&](auto p) { m_pack[p] = Kokkos::fma(scale, b.m_pack[p], m_pack[p]); });
+  }
+  void multiply_add(TinyVec const& a, TinyVec const& b) {
+    unrolled<packs>([&](auto p) { m_pack[p] = Kokkos::fma(a.m_pack[p], b.m_pack[p], m_pack[p]); });
+  }
+  /// The sum of the products of the elements; those right of column R were read as zeros. Halves are added to
+  /// halves, always in the same order: one element after the other, each addition would wait for the one
+  /// before.
+  KOKKOS_FORCEINLINE_FUNCTION Scalar dot(TinyVec const& other, Columns) const {
+    pack_type sum = m_pack[0] * other.m_pack[0];
+    unrolled<packs - 1>([&](auto p) { sum = Kokkos::fma(m_pack[p + 1], other.m_pack[p + 1], sum); });
+    alignas(64) Scalar element[pack_width];
+    sum.copy_to(element, aligned());
+    unrolled<std::bit_width(unsigned{pack_width}) - 1>([&](auto step) {
+      constexpr int half = pack_width >> (step + 1);
+      for (int e = 0; e < half; ++e) element[e] += element[e + half];
+    });
+    return element[0];
+  }
+  // Forced inline for the same reason (alto on uber, one core: R = 16: 39 ms a round of all modes, not 61).
+  KOKKOS_FORCEINLINE_FUNCTION void store(Scalar* row, Columns columns) const {
+    if (columns.count == Block)
+      unrolled<packs>([&](auto p) { m_pack[p].copy_to(row + columns.first + p * pack_width, aligned()); });
+    else
+      store_cut_off(*this, row + columns.first, columns.count);
+  }
+  void atomic_add_to(Scalar* row, Columns columns) const {
+    alignas(64) Scalar element[Block];
+    for (int p = 0; p < packs; ++p) m_pack[p].copy_to(element + p * pack_width, aligned());
+    for (int e = 0; e < columns.count; ++e) Kokkos::atomic_add(row + columns.first + e, element[e]);
+  }
+  void atomic_add_to_scratch(Scalar* row, Columns columns) const { atomic_add_to(row, columns); }
+
+private:
+  /// A block that is cut off at column R.
+  static TinyVec cut_off(Scalar const* row, Columns columns) {
+    TinyVec result(Scalar(0));
+    row += columns.first;
+    unrolled<packs>([&](auto p) {
+      int const count = columns.count - p * pack_width;
+      if (count >= pack_width)
+        result.m_pack[p].copy_from(row + p * pack_width, aligned());
+      else if (count > 0)
+        where(first(count), result.m_pack[p]).copy_from(row + p * pack_width, aligned());
+    });
+    return result;
+  }
+  // By value: what a reference can reach GCC keeps in memory.
+  static void store_cut_off(TinyVec const block, Scalar* row, int columns) {
+    unrolled<packs>([&](auto p) {
+      int const count = columns - p * pack_width;
+      if (count >= pack_width)
+        block.m_pack[p].copy_to(row + p * pack_width, aligned());
+      else if (count > 0)
+        where(first(count), block.m_pack[p]).copy_to(row + p * pack_width, aligned());
+    });
+  }
+  static constexpr auto aligned() { return Kokkos::Experimental::simd_flag_default; }
+  static mask_type first(int count) {
+    return mask_type([count](std::size_t e) { return int(e) < count; });
+  }
+  pack_type m_pack[packs];
+};
+
+}  // namespace polyad

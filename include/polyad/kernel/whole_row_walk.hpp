@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// WholeRowWalk: how kernels that need dot products of whole rows divide their work. As with ChunkWalk
+// (kernel/chunk_walk.hpp) a thread of a team owns a chunk of consecutive nonzeros and its vector lanes walk
+// it together; but all lanes take part in every step, those right of column R too, because they add up
+// numbers across the lanes (kernel/lane_sum.hpp), and rows longer than a block are read block by block by the
+// same thread.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "polyad/core/spaces.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
+#include "polyad/kernel/tiny_vec.hpp"
+
+namespace polyad {
+
+/// A lane's columns of the block that starts at column `first`. A lane that has none gets count 0 and a place
+/// from which a pack may be read.
+template <class Row>
+KOKKOS_FORCEINLINE_FUNCTION Columns columns_or_none(int first, int rank, int lane) {
+  Columns const columns = Row::columns(first, rank, lane);
+  return columns.count > 0 ? columns : Columns{0, 0};
+}
+
+struct WholeRowWalk {
+  count_t nnz;
+  count_t chunk;
+
+  /// Calls walk(begin, end, lane) on every lane of the threads that have a chunk.
+  template <class Row, class Member, class Walk>
+  KOKKOS_FUNCTION void operator()(Member const& member, Walk const& walk) const {
+    count_t const thread =
+        static_cast<count_t>(member.league_rank()) * static_cast<count_t>(member.team_size()) +
+        static_cast<count_t>(member.team_rank());
+    count_t const begin = thread * chunk;
+    if (begin >= nnz) return;
+    count_t const end = Kokkos::min(nnz, begin + chunk);
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes),
+                         [&](int const lane) { walk(begin, end, lane); });
+  }
+
+  [[nodiscard]] count_t chunks() const { return ceil_div(nnz, chunk); }
+
+  /// Kokkos' policy of the launch for a kernel whose lanes hold Rows, in teams of 128 threads on a device.
+  template <class Row, class... Properties, class Space>
+  [[nodiscard]] Kokkos::TeamPolicy<Space, Properties...> policy(Space const& space) const {
+    int const team = is_device_space<Space> ? 128 / Row::lanes : 1;
+    return team_policy<Properties...>(
+        space, LaunchShape{ceil_div(chunks(), static_cast<count_t>(team)), team, Row::lanes});
+  }
+};
+
+/// Calls f(std::integral_constant<int, Block>) with the narrowest block that holds a whole row of R columns,
+/// or the widest one.
+template <class F>
+void with_row_block(int rank, F&& f) {
+  if (rank > 16)
+    f(std::integral_constant<int, full_block>{});
+  else if (rank > 8)
+    f(std::integral_constant<int, 16>{});
+  else if (rank > 4)
+    f(std::integral_constant<int, 8>{});
+  else
+    f(std::integral_constant<int, 4>{});
+}
+
+}  // namespace polyad

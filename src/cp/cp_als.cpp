@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "polyad/cp/cp_als.hpp"
+
+#include "cp/cp_als_run.hpp"
+#include "polyad/core/instances.hpp"
+
+namespace polyad {
+
+template <class Scalar, class Space>
+CpAlsRun<Scalar, Space>::CpAlsRun(Space const& space,
+                                  std::shared_ptr<detail::ErasedFormat<Scalar, Space> const> X,
+                                  CpAlsOptions const& options, FactorMatrices<Scalar, Space> const& start)
+    : m_body(std::make_unique<detail::CpAlsBody<Scalar, Space>>(space, X, options, start)) {}
+template <class Scalar, class Space>
+CpAlsRun<Scalar, Space>::CpAlsRun(CpAlsRun&&) noexcept = default;
+template <class Scalar, class Space>
+CpAlsRun<Scalar, Space>::~CpAlsRun() = default;
+
+template <class Scalar, class Space>
+bool CpAlsRun<Scalar, Space>::is_running() const {
+  return m_body->is_running();
+}
+template <class Scalar, class Space>
+void CpAlsRun<Scalar, Space>::launch() {
+  m_body->launch();
+}
+template <class Scalar, class Space>
+void CpAlsRun<Scalar, Space>::finish(CpAlsCallback const& callback) {
+  m_body->finish(callback);
+}
+template <class Scalar, class Space>
+CpAlsState CpAlsRun<Scalar, Space>::state() const {
+  return m_body->state();
+}
+template <class Scalar, class Space>
+void CpAlsRun<Scalar, Space>::restore(CpAlsState const& state) {
+  m_body->restore(state);
+}
+template <class Scalar, class Space>
+CpAlsResult<Scalar, Space> CpAlsRun<Scalar, Space>::take_result() {
+  return m_body->take_result();
+}
+
+template <class Scalar, class Index, class Space>
+CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+                                  CpAlsOptions const& options, FactorMatrices<Scalar, Space> const& start,
+                                  CpAlsCallback const& callback) {
+  CpAlsRun<Scalar, Space> run(space, X, options, start);
+  while (run.is_running()) {
+    run.launch();
+    run.finish(callback);
+  }
+  return run.take_result();
+}
+
+template <class Scalar, class Index, class Space>
+CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+                                  CpAlsOptions const& options, CpAlsCallback const& callback) {
+  FactorMatrices<Scalar, Space> const start(space, X.extents(), options.rank);
+  fill_random(space, start, options.seed);
+  return cp_als(space, X, options, start, callback);
+}
+
+#define POLYAD_CP_ALS_RUN(Scalar) template class CpAlsRun<Scalar, Kokkos::DefaultExecutionSpace>
+#define POLYAD_CP_ALS(Scalar, Index)                                                                        \
+  template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                       \
+      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      CpAlsOptions const&, FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,                    \
+      CpAlsCallback const&);                                                                                \
+  template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                       \
+      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      CpAlsOptions const&, CpAlsCallback const&)
+POLYAD_EACH_SCALAR(, POLYAD_CP_ALS_RUN);
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_CP_ALS);
+
+}  // namespace polyad

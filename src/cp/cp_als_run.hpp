@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// CpAlsBody: what CpAlsRun does, on a format behind virtual functions. cp/cp_als.hpp says what an iteration
+// computes.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "cp/arrange_components.hpp"
+#include "cp/fit.hpp"
+#include "dense/gram.hpp"
+#include "dense/normal_equations.hpp"
+#include "dense/normalize_columns.hpp"
+#include "dense/update_factor.hpp"
+#include "polyad/core/phase_timer.hpp"
+#include "polyad/core/space_instances.hpp"
+#include "polyad/cp/cp_als.hpp"
+
+namespace polyad {
+
+namespace detail {
+
+/// Everything an iteration writes besides the factors; allocated once.
+template <class Scalar, class Space>
+struct CpAlsWorkspace {
+  CpAlsWorkspace(Space const& space, Extents const& extents, count_t rank);
+  [[nodiscard]] GramMatrix<Space> gram_of(int n) const {
+    return Kokkos::subview(grams, n, Kokkos::ALL, Kokkos::ALL);
+  }
+  [[nodiscard]] FactorMatrix<Scalar, Space> output(count_t rows) const {
+    return Kokkos::subview(V, Kokkos::make_pair(count_t(0), rows), Kokkos::ALL);
+  }
+
+  /// Where normal_equations counts its pseudo-inverses.
+  [[nodiscard]] DeviceNumbers<Space> fallbacks() const {
+    return Kokkos::subview(numbers, Kokkos::make_pair(int(gram_fallbacks), int(fit_numbers)));
+  }
+
+  GramWorkspace<Space> gram_sums;
+  FactorMatrix<Scalar, Space> V;        // the longest mode's MTTKRP, shared by all modes
+  FactorMatrix<Scalar, Space> inverse;  // R x R
+  GramMatrices<Space> grams;            // N x R x R
+  DeviceNumbers<Space> scratch;
+  DeviceNumbers<Space> weights;  // lambda while it lies in the factors: ones
+  DeviceNumbers<Space> numbers;  // FitNumber
+  typename DeviceNumbers<Space>::host_mirror_type host_numbers;
+};
+
+template <class Scalar, class Space>
+CpAlsWorkspace<Scalar, Space>::CpAlsWorkspace(Space const& space, Extents const& extents, count_t rank)
+    : gram_sums(space, rank) {
+  auto const order = static_cast<count_t>(extents.order());
+  count_t longest  = 0;
+  for (int n = 0; n < extents.order(); ++n) longest = std::max(longest, extents[n]);
+  expect_fits(space, "the Gram matrices", checked_product("the Gram matrices", order + 2, rank * rank),
+              sizeof(double));
+  V       = make_factor_matrix<Scalar>(space, "polyad::mttkrp_output", longest, rank);
+  inverse = make_factor_matrix<Scalar>(space, "polyad::inverse_gram", rank, rank);
+  grams   = GramMatrices<Space>(Kokkos::view_alloc(space, "polyad::grams"), order, rank, rank);
+  scratch = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::normal_equations"),
+                                 normal_equations_scratch(rank));
+  weights = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::weights"), rank);
+  Kokkos::deep_copy(space, weights, 1.0);
+  numbers      = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::fit_numbers"),
+                                      static_cast<count_t>(fit_numbers));
+  host_numbers = Kokkos::create_mirror_view(Kokkos::SharedHostPinnedSpace(), numbers);
+}
+
+template <class Scalar, class Space>
+class CpAlsBody {
+public:
+  using Inside = std::shared_ptr<ErasedFormat<Scalar, Space> const>;
+
+  CpAlsBody(Space const& space, Inside const& X, CpAlsOptions const& options,
+            FactorMatrices<Scalar, Space> const& start)
+      : m_space(space),
+        m_algebra(options.one_instance || options.time_phases ? space : make_instances(space, 1).front()),
+        m_tensor(X),
+        m_options(checked(*X, options, start)),
+        m_work(space, X->extents(), options.rank),
+        m_format_workspace(X->make_workspace(space, options.rank)),
+        m_timer(options.time_phases) {
+    m_result.model.factors = start;
+    for (int n = 0; n < order(); ++n) gram(space, factor(n), m_work.gram_sums, m_work.gram_of(n));
+    space.fence("polyad::cp_als");  // so that the first iteration's time is its own
+    m_total.reset();
+    m_running = options.max_iterations > 0;
+  }
+
+  [[nodiscard]] bool is_running() const { return m_running; }
+
+  /// Enqueues an iteration and the copy of its numbers to the host. Does not wait.
+  ///
+  /// The inverse of the normal equations depends on the other modes' Gram matrices alone, not on the MTTKRP:
+  /// one team works it out on an instance of its own while all others multiply (the two streams of Liu et
+  /// al., section V).
+  void launch() {
+    m_clock.reset();
+    m_timer.reset();
+    for (int n = 0; n < order(); ++n) {
+      auto const V = m_work.output(m_tensor->extents()[n]);
+      enqueue_after(m_algebra, m_space);  // the last update's Gram matrix; and it has read the inverse
+      m_timer(m_algebra, "normal_equations", [&] {
+        normal_equations(m_algebra, m_work.grams, n, m_work.scratch, m_work.fallbacks(), m_work.inverse);
+      });
+      m_timer(m_space, "mttkrp",
+              [&] { m_tensor->do_mttkrp(m_space, m_result.model.factors, n, m_format_workspace.get(), V); });
+      enqueue_after(m_space, m_algebra);
+      m_timer(m_space, "update", [&] {
+        update_factor(m_space, V, m_work.inverse, factor(n), m_work.gram_sums, m_work.gram_of(n));
+      });
+    }
+    m_timer(m_space, "fit", [&] {
+      fit_terms(m_space, m_work.output(m_tensor->extents()[order() - 1]), factor(order() - 1), m_work.grams,
+                m_work.weights, m_work.numbers);
+      Kokkos::deep_copy(m_space, m_work.host_numbers, m_work.numbers);
+    });
+  }
+
+  /// Waits for the iteration, reports it to `callback(CpAlsIteration const&) -> bool` (false ends the run),
+  /// and decides whether the run goes on. \throws NumericalError when the fit is not a finite number
+  void finish(CpAlsCallback const& callback) {
+    m_space.fence("polyad::cp_als");
+    auto const& numbers       = m_work.host_numbers;
+    double const norm_squared = m_tensor->norm_squared();
+    double const previous     = m_result.fit;
+    int const iteration       = iterations_done() + 1;
+    m_result.fit              = fit_of(norm_squared, numbers(inner_product), numbers(model_norm_squared));
+    if (!std::isfinite(m_result.fit) && norm_squared > 0)
+      throw NumericalError("the fit is not a finite number after iteration " + std::to_string(iteration));
+    m_result.gram_fallbacks = static_cast<count_t>(numbers(gram_fallbacks));
+    m_result.iterations.push_back(
+        {iteration, m_result.fit, m_result.fit - previous, m_clock.seconds(), m_timer.seconds()});
+    if (callback && !callback(m_result.iterations.back())) {
+      stop(StopReason::interrupted);
+    } else if (iteration > 1 && std::abs(m_result.fit - previous) < m_options.tolerance) {
+      m_result.converged = true;
+      stop(StopReason::converged);
+    } else if (m_total.seconds() >= m_options.time_limit_s) {
+      stop(StopReason::time_limit);
+    } else if (iteration >= m_options.max_iterations) {
+      stop(StopReason::max_iterations);
+    }
+  }
+
+  /// Between iterations. Waits.
+  [[nodiscard]] CpAlsState state() const {
+    CpAlsState state{iterations_done(), m_result.fit, m_result.gram_fallbacks, {}, {}};
+    for (int n = 0; n < order(); ++n) state.factors.push_back(to_host<Scalar>(m_space, factor(n)));
+    auto const grams = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.grams);
+    state.grams.assign(grams.data(), grams.data() + grams.size());
+    return state;
+  }
+
+  /// Before the first iteration: goes on where `state` was taken, of a run of the same shape. Iterations
+  /// count on. Waits. \throws UsageError when the shapes differ
+  void restore(CpAlsState const& state) {
+    auto const grams = Kokkos::create_mirror_view(Kokkos::HostSpace(), m_work.grams);
+    POLYAD_EXPECTS(
+        state.factors.size() == static_cast<std::size_t>(order()) && state.grams.size() == grams.size(),
+        "the state is of another run");
+    for (int n = 0; n < order(); ++n)
+      from_host<Scalar>(m_space, state.factors[static_cast<std::size_t>(n)], factor(n));
+    std::copy(state.grams.begin(), state.grams.end(), grams.data());
+    Kokkos::deep_copy(m_space, m_work.grams, grams);
+    m_work.host_numbers(gram_fallbacks) = static_cast<double>(state.gram_fallbacks);
+    Kokkos::deep_copy(m_space, m_work.numbers, m_work.host_numbers);
+    m_space.fence("polyad::cp_als");
+    m_result.fit            = state.fit;
+    m_result.gram_fallbacks = state.gram_fallbacks;
+    m_restored_at           = state.iteration;
+    m_running               = state.iteration < m_options.max_iterations;
+  }
+
+  /// Splits lambda off and brings the model into canonical form. Waits; call it once, after the last
+  /// iteration.
+  [[nodiscard]] CpAlsResult<Scalar, Space> take_result() {
+    // Room for the copies that the model's canonical form takes, none of which is longer than V.
+    m_format_workspace.reset();
+    m_work.V    = {};
+    auto& model = m_result.model;
+    model.weights.assign(m_options.rank, 1.0);
+    for (int n = 0; n < order(); ++n) {
+      normalize_columns(m_space, factor(n), m_work.gram_of(n), m_work.weights);
+      m_space.fence("polyad::cp_als");
+      auto const norms = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.weights);
+      for (count_t r = 0; r < m_options.rank; ++r) model.weights[r] *= norms(r);
+    }
+    arrange_components(m_space, model);
+    return std::move(m_result);
+  }
+
+private:
+  static CpAlsOptions const& checked(ErasedFormat<Scalar, Space> const& X, CpAlsOptions const& options,
+                                     FactorMatrices<Scalar, Space> const& start) {
+    POLYAD_EXPECTS(X.extents().order() >= 2, "CP-ALS needs a tensor of at least two modes");
+    POLYAD_EXPECTS(start.rank() == options.rank, "the start has rank ", start.rank(), ", not ", options.rank);
+    expect_factors(start, X.extents());
+    if (!std::isfinite(X.norm_squared())) throw NumericalError("the tensor's norm is not a finite number");
+    return options;
+  }
+  [[nodiscard]] int order() const { return m_tensor->extents().order(); }
+  [[nodiscard]] FactorMatrix<Scalar, Space> const& factor(int n) const { return m_result.model.factors[n]; }
+  [[nodiscard]] int iterations_done() const {
+    return m_restored_at + static_cast<int>(m_result.iterations.size());
+  }
+  void stop(StopReason reason) {
+    m_result.reason = reason;
+    m_running       = false;
+  }
+
+  Space m_space;
+  Space m_algebra;
+  Inside m_tensor;
+  CpAlsOptions m_options;
+  detail::CpAlsWorkspace<Scalar, Space> m_work;
+  std::unique_ptr<ErasedWorkspace> m_format_workspace;
+  PhaseTimer m_timer;
+  Kokkos::Timer m_total;
+  Kokkos::Timer m_clock;
+  CpAlsResult<Scalar, Space> m_result;
+  bool m_running    = false;
+  int m_restored_at = 0;
+};
+
+}  // namespace detail
+}  // namespace polyad

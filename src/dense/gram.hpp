@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// gram: G = A' A for a tall matrix A (I x R), summed in double whatever the matrix holds.
+//
+// A is read once. It is cut into chunks of rows; a team takes a chunk, brings it tile by tile into its
+// scratch pad and adds up the chunk's own lower triangle, several rows of a block at a time in registers. The
+// chunks' triangles are then summed in a fixed order, so the result does not depend on timing.
+// Bytes: I R s_r + chunks R^2 8. Flops: I R^2.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+
+#include "polyad/core/instances.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
+#include "polyad/kernel/row_form.hpp"
+#include "polyad/kernel/tiny_vec.hpp"
+#include "polyad/kernel/unrolled.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+
+namespace polyad {
+
+/// R x R matrix in double on the device of Space: a Gram matrix.
+template <class Space>
+using GramMatrix = Kokkos::View<double**, Kokkos::LayoutRight, typename Space::device_type>;
+
+/// Scratch of gram for one rank: the chunks' own sums, chunks x rows x columns, both padded.
+template <class Space>
+class GramWorkspace {
+public:
+  using partials_type = Kokkos::View<double***, Kokkos::LayoutRight, typename Space::device_type>;
+
+  /// \throws MemoryError before allocating
+  GramWorkspace(Space const& space, count_t rank) {
+    count_t const rows    = padded_rows(rank);
+    count_t const columns = padded_columns(rank);
+    count_t const bytes   = checked_product("the Gram matrix's partial sums", rows * columns, sizeof(double));
+    // Enough chunks to fill the machine (four teams on each of an H200's 132 multiprocessors), but at most
+    // 64 MiB of partial sums. Independent of a host's threads, so that the sums are.
+    count_t const wanted = is_device_space<Space> ? 528 : 256;
+    count_t const chunks = std::clamp<count_t>((count_t(64) << 20) / bytes, 1, wanted);
+    expect_fits(space, "the Gram matrix's partial sums", chunks, bytes);
+    m_partials =
+        partials_type(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::gram_partials"), chunks,
+                      rows, columns);
+  }
+  [[nodiscard]] partials_type const& partials() const { return m_partials; }
+
+  /// Throws UsageError unless the workspace was made for this rank.
+  void expect_rank(count_t rank) const {
+    POLYAD_EXPECTS(m_partials.extent(1) == padded_rows(rank) && m_partials.extent(2) == padded_columns(rank),
+                   "the workspace of a Gram matrix was made for another rank than ", rank);
+  }
+
+  /// Columns of the blocks that G is cut into. On hosts 16 at most: a thread then holds 8 rows of a block in
+  /// registers, and fewer blocks lie above the diagonal only in part.
+  static int block(count_t rank) {
+    return rank > 16 && is_device_space<Space> ? 32 : rank > 8 ? 16 : rank > 4 ? 8 : 4;
+  }
+  /// R rounded up to whole blocks of columns.
+  static count_t padded_columns(count_t rank) {
+    auto const columns = static_cast<count_t>(block(rank));
+    return ceil_div(rank, columns) * columns;
+  }
+  /// R rounded up to the most rows that a thread sums at the same time.
+  static count_t padded_rows(count_t rank) {
+    count_t const height = rank > 4 && !is_device_space<Space> ? 8 : 4;
+    return ceil_div(rank, height) * height;
+  }
+
+private:
+  partials_type m_partials;
+};
+
+namespace detail {
+
+template <class Space, class Scalar, int Block>
+struct GramOfChunk {
+  static constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
+  using Row                     = TinyVec<Space, double, Block, form>;
+  static constexpr int height   = rows_at_once<Row>(4);  // of G that a thread sums
+  FactorMatrix<Scalar, Space> matrix;
+  typename GramWorkspace<Space>::partials_type partials;
+  count_t chunk;  // rows of A in a chunk
+  int tile_rows;
+  int scratch_level;
+
+  /// Bytes of scratch for a tile of rows x columns doubles whose rows start at multiples of 16 bytes.
+  static count_t scratch_bytes(count_t rows, count_t columns) {
+    return rows * columns * sizeof(double) + row_alignment;
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    int const rank       = static_cast<int>(matrix.extent(1));
+    int const columns    = static_cast<int>(partials.extent(2));
+    int const per_block  = static_cast<int>(partials.extent(1)) / height;
+    count_t const begin  = static_cast<count_t>(member.league_rank()) * chunk;
+    count_t const end    = Kokkos::min(matrix.extent(0), begin + chunk);
+    double* const output = &partials(member.league_rank(), 0, 0);
+    auto* const tile =
+        static_cast<double*>(member.team_scratch(scratch_level)
+                                 .get_shmem_aligned(static_cast<std::ptrdiff_t>(tile_rows * columns) *
+                                                        static_cast<std::ptrdiff_t>(sizeof(double)),
+                                                    row_alignment));
+
+    for (count_t first = begin; first == begin || first < end; first += static_cast<count_t>(tile_rows)) {
+      int const rows = first < end ? static_cast<int>(Kokkos::min<count_t>(end - first, tile_rows)) : 0;
+      Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rows), [&](int const t) {
+        Scalar const* const source = &matrix(first + static_cast<count_t>(t), 0);
+        double* const target       = tile + t * columns;
+        Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, rank),
+                             [&](int const r) { target[r] = static_cast<double>(source[r]); });
+        Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, rank, columns),
+                             [&](int const r) { target[r] = 0; });
+      });
+      member.team_barrier();
+      Kokkos::parallel_for(
+          Kokkos::TeamThreadRange(member, per_block * (columns / Block)), [&](int const item) {
+            int const k     = item % per_block * height;
+            int const block = item / per_block * Block;
+            if (block > k + height - 1) return;  // above the diagonal
+            Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
+              Columns const own{Row::columns(block, columns, lane).first, Row::width};  // blocks are whole
+              Row sum[height];
+              unrolled<height>(
+                  [&](auto h) { sum[h] = first == begin ? Row(0.0) : Row(output + (k + h) * columns, own); });
+              for (int t = 0; t < rows; ++t) {
+                Row const row(tile + t * columns, own);
+                unrolled<height>([&](auto h) { sum[h].multiply_add(tile[t * columns + k + h], row); });
+              }
+              unrolled<height>([&](auto h) { sum[h].store(output + (k + h) * columns, own); });
+            });
+          });
+      member.team_barrier();
+    }
+  }
+};
+
+/// G(i, j) = G(j, i) = sum over the chunks, always in the same order.
+template <class Space>
+struct SumOfChunks {
+  typename GramWorkspace<Space>::partials_type partials;
+  GramMatrix<Space> gram;
+  count_t chunks;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    int const i = member.league_rank();
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, i + 1), [&](int const j) {
+      double sum = 0;
+      Kokkos::parallel_reduce(
+          Kokkos::ThreadVectorRange(member, chunks),
+          [&](count_t const c, double& partial) { partial += partials(c, i, j); }, sum);
+      Kokkos::single(Kokkos::PerThread(member), [&] { gram(i, j) = gram(j, i) = sum; });
+    });
+  }
+};
+
+/// G out of the chunks' sums.
+template <class Space>
+void sum_chunks(Space const& space, GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G,
+                count_t chunks) {
+  LaunchShape const shape{G.extent(0), is_device_space<Space> ? 8 : 1, is_device_space<Space> ? 32 : 1};
+  Kokkos::parallel_for("polyad::gram_sum", team_policy(space, shape),
+                       SumOfChunks<Space>{workspace.partials(), G, chunks});
+}
+
+template <class Space, class Scalar, int Block>
+void gram_of_chunks(Space const& space, FactorMatrix<Scalar, Space> const& matrix,
+                    GramWorkspace<Space> const& workspace, count_t chunks) {
+  using Kernel              = GramOfChunk<Space, Scalar, Block>;
+  constexpr int lanes       = Kernel::Row::lanes;
+  constexpr int pad_bytes   = 32 * 1024;  // a tile's share of the scratch pad, leaving room for more teams
+  constexpr int level_bytes = 96 * 1024;  // beyond it scratch comes from global memory
+  auto const columns        = workspace.partials().extent(2);
+  int const row_bytes       = static_cast<int>(columns * sizeof(double));
+  int const tile_rows       = std::clamp(pad_bytes / row_bytes, 4, 64);
+  int const level           = tile_rows * row_bytes > level_bytes ? 1 : 0;
+  auto policy = team_policy(space, LaunchShape{chunks, is_device_space<Space> ? 128 / lanes : 1, lanes});
+  policy.set_scratch_size(
+      level,
+      Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes(static_cast<count_t>(tile_rows), columns))));
+  Kokkos::parallel_for(
+      "polyad::gram_of_chunks", policy,
+      Kernel{matrix, workspace.partials(), ceil_div(matrix.extent(0), chunks), tile_rows, level});
+}
+
+}  // namespace detail
+
+/// G = A' A (R x R), in double. Launches on `space` and returns without waiting.
+template <class Space, class Scalar>
+void gram(Space const& space, FactorMatrix<Scalar, Space> const& matrix,
+          GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G) {
+  POLYAD_EXPECTS(G.extent(0) == matrix.extent(1) && G.extent(1) == matrix.extent(1), "the Gram matrix is ",
+                 G.extent(0), " x ", G.extent(1), ", not R x R with R = ", matrix.extent(1));
+  workspace.expect_rank(matrix.extent(1));
+  // A chunk of fewer than 32 rows would spend its time on the partial sums.
+  count_t const chunks = std::clamp<count_t>(matrix.extent(0) / 32, 1, workspace.partials().extent(0));
+  count_t const rank   = matrix.extent(1);
+  int const block      = GramWorkspace<Space>::block(rank);
+  if constexpr (is_device_space<Space>) {
+    if (block == 32) detail::gram_of_chunks<Space, Scalar, 32>(space, matrix, workspace, chunks);
+  }
+  if (block == 16) detail::gram_of_chunks<Space, Scalar, 16>(space, matrix, workspace, chunks);
+  if (block == 8) detail::gram_of_chunks<Space, Scalar, 8>(space, matrix, workspace, chunks);
+  if (block == 4) detail::gram_of_chunks<Space, Scalar, 4>(space, matrix, workspace, chunks);
+  detail::sum_chunks(space, workspace, G, chunks);
+}
+
+#define POLYAD_GRAM(Scalar)                                                                             \
+  template void gram(                                                                                   \
+      Kokkos::DefaultExecutionSpace const&, FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+      GramWorkspace<Kokkos::DefaultExecutionSpace> const&, GramMatrix<Kokkos::DefaultExecutionSpace> const&)
+POLYAD_EACH_SCALAR(extern, POLYAD_GRAM);
+
+}  // namespace polyad

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// multiply_rows: C = A B for a tall matrix A (I x K) and a small one B (K x S): the rows of an ALS update,
+// the intermediates C^(n) = A^(n) B^(n) of FastTucker, a change of basis. A is read and C written once; B
+// stays in the caches. Bytes: I (K + S) s_r. Flops: 2 I K S.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "polyad/core/instances.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
+#include "polyad/kernel/row_form.hpp"
+#include "polyad/kernel/tiny_vec.hpp"
+#include "polyad/kernel/unrolled.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+
+namespace polyad {
+namespace detail {
+
+template <class Space, class Scalar, int Block, RowForm Form>
+struct MultiplyRows {
+  using Row                   = TinyVec<Space, Scalar, Block, Form>;
+  static constexpr int height = rows_at_once<Row>(4);  // rows that share each load of B
+  /// Rows of a thread: on a host many, so that its block of B stays in the first-level cache.
+  static constexpr int chunk = is_device_space<Space> ? height : 64 * height;
+
+  Scalar const* A;  // I x K
+  count_t A_stride;
+  Scalar const* B;  // K x S
+  count_t B_stride;
+  Scalar* C;  // I x S
+  count_t C_stride;
+  count_t rows;
+  int inner;            // K
+  ColumnBlocks blocks;  // of S
+
+  /// The rows first ... first + Height - 1.
+  template <int Height>
+  KOKKOS_FORCEINLINE_FUNCTION void multiply(count_t first, Columns columns) const {
+    Row sum[Height];
+    unrolled<Height>([&](auto h) { sum[h] = Row(Scalar(0)); });
+    Scalar const* const a = A + first * A_stride;
+    for (int k = 0; k < inner; ++k) {
+      Row const row(B + static_cast<count_t>(k) * B_stride, columns);
+      unrolled<Height>([&](auto h) {
+        sum[h].multiply_add(a[static_cast<count_t>(h()) * A_stride + static_cast<count_t>(k)], row);
+      });
+    }
+    unrolled<Height>(
+        [&](auto h) { sum[h].store(C + (first + static_cast<count_t>(h())) * C_stride, columns); });
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    auto const team      = static_cast<count_t>(member.league_rank());
+    auto const per_block = static_cast<count_t>(blocks.count);
+    int const block      = blocks.first + static_cast<int>(team % per_block) * Block;
+    count_t const begin  = (team / per_block * static_cast<count_t>(member.team_size()) +
+                            static_cast<count_t>(member.team_rank())) *
+                           chunk;
+    count_t const end    = Kokkos::min(rows, begin + chunk);
+    if (begin >= end) return;
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
+      Columns const columns = Row::columns(block, blocks.rank, lane);
+      if (columns.count <= 0) return;
+      count_t i = begin;
+      // A whole block is a constant, which spares the compiler the code for a part of one: with it the sums
+      // went to memory on a host.
+      if (columns.count == Row::width)
+        for (; i + height <= end; i += height) multiply<height>(i, Columns{columns.first, Row::width});
+      for (; i < end; ++i) multiply<1>(i, columns);
+    });
+  }
+};
+
+}  // namespace detail
+
+/// C (I x S) = A (I x K) B (K x S), row by row; C is overwritten and may not overlap A or B. Launches on
+/// `space` and returns without waiting.
+/// \throws UsageError when the shapes do not match
+template <class Space, class Scalar>
+void multiply_rows(Space const& space, FactorMatrix<Scalar, Space> const& A,
+                   FactorMatrix<Scalar, Space> const& B, FactorMatrix<Scalar, Space> const& C) {
+  POLYAD_EXPECTS(A.extent(1) == B.extent(0) && C.extent(0) == A.extent(0) && C.extent(1) == B.extent(1),
+                 "A is ", A.extent(0), " x ", A.extent(1), ", B is ", B.extent(0), " x ", B.extent(1),
+                 ", C is ", C.extent(0), " x ", C.extent(1), ": C = A B has no meaning");
+  count_t const rows    = A.extent(0);
+  count_t const columns = B.extent(1);
+  if (rows == 0 || columns == 0) return;
+  bool const aligned =
+      rows_are_aligned(B.data(), B.stride(0), columns) && rows_are_aligned(C.data(), C.stride(0), columns);
+  with_row_form<Space>(aligned, [&](auto form) {
+    for_each_column_block(checked_rank(columns), [&](auto block, ColumnBlocks blocks) {
+      using Kernel        = detail::MultiplyRows<Space, Scalar, block(), form()>;
+      constexpr int lanes = Kernel::Row::lanes;
+      int const team      = is_device_space<Space> ? 128 / lanes : 1;
+      count_t const teams = ceil_div(ceil_div(rows, Kernel::chunk), static_cast<count_t>(team));
+      LaunchShape const shape{teams * static_cast<count_t>(blocks.count), team, lanes};
+      Kokkos::parallel_for(
+          "polyad::multiply_rows", team_policy(space, shape),
+          Kernel{A.data(), static_cast<count_t>(A.stride(0)), B.data(), static_cast<count_t>(B.stride(0)),
+                 C.data(), static_cast<count_t>(C.stride(0)), rows, static_cast<int>(A.extent(1)), blocks});
+    });
+  });
+}
+
+#define POLYAD_MULTIPLY_ROWS(Scalar)                                                      \
+  template void multiply_rows(Kokkos::DefaultExecutionSpace const&,                       \
+                              FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+                              FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+                              FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+POLYAD_EACH_SCALAR(extern, POLYAD_MULTIPLY_ROWS);
+
+}  // namespace polyad

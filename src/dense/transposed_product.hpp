@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// transposed_product: D = scale A' G for two tall matrices A (I x J) and G (I x R): the gradient of a
+// FastTucker core matrix. Summed in double whatever the matrices hold.
+//
+// As gram (dense/gram.hpp): both matrices are read once; a team takes a chunk of rows, brings it tile by tile
+// into its scratch pad and adds up the chunk's own J x R sums, several rows of a block at a time in
+// registers; the chunks' sums are then added in a fixed order, so the result does not depend on timing.
+// Bytes: I (J + R) s_r + chunks J R 8. Flops: 2 I J R.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+
+#include "polyad/core/instances.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
+#include "polyad/kernel/row_form.hpp"
+#include "polyad/kernel/tiny_vec.hpp"
+#include "polyad/kernel/unrolled.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+
+namespace polyad {
+
+/// The chunks' own sums, chunks x J x R, rounded up to whole blocks of columns.
+template <class Space>
+using TransposedProductWorkspace = Kokkos::View<double***, Kokkos::LayoutRight, typename Space::device_type>;
+
+/// Scratch for matrices of at most J and R columns. \throws MemoryError
+template <class Space>
+TransposedProductWorkspace<Space> make_transposed_product_workspace(Space const& space, count_t J,
+                                                                    count_t R) {
+  count_t const rows    = ceil_div(J, 4) * 4;
+  count_t const columns = ceil_div(R, full_block) * full_block;
+  count_t const bytes   = checked_product("a core gradient's partial sums", rows * columns, sizeof(double));
+  // As many chunks as gram has, for its reasons.
+  count_t const wanted = is_device_space<Space> ? 528 : 256;
+  count_t const chunks = std::clamp<count_t>((count_t(64) << 20) / bytes, 1, wanted);
+  expect_fits(space, "a core gradient's partial sums", chunks, bytes);
+  return TransposedProductWorkspace<Space>(
+      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::transposed_product"), chunks, rows,
+      columns);
+}
+
+namespace detail {
+
+/// The J x R sums of one team over rows that come tile by tile: sums += A' G for the rows of A and G in the
+/// team's scratch pad. A thread sums a few rows of a block at a time in registers; a tile's sums are Scalars,
+/// those of all tiles doubles.
+template <class Space, class Scalar, int Block>
+struct TileSums {
+  static constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
+  using Row                     = TinyVec<Space, Scalar, Block, form>;
+  /// Rows of the sums that a thread holds at the same time: 32 x 32 sums occupy a device's team of 128 GPU
+  /// threads.
+  static constexpr int height = is_device_space<Space> && sizeof(Scalar) == sizeof(float) ? 2 : 4;
+  /// Numbers of a row of A that are read at once. A host multiplies by each right from memory.
+  static constexpr int pack = is_device_space<Space> ? 2 : 1;
+
+  int J;  // rounded up to four: whole heights, and rows of the tile that begin at multiples of 16 bytes
+  int R;  // rounded up to whole blocks
+
+  TileSums(count_t columns_of_A, count_t columns_of_G)
+      : J(static_cast<int>(ceil_div(columns_of_A, 4)) * 4),
+        R(static_cast<int>(ceil_div(columns_of_G, Block)) * Block) {}
+
+  /// All threads of the team call it, between two barriers. `first`: the sums begin with this tile.
+  template <class Member>
+  KOKKOS_FUNCTION void add(Member const& member, Scalar const* tile_A, Scalar const* tile_G, int rows,
+                           bool first, double* sums, int stride) const {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, J / height * (R / Block)), [&](int const item) {
+      int const j     = item % (J / height) * height;
+      int const block = item / (J / height) * Block;
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
+        Columns const own{Row::columns(block, R, lane).first, Row::width};  // blocks are whole
+        Row sum[height];
+        unrolled<height>([&](auto h) { sum[h] = Row(Scalar(0)); });
+        for (int t = 0; t < rows; ++t) {
+          Row const row(tile_G + t * R, own);
+          unrolled<height / pack>([&](auto p) {
+            auto const a = *reinterpret_cast<Pack<Scalar, pack> const*>(tile_A + t * J + j + p * pack);
+            unrolled<pack>([&](auto e) { sum[p * pack + e].multiply_add(a.element[e], row); });
+          });
+        }
+        unrolled<height>([&](auto h) { add_to(sums + (j + h) * stride + own.first, sum[h], first); });
+      });
+    });
+  }
+
+  void expect_room(TransposedProductWorkspace<Space> const& workspace) const {
+    POLYAD_EXPECTS(
+        workspace.extent(1) >= static_cast<count_t>(J) && workspace.extent(2) >= static_cast<count_t>(R),
+        "the workspace of a transposed product is too small");
+  }
+
+  /// Bytes of so many rows of both tiles.
+  [[nodiscard]] KOKKOS_FUNCTION std::ptrdiff_t pad_bytes(int rows) const {
+    return static_cast<std::ptrdiff_t>(rows) * (J + R) * static_cast<std::ptrdiff_t>(sizeof(Scalar));
+  }
+
+private:
+  /// A lane's sums of a tile to those of all tiles.
+  KOKKOS_FORCEINLINE_FUNCTION static void add_to(double* sums, Row tile, bool first) {
+    constexpr Columns whole{0, Row::width};
+    if constexpr (std::is_same_v<Scalar, double>) {
+      if (!first) tile += Row(sums, whole);
+      tile.store(sums, whole);
+    } else {
+      alignas(64) Scalar element[Row::width];
+      tile.store(element, whole);
+      for (int e = 0; e < Row::width; e += 2) {
+        auto& total = *reinterpret_cast<Pack<double, 2>*>(sums + e);
+        auto pair   = first ? Pack<double, 2>{{0, 0}} : total;
+        pair.element[0] += static_cast<double>(element[e]);
+        pair.element[1] += static_cast<double>(element[e + 1]);
+        total = pair;
+      }
+    }
+  }
+};
+
+template <class Space, class Scalar>
+struct TransposedProductOfChunk {
+  using Sums = TileSums<Space, double, 16>;  // in double whatever the matrices hold
+  using Row  = typename Sums::Row;
+
+  FactorMatrix<Scalar, Space> A;
+  FactorMatrix<Scalar, Space> G;
+  TransposedProductWorkspace<Space> partials;
+  count_t chunk;  // rows of A and G
+  Sums tile;
+  int tile_rows;
+  int scratch_level;
+
+  /// Brings the rows first ... first + rows - 1 of a matrix into the pad, zeros right of its last column.
+  template <class Member>
+  KOKKOS_FUNCTION void fill(Member const& member, FactorMatrix<Scalar, Space> const& matrix, count_t first,
+                            int rows, int width, double* target) const {
+    int const columns = static_cast<int>(matrix.extent(1));
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rows), [&](int const t) {
+      Scalar const* const source = &matrix(first + static_cast<count_t>(t), 0);
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, width), [&](int const j) {
+        target[t * width + j] = j < columns ? static_cast<double>(source[j]) : 0.0;
+      });
+    });
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    count_t const begin  = static_cast<count_t>(member.league_rank()) * chunk;
+    count_t const end    = Kokkos::min(A.extent(0), begin + chunk);
+    int const stride     = static_cast<int>(partials.extent(2));
+    double* const output = &partials(member.league_rank(), 0, 0);
+    auto* const tile_G   = static_cast<double*>(
+        member.team_scratch(scratch_level).get_shmem_aligned(tile.pad_bytes(tile_rows), row_alignment));
+    double* const tile_A = tile_G + tile_rows * tile.R;
+    for (count_t first = begin; first == begin || first < end; first += static_cast<count_t>(tile_rows)) {
+      int const rows = first < end ? static_cast<int>(Kokkos::min<count_t>(end - first, tile_rows)) : 0;
+      fill(member, A, first, rows, tile.J, tile_A);
+      fill(member, G, first, rows, tile.R, tile_G);
+      member.team_barrier();
+      tile.add(member, tile_A, tile_G, rows, first == begin, output, stride);
+      member.team_barrier();
+    }
+  }
+};
+
+/// D = scale times the sum over the chunks, always in the same order.
+template <class Space, class Scalar>
+struct AddChunks {
+  TransposedProductWorkspace<Space> partials;
+  count_t chunks;
+  double scale;
+  FactorMatrix<Scalar, Space> D;
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    int const i = member.league_rank();
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, D.extent(1)), [&](count_t const j) {
+      double sum = 0;
+      Kokkos::parallel_reduce(
+          Kokkos::ThreadVectorRange(member, chunks),
+          [&](count_t const c, double& partial) { partial += partials(c, i, j); }, sum);
+      Kokkos::single(Kokkos::PerThread(member), [&] { D(i, j) = static_cast<Scalar>(scale * sum); });
+    });
+  }
+};
+
+/// Gives each team of a launch so many bytes of scratch; returns the level they are on: 0 within the 48 KiB
+/// that Kokkos offers a team, less what it keeps, otherwise 1, global memory.
+template <class Policy>
+int set_pad(Policy& policy, std::ptrdiff_t bytes) {
+  int const level = bytes > 45 * 1024 ? 1 : 0;
+  policy.set_scratch_size(level, Kokkos::PerTeam(static_cast<int>(bytes + row_alignment)));
+  return level;
+}
+
+/// D = scale times the sum of the first `chunks` partial sums. Launches on `space`.
+template <class Space, class Scalar>
+void add_sums(Space const& space, TransposedProductWorkspace<Space> const& workspace, count_t chunks,
+              double scale, FactorMatrix<Scalar, Space> const& D) {
+  LaunchShape const shape{D.extent(0), is_device_space<Space> ? 8 : 1, is_device_space<Space> ? 32 : 1};
+  Kokkos::parallel_for("polyad::transposed_product_sum", team_policy(space, shape),
+                       AddChunks<Space, Scalar>{workspace, chunks, scale, D});
+}
+
+}  // namespace detail
+
+/// D (J x R) = scale A' G. Launches on `space` and returns without waiting. The same bits in every run on one
+/// device, and on hosts with any number of threads.
+/// \throws UsageError when the shapes do not match
+template <class Space, class Scalar>
+void transposed_product(Space const& space, double scale, FactorMatrix<Scalar, Space> const& A,
+                        FactorMatrix<Scalar, Space> const& G,
+                        TransposedProductWorkspace<Space> const& workspace,
+                        FactorMatrix<Scalar, Space> const& D) {
+  POLYAD_EXPECTS(A.extent(0) == G.extent(0) && D.extent(0) == A.extent(1) && D.extent(1) == G.extent(1),
+                 "A is ", A.extent(0), " x ", A.extent(1), ", G is ", G.extent(0), " x ", G.extent(1),
+                 ", D is ", D.extent(0), " x ", D.extent(1), ": D = A' G has no meaning");
+  using Kernel        = detail::TransposedProductOfChunk<Space, Scalar>;
+  constexpr int lanes = Kernel::Row::lanes;
+  typename Kernel::Sums const tile(A.extent(1), G.extent(1));
+  tile.expect_room(workspace);
+  // A chunk of fewer than 32 rows would spend its time on the partial sums.
+  count_t const chunks    = std::clamp<count_t>(A.extent(0) / 32, 1, workspace.extent(0));
+  constexpr int pad_bytes = 32 * 1024;  // a tile's share of the scratch pad, leaving room for more teams
+  int const tile_rows     = std::clamp(pad_bytes / static_cast<int>(tile.pad_bytes(1)), 4, 64);
+  auto policy     = team_policy(space, LaunchShape{chunks, is_device_space<Space> ? 128 / lanes : 1, lanes});
+  int const level = detail::set_pad(policy, tile.pad_bytes(tile_rows));
+  Kokkos::parallel_for("polyad::transposed_product", policy,
+                       Kernel{A, G, workspace, ceil_div(A.extent(0), chunks), tile, tile_rows, level});
+  detail::add_sums(space, workspace, chunks, scale, D);
+}
+
+#define POLYAD_TRANSPOSED_PRODUCT(Scalar)                                                            \
+  template void transposed_product(Kokkos::DefaultExecutionSpace const&, double,                     \
+                                   FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,       \
+                                   FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,       \
+                                   TransposedProductWorkspace<Kokkos::DefaultExecutionSpace> const&, \
+                                   FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+POLYAD_EACH_SCALAR(extern, POLYAD_TRANSPOSED_PRODUCT);
+
+}  // namespace polyad

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// FastTuckerEpochs: what an epoch of fast_tucker does, by any of its optimisers.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <array>
+
+#include "dense/intermediates.hpp"
+#include "fast_tucker/adam.hpp"
+#include "fast_tucker/core_step.hpp"
+#include "fast_tucker/gradients.hpp"
+#include "fast_tucker/sgd.hpp"
+#include "fast_tucker/shrinkage.hpp"
+#include "polyad/fast_tucker/fast_tucker.hpp"
+
+namespace polyad {
+
+/// The epochs of one run, without the errors: for benchmarks, and for loops of one's own. Everything is
+/// allocated when it is made. Shares X.
+template <class Scalar, class Index, class Space>
+class FastTuckerEpochs {
+public:
+  using Tensor = AnyFormat<Scalar, Index, Space>;
+
+  /// \throws UsageError when shapes or rates make no sense or the format lacks what the optimiser needs;
+  /// MemoryError
+  FastTuckerEpochs(Space const& space, Tensor const& X, FastTuckerModel<Scalar, Space> const& model,
+                   FastTuckerOptions const& options)
+      : m_space(space), m_tensor(X), m_model(model), m_options(options) {
+    POLYAD_EXPECTS(X.extents() == model.extents(), "the tensor is ", to_string(X.extents()),
+                   " but the model is ", to_string(model.extents()));
+    POLYAD_EXPECTS(X.nnz() > 0, "there are no observations to learn from");
+    POLYAD_EXPECTS(ridge() >= 0 && options.core_ridge >= 0, "a ridge is negative");
+    POLYAD_EXPECTS(options.shrinkage.observations >= 0 && options.shrinkage.share >= 0, "rows are shrunk by ",
+                   options.shrinkage.observations, " observations and a share of ", options.shrinkage.share);
+    POLYAD_EXPECTS(options.adam.step > 0 && options.sgd.step > 0 && options.sgd.core_step > 0,
+                   "the learning rate must be more than 0");
+    POLYAD_EXPECTS(options.sgd.decay >= 0, "the decay of the learning rate is negative");
+    bool const als = options.optimizer == FastTuckerOptimizer::als;
+    bool const sgd = options.optimizer == FastTuckerOptimizer::sgd;
+    expect(sgd || X.can(Capability::residual_sweep), Capability::residual_sweep);
+    expect(!als || X.can(Capability::row_least_squares), Capability::row_least_squares);
+    expect(!sgd || X.can(Capability::sgd), Capability::sgd);
+    POLYAD_EXPECTS(als || sgd || !options.ridge_per_entry, "a ridge per entry is for als and sgd");
+    m_C = make_intermediates(space, model);
+    if (sgd) {
+      for (int n = 0; n < model.order(); ++n) work(n).sgd = make_sgd_workspace(space, model, n);
+      space.fence("polyad::fast_tucker");
+      return;
+    }
+    count_t longest = 0;
+    for (int n = 0; n < model.order(); ++n) longest = std::max(longest, model.extents()[n]);
+    m_G         = make_packed_matrix<Scalar>(space, "polyad::residual_sweep", longest, model.rank());
+    m_workspace = make_residual_workspace(space, X, model.rank());
+    for (int n = 0; n < model.order(); ++n) als ? make_als_work(n) : make_adam_work(n);
+    if (als) m_rows = X.make_row_workspace(space);
+    if (shrinks()) {
+      m_squares = ColumnSquares<Scalar, Space>(space, model.order(), model.rank());
+      for (int n = 0; n < model.order(); ++n) update_squares(n);
+    }
+    space.fence("polyad::fast_tucker");
+  }
+
+  /// One epoch. Launches on the space and returns without waiting; allocates nothing.
+  void run() {
+    ++m_epoch;
+    if (m_options.optimizer == FastTuckerOptimizer::sgd) {
+      sgd_factors();
+      if (m_options.update_cores) sgd_cores();
+      return;
+    }
+    for (int n = 0; n < m_model.order(); ++n)
+      m_options.optimizer == FastTuckerOptimizer::als ? als_mode(n) : adam_mode(n);
+    if (shrinks()) m_squares.balance(m_space, m_model, m_C);
+  }
+
+  /// The two halves of an epoch of sgd, for benchmarks. Without intermediates, C is not up to date in
+  /// between.
+  void sgd_factors() {
+    for (int n = 0; n < m_model.order(); ++n)
+      sgd_factor_step(m_space, m_tensor, m_model, n, m_options.sgd, std::max(m_epoch, 1), ridge(),
+                      m_options.ridge_per_entry, m_C, work(n).sgd);
+  }
+  void sgd_cores() {
+    for (int n = 0; n < m_model.order(); ++n)
+      sgd_core_step(m_space, m_tensor, m_model, n, m_options.sgd, std::max(m_epoch, 1), m_options.core_ridge,
+                    m_C, work(n).sgd);
+  }
+
+  /// The intermediates of the model as it stands. Launches on the space where they have to be formed.
+  [[nodiscard]] FactorMatrices<Scalar, Space> const& intermediates() const {
+    if (m_options.optimizer == FastTuckerOptimizer::sgd && !m_options.sgd.form.intermediates)
+      for (int n = 0; n < m_model.order(); ++n) form_intermediates(m_space, m_model, n, m_C);
+    return m_C;
+  }
+
+private:
+  struct Work {
+    GradientWorkspace<Scalar, Space> gradient;
+    FactorMatrix<Scalar, Space> dA, dB;
+    AdamState<Scalar, Space> adam_A, adam_B;
+    FactorMatrix<Scalar, Space> transposed;  // B', R x J
+    CoreStepWorkspace<Scalar, Space> core;
+    SgdWorkspace<Scalar, Space> sgd;
+  };
+
+  [[nodiscard]] double ridge() const { return m_options.ridge.value_or(5); }
+  [[nodiscard]] bool shrinks() const {
+    return m_options.optimizer == FastTuckerOptimizer::als && !m_options.ridge && !m_options.ridge_per_entry;
+  }
+  /// With a ridge on C^(n) itself and J >= R the rows of A^(n) alone reach the least loss that B^(n) could
+  /// add to.
+  [[nodiscard]] bool steps_core(int n) const {
+    return m_options.update_cores && !(shrinks() && m_model.columns(n) >= m_model.rank());
+  }
+  void update_squares(int n) const {
+    m_squares.update(m_space, n, m_C[n], m_rows[static_cast<std::size_t>(n)], m_tensor.nnz(), G(n));
+  }
+  [[nodiscard]] Work& work(int n) { return m_work[static_cast<std::size_t>(n)]; }
+  [[nodiscard]] FactorMatrix<Scalar, Space> G(int n) const {
+    return Kokkos::subview(m_G, Kokkos::make_pair(count_t(0), m_model.extents()[n]), Kokkos::ALL);
+  }
+  void make_als_work(int n) {
+    work(n).transposed =
+        make_packed_matrix<Scalar>(m_space, "polyad::transposed_core", m_model.rank(), m_model.columns(n));
+    if (steps_core(n)) work(n).core = CoreStepWorkspace<Scalar, Space>(m_space, m_model, n);
+  }
+  void make_adam_work(int n) {
+    auto const like = [&](FactorMatrix<Scalar, Space> const& matrix) {
+      return make_packed_matrix<Scalar>(m_space, "polyad::gradient", matrix.extent(0), matrix.extent(1));
+    };
+    work(n).gradient = make_gradient_workspace(m_space, m_model, n);
+    work(n).dA       = like(m_model.A(n));
+    work(n).dB       = like(m_model.B(n));
+    work(n).adam_A   = {m_space, m_model.A(n)};
+    work(n).adam_B   = {m_space, m_model.B(n)};
+  }
+
+  void als_mode(int n) {
+    scaled_transpose(m_space, 1.0, m_model.B(n), work(n).transposed);
+    RowProblem<Scalar, Space> const problem{m_model.B(n), work(n).transposed, shrinks() ? 0.0 : ridge(),
+                                            m_options.ridge_per_entry};
+    RowPenalty<Space> penalty;
+    if (shrinks()) {
+      m_squares.set_unit(m_space, n);
+      penalty = {{m_options.shrinkage.observations, m_options.shrinkage.share, m_squares.unit()},
+                 m_rows[static_cast<std::size_t>(n)]};
+    }
+    least_squares_rows(m_space, m_tensor, m_C, n, problem, m_rows, m_model.A(n), penalty.shrinkage);
+    form_intermediates(m_space, m_model, n, m_C);
+    if (steps_core(n))
+      core_step(m_space, m_tensor, m_model, n, m_options.core_ridge, m_C, m_workspace, work(n).core, G(n),
+                penalty);
+    if (shrinks()) update_squares(n);
+  }
+  void adam_mode(int n) {
+    residual_mttkrp(m_space, m_tensor, m_C, n, m_workspace, G(n));
+    gradients(m_space, m_model, n, G(n), work(n).gradient, work(n).dA, work(n).dB);
+    adam_step(m_space, m_options.adam, m_epoch, ridge(), work(n).dA, work(n).adam_A, m_model.A(n));
+    if (m_options.update_cores)
+      adam_step(m_space, m_options.adam, m_epoch, m_options.core_ridge, work(n).dB, work(n).adam_B,
+                m_model.B(n));
+    form_intermediates(m_space, m_model, n, m_C);
+  }
+  void expect(bool offered, Capability capability) const {
+    POLYAD_EXPECTS(offered, "the format ", m_tensor.chosen(), " has no ", to_string(capability));
+  }
+
+  Space m_space;
+  Tensor m_tensor;
+  FastTuckerModel<Scalar, Space> m_model;
+  FastTuckerOptions m_options;
+  FactorMatrices<Scalar, Space> m_C;
+  FactorMatrix<Scalar, Space> m_G;  // of the longest mode, shared by all
+  AnyWorkspace m_workspace;
+  RowStarts<Space> m_rows;
+  ColumnSquares<Scalar, Space> m_squares;
+  std::array<Work, max_order> m_work;
+  int m_epoch = 0;
+};
+
+}  // namespace polyad

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The steps around the sweeps of formats/sgd_format.hpp, which make an epoch of SGD as Li et al.
+// ("cuFasterTucker", 2022, Algorithms 1 and 2) have it: in turn for each mode a factor sweep; then in turn
+// for each mode a core sweep and
+//
+//   B <- B + gamma_B (P / |Omega| - ridge B),     P the sum over all observations of e a' p
+//
+// and after each of these C^(n) = A^(n) B^(n) anew. Rates decay as gamma(t) = gamma / (1 + decay t^1.5), t
+// epochs being done.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <cmath>
+
+#include "dense/transposed_product.hpp"
+#include "fast_tucker/gradients.hpp"
+#include "polyad/fast_tucker/fast_tucker.hpp"
+#include "polyad/formats/sgd_format.hpp"
+
+namespace polyad {
+
+/// \throws MemoryError
+template <class Scalar, class Space>
+SgdWorkspace<Scalar, Space> make_sgd_workspace(Space const& space,
+                                               FastTuckerModel<Scalar, Space> const& model, int n) {
+  count_t const J = model.columns(n), R = model.rank();
+  return {make_packed_matrix<Scalar>(space, "polyad::transposed_core", R, J),
+          make_packed_matrix<Scalar>(space, "polyad::core_gradient", J, R),
+          make_transposed_product_workspace(space, J, R)};
+}
+
+namespace detail {
+
+template <class Scalar, class Space>
+struct ScaleRows {
+  FactorMatrix<Scalar, Space> matrix;
+  Scalar scale;
+  KOKKOS_FUNCTION void operator()(count_t entry) const {
+    matrix(entry / matrix.extent(1), entry % matrix.extent(1)) *= scale;
+  }
+};
+
+template <class Scalar, class Space>
+struct SgdCoreStep {
+  FactorMatrix<Scalar, Space> P;
+  Scalar step;    // gamma_B / |Omega|
+  Scalar shrink;  // gamma_B ridge
+  FactorMatrix<Scalar, Space> B;
+  KOKKOS_FUNCTION void operator()(count_t entry) const {
+    count_t const j = entry / B.extent(1), r = entry % B.extent(1);
+    B(j, r) += step * P(j, r) - shrink * B(j, r);
+  }
+};
+
+template <class Space>
+Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>> each_entry(Space const& space, count_t rows,
+                                                                  count_t columns) {
+  return {space, 0, rows * columns};
+}
+
+}  // namespace detail
+
+/// The factors of mode n. A ridge per entry counts within the sweep, once for every observation, as in the
+/// paper; one of the row once after it, as a <- a / (1 + step ridge), a step of the same rate that no rate
+/// makes unstable. Launches on `space` and returns without waiting.
+template <class F>
+void sgd_factor_step(typename F::space_type const& space, F const& X,
+                     FastTuckerModel<typename F::scalar_type, typename F::space_type> const& model, int n,
+                     SgdRates const& rates, int epoch, double ridge, bool ridge_per_entry,
+                     FactorMatrices<typename F::scalar_type, typename F::space_type> const& C,
+                     SgdWorkspace<typename F::scalar_type, typename F::space_type> const& workspace) {
+  using Scalar      = typename F::scalar_type;
+  double const step = rates.step * rates.share(epoch);
+  scaled_transpose(space, 1.0, model.B(n), workspace.transposed);
+  sgd_factor_sweep(space, X, model, C, n, SgdStep{step, ridge_per_entry ? ridge : 0}, rates.form, workspace);
+  auto const& A = model.A(n);
+  if (ridge > 0 && !ridge_per_entry)
+    Kokkos::parallel_for(
+        "polyad::sgd_ridge", detail::each_entry(space, A.extent(0), A.extent(1)),
+        detail::ScaleRows<Scalar, typename F::space_type>{A, static_cast<Scalar>(1 / (1 + step * ridge))});
+  if (rates.form.intermediates) form_intermediates(space, model, n, C);
+}
+
+/// The core matrix of mode n. Launches on `space` and returns without waiting.
+template <class F>
+void sgd_core_step(typename F::space_type const& space, F const& X,
+                   FastTuckerModel<typename F::scalar_type, typename F::space_type> const& model, int n,
+                   SgdRates const& rates, int epoch, double core_ridge,
+                   FactorMatrices<typename F::scalar_type, typename F::space_type> const& C,
+                   SgdWorkspace<typename F::scalar_type, typename F::space_type> const& workspace) {
+  using Scalar      = typename F::scalar_type;
+  double const step = rates.core_step * rates.share(epoch);
+  sgd_core_sweep(space, X, model, C, n, rates.form, workspace);
+  auto const& B = model.B(n);
+  Kokkos::parallel_for("polyad::sgd_core_step", detail::each_entry(space, B.extent(0), B.extent(1)),
+                       detail::SgdCoreStep<Scalar, typename F::space_type>{
+                           workspace.P, static_cast<Scalar>(step / static_cast<double>(X.nnz())),
+                           static_cast<Scalar>(step * core_ridge), B});
+  if (rates.form.intermediates) form_intermediates(space, model, n, C);
+}
+
+}  // namespace polyad

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How strongly the least squares for rows are drawn to zero, told in observations. To the loss of a row c of
+// C^(n) with n observations
+//
+//   weight |c|^2,   weight = P_n (observations + share n),   P_n = sum_r prod over m != n of q^(m)(r),
+//
+// is added, q^(m)(r) the mean square of the column r of C^(m) over the observations, so that P_n is about the
+// mean of |p|^2, p the product that stands beside c. (Not in Li et al., who have one ridge for the rows of
+// all A^(n).)
+//
+// Why: where c has entries of variance v and the values have noise of variance s, the best ridge is s / v.
+// With R columns the interaction has the variance V = v P_n, so it is P_n s / V: P_n times a number that is
+// the same for all modes and whatever the scales of the C^(n) are, which one ridge for all modes is not.
+// `share` stands for what is uncertain in the other modes' rows, E |p|^2 being more than the square of the
+// mean: it grows with the observations, and it lets columns that only follow the noise die out, so that R may
+// be larger than needed.
+//
+// The solves shrink one mode and its neighbours make up for it, so the scales of the C^(n) would drift apart
+// from epoch to epoch; `balance` gives them one again.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <string>
+
+#include "dense/transposed_product.hpp"
+#include "polyad/formats/row_shrinkage.hpp"
+#include "polyad/tensor/fast_tucker_model.hpp"
+
+namespace polyad {
+
+namespace detail {
+
+/// weighted(k, r) = the observations of row k times C(k, r).
+template <class Scalar, class Space>
+struct WeighRows {
+  FactorMatrix<Scalar, Space> C;
+  Kokkos::View<count_t*, typename Space::device_type> starts;
+  FactorMatrix<Scalar, Space> weighted;
+  KOKKOS_FUNCTION void operator()(count_t i) const {
+    count_t const k = i / C.extent(1);
+    count_t const r = i % C.extent(1);
+    weighted(k, r)  = static_cast<Scalar>(starts(k + 1) - starts(k)) * C(k, r);
+  }
+};
+
+template <class Scalar, class Space, class Squares>
+struct TakeDiagonal {
+  FactorMatrix<Scalar, Space> gram;
+  Squares squares;
+  int mode;
+  KOKKOS_FUNCTION void operator()(count_t r) const { squares(mode, r) = static_cast<double>(gram(r, r)); }
+};
+
+/// One team: P_n.
+template <class Squares, class Unit>
+struct SquareOfProducts {
+  Squares squares;
+  int mode;
+  Unit unit;
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    double total = 0;
+    Kokkos::parallel_reduce(
+        Kokkos::TeamVectorRange(member, squares.extent(1)),
+        [&](count_t const r, double& sum) {
+          double product = 1;
+          for (int m = 0; m < static_cast<int>(squares.extent(0)); ++m)
+            if (m != mode) product *= squares(m, r);
+          sum += product;
+        },
+        total);
+    Kokkos::single(Kokkos::PerTeam(member), [&] { unit() = total; });
+  }
+};
+
+/// One thread: factors that give all C^(n) the same sum of mean squares and leave the product of all as it
+/// is.
+template <class Squares, class Factors>
+struct BalanceFactors {
+  Squares squares;
+  Factors factors;
+  KOKKOS_FUNCTION void operator()(int) const {
+    int const order = static_cast<int>(squares.extent(0));
+    double mean     = 0;  // of the logarithms
+    for (int n = 0; n < order; ++n) {
+      double sum = 0;
+      for (count_t r = 0; r < squares.extent(1); ++r) sum += squares(n, r);
+      factors(n) = Kokkos::log(sum);
+      mean += factors(n) / order;
+    }
+    for (int n = 0; n < order; ++n) {
+      double const factor = Kokkos::exp((mean - factors(n)) / 2);
+      // Where an interaction has vanished there is nothing to balance.
+      factors(n) = Kokkos::isfinite(factor) && factor > 0 ? factor : 1.0;
+      for (count_t r = 0; r < squares.extent(1); ++r) squares(n, r) *= factors(n) * factors(n);
+    }
+  }
+};
+
+template <class Scalar, class Space, class Factors>
+struct ScaleByFactor {
+  FactorMatrix<Scalar, Space> matrix;
+  Factors factors;
+  int mode;
+  KOKKOS_FUNCTION void operator()(count_t i) const {
+    matrix(i / matrix.extent(1), i % matrix.extent(1)) *= static_cast<Scalar>(factors(mode));
+  }
+};
+
+}  // namespace detail
+
+/// The mean squares of the columns of all C^(n) over the observations, on the device, and what follows from
+/// them. All of its functions launch on the space and return without waiting.
+template <class Scalar, class Space>
+class ColumnSquares {
+public:
+  ColumnSquares() = default;
+  /// \throws MemoryError
+  ColumnSquares(Space const& space, int order, count_t rank)
+      : m_squares(Kokkos::view_alloc(space, "polyad::column_squares"), static_cast<std::size_t>(order), rank),
+        m_unit(Kokkos::view_alloc(space, "polyad::shrinkage_unit")),
+        m_factors(Kokkos::view_alloc(space, "polyad::balance_factors"), static_cast<std::size_t>(order)),
+        m_gram(make_packed_matrix<Scalar>(space, "polyad::column_gram", rank, rank)),
+        m_sums(make_transposed_product_workspace(space, rank, rank)) {}
+
+  /// Of mode n, from C^(n) and where each row's observations begin. `scratch` is I_n x R.
+  void update(Space const& space, int n, FactorMatrix<Scalar, Space> const& C,
+              Kokkos::View<count_t*, typename Space::device_type> const& starts, count_t observations,
+              FactorMatrix<Scalar, Space> const& scratch) const {
+    Kokkos::parallel_for("polyad::weigh_rows", entries_of(space, C),
+                         detail::WeighRows<Scalar, Space>{C, starts, scratch});
+    transposed_product(space, 1 / static_cast<double>(observations), C, scratch, m_sums, m_gram);
+    Kokkos::parallel_for("polyad::column_squares", Range(space, 0, C.extent(1)),
+                         detail::TakeDiagonal<Scalar, Space, Squares>{m_gram, m_squares, n});
+  }
+
+  /// P_n; the number that unit() points to.
+  void set_unit(Space const& space, int n) const {
+    LaunchShape const shape = is_device_space<Space> ? LaunchShape{1, 1, 32} : LaunchShape{1, 1, 1};
+    Kokkos::parallel_for("polyad::shrinkage_unit", team_policy(space, shape),
+                         detail::SquareOfProducts<Squares, Unit>{m_squares, n, m_unit});
+  }
+  [[nodiscard]] double const* unit() const { return m_unit.data(); }
+
+  /// Scales A^(n) and C^(n) so that all C^(n) have the same mean square; predictions stay as they are.
+  void balance(Space const& space, FastTuckerModel<Scalar, Space> const& model,
+               FactorMatrices<Scalar, Space> const& C) const {
+    Kokkos::parallel_for("polyad::balance_factors",
+                         Kokkos::RangePolicy<Space, Kokkos::IndexType<int>>(space, 0, 1),
+                         detail::BalanceFactors<Squares, Factors>{m_squares, m_factors});
+    for (int n = 0; n < model.order(); ++n)
+      for (auto const& matrix : {model.A(n), C[n]})
+        Kokkos::parallel_for("polyad::balance", entries_of(space, matrix),
+                             detail::ScaleByFactor<Scalar, Space, Factors>{matrix, m_factors, n});
+  }
+
+private:
+  using Range   = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  using Squares = Kokkos::View<double**, Kokkos::LayoutRight, typename Space::device_type>;
+  using Unit    = Kokkos::View<double, typename Space::device_type>;
+  using Factors = Kokkos::View<double*, typename Space::device_type>;
+
+  static Range entries_of(Space const& space, FactorMatrix<Scalar, Space> const& matrix) {
+    return Range(space, 0, matrix.extent(0) * matrix.extent(1));
+  }
+
+  Squares m_squares;  // N x R
+  Unit m_unit;
+  Factors m_factors;
+  FactorMatrix<Scalar, Space> m_gram;
+  TransposedProductWorkspace<Space> m_sums;
+};
+
+}  // namespace polyad

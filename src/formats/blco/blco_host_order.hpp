@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ALTO's order of a tensor in host memory that leaves no room for a radix sort's second copies: the positions
+// of the nonzeros are sorted where their linear indices will stand. The uppermost bits of the linear form
+// tell the bucket of a nonzero (one counting pass, one scattering pass); each bucket is then split bit by
+// bit, in place, until a part fits a core's cache, and sorted there.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "polyad/core/sort.hpp"
+#include "polyad/core/types.hpp"
+#include "polyad/formats/blco/blco_encoding.hpp"
+#include "polyad/tensor/linearize.hpp"
+
+namespace polyad::detail {
+
+/// Sorts positions by the linear form of their nonzeros. A position is word 0 of its slot.
+template <class Indices, int Words>
+struct HostLinearSort {
+  using Slot = LinearIndex<Words>;
+  struct Keyed {
+    std::uint64_t key;
+    std::uint64_t position;
+  };
+  static constexpr std::ptrdiff_t longest_sort = 1 << 15;  // nonzeros: half a megabyte of keys and positions
+  static constexpr int most_bucket_bits        = 16;
+
+  LinearLayout layout;
+  Indices indices;
+  Slot* slots;
+  count_t nnz;
+  int bucket_bits;
+  count_t chunks;
+  count_t* offsets;  // chunks x buckets: first counts, then where a chunk writes its next position
+
+  [[nodiscard]] count_t buckets() const { return count_t(1) << bucket_bits; }
+  /// Up to 64 bits of the linear form of a nonzero, from bit `first` up.
+  [[nodiscard]] std::uint64_t bits_from(int first, count_t position) const {
+    return layout.bits_from(first, CoordinatesOf<Indices>{indices, position});
+  }
+  [[nodiscard]] count_t bucket_of(count_t position) const {
+    return bucket_bits == 0 ? 0 : bits_from(layout.bits() - bucket_bits, position);
+  }
+  [[nodiscard]] count_t chunk_begin(count_t chunk) const {
+    return nnz / chunks * chunk + std::min(chunk, nnz % chunks);
+  }
+
+  void count(count_t chunk) const {
+    count_t* const own = offsets + chunk * buckets();
+    std::fill(own, own + buckets(), count_t(0));
+    for (count_t p = chunk_begin(chunk); p < chunk_begin(chunk + 1); ++p) ++own[bucket_of(p)];
+  }
+  /// Counts become offsets: bucket by bucket, and in a bucket chunk by chunk.
+  void scan() const {
+    count_t sum = 0;
+    for (count_t b = 0; b < buckets(); ++b)
+      for (count_t c = 0; c < chunks; ++c) sum += std::exchange(offsets[c * buckets() + b], sum);
+  }
+  void scatter(count_t chunk) const {
+    count_t* const own = offsets + chunk * buckets();
+    for (count_t p = chunk_begin(chunk); p < chunk_begin(chunk + 1); ++p)
+      slots[own[bucket_of(p)]++].word[0] = p;
+  }
+  /// After the scattering, where a chunk's next position would go is where its part of the bucket ends.
+  [[nodiscard]] count_t bucket_end(count_t bucket) const {
+    return offsets[(chunks - 1) * buckets() + bucket];
+  }
+  void sort_bucket(count_t bucket) const {
+    count_t const begin = bucket == 0 ? 0 : bucket_end(bucket - 1);
+    std::vector<Keyed> scratch;
+    sort(slots + begin, slots + bucket_end(bucket), layout.bits() - bucket_bits, scratch);
+  }
+
+  /// Sorts nonzeros whose linear forms differ in the lowest `bits` bits only.
+  void sort(Slot* first, Slot* last, int bits, std::vector<Keyed>& scratch) const {
+    while (last - first > longest_sort && bits > 0) {
+      --bits;
+      int const mode     = layout.mode_at(bits);
+      int const bit      = layout.bit_at(bits);
+      Slot* const middle = std::partition(first, last, [&](Slot const& slot) {
+        return (static_cast<std::uint64_t>(indices(slot.word[0], mode)) >> bit & 1U) == 0;
+      });
+      sort(first, middle, bits, scratch);
+      first = middle;
+    }
+    if (bits == 0) return;
+    int const key_bit = std::max(0, bits - LinearLayout::word_bits);
+    scratch.clear();
+    for (Slot const* slot = first; slot != last; ++slot)
+      scratch.push_back({bits_from(key_bit, slot->word[0]), slot->word[0]});
+    std::sort(scratch.begin(), scratch.end(),
+              [&](Keyed const& a, Keyed const& b) { return is_before(a, b, key_bit); });
+    for (Keyed const& keyed : scratch) (first++)->word[0] = keyed.position;
+  }
+  /// Compares what is below the keys as well; equal cells keep the order of the tensor.
+  [[nodiscard]] bool is_before(Keyed const& a, Keyed const& b, int key_bit) const {
+    if (a.key != b.key) return a.key < b.key;
+    while (key_bit > 0) {
+      key_bit                  = std::max(0, key_bit - LinearLayout::word_bits);
+      std::uint64_t const of_a = bits_from(key_bit, a.position);
+      std::uint64_t const of_b = bits_from(key_bit, b.position);
+      if (of_a != of_b) return of_a < of_b;
+    }
+    return a.position < b.position;
+  }
+};
+
+template <class Sort>
+struct CountHostBuckets {
+  Sort sort;
+  void operator()(count_t chunk) const { sort.count(chunk); }
+};
+template <class Sort>
+struct ScatterPositions {
+  Sort sort;
+  void operator()(count_t chunk) const { sort.scatter(chunk); }
+};
+template <class Sort>
+struct SortHostBuckets {
+  Sort sort;
+  void operator()(count_t bucket) const { sort.sort_bucket(bucket); }
+};
+
+/// Fills word 0 of every slot with the position of the nonzero that belongs there. Beside the slots it needs
+/// half a megabyte a thread and 8 bytes for every thread and bucket. The order does not depend on the
+/// threads.
+template <int Words, class Space, class Indices>
+void sort_positions(Space const& space, LinearLayout const& layout, Indices const& indices,
+                    LinearIndex<Words>* slots, count_t nnz) {
+  using Sort = HostLinearSort<Indices, Words>;
+  // Sixteen nonzeros a bucket at least, or the buckets cost more than they save.
+  int const bucket_bits = std::clamp(bits_for(nnz) - 4, 0, std::min(Sort::most_bucket_bits, layout.bits()));
+  auto const chunks     = std::clamp<count_t>(nnz / 4096, 1, static_cast<count_t>(space.concurrency()));
+  Kokkos::View<count_t*, typename Space::device_type> const offsets(
+      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::blco_buckets"), chunks << bucket_bits);
+  Sort const sort{layout, indices, slots, nnz, bucket_bits, chunks, offsets.data()};
+  using OnePerThread = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  using InTurn = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>, Kokkos::Schedule<Kokkos::Dynamic>>;
+  Kokkos::parallel_for("polyad::count_buckets", OnePerThread(space, 0, chunks, Kokkos::ChunkSize(1)),
+                       CountHostBuckets<Sort>{sort});
+  space.fence("polyad::sort_positions");
+  sort.scan();
+  Kokkos::parallel_for("polyad::scatter_positions", OnePerThread(space, 0, chunks, Kokkos::ChunkSize(1)),
+                       ScatterPositions<Sort>{sort});
+  Kokkos::parallel_for("polyad::sort_buckets", InTurn(space, 0, sort.buckets(), Kokkos::ChunkSize(1)),
+                       SortHostBuckets<Sort>{sort});
+  space.fence("polyad::sort_positions");
+}
+
+}  // namespace polyad::detail

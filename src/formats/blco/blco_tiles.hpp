@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A tile: consecutive nonzeros that a team decodes and groups by the row of V that they add to, in its
+// scratch memory (the processing phase of BLCO, section 5.1.1). The paper's tile is a warp's 32 nonzeros;
+// ours is as long as scratch memory allows, since the longer a tile, the more of its nonzeros share a row,
+// and an atomic row costs more than two gathered ones.
+//
+// Grouping is a counting sort by the lowest bits of the row: count, prefix sum, scatter. In ALTO's order a
+// tile's rows lie in a few boxes, so rows that share these bits and differ are rare; where they occur they
+// come mixed, which ends segments early and is right all the same.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <bit>
+
+#include "formats/blco/resolve_blco.hpp"
+#include "polyad/core/sort.hpp"
+#include "polyad/core/spaces.hpp"
+#include "polyad/core/types.hpp"
+#include "polyad/formats/blco/blco_blocks.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
+#include "polyad/kernel/scratch_atomics.hpp"
+#include "polyad/kernel/tiny_vec.hpp"
+
+namespace polyad {
+
+/// The shape of a launch over tiles.
+struct TileShape {
+  count_t tiles_per_team;
+  int tile;             // nonzeros
+  int stretch;          // of them that one thread walks: tile / team
+  int buckets;          // of the counting sort, a power of two
+  int spread;           // bits of a nonzero's position that go into its bucket, behind the row's
+  int team;             // threads
+  int blocks_per_team;  // blocks of columns
+  int stash_rows;       // 0: no stash
+  int stash_stride;
+
+  /// Bytes of scratch memory for nonzeros of so many bytes.
+  [[nodiscard]] KOKKOS_FUNCTION count_t bytes(count_t nonzero, count_t scalar) const {
+    return static_cast<count_t>(tile) * nonzero + static_cast<count_t>(buckets + team) * sizeof(unsigned) +
+           static_cast<count_t>(stash_rows) * static_cast<count_t>(stash_stride) * scalar +
+           row_alignment;  // the first array starts at a multiple of 16 bytes
+  }
+};
+
+/// The shape for P nonzeros and a mode of `rows` rows. `tile` and `threads` are the caller's wishes, or 0.
+template <class Kernel, class Space>
+TileShape tile_shape(Space const& space, count_t nnz, int order, count_t rows, ColumnBlocks blocks, int tile,
+                     int threads) {
+  // A device's tile of 1792 nonzeros takes 37 KiB (order 3, float) or 44 (double); three or four of them
+  // leave 80 to 120 KiB of a multiprocessor to its first-level cache. A host's team is one thread, whose tile
+  // stays in the first-level cache.
+  constexpr int device_tile = 1792;
+  constexpr int host_tile   = 504;
+  constexpr int lanes       = Kernel::Row::lanes;
+  count_t const nonzero     = Kernel::nonzero_bytes(order);
+  count_t const resident    = multiprocessors(space) * (is_device_space<Space> ? Kernel::resident_teams : 1);
+  if (tile == 0) {
+    tile = is_device_space<Space> ? device_tile : host_tile;
+    // Two rounds of teams at least, or the last round leaves much of the device idle.
+    tile = static_cast<int>(std::min<count_t>(static_cast<count_t>(tile), nnz / (2 * resident)));
+  }
+  tile = std::min(tile, 1 << 16);  // more than scratch memory holds
+  if (threads == 0) threads = blco_team_threads;
+  threads = static_cast<int>(std::bit_floor(static_cast<unsigned>(threads)));
+
+  TileShape shape{};
+  shape.stash_rows       = Kernel::has_stash ? static_cast<int>(rows) : 0;
+  shape.stash_stride     = Kernel::block;
+  shape.team             = is_device_space<Space> ? std::max(1, threads / lanes) : 1;
+  auto const set_stretch = [&](int stretch) {
+    shape.stretch = stretch;
+    shape.tile    = stretch * shape.team;
+    shape.buckets =
+        std::max(shape.team, static_cast<int>(std::bit_ceil(static_cast<unsigned>(shape.tile) * 3 / 4)));
+  };
+  // A stretch of 8 (mod 16) nonzeros: a multiple of a pack of four, and the four threads of a warp then read
+  // from different banks.
+  set_stretch(std::max(8, (tile / shape.team - 8) / 16 * 16 + 8));
+  while (shape.bytes(nonzero, sizeof(typename Kernel::scalar_type)) > scratch_bytes<Space>()) {
+    if (shape.stretch == 8) {
+      if (shape.team == 1) break;  // Kokkos will say that it does not fit: 8 nonzeros of order 16 take 1.2 KB
+      shape.team /= 2;
+      set_stretch(8);
+    } else {
+      set_stretch(shape.stretch - 16);
+    }
+  }
+  // Few rows: neighbours in a warp count in different buckets, or their atomics would wait for each other.
+  shape.spread = std::clamp(bits_for(static_cast<count_t>(shape.buckets)) - bits_for(rows), 0, 5);
+
+  count_t const tiles   = ceil_div(nnz, static_cast<count_t>(shape.tile));
+  shape.tiles_per_team  = Kernel::has_stash ? ceil_div(tiles, std::min(tiles, resident)) : 1;
+  shape.blocks_per_team = Kernel::has_stash || tiles < 2 * resident ? 1 : blocks.count;
+  return shape;
+}
+
+/// A team's tile in its scratch memory.
+template <class Scalar, class Index>
+class TileScratch {
+public:
+  template <class Member>
+  KOKKOS_FUNCTION TileScratch(Member const& member, TileShape const& shape, int order)
+      : m_shape(shape),
+        m_order(order),
+        m_values(static_cast<Scalar*>(member.team_scratch(0).get_shmem_aligned(
+            shape.bytes(sizeof(Scalar) + static_cast<count_t>(order) * sizeof(Index), sizeof(Scalar)) -
+                row_alignment,
+            row_alignment))) {}
+
+  [[nodiscard]] KOKKOS_FUNCTION Scalar* values() const { return m_values; }
+  /// Array 0 holds the rows of V, the next ones the indices of the other modes, in their order.
+  [[nodiscard]] KOKKOS_FUNCTION Index* indices(int array) const {
+    return reinterpret_cast<Index*>(m_values + m_shape.tile) + array * m_shape.tile;
+  }
+  /// stash_rows x stash_stride
+  [[nodiscard]] KOKKOS_FUNCTION Scalar* stash() const { return reinterpret_cast<Scalar*>(indices(m_order)); }
+  /// One a bucket.
+  [[nodiscard]] KOKKOS_FUNCTION unsigned* counts() const {
+    return reinterpret_cast<unsigned*>(stash() + m_shape.stash_rows * m_shape.stash_stride);
+  }
+  /// One a thread.
+  [[nodiscard]] KOKKOS_FUNCTION unsigned* sums() const { return counts() + m_shape.buckets; }
+
+private:
+  TileShape const& m_shape;
+  int m_order;
+  Scalar* m_values;  // the first array; pointers to the others would take registers
+};
+
+/// Decodes the nonzeros begin ... begin + count - 1 into the tile, grouped by their index of `mode`. Every
+/// thread of the team calls it; it ends with a barrier.
+template <class Member, class Scalar, class Index>
+KOKKOS_FUNCTION void load_tile(Member const& member, BlcoNonzeros<Scalar, Index> const& nonzeros,
+                               count_t begin, int count, int mode, TileShape const& shape,
+                               TileScratch<Scalar, Index> const& scratch) {
+  auto const bucket = [&](Index row, int i) {
+    auto const position = static_cast<unsigned>(i) & ((1U << shape.spread) - 1U);
+    return (static_cast<unsigned>(row) << shape.spread | position) &
+           (static_cast<unsigned>(shape.buckets) - 1U);
+  };
+  unsigned* const counts = scratch.counts();
+  Kokkos::parallel_for(Kokkos::TeamVectorRange(member, shape.buckets), [&](int b) { counts[b] = 0; });
+  member.team_barrier();
+  Kokkos::parallel_for(Kokkos::TeamVectorRange(member, count), [&](int i) {
+    count_t const p = begin + static_cast<count_t>(i);
+    // The team's other threads count in the same bucket.
+    scratch_add(&counts[bucket(nonzeros.index(p, nonzeros.block_of(p), mode), i)], 1U);
+  });
+  member.team_barrier();
+
+  // Counts become positions: every thread scans its own buckets, behind the sum of the threads before it. Not
+  // by Kokkos' team_scan: on CUDA it takes 32 threads of a team for one warp, which they are not when each
+  // has lanes (Kokkos 4.7).
+  int const own   = shape.buckets / member.team_size();
+  int const first = own * member.team_rank();
+  unsigned sum    = 0;
+  Kokkos::parallel_reduce(
+      Kokkos::ThreadVectorRange(member, own), [&](int b, unsigned& s) { s += counts[first + b]; }, sum);
+  Kokkos::single(Kokkos::PerThread(member), [&] { scratch.sums()[member.team_rank()] = sum; });
+  member.team_barrier();
+  unsigned before = 0;
+  Kokkos::parallel_reduce(
+      Kokkos::ThreadVectorRange(member, member.team_rank()),
+      [&](int t, unsigned& s) { s += scratch.sums()[t]; }, before);
+  Kokkos::parallel_scan(Kokkos::ThreadVectorRange(member, own), [&](int b, unsigned& position, bool final) {
+    unsigned const counted = counts[first + b];
+    if (final) counts[first + b] = before + position;
+    position += counted;
+  });
+  member.team_barrier();
+
+  Kokkos::parallel_for(Kokkos::TeamVectorRange(member, count), [&](int i) {
+    count_t const p     = begin + static_cast<count_t>(i);
+    count_t const block = nonzeros.block_of(p);
+    Scalar const value  = nonzeros.values[p];
+    // The team's other threads take the bucket's other places.
+    unsigned const position = scratch_fetch_add(&counts[bucket(nonzeros.index(p, block, mode), i)], 1U);
+    nonzeros.for_each_index(p, block, [&](int n, Index index) {
+      int const array                  = n == mode ? 0 : n < mode ? n + 1 : n;
+      scratch.indices(array)[position] = index;
+    });
+    scratch.values()[position] = value;
+  });
+  member.team_barrier();
+}
+
+}  // namespace polyad

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the format alto is built: the nonzeros in their order, the groups, the stretches and their private
+// rows.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "formats/blco/fastest_order.hpp"
+#include "formats/blco/touched_rows.hpp"
+#include "polyad/core/expects.hpp"
+#include "polyad/core/spaces.hpp"
+#include "polyad/core/types.hpp"
+#include "polyad/formats/blco/alto.hpp"
+#include "polyad/formats/blco/private_rows.hpp"
+#include "polyad/tensor/coo_tensor.hpp"
+#include "polyad/tensor/linearize.hpp"
+#include "polyad/tensor/sort_by_mode.hpp"
+
+namespace polyad {
+namespace detail {
+
+template <class Coo, class Format, class Permutation>
+struct CopyNonzeros {
+  typename Coo::indices_type coo_indices;
+  typename Coo::values_type coo_values;
+  Permutation permutation;
+  Kokkos::Array<int, max_order> modes;  // of the rows of `indices`
+  typename Format::indices_type indices;
+  typename Format::values_type values;
+
+  KOKKOS_FUNCTION void operator()(count_t i) const {
+    if (i >= permutation.extent(0)) {
+      for (count_t m = 0; m < indices.extent(0); ++m) indices(m, i) = 0;
+      values(i) = 0;
+      return;
+    }
+    count_t const p = permutation(i);
+    for (count_t m = 0; m < indices.extent(0); ++m) indices(m, i) = coo_indices(p, modes[m]);
+    values(i) = coo_values(p);
+  }
+};
+
+/// Counts the groups, and in the second pass writes them down. A group ends where an index of a grouped mode
+/// changes, and at the border of a stretch.
+template <class Coo, class Format, class Permutation>
+struct ListGroups {
+  typename Coo::indices_type coo_indices;
+  Permutation permutation;
+  Kokkos::Array<int, max_order> modes;
+  int grouped;
+  count_t stretch;
+  bool write;
+  typename Format::starts_type starts;
+  typename Format::indices_type group_indices;
+  typename Format::starts_type first_groups;
+
+  KOKKOS_FUNCTION void operator()(count_t i, count_t& group, bool final) const {
+    using Index       = typename Format::index_type;
+    bool const border = i % stretch == 0;
+    bool begins       = border;
+    for (int m = 0; m < grouped && !begins; ++m)
+      begins = coo_indices(permutation(i), modes[m]) != coo_indices(permutation(i - 1), modes[m]);
+    if (!begins) return;
+    if (final && write) {
+      starts(group) = static_cast<Index>(i);
+      for (int m = 0; m < grouped; ++m) group_indices(m, group) = coo_indices(permutation(i), modes[m]);
+      if (border) first_groups(i / stretch) = static_cast<Index>(group);
+    }
+    ++group;
+  }
+};
+
+/// The lowest and the highest row of a mode in a stretch; the indices are the groups' or the nonzeros'.
+template <class Index>
+struct FindTouchedRows {
+  Index const* indices;
+  Index const* first_groups;  // of stretches
+  Index const* starts;        // of groups; null where the indices are the groups'
+  RowRange* touched;
+
+  void operator()(count_t s) const {
+    count_t begin = first_groups[s];
+    count_t end   = first_groups[s + 1];
+    if (starts != nullptr) begin = starts[begin], end = starts[end];
+    RowRange range;
+    for (count_t i = begin; i < end; ++i) range.include(indices[i]);
+    touched[s] = range;
+  }
+};
+
+}  // namespace detail
+
+/// The grouped modes first, then the others in their own order.
+template <class Scalar, class Index, class Space>
+void Alto<Scalar, Index, Space>::arrange_modes() {
+  count_t end = 0;
+  for (bool const grouped : {true, false})
+    for (int n = 0; n < m_extents.order(); ++n)
+      if ((m_order.grouped >> n & 1U) == (grouped ? 1U : 0U)) m_modes[end++] = n;
+  for (int n = 0; n < m_extents.order(); ++n) m_grouped += m_order.grouped >> n & 1U ? 1 : 0;
+  POLYAD_EXPECTS(m_grouped < m_extents.order(), "at least one mode must stay out of the groups");
+}
+
+template <class Scalar, class Index, class Space>
+void Alto<Scalar, Index, Space>::copy_nonzeros(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+                                               options_type const& options) {
+  using Range          = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  using Coo            = CooTensor<Scalar, Index, Space>;
+  auto const ungrouped = static_cast<count_t>(m_extents.order() - m_grouped);
+  auto const made      = [&](char const* label) {
+    return Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label));
+  };
+  auto const order = linear_order<Index>(
+      space, coo, LinearLayout(m_extents, m_order.grouped, m_order.slab, m_order.slab_bits));
+  // Rows of whole packs: a device reads four indices at once.
+  count_t const stored = ceil_div(m_nnz + detail::alto_padding, 4) * 4;
+  expect_fits(space, "the nonzeros in linear order", stored, sizeof(Scalar) + ungrouped * sizeof(Index));
+  m_indices = indices_type(made("polyad::alto_indices"), ungrouped, stored);
+  m_values  = values_type(made("polyad::alto_values"), stored);
+  detail::CopyNonzeros<Coo, Alto, Permutation<Index, Space>> copy{coo.indices(), coo.values(), order, {},
+                                                                  m_indices,     m_values};
+  for (count_t m = 0; m < ungrouped; ++m) copy.modes[m] = m_modes[static_cast<count_t>(m_grouped) + m];
+  Kokkos::parallel_for("polyad::alto_copy", Range(space, 0, stored), copy);
+  space.fence("polyad::alto_build");  // before the order is freed
+
+  if constexpr (!is_device_space<Space>) {
+    if (m_nnz == 0) return;
+    // A fixed number of stretches, whatever the threads, gives the same sums; 16 keep most hosts busy.
+    auto wanted = options.deterministic ? count_t(16) : static_cast<count_t>(space.concurrency());
+    if (options.stretches > 0) wanted = options.stretches;
+    count_t const stretch = ceil_div(m_nnz, std::min(wanted, m_nnz));
+    count_t const count   = ceil_div(m_nnz, stretch);
+    detail::ListGroups<Coo, Alto, Permutation<Index, Space>> list{
+        coo.indices(), order, m_modes, m_grouped, stretch, false, {}, {}, {}};
+    count_t groups = 0;
+    Kokkos::parallel_scan("polyad::alto_count_groups", Range(space, 0, m_nnz), list, groups);
+    space.fence("polyad::alto_build");
+    expect_fits(space, "the groups of nonzeros", groups + 1,
+                (1 + static_cast<count_t>(m_grouped)) * sizeof(Index));
+    m_starts = starts_type(made("polyad::alto_groups"), groups + 1);
+    m_group_indices =
+        indices_type(made("polyad::alto_group_indices"), static_cast<count_t>(m_grouped), groups);
+    m_first_groups     = starts_type(made("polyad::alto_stretches"), count + 1);
+    list.write         = true;
+    list.starts        = m_starts;
+    list.group_indices = m_group_indices;
+    list.first_groups  = m_first_groups;
+    Kokkos::parallel_scan("polyad::alto_list_groups", Range(space, 0, m_nnz), list, groups);
+    space.fence("polyad::alto_build");
+    m_starts(groups)      = static_cast<Index>(m_nnz);
+    m_first_groups(count) = static_cast<Index>(groups);
+  }
+}
+
+template <class Scalar, class Index, class Space>
+void Alto<Scalar, Index, Space>::find_private_rows(Space const& space, options_type const& options) {
+  count_t const count = stretches();
+  if (count == 0) return;
+  auto const modes      = static_cast<count_t>(m_extents.order());
+  count_t const allowed = options.most_private_rows > 0 ? options.most_private_rows
+                                                        : std::max<count_t>(m_nnz / 8, count_t(1) << 16);
+  m_private.resize(modes * count);
+  std::vector<RowRange> touched(count);
+  for (count_t m = 0; m < modes; ++m) {
+    bool const of_groups = m < static_cast<count_t>(m_grouped);
+    Index const* const indices =
+        of_groups ? &m_group_indices(m, 0) : &m_indices(m - static_cast<count_t>(m_grouped), 0);
+    Kokkos::parallel_for(
+        "polyad::alto_touched_rows", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, count),
+        detail::FindTouchedRows<Index>{indices, m_first_groups.data(), of_groups ? nullptr : m_starts.data(),
+                                       touched.data()});
+    space.fence("polyad::alto_build");
+    int const n = m_modes[m];
+    // Copies of one row for sixteen nonzeros are zeroed and added in a few hundredths of the walk's time.
+    auto const own = private_rows(touched, m_nnz / count / 16);
+    std::copy(own.begin(), own.end(), m_private.begin() + static_cast<std::ptrdiff_t>(n * count));
+    if (!options.deterministic && private_row_count(n) > allowed) m_locked |= 1U << n;
+  }
+}
+
+template <class Scalar, class Index, class Space>
+Alto<Scalar, Index, Space> Alto<Scalar, Index, Space>::build(Space const& space,
+                                                             CooTensor<Scalar, Index, Space> const& coo,
+                                                             options_type const& options) {
+  POLYAD_EXPECTS(coo.nnz() < std::numeric_limits<Index>::max(), coo.nnz(),
+                 " nonzeros need 64-bit indices in this format");
+  POLYAD_EXPECTS(!is_device_space<Space> || !options.deterministic,
+                 "alto adds with atomics on a device: it is not deterministic there");
+  Alto format;
+  format.m_extents      = coo.extents();
+  format.m_nnz          = coo.nnz();
+  format.m_norm_squared = polyad::norm_squared(space, coo);
+  if constexpr (!is_device_space<Space>) {
+    if (options.choice == AltoOptions::Order::given) format.m_order = options.order;
+    if (options.choice == AltoOptions::Order::fastest) format.m_order = fastest_order(space, coo);
+  }
+  format.arrange_modes();
+  format.copy_nonzeros(space, coo, options);
+  if constexpr (!is_device_space<Space>) format.find_private_rows(space, options);
+  return format;
+}
+
+// Not the whole class: some members are for hosts only.
+#define POLYAD_ALTO(Scalar, Index)                                                                          \
+  template Alto<Scalar, Index, Kokkos::DefaultExecutionSpace>                                               \
+  Alto<Scalar, Index, Kokkos::DefaultExecutionSpace>::build(                                                \
+      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      AltoOptions const&)
+
+}  // namespace polyad

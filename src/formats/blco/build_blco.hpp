@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How Blco is built, and how its conflicts are resolved.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+
+#include "formats/blco/build_blocks.hpp"
+#include "formats/blco/resolve_blco.hpp"
+#include "polyad/core/expects.hpp"
+#include "polyad/core/spaces.hpp"
+#include "polyad/core/types.hpp"
+#include "polyad/formats/blco/blco.hpp"
+#include "polyad/kernel/tiny_vec.hpp"
+#include "polyad/tensor/coo_tensor.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+
+namespace polyad {
+
+/// \throws UsageError when the wishes for a launch are out of range
+inline void expect_tile_options(BlcoOptions const& options) {
+  POLYAD_EXPECTS(options.tile >= 0 && options.team >= 0 && options.team <= blco_team_threads, "a tile of ",
+                 options.tile, " nonzeros, a team of ", options.team, " threads (at most ", blco_team_threads,
+                 ")");
+}
+
+/// Room for copies of rows of V, in rows of whole packs, whatever the rows of the factors are.
+/// \throws MemoryError before allocating
+template <class Scalar, class Space>
+FactorMatrix<Scalar, Space> make_copies_of_output(Space const& space, count_t rows, count_t rank) {
+  count_t const pack = row_alignment / sizeof(Scalar);
+  return make_factor_matrix<Scalar>(space, "polyad::blco_copies", rows, ceil_div(rank, pack) * pack);
+}
+
+template <class Scalar, class Index, class Space>
+Blco<Scalar, Index, Space> Blco<Scalar, Index, Space>::build(Space const& space,
+                                                             CooTensor<Scalar, Index, Space> const& coo,
+                                                             options_type const& options) {
+  expect_tile_options(options);
+  Blco format;
+  format.m_extents      = coo.extents();
+  format.m_options      = options;
+  format.m_norm_squared = polyad::norm_squared(space, coo);
+  format.m_blocks       = make_blco_blocks(space, coo, options.max_block, options.index_bits);
+  format.m_parts        = BlcoParts(space, format.m_blocks.nonzeros());
+  return format;
+}
+
+template <class Scalar, class Index, class Space>
+BlcoResolution Blco<Scalar, Index, Space>::resolve(Space const& space, int mode) const {
+  return BlcoResolution(space, m_options.resolution, m_extents[mode], sizeof(Scalar), nnz(), m_parts, mode);
+}
+
+template <class Scalar, class Index, class Space>
+auto Blco<Scalar, Index, Space>::make_workspace(Space const& space, count_t rank) const -> workspace_type {
+  count_t rows = 0;
+  for (int n = 0; n < m_extents.order() && nnz() > 0; ++n)
+    rows = std::max(rows, resolve(space, n).copied_rows);
+  return {make_copies_of_output<Scalar>(space, rows, rank)};
+}
+
+}  // namespace polyad

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The MTTKRP of the format alto, for every mode from the one copy, and its residual sweep
+// (formats/blco/residual_alto.hpp): the same walks with another term.
+//
+// Hosts: a thread walks its stretch. An output row whose mode is not grouped is read, added to and written
+// for every nonzero: in this order it is in cache, and summing runs of equal rows in registers first cost 15
+// to 30 % (docs/design-notes.md). The product of the grouped modes' rows is formed once a group; where the
+// output's mode is grouped, a group's sum stays in registers. Rows that other stretches write too go to the
+// stretch's own copies (formats/blco/private_rows.hpp), which are added to the output at the end, or are
+// locked.
+//
+// Devices: formats/blco/mttkrp_alto_atomic.hpp.
+//
+// Bytes a nonzero: s_r + (N - g) s_o streamed and (N + 1) R s_r from and to cache. Flops: N R.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "formats/blco/mttkrp_alto_atomic.hpp"
+#include "formats/blco/nonzero_terms.hpp"
+#include "formats/blco/private_output.hpp"
+#include "polyad/core/expects.hpp"
+#include "polyad/core/instances.hpp"
+#include "polyad/core/spaces.hpp"
+#include "polyad/core/types.hpp"
+#include "polyad/formats/blco/alto.hpp"
+#include "polyad/formats/blco/private_rows.hpp"
+#include "polyad/formats/format.hpp"
+#include "polyad/kernel/chunk_walk.hpp"
+#include "polyad/kernel/other_factors.hpp"
+#include "polyad/kernel/prefetch.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
+#include "polyad/kernel/row_form.hpp"
+#include "polyad/kernel/row_locks.hpp"
+#include "polyad/kernel/tiny_vec.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+
+namespace polyad {
+namespace detail {
+
+/// Where a stretch's products go.
+enum class AltoTarget {
+  rows,           // a row for every nonzero; no modes are grouped
+  rows_of_group,  // the same; the product of the grouped modes' rows is the same for a whole group
+  group           // one row a group
+};
+
+/// A factor and the index of its row for every nonzero, or every group.
+template <class Scalar, class Index>
+struct AltoFactor {
+  Scalar const* data;
+  count_t stride;
+  Index const* indices;
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar const* row(count_t i) const {
+    return data + static_cast<count_t>(indices[i]) * stride;
+  }
+};
+
+/// Up to max_order of them.
+template <class Scalar, class Index>
+struct AltoFactors {
+  AltoFactor<Scalar, Index> factor[max_order];
+  int count = 0;
+  void append(AltoFactor<Scalar, Index> const& another) { factor[count++] = another; }
+};
+
+inline constexpr int any_inner = -1;
+
+/// How a stretch is walked. Each has a loop of its own: with all that a careful one asks for, the compiler
+/// runs out of registers, and every nonzero took a quarter longer (uber, R = 16).
+enum class AltoWalk {
+  plain,        // whole blocks of columns, rows alike
+  prefetching,  // the same with prefetches
+  careful       // anything: a cut block of columns, rows of which some are private, locks
+};
+
+/// Hosts: one stretch s an iteration. Inner is how many factors are read for every nonzero, or any_inner.
+template <class Space, class Scalar, class Index, int Block, int Inner, AltoTarget Target, class Term>
+struct MttkrpAlto {
+  using Row = TinyVec<Space, Scalar, Block, RowForm::simd>;
+
+  /// Nonzeros between a prefetch and the use of its rows.
+  static constexpr count_t ahead = 8;
+  static_assert(ahead <= alto_padding);
+
+  AltoFactors<Scalar, Index> inner;  // read for every nonzero
+  AltoFactors<Scalar, Index> outer;  // read for every group
+  Index const* rows;                 // of the output: for every nonzero, or for every group
+  Scalar const* values;
+  Index const* starts;        // of groups
+  Index const* first_groups;  // of stretches
+  PrivateOutput<Scalar> output;
+  RowLocks locks;
+  bool prefetch;
+  ColumnBlocks blocks;
+  Term term;
+
+  [[nodiscard]] int inner_count() const {
+    if constexpr (Inner == any_inner)
+      return inner.count;
+    else
+      return Inner;
+  }
+
+  /// sum += x * the inner factors' rows of nonzero p (* hoisted)
+  KOKKOS_FORCEINLINE_FUNCTION void add_product(Row& sum, count_t p, Row const& hoisted,
+                                               Columns columns) const {
+    constexpr bool times_hoisted = Target == AltoTarget::rows_of_group;
+    int const count              = inner_count();
+    Scalar const x               = values[p];
+    if (count == 0) {
+      if constexpr (times_hoisted)
+        sum.multiply_add(x, hoisted);
+      else
+        sum += Row(x);
+    } else if (count == 1 && !times_hoisted) {
+      sum.multiply_add(x, Row(inner.factor[0].row(p), columns));
+    } else {
+      Row product(x);
+      int const multiplied = times_hoisted ? count : count - 1;
+      for (int m = 0; m < multiplied; ++m) product *= Row(inner.factor[m].row(p), columns);
+      if constexpr (times_hoisted)
+        sum.multiply_add(product, hoisted);
+      else
+        sum.multiply_add(product, Row(inner.factor[count - 1].row(p), columns));
+    }
+  }
+
+  /// sum += e p for nonzero p of row k. Where a group is one row, `hoisted` is that row of C times the
+  /// group's rows, and the latter are multiplied by the group's sum in the end.
+  KOKKOS_FORCEINLINE_FUNCTION void add_residual(Row& sum, count_t p, Index k, Row const& hoisted,
+                                                Columns columns) const {
+    Row product = Target == AltoTarget::rows_of_group ? hoisted : Row(Scalar(1));
+    for (int m = 0; m < inner_count(); ++m) product *= Row(inner.factor[m].row(p), columns);
+    Row const own = Target == AltoTarget::group ? hoisted : Row(term.row(k), columns);
+    sum.multiply_add(values[p] - product.dot(own, columns), product);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void add_term(Row& sum, count_t p, [[maybe_unused]] Index k, Row const& hoisted,
+                                            Columns columns) const {
+    if constexpr (Term::is_residual)
+      add_residual(sum, p, k, hoisted, columns);
+    else
+      add_product(sum, p, hoisted, columns);
+  }
+
+  template <AltoWalk Walk>
+  KOKKOS_FORCEINLINE_FUNCTION void walk(count_t s, PrivateRows const& own, Columns columns) const {
+    constexpr int bytes         = Block * int(sizeof(Scalar));
+    constexpr bool careful      = Walk == AltoWalk::careful;
+    RowsAt<Scalar> const target = output.alike(own);  // unless careful
+    auto const row_of           = [&](Index row) {
+      if constexpr (careful)
+        return output.row(own, row);
+      else
+        return target.row(row);
+    };
+    auto const lock = [&](Index row) {
+      if (careful && locks.in_use()) locks.lock(row);
+    };
+    auto const unlock = [&](Index row) {
+      if (careful && locks.in_use()) locks.unlock(row);
+    };
+    count_t const last = first_groups[s + 1];
+    for (count_t g = first_groups[s]; g < last; ++g) {
+      count_t const end = starts[g + 1];
+      Row hoisted(Scalar(1));  // the product of the group's rows
+      Row group_sum(Scalar(0));
+      if constexpr (Target == AltoTarget::group && Term::is_residual)
+        hoisted = Row(term.row(rows[g]), columns);
+      if constexpr (Target == AltoTarget::rows_of_group || Term::is_residual)
+        for (int m = 0; m < outer.count; ++m) hoisted *= Row(outer.factor[m].row(g), columns);
+      for (count_t p = starts[g]; p < end; ++p) {
+        if constexpr (Walk == AltoWalk::prefetching) {
+          for (int m = 0; m < inner_count(); ++m) prefetch_row<bytes>(inner.factor[m].row(p + ahead));
+          if constexpr (Target != AltoTarget::group) prefetch_row<bytes>(target.row(rows[p + ahead]));
+          if constexpr (Target != AltoTarget::group && Term::is_residual)
+            prefetch_row<bytes>(term.row(rows[p + ahead]));
+        }
+        if constexpr (Target == AltoTarget::group) {
+          add_term(group_sum, p, rows[g], hoisted, columns);
+        } else {
+          lock(rows[p]);
+          Scalar* const row = row_of(rows[p]);
+          Row sum(row, columns);
+          add_term(sum, p, rows[p], hoisted, columns);
+          sum.store(row, columns);
+          unlock(rows[p]);
+        }
+      }
+      if constexpr (Target == AltoTarget::group) {
+        for (int m = 0; m < outer.count; ++m) group_sum *= Row(outer.factor[m].row(g), columns);
+        lock(rows[g]);
+        Scalar* const row = row_of(rows[g]);
+        group_sum += Row(row, columns);
+        group_sum.store(row, columns);
+        unlock(rows[g]);
+      }
+    }
+  }
+
+  // Flattened, since GCC otherwise leaves operations of short rows to calls (docs/design-notes.md).
+  __attribute__((flatten)) void operator()(count_t s) const {
+    PrivateRows const own = locks.in_use() ? PrivateRows{} : output.stretches[s];
+    for (int b = 0; b < blocks.count; ++b) {
+      Columns const columns = Row::columns(blocks.first + b * Block, blocks.rank, 0);
+      // A copy whose rows begin at this block. A local one also because a store to the output might change
+      // the members of *this, as far as the compiler knows, and it would read them anew for every nonzero.
+      MttkrpAlto self = *this;
+      for (int m = 0; m < inner.count; ++m) self.inner.factor[m].data += columns.first;
+      for (int m = 0; m < outer.count; ++m) self.outer.factor[m].data += columns.first;
+      self.output.output.data += columns.first;
+      self.output.copies.data += columns.first;
+      if (columns.count < Block || !own.alike || locks.in_use())
+        self.template walk<AltoWalk::careful>(s, own, Columns{0, columns.count});
+      else if (prefetch)
+        self.template walk<AltoWalk::prefetching>(s, own, Columns{0, Block});
+      else
+        self.template walk<AltoWalk::plain>(s, own, Columns{0, Block});
+    }
+  }
+};
+
+/// V += the terms of X's nonzeros with these values, for some blocks of columns.
+template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, class Term>
+void launch_alto_atomic(Space const& space, Alto<Scalar, Index, Space> const& X, Scalar const* values,
+                        FactorMatrices<Scalar, Space> const& factors, int mode, ColumnBlocks blocks,
+                        FactorMatrix<Scalar, Space> const& V, Term const& term) {
+  using Kernel = MttkrpAltoAtomic<Space, Scalar, Index, Block, Form, Order, Term>;
+  ChunkWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), Kernel::Row::lanes), blocks};
+  Kokkos::parallel_for("polyad::mttkrp_alto", chunks.template policy<typename Kernel::Row>(space),
+                       Kernel{X.indices().data(), static_cast<count_t>(X.indices().stride(0)), values,
+                              OtherFactors<Scalar, Order>(factors, mode), mode, V.data(),
+                              static_cast<count_t>(V.stride(0)), chunks, term});
+}
+
+template <class Space, class Scalar, class Index>
+void mttkrp_alto_device(Space const& space, Alto<Scalar, Index, Space> const& X, Scalar const* values,
+                        FactorMatrices<Scalar, Space> const& factors, int mode,
+                        FactorMatrix<Scalar, Space> const& V) {
+  with_row_form<Space>(rows_are_aligned(factors, V), [&](auto form) {
+    constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
+    with_order<any_order_only>(X.extents().order(), [&](auto order) {
+      for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+        launch_alto_atomic<Space, Scalar, Index, block(), form(), order()>(space, X, values, factors, mode,
+                                                                           blocks, V, ProductTerm());
+      });
+    });
+  });
+}
+
+/// Calls f(std::integral_constant<int, Inner>): kernels are compiled for up to three factors a nonzero, with
+/// 64-bit indices for any number only.
+template <class Index, class F>
+void with_inner(int inner, F&& f) {
+  if constexpr (sizeof(Index) == 4) {
+    if (inner == 0) return f(std::integral_constant<int, 0>{});
+    if (inner == 1) return f(std::integral_constant<int, 1>{});
+    if (inner == 2) return f(std::integral_constant<int, 2>{});
+    if (inner == 3) return f(std::integral_constant<int, 3>{});
+  }
+  f(std::integral_constant<int, any_inner>{});
+}
+
+/// The factor of mode X.modes()[m], with the indices that X stores of it.
+template <class Space, class Scalar, class Index>
+AltoFactor<Scalar, Index> alto_factor(Alto<Scalar, Index, Space> const& X,
+                                      FactorMatrices<Scalar, Space> const& factors, int m) {
+  int const n                = X.modes()[static_cast<std::size_t>(m)];
+  Index const* const indices = m < X.grouped() ? &X.group_indices()(m, 0) : &X.indices()(m - X.grouped(), 0);
+  return {factors[n].data(), static_cast<count_t>(factors[n].stride(0)), indices};
+}
+
+/// What a host's walks of one mode read and write.
+template <class Scalar, class Index>
+struct AltoOperands {
+  AltoFactors<Scalar, Index> inner;
+  AltoFactors<Scalar, Index> outer;
+  Index const* rows;
+  bool of_group;  // the mode is grouped
+  PrivateOutput<Scalar> output;
+  bool has_copies;
+  RowLocks locks;
+};
+
+/// \throws UsageError when the workspace was not made for this format and rank
+template <class Space, class Scalar, class Index>
+AltoOperands<Scalar, Index> alto_operands(Alto<Scalar, Index, Space> const& X,
+                                          FactorMatrices<Scalar, Space> const& factors, int mode,
+                                          AltoWorkspace<Scalar, Space> const& workspace,
+                                          FactorMatrix<Scalar, Space> const& V) {
+  bool const has_copies = X.copied_rows(mode) > 0;
+  POLYAD_EXPECTS(workspace.copies.extent(0) >= X.copied_rows(mode) &&
+                     (workspace.copies.extent(1) >= factors.rank() || !has_copies) &&
+                     (!X.locked(mode) || workspace.locks.extent(0) == RowLocks::length),
+                 "the workspace was made for another tensor or rank");
+  AltoFactors<Scalar, Index> inner;
+  AltoFactors<Scalar, Index> outer;
+  Index const* rows = nullptr;
+  bool of_group     = false;
+  for (int m = 0; m < X.extents().order(); ++m) {
+    auto const factor     = alto_factor(X, factors, m);
+    bool const is_grouped = m < X.grouped();
+    if (X.modes()[static_cast<std::size_t>(m)] == mode) {
+      rows     = factor.indices;
+      of_group = is_grouped;
+    } else {
+      (is_grouped ? outer : inner).append(factor);
+    }
+  }
+  PrivateOutput<Scalar> const output{
+      {V.data(), static_cast<count_t>(V.stride(0))},
+      {has_copies ? workspace.copies.data() : nullptr, static_cast<count_t>(workspace.copies.stride(0))},
+      X.private_rows_of(mode)};
+  return {inner,
+          outer,
+          rows,
+          of_group,
+          output,
+          has_copies,
+          RowLocks(X.locked(mode) ? workspace.locks.data() : nullptr)};
+}
+
+/// V = the terms of X's nonzeros with these values, for some blocks of columns.
+template <class Space, class Scalar, class Index, int Block, class Term>
+void launch_alto_walks(Space const& space, Alto<Scalar, Index, Space> const& X, Scalar const* values,
+                       AltoOperands<Scalar, Index> const& operands, int mode, ColumnBlocks blocks,
+                       Term const& term) {
+  count_t const stretches = X.stretches();
+  clear_private_output<Space, Scalar, Block>(space, operands.output, X.extents()[mode], stretches, blocks);
+  with_inner<Index>(operands.inner.count, [&](auto inner_count) {
+    auto const launch = [&](auto target) {
+      using Kernel = MttkrpAlto<Space, Scalar, Index, Block, inner_count(), target(), Term>;
+      Kokkos::parallel_for(
+          "polyad::mttkrp_alto", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, stretches),
+          Kernel{operands.inner, operands.outer, operands.rows, values, X.starts().data(),
+                 X.first_groups().data(), operands.output, operands.locks, X.order().prefetch, blocks, term});
+    };
+    if (X.grouped() == 0)
+      launch(std::integral_constant<AltoTarget, AltoTarget::rows>{});
+    else if (operands.of_group)
+      launch(std::integral_constant<AltoTarget, AltoTarget::group>{});
+    else
+      launch(std::integral_constant<AltoTarget, AltoTarget::rows_of_group>{});
+  });
+  if (operands.has_copies)
+    merge_private_rows<Space, Scalar, Block>(space, operands.output, stretches, blocks);
+}
+
+/// The MTTKRP with `values` in place of X's own, in their order.
+template <class Space, class Scalar, class Index>
+void mttkrp_with_values(Space const& space, Alto<Scalar, Index, Space> const& X, Scalar const* values,
+                        FactorMatrices<Scalar, Space> const& factors, int mode,
+                        AltoWorkspace<Scalar, Space> const& workspace, FactorMatrix<Scalar, Space> const& V) {
+  if constexpr (is_device_space<Space>) {
+    Kokkos::deep_copy(space, V, Scalar(0));
+    mttkrp_alto_device(space, X, values, factors, mode, V);
+  } else {
+    auto const operands = alto_operands(X, factors, mode, workspace, V);
+    for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+      launch_alto_walks<Space, Scalar, Index, block()>(space, X, values, operands, mode, blocks,
+                                                       ProductTerm());
+    });
+  }
+}
+
+}  // namespace detail
+
+template <class Space, class Scalar, class Index>
+void mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
+            FactorMatrices<Scalar, Space> const& factors, int mode, AltoWorkspace<Scalar, Space>& workspace,
+            FactorMatrix<Scalar, Space> const& V) {
+  expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  if (X.nnz() == 0) return Kokkos::deep_copy(space, V, Scalar(0));
+  detail::mttkrp_with_values<Space, Scalar, Index>(space, X, X.values().data(), factors, mode, workspace, V);
+}
+
+#define POLYAD_MTTKRP_ALTO(Scalar, Index)                                                 \
+  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                              \
+                       Alto<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,         \
+                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
+                       AltoWorkspace<Scalar, Kokkos::DefaultExecutionSpace>&,             \
+                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+// The residual sweep calls it too: its sources do not compile the kernels once more.
+#define POLYAD_ALTO_WITH_VALUES(Scalar, Index)                                                         \
+  template void detail::mttkrp_with_values(                                                            \
+      Kokkos::DefaultExecutionSpace const&, Alto<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      Scalar const*, FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,                \
+      AltoWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&,                                     \
+      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_ALTO_WITH_VALUES);
+
+}  // namespace polyad

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The contract's mttkrp for BLCO: how the conflicts of the mode are resolved, and the launches for that.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+
+#include "formats/blco/blco_tiles.hpp"
+#include "formats/blco/mttkrp_blco_parts.hpp"
+#include "formats/blco/mttkrp_blco_tiles.hpp"
+#include "formats/blco/nonzero_terms.hpp"
+#include "formats/blco/private_output.hpp"
+#include "formats/blco/resolve_blco.hpp"
+#include "polyad/core/expects.hpp"
+#include "polyad/core/instances.hpp"
+#include "polyad/core/spaces.hpp"
+#include "polyad/core/types.hpp"
+#include "polyad/formats/blco/blco.hpp"
+#include "polyad/formats/format.hpp"
+#include "polyad/kernel/chunk_walk.hpp"
+#include "polyad/kernel/other_factors.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
+#include "polyad/kernel/row_form.hpp"
+#include "polyad/kernel/tiny_vec.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+
+namespace polyad {
+namespace detail {
+
+/// V, or its copies.
+template <class Scalar>
+struct BlcoOutput {
+  Scalar* data;
+  count_t stride;
+  count_t rows;  // I_n
+};
+
+/// The orders that kernels are compiled for: 3, 4 and any.
+template <int Order>
+inline constexpr int blco_order = Order == 5 ? any_order : Order;
+
+/// One launch over the tiles: V, or one of its copies, += the terms.
+template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Stash, class Term>
+void launch_tiles(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzeros, BlcoOptions const& options,
+                  FactorMatrices<Scalar, Space> const& factors, int mode, BlcoResolution const& resolution,
+                  ColumnBlocks blocks, BlcoOutput<Scalar> const& output, Term const& term) {
+  using Kernel    = MttkrpBlcoTiles<Space, Scalar, Index, Block, Form, Order, Stash, Term>;
+  int const order = factors.order();
+  TileShape const shape =
+      tile_shape<Kernel>(space, nonzeros.nnz, order, output.rows, blocks, options.tile, options.team);
+  count_t const tiles = ceil_div(nonzeros.nnz, static_cast<count_t>(shape.tile));
+  count_t const league =
+      ceil_div(tiles, shape.tiles_per_team) * static_cast<count_t>(blocks.count / shape.blocks_per_team);
+  auto const bytes = shape.bytes(Kernel::nonzero_bytes(order), sizeof(Scalar));
+  using Bounds     = Kokkos::LaunchBounds<blco_team_threads, Kernel::resident_teams>;
+  auto policy      = team_policy<Bounds>(space, {league, shape.team, Kernel::Row::lanes});
+  policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes)));
+  Kokkos::parallel_for(
+      "polyad::mttkrp_blco_tiles", policy,
+      Kernel{nonzeros, OtherFactors<Scalar, Order>(factors, mode), mode, shape, blocks, output.data,
+             output.stride, std::max<count_t>(resolution.copies, 1), output.rows, term});
+}
+
+/// A host's parts: V, and their copies of rows, = the terms of the nonzeros, which are X's, maybe with other
+/// values; then the copies are added to V.
+template <class Space, class Scalar, class Index, int Block, int Order, class Term>
+void launch_parts(Space const& space, Blco<Scalar, Index, Space> const& X,
+                  BlcoNonzeros<Scalar, Index> const& nonzeros, FactorMatrices<Scalar, Space> const& factors,
+                  int mode, ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& copies,
+                  FactorMatrix<Scalar, Space> const& V, Term const& term) {
+  using Kernel         = MttkrpBlcoParts<Space, Scalar, Index, Block, Order, Term>;
+  auto const& parts    = X.parts();
+  bool const is_copied = parts.copied_rows(mode) > 0;
+  PrivateOutput<Scalar> const output{V.data(), static_cast<count_t>(V.stride(0)),
+                                     is_copied ? copies.data() : nullptr,
+                                     static_cast<count_t>(copies.stride(0)), parts.private_rows_of(mode)};
+  clear_private_output<Space, Scalar, Block>(space, output, V.extent(0), parts.count(), blocks);
+  ChunkWalk const walks{parts.count(), 1, blocks};
+  Kokkos::parallel_for("polyad::mttkrp_blco_parts", walks.template policy<typename Kernel::Row>(space),
+                       Kernel{nonzeros, OtherFactors<Scalar, Order>(factors, mode), mode, parts.begins(),
+                              output, walks, term});
+  if (is_copied) merge_private_rows<Space, Scalar, Block>(space, output, parts.count(), blocks);
+}
+
+/// V = the sum of its copies, for some blocks of columns.
+template <class Space, class Scalar, int Block, RowForm Form>
+void launch_merge(Space const& space, count_t copies, FactorMatrix<Scalar, Space> const& rows,
+                  ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& V) {
+  using Kernel = MergeCopies<Space, Scalar, Block, Form>;
+  ChunkWalk const walks{V.extent(0), is_device_space<Space> ? 1U : 256U, blocks};
+  Kokkos::parallel_for("polyad::merge_copies", walks.template policy<typename Kernel::Row>(space),
+                       Kernel{rows.data(), static_cast<count_t>(rows.stride(0)), copies, V.data(),
+                              static_cast<count_t>(V.stride(0)), walks});
+}
+
+/// What the tiles add to: V, or its copies in the workspace.
+template <class Scalar, class Space>
+FactorMatrix<Scalar, Space> tile_target(BlcoResolution const& resolution,
+                                        FactorMatrix<Scalar, Space> const& copies, count_t rank,
+                                        FactorMatrix<Scalar, Space> const& V) {
+  POLYAD_EXPECTS(
+      resolution.copied_rows == 0 || (copies.extent(0) >= resolution.copied_rows && copies.extent(1) >= rank),
+      "a workspace of ", copies.extent(0), " x ", copies.extent(1), " for copies of ", resolution.copied_rows,
+      " x ", rank);
+  if (resolution.copies == 0) return V;
+  return Kokkos::subview(copies, Kokkos::make_pair(count_t(0), resolution.copied_rows), Kokkos::ALL);
+}
+
+/// Adds the products of `nonzeros` to `target`, one launch a kind of column block. Does not wait.
+template <class Scalar, class Index, class Space>
+void add_tile_products(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzeros,
+                       BlcoOptions const& options, FactorMatrices<Scalar, Space> const& factors, int mode,
+                       BlcoResolution const& resolution, FactorMatrix<Scalar, Space> const& target) {
+  BlcoOutput<Scalar> const output{target.data(), static_cast<count_t>(target.stride(0)),
+                                  factors[mode].extent(0)};
+  with_row_form<Space>(options.packed && rows_are_aligned(factors, target), [&](auto form) {
+    constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
+    with_order<any_order_only>(factors.order(), [&](auto given) {
+      constexpr int order = blco_order<given()>;
+      for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+        if (resolution.kind == Resolution::hierarchical)
+          launch_tiles<Space, Scalar, Index, block(), form(), order, true>(
+              space, nonzeros, options, factors, mode, resolution, blocks, output, ProductTerm());
+        else
+          launch_tiles<Space, Scalar, Index, block(), form(), order, false>(
+              space, nonzeros, options, factors, mode, resolution, blocks, output, ProductTerm());
+      });
+    });
+  });
+}
+
+/// V = the sum of its copies. Does not wait.
+template <class Scalar, class Space>
+void merge_copies(Space const& space, count_t copies, FactorMatrix<Scalar, Space> const& rows,
+                  FactorMatrix<Scalar, Space> const& V) {
+  if (V.extent(0) == 0) return;
+  with_row_form<Space>(rows_are_aligned(V.data(), V.stride(0), V.extent(1)), [&](auto form) {
+    for_each_column_block(checked_rank(V.extent(1)), [&](auto block, ColumnBlocks blocks) {
+      launch_merge<Space, Scalar, block(), form()>(space, copies, rows, blocks, V);
+    });
+  });
+}
+
+/// The MTTKRP with `values` in place of X's own, in their order.
+template <class Space, class Scalar, class Index>
+void mttkrp_with_values(Space const& space, Blco<Scalar, Index, Space> const& X, Scalar const* values,
+                        FactorMatrices<Scalar, Space> const& factors, int mode,
+                        BlcoWorkspace<Scalar, Space> const& workspace, FactorMatrix<Scalar, Space> const& V) {
+  BlcoResolution const resolution = X.resolve(space, mode);
+  auto const target = tile_target<Scalar, Space>(resolution, workspace.copies, factors.rank(), V);
+  auto nonzeros     = X.blocks().nonzeros();
+  nonzeros.values   = values;
+  if constexpr (!is_device_space<Space>)
+    if (resolution.kind == Resolution::privatised && X.parts().count() > 0)
+      return with_order<sizeof(Index) == 8>(X.extents().order(), [&](auto given) {
+        for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+          launch_parts<Space, Scalar, Index, block(), blco_order<given()>>(
+              space, X, nonzeros, factors, mode, blocks, workspace.copies, V, ProductTerm());
+        });
+      });
+  Kokkos::deep_copy(space, target, Scalar(0));
+  add_tile_products(space, nonzeros, X.options(), factors, mode, resolution, target);
+  if (resolution.copies > 0) merge_copies(space, resolution.copies, workspace.copies, V);
+}
+
+}  // namespace detail
+
+template <class Space, class Scalar, class Index>
+void mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
+            FactorMatrices<Scalar, Space> const& factors, int mode, BlcoWorkspace<Scalar, Space>& workspace,
+            FactorMatrix<Scalar, Space> const& V) {
+  expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  if (X.nnz() == 0) return Kokkos::deep_copy(space, V, Scalar(0));
+  detail::mttkrp_with_values<Space, Scalar, Index>(space, X, X.blocks().values.data(), factors, mode,
+                                                   workspace, V);
+}
+
+#define POLYAD_MTTKRP_BLCO(Scalar, Index)                                                 \
+  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                              \
+                       Blco<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,         \
+                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
+                       BlcoWorkspace<Scalar, Kokkos::DefaultExecutionSpace>&,             \
+                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+// The residual sweep and streamed-blco call these too: their sources do not compile the kernels once more.
+#define POLYAD_BLCO_WITH_VALUES(Scalar, Index)                                                         \
+  template void detail::mttkrp_with_values(                                                            \
+      Kokkos::DefaultExecutionSpace const&, Blco<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      Scalar const*, FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,                \
+      BlcoWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&,                                     \
+      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_ADD_TILE_PRODUCTS(Scalar, Index)                                                     \
+  template void detail::add_tile_products(                                                          \
+      Kokkos::DefaultExecutionSpace const&, BlcoNonzeros<Scalar, Index> const&, BlcoOptions const&, \
+      FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, BlcoResolution const&,     \
+      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_MERGE_COPIES(Scalar)                                                              \
+  template void detail::merge_copies(Kokkos::DefaultExecutionSpace const&, count_t,              \
+                                     FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+                                     FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_BLCO_WITH_VALUES);
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_ADD_TILE_PRODUCTS);
+POLYAD_EACH_SCALAR(extern, POLYAD_MERGE_COPIES);
+
+}  // namespace polyad

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The contract's mttkrp for a streamed BLCO tensor: stretch c of the nonzeros goes to buffer c mod K, and
+// instance c mod K of the execution space first copies it and then adds its products to V, while the other
+// instances are a stretch ahead or behind (BLCO, section 4.2). Passes go forwards and backwards in turn, so
+// the stretches that the buffers hold at the end of a pass need not be sent again by the next.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+
+#include "formats/blco/mttkrp_blco.hpp"
+#include "polyad/core/expects.hpp"
+#include "polyad/core/space_instances.hpp"
+#include "polyad/core/spaces.hpp"
+#include "polyad/core/types.hpp"
+#include "polyad/formats/blco/streamed_blco.hpp"
+#include "polyad/formats/format.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+
+namespace polyad {
+
+template <class Space, class Scalar, class Index>
+void mttkrp(Space const& space, StreamedBlco<Scalar, Index, Space> const& X,
+            FactorMatrices<Scalar, Space> const& factors, int mode,
+            StreamedBlcoWorkspace<Scalar, Space>& work, FactorMatrix<Scalar, Space> const& V) {
+  expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  if (X.nnz() == 0) return Kokkos::deep_copy(space, V, Scalar(0));
+  POLYAD_EXPECTS(!work.buffers.empty(), "a workspace without buffers");
+  BlcoResolution const resolution = X.resolve(space, mode);
+  auto const target = detail::tile_target<Scalar, Space>(resolution, work.copies, factors.rank(), V);
+  Kokkos::deep_copy(space, target, Scalar(0));
+
+  count_t const stretches = ceil_div(X.nnz(), work.stretch);
+  count_t const count     = work.buffers.size();
+  for (count_t s = 0; s < stretches; ++s) {
+    count_t const stretch = work.is_backward ? stretches - 1 - s : s;
+    count_t const begin   = stretch * work.stretch;
+    count_t const end     = std::min(X.nnz(), begin + work.stretch);
+    auto& buffer          = work.buffers[stretch % count];
+    if (buffer.stretch != stretch) X.send(buffer, begin, end);
+    buffer.stretch = stretch;
+    // The first kernels wait for the factors and the zeroed V; their copies need not.
+    if (s < count) enqueue_after(buffer.instance, space);
+    detail::add_tile_products(buffer.instance, X.nonzeros(buffer, begin, end), X.options().blco, factors,
+                              mode, resolution, target);
+  }
+  for (auto const& buffer : work.buffers) enqueue_after(space, buffer.instance);
+  work.is_backward = !work.is_backward;
+  if (resolution.copies > 0) detail::merge_copies(space, resolution.copies, work.copies, V);
+}
+
+#define POLYAD_MTTKRP_STREAMED_BLCO(Scalar, Index)                                        \
+  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                              \
+                       StreamedBlco<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
+                       StreamedBlcoWorkspace<Scalar, Kokkos::DefaultExecutionSpace>&,     \
+                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+
+}  // namespace polyad

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The residual sweep (the concept ResidualFormat of formats/format.hpp) on `alto`, for every mode from the
+// one copy: the walks of the MTTKRP (formats/blco/mttkrp_alto.hpp) with e p in place of x p, so that
+// residuals and sums are formed in one walk. A nonzero reads one row more than in the MTTKRP, C(k, :). Rows
+// of more than 32 columns do not fit the registers: their residuals are formed first and kept, and the MTTKRP
+// takes them for the values.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "formats/blco/mttkrp_alto.hpp"
+#include "formats/blco/nonzero_terms.hpp"
+#include "formats/form_residuals.hpp"
+#include "polyad/core/spaces.hpp"
+#include "polyad/core/types.hpp"
+#include "polyad/formats/blco/alto.hpp"
+#include "polyad/formats/format.hpp"
+#include "polyad/kernel/chunk_walk.hpp"
+#include "polyad/kernel/other_factors.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
+#include "polyad/kernel/tiny_vec.hpp"
+#include "polyad/kernel/whole_row_walk.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+
+namespace polyad {
+namespace detail {
+
+/// Hosts: the residuals of one stretch an iteration, for rows of any length.
+template <class Space, class Scalar, class Index>
+struct FormAltoResiduals {
+  using Row = TinyVec<Space, Scalar, full_block, RowForm::simd>;
+
+  AltoFactors<Scalar, Index> inner;  // of all modes, read for every nonzero
+  AltoFactors<Scalar, Index> outer;  // and for every group
+  Scalar const* values;
+  Index const* starts;        // of groups
+  Index const* first_groups;  // of stretches
+  int rank;
+  Scalar* residuals;
+
+  // Flattened as MttkrpAlto is.
+  __attribute__((flatten)) void operator()(count_t s) const {
+    count_t const last = first_groups[s + 1];
+    for (count_t g = first_groups[s]; g < last; ++g)
+      for (count_t p = starts[g]; p < starts[g + 1]; ++p) residuals[p] = values[p] - interaction(g, p);
+  }
+  /// sum over r of the product of all rows
+  [[nodiscard]] Scalar interaction(count_t g, count_t p) const {
+    Scalar sum = 0;
+    for (int first = 0; first < rank; first += full_block) {
+      Columns const columns = Row::columns(first, rank, 0);
+      Row product(Scalar(1));
+      for (int m = 0; m < outer.count; ++m) product *= Row(outer.factor[m].row(g), columns);
+      for (int m = 0; m < inner.count; ++m) product *= Row(inner.factor[m].row(p), columns);
+      sum += product.dot(Row(Scalar(1)), columns);
+    }
+    return sum;
+  }
+};
+
+/// Devices: the nonzeros as form_residuals() reads them.
+template <class Scalar, class Index>
+struct AltoSource {
+  Index const* data;  // N x P, row-major
+  count_t stride;
+  Scalar const* values;
+  int mode;
+
+  template <int Count>
+  struct At {
+    count_t first;
+  };
+  template <int Count>
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION At<Count> at(count_t p) const {
+    return {p};
+  }
+  template <int Count>
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Index row(At<Count> const& at, int u) const {
+    return data[static_cast<count_t>(mode) * stride + at.first + static_cast<count_t>(u)];
+  }
+  template <int Count>
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar value(At<Count> const& at, int u) const {
+    return values[at.first + static_cast<count_t>(u)];
+  }
+  template <int Count>
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Pack<Index, Count> indices(At<Count> const& at, int m) const {
+    int const n = m < mode ? m : m + 1;
+    return *reinterpret_cast<Pack<Index, Count> const*>(data + static_cast<count_t>(n) * stride + at.first);
+  }
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t position(count_t p) const { return p; }
+};
+
+template <class Space, class Scalar, class Index>
+void form_alto_residuals(Space const& space, Alto<Scalar, Index, Space> const& X,
+                         FactorMatrices<Scalar, Space> const& C, int mode,
+                         Kokkos::View<Scalar*, typename Space::device_type> const& residuals) {
+  if constexpr (is_device_space<Space>) {
+    AltoSource<Scalar, Index> const source{X.indices().data(), static_cast<count_t>(X.indices().stride(0)),
+                                           X.values().data(), mode};
+    WholeRowWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), 8)};
+    form_residuals(space, source, C, mode, OtherFactors<Scalar, any_order>(C, mode), chunks, residuals);
+  } else {
+    expect_room_for_residuals(residuals.extent(0), X.nnz());
+    AltoFactors<Scalar, Index> inner;
+    AltoFactors<Scalar, Index> outer;
+    for (int m = 0; m < X.extents().order(); ++m)
+      (m < X.grouped() ? outer : inner).append(alto_factor(X, C, m));
+    Kokkos::parallel_for("polyad::form_alto_residuals",
+                         Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, X.stretches()),
+                         FormAltoResiduals<Space, Scalar, Index>{inner, outer, X.values().data(),
+                                                                 X.starts().data(), X.first_groups().data(),
+                                                                 checked_rank(C.rank()), residuals.data()});
+  }
+}
+
+}  // namespace detail
+
+template <class Space, class Scalar, class Index>
+void residual_mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
+                     FactorMatrices<Scalar, Space> const& C, int mode,
+                     ResidualWorkspace<Scalar, AltoWorkspace<Scalar, Space>, Space>& workspace,
+                     FactorMatrix<Scalar, Space> const& G) {
+  expect_residual_arguments(X.extents(), C, mode, G);
+  if (X.nnz() == 0) return Kokkos::deep_copy(space, G, Scalar(0));
+  int const rank = checked_rank(C.rank());
+  if (rank > full_block) {
+    detail::form_alto_residuals(space, X, C, mode, workspace.residuals);
+    return detail::mttkrp_with_values<Space, Scalar, Index>(space, X, workspace.residuals.data(), C, mode,
+                                                            workspace.format, G);
+  }
+  ResidualTerm<Scalar> const term{C[mode].data(), static_cast<count_t>(C[mode].stride(0))};
+  ColumnBlocks const blocks{0, 1, rank};
+  with_row_block(rank, [&](auto block) {
+    if constexpr (is_device_space<Space>) {
+      Kokkos::deep_copy(space, G, Scalar(0));
+      detail::launch_alto_atomic<Space, Scalar, Index, block(), RowForm::packed, any_order>(
+          space, X, X.values().data(), C, mode, blocks, G, term);
+    } else {
+      auto const operands = detail::alto_operands(X, C, mode, workspace.format, G);
+      detail::launch_alto_walks<Space, Scalar, Index, block()>(space, X, X.values().data(), operands, mode,
+                                                               blocks, term);
+    }
+  });
+}
+
+#define POLYAD_RESIDUAL_MTTKRP_ALTO(Scalar, Index)                                                     \
+  template void residual_mttkrp(                                                                       \
+      Kokkos::DefaultExecutionSpace const&, Alto<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,                               \
+      ResidualWorkspace<Scalar, AltoWorkspace<Scalar, Kokkos::DefaultExecutionSpace>,                  \
+                        Kokkos::DefaultExecutionSpace>&,                                               \
+      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+
+}  // namespace polyad

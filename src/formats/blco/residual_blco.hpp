@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The residual sweep (the concept ResidualFormat of formats/format.hpp) on `blco`, for every mode from the
+// one copy: the walks of the MTTKRP over tiles or a host's parts (formats/blco/mttkrp_blco.hpp), and its
+// resolution of conflicts, with e p in place of x p. A nonzero reads one row more than in the MTTKRP, C(k,
+// :). Rows of more than 32 columns do not fit the registers: their residuals are formed first and kept, and
+// the MTTKRP takes them for the values.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "formats/blco/mttkrp_blco.hpp"
+#include "formats/blco/nonzero_terms.hpp"
+#include "formats/form_residuals.hpp"
+#include "polyad/core/spaces.hpp"
+#include "polyad/core/types.hpp"
+#include "polyad/formats/blco/blco.hpp"
+#include "polyad/formats/format.hpp"
+#include "polyad/kernel/chunk_walk.hpp"
+#include "polyad/kernel/other_factors.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
+#include "polyad/kernel/tiny_vec.hpp"
+#include "polyad/kernel/whole_row_walk.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+
+namespace polyad {
+namespace detail {
+
+/// The nonzeros as form_residuals() reads them, one at a time: an index is a shift and a mask.
+template <class Scalar, class Index>
+struct BlcoSource {
+  BlcoNonzeros<Scalar, Index> nonzeros;
+  int mode;
+
+  template <int Count>
+  struct At {
+    static_assert(Count == 1);
+    count_t p;
+    count_t block;
+  };
+  template <int Count>
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION At<Count> at(count_t p) const {
+    return {p, nonzeros.block_of(p)};
+  }
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Index row(At<1> const& at, int) const {
+    return nonzeros.index(at.p, at.block, mode);
+  }
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar value(At<1> const& at, int) const {
+    return nonzeros.values[at.p];
+  }
+  template <int Count>
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Pack<Index, Count> indices(At<Count> const& at, int m) const {
+    return {{nonzeros.index(at.p, at.block, m < mode ? m : m + 1)}};
+  }
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t position(count_t p) const { return p; }
+};
+
+}  // namespace detail
+
+template <class Space, class Scalar, class Index>
+void residual_mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
+                     FactorMatrices<Scalar, Space> const& C, int mode,
+                     ResidualWorkspace<Scalar, BlcoWorkspace<Scalar, Space>, Space>& workspace,
+                     FactorMatrix<Scalar, Space> const& G) {
+  expect_residual_arguments(X.extents(), C, mode, G);
+  if (X.nnz() == 0) return Kokkos::deep_copy(space, G, Scalar(0));
+  int const rank      = checked_rank(C.rank());
+  auto const nonzeros = X.blocks().nonzeros();
+  if (rank > full_block) {
+    WholeRowWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), 8)};
+    detail::form_residuals(space, detail::BlcoSource<Scalar, Index>{nonzeros, mode}, C, mode,
+                           OtherFactors<Scalar, any_order>(C, mode), chunks, workspace.residuals);
+    return detail::mttkrp_with_values<Space, Scalar, Index>(space, X, workspace.residuals.data(), C, mode,
+                                                            workspace.format, G);
+  }
+  BlcoResolution const resolution = X.resolve(space, mode);
+  auto const& copies              = workspace.format.copies;
+  auto const target               = detail::tile_target<Scalar, Space>(resolution, copies, C.rank(), G);
+  ResidualTerm<Scalar> const term{C[mode].data(), static_cast<count_t>(C[mode].stride(0))};
+  ColumnBlocks const blocks{0, 1, rank};
+  if constexpr (!is_device_space<Space>)
+    if (resolution.kind == Resolution::privatised && X.parts().count() > 0)
+      return with_row_block(rank, [&](auto block) {
+        detail::launch_parts<Space, Scalar, Index, block(), any_order>(space, X, nonzeros, C, mode, blocks,
+                                                                       copies, G, term);
+      });
+  Kokkos::deep_copy(space, target, Scalar(0));
+  detail::BlcoOutput<Scalar> const output{target.data(), static_cast<count_t>(target.stride(0)), G.extent(0)};
+  with_row_block(rank, [&](auto block) {
+    constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
+    if (resolution.kind == Resolution::hierarchical)
+      detail::launch_tiles<Space, Scalar, Index, block(), form, any_order, true>(
+          space, nonzeros, X.options(), C, mode, resolution, blocks, output, term);
+    else
+      detail::launch_tiles<Space, Scalar, Index, block(), form, any_order, false>(
+          space, nonzeros, X.options(), C, mode, resolution, blocks, output, term);
+  });
+  if (resolution.copies > 0) detail::merge_copies(space, resolution.copies, copies, G);
+}
+
+#define POLYAD_RESIDUAL_MTTKRP_BLCO(Scalar, Index)                                                     \
+  template void residual_mttkrp(                                                                       \
+      Kokkos::DefaultExecutionSpace const&, Blco<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,                               \
+      ResidualWorkspace<Scalar, BlcoWorkspace<Scalar, Kokkos::DefaultExecutionSpace>,                  \
+                        Kokkos::DefaultExecutionSpace>&,                                               \
+      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+
+}  // namespace polyad

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the conflicts of a mode are resolved (formats/blco/blco_resolution.hpp), by what the machine has.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "formats/blco/touched_rows.hpp"
+#include "polyad/core/spaces.hpp"
+#include "polyad/core/types.hpp"
+#include "polyad/formats/blco/blco_blocks.hpp"
+#include "polyad/formats/blco/blco_resolution.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
+
+namespace polyad {
+
+/// GPU threads in the largest team.
+inline constexpr int blco_team_threads = 256;
+/// Copies of V: one for each group of multiprocessors (GPC) of a GH100.
+inline constexpr count_t blco_copies = 8;
+
+/// Multiprocessors of a device (each holds 2048 threads), or the threads of a host.
+template <class Space>
+count_t multiprocessors(Space const& space) {
+  constexpr int threads = is_device_space<Space> ? 2048 : 1;
+  return static_cast<count_t>(std::max(1, space.concurrency() / threads));
+}
+
+/// Scratch memory of a team that the kernels may use. On a device that is 48 KiB less what Kokkos keeps for a
+/// team of 256 threads; scratch_size_max, which a host's teams go by, allows for teams of 1024.
+template <class Space>
+count_t scratch_bytes() {
+  constexpr count_t device = 45 * 1024;
+  return is_device_space<Space> ? device
+                                : static_cast<count_t>(Kokkos::TeamPolicy<Space>::scratch_size_max(0));
+}
+
+namespace detail {
+
+template <class Scalar, class Index>
+struct FindTouchedRowsOfParts {
+  BlcoNonzeros<Scalar, Index> nonzeros;
+  count_t const* begins;
+  count_t parts;
+  RowRange* touched;  // N x parts
+  void operator()(count_t part) const {
+    RowRange ranges[max_order];
+    for (count_t p = begins[part]; p < begins[part + 1]; ++p)
+      nonzeros.for_each_index(p, nonzeros.block_of(p), [&](int n, Index index) { ranges[n].include(index); });
+    for (int n = 0; n < nonzeros.encoding.order(); ++n)
+      touched[static_cast<count_t>(n) * parts + part] = ranges[n];
+  }
+};
+
+}  // namespace detail
+
+template <class Space, class Scalar, class Index>
+BlcoParts::BlcoParts(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzeros) {
+  if constexpr (!is_device_space<Space>) {
+    if (nonzeros.nnz == 0) return;
+    auto const order    = static_cast<count_t>(nonzeros.encoding.order());
+    count_t const parts = std::min(nonzeros.nnz, multiprocessors(space));
+    for (count_t part = 0; part <= parts; ++part)
+      m_begins.push_back(nonzeros.nnz / parts * part + std::min(part, nonzeros.nnz % parts));
+    std::vector<RowRange> touched(order * parts);
+    Kokkos::parallel_for(
+        "polyad::blco_touched_rows", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, parts),
+        detail::FindTouchedRowsOfParts<Scalar, Index>{nonzeros, m_begins.data(), parts, touched.data()});
+    space.fence("polyad::blco_parts");
+    for (count_t n = 0; n < order; ++n) {
+      auto const own = private_rows(std::span<RowRange const>(touched.data() + n * parts, parts));
+      m_private.insert(m_private.end(), own.begin(), own.end());
+    }
+  }
+}
+
+template <class Space>
+BlcoResolution::BlcoResolution(Space const& space, Resolution wanted, count_t rows, count_t scalar_bytes,
+                               count_t nnz, BlcoParts const& parts, int mode) {
+  // A quarter of the scratch memory is left for the tile.
+  bool const stash_fits  = rows <= scratch_bytes<Space>() * 3 / 4 / (scalar_bytes * full_block);
+  bool const is_parted   = parts.count() > 0;  // a host's tensor in memory
+  count_t const of_parts = parts.copied_rows(mode);
+  // Copies no larger than the tensor at R = 32, as in the format alto.
+  count_t const allowed = std::max<count_t>(nnz / 8, count_t(1) << 16);
+  kind                  = wanted;
+  if (wanted == Resolution::automatic) {
+    if (is_parted)
+      kind = of_parts <= allowed ? Resolution::privatised : Resolution::registers;
+    else
+      kind = rows < multiprocessors(space) ? Resolution::hierarchical : Resolution::registers;
+  }
+  if (kind == Resolution::hierarchical && !stash_fits) kind = Resolution::registers;
+  copies =
+      kind == Resolution::hierarchical || (kind == Resolution::privatised && !is_parted) ? blco_copies : 0;
+  copied_rows = copies > 0 ? checked_product("the copies of V", copies, rows)
+                           : (kind == Resolution::privatised ? of_parts : 0);
+}
+
+}  // namespace polyad

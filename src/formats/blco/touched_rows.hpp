@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rows that each stretch of the nonzeros touches, and which of them are private to it
+// (formats/blco/private_rows.hpp).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "polyad/core/types.hpp"
+#include "polyad/formats/blco/private_rows.hpp"
+
+namespace polyad {
+
+/// Rows first ... last of one mode; none when first > last.
+struct RowRange {
+  count_t first = std::numeric_limits<count_t>::max();
+  count_t last  = 0;
+
+  [[nodiscard]] bool empty() const { return first > last; }
+  void include(count_t row) {
+    first = std::min(first, row);
+    last  = std::max(last, row);
+  }
+  void include(RowRange const& other) {
+    first = std::min(first, other.first);
+    last  = std::max(last, other.last);
+  }
+};
+
+/// The private rows of each stretch, given the rows that it touches: of its range the part, from the lowest
+/// to the highest row, that ranges of earlier stretches cover; all of the range where that is half of it or
+/// more, or where the range has at most `cheap` rows, since a walk need not ask for every nonzero then.
+inline std::vector<PrivateRows> private_rows(std::span<RowRange const> touched, count_t cheap = 0) {
+  std::vector<PrivateRows> result(touched.size());
+  count_t slot = 0;
+  for (std::size_t s = 0; s < touched.size(); ++s) {
+    RowRange shared;
+    for (std::size_t t = 0; t < s; ++t) {
+      RowRange const both{std::max(touched[s].first, touched[t].first),
+                          std::min(touched[s].last, touched[t].last)};
+      if (!both.empty()) shared.include(both);
+    }
+    result[s].slot = slot;
+    if (shared.empty()) continue;
+    count_t const range = touched[s].last - touched[s].first + 1;
+    result[s].alike     = range <= cheap || 2 * (shared.last - shared.first + 1) >= range;
+    if (result[s].alike) shared = touched[s];
+    result[s].first = shared.first;
+    result[s].count = shared.last - shared.first + 1;
+    slot += result[s].count;
+  }
+  return result;
+}
+
+}  // namespace polyad

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rows of an output that must be zero before a walk: those that no thread stores whole. A format lists
+// them when it is built, and its mttkrp zeroes them instead of the whole output.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "polyad/core/spaces.hpp"
+#include "polyad/kernel/chunk_walk.hpp"
+#include "polyad/kernel/row_form.hpp"
+#include "polyad/kernel/tiny_vec.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+
+namespace polyad {
+
+/// One byte a row of the output: not 0 where a thread stores the row, whole.
+template <class Space>
+using RowFlags = Kokkos::View<unsigned char*, typename Space::device_type>;
+
+namespace detail {
+
+template <class Flags, class Rows>
+struct ListUnflagged {
+  Flags flags;
+  Rows list;
+  KOKKOS_FUNCTION void operator()(count_t i, count_t& position, bool final) const {
+    if (flags(i) != 0) return;
+    if (final && list.extent(0) > 0) list(position) = static_cast<typename Rows::value_type>(i);
+    ++position;
+  }
+};
+
+}  // namespace detail
+
+/// The rows that are not flagged, in increasing order. Waits for `space`.
+/// \throws MemoryError
+template <class Index, class Space>
+Kokkos::View<Index*, typename Space::device_type> list_unflagged(Space const& space,
+                                                                 RowFlags<Space> const& flags) {
+  using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  using Rows  = Kokkos::View<Index*, typename Space::device_type>;
+  detail::ListUnflagged<RowFlags<Space>, Rows> list{flags, {}};
+  count_t unflagged = 0;
+  Kokkos::parallel_scan("polyad::count_cleared_rows", Range(space, 0, flags.extent(0)), list, unflagged);
+  space.fence("polyad::list_unflagged");
+  expect_fits(space, "the rows to be cleared", unflagged, sizeof(Index));
+  list.list = Rows(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::cleared_rows"), unflagged);
+  Kokkos::parallel_scan("polyad::list_cleared_rows", Range(space, 0, flags.extent(0)), list, unflagged);
+  space.fence("polyad::list_unflagged");
+  return list.list;
+}
+
+namespace detail {
+
+/// Zeroes the listed rows of the output.
+template <class Space, class Scalar, class Index, int Block, RowForm Form>
+struct ClearRows {
+  using Row = TinyVec<Space, Scalar, Block, Form>;
+  Index const* rows;
+  Scalar* output;
+  count_t stride;
+  ChunkWalk chunks;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    chunks.template operator()<Row, Block>(member, [&](count_t begin, count_t end, Columns columns) {
+      Row const zero(Scalar(0));
+      for (count_t i = begin; i < end; ++i)
+        zero.store(output + static_cast<count_t>(rows[i]) * stride, columns);
+    });
+  }
+};
+
+template <class Space, class Scalar, class Index, int Block, RowForm Form>
+void clear_rows(Space const& space, Kokkos::View<Index*, typename Space::device_type> const& rows,
+                ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& V) {
+  if (rows.extent(0) == 0) return;
+  using Kernel = ClearRows<Space, Scalar, Index, Block, Form>;
+  // Four rows a thread: enough stores under way, and enough threads for short lists.
+  ChunkWalk const chunks{rows.extent(0), is_device_space<Space> ? 4U : 1024U, blocks};
+  Kokkos::parallel_for("polyad::clear_rows", chunks.template policy<typename Kernel::Row>(space),
+                       Kernel{rows.data(), V.data(), static_cast<count_t>(V.stride(0)), chunks});
+}
+
+}  // namespace detail
+
+}  // namespace polyad

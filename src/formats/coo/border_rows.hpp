@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rows at the borders of a sorted copy's chunks: two chunks may share one, so that its sums are added
+// with atomics or, where the result is to be the same bits at every run, listed and merged in the chunks'
+// order.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <limits>
+
+#include "polyad/formats/coo/sorted_copy.hpp"
+#include "polyad/kernel/chunk_walk.hpp"
+#include "polyad/kernel/row_form.hpp"
+#include "polyad/kernel/tiny_vec.hpp"
+
+namespace polyad {
+
+/// Entries of a list of borders that one thread of the next level merges.
+inline constexpr count_t border_merge_chunk = 32;
+
+/// Entries of all levels of a merge that starts with the borders of so many chunks.
+inline count_t border_entries(count_t chunks) {
+  count_t entries = 0;
+  for (count_t level = 2 * chunks;; level = 2 * ceil_div(level, border_merge_chunk)) {
+    entries += level;
+    if (level <= border_merge_chunk) return entries;
+  }
+}
+
+namespace detail {
+
+/// Where the sums of border rows go: entry 2 c is the first row of chunk c, entry 2 c + 1 its last, or no_row
+/// where the chunk has one row only.
+template <class Scalar, class Index>
+struct BorderList {
+  static constexpr Index no_row = std::numeric_limits<Index>::max();
+
+  Index* rows;  // null: the sums are added to the output with atomics
+  Scalar* sums;
+  count_t stride;
+};
+
+/// The output of a walk over nonzeros (or borders) whose rows do not decrease, inside a block at least.
+template <class Row, class Scalar, class Index>
+struct RowWriter {
+  Scalar* output;  // I_n x R
+  count_t stride;
+  BorderList<Scalar, Index> borders;
+  bool blocked;  // rows occur in several locality blocks: chunks share all of them
+
+  KOKKOS_FUNCTION void store(Index row, Row const& sum, Columns columns) const {
+    sum.store(output + static_cast<count_t>(row) * stride, columns);
+  }
+  /// `slot` is 0 for a chunk's first row and 1 for its last.
+  KOKKOS_FUNCTION void border(count_t chunk, count_t slot, Index row, Row const& sum, Columns columns) const {
+    if (borders.rows == nullptr) {
+      sum.atomic_add_to(output + static_cast<count_t>(row) * stride, columns);  // other chunks add to it too
+      return;
+    }
+    count_t const entry = 2 * chunk + slot;
+    borders.rows[entry] = row;  // every lane writes the same
+    sum.store(borders.sums + entry * borders.stride, columns);
+  }
+  /// After the walk: `is_first` when the chunk has one row only.
+  KOKKOS_FUNCTION void last(count_t chunk, bool is_first, Index row, Row const& sum, Columns columns) const {
+    border(chunk, is_first ? 0 : 1, row, sum, columns);
+    if (is_first && borders.rows != nullptr) borders.rows[2 * chunk + 1] = BorderList<Scalar, Index>::no_row;
+  }
+};
+
+/// Sums one level of borders: whole rows to the output, those at the ends of its chunks to the next level.
+template <class Space, class Scalar, class Index, int Block, RowForm Form>
+struct MergeBorders {
+  using Row = TinyVec<Space, Scalar, Block, Form>;
+  BorderList<Scalar, Index> list;
+  RowWriter<Row, Scalar, Index> writer;  // its borders are the next level
+  bool is_last_level;                    // one chunk: every row is whole
+  ChunkWalk chunks;
+
+  KOKKOS_FUNCTION void walk(count_t begin, count_t end, Columns columns) const {
+    count_t const chunk = begin / chunks.chunk;
+    Index row           = list.rows[begin];
+    Row sum(Scalar(0));
+    bool is_first = true;
+    for (count_t p = begin; p < end; ++p) {
+      Index const next = list.rows[p];
+      if (next == BorderList<Scalar, Index>::no_row) continue;
+      if (next != row) {
+        if (is_first && !is_last_level)
+          writer.border(chunk, 0, row, sum, columns);
+        else
+          writer.store(row, sum, columns);
+        row      = next;
+        sum      = Row(Scalar(0));
+        is_first = false;
+      }
+      sum += Row(list.sums + p * list.stride, columns);
+    }
+    if (is_last_level)
+      writer.store(row, sum, columns);
+    else
+      writer.last(chunk, is_first, row, sum, columns);
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    chunks.template operator()<Row, Block>(
+        member, [&](count_t begin, count_t end, Columns columns) { walk(begin, end, columns); });
+  }
+};
+
+/// Merges the borders that a walk over so many chunks left in the workspace, level by level.
+template <class Space, class Scalar, class Index, int Block, RowForm Form>
+void merge_borders(Space const& space, SortedWorkspace<Scalar, Index, Space> const& workspace,
+                   count_t walked_chunks, ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& V) {
+  using Kernel            = MergeBorders<Space, Scalar, Index, Block, Form>;
+  constexpr count_t chunk = border_merge_chunk;
+  auto const stride       = static_cast<count_t>(workspace.sums.stride(0));
+  count_t first           = 0;
+  for (count_t entries = 2 * walked_chunks;; entries = 2 * ceil_div(entries, chunk)) {
+    BorderList<Scalar, Index> const list{workspace.rows.data() + first,
+                                         workspace.sums.data() + first * stride, stride};
+    first += entries;
+    BorderList<Scalar, Index> const next{workspace.rows.data() + first,
+                                         workspace.sums.data() + first * stride, stride};
+    ChunkWalk const chunks{entries, chunk, blocks};
+    Kokkos::parallel_for(
+        "polyad::merge_borders", chunks.template policy<typename Kernel::Row>(space),
+        Kernel{list, {V.data(), static_cast<count_t>(V.stride(0)), next, false}, entries <= chunk, chunks});
+    if (entries <= chunk) return;
+  }
+}
+
+}  // namespace detail
+}  // namespace polyad

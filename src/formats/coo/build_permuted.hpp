@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How CooPermuted is built: a radix sort a mode, on the device.
+#pragma once
+
+#include <limits>
+
+#include "formats/coo/nonzero_sources.hpp"
+#include "formats/coo/row_starts.hpp"
+#include "polyad/formats/coo/coo_permuted.hpp"
+#include "polyad/tensor/sort_by_mode.hpp"
+
+namespace polyad {
+
+template <class Scalar, class Index, class Space>
+CooPermuted<Scalar, Index, Space> CooPermuted<Scalar, Index, Space>::build(
+    Space const& space, CooTensor<Scalar, Index, Space> const& coo, options_type const&) {
+  POLYAD_EXPECTS(coo.nnz() <= std::numeric_limits<Index>::max(), coo.nnz(),
+                 " nonzeros need 64-bit indices in this format");
+  CooPermuted format;
+  format.m_coo          = coo;
+  format.m_norm_squared = polyad::norm_squared(space, coo);
+  for (int n = 0; n < coo.order(); ++n) {
+    auto const permutation = identity_permutation<Index>(space, coo.nnz());
+    sort_by_mode(space, coo, n, permutation);
+    format.m_permutations[static_cast<std::size_t>(n)] = permutation;
+  }
+  return format;
+}
+
+template <class Scalar, class Index, class Space>
+RowStarts<Space> CooPermuted<Scalar, Index, Space>::make_row_workspace(Space const& space) const {
+  RowStarts<Space> starts;
+  for (int n = 0; n < extents().order(); ++n)
+    starts[static_cast<std::size_t>(n)] =
+        detail::make_row_starts(space, detail::PermutedSource<Scalar, Index>(*this, n), extents()[n], nnz());
+  return starts;
+}
+
+}  // namespace polyad

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How Sorted is built, with its workspaces: N sorted copies where they fit, else permutations.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <limits>
+
+#include "formats/coo/border_rows.hpp"
+#include "formats/coo/build_sorted_copy.hpp"
+#include "formats/coo/nonzero_sources.hpp"
+#include "formats/coo/row_starts.hpp"
+#include "polyad/formats/coo/sorted.hpp"
+
+namespace polyad {
+
+template <class Scalar, class Index, class Space>
+Sorted<Scalar, Index, Space> Sorted<Scalar, Index, Space>::build(Space const& space,
+                                                                 CooTensor<Scalar, Index, Space> const& coo,
+                                                                 options_type const& options) {
+  POLYAD_EXPECTS(coo.nnz() <= std::numeric_limits<Index>::max(), coo.nnz(),
+                 " nonzeros need 64-bit indices in this format");
+  POLYAD_EXPECTS(!options.deterministic || options.storage != SortedOptions::Storage::permutations,
+                 "permutations sum with atomics: they are not deterministic");
+  POLYAD_EXPECTS(!options.deterministic || options.block_rows.value_or(0) == 0,
+                 "locality blocks sum with atomics: they are not deterministic");
+  auto const order = static_cast<count_t>(coo.order());
+  Sorted format;
+  format.m_extents      = coo.extents();
+  format.m_nnz          = coo.nnz();
+  format.m_norm_squared = polyad::norm_squared(space, coo);
+  count_t const bytes   = checked_product("the sorted copies", coo.storage_bytes(), order);
+  // Beside the copies the sort needs two words and two positions a nonzero, and the lists of rows at most one
+  // entry and one flag a row.
+  count_t scratch = coo.nnz() * 2 * (sizeof(std::uint64_t) + sizeof(Index));
+  for (int n = 0; n < coo.order(); ++n)
+    scratch += checked_product("the rows of a mode", coo.extents()[n], sizeof(Index) + 1);
+  bool const fits = bytes + scratch <= available_memory(space);
+  if (options.storage == SortedOptions::Storage::permutations ||
+      (options.storage == SortedOptions::Storage::automatic && !options.deterministic && !fits)) {
+    format.m_permuted = CooPermuted<Scalar, Index, Space>::build(space, coo);
+    return format;
+  }
+  for (int n = 0; n < coo.order(); ++n)
+    format.m_copies[static_cast<std::size_t>(n)] =
+        make_sorted_copy(space, coo, n, options.deterministic, options.block_rows);
+  return format;
+}
+
+template <class Scalar, class Index, class Space>
+SortedWorkspace<Scalar, Index, Space> Sorted<Scalar, Index, Space>::make_workspace(Space const& space,
+                                                                                   count_t rank) const {
+  count_t entries = 0;
+  for (int n = 0; n < m_extents.order() && !m_permuted; ++n)
+    if (copy(n).borders != Borders::atomics && copy(n).nnz > 0)
+      entries = std::max(entries, border_entries(ceil_div(copy(n).nnz, copy(n).chunk)));
+  // Rows of whole packs, whatever the rows of the factors are.
+  count_t const pack = row_alignment / sizeof(Scalar);
+  return {Kokkos::View<Index*, typename Space::device_type>(
+              Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::border_rows"), entries),
+          make_factor_matrix<Scalar>(space, "polyad::border_sums", entries, ceil_div(rank, pack) * pack)};
+}
+
+template <class Scalar, class Index, class Space>
+RowStarts<Space> Sorted<Scalar, Index, Space>::make_row_workspace(Space const& space) const {
+  if (m_permuted) return m_permuted->make_row_workspace(space);
+  RowStarts<Space> starts;
+  for (int n = 0; n < m_extents.order(); ++n) {
+    POLYAD_EXPECTS(copy(n).block_rows == 0, "mode ", n, " is cut into locality blocks: build without them");
+    starts[static_cast<std::size_t>(n)] =
+        detail::make_row_starts(space, detail::SortedSource<Scalar, Index>(copy(n)), m_extents[n], m_nnz);
+  }
+  return starts;
+}
+
+}  // namespace polyad

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a SortedCopy is built: N stable sorts, and the counts that decide how it is walked.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "formats/cleared_rows.hpp"
+#include "formats/coo/sorted_tuning.hpp"
+#include "polyad/formats/coo/sorted_copy.hpp"
+#include "polyad/tensor/coo_tensor.hpp"
+#include "polyad/tensor/sort_by_mode.hpp"
+
+namespace polyad {
+namespace detail {
+
+template <class Tensor, class Copy, class Permutation>
+struct GatherSorted {
+  typename Tensor::indices_type indices;
+  typename Tensor::values_type values;
+  Permutation permutation;
+  Copy copy;
+  KOKKOS_FUNCTION void operator()(count_t i) const {
+    count_t const p = permutation(i);
+    for (count_t m = 0; m < copy.indices.extent(0); ++m) copy.indices(m, i) = indices(p, copy.modes[m]);
+    copy.values(i) = values(p);
+  }
+};
+
+/// Counts the runs of equal indices of the first `count` modes.
+template <class Indices>
+struct CountRuns {
+  Indices indices;
+  int count;
+  KOKKOS_FUNCTION void operator()(count_t i, count_t& runs) const {
+    bool starts = i == 0;
+    for (int m = 0; m < count && !starts; ++m) starts = indices(m, i) != indices(m, i - 1);
+    if (starts) ++runs;
+  }
+};
+
+/// The locality block of a nonzero of a copy.
+template <class Indices, class Keys>
+struct BlockKeys {
+  Indices indices;
+  Keys keys;
+  count_t block_rows;
+  KOKKOS_FUNCTION void operator()(count_t i) const {
+    keys(i) = static_cast<std::uint32_t>(indices(1, i) / block_rows);
+  }
+};
+
+/// Flags the rows that one chunk alone writes, whole, with a plain store; with `all`, those that occur.
+template <class Indices, class Flags>
+struct FlagStoredRows {
+  Indices indices;
+  Flags flags;
+  count_t nnz;
+  count_t chunk;
+  bool all;
+  KOKKOS_FUNCTION void operator()(count_t i) const {
+    auto const row = indices(0, i);
+    if (i > 0 && indices(0, i - 1) == row) return;
+    count_t const last  = Kokkos::min(nnz, (i / chunk + 1) * chunk) - 1;  // of the chunk
+    bool const interior = i % chunk != 0 && indices(0, last) != row;
+    if (all || interior) flags(row) = 1;
+  }
+};
+
+}  // namespace detail
+
+/// Sorts and copies the tensor for one output mode. Linear in the nonzeros; waits for `space`.
+/// \throws MemoryError naming the array and its bytes
+template <class Scalar, class Index, class Space>
+SortedCopy<Scalar, Index, Space> make_sorted_copy(Space const& space,
+                                                  CooTensor<Scalar, Index, Space> const& coo, int mode,
+                                                  bool deterministic,
+                                                  std::optional<count_t> const& block_rows) {
+  using Tensor         = CooTensor<Scalar, Index, Space>;
+  using Copy           = SortedCopy<Scalar, Index, Space>;
+  using Range          = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  using Flags          = RowFlags<Space>;
+  int const order      = coo.order();
+  count_t const nnz    = coo.nnz();
+  count_t const stored = Copy::padded(nnz);
+  auto const extents   = coo.extents();
+
+  POLYAD_EXPECTS(extents[mode] <= std::numeric_limits<Index>::max(), "mode ", mode, " of ", extents[mode],
+                 " rows needs 64-bit indices in this format");  // the largest index means none (BorderList)
+  Copy copy;
+  copy.nnz        = nnz;
+  copy.modes[0]   = mode;
+  std::size_t end = 1;
+  for (int n = 0; n < order; ++n)
+    if (n != mode) copy.modes[end++] = n;
+  std::stable_sort(copy.modes.data() + 1, copy.modes.data() + end,
+                   [&](int a, int b) { return extents[a] < extents[b]; });
+
+  // A tensor of few nonzeros may have a mode that is too long for what is kept by row.
+  expect_fits(space, "the flags of a mode's rows", extents[mode], sizeof(typename Flags::value_type));
+  expect_fits(space, "a sorted copy of the nonzeros", stored,
+              sizeof(Scalar) + static_cast<count_t>(order) * sizeof(Index));
+  copy.indices = typename Copy::indices_type(
+      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::sorted_indices"),
+      static_cast<count_t>(order), stored);
+  copy.values = typename Copy::values_type(
+      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::sorted_values"), stored);
+  auto const permutation = identity_permutation<Index>(space, nnz);
+  sort_by_modes(space, coo, copy.modes, order, permutation);
+  auto const gather = [&] {
+    Kokkos::parallel_for("polyad::gather_sorted", Range(space, 0, nnz),
+                         detail::GatherSorted<Tensor, Copy, Permutation<Index, Space>>{
+                             coo.indices(), coo.values(), permutation, copy});
+  };
+  gather();
+
+  count_t rows = 0;
+  count_t runs = 0;
+  Kokkos::parallel_reduce("polyad::count_rows", Range(space, 0, nnz),
+                          detail::CountRuns<typename Copy::indices_type>{copy.indices, 1}, rows);
+  Kokkos::parallel_reduce("polyad::count_runs", Range(space, 0, nnz),
+                          detail::CountRuns<typename Copy::indices_type>{copy.indices, std::min(order, 2)},
+                          runs);
+  SortedTuning<Space, Scalar> const tuning{nnz, std::max<count_t>(rows, 1), runs};
+  copy.rows    = rows;
+  copy.chunk   = tuning.chunk(space, deterministic);
+  copy.borders = deterministic ? Borders::merge : tuning.hot(copy.chunk) ? Borders::hot : Borders::atomics;
+  if (order > 1 && copy.borders == Borders::atomics)
+    copy.block_rows = block_rows.value_or(tuning.block_rows(extents[copy.modes[1]]));
+  copy.hoist = order > 2 && copy.block_rows == 0 && tuning.hoist();  // kernels do one or the other
+  if (copy.block_rows > 0) {
+    using Keys           = Kokkos::View<std::uint32_t*, typename Space::device_type>;
+    count_t const blocks = ceil_div(extents[copy.modes[1]], copy.block_rows);
+    POLYAD_EXPECTS(blocks <= std::numeric_limits<std::uint32_t>::max(), blocks, " locality blocks of ",
+                   copy.block_rows, " rows are too many");
+    expect_fits(space, "the sort's keys", nnz, sizeof(std::uint32_t));
+    Keys const keys(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::sort_keys"), nnz);
+    Kokkos::parallel_for(
+        "polyad::block_keys", Range(space, 0, nnz),
+        detail::BlockKeys<typename Copy::indices_type, Keys>{copy.indices, keys, copy.block_rows});
+    sort_pairs(space, keys, permutation, bits_for(blocks));  // stable: inside a block the order stays
+    gather();
+  }
+
+  Flags const flags(Kokkos::view_alloc(space, "polyad::stored_rows"), extents[mode]);
+  if (copy.block_rows == 0)  // otherwise no row is stored whole
+    Kokkos::parallel_for("polyad::flag_stored_rows", Range(space, 0, nnz),
+                         detail::FlagStoredRows<typename Copy::indices_type, Flags>{
+                             copy.indices, flags, nnz, copy.chunk, copy.borders == Borders::merge});
+  copy.cleared = list_unflagged<Index>(space, flags);
+  return copy;
+}
+
+}  // namespace polyad

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MTTKRP-C (GenTen, section 6, Figure 4): the nonzeros are visited in the order of the output mode's index,
+// so that a row's contributions are summed in registers and written once.
+//
+//   V(k, :) = sum over nonzeros with i_n = k of x * prod over m != n of A^(m)(i_m, :)
+//
+// Bytes a nonzero: s_o for the permutation, s_r + N s_o for the nonzero itself (scattered, so whole 32-byte
+// sectors on a GPU), (N - 1) R s_r for the gathered rows, which dominate. Flops: N R.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "polyad/core/instances.hpp"
+#include "polyad/formats/coo/coo_permuted.hpp"
+#include "polyad/kernel/chunk_walk.hpp"
+#include "polyad/kernel/other_factors.hpp"
+#include "polyad/kernel/row_form.hpp"
+#include "polyad/kernel/team_sums.hpp"
+#include "polyad/kernel/tiny_vec.hpp"
+
+namespace polyad {
+namespace detail {
+
+template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Together>
+struct MttkrpPermuted {
+  using Row = TinyVec<Space, Scalar, Block, Form>;
+
+  /// Nonzeros whose rows are gathered at the same time, so that their latencies overlap. Four was best on
+  /// the H200 (eight always lost, by registers); a host's core overlaps iterations by itself.
+  static constexpr int batch = is_device_space<Space> ? 4 : 1;
+
+  Index const* permutation;
+  Index const* indices;  // P x N
+  Scalar const* values;
+  OtherFactors<Scalar, Order> factors;
+  int mode;
+  Scalar* output;  // I_n x R
+  count_t output_stride;
+  ChunkWalk chunks;
+
+  /// The sum of the current row of the output while a chunk is walked.
+  struct Run {
+    Index row;
+    Row sum;
+    bool is_first;  // the chunk's first row: the chunk before may add to it too
+  };
+
+  [[nodiscard]] KOKKOS_FUNCTION count_t coordinates(count_t nonzero) const {
+    return nonzero * static_cast<count_t>(factors.size() + 1);
+  }
+
+  /// Writes a row that is complete. Only the rows at a chunk's borders are shared with other threads.
+  KOKKOS_FUNCTION void finish(Run const& run, Columns columns) const {
+    Scalar* const target = output + static_cast<count_t>(run.row) * output_stride;
+    if (run.is_first)
+      run.sum.atomic_add_to(target, columns);  // also written by the chunk before
+    else
+      run.sum.store(target, columns);
+  }
+
+  /// Adds the nonzeros at positions p ... p + Count - 1 of the permutation.
+  template <int Count>
+  KOKKOS_FUNCTION void add(count_t p, Run& run, Columns columns) const {
+    Index nonzero[Count];
+    Index row[Count];
+    Row product[Count];
+    for (int u = 0; u < Count; ++u) nonzero[u] = permutation[p + static_cast<count_t>(u)];
+    for (int u = 0; u < Count; ++u) {
+      row[u]     = indices[coordinates(nonzero[u]) + static_cast<count_t>(mode)];
+      product[u] = Row(values[nonzero[u]]);
+    }
+    for (int m = 0; m < factors.size(); ++m)
+      for (int u = 0; u < Count; ++u)
+        product[u] *=
+            Row(factors.row(m, indices[coordinates(nonzero[u]) + static_cast<count_t>(factors.mode(m))]),
+                columns);
+    for (int u = 0; u < Count; ++u) {
+      if (row[u] == run.row) {
+        run.sum += product[u];
+      } else {
+        finish(run, columns);
+        run = {row[u], product[u], false};
+      }
+    }
+  }
+
+  template <class Last>
+  KOKKOS_FUNCTION void walk(count_t begin, count_t end, Columns columns, Last const& last) const {
+    Run run{indices[coordinates(permutation[begin]) + static_cast<count_t>(mode)], Row(Scalar(0)), true};
+    count_t p = begin;
+    for (; p + batch <= end; p += batch) add<batch>(p, run, columns);
+    for (; p < end; ++p) add<1>(p, run, columns);
+    run.is_first = true;  // the last row: the chunk behind may add to it too
+    if constexpr (Last::is_wanted)
+      last.leave(run.row, run.sum, columns);
+    else
+      finish(run, columns);
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    walk_with_team_sums<Together, Row, Block, Index>(
+        chunks, member, output, output_stride,
+        [&](count_t begin, count_t end, Columns columns, auto const& last) {
+          walk(begin, end, columns, last);
+        });
+  }
+};
+
+}  // namespace detail
+
+/// The contract's mttkrp (formats/format.hpp) by MTTKRP-C. `packed = false` takes GenTen's strided TinyVec
+/// on a device, for comparison.
+template <class Space, class Scalar, class Index>
+void mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
+            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace&,
+            FactorMatrix<Scalar, Space> const& V, bool packed) {
+  expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  Kokkos::deep_copy(space, V, Scalar(0));
+  if (X.nnz() == 0) return;
+  with_row_form<Space>(packed && rows_are_aligned(factors, V), [&](auto form) {
+    constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
+    with_order<any_order_only>(X.extents().order(), [&](auto order) {
+      for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+        using Row = TinyVec<Space, Scalar, block(), form()>;
+        ChunkWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), Row::lanes), blocks};
+        with_team_sums<Space, Scalar, form()>(
+            ceil_div(X.nnz(), chunks.chunk), X.extents()[mode], [&](auto together) {
+              using Kernel =
+                  detail::MttkrpPermuted<Space, Scalar, Index, block(), form(), order(), together()>;
+              Kokkos::parallel_for(
+                  "polyad::mttkrp_permuted",
+                  policy_with_team_sums<together(), Row, block(), Scalar, Index>(space, chunks),
+                  Kernel{X.permutation(mode).data(), X.coo().indices().data(), X.coo().values().data(),
+                         OtherFactors<Scalar, order()>(factors, mode), mode, V.data(),
+                         static_cast<count_t>(V.stride(0)), chunks});
+            });
+      });
+    });
+  });
+}
+
+#define POLYAD_MTTKRP_PERMUTED(Scalar, Index)                                                           \
+  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                                            \
+                       CooPermuted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                \
+                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&, \
+                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, bool)
+
+}  // namespace polyad

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MTTKRP-A (GenTen, section 4.1, Figure 1): each nonzero's product is formed in the team's scratch pad, a
+// block of FBS columns at a time, and added to the output with atomics.
+//
+// Bytes and flops as MTTKRP-B, with the product's row moved through the scratch pad N + 1 times.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <bit>
+
+#include "polyad/core/instances.hpp"
+#include "polyad/formats/coo/coo_scratch.hpp"
+#include "polyad/kernel/chunk_walk.hpp"
+#include "polyad/kernel/other_factors.hpp"
+
+namespace polyad {
+namespace detail {
+
+template <class Space, class Scalar, class Index>
+struct MttkrpScratch {
+  using ScratchPad = Kokkos::View<Scalar**, Kokkos::LayoutRight, typename Space::scratch_memory_space,
+                                  Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+  Index const* indices;  // P x N
+  Scalar const* values;
+  OtherFactors<Scalar, any_order> factors;
+  int mode;
+  Scalar* output;  // I_n x R
+  count_t output_stride;
+  count_t nnz;
+  count_t chunk;   // the paper's NZPTM
+  int rank;        // R
+  int block_size;  // the paper's FBS
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    ScratchPad const scratch(member.team_scratch(0), member.team_size(), block_size);
+    Scalar* const product = &scratch(member.team_rank(), 0);
+    auto const order      = static_cast<count_t>(factors.size() + 1);
+    count_t const thread =
+        static_cast<count_t>(member.league_rank()) * static_cast<count_t>(member.team_size()) +
+        static_cast<count_t>(member.team_rank());
+    count_t const begin = Kokkos::min(nnz, thread * chunk);
+    count_t const end   = Kokkos::min(nnz, begin + chunk);
+    for (int first = 0; first < rank; first += block_size) {
+      // A lane touches the same columns in every loop below, so the scratch pad needs no barrier.
+      auto const columns = Kokkos::ThreadVectorRange(member, Kokkos::min(block_size, rank - first));
+      for (count_t p = begin; p < end; ++p) {
+        Index const* const index = indices + p * order;
+        Scalar const value       = values[p];
+        Kokkos::parallel_for(columns, [&](int const j) { product[j] = value; });
+        for (int m = 0; m < factors.size(); ++m) {
+          Scalar const* const row = factors.row(m, index[factors.mode(m)]) + first;
+          Kokkos::parallel_for(columns, [&](int const j) { product[j] *= row[j]; });
+        }
+        Scalar* const target = output + static_cast<count_t>(index[mode]) * output_stride + first;
+        // Any thread may add to this row.
+        Kokkos::parallel_for(columns, [&](int const j) { Kokkos::atomic_add(target + j, product[j]); });
+      }
+    }
+  }
+};
+
+/// Table 3 of the paper: FBS = min(2^ceil(log2 R), 32); on a GPU min(FBS, 16) lanes and teams of 128
+/// GPU threads; on a CPU one thread of one lane.
+template <class Space>
+LaunchShape scratch_launch_shape(count_t nnz, count_t chunk, int block_size) {
+  int const vector = is_device_space<Space> ? std::min(block_size, 16) : 1;
+  int const team   = is_device_space<Space> ? device_team_threads / vector : 1;
+  return {ceil_div(ceil_div(nnz, chunk), static_cast<count_t>(team)), team, vector};
+}
+
+}  // namespace detail
+
+/// The contract's mttkrp (formats/format.hpp) by MTTKRP-A.
+template <class Space, class Scalar, class Index>
+void mttkrp(Space const& space, CooScratch<Scalar, Index, Space> const& X,
+            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace&,
+            FactorMatrix<Scalar, Space> const& V) {
+  expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  Kokkos::deep_copy(space, V, Scalar(0));
+  if (X.nnz() == 0) return;
+  using Kernel            = detail::MttkrpScratch<Space, Scalar, Index>;
+  int const rank          = checked_rank(factors.rank());
+  int const block_size    = static_cast<int>(std::min(std::bit_ceil(static_cast<unsigned>(rank)), 32U));
+  count_t const chunk     = chunk_length(space, X.nnz(), std::min(block_size, 16));
+  LaunchShape const shape = detail::scratch_launch_shape<Space>(X.nnz(), chunk, block_size);
+  auto policy             = team_policy(space, shape);
+  policy.set_scratch_size(0,
+                          Kokkos::PerTeam(static_cast<int>(Kernel::ScratchPad::shmem_size(
+                              static_cast<std::size_t>(shape.team), static_cast<std::size_t>(block_size)))));
+  Kokkos::parallel_for("polyad::mttkrp_scratch", policy,
+                       Kernel{X.coo().indices().data(), X.coo().values().data(),
+                              OtherFactors<Scalar, any_order>(factors, mode), mode, V.data(),
+                              static_cast<count_t>(V.stride(0)), X.nnz(), chunk, rank, block_size});
+}
+
+#define POLYAD_MTTKRP_SCRATCH(Scalar, Index)                                                            \
+  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                                            \
+                       CooScratch<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                 \
+                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&, \
+                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+
+}  // namespace polyad

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The MTTKRP of a sorted copy. A thread walks a chunk of nonzeros and sums each row of the output in
+// registers (GenTen's MTTKRP-C, section 6, on streams instead of a permutation); nonzeros come in packs of
+// four; where runs of the shortest other mode are long, that factor is multiplied once a run (SPLATT's and
+// CSF's reuse of a fiber's row, without a tree).
+//
+// Bytes a nonzero: s_r + N s_o streamed and (N - 1) R s_r gathered, (N - 2) R s_r with runs. Flops: N R. The
+// rows inside a chunk are stored plainly; those at its two ends are shared with other chunks (Borders), and
+// where rows are long the last one's sum is added together with those of the team's other threads
+// (team_sums.hpp).
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "formats/cleared_rows.hpp"
+#include "formats/coo/border_rows.hpp"
+#include "formats/coo/sorted_tuning.hpp"
+#include "polyad/core/instances.hpp"
+#include "polyad/formats/coo/sorted.hpp"
+#include "polyad/kernel/chunk_walk.hpp"
+#include "polyad/kernel/other_factors.hpp"
+#include "polyad/kernel/row_form.hpp"
+#include "polyad/kernel/team_sums.hpp"
+#include "polyad/kernel/tiny_vec.hpp"
+
+namespace polyad {
+namespace detail {
+
+template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Hoist,
+          bool Together>
+struct MttkrpSorted {
+  using Row = TinyVec<Space, Scalar, Block, Form>;
+
+  /// Nonzeros read and gathered at the same time (see MttkrpPermuted): on the H200 two are best for 32
+  /// doubles (vast 2.41 ms, with four 2.46; nell2 3.43 and 3.45), by registers; four otherwise.
+  static constexpr int batch = !is_device_space<Space> ? 1 : Block < 32 || sizeof(Scalar) == 4 ? 4 : 2;
+  /// Teams on a multiprocessor that the compiler leaves registers for: without a bound it keeps fewer gathers
+  /// under way than there is room for (delicious: f32 6.98 ms, with four 6.58; f64 15.1, with six 12.9).
+  static constexpr int teams = Order == 3 || sizeof(Scalar) == 8 ? 6 : 4;
+  /// Factors multiplied for every nonzero start here; the one before is multiplied once a run.
+  static constexpr int inner = Hoist ? 1 : 0;
+
+  Index const* indices;  // N x P, row-major
+  count_t index_stride;
+  Scalar const* values;
+  OtherFactors<Scalar, Order> factors;
+  RowWriter<Row, Scalar, Index> writer;
+  ChunkWalk chunks;
+
+  struct Run {
+    Index row;
+    Row sum;
+    bool is_first;
+    Index hoisted_index;
+    Row hoisted;  // the factor's row at hoisted_index
+    Row run_sum;  // of the nonzeros with this row and this hoisted_index
+  };
+
+  // Forced inline, here and below: GCC 12 left rows of 32 doubles to a call, and a run in memory instead of
+  // registers made such an MTTKRP two to three times slower (uber, one thread of a 2-core AMD EPYC).
+  KOKKOS_FORCEINLINE_FUNCTION void start_run(Run& run, Index index, Columns columns) const {
+    run.hoisted_index = index;
+    run.hoisted       = Row(factors.row(0, index), columns);
+    run.run_sum       = Row(Scalar(0));
+  }
+
+  KOKKOS_FUNCTION void change_row(Run& run, Index row, count_t chunk, Columns columns) const {
+    if (run.is_first || (!Hoist && writer.blocked))
+      writer.border(chunk, 0, run.row, run.sum, columns);
+    else
+      writer.store(run.row, run.sum, columns);
+    run.row      = row;
+    run.is_first = false;
+    run.sum      = Row(Scalar(0));
+  }
+
+  /// Adds one product to the sum it belongs to.
+  KOKKOS_FORCEINLINE_FUNCTION void add_product(Run& run, Index row, Index index, Row const& product,
+                                               count_t chunk, Columns columns) const {
+    if constexpr (Hoist) {
+      if (row != run.row || index != run.hoisted_index) {
+        run.sum.multiply_add(run.hoisted, run.run_sum);
+        if (row != run.row) change_row(run, row, chunk, columns);
+        start_run(run, index, columns);
+      }
+      run.run_sum += product;
+    } else {
+      if (row != run.row) change_row(run, row, chunk, columns);
+      run.sum += product;
+    }
+  }
+
+  /// Adds the nonzeros p ... p + Count - 1.
+  template <int Count>
+  KOKKOS_FORCEINLINE_FUNCTION void add(count_t p, Run& run, count_t chunk, Columns columns) const {
+    using Indices  = Pack<Index, Count>;
+    auto const row = *reinterpret_cast<Indices const*>(indices + p);
+    auto const x   = *reinterpret_cast<Pack<Scalar, Count> const*>(values + p);
+    Indices index{};
+    if constexpr (Hoist) index = *reinterpret_cast<Indices const*>(indices + index_stride + p);
+    Row product[Count];
+    for (int u = 0; u < Count; ++u) product[u] = Row(x.element[u]);
+    for (int m = inner; m < factors.size(); ++m) {
+      auto const k =
+          *reinterpret_cast<Indices const*>(indices + static_cast<count_t>(m + 1) * index_stride + p);
+      for (int u = 0; u < Count; ++u) product[u] *= Row(factors.row(m, k.element[u]), columns);
+    }
+    bool same = true;  // all belong to the run at hand
+    for (int u = 0; u < Count; ++u)
+      same = same && row.element[u] == run.row && (!Hoist || index.element[u] == run.hoisted_index);
+    if (same) {
+      for (int u = 0; u < Count; ++u) (Hoist ? run.run_sum : run.sum) += product[u];
+    } else {
+      for (int u = 0; u < Count; ++u)
+        add_product(run, row.element[u], index.element[u], product[u], chunk, columns);
+    }
+  }
+
+  template <class Last>
+  KOKKOS_FUNCTION void walk(count_t begin, count_t end, Columns columns, Last const& last) const {
+    count_t const chunk = begin / chunks.chunk;
+    Run run;
+    run.row      = indices[begin];
+    run.sum      = Row(Scalar(0));
+    run.is_first = true;
+    if constexpr (Hoist) start_run(run, indices[index_stride + begin], columns);
+    count_t p = begin;
+    for (; p + batch <= end; p += batch) add<batch>(p, run, chunk, columns);
+    for (; p < end; ++p) add<1>(p, run, chunk, columns);
+    if constexpr (Hoist) run.sum.multiply_add(run.hoisted, run.run_sum);
+    if constexpr (Last::is_wanted)
+      last.leave(run.row, run.sum, columns);
+    else
+      writer.last(chunk, run.is_first, run.row, run.sum, columns);
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    walk_with_team_sums<Together, Row, Block, Index>(
+        chunks, member, writer.output, writer.stride,
+        [&](count_t begin, count_t end, Columns columns, auto const& last) {
+          walk(begin, end, columns, last);
+        });
+  }
+};
+
+/// Whether the walk goes through all nonzeros for one block of columns before it begins the next: the
+/// factors' rows of a block then stay in the second-level cache where whole rows would not. The nonzeros are
+/// read once a block instead. H200, R = 128: uniform10m f64 7.70 to 6.10 ms, vast 11.8 to 10.2; a factor that
+/// the cache holds anyway (nell2 f32 6.16 to 6.36), or of which it does not hold a block's part (delicious
+/// f32 24.5 to 25.3), loses.
+template <class Scalar, class Space>
+bool walk_by_block(Extents const& extents, int mode, FactorMatrices<Scalar, Space> const& factors,
+                   ColumnBlocks blocks) {
+  constexpr count_t held = count_t(16) << 20;  // bytes beside everything else
+  constexpr count_t most = count_t(48) << 20;
+  if (!is_device_space<Space> || blocks.count == 1) return false;
+  count_t longest = 0;
+  for (int n = 0; n < extents.order(); ++n)
+    if (n != mode) longest = Kokkos::max(longest, extents[n]);
+  auto const bytes = static_cast<double>(longest) * static_cast<double>(factors.rank() * sizeof(Scalar));
+  return bytes > static_cast<double>(held) && bytes <= static_cast<double>(most) * blocks.count;
+}
+
+}  // namespace detail
+
+/// The contract's mttkrp (formats/format.hpp). `packed = false` takes GenTen's strided TinyVec on a device,
+/// for comparison.
+template <class Space, class Scalar, class Index>
+void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
+            FactorMatrices<Scalar, Space> const& factors, int mode,
+            SortedWorkspace<Scalar, Index, Space>& workspace, FactorMatrix<Scalar, Space> const& V,
+            bool packed) {
+  if (X.permuted()) {
+    NoWorkspace none;
+    return mttkrp(space, *X.permuted(), factors, mode, none, V, packed);
+  }
+  expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  auto const& copy = X.copy(mode);
+  if (X.nnz() == 0) return Kokkos::deep_copy(space, V, Scalar(0));
+  with_row_form<Space>(packed && rows_are_aligned(factors, V), [&](auto form) {
+    bool const merge =
+        copy.borders == Borders::merge || (copy.borders == Borders::hot && !has_team_sums<Space, form()>);
+    detail::BorderList<Scalar, Index> borders{nullptr, nullptr, 0};
+    if (merge)
+      borders = {workspace.rows.data(), workspace.sums.data(),
+                 static_cast<count_t>(workspace.sums.stride(0))};
+    constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
+    with_order<any_order_only>(X.extents().order(), [&](auto order) {
+      for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+        detail::clear_rows<Space, Scalar, Index, block(), form()>(space, copy.cleared, blocks, V);
+        auto const launch = [&](auto hoist, auto together) {
+          using Kernel =
+              detail::MttkrpSorted<Space, Scalar, Index, block(), form(), order(), hoist(), together()>;
+          ChunkWalk const chunks{copy.nnz, copy.chunk, blocks,
+                                 detail::walk_by_block(X.extents(), mode, factors, blocks)};
+          using Bounds = Kokkos::LaunchBounds<device_team_threads, Kernel::teams>;
+          Kokkos::parallel_for(
+              "polyad::mttkrp_sorted",
+              policy_with_team_sums<together(), typename Kernel::Row, block(), Scalar, Index, Bounds>(space,
+                                                                                                      chunks),
+              Kernel{copy.indices.data(),
+                     static_cast<count_t>(copy.indices.stride(0)),
+                     copy.values.data(),
+                     OtherFactors<Scalar, order()>(factors, copy.modes),
+                     {V.data(), static_cast<count_t>(V.stride(0)), borders, copy.block_rows > 0},
+                     chunks});
+        };
+        // In locality blocks rows are short again.
+        count_t const adding = merge || copy.block_rows > 0 ? 0 : ceil_div(copy.nnz, copy.chunk);
+        with_team_sums<Space, Scalar, form()>(adding, copy.rows, [&](auto together) {
+          if constexpr (SortedTuning<Space, Scalar>::may_hoist)
+            if (copy.hoist) launch(std::true_type{}, together);
+          if (!copy.hoist) launch(std::false_type{}, together);
+        });
+        if (merge)
+          detail::merge_borders<Space, Scalar, Index, block(), form()>(
+              space, workspace, ceil_div(copy.nnz, copy.chunk), blocks, V);
+      });
+    });
+  });
+}
+
+#define POLYAD_MTTKRP_SORTED(Scalar, Index)                                               \
+  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                              \
+                       Sorted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,       \
+                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
+                       SortedWorkspace<Scalar, Index, Kokkos::DefaultExecutionSpace>&,    \
+                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, bool)
+
+}  // namespace polyad

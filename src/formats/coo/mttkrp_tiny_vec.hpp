@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MTTKRP-B (GenTen, section 5, Figure 3): each nonzero's product is formed in a TinyVec and added to the
+// output with atomics, in the order in which the nonzeros stand.
+//
+// Bytes a nonzero: s_r + N s_o for the nonzero (streamed), (N - 1) R s_r for the gathered rows, and an
+// atomic row of R s_r, which costs more than the gathers where rows are hot. Flops: N R.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "polyad/core/instances.hpp"
+#include "polyad/formats/coo/coo_tiny_vec.hpp"
+#include "polyad/kernel/chunk_walk.hpp"
+#include "polyad/kernel/other_factors.hpp"
+#include "polyad/kernel/row_form.hpp"
+#include "polyad/kernel/tiny_vec.hpp"
+
+namespace polyad {
+namespace detail {
+
+template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order>
+struct MttkrpTinyVec {
+  using Row = TinyVec<Space, Scalar, Block, Form>;
+
+  /// Nonzeros whose rows are gathered at the same time (see MttkrpPermuted).
+  static constexpr int batch = is_device_space<Space> ? 4 : 1;
+
+  Index const* indices;  // P x N
+  Scalar const* values;
+  OtherFactors<Scalar, Order> factors;
+  int mode;
+  Scalar* output;  // I_n x R
+  count_t output_stride;
+  ChunkWalk chunks;
+
+  /// Adds the nonzeros p ... p + Count - 1.
+  template <int Count>
+  KOKKOS_FUNCTION void add(count_t p, Columns columns) const {
+    auto const order         = static_cast<count_t>(factors.size() + 1);
+    Index const* const first = indices + p * order;
+    Row product[Count];
+    for (int u = 0; u < Count; ++u) product[u] = Row(values[p + static_cast<count_t>(u)]);
+    for (int m = 0; m < factors.size(); ++m)
+      for (int u = 0; u < Count; ++u)
+        product[u] *= Row(
+            factors.row(m, first[static_cast<count_t>(u) * order + static_cast<count_t>(factors.mode(m))]),
+            columns);
+    for (int u = 0; u < Count; ++u) {
+      count_t const row = first[static_cast<count_t>(u) * order + static_cast<count_t>(mode)];
+      product[u].atomic_add_to(output + row * output_stride, columns);  // any thread may add to this row
+    }
+  }
+
+  KOKKOS_FUNCTION void walk(count_t begin, count_t end, Columns columns) const {
+    count_t p = begin;
+    for (; p + batch <= end; p += batch) add<batch>(p, columns);
+    for (; p < end; ++p) add<1>(p, columns);
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    chunks.template operator()<Row, Block>(
+        member, [&](count_t begin, count_t end, Columns columns) { walk(begin, end, columns); });
+  }
+};
+
+}  // namespace detail
+
+/// The contract's mttkrp (formats/format.hpp) by MTTKRP-B. `packed` chooses between the packed and GenTen's
+/// strided TinyVec on a device, for comparison.
+template <class Space, class Scalar, class Index>
+void mttkrp(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
+            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace&,
+            FactorMatrix<Scalar, Space> const& V, bool packed) {
+  expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  Kokkos::deep_copy(space, V, Scalar(0));
+  if (X.nnz() == 0) return;
+  with_row_form<Space>(packed && rows_are_aligned(factors, V), [&](auto form) {
+    constexpr bool rare_form =
+        form() != RowForm::simd && (form() == RowForm::packed) != detail::tiny_vec_packs<Scalar>;
+    constexpr bool any_order_only = sizeof(Index) == 8 || rare_form;
+    with_order<any_order_only>(X.extents().order(), [&](auto order) {
+      for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+        using Kernel        = detail::MttkrpTinyVec<Space, Scalar, Index, block(), form(), order()>;
+        constexpr int lanes = Kernel::Row::lanes;
+        ChunkWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), lanes), blocks};
+        Kokkos::parallel_for("polyad::mttkrp_tiny_vec", chunks.template policy<typename Kernel::Row>(space),
+                             Kernel{X.coo().indices().data(), X.coo().values().data(),
+                                    OtherFactors<Scalar, order()>(factors, mode), mode, V.data(),
+                                    static_cast<count_t>(V.stride(0)), chunks});
+      });
+    });
+  });
+}
+
+#define POLYAD_MTTKRP_TINY_VEC(Scalar, Index)                                                           \
+  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                                            \
+                       CooTinyVec<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                 \
+                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&, \
+                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, bool)
+
+}  // namespace polyad

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The residual sweep of one mode on `sorted` and `coo-permuted` (the concept ResidualFormat of
+// formats/format.hpp):
+//
+//   e       = x - sum_r prod_n C^(n)(i_n, r)
+//   G(k, :) = sum over nonzeros with i_mode = k of e prod over m != mode of C^(m)(i_m, :)
+//
+// the MTTKRP of the residual. The gradients of a FastTucker model are two small products of it
+// (fast_tucker/gradients.hpp), so that no work of J x R falls on a nonzero as it does in Li et al.
+// ("cuFasterTucker", 2022, section 4).
+//
+// As in mttkrp_sorted.hpp a thread walks a chunk and sums each row of G in registers; here it holds C(k, :)
+// beside it, so that the residual costs one dot product and a sum over the lanes. Bytes a nonzero as for the
+// MTTKRP. Rows of more than 32 columns do not fit the registers: their residuals are formed first and kept,
+// and the MTTKRP of this format does the rest.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "formats/cleared_rows.hpp"
+#include "formats/coo/border_rows.hpp"
+#include "formats/coo/nonzero_sources.hpp"
+#include "formats/form_residuals.hpp"
+#include "polyad/core/instances.hpp"
+#include "polyad/formats/coo/coo_permuted.hpp"
+#include "polyad/formats/coo/sorted.hpp"
+#include "polyad/kernel/chunk_walk.hpp"
+#include "polyad/kernel/lane_sum.hpp"
+#include "polyad/kernel/row_form.hpp"
+#include "polyad/kernel/whole_row_walk.hpp"
+
+namespace polyad {
+namespace detail {
+
+template <class Space, class Scalar, class Index, int Block, int Order, class Source>
+struct ResidualMttkrp {
+  static constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
+  using Row                     = TinyVec<Space, Scalar, Block, form>;
+
+  /// Nonzeros gathered at the same time: two were best on the H200, by registers (four for the plain MTTKRP).
+  static constexpr int batch = is_device_space<Space> ? 2 : 1;
+
+  Source source;
+  Scalar const* C;  // of the output mode, I_n x R
+  count_t stride;
+  OtherFactors<Scalar, Order> factors;
+  RowWriter<Row, Scalar, Index> writer;
+  int rank;
+  WholeRowWalk chunks;
+
+  struct Run {
+    Index row;
+    Row c;    // C(row, :)
+    Row sum;  // of the residuals times products so far
+    bool is_first;
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION void start(Run& run, Index row, Columns columns) const {
+    run.row = row;
+    run.c   = Row(C + static_cast<count_t>(row) * stride, columns);
+    run.sum = Row(Scalar(0));
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void add_one(Run& run, Scalar x, Row const& product, Columns columns) const {
+    run.sum.multiply_add(x - sum_over_lanes<Row::lanes>(product.dot(run.c, columns)), product);
+  }
+
+  template <int Count>
+  KOKKOS_FORCEINLINE_FUNCTION void add(count_t p, Run& run, count_t chunk, Columns columns) const {
+    auto const at = source.template at<Count>(p);
+    Row product[Count];
+    auto const first = source.template indices<Count>(at, 0);
+    for (int u = 0; u < Count; ++u) product[u] = Row(factors.row(0, first.element[u]), columns);
+    for (int m = 1; m < factors.size(); ++m) {
+      auto const k = source.template indices<Count>(at, m);
+      for (int u = 0; u < Count; ++u) product[u] *= Row(factors.row(m, k.element[u]), columns);
+    }
+    bool same = true;
+    for (int u = 0; u < Count; ++u) same = same && source.row(at, u) == run.row;
+    if (same) {
+      // The lanes' sums of several nonzeros are under way at the same time.
+      Scalar e[Count];
+      for (int u = 0; u < Count; ++u)
+        e[u] = source.value(at, u) - sum_over_lanes<Row::lanes>(product[u].dot(run.c, columns));
+      for (int u = 0; u < Count; ++u) run.sum.multiply_add(e[u], product[u]);
+      return;
+    }
+    for (int u = 0; u < Count; ++u) {
+      if (source.row(at, u) != run.row) {
+        if (run.is_first || writer.blocked)
+          writer.border(chunk, 0, run.row, run.sum, columns);
+        else
+          writer.store(run.row, run.sum, columns);
+        run.is_first = false;
+        start(run, source.row(at, u), columns);
+      }
+      add_one(run, source.value(at, u), product[u], columns);
+    }
+  }
+
+  KOKKOS_FUNCTION void walk(count_t begin, count_t end, int lane) const {
+    Columns const columns = columns_or_none<Row>(0, rank, lane);
+    count_t const chunk   = begin / chunks.chunk;
+    Run run;
+    run.is_first = true;
+    start(run, source.row(begin), columns);
+    count_t p = begin;
+    for (; p + batch <= end; p += batch) add<batch>(p, run, chunk, columns);
+    for (; p < end; ++p) add<1>(p, run, chunk, columns);
+    writer.last(chunk, run.is_first, run.row, run.sum, columns);
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    chunks.template operator()<Row>(member,
+                                    [&](count_t begin, count_t end, int lane) { walk(begin, end, lane); });
+  }
+};
+
+/// Kernels for orders 3 and 4, and one for any order.
+template <bool AnyOrderOnly, class F>
+void with_residual_order(int order, F&& f) {
+  if constexpr (!AnyOrderOnly) {
+    if (order == 3) return f(std::integral_constant<int, 3>{});
+    if (order == 4) return f(std::integral_constant<int, 4>{});
+  }
+  f(std::integral_constant<int, any_order>{});
+}
+
+}  // namespace detail
+
+/// The residual sweep on `sorted`. Row-owned: where the borders are merged (SortedOptions::deterministic) the
+/// bits are the same at every run, and on hosts at any thread count.
+template <class Space, class Scalar, class Index>
+void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
+                     FactorMatrices<Scalar, Space> const& C, int mode,
+                     ResidualWorkspace<Scalar, SortedWorkspace<Scalar, Index, Space>, Space>& workspace,
+                     FactorMatrix<Scalar, Space> const& G) {
+  if (X.permuted()) {
+    ResidualWorkspace<Scalar, NoWorkspace, Space> permuted{{}, workspace.residuals};
+    return residual_mttkrp(space, *X.permuted(), C, mode, permuted, G);
+  }
+  expect_residual_arguments(X.extents(), C, mode, G);
+  auto const& copy = X.copy(mode);
+  if (X.nnz() == 0) return Kokkos::deep_copy(space, G, Scalar(0));
+  detail::SortedSource<Scalar, Index> const source(copy);
+  WholeRowWalk const chunks{copy.nnz, copy.chunk};
+  int const rank = checked_rank(C.rank());
+  if (rank > full_block) {
+    detail::form_residuals<Space, Scalar>(
+        space, source, C, mode, OtherFactors<Scalar, any_order>(C, copy.modes), chunks, workspace.residuals);
+    return mttkrp(space, X.with_values(mode, workspace.residuals), C, mode, workspace.format, G, true);
+  }
+  bool const merge = copy.borders != Borders::atomics;
+  detail::BorderList<Scalar, Index> borders{nullptr, nullptr, 0};
+  if (merge)
+    borders = {workspace.format.rows.data(), workspace.format.sums.data(),
+               static_cast<count_t>(workspace.format.sums.stride(0))};
+  detail::with_residual_order<sizeof(Index) == 8>(X.extents().order(), [&](auto order) {
+    with_row_block(rank, [&](auto block) {
+      using Source = detail::SortedSource<Scalar, Index>;
+      using Kernel = detail::ResidualMttkrp<Space, Scalar, Index, block(), order(), Source>;
+      ColumnBlocks const blocks{0, 1, rank};
+      detail::clear_rows<Space, Scalar, Index, block(), Kernel::form>(space, copy.cleared, blocks, G);
+      Kokkos::parallel_for("polyad::residual_mttkrp_sorted",
+                           chunks.template policy<typename Kernel::Row>(space),
+                           Kernel{source,
+                                  C[mode].data(),
+                                  static_cast<count_t>(C[mode].stride(0)),
+                                  OtherFactors<Scalar, order()>(C, copy.modes),
+                                  {G.data(), static_cast<count_t>(G.stride(0)), borders, copy.block_rows > 0},
+                                  rank,
+                                  chunks});
+      if (merge)
+        detail::merge_borders<Space, Scalar, Index, block(), Kernel::form>(space, workspace.format,
+                                                                           chunks.chunks(), blocks, G);
+    });
+  });
+}
+
+/// The residual sweep on `coo-permuted`: rows inside a chunk are stored, those at its two ends are added with
+/// atomics, since the chunks beside it add to them too.
+template <class Space, class Scalar, class Index>
+void residual_mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
+                     FactorMatrices<Scalar, Space> const& C, int mode,
+                     ResidualWorkspace<Scalar, NoWorkspace, Space>& workspace,
+                     FactorMatrix<Scalar, Space> const& G) {
+  expect_residual_arguments(X.extents(), C, mode, G);
+  Kokkos::deep_copy(space, G, Scalar(0));
+  if (X.nnz() == 0) return;
+  using Source   = detail::PermutedSource<Scalar, Index>;
+  int const rank = checked_rank(C.rank());
+  Source const source(X, mode);
+  OtherFactors<Scalar, any_order> const others(C, mode);
+  WholeRowWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), 8)};
+  if (rank > full_block) {
+    detail::form_residuals<Space, Scalar>(space, source, C, mode, others, chunks, workspace.residuals);
+    return mttkrp(space, X.with_values(workspace.residuals), C, mode, workspace.format, G, true);
+  }
+  with_row_block(rank, [&](auto block) {
+    using Kernel = detail::ResidualMttkrp<Space, Scalar, Index, block(), any_order, Source>;
+    Kokkos::parallel_for("polyad::residual_mttkrp_permuted",
+                         chunks.template policy<typename Kernel::Row>(space),
+                         Kernel{source,
+                                C[mode].data(),
+                                static_cast<count_t>(C[mode].stride(0)),
+                                others,
+                                {G.data(), static_cast<count_t>(G.stride(0)), {nullptr, nullptr, 0}, false},
+                                rank,
+                                chunks});
+  });
+}
+
+#define POLYAD_RESIDUAL_MTTKRP(Scalar, Index)                                                            \
+  template void residual_mttkrp(                                                                         \
+      Kokkos::DefaultExecutionSpace const&, Sorted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,                                 \
+      ResidualWorkspace<Scalar, SortedWorkspace<Scalar, Index, Kokkos::DefaultExecutionSpace>,           \
+                        Kokkos::DefaultExecutionSpace>&,                                                 \
+      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_RESIDUAL_MTTKRP_PERMUTED(Scalar, Index)                                                  \
+  template void residual_mttkrp(Kokkos::DefaultExecutionSpace const&,                                   \
+                                CooPermuted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,       \
+                                FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,      \
+                                ResidualWorkspace<Scalar, NoWorkspace, Kokkos::DefaultExecutionSpace>&, \
+                                FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+
+}  // namespace polyad

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Least squares for the rows of one mode on `sorted` and `coo-permuted` (the concept RowLeastSquaresFormat of
+// formats/format.hpp): the factor update of an alternating least squares for FastTucker. With p the product
+// of the other modes' rows of C, the row a of A^(n) solves
+//
+//   (B S B' + ridge I) a = B y,   S = sum over the row's nonzeros of p p',   y = sum of x p
+//
+// and with a RowShrinkage (B (S + weight I) B' + ridge I) a = B y.
+//
+// A team takes a row at a time: it brings the p of some nonzeros into its scratch pad, adds them up to S and
+// y in registers, and when the row ends forms the J x J system and solves it by elimination. Memory is O(J R
+// + R^2) a team, not a row. Flops: R^2 a nonzero, and J R (J + R) + J^3 / 6 a row.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+
+#include "formats/coo/nonzero_sources.hpp"
+#include "polyad/formats/coo/sorted.hpp"
+#include "polyad/formats/row_shrinkage.hpp"
+#include "polyad/kernel/other_factors.hpp"
+#include "polyad/kernel/row_form.hpp"
+#include "polyad/kernel/unrolled.hpp"
+#include "polyad/kernel/whole_row_walk.hpp"
+
+namespace polyad {
+
+namespace detail {
+
+/// What a team keeps of a row: T x R products p and T values, S, y, U = B S, the system's J + 1 rows and two
+/// vectors.
+struct RowSolveSizes {
+  int J;
+  int R;
+  int J_width;  // J and R rounded up to whole blocks
+  int R_width;
+  int tile_rows;  // T
+
+  [[nodiscard]] KOKKOS_FUNCTION int scalars() const {
+    return tile_rows * (R_width + 1) + R_width * (R_width + 1) + J_width * R_width;
+  }
+  [[nodiscard]] KOKKOS_FUNCTION int doubles() const { return (J + 1) * (J | 1) + 2 * (J + 1); }
+  template <class Scalar>
+  [[nodiscard]] KOKKOS_FUNCTION int bytes() const {
+    return (scalars() * static_cast<int>(sizeof(Scalar)) + 15) / 16 * 16 +
+           doubles() * static_cast<int>(sizeof(double));
+  }
+};
+
+template <class Space, class Scalar, class Index, int Block, class Source>
+struct RowLeastSquares {
+  static constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
+  using Row                     = TinyVec<Space, Scalar, Block, form>;
+  /// Rows of a product that a thread sums at the same time: with 32 columns two make one round of a team.
+  static constexpr int height = is_device_space<Space> ? 2 : 4;
+  static_assert(Block % height == 0);
+  static constexpr int whole_blocks(int columns) { return (columns + Block - 1) / Block * Block; }
+  /// A pivot below this share of its diagonal entry is rounding: its unknown becomes zero.
+  static constexpr double epsilon = static_cast<double>(Kokkos::Experimental::epsilon_v<Scalar>);
+
+  Source source;
+  OtherFactors<Scalar, any_order> factors;
+  count_t const* starts;
+  Scalar const* B;  // J x R
+  count_t B_stride;
+  Scalar const* transposed;  // R x J
+  count_t transposed_stride;
+  double ridge;
+  bool per_entry;
+  RowShrinkage shrinkage;
+  Scalar* A;  // I x J
+  count_t A_stride;
+  RowSolveSizes sizes;
+  int level;
+
+  /// out (rows x columns) = [out +] left right; left is read as left(i, k) for i < rows and k < inner, right
+  /// and out are rows of whole blocks in the scratch pad. Rows beyond `rows` up to a whole height are
+  /// computed too.
+  template <class Member, class Left>
+  KOKKOS_FUNCTION void multiply(Member const& member, int rows, int inner, int columns, Left const& left,
+                                Scalar const* right, Scalar* out, bool accumulate) const {
+    int const groups = (rows + height - 1) / height;
+    int const blocks = columns / Block;
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, groups * blocks), [&](int const item) {
+      int const i     = item % groups * height;
+      int const block = item / groups * Block;
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
+        Columns const own{Row::columns(block, columns, lane).first, Row::width};  // blocks are whole
+        Row sum[height];
+        unrolled<height>(
+            [&](auto h) { sum[h] = accumulate ? Row(out + (i + h) * columns, own) : Row(Scalar(0)); });
+        for (int k = 0; k < inner; ++k) {
+          Row const row(right + k * columns, own);
+          unrolled<height>([&](auto h) { sum[h].multiply_add(left(i + h, k), row); });
+        }
+        unrolled<height>([&](auto h) { sum[h].store(out + (i + h) * columns, own); });
+      });
+    });
+    member.team_barrier();
+  }
+
+  /// The products p of the nonzeros first ... first + count - 1 into the pad, and their values.
+  template <class Member>
+  KOKKOS_FUNCTION void fill(Member const& member, count_t first, int count, Scalar* tile, Scalar* x) const {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, count), [&](int const t) {
+      auto const at = source.template at<1>(first + static_cast<count_t>(t));
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
+        for (int block = 0; block < sizes.R; block += Block) {
+          Columns const columns = Row::columns(block, sizes.R, lane);
+          if (columns.count <= 0) continue;
+          Row product(factors.row(0, source.template indices<1>(at, 0).element[0]), columns);
+          for (int m = 1; m < factors.size(); ++m)
+            product *= Row(factors.row(m, source.template indices<1>(at, m).element[0]), columns);
+          product.store(tile + t * sizes.R_width, columns);
+        }
+        if (lane == 0) x[t] = source.value(at, 0);
+      });
+    });
+    member.team_barrier();
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void zero(Member const& member, Scalar* numbers, int count) const {
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(member, count), [&](int const i) { numbers[i] = 0; });
+  }
+
+  /// Solves M a = rhs for the symmetric M in the rows 0 ... J - 1 of `system` (its lower triangle) and rhs in
+  /// row J, where a then stands. Elimination without square roots (Golub & Van Loan, section 4.1.2), the
+  /// right-hand side as one more row of the matrix.
+  template <class Member>
+  KOKKOS_FUNCTION void solve(Member const& member, double* system, double* column, double* inverse) const {
+    int const J      = sizes.J;
+    int const stride = J | 1;
+    double* const z  = system + J * stride;
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(member, J),
+                         [&](int const k) { inverse[k] = J * epsilon * system[k * stride + k]; });
+    member.team_barrier();
+    for (int k = 0; k < J; ++k) {
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(member, k, J + 1),
+                           [&](int const i) { column[i] = system[i * stride + k]; });
+      member.team_barrier();
+      double const pivot      = column[k];
+      double const reciprocal = pivot > inverse[k] ? 1 / pivot : 0.0;
+      Kokkos::parallel_for(Kokkos::TeamThreadRange(member, k + 1, J + 1), [&](int const i) {
+        double const l = column[i] * reciprocal;
+        Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, k + 1, Kokkos::min(i + 1, J)),
+                             [&](int const j) { system[i * stride + j] -= l * column[j]; });
+      });
+      member.team_barrier();
+      Kokkos::single(Kokkos::PerTeam(member), [&] { inverse[k] = reciprocal; });
+    }
+    member.team_barrier();
+    for (int k = J - 1; k >= 0; --k) {
+      double const a = inverse[k] * z[k];
+      member.team_barrier();
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(member, k),
+                           [&](int const m) { z[m] -= system[k * stride + m] * a; });
+      Kokkos::single(Kokkos::PerTeam(member), [&] { z[k] = a; });
+      member.team_barrier();
+    }
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    auto const k        = static_cast<count_t>(member.league_rank());
+    count_t const begin = starts[k];
+    count_t const end   = starts[k + 1];
+    Scalar* const a     = A + k * A_stride;
+    int const J         = sizes.J;
+    if (begin == end) {
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(member, J), [&](int const j) { a[j] = 0; });
+      return;
+    }
+    auto* const pad = static_cast<char*>(
+        member.team_scratch(level).get_shmem_aligned(sizes.bytes<Scalar>(), row_alignment));
+    int const width    = sizes.R_width;
+    auto* const tile   = reinterpret_cast<Scalar*>(pad);
+    Scalar* const S    = tile + sizes.tile_rows * width;
+    Scalar* const y    = S + width * width;
+    Scalar* const U    = y + width;
+    Scalar* const x    = U + sizes.J_width * width;
+    auto* const system = reinterpret_cast<double*>(
+        pad + (sizes.bytes<Scalar>() - sizes.doubles() * static_cast<int>(sizeof(double))));
+    double* const column = system + (J + 1) * (J | 1);
+
+    zero(member, tile,
+         sizes.tile_rows * width + width * width + width);  // what lies right of column R stays zero
+    member.team_barrier();
+    for (count_t first = begin; first < end; first += static_cast<count_t>(sizes.tile_rows)) {
+      int const count = static_cast<int>(Kokkos::min<count_t>(end - first, sizes.tile_rows));
+      fill(member, first, count, tile, x);
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(member, sizes.R), [&](int const r) {
+        Scalar sum = 0;
+        for (int t = 0; t < count; ++t) sum += x[t] * tile[t * width + r];
+        y[r] += sum;
+      });
+      multiply(
+          member, sizes.R, count, width, [&](int r, int t) { return tile[t * width + r]; }, tile, S, true);
+    }
+    if (shrinkage.unit) {
+      auto const weight = static_cast<Scalar>(shrinkage.weight(end - begin));
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(member, sizes.R),
+                           [&](int const r) { S[r * width + r] += weight; });
+      member.team_barrier();
+    }
+    multiply(
+        member, J, sizes.R, width,
+        [&](int j, int r) {
+          return j < J ? B[static_cast<count_t>(j) * B_stride + static_cast<count_t>(r)] : Scalar(0);
+        },
+        S, U, false);
+    // B' lies in global memory, in rows of J numbers that need not be whole blocks.
+    int const stride = J | 1;
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, J + 1), [&](int const i) {
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, J), [&](int const j) {
+        Scalar const* const left = i < J ? U + i * width : y;
+        double sum               = 0;
+        for (int r = 0; r < sizes.R; ++r)
+          sum += static_cast<double>(left[r]) *
+                 static_cast<double>(
+                     transposed[static_cast<count_t>(r) * transposed_stride + static_cast<count_t>(j)]);
+        if (i == j) sum += per_entry ? ridge * static_cast<double>(end - begin) : ridge;
+        system[i * stride + j] = sum;
+      });
+    });
+    member.team_barrier();
+    solve(member, system, column, column + J + 1);
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(member, J),
+                         [&](int const j) { a[j] = static_cast<Scalar>(system[J * stride + j]); });
+  }
+};
+
+template <class Space, class Scalar, class Index, class Source>
+void solve_rows_of(Space const& space, Source const& source, OtherFactors<Scalar, any_order> const& factors,
+                   count_t const* starts, count_t rows, RowProblem<Scalar, Space> const& problem,
+                   FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage) {
+  int const J = checked_rank(problem.B.extent(0));
+  int const R = checked_rank(problem.B.extent(1));
+  with_row_block(R, [&](auto block) {
+    using Kernel        = RowLeastSquares<Space, Scalar, Index, block(), Source>;
+    constexpr int lanes = Kernel::Row::lanes;
+    RowSolveSizes const sizes{J, R, Kernel::whole_blocks(J), Kernel::whole_blocks(R),
+                              is_device_space<Space> ? 32 : 16};
+    // Of the 48 KiB that Kokkos offers a team, less what it keeps; beyond, scratch comes from global memory.
+    constexpr int level_bytes = 45 * 1024;
+    int const bytes           = sizes.template bytes<Scalar>() + row_alignment;
+    int const level           = is_device_space<Space> && bytes > level_bytes ? 1 : 0;
+    LaunchShape const shape{rows, is_device_space<Space> ? 128 / lanes : 1, lanes};
+    auto policy = team_policy<Kokkos::Schedule<Kokkos::Dynamic>>(space, shape);  // rows differ in length
+    policy.set_scratch_size(level, Kokkos::PerTeam(bytes));
+    Kokkos::parallel_for(
+        "polyad::least_squares_rows", policy,
+        Kernel{source, factors, starts, problem.B.data(), static_cast<count_t>(problem.B.stride(0)),
+               problem.transposed.data(), static_cast<count_t>(problem.transposed.stride(0)), problem.ridge,
+               problem.per_entry, shrinkage, A.data(), static_cast<count_t>(A.stride(0)), sizes, level});
+  });
+}
+
+template <class Scalar, class Space>
+void expect_row_problem(Extents const& extents, FactorMatrices<Scalar, Space> const& C, int mode,
+                        RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
+                        FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage) {
+  expect_mode(mode, extents);
+  expect_factors(C, extents);
+  POLYAD_EXPECTS(extents.order() >= 2, "least squares for rows need a tensor of two modes or more");
+  POLYAD_EXPECTS(problem.B.extent(1) == C.rank() && problem.transposed.extent(0) == C.rank() &&
+                     problem.transposed.extent(1) == problem.B.extent(0),
+                 "B is ", problem.B.extent(0), " x ", problem.B.extent(1), " for factors of rank ", C.rank());
+  POLYAD_EXPECTS(A.extent(0) == extents[mode] && A.extent(1) == problem.B.extent(0),
+                 "the rows to solve for are ", A.extent(0), " x ", A.extent(1), ", not ", extents[mode],
+                 " x ", problem.B.extent(0));
+  POLYAD_EXPECTS(problem.ridge >= 0, "the ridge ", problem.ridge, " is negative");
+  POLYAD_EXPECTS(shrinkage.nonzeros >= 0 && shrinkage.share >= 0, "rows are shrunk by ", shrinkage.nonzeros,
+                 " nonzeros and a share of ", shrinkage.share);
+  POLYAD_EXPECTS(starts[static_cast<std::size_t>(mode)].extent(0) == extents[mode] + 1,
+                 "the starts of rows are those of another tensor");
+  POLYAD_EXPECTS(!is_device_space<Space> || rows_are_aligned(C, C[mode]),
+                 "the rows of C do not allow packs of 16 bytes (make_packed_factors)");
+}
+
+}  // namespace detail
+
+template <class Space, class Scalar, class Index>
+void least_squares_rows(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
+                        FactorMatrices<Scalar, Space> const& C, int mode,
+                        RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
+                        FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage) {
+  detail::expect_row_problem(X.extents(), C, mode, problem, starts, A, shrinkage);
+  using Source = detail::PermutedSource<Scalar, Index>;
+  detail::solve_rows_of<Space, Scalar, Index>(
+      space, Source(X, mode), OtherFactors<Scalar, any_order>(C, mode),
+      starts[static_cast<std::size_t>(mode)].data(), X.extents()[mode], problem, A, shrinkage);
+}
+
+template <class Space, class Scalar, class Index>
+void least_squares_rows(Space const& space, Sorted<Scalar, Index, Space> const& X,
+                        FactorMatrices<Scalar, Space> const& C, int mode,
+                        RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
+                        FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage) {
+  if (X.permuted()) return least_squares_rows(space, *X.permuted(), C, mode, problem, starts, A, shrinkage);
+  detail::expect_row_problem(X.extents(), C, mode, problem, starts, A, shrinkage);
+  using Source = detail::SortedSource<Scalar, Index>;
+  detail::solve_rows_of<Space, Scalar, Index>(
+      space, Source(X.copy(mode)), OtherFactors<Scalar, any_order>(C, X.copy(mode).modes),
+      starts[static_cast<std::size_t>(mode)].data(), X.extents()[mode], problem, A, shrinkage);
+}
+
+#define POLYAD_LEAST_SQUARES_ROWS(Format, Scalar, Index)                                                 \
+  template void least_squares_rows(                                                                      \
+      Kokkos::DefaultExecutionSpace const&, Format<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,                                 \
+      RowProblem<Scalar, Kokkos::DefaultExecutionSpace> const&,                                          \
+      RowStarts<Kokkos::DefaultExecutionSpace> const&,                                                   \
+      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, RowShrinkage const&)
+
+}  // namespace polyad

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// BCsf::build, and the trees with their workers that `hb-csf` and LeafTrees consist of too.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <utility>
+
+#include "formats/cleared_rows.hpp"
+#include "formats/csf/build_bins.hpp"
+#include "formats/csf/build_tree.hpp"
+#include "formats/ordered_chunks.hpp"
+#include "polyad/core/spaces.hpp"
+#include "polyad/formats/csf/b_csf.hpp"
+#include "polyad/tensor/coo_tensor.hpp"
+
+namespace polyad {
+namespace detail {
+
+template <class Scalar, class Index, class Space>
+BinnedTree<Scalar, Index, Space> make_binned_tree(Space const& space, CsfTree<Scalar, Index, Space> tree,
+                                                  BCsfOptions const& options) {
+  bool const split_slices = options.slice_threshold != no_split;
+  count_t bin             = ordered_chunk(space, tree.nnz(), std::max<count_t>(tree.slices(), 1));
+  if (options.slice_threshold && split_slices) bin = static_cast<count_t>(*options.slice_threshold);
+  auto bins        = make_csf_bins(space, tree, bin, options.fiber_threshold != no_split, split_slices);
+  bool const reuse = reuse_pays(tree.nnz(), tree.fibers());
+  return {std::move(tree), std::move(bins), reuse};
+}
+
+/// \throws UsageError when an option has no meaning for the tensor
+template <class Scalar, class Index, class Space>
+void expect_b_csf_options(CooTensor<Scalar, Index, Space> const& coo, BCsfOptions const& options) {
+  expect_countable<Index>(coo.nnz());
+  expect_threshold("fiber", options.fiber_threshold);
+  if (options.slice_threshold) expect_threshold("slice", *options.slice_threshold);
+  level_modes(coo.extents(), 0, options.levels);
+}
+
+}  // namespace detail
+
+template <class Scalar, class Index, class Space>
+BCsf<Scalar, Index, Space> BCsf<Scalar, Index, Space>::build(Space const& space,
+                                                             CooTensor<Scalar, Index, Space> const& coo,
+                                                             options_type const& options) {
+  detail::expect_b_csf_options(coo, options);
+  BCsf format;
+  format.m_extents      = coo.extents();
+  format.m_nnz          = coo.nnz();
+  format.m_norm_squared = polyad::norm_squared(space, coo);
+  for (int n = 0; n < coo.order(); ++n) {
+    auto const modes = level_modes(coo.extents(), n, options.levels);
+    auto const at    = static_cast<std::size_t>(n);
+    format.m_trees[at] =
+        detail::make_binned_tree(space, make_csf_tree(space, coo, modes, options.fiber_threshold), options);
+    expect_fits(space, "the flags of a mode's rows", coo.extents()[n], 1);
+    RowFlags<Space> const flags(Kokkos::view_alloc(space, "polyad::stored_rows"), coo.extents()[n]);
+    flag_stored_rows(space, format.m_trees[at].tree, format.m_trees[at].bins, flags);
+    format.m_cleared[at] = list_unflagged<Index>(space, flags);
+  }
+  return format;
+}
+
+}  // namespace polyad

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the kernels of the CSF family see of a tree and its bins: pointers; and how they write a slice.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "polyad/core/spaces.hpp"
+#include "polyad/formats/csf/csf_bins.hpp"
+#include "polyad/formats/csf/csf_tree.hpp"
+#include "polyad/kernel/chunk_walk.hpp"
+#include "polyad/kernel/other_factors.hpp"
+#include "polyad/kernel/team_sums.hpp"
+#include "polyad/kernel/tiny_vec.hpp"
+
+namespace polyad::detail {
+
+/// The arrays of a tree. Order is N where a kernel is compiled for it, or any_order.
+template <class Scalar, class Index, int Order>
+struct TreeArrays {
+  static constexpr int capacity = Order > 0 ? Order : max_order;
+  Index const* indices[capacity]{};
+  Index const* pointers[capacity]{};
+  Index nodes[capacity]{};
+  Scalar const* values = nullptr;
+
+  template <class Space>
+  explicit TreeArrays(CsfTree<Scalar, Index, Space> const& tree) : values(tree.values.data()) {
+    for (int l = 0; l < tree.order; ++l) {
+      indices[l]  = tree.indices[static_cast<std::size_t>(l)].data();
+      pointers[l] = tree.pointers[static_cast<std::size_t>(l)].data();
+      nodes[l]    = static_cast<Index>(tree.nodes(l));
+    }
+  }
+};
+
+/// The arrays of a tree's bins.
+template <class Index, int Order>
+struct BinArrays {
+  static constexpr int capacity = Order > 0 ? Order : max_order;
+  Index const* begins;
+  unsigned char const* starts_slice;
+  Index const* nodes[capacity]{};
+
+  template <class Space>
+  explicit BinArrays(CsfBins<Index, Space> const& bins)
+      : begins(bins.begins.data()), starts_slice(bins.starts_slice.data()) {
+    for (int l = 0; l < capacity; ++l) nodes[l] = bins.nodes[static_cast<std::size_t>(l)].data();
+  }
+};
+
+/// The current slice of a walk and its sum. `shared`: other bins hold nonzeros of it too.
+template <class Row, class Index>
+struct SliceSum {
+  Index slice;
+  bool shared;
+  Row sum;
+};
+
+template <class Row, class Scalar, class Index>
+struct SliceWriter {
+  Index const* rows;  // the slices' indices
+  Scalar* output;     // I_n x R
+  count_t stride;
+
+  // The sum by value, and inlined where it changes: GCC keeps in memory, not in registers, what a call may
+  // reach.
+  KOKKOS_FUNCTION void write(Index slice, bool shared, Row const sum, Columns columns) const {
+    Scalar* const row = output + static_cast<count_t>(rows[slice]) * stride;
+    if (shared)
+      sum.atomic_add_to(row, columns);  // the workers of the neighbouring bins add to it too
+    else
+      sum.store(row, columns);
+  }
+  /// Writes the sum, complete as far as this bin goes, and begins the next slice.
+  KOKKOS_FORCEINLINE_FUNCTION void next(SliceSum<Row, Index>& run, Columns columns) const {
+    write(run.slice, run.shared, run.sum, columns);
+    ++run.slice;
+    run.shared = false;
+    run.sum    = Row(Scalar(0));
+  }
+  /// Writes the bin's last slice, or leaves it to the team where other bins share it.
+  template <class Last>
+  KOKKOS_FORCEINLINE_FUNCTION void last(SliceSum<Row, Index> const& run, bool shared, Columns columns,
+                                        Last const& team) const {
+    if constexpr (Last::is_wanted) {
+      if (run.shared || shared) return team.leave(rows[run.slice], run.sum, columns);
+      team.leave_nothing();
+    }
+    write(run.slice, run.shared || shared, run.sum, columns);
+  }
+};
+
+/// Nonzeros read and gathered at the same time, and the teams on a multiprocessor that the compiler leaves
+/// registers for, as measured for `sorted`, whose walk is the same (docs/design-notes.md): two for 32 doubles
+/// and four otherwise; a host's core overlaps iterations by itself.
+template <class Space, class Scalar, int Block>
+inline constexpr int csf_batch = !is_device_space<Space>             ? 1
+                                 : Block < 32 || sizeof(Scalar) == 4 ? 4
+                                                                     : 2;
+template <class Scalar, int Order>
+using CsfBounds =
+    Kokkos::LaunchBounds<device_team_threads, Order == 3 || (Order == 4 && sizeof(Scalar) == 8) ? 6 : 4>;
+
+/// Launches a Kernel whose threads walk a bin each, from the tree, its bins, the factors of the levels below
+/// the root, where slices are written, and the walk.
+template <class Kernel, bool Together, int Block, int Order, class Space, class Scalar, class Index>
+void launch_bins(char const* label, Space const& space, CsfTree<Scalar, Index, Space> const& tree,
+                 CsfBins<Index, Space> const& bins, FactorMatrices<Scalar, Space> const& factors,
+                 ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& V) {
+  using Row    = typename Kernel::Row;
+  using Bounds = CsfBounds<Scalar, Order>;
+  ChunkWalk const workers{bins.size(), 1, blocks};
+  Kokkos::parallel_for(label,
+                       policy_with_team_sums<Together, Row, Block, Scalar, Index, Bounds>(space, workers),
+                       Kernel{TreeArrays<Scalar, Index, Order>(tree),
+                              BinArrays<Index, Order>(bins),
+                              OtherFactors<Scalar, Order>(factors, tree.modes),
+                              {tree.indices[0].data(), V.data(), static_cast<count_t>(V.stride(0))},
+                              workers});
+}
+
+}  // namespace polyad::detail

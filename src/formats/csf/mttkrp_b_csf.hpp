@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The MTTKRP of `b-csf`, and that of any tree with workers.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "formats/csf/mttkrp_slices.hpp"
+#include "formats/csf/mttkrp_tree.hpp"
+#include "polyad/formats/csf/b_csf.hpp"
+#include "polyad/formats/format.hpp"
+
+namespace polyad {
+namespace detail {
+
+template <class Space, class Scalar, class Index>
+void mttkrp_binned(Space const& space, BinnedTree<Scalar, Index, Space> const& X,
+                   FactorMatrices<Scalar, Space> const& factors, FactorMatrix<Scalar, Space> const& V) {
+  if (X.tree.pointer_levels > 1)
+    mttkrp_tree(space, X.tree, X.bins, X.reuse, factors, V);
+  else
+    mttkrp_csl(space, X.tree, X.bins, factors, V);
+}
+
+}  // namespace detail
+
+template <class Space, class Scalar, class Index>
+void mttkrp(Space const& space, BCsf<Scalar, Index, Space> const& X,
+            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace&,
+            FactorMatrix<Scalar, Space> const& V) {
+  expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  zero_rows(space, X.cleared(mode), factors, V);
+  detail::mttkrp_binned(space, X.tree(mode), factors, V);
+}
+
+#define POLYAD_MTTKRP_B_CSF(Scalar, Index)                                                              \
+  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                                            \
+                       BCsf<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                       \
+                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&, \
+                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+
+}  // namespace polyad

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The MTTKRP of a CSF tree for a mode other than its root's: one tree for all modes (SPLATT's ONEMODE, with
+// which Nisa et al. compare in section VI-A).
+//
+//   internal   V(j, :) += (the rows above node j) * (the sum over its nonzeros of x * the rows below)
+//   leaf       V(k, :) += x * (the rows of all levels above)
+//
+// A node of a lower level occurs in many slices, so every sum is added with atomics: one a node, or one a
+// nonzero in the leaf mode. That is the price of a single tree; b-csf keeps one a mode.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "formats/csf/csf_walk.hpp"
+#include "polyad/core/instances.hpp"
+#include "polyad/formats/format.hpp"
+#include "polyad/kernel/chunk_walk.hpp"
+#include "polyad/kernel/other_factors.hpp"
+#include "polyad/kernel/row_form.hpp"
+
+namespace polyad {
+namespace detail {
+
+template <class Space, class Scalar, class Index, int Block, RowForm Form>
+struct MttkrpLevel {
+  using Row = TinyVec<Space, Scalar, Block, Form>;
+
+  TreeArrays<Scalar, Index, any_order> tree;
+  BinArrays<Index, any_order> bins;
+  OtherFactors<Scalar, any_order> factors;  // of all modes
+  Kokkos::Array<int, max_order> modes;      // of the levels
+  int level;                                // of the output's mode: 1 ... N - 1
+  int pointer_levels;
+  Scalar* output;
+  count_t stride;
+  ChunkWalk workers;  // one bin each
+
+  /// Where a walk stands.
+  struct Path {
+    Index node[max_order];
+    Index end[max_order];
+    Row above;  // the product of the rows of the levels above the output's
+    Row below;  // of those between it and the leaf
+    Row sum;    // of x times the rows below the output's node
+  };
+
+  [[nodiscard]] KOKKOS_FUNCTION int fiber_level() const { return pointer_levels - 1; }
+  [[nodiscard]] KOKKOS_FUNCTION bool is_leaf() const { return level == pointer_levels; }
+  [[nodiscard]] KOKKOS_FUNCTION Row row(int l, Index node, Columns columns) const {
+    return Row(factors.row(modes[static_cast<std::size_t>(l)], tree.indices[l][node]), columns);
+  }
+  /// The product of the rows of the levels first ... last - 1 on the path.
+  [[nodiscard]] KOKKOS_FUNCTION Row product(Path const& path, int first, int last, Columns columns) const {
+    Row rows(Scalar(1));
+    for (int l = first; l < last; ++l) rows *= row(l, path.node[l], columns);
+    return rows;
+  }
+  KOKKOS_FUNCTION void enter(Path& path, int l, Index node) const {
+    path.node[l] = node;
+    path.end[l]  = tree.pointers[l][node + 1];
+  }
+  KOKKOS_FUNCTION void add_to(Index index, Row const& row, Columns columns) const {
+    row.atomic_add_to(output + static_cast<count_t>(index) * stride,
+                      columns);  // other bins and nodes add too
+  }
+
+  KOKKOS_FUNCTION void add_nonzero(Path& path, Index p, Columns columns) const {
+    Index const k = tree.indices[pointer_levels][p];
+    if (is_leaf()) {
+      Row value = path.above;
+      value *= Row(tree.values[p]);
+      add_to(k, value, columns);
+    } else {
+      Row value = path.below;
+      value *= Row(factors.row(modes[static_cast<std::size_t>(pointer_levels)], k), columns);
+      path.sum.multiply_add(tree.values[p], value);
+    }
+  }
+  KOKKOS_FUNCTION void end_node(Path& path, Columns columns) const {
+    if (is_leaf()) return;
+    path.sum *= path.above;
+    add_to(tree.indices[level][path.node[level]], path.sum, columns);
+    path.sum = Row(Scalar(0));
+  }
+  KOKKOS_FUNCTION void next_fiber(Path& path, Columns columns) const {
+    int changed = fiber_level();  // the highest level whose node ends here
+    while (changed > 0 && path.node[changed] + 1 == path.end[changed - 1]) --changed;
+    if (changed <= level) end_node(path, columns);
+    for (int l = changed; l <= fiber_level(); ++l) enter(path, l, path.node[l] + 1);
+    if (changed < level) path.above = product(path, 0, level, columns);
+    path.below = product(path, level + 1, pointer_levels, columns);
+  }
+
+  KOKKOS_FUNCTION void walk(count_t bin, Columns columns) const {
+    Index const begin = bins.begins[bin], end = bins.begins[bin + 1];
+    if (begin == end) return;
+    Path path;
+    for (int l = 0; l < pointer_levels; ++l) enter(path, l, bins.nodes[l][bin]);
+    path.above = product(path, 0, level, columns);
+    path.below = product(path, level + 1, pointer_levels, columns);
+    path.sum   = Row(Scalar(0));
+    for (Index p = begin; p < end; ++p) {
+      if (p == path.end[fiber_level()]) next_fiber(path, columns);
+      add_nonzero(path, p, columns);
+    }
+    end_node(path, columns);
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    workers.template operator()<Row, Block>(
+        member, [&](count_t bin, count_t, Columns columns) { walk(bin, columns); });
+  }
+};
+
+}  // namespace detail
+
+/// Adds to V the MTTKRP of the mode of `level`, from 1 to N - 1. Launches one kernel per kind of block; the
+/// arguments fit each other.
+template <class Space, class Scalar, class Index>
+void mttkrp_level(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
+                  CsfBins<Index, Space> const& bins, int level, FactorMatrices<Scalar, Space> const& factors,
+                  FactorMatrix<Scalar, Space> const& V) {
+  if (tree.nnz() == 0) return;
+  with_row_form<Space>(rows_are_aligned(factors, V), [&](auto form) {
+    for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+      using Kernel      = detail::MttkrpLevel<Space, Scalar, Index, block(), form()>;
+      constexpr int all = -1;  // no mode is left out
+      using Bounds      = detail::CsfBounds<Scalar, any_order>;
+      ChunkWalk const workers{bins.size(), 1, blocks};
+      Kokkos::parallel_for("polyad::mttkrp_csf_level",
+                           workers.template policy<typename Kernel::Row, Bounds>(space),
+                           Kernel{detail::TreeArrays<Scalar, Index, any_order>(tree),
+                                  detail::BinArrays<Index, any_order>(bins),
+                                  OtherFactors<Scalar, any_order>(factors, all), tree.modes, level,
+                                  tree.pointer_levels, V.data(), static_cast<count_t>(V.stride(0)), workers});
+    });
+  });
+}
+
+#define POLYAD_MTTKRP_CSF_LEVEL(Scalar, Index)                                             \
+  template void mttkrp_level(Kokkos::DefaultExecutionSpace const&,                         \
+                             CsfTree<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+                             CsfBins<Index, Kokkos::DefaultExecutionSpace> const&, int,    \
+                             FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+                             FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_CSF_LEVEL);
+
+}  // namespace polyad

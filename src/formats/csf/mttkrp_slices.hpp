@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The MTTKRP of the two groups of HB-CSF that keep their indices by the nonzero:
+//
+//   CSL (Nisa et al., Algorithm 4)   for each slice i of the bin: V(i, :) = sum over its nonzeros of x * B(j,
+//   :) * C(k, :) COO                              one nonzero a slice: V(i, :) = x * B(j, :) * C(k, :),
+//   stored
+//
+// CSL serves tensors of order 2 and 1 whole: their slices have no fibers. Bytes a nonzero: s_r + (N - 1) s_o
+// streamed, (N - 1) R s_r gathered; a slice: 2 s_o and R s_r.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "formats/cleared_rows.hpp"
+#include "formats/csf/csf_walk.hpp"
+#include "polyad/core/instances.hpp"
+#include "polyad/formats/format.hpp"
+#include "polyad/kernel/chunk_walk.hpp"
+#include "polyad/kernel/other_factors.hpp"
+#include "polyad/kernel/row_form.hpp"
+#include "polyad/kernel/team_sums.hpp"
+
+namespace polyad {
+namespace detail {
+
+/// x times the rows of the levels 1 ... N - 1, for the nonzeros p ... p + Count - 1.
+template <int Count, class Row, class Scalar, class Index, int Order>
+KOKKOS_FORCEINLINE_FUNCTION void multiply_rows(TreeArrays<Scalar, Index, Order> const& tree,
+                                               OtherFactors<Scalar, Order> const& factors, count_t p,
+                                               Row (&product)[Count], Columns columns) {
+  auto const x = *reinterpret_cast<Pack<Scalar, Count> const*>(tree.values + p);
+  for (int u = 0; u < Count; ++u) product[u] = Row(x.element[u]);
+  for (int m = 0; m < factors.size(); ++m) {
+    auto const k = *reinterpret_cast<Pack<Index, Count> const*>(tree.indices[m + 1] + p);
+    for (int u = 0; u < Count; ++u) product[u] *= Row(factors.row(m, k.element[u]), columns);
+  }
+}
+
+template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Together,
+          int Batch = csf_batch<Space, Scalar, Block>>
+struct MttkrpCsl {
+  using Row = TinyVec<Space, Scalar, Block, Form>;
+  using Sum = SliceSum<Row, Index>;
+
+  TreeArrays<Scalar, Index, Order> tree;
+  BinArrays<Index, Order> bins;
+  OtherFactors<Scalar, Order> factors;
+  SliceWriter<Row, Scalar, Index> writer;
+  ChunkWalk workers;  // one bin each
+
+  /// Adds the nonzeros p ... p + Count - 1. `slice_end` is where the current slice ends.
+  template <int Count>
+  KOKKOS_FORCEINLINE_FUNCTION void add(Index p, Index& slice_end, Sum& run, Columns columns) const {
+    Row product[Count];
+    multiply_rows<Count>(tree, factors, p, product, columns);
+    if (slice_end - p >= Count) {
+      for (int u = 0; u < Count; ++u) run.sum += product[u];
+    } else {
+      for (int u = 0; u < Count; ++u) {
+        if (p + static_cast<Index>(u) == slice_end) {
+          writer.next(run, columns);
+          slice_end = tree.pointers[0][run.slice + 1];
+        }
+        run.sum += product[u];
+      }
+    }
+  }
+
+  template <class Last>
+  KOKKOS_FUNCTION void walk(count_t bin, Columns columns, Last const& last) const {
+    Index const begin = bins.begins[bin], end = bins.begins[bin + 1];
+    if (begin == end) return last.leave_nothing();
+    Sum run{bins.nodes[0][bin], bins.starts_slice[bin] == 0, Row(Scalar(0))};
+    Index slice_end = tree.pointers[0][run.slice + 1];
+    for (Index p = begin; p < end;) {
+      if (p % Batch == 0 && end - p >= Batch) {
+        add<Batch>(p, slice_end, run, columns);
+        p += Batch;
+      } else {
+        add<1>(p, slice_end, run, columns);
+        ++p;
+      }
+    }
+    writer.last(run, bins.starts_slice[bin + 1] == 0, columns, last);
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    walk_with_team_sums<Together, Row, Block, Index>(
+        workers, member, writer.output, writer.stride,
+        [&](count_t bin, count_t, Columns columns, auto const& last) { walk(bin, columns, last); });
+  }
+};
+
+template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order,
+          int Batch = csf_batch<Space, Scalar, Block>>
+struct MttkrpSingles {
+  using Row = TinyVec<Space, Scalar, Block, Form>;
+
+  TreeArrays<Scalar, Index, Order> tree;
+  OtherFactors<Scalar, Order> factors;
+  Scalar* output;
+  count_t stride;
+  ChunkWalk chunks;
+
+  template <int Count>
+  KOKKOS_FORCEINLINE_FUNCTION void store(count_t p, Columns columns) const {
+    Row product[Count];
+    multiply_rows<Count>(tree, factors, p, product, columns);
+    for (int u = 0; u < Count; ++u)
+      product[u].store(output + static_cast<count_t>(tree.indices[0][p + static_cast<count_t>(u)]) * stride,
+                       columns);
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    chunks.template operator()<Row, Block>(member, [&](count_t begin, count_t end, Columns columns) {
+      count_t p = begin;  // a multiple of four
+      for (; p + Batch <= end; p += Batch) store<Batch>(p, columns);
+      for (; p < end; ++p) store<1>(p, columns);
+    });
+  }
+};
+
+}  // namespace detail
+
+/// Adds or stores the slices of a tree with pointers from its slices to its nonzeros (CSL): rows of `bins`'
+/// shared slices must be zero before. Launches one kernel per kind of block; the arguments fit each other.
+template <class Space, class Scalar, class Index>
+void mttkrp_csl(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
+                CsfBins<Index, Space> const& bins, FactorMatrices<Scalar, Space> const& factors,
+                FactorMatrix<Scalar, Space> const& V) {
+  if (tree.nnz() == 0) return;
+  with_row_form<Space>(rows_are_aligned(factors, V), [&](auto form) {
+    constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
+    with_order<any_order_only>(tree.order, [&](auto order) {
+      for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+        with_team_sums<Space, Scalar, form()>(bins.size(), tree.nodes(0), [&](auto together) {
+          using Kernel = detail::MttkrpCsl<Space, Scalar, Index, block(), form(), order(), together()>;
+          detail::launch_bins<Kernel, together(), block(), order()>("polyad::mttkrp_csl", space, tree, bins,
+                                                                    factors, blocks, V);
+        });
+      });
+    });
+  });
+}
+
+/// Stores the slices of a tree without pointers: one nonzero each. Launches one kernel per kind of block; the
+/// arguments fit each other.
+template <class Space, class Scalar, class Index>
+void mttkrp_singles(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
+                    FactorMatrices<Scalar, Space> const& factors, FactorMatrix<Scalar, Space> const& V) {
+  if (tree.nnz() == 0) return;
+  with_row_form<Space>(rows_are_aligned(factors, V), [&](auto form) {
+    constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
+    with_order<any_order_only>(tree.order, [&](auto order) {
+      for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+        using Kernel = detail::MttkrpSingles<Space, Scalar, Index, block(), form(), order()>;
+        using Bounds = detail::CsfBounds<Scalar, order()>;
+        // Few nonzeros a thread: nothing is summed, so only latencies count.
+        ChunkWalk const chunks{tree.nnz(), is_device_space<Space> ? 16U : 1024U, blocks};
+        Kokkos::parallel_for("polyad::mttkrp_singles",
+                             chunks.template policy<typename Kernel::Row, Bounds>(space),
+                             Kernel{detail::TreeArrays<Scalar, Index, order()>(tree),
+                                    OtherFactors<Scalar, order()>(factors, tree.modes), V.data(),
+                                    static_cast<count_t>(V.stride(0)), chunks});
+      });
+    });
+  });
+}
+
+/// Zeroes the listed rows of V. The factors only tell which form of rows the kernels beside it take.
+template <class Space, class Scalar, class Index>
+void zero_rows(Space const& space, Kokkos::View<Index*, typename Space::device_type> const& rows,
+               FactorMatrices<Scalar, Space> const& factors, FactorMatrix<Scalar, Space> const& V) {
+  with_row_form<Space>(rows_are_aligned(factors, V), [&](auto form) {
+    for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+      detail::clear_rows<Space, Scalar, Index, block(), form()>(space, rows, blocks, V);
+    });
+  });
+}
+
+#define POLYAD_MTTKRP_CSL(Scalar, Index)                                                 \
+  template void mttkrp_csl(Kokkos::DefaultExecutionSpace const&,                         \
+                           CsfTree<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+                           CsfBins<Index, Kokkos::DefaultExecutionSpace> const&,         \
+                           FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+                           FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_CSL);
+
+#define POLYAD_MTTKRP_SINGLES(Scalar, Index)                                                 \
+  template void mttkrp_singles(Kokkos::DefaultExecutionSpace const&,                         \
+                               CsfTree<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+                               FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+                               FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_SINGLES);
+
+#define POLYAD_ZERO_ROWS(Scalar, Index)                                                            \
+  template void zero_rows(Kokkos::DefaultExecutionSpace const&,                                    \
+                          Kokkos::View<Index*, Kokkos::DefaultExecutionSpace::device_type> const&, \
+                          FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,            \
+                          FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_ZERO_ROWS);
+
+}  // namespace polyad

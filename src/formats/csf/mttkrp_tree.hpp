@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The MTTKRP of a CSF tree's root mode (Nisa et al., Algorithm 3, on bins; any order from 3 on):
+//
+//   for each slice i of the bin
+//     for each fiber of the slice, with j its index and h = the product of the rows of all levels between
+//       s = sum over its nonzeros of x * C(k, :)       in registers: the fiber's inner product
+//       V(i, :) += s * h * B(j, :)                     one multiply a fiber; the slice's sum in registers
+//
+// Where fibers are short that saves nothing, and on a device a batch's fibers one after another cost more
+// than their rows side by side: there every nonzero takes all its rows (`Reuse` = false), as it does in COO.
+//
+// Bytes a nonzero: s_r + s_o streamed and R s_r gathered; a fiber: 2 s_o and R s_r; a slice: 2 s_o and R s_r.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "formats/csf/csf_walk.hpp"
+#include "polyad/core/instances.hpp"
+#include "polyad/formats/format.hpp"
+#include "polyad/kernel/chunk_walk.hpp"
+#include "polyad/kernel/other_factors.hpp"
+#include "polyad/kernel/row_form.hpp"
+#include "polyad/kernel/team_sums.hpp"
+
+namespace polyad {
+namespace detail {
+
+template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Reuse,
+          bool Together, int Batch = csf_batch<Space, Scalar, Block>>
+struct MttkrpTree {
+  using Row                     = TinyVec<Space, Scalar, Block, Form>;
+  using Sum                     = SliceSum<Row, Index>;
+  static constexpr int capacity = TreeArrays<Scalar, Index, Order>::capacity;
+
+  TreeArrays<Scalar, Index, Order> tree;
+  BinArrays<Index, Order> bins;
+  OtherFactors<Scalar, Order> factors;  // of the levels 1 ... N - 1
+  SliceWriter<Row, Scalar, Index> writer;
+  ChunkWalk workers;  // one bin each
+
+  /// N - 2
+  [[nodiscard]] KOKKOS_FUNCTION int fiber_level() const { return factors.size() - 1; }
+  /// The row of a level's factor for one of its nodes.
+  [[nodiscard]] KOKKOS_FUNCTION Row row(int level, Index node, Columns columns) const {
+    return Row(factors.row(level - 1, tree.indices[level][node]), columns);
+  }
+
+  // ---- with the fiber's reuse
+
+  /// Where a walk stands: a node of each level, and the end of its children.
+  struct Path {
+    Index node[capacity];
+    Index end[capacity];
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION void enter(Path& path, int level, Index node) const {
+    path.node[level] = node;
+    path.end[level]  = tree.pointers[level][node + 1];
+  }
+  /// Enters the next fiber, and with it the nodes above that begin there. True when there was one.
+  KOKKOS_FORCEINLINE_FUNCTION bool enter_next_fiber(Path& path, Sum& run, Columns columns) const {
+    enter(path, fiber_level(), path.node[fiber_level()] + 1);
+    int level = fiber_level() - 1;
+    for (; level >= 0 && path.node[level + 1] == path.end[level]; --level) {
+      enter(path, level, path.node[level] + 1);
+      if (level == 0) writer.next(run, columns);
+    }
+    return level < fiber_level() - 1;
+  }
+  /// The product of the rows of the levels between slice and fiber: of order 4 and more.
+  KOKKOS_FORCEINLINE_FUNCTION Row rows_above(Path const& path, Columns columns) const {
+    Row above(Scalar(1));
+    for (int l = 1; l < fiber_level(); ++l) above *= row(l, path.node[l], columns);
+    return above;
+  }
+
+  /// Fiber after fiber, nonzero after nonzero: hosts. Every kind of row is made in one place, or GCC leaves
+  /// making it to a call and the sums go through memory (uber, R = 16, one core of an AMD EPYC: 50 ms, not
+  /// 12).
+  KOKKOS_FORCEINLINE_FUNCTION void walk_singly(Path& path, Index p, Index end, Sum& run,
+                                               Columns columns) const {
+    int const leaf = fiber_level() + 1;
+    Row above;
+    for (bool entered = true;; entered = enter_next_fiber(path, run, columns)) {
+      if (entered && fiber_level() > 1) above = rows_above(path, columns);
+      Row fiber_sum(Scalar(0));
+      for (Index const stop = Kokkos::min(path.end[fiber_level()], end); p < stop; ++p)
+        fiber_sum.multiply_add(tree.values[p], Row(factors.row(leaf - 1, tree.indices[leaf][p]), columns));
+      fiber_sum *= row(fiber_level(), path.node[fiber_level()], columns);
+      if (fiber_level() > 1) fiber_sum *= above;
+      run.sum += fiber_sum;
+      if (p == end) return;
+    }
+  }
+
+  /// The current fiber of a walk in batches.
+  struct Fiber {
+    Row above;
+    Row row;  // its own, times `above`
+    Row sum;
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION void start(Fiber& fiber, Path const& path, bool entered,
+                                         Columns columns) const {
+    if (entered) fiber.above = rows_above(path, columns);
+    fiber.row = row(fiber_level(), path.node[fiber_level()], columns);
+    if (fiber_level() > 1) fiber.row *= fiber.above;
+    fiber.sum = Row(Scalar(0));
+  }
+
+  /// Adds the nonzeros p ... p + Count - 1.
+  template <int Count>
+  KOKKOS_FORCEINLINE_FUNCTION void add(Index p, Path& path, Fiber& fiber, Sum& run, Columns columns) const {
+    int const leaf = fiber_level() + 1;
+    auto const k   = *reinterpret_cast<Pack<Index, Count> const*>(tree.indices[leaf] + p);
+    auto const x   = *reinterpret_cast<Pack<Scalar, Count> const*>(tree.values + p);
+    Row product[Count];
+    for (int u = 0; u < Count; ++u) {
+      product[u] = Row(factors.row(leaf - 1, k.element[u]), columns);
+      product[u] *= Row(x.element[u]);
+    }
+    if (path.end[fiber_level()] - p >= Count) {
+      for (int u = 0; u < Count; ++u) fiber.sum += product[u];
+    } else {
+      for (int u = 0; u < Count; ++u) {
+        if (p + static_cast<Index>(u) == path.end[fiber_level()]) {
+          run.sum.multiply_add(fiber.row, fiber.sum);
+          bool const entered = enter_next_fiber(path, run, columns);
+          start(fiber, path, entered, columns);
+        }
+        fiber.sum += product[u];
+      }
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void walk_in_batches(Path& path, Index p, Index end, Sum& run,
+                                                   Columns columns) const {
+    Fiber fiber;
+    start(fiber, path, true, columns);
+    while (p < end) {
+      if (p % Batch == 0 && end - p >= Batch) {
+        add<Batch>(p, path, fiber, run, columns);
+        p += Batch;
+      } else {
+        add<1>(p, path, fiber, run, columns);
+        ++p;
+      }
+    }
+    run.sum.multiply_add(fiber.row, fiber.sum);
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void walk_fibers(count_t bin, Index begin, Index end, Sum& run,
+                                               Columns columns) const {
+    Path path;
+    for (int l = 0; l <= fiber_level(); ++l) enter(path, l, bins.nodes[l][bin]);
+    if constexpr (Batch == 1)
+      walk_singly(path, begin, end, run, columns);
+    else
+      walk_in_batches(path, begin, end, run, columns);
+  }
+
+  // ---- without
+
+  /// Where such a walk stands: a node of each level, and the end of the slice's children.
+  struct Nodes {
+    Index node[capacity];
+    Index slice_end;
+  };
+
+  /// Adds the nonzeros p ... p + Count - 1, each with the rows of all its nodes; `nodes` are those of p, and
+  /// then those of p + Count. Level by level from the fibers up: between p and p + u at most u nodes end.
+  template <int Count>
+  KOKKOS_FORCEINLINE_FUNCTION void add_each(Index p, Nodes& nodes, Sum& run, Columns columns) const {
+    int const leaf = fiber_level() + 1;
+    auto const k   = *reinterpret_cast<Pack<Index, Count> const*>(tree.indices[leaf] + p);
+    auto const x   = *reinterpret_cast<Pack<Scalar, Count> const*>(tree.values + p);
+    Row product[Count];
+    for (int u = 0; u < Count; ++u) {
+      product[u] = Row(x.element[u]);
+      product[u] *= Row(factors.row(leaf - 1, k.element[u]), columns);
+    }
+    Index at[Count + 1];  // the nonzeros' nodes of one level; the nonzeros themselves to begin with
+    for (int u = 0; u <= Count; ++u) at[u] = p + static_cast<Index>(u);
+    for (int l = fiber_level(); l > 0; --l) {
+      Index end[Count];  // of this node and the next ones
+      for (int u = 0; u < Count; ++u)
+        end[u] =
+            tree.pointers[l][Kokkos::min<Index>(nodes.node[l] + static_cast<Index>(u) + 1, tree.nodes[l])];
+      Index above[Count + 1];
+      for (int u = 0; u <= Count; ++u) {
+        above[u] = nodes.node[l];
+        for (int e = 0; e < u; ++e) above[u] += at[u] >= end[e] ? 1 : 0;
+      }
+      for (int u = 0; u < Count; ++u) product[u] *= row(l, above[u], columns);
+      for (int u = 0; u <= Count; ++u) at[u] = above[u];
+      nodes.node[l] = above[Count];
+    }
+    if (at[Count - 1] < nodes.slice_end) {  // the last one tells about all
+      for (int u = 0; u < Count; ++u) run.sum += product[u];
+    } else {
+      for (int u = 0; u < Count; ++u) {
+        if (at[u] == nodes.slice_end) {
+          writer.next(run, columns);
+          nodes.slice_end = tree.pointers[0][run.slice + 1];
+        }
+        run.sum += product[u];
+      }
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void walk_each(count_t bin, Index begin, Index end, Sum& run,
+                                             Columns columns) const {
+    Nodes nodes;
+    for (int l = 1; l <= fiber_level(); ++l) nodes.node[l] = bins.nodes[l][bin];
+    nodes.slice_end = tree.pointers[0][run.slice + 1];
+    for (Index p = begin; p < end;) {
+      if (p % Batch == 0 && end - p >= Batch) {
+        add_each<Batch>(p, nodes, run, columns);
+        p += Batch;
+      } else {
+        add_each<1>(p, nodes, run, columns);
+        ++p;
+      }
+    }
+  }
+
+  template <class Last>
+  KOKKOS_FUNCTION void walk(count_t bin, Columns columns, Last const& last) const {
+    Index const begin = bins.begins[bin], end = bins.begins[bin + 1];
+    if (begin == end) return last.leave_nothing();
+    Sum run{bins.nodes[0][bin], bins.starts_slice[bin] == 0, Row(Scalar(0))};
+    if constexpr (Reuse)
+      walk_fibers(bin, begin, end, run, columns);
+    else
+      walk_each(bin, begin, end, run, columns);
+    writer.last(run, bins.starts_slice[bin + 1] == 0, columns, last);
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    walk_with_team_sums<Together, Row, Block, Index>(
+        workers, member, writer.output, writer.stride,
+        [&](count_t bin, count_t, Columns columns, auto const& last) { walk(bin, columns, last); });
+  }
+};
+
+}  // namespace detail
+
+/// Adds or stores the slices of a tree of order 3 or more: rows of `bins`' shared slices must be zero before.
+/// `reuse`: whether fibers are long enough to be summed first; hosts always do. Launches one kernel per kind
+/// of block; the arguments fit each other.
+template <class Space, class Scalar, class Index>
+void mttkrp_tree(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
+                 CsfBins<Index, Space> const& bins, bool reuse, FactorMatrices<Scalar, Space> const& factors,
+                 FactorMatrix<Scalar, Space> const& V) {
+  if (tree.nnz() == 0) return;
+  with_row_form<Space>(rows_are_aligned(factors, V), [&](auto form) {
+    constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
+    with_order<any_order_only>(tree.order, [&](auto order) {
+      for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+        auto const launch = [&](auto reuse_constant, auto together) {
+          using Kernel = detail::MttkrpTree<Space, Scalar, Index, block(), form(), order(), reuse_constant(),
+                                            together()>;
+          detail::launch_bins<Kernel, together(), block(), order()>("polyad::mttkrp_csf_tree", space, tree,
+                                                                    bins, factors, blocks, V);
+        };
+        with_team_sums<Space, Scalar, form()>(bins.size(), tree.nodes(0), [&](auto together) {
+          if constexpr (!is_device_space<Space>)
+            launch(std::true_type{}, together);
+          else if (reuse)
+            launch(std::true_type{}, together);
+          else
+            launch(std::false_type{}, together);
+        });
+      });
+    });
+  });
+}
+
+#define POLYAD_MTTKRP_CSF_TREE(Scalar, Index)                                             \
+  template void mttkrp_tree(Kokkos::DefaultExecutionSpace const&,                         \
+                            CsfTree<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+                            CsfBins<Index, Kokkos::DefaultExecutionSpace> const&, bool,   \
+                            FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+                            FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_CSF_TREE);
+
+}  // namespace polyad

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The residual sweep (ResidualFormat of formats/format.hpp) on `b-csf` and `hb-csf`: one walk over the trees
+// of the mode forms the residual of each nonzero, with the product of a fiber's rows formed once, and the
+// format's MTTKRP then takes the residuals in place of the values. Twice the reads of the sweep on `sorted`,
+// which does both at once.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "dense/transposed_product.hpp"
+#include "formats/csf/csf_walk.hpp"
+#include "formats/csf/mttkrp_b_csf.hpp"
+#include "formats/csf/mttkrp_slices.hpp"
+#include "formats/csf/tree_fibers.hpp"
+#include "formats/fiber_products.hpp"
+#include "polyad/formats/csf/b_csf.hpp"
+#include "polyad/formats/csf/hb_csf.hpp"
+#include "polyad/formats/format.hpp"
+#include "polyad/kernel/chunk_walk.hpp"
+
+namespace polyad {
+namespace detail {
+
+/// e = x - sum over r of p(r) c(r), a thread a bin.
+template <class Space, class Scalar, class Index, int Block>
+struct FormTreeResiduals {
+  static constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
+  using Row                     = TinyVec<Space, Scalar, Block, form>;
+
+  TreeFibers<Scalar, Index> source;
+  LevelRows<Scalar> factors;
+  int rank;
+  int level;  // of the scratch pad
+  Scalar* residuals;
+
+  KOKKOS_FUNCTION void walk(count_t bin, Scalar* p, int lane) const {
+    count_t i         = source.begin(bin);
+    count_t const end = source.begin(bin + 1);
+    if (i == end) return;
+    auto at = source.start(bin);
+    while (i < end) {
+      form_fiber_product<Row>(source, at, i, factors, rank, Block, p, lane);
+      for (count_t const stop = Kokkos::min(source.fiber_end(at, i), end); i < stop; ++i) {
+        Scalar const e = source.value(i) - interaction<Row>(factors, source.leaf(i), p, rank, Block, lane);
+        if (lane == 0) residuals[i] = e;
+      }
+      if (i < end) source.advance(at, i);
+    }
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    int const length = pad_row<Scalar>(rank, Block);
+    auto* const rows = static_cast<Scalar*>(member.team_scratch(level).get_shmem_aligned(
+        static_cast<std::size_t>(member.team_size() * length) * sizeof(Scalar), row_alignment));
+    count_t const bin =
+        static_cast<count_t>(member.league_rank()) * static_cast<count_t>(member.team_size()) +
+        static_cast<count_t>(member.team_rank());
+    if (bin >= source.bins()) return;
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes),
+                         [&](int const lane) { walk(bin, rows + member.team_rank() * length, lane); });
+  }
+};
+
+/// Entries that the residuals of so many nonzeros take, so that those of the next tree begin with a whole
+/// pack.
+inline count_t padded_residuals(count_t nnz) {
+  return ceil_div(nnz, 4) * 4;
+}
+
+}  // namespace detail
+
+/// The residuals of one tree's nonzeros, in its order. Launches on `space` and returns without waiting.
+template <class Space, class Scalar, class Index>
+void form_tree_residuals(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
+                         CsfBins<Index, Space> const& bins, FactorMatrices<Scalar, Space> const& C,
+                         Kokkos::View<Scalar*, typename Space::device_type> const& residuals) {
+  if (tree.nnz() == 0) return;
+  detail::with_fiber_block<Space, Index>(C.rank(), [&](auto block) {
+    using Kernel        = detail::FormTreeResiduals<Space, Scalar, Index, block()>;
+    constexpr int lanes = Kernel::Row::lanes;
+    int const team      = is_device_space<Space> ? device_team_threads / lanes : 1;
+    auto const rank     = static_cast<int>(C.rank());
+    Kernel kernel{detail::TreeFibers<Scalar, Index>(space, tree, bins),
+                  detail::LevelRows<Scalar>(C, tree.modes), rank, 0, residuals.data()};
+    auto policy = team_policy<detail::CsfBounds<Scalar, 3>>(
+        space, LaunchShape{ceil_div(kernel.source.bins(), static_cast<count_t>(team)), team, lanes});
+    kernel.level =
+        detail::set_pad(policy, static_cast<std::ptrdiff_t>(team * detail::pad_row<Scalar>(rank, block())) *
+                                    static_cast<std::ptrdiff_t>(sizeof(Scalar)));
+    Kokkos::parallel_for("polyad::form_tree_residuals", policy, kernel);
+  });
+}
+
+template <class Space, class Scalar, class Index>
+void residual_mttkrp(Space const& space, BCsf<Scalar, Index, Space> const& X,
+                     FactorMatrices<Scalar, Space> const& C, int mode,
+                     ResidualWorkspace<Scalar, NoWorkspace, Space>& workspace,
+                     FactorMatrix<Scalar, Space> const& G) {
+  expect_residual_arguments(X.extents(), C, mode, G);
+  auto binned = X.tree(mode);
+  form_tree_residuals(space, binned.tree, binned.bins, C, workspace.residuals);
+  binned.tree.values = Kokkos::subview(workspace.residuals, Kokkos::make_pair(count_t(0), binned.tree.nnz()));
+  zero_rows(space, X.cleared(mode), C, G);
+  detail::mttkrp_binned(space, binned, C, G);
+}
+
+template <class Space, class Scalar, class Index>
+void residual_mttkrp(Space const& space, HbCsf<Scalar, Index, Space> const& X,
+                     FactorMatrices<Scalar, Space> const& C, int mode,
+                     ResidualWorkspace<Scalar, NoWorkspace, Space>& workspace,
+                     FactorMatrix<Scalar, Space> const& G) {
+  expect_residual_arguments(X.extents(), C, mode, G);
+  auto groups        = X.groups(mode);
+  count_t begin      = 0;
+  auto const replace = [&](auto& tree, auto const& bins) {
+    count_t const nnz    = tree.nnz();
+    auto const residuals = Kokkos::subview(workspace.residuals, Kokkos::make_pair(begin, begin + nnz));
+    form_tree_residuals<Space, Scalar, Index>(space, tree, bins, C, residuals);
+    tree.values = residuals;
+    begin += detail::padded_residuals(nnz);
+  };
+  replace(groups.coo, CsfBins<Index, Space>{});
+  replace(groups.csl.tree, groups.csl.bins);
+  replace(groups.b_csf.tree, groups.b_csf.bins);
+  zero_rows(space, groups.cleared, C, G);
+  mttkrp_singles(space, groups.coo, C, G);
+  detail::mttkrp_binned(space, groups.csl, C, G);
+  detail::mttkrp_binned(space, groups.b_csf, C, G);
+}
+
+#define POLYAD_RESIDUAL_MTTKRP_B_CSF(Scalar, Index)                                                     \
+  template void residual_mttkrp(Kokkos::DefaultExecutionSpace const&,                                   \
+                                BCsf<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,              \
+                                FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,      \
+                                ResidualWorkspace<Scalar, NoWorkspace, Kokkos::DefaultExecutionSpace>&, \
+                                FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_RESIDUAL_MTTKRP_HB_CSF(Scalar, Index)                                                    \
+  template void residual_mttkrp(Kokkos::DefaultExecutionSpace const&,                                   \
+                                HbCsf<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,             \
+                                FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int,      \
+                                ResidualWorkspace<Scalar, NoWorkspace, Kokkos::DefaultExecutionSpace>&, \
+                                FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+
+}  // namespace polyad

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The FastTucker sweeps on LeafTrees: the kernels of formats/sgd_sweep.hpp on the fibers of a mode's tree.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "formats/csf/tree_fibers.hpp"
+#include "formats/sgd_sweep.hpp"
+#include "polyad/formats/csf/leaf_trees.hpp"
+
+namespace polyad {
+
+template <class Space, class Scalar, class Index>
+void sgd_factor_sweep(Space const& space, LeafTrees<Scalar, Index, Space> const& X,
+                      FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
+                      int mode, SgdStep rates, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
+  detail::expect_sgd_arguments(X.extents(), model, C, mode, workspace);
+  if (X.nnz() == 0) return;
+  auto const& binned = X.tree(mode);
+  detail::sweep_factors<Index>(space, detail::TreeFibers<Scalar, Index>(space, binned.tree, binned.bins),
+                               binned.tree.modes, model, C, rates, form, workspace);
+}
+
+template <class Space, class Scalar, class Index>
+void sgd_core_sweep(Space const& space, LeafTrees<Scalar, Index, Space> const& X,
+                    FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
+                    int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
+  detail::expect_sgd_arguments(X.extents(), model, C, mode, workspace);
+  if (X.nnz() == 0) return Kokkos::deep_copy(space, workspace.P, Scalar(0));
+  auto const& binned = X.tree(mode);
+  detail::sweep_cores<Index>(space, detail::TreeFibers<Scalar, Index>(space, binned.tree, binned.bins),
+                             binned.tree.modes, model, C, form, workspace);
+}
+
+#define POLYAD_SGD_FACTOR_SWEEP_TREES(Scalar, Index)                                                         \
+  template void sgd_factor_sweep(Kokkos::DefaultExecutionSpace const&,                                       \
+                                 LeafTrees<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,             \
+                                 FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,              \
+                                 FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, SgdStep, \
+                                 SgdForm, SgdWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_SGD_CORE_SWEEP_TREES(Scalar, Index)                                                         \
+  template void sgd_core_sweep(Kokkos::DefaultExecutionSpace const&,                                       \
+                               LeafTrees<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,             \
+                               FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,              \
+                               FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, SgdForm, \
+                               SgdWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&)
+
+}  // namespace polyad

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What F-COO's SpMTTKRP and SpTTM sum: a nonzero's product is its value times the rows of all product modes,
+// element by element (Liu et al., equations 3 and 6, section IV).
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "polyad/core/spaces.hpp"
+#include "polyad/core/types.hpp"
+#include "polyad/kernel/other_factors.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
+#include "polyad/kernel/row_form.hpp"
+#include "polyad/kernel/segmented_reduce.hpp"
+#include "polyad/kernel/tiny_vec.hpp"
+
+namespace polyad {
+namespace detail {
+
+/// Products for SumFlagged: Order - 1 product modes, or any number of them.
+template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order>
+struct HadamardTerms {
+  using Row                     = TinyVec<Space, Scalar, Block, Form>;
+  using Sum                     = Row;
+  static constexpr int lanes    = Row::lanes;
+  static constexpr int block    = Block;
+  static constexpr int elements = Block;
+  /// Nonzeros read and gathered at the same time: MttkrpSorted's choice, measured on the H200 there.
+  static constexpr int batch = !is_device_space<Space> ? 1 : Block < 32 || sizeof(Scalar) == 4 ? 4 : 2;
+
+  /// As many registers as MttkrpSorted has: 80.
+  static constexpr int resident_teams  = 3;
+  static constexpr int most_partitions = 1;
+
+  Index const* indices;  // M x P, row-major
+  count_t index_stride;
+  Scalar const* values;
+  OtherFactors<Scalar, Order> factors;
+  Scalar* output;
+  count_t output_stride;
+  int rank;
+
+  [[nodiscard]] KOKKOS_FUNCTION Columns columns(int first, int lane) const {
+    return Row::columns(first, rank, lane);
+  }
+  /// Blocks begin at multiples of 32, and the last one at a multiple of 32 too (kernel/rank_dispatch.hpp).
+  [[nodiscard]] KOKKOS_FUNCTION Columns own(Columns columns) const {
+    return {columns.first % full_block, columns.count};
+  }
+
+  template <int Count, class Flush>
+  KOKKOS_FORCEINLINE_FUNCTION void add(count_t p, unsigned ends, Columns columns, FlaggedSum<Row>& sum,
+                                       Flush const& flush) const {
+    using Indices = Pack<Index, Count>;
+    auto const x  = *reinterpret_cast<Pack<Scalar, Count> const*>(values + p);
+    Row product[Count];
+    for (int u = 0; u < Count; ++u) product[u] = Row(x.element[u]);
+    for (int m = 0; m < factors.size(); ++m) {
+      auto const k = *reinterpret_cast<Indices const*>(indices + static_cast<count_t>(m) * index_stride + p);
+      for (int u = 0; u < Count; ++u) product[u] *= Row(factors.row(m, k.element[u]), columns);
+    }
+    if ((ends & ((1U << Count) - 1U)) == 0) {
+      for (int u = 0; u < Count; ++u) sum.sum += product[u];
+    } else {
+      for (int u = 0; u < Count; ++u) sum.add(product[u], (ends >> u & 1U) != 0, flush);
+    }
+  }
+
+  KOKKOS_FUNCTION void store(Index row, Row const& sum, Columns columns) const {
+    sum.store(output + static_cast<count_t>(row) * output_stride, columns);
+  }
+  KOKKOS_FUNCTION void add_to(Index row, Row const& sum, Columns columns, int lane) const {
+    bool const whole = columns.first - columns.first % full_block + Block <= rank;
+    AddAtomically<Scalar>{output, output_stride, columns, lane, whole}(row, sum);
+  }
+};
+
+}  // namespace detail
+}  // namespace polyad

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What SpTTMc sums (spttmc.hpp): a nonzero's product is its value times the Kronecker product of the rows of
+// all product modes (Liu et al., equation 4).
+//
+// A thread sums a tile of the row, `tile` columns of the matrix before the last times a block of the last
+// one's, for one column of each matrix before those. Its lanes share the tile out in both directions: on a
+// device a lane reads 8 numbers of one row and 8 floats (4 doubles) of the other with 16-byte loads and makes
+// 64 (32) products of them, so that arithmetic is most of what it does. Tiles change fastest over the league.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "polyad/core/spaces.hpp"
+#include "polyad/core/types.hpp"
+#include "polyad/kernel/row_form.hpp"
+#include "polyad/kernel/segmented_reduce.hpp"
+#include "polyad/kernel/tiny_vec.hpp"
+#include "polyad/kernel/unrolled.hpp"
+
+namespace polyad {
+namespace detail {
+
+/// What a lane sums of a tile: Rows rows of Packs packs, the packs Block / Packs columns apart. In scratch
+/// memory the tile's rows of Block columns lie one behind the other.
+template <class Row, class Scalar, int Block, int Rows, int Packs>
+struct TilePart {
+  static constexpr int step = Block / Packs;
+  Row row[Rows][Packs];
+
+  /// Calls f(t, q) for pack q of row t.
+  template <class F>
+  KOKKOS_FORCEINLINE_FUNCTION static void for_each_pack(F const& f) {
+    unrolled<Rows>([&](auto t) { unrolled<Packs>([&](auto q) { f(t, q); }); });
+  }
+
+  KOKKOS_FUNCTION TilePart() = default;
+  KOKKOS_FUNCTION explicit TilePart(Scalar value) {
+    for_each_pack([&](auto t, auto q) { row[t][q] = Row(value); });
+  }
+  KOKKOS_FUNCTION TilePart(Scalar const* rows, Columns columns) {
+    for_each_pack([&](auto t, auto q) { row[t][q] = Row(rows + t * Block + q * step, columns); });
+  }
+  KOKKOS_FUNCTION void store(Scalar* rows, Columns columns) const {
+    for_each_pack([&](auto t, auto q) { row[t][q].store(rows + t * Block + q * step, columns); });
+  }
+  KOKKOS_FORCEINLINE_FUNCTION TilePart& operator+=(TilePart const& other) {
+    for_each_pack([&](auto t, auto q) { row[t][q] += other.row[t][q]; });
+    return *this;
+  }
+  /// A nonzero's part: a row of the last matrix with one coefficient for each row of the tile.
+  struct Term {
+    Row last[Packs];
+    Scalar coefficient[Rows];
+  };
+  KOKKOS_FORCEINLINE_FUNCTION TilePart& operator+=(Term const& term) {
+    for_each_pack([&](auto t, auto q) { row[t][q].multiply_add(term.coefficient[t], term.last[q]); });
+    return *this;
+  }
+};
+
+/// The matrices of the product modes in the order of the columns, as a kernel sees them. Modes is their
+/// number when the kernel is compiled for it, or 0.
+template <class Scalar, class Index, int Modes>
+struct KroneckerMatrices {
+  static constexpr int capacity = Modes > 0 ? Modes : max_order;
+  Scalar const* data[capacity]{};
+  Index const* index[capacity]{};  // of every nonzero, in that mode
+  unsigned stride[capacity]{};     // of rows
+  int columns[capacity]{};
+  int count = 0;
+
+  [[nodiscard]] KOKKOS_FUNCTION int size() const {
+    if constexpr (Modes > 0)
+      return Modes;
+    else
+      return count;
+  }
+  [[nodiscard]] KOKKOS_FUNCTION Scalar const* row(int m, Index i) const {
+    return data[m] + static_cast<count_t>(i) * stride[m];
+  }
+  /// A column of every matrix but the last two.
+  struct Lead {
+    int column[Modes == 0 ? capacity - 2 : 1];
+  };
+  /// Those that `number` numbers. Found once for a tile: a division a nonzero and matrix took half of a
+  /// host's time.
+  [[nodiscard]] KOKKOS_FUNCTION Lead lead(int number) const {
+    Lead result{};
+    if constexpr (Modes == 3) {
+      result.column[0] = number;
+    } else if constexpr (Modes == 0) {
+      for (int m = size() - 3; m >= 0; --m) {
+        result.column[m] = number % columns[m];
+        number /= columns[m];
+      }
+    }
+    return result;
+  }
+  /// Entry of nonzero p's rows of all matrices but the last two, at the columns of `lead`.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar leading(count_t p, Lead const& lead) const {
+    Scalar product(1);
+    if constexpr (Modes == 3) {
+      product = row(0, index[0][p])[lead.column[0]];
+    } else if constexpr (Modes == 0) {
+      for (int m = size() - 3; m >= 0; --m) product *= row(m, index[m][p])[lead.column[m]];
+    }
+    return product;
+  }
+};
+
+/// Products for SumFlagged: Kronecker products of two or more rows.
+template <class Space, class Scalar, class Index, int Block, RowForm Form, int Modes>
+struct KroneckerTerms {
+  /// Packs of the last matrix's row that a lane holds, and columns of the matrix before: 64 floats or 32
+  /// doubles are 64 registers.
+  static constexpr int packs = Form == RowForm::packed && Block > 8 ? 2 : 1;
+  using Row                  = TinyVec<Space, Scalar, Block / packs, Form>;
+  static constexpr int rows  = rows_at_once<Row>(8);
+  using Sum                  = TilePart<Row, Scalar, Block, rows, packs>;
+  using Term                 = typename Sum::Term;
+
+  static constexpr int tile     = is_device_space<Space> ? Block : rows;
+  static constexpr int lanes    = Row::lanes * (tile / rows);
+  static constexpr int block    = 1;  // a tile has one number
+  static constexpr int elements = Block * tile;
+  /// Two nonzeros under way fit the registers beside the sums, of doubles only beside half of them.
+  static constexpr int batch = is_device_space<Space> && (sizeof(Scalar) == 4 || packs == 1) ? 2 : 1;
+  /// Sums and terms take more than the 80 registers of three.
+  static constexpr int resident_teams = 2;
+  /// A whole tile goes to the scratch pad and to memory at the end of a stretch.
+  static constexpr int most_partitions = 4;
+
+  KroneckerMatrices<Scalar, Index, Modes> matrices;
+  Scalar const* values;
+  Scalar* output;
+  count_t output_stride;
+  int tiles_last;    // blocks of the last matrix's columns
+  int tiles_before;  // tiles of the one before
+
+  /// A lane's part of a tile.
+  struct TileColumns {
+    Columns last[packs];  // of the last matrix
+    Columns read[packs];  // the same, or the first pack where there are none: what is read is not stored
+    int count;            // how many of the first pack: none, and the lane has nothing to do
+    int own_first;        // where its part begins in the tile
+    int lane;             // among those that share a row
+    int before;           // its first column of the matrix before
+    int rows;             // how many of them exist
+    int lead;             // columns of the matrices before that one, as one number,
+    typename KroneckerMatrices<Scalar, Index, Modes>::Lead leads;  // and each
+  };
+
+  [[nodiscard]] KOKKOS_FUNCTION TileColumns columns(int number, int lane) const {
+    int const last_columns = matrices.columns[matrices.size() - 1];
+    int const first        = number % tiles_last * Block;
+    int const rest         = number / tiles_last;
+    int const group        = lane / Row::lanes * rows;
+    TileColumns result;
+    result.lane = lane % Row::lanes;
+    for (int q = 0; q < packs; ++q) {
+      result.last[q] = Row::columns(first + q * Sum::step, last_columns, result.lane);
+      result.read[q] = result.last[result.last[q].count > 0 ? q : 0];
+    }
+    result.own_first = group * Block + result.last[0].first - first;
+    result.before    = rest % tiles_before * tile + group;
+    result.rows      = Kokkos::min(matrices.columns[matrices.size() - 2] - result.before, rows + 0);
+    result.count     = result.rows > 0 ? result.last[0].count : 0;
+    result.lead      = rest / tiles_before;
+    result.leads     = matrices.lead(result.lead);
+    return result;
+  }
+  /// In scratch memory a tile is whole.
+  [[nodiscard]] KOKKOS_FUNCTION Columns own(TileColumns const& columns) const {
+    return {columns.own_first, Row::width};
+  }
+
+  /// The entries of the matrix before the last for nonzeros with index i there.
+  KOKKOS_FORCEINLINE_FUNCTION void set_coefficients(Index i, TileColumns const& columns, Term& term) const {
+    Scalar const* const from = matrices.row(matrices.size() - 2, i) + columns.before;
+    if constexpr (Form == RowForm::packed) {
+      constexpr int width = Row::width;
+      unrolled<rows / width>([&](auto k) {
+        // As above: what does not exist is the first pack instead, and is not stored.
+        int const first  = k * width < columns.rows ? k * width : 0;
+        auto const& pack = *reinterpret_cast<Pack<Scalar, width> const*>(from + first);
+        unrolled<width>([&](auto e) { term.coefficient[k * width + e] = pack.element[e]; });
+      });
+    } else if (columns.rows == rows) {
+      unrolled<rows>([&](auto t) { term.coefficient[t] = from[t]; });
+    } else {
+      unrolled<rows>([&](auto t) { term.coefficient[t] = t < columns.rows ? from[t] : Scalar(0); });
+    }
+  }
+
+  template <int Count, class Flush>
+  KOKKOS_FORCEINLINE_FUNCTION void add(count_t p, unsigned ends, TileColumns const& columns,
+                                       FlaggedSum<Sum>& sum, Flush const& flush) const {
+    using Indices = Pack<Index, Count>;
+    int const m   = matrices.size() - 1;
+    auto const x  = *reinterpret_cast<Pack<Scalar, Count> const*>(values + p);
+    auto const i  = *reinterpret_cast<Indices const*>(matrices.index[m - 1] + p);
+    auto const j  = *reinterpret_cast<Indices const*>(matrices.index[m] + p);
+    Term term[Count];
+    unrolled<Count>([&](auto u) {
+      Scalar const scale = x.element[u] * matrices.leading(p + static_cast<unsigned>(u()), columns.leads);
+      Scalar const* const last = matrices.row(m, j.element[u]);
+      unrolled<packs>([&](auto q) {
+        term[u].last[q] = Row(scale);
+        term[u].last[q] *= Row(last, columns.read[q]);
+      });
+      set_coefficients(i.element[u], columns, term[u]);
+    });
+    if ((ends & ((1U << Count) - 1U)) == 0) {
+      unrolled<Count>([&](auto u) { sum.sum += term[u]; });
+    } else {
+      unrolled<Count>([&](auto u) { sum.add(term[u], (ends >> u & 1U) != 0, flush); });
+    }
+  }
+
+  /// Row t of the lane's part, in the output.
+  [[nodiscard]] KOKKOS_FUNCTION Scalar* target(Index row, TileColumns const& columns, int t) const {
+    int const last   = matrices.columns[matrices.size() - 1];
+    int const before = matrices.columns[matrices.size() - 2];
+    return output + static_cast<count_t>(row) * output_stride +
+           (columns.lead * before + columns.before + t) * last;
+  }
+  KOKKOS_FUNCTION void store(Index row, Sum const& sum, TileColumns const& columns) const {
+    Sum::for_each_pack([&](auto t, auto q) {
+      if (t < columns.rows) sum.row[t][q].store(target(row, columns, t), columns.last[q]);
+    });
+  }
+  KOKKOS_FUNCTION void add_to(Index row, Sum const& sum, TileColumns const& columns, int /*lane*/) const {
+    int const last = matrices.columns[matrices.size() - 1];
+    Sum::for_each_pack([&](auto t, auto q) {
+      // Whether all lanes that share the row have columns here.
+      bool const whole = columns.last[q].first - columns.lane * Row::width + Sum::step <= last;
+      if (t < columns.rows)
+        AddAtomically<Scalar>{target(row, columns, t), 0, columns.last[q], columns.lane, whole}(
+            Index(0), sum.row[t][q]);
+    });
+  }
+};
+
+}  // namespace detail
+}  // namespace polyad

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// F-COO's SpMTTKRP and SpTTM: sums of Hadamard products (hadamard_terms.hpp).
+//
+// Bytes a nonzero: s_r + M s_o + 1/8 streamed, M R s_r gathered. Flops: (M + 1) R. The output's rows are
+// written once, those that cross a team's border a few times, and each segment's row number is read.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <string>
+#include <type_traits>
+
+#include "formats/cleared_rows.hpp"
+#include "formats/fcoo/hadamard_terms.hpp"
+#include "formats/fcoo/sum_flagged.hpp"
+#include "polyad/core/expects.hpp"
+#include "polyad/core/types.hpp"
+#include "polyad/formats/fcoo/fcoo.hpp"
+#include "polyad/formats/fcoo/flagged_nonzeros.hpp"
+#include "polyad/formats/format.hpp"
+#include "polyad/kernel/other_factors.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
+#include "polyad/kernel/row_form.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+
+namespace polyad {
+namespace detail {
+
+/// Order 2 is SpTTM of any tensor, besides SpMTTKRP of a matrix.
+template <bool AnyOrderOnly, class F>
+void with_flagged_order(int order, F&& f) {
+  if constexpr (!AnyOrderOnly) {
+    if (order == 2) return f(std::integral_constant<int, 2>{});
+    if (order == 3) return f(std::integral_constant<int, 3>{});
+    if (order == 4) return f(std::integral_constant<int, 4>{});
+  }
+  f(std::integral_constant<int, any_order>{});
+}
+
+/// Y, a row for every segment or row of the one index mode, is overwritten. make_factors(order) is the
+/// product modes' OtherFactors for that many product modes and one.
+template <class Space, class Scalar, class Index, class MakeFactors>
+void hadamard_product(Space const& space, std::string const& label,
+                      FlaggedNonzeros<Scalar, Index, Space> const& X, MakeFactors const& make_factors,
+                      FCooShape const& shape, bool packed, FactorMatrix<Scalar, Space> const& Y) {
+  expect_shape(shape);
+  if (X.nnz == 0) return Kokkos::deep_copy(space, Y, Scalar(0));
+  with_row_form<Space>(packed, [&](auto form) {
+    constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
+    with_flagged_order<any_order_only>(X.product_modes() + 1, [&](auto order) {
+      for_each_column_block(checked_rank(Y.extent(1)), [&](auto block, ColumnBlocks blocks) {
+        clear_rows<Space, Scalar, Index, block(), form()>(space, X.cleared, blocks, Y);
+        using Terms = HadamardTerms<Space, Scalar, Index, block(), form(), order()>;
+        sum_flagged(space, label, X, blocks, shape,
+                    Terms{X.indices.data(), static_cast<count_t>(X.indices.stride(0)), X.values.data(),
+                          make_factors(order), Y.data(), static_cast<count_t>(Y.stride(0)), blocks.rank});
+      });
+    });
+  });
+}
+
+}  // namespace detail
+
+template <class Space, class Scalar, class Index>
+void mttkrp(Space const& space, FCoo<Scalar, Index, Space> const& X,
+            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace&,
+            FactorMatrix<Scalar, Space> const& V, bool packed) {
+  expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  auto const& nonzeros    = X.nonzeros(mode);
+  auto const make_factors = [&](auto order) {
+    return OtherFactors<Scalar, order()>(factors, nonzeros.modes);
+  };
+  detail::hadamard_product(space, "polyad::mttkrp_fcoo", nonzeros, make_factors, X.options().shape,
+                           packed && rows_are_aligned(factors, V), V);
+}
+
+template <class Space, class Scalar, class Index>
+void spttm(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X,
+           FactorMatrix<Scalar, Space> const& U, FactorMatrix<Scalar, Space> const& fibers,
+           FCooShape const& shape, bool packed) {
+  POLYAD_EXPECTS(X.product_modes() == 1, "a product with one matrix of nonzeros of ", X.product_modes(),
+                 " product modes");
+  int const mode = X.product_mode(0);
+  checked_rank(U.extent(1));
+  POLYAD_EXPECTS(U.extent(0) == X.extents[mode], "the matrix has ", U.extent(0), " rows, mode ", mode,
+                 " has ", X.extents[mode]);
+  count_t const rows = X.output_rows();
+  POLYAD_EXPECTS(fibers.extent(0) == rows && fibers.extent(1) == U.extent(1), "the output is ",
+                 fibers.extent(0), " x ", fibers.extent(1), ", not ", rows, " x ", U.extent(1));
+  bool const aligned = rows_are_aligned(U.data(), static_cast<count_t>(U.stride(0)), U.extent(1)) &&
+                       rows_are_aligned(fibers.data(), static_cast<count_t>(fibers.stride(0)), U.extent(1));
+  auto const make_factors = [&](auto order) { return OtherFactors<Scalar, order()>(U, mode); };
+  detail::hadamard_product(space, "polyad::spttm", X, make_factors, shape, packed && aligned, fibers);
+}
+
+#define POLYAD_MTTKRP_FCOO(Scalar, Index)                                                               \
+  template void mttkrp(Kokkos::DefaultExecutionSpace const&,                                            \
+                       FCoo<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                       \
+                       FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&, \
+                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, bool)
+#define POLYAD_SPTTM(Scalar, Index)                                                         \
+  template void spttm(Kokkos::DefaultExecutionSpace const&,                                 \
+                      FlaggedNonzeros<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+                      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,           \
+                      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, FCooShape const&, bool)
+
+}  // namespace polyad

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// SpTTMc in one shot (Liu et al., equation 4): a nonzero's product is its value times the Kronecker product
+// of the rows of all product modes, summed by segment without an intermediate tensor. For mode n of X
+//
+//   Y(k, :) = sum over the nonzeros with i_n = k of x U^(1)(i_1, :) (x) ... (x) U^(N)(i_N, :)   without U^(n)
+//
+// Y is I_n x D, D the product of the other matrices' columns; the last matrix's column runs fastest. A thread
+// sums a tile of the row (kronecker_terms.hpp).
+//
+// Bytes a nonzero: s_r + M s_o + 1/8 streamed, the rows of all matrices gathered, both again for every tile
+// of D. Flops: 2 D, from order 4 on little more.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "formats/cleared_rows.hpp"
+#include "formats/fcoo/kronecker_terms.hpp"
+#include "formats/fcoo/mttkrp_fcoo.hpp"
+#include "formats/fcoo/sum_flagged.hpp"
+#include "polyad/core/expects.hpp"
+#include "polyad/core/instances.hpp"
+#include "polyad/core/spaces.hpp"
+#include "polyad/core/types.hpp"
+#include "polyad/formats/fcoo/fcoo.hpp"
+#include "polyad/formats/fcoo/flagged_nonzeros.hpp"
+#include "polyad/kernel/other_factors.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
+#include "polyad/kernel/row_form.hpp"
+#include "polyad/kernel/tiny_vec.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+
+namespace polyad {
+namespace detail {
+
+/// Calls f with the block of a tile. A device's is as high as it is wide: the narrowest that holds the
+/// columns of one of the two matrices, or 32. A host's rows are few, so it is the narrowest that holds the
+/// last one's.
+template <class Space, class F>
+void with_tile_block(int before, int last, F&& f) {
+  int const columns = is_device_space<Space> ? std::min(before, last) : last;
+  if (columns <= 8) return f(std::integral_constant<int, 8>{});
+  if (columns <= 16) return f(std::integral_constant<int, 16>{});
+  f(std::integral_constant<int, 32>{});
+}
+
+/// Y, a row for every row that X's operation has, is overwritten. matrices[m] belongs to product mode
+/// `modes[m]` of X; there are two or more of them.
+template <class Space, class Scalar, class Index>
+void kronecker_product(Space const& space, std::string const& label,
+                       FlaggedNonzeros<Scalar, Index, Space> const& X, std::vector<int> const& modes,
+                       std::vector<FactorMatrix<Scalar, Space>> const& matrices, FCooShape const& shape,
+                       FactorMatrix<Scalar, Space> const& Y) {
+  expect_shape(shape);
+  if (X.nnz == 0) return Kokkos::deep_copy(space, Y, Scalar(0));
+  auto const count            = matrices.size();
+  int const last              = static_cast<int>(matrices.back().extent(1));
+  int const before            = static_cast<int>(matrices[count - 2].extent(1));
+  constexpr count_t pack      = row_alignment / sizeof(Scalar);
+  auto const stride           = static_cast<count_t>(Y.stride(0));
+  auto const rows_allow_packs = [](FactorMatrix<Scalar, Space> const& matrix) {
+    return rows_are_aligned(matrix.data(), static_cast<count_t>(matrix.stride(0)), matrix.extent(1));
+  };
+  // Every row of a tile begins at a multiple of the last matrix's columns.
+  bool const aligned = last % static_cast<int>(pack) == 0 && rows_allow_packs(Y) &&
+                       rows_allow_packs(matrices.back()) && rows_allow_packs(matrices[count - 2]);
+  with_row_form<Space>(rows_allow_packs(Y), [&](auto form) {
+    for_each_column_block(checked_rank(Y.extent(1)), [&](auto block, ColumnBlocks blocks) {
+      clear_rows<Space, Scalar, Index, block(), form()>(space, X.cleared, blocks, Y);
+    });
+  });
+  with_row_form<Space>(aligned, [&](auto form) {
+    with_tile_block<Space>(before, last, [&](auto block) {
+      auto const launch = [&](auto number_of_modes) {
+        using Terms            = KroneckerTerms<Space, Scalar, Index, block(), form(), number_of_modes()>;
+        int const tiles_last   = (last + block() - 1) / block();
+        int const tiles_before = (before + Terms::tile - 1) / Terms::tile;
+        Terms terms{{}, X.values.data(), Y.data(), stride, tiles_last, tiles_before};
+        int lead = 1;
+        for (std::size_t m = 0; m < count; ++m) {
+          int row = 0;  // of X.indices
+          while (X.product_mode(row) != modes[m]) ++row;
+          terms.matrices.data[m]    = matrices[m].data();
+          terms.matrices.index[m]   = X.indices.data() + static_cast<count_t>(row) * X.indices.stride(0);
+          terms.matrices.stride[m]  = static_cast<unsigned>(matrices[m].stride(0));
+          terms.matrices.columns[m] = static_cast<int>(matrices[m].extent(1));
+          if (m + 2 < count) lead *= terms.matrices.columns[m];
+        }
+        terms.matrices.count = static_cast<int>(count);
+        int const tiles      = lead * tiles_before * tiles_last;
+        sum_flagged(space, label, X, ColumnBlocks{0, tiles, static_cast<int>(Y.extent(1))}, shape, terms);
+      };
+      constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
+      if constexpr (!any_order_only) {
+        if (count == 2) return launch(std::integral_constant<int, 2>{});
+        if (count == 3) return launch(std::integral_constant<int, 3>{});
+      }
+      launch(std::integral_constant<int, 0>{});
+    });
+  });
+}
+
+/// D, the columns of SpTTMc on mode n. \throws UsageError for a matrix of other than I_m rows or of no
+/// columns, and beyond 2^20 columns
+template <class Scalar, class Space>
+count_t spttmc_columns(Extents const& extents, std::vector<FactorMatrix<Scalar, Space>> const& U, int mode) {
+  expect_mode(mode, extents);
+  POLYAD_EXPECTS(extents.order() >= 2, "a product with all other modes' matrices of a tensor of order 1");
+  POLYAD_EXPECTS(U.size() == static_cast<std::size_t>(extents.order()), U.size(),
+                 " matrices for a tensor of order ", extents.order());
+  count_t columns = 1;
+  for (int m = 0; m < extents.order(); ++m) {
+    if (m == mode) continue;
+    auto const& matrix = U[static_cast<std::size_t>(m)];
+    POLYAD_EXPECTS(matrix.extent(0) == extents[m], "matrix ", m, " has ", matrix.extent(0),
+                   " rows, its mode has ", extents[m]);
+    POLYAD_EXPECTS(matrix.extent(1) >= 1, "matrix ", m, " has no columns");
+    columns =
+        checked_product("the output of SpTTMc on mode " + std::to_string(mode), columns, matrix.extent(1));
+  }
+  return columns;
+}
+
+}  // namespace detail
+
+template <class Space, class Scalar>
+FactorMatrix<Scalar, Space> make_spttmc_output(Space const& space, Extents const& extents,
+                                               std::vector<FactorMatrix<Scalar, Space>> const& U, int mode) {
+  count_t const columns   = detail::spttmc_columns<Scalar, Space>(extents, U, mode);
+  std::string const label = "the output of SpTTMc on mode " + std::to_string(mode);
+  expect_fits(space, label, checked_product(label, extents[mode], padded_rank<Scalar>(columns)),
+              sizeof(Scalar));
+  checked_rank(columns);
+  return make_factor_matrix<Scalar>(space, "polyad::spttmc_output", extents[mode], columns);
+}
+
+template <class Space, class Scalar, class Index>
+void spttmc(Space const& space, FCoo<Scalar, Index, Space> const& X,
+            std::vector<FactorMatrix<Scalar, Space>> const& U, int mode,
+            FactorMatrix<Scalar, Space> const& Y) {
+  count_t const columns = detail::spttmc_columns<Scalar, Space>(X.extents(), U, mode);
+  POLYAD_EXPECTS(Y.extent(0) == X.extents()[mode] && Y.extent(1) == columns, "the output of mode ", mode,
+                 " is ", Y.extent(0), " x ", Y.extent(1), ", not ", X.extents()[mode], " x ", columns);
+  checked_rank(columns);
+  auto const& nonzeros = X.nonzeros(mode);
+  std::vector<int> modes;
+  std::vector<FactorMatrix<Scalar, Space>> matrices;
+  for (int m = 0; m < X.extents().order(); ++m) {
+    if (m == mode) continue;
+    modes.push_back(m);
+    matrices.push_back(U[static_cast<std::size_t>(m)]);
+  }
+  if (matrices.size() > 1)
+    return detail::kronecker_product(space, "polyad::spttmc", nonzeros, modes, matrices, X.options().shape,
+                                     Y);
+  auto const& matrix = matrices.front();
+  bool const aligned = rows_are_aligned(matrix.data(), static_cast<count_t>(matrix.stride(0)), columns) &&
+                       rows_are_aligned(Y.data(), static_cast<count_t>(Y.stride(0)), columns);
+  auto const make_factors = [&](auto order) { return OtherFactors<Scalar, order()>(matrix, modes.front()); };
+  detail::hadamard_product(space, "polyad::spttmc", nonzeros, make_factors, X.options().shape, aligned, Y);
+}
+
+#define POLYAD_SPTTMC(Scalar, Index)                                                                 \
+  template void spttmc(Kokkos::DefaultExecutionSpace const&,                                         \
+                       FCoo<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                    \
+                       std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> const&, int, \
+                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_SPTTMC_OUTPUT(Scalar)                                                                 \
+  template count_t detail::spttmc_columns<Scalar, Kokkos::DefaultExecutionSpace>(                    \
+      Extents const&, std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> const&, int); \
+  template FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>                                       \
+  make_spttmc_output<Kokkos::DefaultExecutionSpace, Scalar>(                                         \
+      Kokkos::DefaultExecutionSpace const&, Extents const&,                                          \
+      std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> const&, int)
+// A semi-sparse tensor's product needs it by itself (multiply_semi_sparse.hpp).
+#define POLYAD_KRONECKER_PRODUCT(Scalar, Index)                                                      \
+  template void detail::kronecker_product(                                                           \
+      Kokkos::DefaultExecutionSpace const&, std::string const&,                                      \
+      FlaggedNonzeros<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, std::vector<int> const&, \
+      std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> const&, FCooShape const&,     \
+      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_KRONECKER_PRODUCT);
+
+}  // namespace polyad

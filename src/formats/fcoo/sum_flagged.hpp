@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one-shot product of F-COO (Liu et al., section IV): every thread forms the products of its nonzeros
+// over all product modes at once and sums them by segment, without an intermediate tensor. What a product is,
+// the operation says: Hadamard for SpMTTKRP and SpTTM (hadamard_terms.hpp), Kronecker for SpTTMc
+// (kronecker_terms.hpp).
+//
+// A thread is a group of vector lanes that hold a row of the output in registers; it walks whole partitions
+// of the nonzeros. Segments are summed inside a thread in registers, across the threads of a team in scratch
+// memory (kernel/segmented_reduce.hpp), and only what crosses a team's border is added with atomics.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "polyad/core/expects.hpp"
+#include "polyad/core/spaces.hpp"
+#include "polyad/core/types.hpp"
+#include "polyad/formats/fcoo/flagged_nonzeros.hpp"
+#include "polyad/kernel/chunk_walk.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
+#include "polyad/kernel/segmented_reduce.hpp"
+
+namespace polyad {
+
+static_assert(FCooShape().team_threads == device_team_threads);
+
+/// Teams of more threads would leave a thread too few registers for its gathers (MttkrpSorted: 64 to 85).
+inline constexpr int fcoo_most_threads = 256;
+
+/// \throws UsageError
+inline void expect_shape(FCooShape const& shape) {
+  int const threads = shape.team_threads;
+  POLYAD_EXPECTS(threads == 32 || threads == 64 || threads == 128 || threads == 256,
+                 "a team has 32, 64, 128 or 256 threads, not ", threads);
+}
+
+namespace detail {
+
+/// The flags of the nonzeros as a kernel sees them.
+template <class Index>
+struct FlaggedSegments {
+  std::uint64_t const* flags;
+  std::uint32_t const* starts;
+  Index const* first_segment;
+  Index const* rows;  // of the output, for every segment; null: a segment's row has its number
+  int threadlen;
+
+  template <class Scalar, class Space>
+  explicit FlaggedSegments(FlaggedNonzeros<Scalar, Index, Space> const& X)
+      : flags(X.flags.data()),
+        starts(X.starts.data()),
+        first_segment(X.first_segment.data()),
+        rows(X.rows == FCooRows::of_mode ? X.coordinates.data() : nullptr),
+        threadlen(X.threadlen) {}
+
+  [[nodiscard]] KOKKOS_FUNCTION count_t partition(count_t nonzero) const {
+    return nonzero / static_cast<unsigned>(threadlen);
+  }
+  [[nodiscard]] KOKKOS_FUNCTION bool begins(count_t q) const { return (starts[q / 32] >> q % 32 & 1U) != 0; }
+  [[nodiscard]] KOKKOS_FUNCTION Index row(Index segment) const {
+    return rows == nullptr ? segment : rows[segment];
+  }
+  /// Bit b: whether a segment ends with nonzero p + b. Nonzeros of one partition share a word.
+  [[nodiscard]] KOKKOS_FUNCTION std::uint64_t ends(count_t p) const { return ~flags[p / 64] >> p % 64; }
+};
+
+/// Sums the products that Terms makes. Terms has
+///   Sum, lanes          what a lane sums, and lanes of a thread
+///   block, elements     how a column is reached from ChunkWalk's block number; of a head in scratch memory
+///   resident_teams      of 256 threads that a multiprocessor is to hold, by registers
+///   most_partitions     that a thread walks on a device
+///   batch               nonzeros read and gathered at the same time
+///   columns(block, lane), own(columns)   a lane's columns, in the output and from the block's first one on
+///   add<Count>(p, ends, columns, sum, flush)   the nonzeros p ... p + Count - 1 to a FlaggedSum
+///   store(row, sum, columns), add_to(row, sum, columns, lane)   a row of the output, the second with atomics
+template <class Scalar, class Index, class Terms>
+struct SumFlagged {
+  using Sum   = typename Terms::Sum;
+  using Heads = TeamHeads<Sum, Scalar, Terms::elements>;
+
+  Terms terms;
+  FlaggedSegments<Index> segments;
+  ChunkWalk chunks;  // whole partitions
+
+  /// What a thread holds after its walk.
+  struct Open {
+    Sum sum;
+    Index row;
+    bool is_open;  // the last segment goes on in the next thread's stretch
+    bool is_head;  // no segment ended
+  };
+
+  template <class Columns>
+  KOKKOS_FORCEINLINE_FUNCTION Open walk(count_t begin, count_t end, Columns const& columns,
+                                        Heads const& heads, int thread) const {
+    constexpr int batch = Terms::batch;
+    Index segment       = segments.first_segment[segments.partition(begin)];
+    Index row           = segments.row(segment);
+    FlaggedSum<Sum> sum(segments.begins(segments.partition(begin)));
+    auto const flush = [&](Sum const& total, bool is_head) {
+      if (is_head)
+        heads.store(thread, total, terms.own(columns));  // others have the segment's beginning
+      else
+        terms.store(row, total, columns);
+      row = segments.row(++segment);  // there is one entry behind the last segment
+    };
+    for (count_t p = begin; p < end;) {
+      std::uint64_t ends = segments.ends(p);
+      // In 32 bits: the sums leave few registers.
+      auto left = static_cast<int>(Kokkos::min(end - p, static_cast<count_t>(segments.threadlen)));
+      for (; left >= batch; left -= batch, p += batch, ends >>= batch)
+        terms.template add<batch>(p, static_cast<unsigned>(ends), columns, sum, flush);
+      if constexpr (batch > 1) {
+        for (; left > 0; --left, ++p, ends >>= 1)
+          terms.template add<1>(p, static_cast<unsigned>(ends), columns, sum, flush);
+      }
+    }
+    return {sum.sum, row, (segments.ends(end - 1) & 1U) == 0, sum.is_head};
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    auto const at       = chunks.template place<Terms::block>(member);
+    int const thread    = member.team_rank();
+    count_t const begin = at.thread * chunks.chunk;
+    count_t const end   = Kokkos::min(chunks.nnz, begin + chunks.chunk);
+    bool const walks    = begin < chunks.nnz;
+    Heads const heads(member);
+    Open open{Sum(0), 0, false, false};  // every lane its own
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Terms::lanes), [&](int const lane) {
+      auto const columns = terms.columns(at.column, lane);
+      if (!walks || columns.count <= 0) return;
+      open = walk(begin, end, columns, heads, thread);
+      if (open.is_head) heads.store(thread, open.sum, terms.own(columns));
+      heads.set_passes(thread, open.is_head);  // every lane writes the same
+    });
+    member.team_barrier();
+    if (!walks) return;
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Terms::lanes), [&](int const lane) {
+      auto const columns = terms.columns(at.column, lane);
+      if (columns.count <= 0) return;
+      auto const own = terms.own(columns);
+      if (thread == 0 && !segments.begins(segments.partition(begin))) {
+        // The segment that teams before this one began: they add to its row too.
+        Sum head = heads.load(0, own);
+        if (heads.passes(0)) heads.join(head, 0, own);
+        terms.add_to(segments.row(segments.first_segment[segments.partition(begin)]), head, columns, lane);
+      }
+      if (!open.is_open || open.is_head) return;
+      if (heads.join(open.sum, thread, own))
+        terms.store(open.row, open.sum, columns);
+      else
+        terms.add_to(open.row, open.sum, columns, lane);  // the teams behind add to it too
+    });
+  }
+};
+
+/// Whole partitions that a thread walks. On a device as many as Terms asks for, as long as there are two
+/// threads for each that its multiprocessors hold; the team joins them. On a host a team is one thread, and
+/// only the borders of its stretch pay for atomics, so that it is as long as balance allows.
+template <class Terms, class Space, class Scalar, class Index>
+count_t partitions_per_thread(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X,
+                              int column_blocks) {
+  auto const threadlen = static_cast<count_t>(X.threadlen);
+  if constexpr (is_device_space<Space>) {
+    // Of the 2048 threads that concurrency() counts a multiprocessor holds so many of these.
+    count_t const held =
+        static_cast<count_t>(space.concurrency()) * Terms::resident_teams * fcoo_most_threads / 2048;
+    count_t const lanes = X.nnz / threadlen * static_cast<count_t>(Terms::lanes * column_blocks);
+    return std::clamp<count_t>(lanes / (2 * held), 1, Terms::most_partitions);
+  } else {
+    return ceil_div(chunk_length(space, X.nnz, 1), threadlen);
+  }
+}
+
+/// Launches SumFlagged with teams of a shape over all nonzeros and blocks of columns.
+template <class Space, class Scalar, class Index, class Terms>
+void sum_flagged(Space const& space, std::string const& label, FlaggedNonzeros<Scalar, Index, Space> const& X,
+                 ColumnBlocks blocks, FCooShape const& shape, Terms const& terms) {
+  using Kernel = SumFlagged<Scalar, Index, Terms>;
+  using Bounds = Kokkos::LaunchBounds<fcoo_most_threads, Terms::resident_teams>;
+  count_t const stretch =
+      partitions_per_thread<Terms>(space, X, blocks.count) * static_cast<count_t>(X.threadlen);
+  ChunkWalk const chunks{X.nnz, stretch, blocks};
+  constexpr int lanes        = Terms::lanes;
+  constexpr int most_scratch = 45 * 1024;  // of the 48 KiB that Kokkos offers a team, less what it keeps
+  int team                   = is_device_space<Space> ? shape.team_threads / lanes : 1;
+  while (static_cast<int>(Kernel::Heads::bytes(team)) > most_scratch && team > 1) team /= 2;
+  auto policy = team_policy<Bounds>(space, chunks.shape(team, lanes));
+  policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::Heads::bytes(team)));
+  Kokkos::parallel_for(label, policy, Kernel{terms, FlaggedSegments<Index>(X), chunks});
+}
+
+}  // namespace detail
+}  // namespace polyad

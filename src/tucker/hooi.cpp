@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "polyad/tucker/hooi.hpp"
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cmath>
+
+#include "dense/transposed_product.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/core/instances.hpp"
+#include "polyad/dense/nvecs.hpp"
+#include "tucker/leading_vectors.hpp"
+
+namespace polyad {
+namespace {
+
+/// Throws UsageError unless there are N ranks, each from 1 to I_n and to the product of the others.
+void expect_tucker_ranks(Extents const& extents, std::vector<count_t> const& ranks) {
+  POLYAD_EXPECTS(extents.order() >= 2, "a Tucker decomposition needs two modes or more");
+  POLYAD_EXPECTS(ranks.size() == static_cast<std::size_t>(extents.order()), ranks.size(),
+                 " ranks for a tensor of order ", extents.order());
+  for (std::size_t n = 0; n < ranks.size(); ++n)
+    POLYAD_EXPECTS(ranks[n] >= 1 && ranks[n] <= extents[static_cast<int>(n)], "rank ", ranks[n], " of mode ",
+                   n, ": it has ", extents[static_cast<int>(n)], " rows");
+  for (std::size_t n = 0; n < ranks.size(); ++n) {
+    count_t others = 1;
+    for (std::size_t m = 0; m < ranks.size(); ++m)
+      if (m != n) others = checked_product("the core", others, ranks[m]);
+    POLYAD_EXPECTS(ranks[n] <= others, "rank ", ranks[n], " of mode ", n,
+                   " exceeds the product of the others, ", others);
+  }
+}
+
+}  // namespace
+
+template <class Scalar, class Space>
+std::vector<FactorMatrix<Scalar, Space>> random_tucker_start(Space const& space, Extents const& extents,
+                                                             TuckerOptions const& options) {
+  expect_tucker_ranks(extents, options.ranks);
+  LeadingVectors<Scalar, Space> vectors(space, options.vectors);
+  std::vector<FactorMatrix<Scalar, Space>> U;
+  for (int n = 0; n < extents.order(); ++n) {
+    count_t const rank = options.ranks[static_cast<std::size_t>(n)];
+    auto const random  = make_factor_matrix<Scalar>(space, "polyad::tucker_start", extents[n], rank);
+    U.push_back(make_factor_matrix<Scalar>(space, "polyad::tucker_factor", extents[n], rank));
+    Kokkos::parallel_for(
+        "polyad::tucker_start", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, extents[n]),
+        detail::FillRandom<Scalar, Space>{random, options.seed, static_cast<std::uint64_t>(n)});
+    vectors.orthonormalize(random, U.back());
+  }
+  return U;
+}
+
+template <class Scalar, class Index, class Space>
+std::vector<FactorMatrix<Scalar, Space>> hosvd_tucker_start(Space const& space,
+                                                            CooTensor<Scalar, Index, Space> const& tensor,
+                                                            TuckerOptions const& options) {
+  expect_tucker_ranks(tensor.extents(), options.ranks);
+  // More columns than are wanted: a subspace is found at the rate of the singular values behind it.
+  count_t const rank =
+      *std::max_element(options.ranks.begin(), options.ranks.end()) + options.vectors.oversampling;
+  auto const leading = nvecs(space, tensor, rank, {options.seed, 150, 1e-11});
+  LeadingVectors<Scalar, Space> vectors(space, options.vectors);
+  std::vector<FactorMatrix<Scalar, Space>> U;
+  for (int n = 0; n < tensor.order(); ++n) {
+    count_t const columns = options.ranks[static_cast<std::size_t>(n)];
+    auto const first =
+        make_factor_matrix<Scalar>(space, "polyad::tucker_start", tensor.extents()[n], columns);
+    Kokkos::deep_copy(space, first,
+                      Kokkos::subview(leading[n], Kokkos::ALL, Kokkos::make_pair(count_t(0), columns)));
+    U.push_back(make_factor_matrix<Scalar>(space, "polyad::tucker_factor", tensor.extents()[n], columns));
+    vectors.orthonormalize(first, U.back());
+  }
+  return U;
+}
+
+template <class Scalar, class Index, class Space>
+TuckerResult<Scalar, Space> tucker_hooi(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+                                        TuckerOptions const& options,
+                                        std::vector<FactorMatrix<Scalar, Space>> const& start,
+                                        TuckerCallback const& callback) {
+  Extents const extents = X.extents();
+  int const order       = extents.order();
+  expect_tucker_ranks(extents, options.ranks);
+  POLYAD_EXPECTS(start.size() == static_cast<std::size_t>(order), start.size(), " factors to start from");
+  for (int n = 0; n < order; ++n) {
+    auto const& U = start[static_cast<std::size_t>(n)];
+    POLYAD_EXPECTS(U.extent(0) == extents[n] && U.extent(1) == options.ranks[static_cast<std::size_t>(n)],
+                   "the start of mode ", n, " is ", U.extent(0), " x ", U.extent(1));
+  }
+  POLYAD_EXPECTS(options.max_iterations >= 1, "at least one iteration");
+  double const norm_squared = X.norm_squared();
+  if (!(norm_squared > 0) || !std::isfinite(norm_squared))
+    throw NumericalError("the tensor's norm is " + std::to_string(std::sqrt(norm_squared)) +
+                         ": no fit can be told");
+
+  TuckerResult<Scalar, Space> result;
+  result.factors = start;
+  std::vector<FactorMatrix<Scalar, Space>> Y;  // one a mode: all are refused before any is computed
+  for (int n = 0; n < order; ++n) Y.push_back(X.inside().make_ttmc_output(space, result.factors, n));
+  LeadingVectors<Scalar, Space> vectors(space, options.vectors);
+  result.core =
+      make_factor_matrix<Scalar>(space, "polyad::tucker_core", options.ranks.back(), Y.back().extent(1));
+  result.reason = "iterations";
+  Kokkos::Timer const clock;
+  for (int iteration = 1; iteration <= options.max_iterations; ++iteration) {
+    double const begin = clock.seconds();
+    double captured    = 0;  // ||G||^2: the last mode's leading squares
+    for (int n = 0; n < order; ++n) {
+      auto const at = static_cast<std::size_t>(n);
+      X.inside().ttmc(space, result.factors, n, Y[at]);
+      captured = vectors.find(Y[at], result.factors[at]);
+    }
+    if (!std::isfinite(captured))
+      throw NumericalError("the factors are not finite: iteration " + std::to_string(iteration));
+    TuckerIteration step{iteration, 1 - std::sqrt(std::max(norm_squared - captured, 0.0) / norm_squared), 0,
+                         0};
+    step.delta   = step.fit - result.fit;
+    step.seconds = clock.seconds() - begin;
+    result.fit   = step.fit;
+    result.iterations.push_back(step);
+    if (callback && !callback(step)) {
+      result.reason = "stopped";
+      break;
+    }
+    if (iteration > 1 && std::abs(step.delta) < options.tolerance) {
+      result.converged = true;
+      result.reason    = "converged";
+      break;
+    }
+    if (clock.seconds() > options.time_limit_s) {
+      result.reason = "time limit";
+      break;
+    }
+  }
+  auto const workspace =
+      make_transposed_product_workspace(space, result.core.extent(0), result.core.extent(1));
+  transposed_product(space, 1, result.factors.back(), Y.back(), workspace, result.core);
+  space.fence("polyad::tucker_hooi");
+  return result;
+}
+
+#define POLYAD_RANDOM_TUCKER_START(Scalar)                                                       \
+  template std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> random_tucker_start( \
+      Kokkos::DefaultExecutionSpace const&, Extents const&, TuckerOptions const&)
+#define POLYAD_TUCKER(Scalar, Index)                                                                        \
+  template std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> hosvd_tucker_start(             \
+      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      TuckerOptions const&);                                                                                \
+  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker_hooi(                                 \
+      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      TuckerOptions const&, std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> const&,        \
+      TuckerCallback const&)
+POLYAD_EACH_SCALAR(, POLYAD_RANDOM_TUCKER_START);
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_TUCKER);
+
+}  // namespace polyad
