@@ -56,7 +56,9 @@ function(polyad_compile_options TARGET)
     # What AddressSanitizer sees as well, and a sixth of the compile time: null pointers and objects' bounds.
     target_compile_options(
       ${TARGET} PRIVATE -fsanitize=address,undefined -fno-sanitize=null,vptr,object-size
-                        -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+                        -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+                        # Long functions call their checks: the longest compile in a third of the time.
+                        $<$<CXX_COMPILER_ID:GNU>:SHELL:--param asan-instrumentation-with-call-threshold=500>)
     target_link_options(${TARGET} PUBLIC -fsanitize=address,undefined)
   endif()
 endfunction()

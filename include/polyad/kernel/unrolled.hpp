@@ -4,6 +4,14 @@
 // the solve of 32 columns of doubles took twice the time.
 #pragma once
 
+/// Before a function: all that it calls is compiled into it. Not with a sanitizer, whose checks make such a
+/// function so long that GCC takes minutes to give its variables registers.
+#ifdef __SANITIZE_ADDRESS__
+#define POLYAD_FLATTEN
+#else
+#define POLYAD_FLATTEN __attribute__((flatten))
+#endif
+
 #include <Kokkos_Core.hpp>
 #include <type_traits>
 #include <utility>

@@ -16,15 +16,15 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "formats/blco/alto.hpp"
 #include "formats/blco/mttkrp_alto_atomic.hpp"
 #include "formats/blco/nonzero_terms.hpp"
 #include "formats/blco/private_output.hpp"
+#include "formats/blco/private_rows.hpp"
 #include "polyad/core/expects.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/blco/alto.hpp"
-#include "polyad/formats/blco/private_rows.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
@@ -33,6 +33,7 @@
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/row_locks.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
+#include "polyad/kernel/unrolled.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
 namespace polyad {
@@ -199,7 +200,7 @@ struct MttkrpAlto {
   }
 
   // Flattened, since GCC otherwise leaves operations of short rows to calls (docs/design-notes.md).
-  __attribute__((flatten)) void operator()(count_t s) const {
+  POLYAD_FLATTEN void operator()(count_t s) const {
     PrivateRows const own = locks.in_use() ? PrivateRows{} : output.stretches[s];
     for (int b = 0; b < blocks.count; ++b) {
       Columns const columns = Row::columns(blocks.first + b * Block, blocks.rank, 0);

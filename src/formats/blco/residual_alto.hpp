@@ -8,17 +8,18 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "formats/blco/alto.hpp"
 #include "formats/blco/mttkrp_alto.hpp"
 #include "formats/blco/nonzero_terms.hpp"
 #include "formats/form_residuals.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/blco/alto.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
+#include "polyad/kernel/unrolled.hpp"
 #include "polyad/kernel/whole_row_walk.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
@@ -39,7 +40,7 @@ struct FormAltoResiduals {
   Scalar* residuals;
 
   // Flattened as MttkrpAlto is.
-  __attribute__((flatten)) void operator()(count_t s) const {
+  POLYAD_FLATTEN void operator()(count_t s) const {
     count_t const last = first_groups[s + 1];
     for (count_t g = first_groups[s]; g < last; ++g)
       for (count_t p = starts[g]; p < starts[g + 1]; ++p) residuals[p] = values[p] - interaction(g, p);
