@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <polyad/formats/coo/sorted.hpp>
 #include <polyad/io/tns_reader.hpp>
 #include <polyad/polyad.hpp>
 #include <span>
@@ -43,14 +42,15 @@ int main(int argc, char** argv) try {
   };
 
   // Mean and biases first; the factors explain what they leave.
-  using Format = polyad::Sorted<float, Index, Space>;
   polyad::FastTuckerData<float, Index, Space> const data{
       upload(known_at, known), upload(hidden_at, hidden), {}};
   std::vector<std::uint64_t> const J(order, std::strtoull(argv[2], nullptr, 10));
   polyad::FastTuckerModel<float, Space> model(space, extents, J, std::strtoull(argv[3], nullptr, 10), true);
   polyad::fit_biases(space, data.train, {}, model);
-  auto const rest          = polyad::without_biases(space, data.train, model);
-  auto const X             = Format::build(space, rest, {.block_rows = 0});  // als wants rows in one piece
+  auto const rest = polyad::without_biases(space, data.train, model);
+  polyad::FastTuckerOptions options;
+  auto const X =
+      polyad::any_format(space, rest, {.rank = model.rank(), .needs = polyad::needs_of(options.optimizer)});
   auto const sums          = polyad::make_error_sums(space, data.validation.nnz());
   auto const hidden_errors = [&] {
     return polyad::errors(space, model, polyad::make_intermediates(space, model), data.validation, {}, sums);
@@ -59,7 +59,6 @@ int main(int argc, char** argv) try {
 
   double const left = std::sqrt(X.norm_squared() / static_cast<double>(X.nnz()));
   polyad::fill_start(space, model, left, 0);
-  polyad::FastTuckerOptions options;
   options.max_epochs = 10;
   options.patience   = 10;  // keep the best epoch
   // Each row has many flights, late for reasons of their own: one says little, and no share is needed.

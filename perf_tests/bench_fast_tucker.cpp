@@ -10,15 +10,14 @@
 #include <vector>
 
 #include "fast_tucker/epochs.hpp"
+#include "formats/blco/alto.hpp"
+#include "formats/blco/blco.hpp"
+#include "formats/coo/coo_tiny_vec.hpp"
+#include "formats/coo/sorted.hpp"
+#include "formats/csf/b_csf.hpp"
+#include "formats/csf/hb_csf.hpp"
 #include "polyad/fast_tucker/biases.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
-#include "polyad/formats/blco/alto.hpp"
-#include "polyad/formats/blco/blco.hpp"
-#include "polyad/formats/coo/coo_tiny_vec.hpp"
-#include "polyad/formats/coo/sorted.hpp"
-#include "polyad/formats/csf/b_csf.hpp"
-#include "polyad/formats/csf/hb_csf.hpp"
-#include "polyad/formats/csf/leaf_trees.hpp"
 #include "ratings.hpp"
 #include "registration.hpp"
 
@@ -32,10 +31,10 @@ std::string name_of(std::string const& group, TensorChoice const& choice, int ra
 }
 
 template <class F>
-F build(Session& session, TensorChoice const& choice, bool rows_in_one_piece) {
+F build(Session& session, TensorChoice const& choice, FastTuckerOptimizer optimizer) {
   typename F::options_type options;
-  if constexpr (requires { options.block_rows = 0; })
-    if (rows_in_one_piece) options.block_rows = 0;
+  FormatRequest const request{needs_of(optimizer)};
+  if constexpr (requires { options.serve(request); }) options.serve(request);
   return F::build(session.space, tensor_of<typename F::scalar_type>(session.space, choice.name, choice.scale),
                   options);
 }
@@ -53,7 +52,7 @@ template <class F>
 void add_residual(Session& session, TensorChoice const& choice, int rank) {
   add(session, name_of<F>("residual_mttkrp", choice, rank),
       [&session, choice, rank](benchmark::State& state) {
-        F const X       = build<F>(session, choice, false);
+        F const X       = build<F>(session, choice, FastTuckerOptimizer::adam);
         auto const C    = make_intermediates(session.space, start(session, X, rank));
         auto workspace  = make_residual_workspace(session.space, X, C.rank());
         int const order = X.extents().order();
@@ -80,7 +79,7 @@ void add_epoch(Session& session, TensorChoice const& choice, int rank, FastTucke
                                                                    : "als_factors";
   add(session, name_of<F>(group, choice, rank),
       [&session, choice, rank, optimizer, cores](benchmark::State& state) {
-        F const X = build<F>(session, choice, optimizer == FastTuckerOptimizer::als);
+        F const X = build<F>(session, choice, optimizer);
         FastTuckerOptions options;
         options.optimizer    = optimizer;
         options.ridge        = 5;  // where rows are shrunk instead, als leaves the cores of J = R alone
@@ -125,7 +124,7 @@ void add_steps(Session& session, TensorChoice const& choice, int rank, char cons
   for (bool const cores : {false, true})
     add(session, step_name(cores ? "cores" : "factors", method, choice, rank),
         [&session, choice, rank, form, cores](benchmark::State& state) {
-          F const X = build<F>(session, choice, false);
+          F const X = build<F>(session, choice, FastTuckerOptimizer::sgd);
           FastTuckerOptions options;
           options.optimizer = FastTuckerOptimizer::sgd;
           options.ridge     = 0;
@@ -143,7 +142,7 @@ void add_gradients(Session& session, TensorChoice const& choice, int rank) {
   add(session, step_name("both", "residual-sweep", choice, rank),
       [&session, choice, rank](benchmark::State& state) {
         using F          = Sorted<float, std::uint32_t, Space>;
-        F const X        = build<F>(session, choice, false);
+        F const X        = build<F>(session, choice, FastTuckerOptimizer::adam);
         auto const model = start(session, X, rank);
         auto const C     = make_intermediates(session.space, model);
         auto workspace   = make_residual_workspace(session.space, X, C.rank());
@@ -172,7 +171,7 @@ void add_gradients(Session& session, TensorChoice const& choice, int rank) {
 
 void register_steps(Session& session, TensorChoice const& choice) {
   using Coo   = CooTinyVec<float, std::uint32_t, Space>;
-  using Trees = LeafTrees<float, std::uint32_t, Space>;
+  using Trees = BCsf<float, std::uint32_t, Space>;
   for (int const rank : session.options.ranks) {
     if (wants(session, Coo::name)) {
       add_steps<Coo>(session, choice, rank, "fast-tucker", {false, false});

@@ -12,9 +12,9 @@
 #include "dense/gram.hpp"
 #include "dense/normal_equations.hpp"
 #include "dense/update_factor.hpp"
+#include "formats/registry.hpp"
 #include "models.hpp"
 #include "polyad/cp/cp_als.hpp"
-#include "polyad/formats/registry.hpp"
 #include "registration.hpp"
 
 namespace polyad::perf {

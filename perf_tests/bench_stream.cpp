@@ -3,10 +3,10 @@
 // and CP-ALS within so many bytes of the device.
 #include <optional>
 
+#include "formats/blco/streamed_blco.hpp"
 #include "models.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/cp/cp_als.hpp"
-#include "polyad/formats/blco/streamed_blco.hpp"
 #include "polyad/tensor/download.hpp"
 #include "registration.hpp"
 

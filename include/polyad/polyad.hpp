@@ -9,7 +9,7 @@
 #include "polyad/fast_tucker/biases.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/formats/any_format.hpp"
-#include "polyad/formats/fcoo/semi_sparse.hpp"
+#include "polyad/formats/semi_sparse.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "polyad/io/clean_list.hpp"
 #include "polyad/io/coo_file.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "command_parts.hpp"
-#include "factor.hpp"
+#include "polyad/formats/capability.hpp"
 
 namespace polyad::cli {
 
@@ -48,8 +48,7 @@ ChoiceCommands::ChoiceCommands(CLI::App& app) : m_app(app) {
       "Example: polyad estimate uber.tns.xz -r 32 --device-memory 8G");
   auto& tune = *app.add_subcommand("tune", "Try the formats on a tensor, and say which is the fastest");
   add_shared(tune, m_tune.of);
-  tune.add_option("--format", m_tune.format,
-                  "Try this format alone: " + known_formats() + "; f-coo in all its shapes")
+  tune.add_option("--format", m_tune.format, "Try this format alone, in all its shapes: " + format_names())
       ->type_name("NAME");
   tune.add_flag(
       "--store", m_tune.store,
@@ -66,11 +65,9 @@ std::optional<Options> ChoiceCommands::chosen() {
   if (m_app.got_subcommand("tune")) {
     check(m_tune.of);
     if (m_tune.format == "auto") refuse("--format takes one format; all are tried without it");
-    if (m_tune.format == "streamed-blco")
-      refuse(
-          "--format streamed-blco: a tensor in host memory is not tried; --format auto streams what does not "
-          "fit");
-    if (!m_tune.format.empty()) static_cast<void>(resolve_format(m_tune.format));
+    if (!m_tune.format.empty() && format_offers(m_tune.format, Capability::streaming))
+      refuse("--format " + m_tune.format +
+             ": a tensor in host memory is not tried; --format auto streams what does not fit");
     if (m_tune.store && !std::filesystem::is_regular_file(m_tune.of.tensor))
       refuse("--store keeps the choice beside the tensor, which must be a file");
     return m_tune;

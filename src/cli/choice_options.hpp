@@ -23,7 +23,7 @@ struct EstimateOptions {
 
 struct TuneOptions {
   EstimateOptions of;
-  std::string format;  // empty: all; f-coo: its shapes
+  std::string format;  // empty: all; of one, its shapes too
   bool store = false;  // beside the tensor
 };
 

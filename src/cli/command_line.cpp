@@ -18,6 +18,7 @@
 #include "git_hash.hpp"
 #include "help.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/formats/capability.hpp"
 #include "polyad/io/model_file.hpp"
 #include "polyad/version.hpp"
 #include "product_commands.hpp"
@@ -47,7 +48,7 @@ void add_cpd(CLI::App& command, CpdOptions& options) {
       ->type_name("S");
   command
       .add_option("--format", options.format,
-                  "Storage format: " + known_formats() +
+                  "Storage format: " + format_names() +
                       "; or auto, the fastest that fits by what is known of tensor and machine")
       ->type_name("NAME")
       ->capture_default_str();

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "command_parts.hpp"
+#include "polyad/formats/capability.hpp"
 
 namespace polyad::cli {
 
@@ -104,10 +105,9 @@ void add_fast_tucker(CLI::App& command, TrainOptions& options) {
   add_cold_start(command, options.cold_start);
   command
       .add_option("--format", options.format,
-                  "Of als: sorted, coo-permuted; of adam: these, b-csf, hb-csf, blco, alto; of sgd: b-csf, "
-                  "coo-tiny-vec; auto: what is faster and fits")
-      ->check(CLI::IsMember(
-          {"auto", "sorted", "coo-permuted", "b-csf", "hb-csf", "blco", "alto", "coo-tiny-vec"}))
+                  "Of als: " + format_names({Capability::row_least_squares}) +
+                      "; of adam: " + format_names({Capability::residual_sweep}) +
+                      "; of sgd: " + format_names({Capability::sgd}) + "; auto: the fastest")
       ->type_name("NAME")
       ->capture_default_str();
   add_precision(command, options.precision, "Of values and factors: f32 or f64");
@@ -135,16 +135,16 @@ void add_predict(CLI::App& command, PredictOptions& options) {
 }
 
 void expect_format_for_optimizer(TrainOptions const& options) {
-  auto const is = [&](std::initializer_list<std::string_view> formats) {
-    return std::find(formats.begin(), formats.end(), options.format) != formats.end();
-  };
-  if (options.optimizer == "als" && !is({"auto", "sorted", "coo-permuted"}))
+  expect_format(options.format);
+  if (options.format == "auto") return;
+  auto const has = [&](Capability capability) { return format_offers(options.format, capability); };
+  if (options.optimizer == "als" && !has(Capability::row_least_squares))
     refuse("als wants all entries of a row at hand, which " + options.format +
            " has not: take --optimizer adam or sgd");
-  if (options.optimizer == "adam" && is({"coo-tiny-vec"}))
-    refuse("adam wants a residual sweep, which coo-tiny-vec has not");
-  if (options.optimizer == "sgd" && !is({"auto", "b-csf", "coo-tiny-vec"}))
-    refuse("sgd takes its entries from b-csf or coo-tiny-vec, not from " + options.format);
+  if (options.optimizer == "adam" && !has(Capability::residual_sweep))
+    refuse("adam wants a residual sweep, which " + options.format + " has not");
+  if (options.optimizer == "sgd" && !has(Capability::sgd))
+    refuse("sgd takes its entries from " + format_names({Capability::sgd}) + ", not from " + options.format);
 }
 
 void check(TrainOptions const& options) {
@@ -178,9 +178,9 @@ void check(TrainOptions const& options) {
     refuse(
         "sgd updates a row for each of its entries, in the order in which threads come to them: it is not "
         "deterministic");
-  // alto refuses itself where it is not: on devices.
-  if (options.deterministic && options.format != "auto" && options.format != "sorted" &&
-      options.format != "alto")
+  // A format that is deterministic on hosts alone refuses itself on a device.
+  if (options.deterministic && options.format != "auto" &&
+      !format_offers(options.format, Capability::fixed_order))
     refuse(options.format +
            " sums the rows that several threads share with atomics, or in a part a thread: it is not "
            "deterministic");

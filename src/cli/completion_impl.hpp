@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// complete() and predict_entries() for one scalar and one coordinate type, over the formats that have what
-// the optimisers need. Each scalar has a file of its own.
+// complete() and predict_entries() for one scalar and one coordinate type. Each scalar has a file of its own.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 #include "completion.hpp"
@@ -16,13 +14,7 @@
 #include "machine.hpp"
 #include "polyad/fast_tucker/biases.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
-#include "polyad/formats/blco/alto.hpp"
-#include "polyad/formats/blco/blco.hpp"
-#include "polyad/formats/coo/coo_tiny_vec.hpp"
-#include "polyad/formats/coo/sorted.hpp"
-#include "polyad/formats/csf/b_csf.hpp"
-#include "polyad/formats/csf/hb_csf.hpp"
-#include "polyad/formats/csf/leaf_trees.hpp"
+#include "polyad/formats/any_format.hpp"
 #include "survey_list.hpp"
 
 namespace polyad::cli {
@@ -103,24 +95,39 @@ inline FastTuckerOptions library_options(TrainOptions const& options) {
   return result;
 }
 
-/// Trains on one format.
-template <class F>
-void complete_on(Space const& space, TrainOptions const& options,
-                 typename F::options_type const& format_options,
-                 FastTuckerData<typename F::scalar_type, typename F::index_type, Space> const& data,
-                 FastTuckerModel<typename F::scalar_type, Space> const& model, FormatReport const& chosen,
-                 Report& report, OnEpoch const& on_epoch) {
-  auto const values = model.has_biases() ? without_biases(space, data.train, model) : data.train;
+template <class Scalar, class Index>
+io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& sets, Report& report,
+                               OnEpoch const& on_epoch) {
+  Space const space;
+  auto const fast_tucker_options = library_options(options);
+  AnyFormatOptions format{.rank          = options.rank,
+                          .iterations    = static_cast<double>(options.max_epochs),
+                          .format        = options.format,
+                          .deterministic = options.deterministic,
+                          .needs         = needs_of(fast_tucker_options.optimizer)};
+  if (options.format == "auto") {
+    format.survey  = survey_list(sets.train, options.common.threads);
+    format.machine = machine_ceilings(*report.backend, sizeof(Scalar), 0);
+  }
+  std::vector<count_t> columns(options.columns.begin(), options.columns.end());
+  if (columns.size() == 1) columns.assign(sets.train.extents.size(), columns[0]);
+  Extents const extents{std::span<count_t const>(sets.train.extents)};
+  FastTuckerModel<Scalar, Space> model(space, extents, columns, options.rank, options.biases);
+  FastTuckerData<Scalar, Index, Space> const data{
+      upload_list<Scalar, Index>(space, std::move(sets.train)),
+      upload_list<Scalar, Index>(space, std::move(sets.validation)),
+      upload_list<Scalar, Index>(space, std::move(sets.test))};
+  if (options.biases) fit_biases(space, data.train, {.damping = options.bias_damping}, model);
+
   Kokkos::Timer const clock;
-  F const X = F::build(space, values, format_options);
+  auto const X =
+      any_format(space, model.has_biases() ? without_biases(space, data.train, model) : data.train, format);
   space.fence("polyad::build");
   report.format =
-      FormatReport{F::name, X.storage_bytes(), clock.seconds(), chosen.chosen_because, chosen.candidates};
-  if constexpr (requires { X.permuted(); })
-    if (X.permuted()) report.format->chosen_because = stored_as_permutations;
+      FormatReport{X.chosen(), X.storage_bytes(), clock.seconds(), X.chosen_because(), X.candidates()};
   stop_if_interrupted("building the format");
   fill_start(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), options.seed);
-  auto const result = fast_tucker(space, X, data, library_options(options), model,
+  auto const result = fast_tucker(space, X, data, fast_tucker_options, model,
                                   [&](FastTuckerEpoch const& epoch) { return on_epoch(to_report(epoch)); });
   CompletionReport summary;
   summary.mean           = model.mean;
@@ -129,75 +136,7 @@ void complete_on(Space const& space, TrainOptions const& options,
   if (result.kept_epoch > 0)
     summary.errors = to_report(result.epochs[static_cast<std::size_t>(result.kept_epoch - 1)]).errors;
   report.result = std::move(summary);
-}
-
-template <class Scalar, class Index>
-io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& sets, Report& report,
-                               OnEpoch const& on_epoch) {
-  Space const space;
-  using Sorted_ = Sorted<Scalar, Index, Space>;
-  Extents const extents{std::span<count_t const>(sets.train.extents)};
-  FormatWish wish{.iterations    = static_cast<double>(options.max_epochs),
-                  .deterministic = options.deterministic,
-                  .residual      = true,
-                  .may_stream    = false,
-                  .what          = "sweeps of all modes"};
-  std::vector<FormatCandidate> looked_at;
-  bool const chooses = options.format == "auto" && options.optimizer != "sgd";
-  if (chooses) {
-    wish.bytes         = available_memory(space);
-    auto const survey  = survey_list(sets.train, options.common.threads);
-    auto const machine = machine_ceilings(*report.backend, sizeof(Scalar), 0);
-    looked_at          = candidates({survey, machine, options.rank, sizeof(Scalar), sizeof(Index)}, wish);
-  }
-  std::vector<count_t> columns(options.columns.begin(), options.columns.end());
-  if (columns.size() == 1) columns.assign(sets.train.extents.size(), columns[0]);
-  FastTuckerModel<Scalar, Space> model(space, extents, columns, options.rank, options.biases);
-  FastTuckerData<Scalar, Index, Space> const data{
-      upload_list<Scalar, Index>(space, std::move(sets.train)),
-      upload_list<Scalar, Index>(space, std::move(sets.validation)),
-      upload_list<Scalar, Index>(space, std::move(sets.test))};
-  if (options.biases) fit_biases(space, data.train, {.damping = options.bias_damping}, model);
-  auto const complete_with = [&]<class F>(std::type_identity<F>, FormatReport const& chosen,
-                                          typename F::options_type const& format = {}) {
-    complete_on<F>(space, options, format, {data.train, data.validation, data.test}, model, chosen, report,
-                   on_epoch);
-  };
-  auto const run_as = [&](FormatReport const& chosen) {
-    if (chosen.name == "coo-tiny-vec") {
-      complete_with(std::type_identity<CooTinyVec<Scalar, Index, Space>>(), chosen);
-    } else if (options.optimizer == "sgd") {
-      complete_with(std::type_identity<LeafTrees<Scalar, Index, Space>>(), chosen);
-    } else if (chosen.name == "coo-permuted") {
-      complete_with(std::type_identity<CooPermuted<Scalar, Index, Space>>(), chosen);
-    } else if (chosen.name == "b-csf") {
-      complete_with(std::type_identity<BCsf<Scalar, Index, Space>>(), chosen);
-    } else if (chosen.name == "hb-csf") {
-      complete_with(std::type_identity<HbCsf<Scalar, Index, Space>>(), chosen);
-    } else if (chosen.name == "blco") {
-      complete_with(std::type_identity<Blco<Scalar, Index, Space>>(), chosen);
-    } else if (chosen.name == "alto") {
-      AltoOptions format;
-      format.deterministic = options.deterministic;
-      complete_with(std::type_identity<Alto<Scalar, Index, Space>>(), chosen, format);
-    } else {
-      // Least squares want the rows in one piece.
-      SortedOptions format{.deterministic = options.deterministic};
-      if (options.optimizer == "als") format.block_rows = 0;
-      if (options.format == "auto") format.storage = SortedOptions::Storage::copies;
-      complete_on<Sorted_>(space, options, format, data, model, chosen, report, on_epoch);
-    }
-  };
-  if (chooses)
-    with_best_candidate(
-        looked_at, wish,
-        [&](FormatCandidate const& best, std::string const& because) {
-          run_as({.name = best.name, .chosen_because = because, .candidates = looked_at});
-        },
-        [&] { return !report.format; });  // once it is built, the run itself needs more
-  else
-    run_as({.name = options.format});
-  return to_host_model(space, model, library_options(options).range);
+  return to_host_model(space, model, fast_tucker_options.range);
 }
 
 template <class Index>

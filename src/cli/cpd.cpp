@@ -14,6 +14,7 @@
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/quantity_text.hpp"
+#include "polyad/formats/capability.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "polyad/io/model_file.hpp"
@@ -94,7 +95,7 @@ void summarise(CpdOptions const& options, Report const& report, double seconds) 
 
 int run(CpdOptions const& options, Report& report) {
   list_options(options, report);
-  static_cast<void>(resolve_format(options.format));
+  expect_format(options.format);
   expect_usable_device();
   if (!options.output.empty()) io::expect_writable(options.output);
   if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);

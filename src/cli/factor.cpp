@@ -17,7 +17,6 @@
 #include "polyad/cp/restarts.hpp"
 #include "polyad/dense/nvecs.hpp"
 #include "polyad/formats/any_format.hpp"
-#include "polyad/formats/registry.hpp"
 #include "polyad/tensor/download.hpp"
 #include "resumable_als.hpp"
 #include "stored_choice.hpp"
@@ -86,8 +85,9 @@ CpAlsResult<typename F::scalar_type, Space> best_of_restarts(Space const& space,
     return interrupt_signal() == 0;
   };
   // A streamed tensor takes all memory that is left.
-  auto const instances = X.streams() ? std::vector<Space>{space} : restart_instances(space, count);
-  auto result          = cp_als_restarts(instances, X, als, count, show);
+  auto const instances =
+      X.can(Capability::streaming) ? std::vector<Space>{space} : restart_instances(space, count);
+  auto result = cp_als_restarts(instances, X, als, count, show);
   for (auto const& run : result.runs)
     summary.restarts.push_back({run.seed, run.fit, run.iterations, to_string(run.reason)});
   summary.best_restart = result.best_run;
@@ -117,10 +117,7 @@ public:
   }
 
   io::HostKtensor run() {
-    if (m_options.format != "auto") {
-      use_stored_shape();
-      return run_as(resolve_format(m_options.format), "");
-    }
+    if (m_options.format != "auto") return run_as(named_format(), "");
     if (m_checkpoints.resume) return run_as(m_checkpoints.resume->format, "the checkpoint is of it");
     make_candidates();
     if (auto const stored = stored_choice())
@@ -134,8 +131,8 @@ public:
 
 private:
   io::HostKtensor run_as(std::string const& name, std::string const& because) {
-    return name == StreamedBlco<Scalar, Index, Space>::name ? run_streamed(because)
-                                                            : run_in_memory(name, because);
+    return format_offers(name, Capability::streaming) ? run_streamed(name, because)
+                                                      : run_in_memory(name, because);
   }
 
   // --- auto
@@ -160,21 +157,19 @@ private:
   }
 
   /// What tune stored, where it is a candidate that fits.
-  std::optional<StoredChoice> stored_choice() {
+  [[nodiscard]] std::optional<StoredChoice> stored_choice() const {
     auto const stored = m_options.tune ? std::nullopt : read_stored();
     if (!stored) return std::nullopt;
     for (auto const& candidate : m_candidates)
-      if (candidate.name == stored->format && candidate.fits) {
-        m_stored = *stored;
-        return stored;
-      }
+      if (candidate.name == split_format_text(stored->format).name && candidate.fits) return stored;
     return std::nullopt;
   }
 
-  /// The shape that `tune --format f-coo --store` left.
-  void use_stored_shape() {
-    if (m_options.format != FCoo<Scalar, Index, Space>::name) return;
-    if (auto const stored = read_stored()) m_stored = *stored;
+  /// The format that was named, in the shape that `tune --format NAME --store` left, where it did.
+  [[nodiscard]] std::string named_format() const {
+    auto const stored = read_stored();
+    bool const same   = stored && split_format_text(stored->format).name == m_options.format;
+    return same ? stored->format : m_options.format;
   }
 
   /// With --tune all that fit; otherwise the best two in the mode that takes the longest, where they are
@@ -215,8 +210,7 @@ private:
 
   io::HostKtensor run_in_memory(std::string const& name, std::string const& because) {
     load_on_device();
-    auto const X = build(because, [&](AnyFormatOptions options) {
-      options.format = name;
+    auto const X = build(name, because, [&](AnyFormatOptions const& options) {
       return Tensor::build(m_space, *m_device, options);
     });
     expect_model_fits<Scalar>(m_space, m_extents, m_options.rank);  // beside the format
@@ -226,7 +220,7 @@ private:
   }
 
   /// `because` is why the tensor is streamed; empty where the user asks for it.
-  io::HostKtensor run_streamed(std::string const& because) {
+  io::HostKtensor run_streamed(std::string const& name, std::string const& because) {
     if (m_options.init == "nvecs")
       throw UsageError("--init nvecs needs the tensor on the device, and this one is streamed" +
                        (because.empty() ? because : " because " + because));
@@ -240,7 +234,7 @@ private:
       tensor                       = without_duplicates(host, tensor, *m_report.input);
       m_report.input->empty_slices = count_empty_slices(host, tensor);
       stop_if_interrupted("reading the tensor");
-      return build(because,
+      return build(name, because,
                    [&](AnyFormatOptions const& options) { return Tensor::stream(m_space, tensor, options); });
     }();
     return factor(X, random_or_given_start());
@@ -248,17 +242,14 @@ private:
 
   /// make(options) with what the command asks of its format.
   template <class Make>
-  Tensor build(std::string const& because, Make const& make) {
+  Tensor build(std::string const& name, std::string const& because, Make const& make) {
     Kokkos::Timer const clock;
     AnyFormatOptions options;
     options.rank          = m_options.rank;
+    options.format        = name;
     options.deterministic = m_options.deterministic;
-    options.only_copies   = m_options.format == "auto";  // auto says itself what takes their place
-    if (m_stored.threadlen > 0) {
-      options.f_coo_threadlen    = m_stored.threadlen;
-      options.f_coo_team_threads = m_stored.team_threads;
-    }
-    Tensor X = make(options);
+    options.as_named      = m_options.format == "auto";  // auto says itself what takes its place
+    Tensor X              = make(options);
     m_space.fence("polyad::build");
     m_report.format = FormatReport{X.chosen(), X.storage_bytes(), clock.seconds(),
                                    X.chosen_because().empty() ? because : X.chosen_because(), m_candidates};
@@ -312,19 +303,9 @@ private:
   std::optional<CooTensor<Scalar, Index, Space>> m_device;
   FormatWish m_wish;
   std::vector<FormatCandidate> m_candidates;
-  StoredChoice m_stored;  // for its shape of f-coo
 };
 
 }  // namespace
-
-std::string resolve_format(std::string const& name) {
-  if (name != "auto") with_format<double, std::uint32_t, Space>(name, [](auto) {});
-  return name;
-}
-
-std::string known_formats() {
-  return format_names();
-}
 
 io::HostKtensor factor(CpdOptions const& options, io::CoordinateList&& tensor,
                        std::optional<io::HostKtensor> start, Report& report, OnIteration const& on_iteration,

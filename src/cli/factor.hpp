@@ -14,13 +14,6 @@
 
 namespace polyad::cli {
 
-/// `name`, which is "auto" or a format's.
-/// \throws UsageError listing the known names
-[[nodiscard]] std::string resolve_format(std::string const& name);
-
-/// The names of all formats, separated by ", ".
-[[nodiscard]] std::string known_formats();
-
 /// Called after each iteration; false ends the run.
 using OnIteration = std::function<bool(IterationReport const&)>;
 

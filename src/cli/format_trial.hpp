@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "device_tensor.hpp"
-#include "polyad/formats/fcoo/fcoo.hpp"
+#include "polyad/formats/choose_format.hpp"
 #include "report.hpp"
 
 namespace polyad::cli {
@@ -26,12 +26,6 @@ struct TrialTimes {
 template <class Scalar, class Index>
 [[nodiscard]] TrialTimes try_format(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                                     std::string const& name, count_t rank, std::vector<int> const& modes);
-
-/// Shapes of f-coo, the fastest first.
-template <class Scalar, class Index>
-[[nodiscard]] std::vector<FormatsReport::Shape> try_f_coo_shapes(Space const& space,
-                                                                 CooTensor<Scalar, Index, Space> const& coo,
-                                                                 count_t rank);
 
 /// Tries a candidate in these modes (none: in all) and fills in what was measured; modes that were not tried
 /// are predicted, by the ratio of those that were. False, with `fits` taken back, where it does not fit after

@@ -10,6 +10,7 @@
 #include "git_hash.hpp"
 #include "host_facts.hpp"
 #include "polyad/core/device.hpp"
+#include "polyad/formats/capability.hpp"
 #include "polyad/io/tns_reader.hpp"
 #include "polyad/version.hpp"
 #include "session.hpp"
@@ -34,7 +35,7 @@ int run(InfoOptions const& options, Report& report) {
   fmt::print("polyad        {} ({})\n", POLYAD_VERSION, git_hash());
   fmt::print("Kokkos        {}\n", kokkos_version());
   fmt::print("backend       {}\n", device.backend);
-  fmt::print("formats       {}\n", known_formats());
+  fmt::print("formats       {}\n", format_names());
   fmt::print("reads         plain text, {}\n", compressions());
   fmt::print("host          {}, {}\n", host_name(), processor_name());
   if (device.accelerator) {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "device_tensor.hpp"
-#include "polyad/formats/coo/coo_tiny_vec.hpp"
+#include "polyad/formats/any_format.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
 namespace polyad::cli {
@@ -14,13 +14,13 @@ std::vector<double> mttkrp_product(io::CoordinateList&& tensor, io::HostKtensor 
                                    Report& report) {
   Space const space;
   return with_index_type(tensor, [&](auto index) {
-    using Index = typename decltype(index)::type;
-    // One product: a format that is not worth a sorted copy.
-    using F        = CooTinyVec<double, Index, Space>;
+    using Index    = typename decltype(index)::type;
     auto const coo = to_device<double, Index>(space, std::move(tensor), *report.input);
-    F const X      = F::build(space, coo, {});
-    report.format  = FormatReport{F::name, X.storage_bytes(), 0};
-    auto work      = X.make_workspace(space, model.rank());
+    // One product of one mode: hardly worth a sorted copy.
+    auto const X = AnyFormat<double, Index, Space>::build(
+        space, coo, {.rank = model.rank(), .iterations = 1.0 / coo.order(), .may_stream = false});
+    report.format = FormatReport{X.chosen(), X.storage_bytes(), 0};
+    auto work     = X.make_workspace(space, model.rank());
     FactorMatrices<double, Space> const factors(space, X.extents(), model.rank());
     for (int n = 0; n < X.extents().order(); ++n)
       from_host<double>(space, model.factors[static_cast<std::size_t>(n)], factors[n]);

@@ -10,8 +10,8 @@
 #include "device_tensor.hpp"
 #include "empty_slices.hpp"
 #include "interrupt.hpp"
-#include "polyad/formats/fcoo/fcoo.hpp"
-#include "polyad/formats/fcoo/semi_sparse.hpp"
+#include "polyad/formats/any_format.hpp"
+#include "polyad/formats/semi_sparse.hpp"
 #include "polyad/tucker/hooi.hpp"
 
 namespace polyad::cli {
@@ -46,15 +46,14 @@ io::HostArray to_array(Space const& space, FactorMatrix<Scalar, Space> const& ma
   return {{matrix.extent(0), matrix.extent(1)}, to_host<Scalar>(space, matrix)};
 }
 
-/// The format, timed and reported.
+/// A format with SpTTMc, timed and reported.
 template <class Scalar, class Index>
-FCoo<Scalar, Index, Space> build_format(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
-                                        Report& report) {
-  using F = FCoo<Scalar, Index, Space>;
+AnyFormat<Scalar, Index, Space> build_format(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+                                             Report& report) {
   Kokkos::Timer const clock;
-  F X = F::build(space, coo, {});
+  auto X = AnyFormat<Scalar, Index, Space>::build(space, coo, {.needs = {Capability::ttmc}});
   space.fence("polyad::build");
-  report.format = FormatReport{F::name, X.storage_bytes(), clock.seconds()};
+  report.format = FormatReport{X.chosen(), X.storage_bytes(), clock.seconds()};
   stop_if_interrupted("building the format");
   return X;
 }

@@ -5,6 +5,7 @@
 
 #include "git_hash.hpp"
 #include "host_facts.hpp"
+#include "polyad/formats/option_text.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/version.hpp"
 
@@ -64,9 +65,13 @@ Json to_json(FormatsReport const& result) {
   if (!result.because.empty()) json["because"] = result.because;
   json["candidates"] = to_json(result.candidates);
   if (!result.shapes.empty()) json["shapes"] = Json::array();
-  for (auto const& shape : result.shapes)
-    json["shapes"].push_back(
-        {{"threadlen", shape.threadlen}, {"team_threads", shape.team_threads}, {"seconds", shape.seconds}});
+  for (auto const& shape : result.shapes) {
+    Json entry;
+    for (auto const& [name, value] : OptionText(split_format_text(shape.format).options).all())
+      entry[name] = std::stoll(value);
+    entry["seconds"] = shape.seconds;
+    json["shapes"].push_back(entry);
+  }
   json["files"] = result.files;
   return json;
 }

@@ -128,9 +128,10 @@ struct FormatsReport {
   std::string best;  // empty: none fits
   std::string because;
   std::vector<FormatCandidate> candidates;
-  /// Shapes of f-coo, the fastest first: threadlen, threads of a team, seconds for all modes.
+  /// Shapes of the one format that was tried, the fastest first: "f-coo:threadlen=16,team_threads=64", and
+  /// seconds for all modes.
   struct Shape {
-    int threadlen = 0, team_threads = 0;
+    std::string format;
     double seconds = 0;
   };
   std::vector<Shape> shapes;

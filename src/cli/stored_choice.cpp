@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../io/crc32c.hpp"
+#include "polyad/formats/option_text.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/version.hpp"
 
@@ -94,9 +95,12 @@ std::optional<StoredChoice> read_choice(ChoiceKey const& key) {
     for (auto const& choice : choices_of(key)) {
       if (choice.at("run") != wanted) continue;
       StoredChoice stored{choice.at("format").get<std::string>(), choice.at("iterations").get<double>()};
-      if (choice.contains("f-coo")) {
-        stored.threadlen    = choice.at("f-coo").at("threadlen").get<int>();
-        stored.team_threads = choice.at("f-coo").at("team_threads").get<int>();
+      if (auto const options = choice.find(stored.format); options != choice.end()) {
+        char before = ':';
+        for (auto const& [name, value] : options->items()) {
+          stored.format += before + name + "=" + std::to_string(value.get<std::int64_t>());
+          before = ',';
+        }
       }
       return stored;
     }
@@ -109,9 +113,10 @@ void write_choice(ChoiceKey const& key, StoredChoice const& choice) {
   Json choices = Json::array();
   for (auto const& other : choices_of(key))
     if (other.is_object() && other.value("run", Json()) != run_of(key)) choices.push_back(other);
-  Json entry = {{"run", run_of(key)}, {"format", choice.format}, {"iterations", choice.iterations}};
-  if (choice.threadlen > 0)
-    entry["f-coo"] = {{"threadlen", choice.threadlen}, {"team_threads", choice.team_threads}};
+  auto const format = split_format_text(choice.format);
+  Json entry        = {{"run", run_of(key)}, {"format", format.name}, {"iterations", choice.iterations}};
+  for (auto const& [name, value] : OptionText(format.options).all())
+    entry[format.name][name] = std::stoll(value);
   choices.push_back(entry);
   Json const json = {{"schema", schema}, {"tensor", tensor_of(key)}, {"choices", choices}};
   io::AtomicFile file(choice_path(key.tensor));

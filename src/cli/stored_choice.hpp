@@ -27,9 +27,8 @@ struct ChoiceKey {
 };
 
 struct StoredChoice {
-  std::string format;
-  double iterations = 0;                // for which it was the best
-  int threadlen = 0, team_threads = 0;  // of f-coo; 0: not tuned
+  std::string format;     // with the options that were tuned: "f-coo:threadlen=16,team_threads=64"
+  double iterations = 0;  // for which it was the best
 };
 
 /// Nothing for a tensor that is no regular file.

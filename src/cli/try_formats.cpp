@@ -7,6 +7,7 @@
 #include "formats_of.hpp"
 #include "interrupt.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/formats/any_format.hpp"
 
 namespace polyad::cli {
 
@@ -23,8 +24,9 @@ void try_on_device(TuneOptions const& options, io::CoordinateList&& tensor, Repo
   for (auto& candidate : formats.candidates) {
     if (candidate.streams || (!candidate.fits && !alone)) continue;
     candidate.fits = try_candidate(space, coo, options.of.rank, {}, candidate);
-    if (candidate.fits && alone && candidate.name == FCoo<Scalar, Index, Space>::name)
-      formats.shapes = try_f_coo_shapes(space, coo, options.of.rank);
+    if (candidate.fits && alone)
+      for (auto const& shape : try_shapes(space, coo, candidate.name, options.of.rank))
+        formats.shapes.push_back({shape.format, shape.seconds});
   }
 }
 

@@ -34,10 +34,7 @@ int run(TuneOptions const& options, Report& report) {
   try_formats(options, std::move(tensor), report, formats);
   if (options.store && key) {
     StoredChoice choice{formats.best, formats.iterations};
-    if (!formats.shapes.empty()) {
-      choice.threadlen    = formats.shapes.front().threadlen;
-      choice.team_threads = formats.shapes.front().team_threads;
-    }
+    if (!formats.shapes.empty()) choice.format = formats.shapes.front().format;
     write_choice(*key, choice);
     formats.files.push_back(choice_path(of.tensor).string());
   }
@@ -45,11 +42,8 @@ int run(TuneOptions const& options, Report& report) {
   print_choice(report, of);
   auto const& found = std::get<FormatsReport>(report.result);
   print_formats(found);
-  if (!found.shapes.empty()) {
-    fmt::print("\n{:<10} {:>12} {:>9}\n", "threadlen", "team threads", "ms");
-    for (auto const& shape : found.shapes)
-      fmt::print("{:<10} {:>12} {:>9.3g}\n", shape.threadlen, shape.team_threads, shape.seconds * 1e3);
-  }
+  if (!found.shapes.empty()) fmt::print("\n{:<48} {:>9}\n", "shape", "ms");
+  for (auto const& shape : found.shapes) fmt::print("{:<48} {:>9.3g}\n", shape.format, shape.seconds * 1e3);
   for (auto const& file : found.files) fmt::print("wrote    {}\n", file);
   return 0;
 }

@@ -16,7 +16,6 @@
 #include "dense/transposed_product.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/formats/format.hpp"
-#include "polyad/formats/row_shrinkage.hpp"
 
 namespace polyad {
 

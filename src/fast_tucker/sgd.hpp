@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps around the sweeps of formats/sgd_format.hpp, which make an epoch of SGD as Li et al.
+// The steps around the sweeps of formats/format.hpp, which make an epoch of SGD as Li et al.
 // ("cuFasterTucker", 2022, Algorithms 1 and 2) have it: in turn for each mode a factor sweep; then in turn
 // for each mode a core sweep and
 //
@@ -15,7 +15,7 @@
 #include "dense/transposed_product.hpp"
 #include "fast_tucker/gradients.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
-#include "polyad/formats/sgd_format.hpp"
+#include "polyad/formats/format.hpp"
 
 namespace polyad {
 

@@ -23,7 +23,7 @@
 #include <string>
 
 #include "dense/transposed_product.hpp"
-#include "polyad/formats/row_shrinkage.hpp"
+#include "polyad/formats/format.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
 
 namespace polyad {

@@ -1,68 +1,96 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "polyad/formats/any_format.hpp"
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "formats/registry.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/quantity_text.hpp"
 #include "polyad/formats/ceilings.hpp"
-#include "polyad/formats/registry.hpp"
 #include "polyad/tensor/download.hpp"
 
 namespace polyad {
 
 namespace {
 
+/// What the format is told: its options as text, and what the run asks of it.
 template <class F>
-typename F::options_type options_of(AnyFormatOptions const& wish) {
+typename F::options_type options_of(std::string const& text, AnyFormatOptions const& wish,
+                                    count_t buffer_bytes) {
   typename F::options_type options;
-  if constexpr (requires { options.deterministic; })
-    options.deterministic = wish.deterministic;
-  else
-    POLYAD_EXPECTS(!wish.deterministic, "the format ", F::name, " has no deterministic order of summation");
-  if constexpr (std::is_same_v<typename F::options_type, SortedOptions>) {
-    if (wish.only_copies) options.storage = SortedOptions::Storage::copies;
-  }
-  if constexpr (std::is_same_v<typename F::options_type, FCooOptions>) {
-    options.threadlen = wish.f_coo_threadlen;
-    if (wish.f_coo_team_threads > 0) options.shape.team_threads = wish.f_coo_team_threads;
-  }
+  OptionText given(text);
+  if constexpr (requires { options.read(given); }) options.read(given);
+  given.expect_all_read(F::name);
+  auto const expect = [](Capability capability) {
+    POLYAD_EXPECTS(offers<F>(capability), "the format ", F::name, " has no ", to_string(capability));
+  };
+  for (auto const need : wish.needs) expect(need);
+  if (wish.deterministic) expect(Capability::fixed_order);
+  if constexpr (offers<F>(Capability::fixed_order))
+    options.deterministic = options.deterministic || wish.deterministic;
+  FormatRequest const request{wish.needs, wish.as_named, buffer_bytes};
+  if constexpr (requires { options.serve(request); }) options.serve(request);
   return options;
 }
 
 template <class Scalar, class Space>
-struct Built {
-  std::shared_ptr<detail::ErasedFormat<Scalar, Space> const> format;
-  std::string because;  // it is not stored as its name says
-};
+using Built = std::shared_ptr<detail::ErasedFormat<Scalar, Space> const>;
 
-/// The format of that name. \throws UsageError
+/// A format that streams, of a tensor in host memory.
+template <class F, class Host>
+Built<typename F::scalar_type, typename F::space_type> build_streamed(
+    typename F::space_type const& space, Host const& coo, typename F::options_type const& options) {
+  DeviceMemoryAccount::HostArrays const on_host;
+  return std::make_shared<detail::HeldFormat<F>>(F::build(space, coo, options));
+}
+
+/// \param text  a format of the registry's, with its options
+/// \param buffer_bytes  of the nonzeros under way, where it streams; 0: what is free
+/// \throws UsageError; MemoryError
 template <class Scalar, class Index, class Space>
-Built<Scalar, Space> build_in_memory(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
-                                     std::string_view name, AnyFormatOptions const& options) {
+Built<Scalar, Space> build_named(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+                                 std::string const& text, AnyFormatOptions const& wish,
+                                 count_t buffer_bytes) {
+  auto const format = split_format_text(text);
   Built<Scalar, Space> built;
-  with_format<Scalar, Index, Space>(name, [&](auto identity) {
-    using F = typename decltype(identity)::type;
-    F X     = F::build(space, coo, options_of<F>(options));
-    if constexpr (requires { X.permuted(); })
-      if (X.permuted()) built.because = stored_as_permutations;
-    built.format = std::make_shared<detail::HeldFormat<F>>(std::move(X));
+  with_format<Scalar, Index, Space>(format.name, [&](auto identity) {
+    using F            = typename decltype(identity)::type;
+    auto const options = options_of<F>(format.options, wish, buffer_bytes);
+    if constexpr (offers<F>(Capability::streaming))
+      built = build_streamed<F>(
+          space, download<typename AnyFormat<Scalar, Index, Space>::host_space>(space, coo), options);
+    else
+      built = std::make_shared<detail::HeldFormat<F>>(F::build(space, coo, options));
   });
   return built;
 }
 
-/// \param buffer_bytes  of the nonzeros under way; 0: what is free
-template <class Scalar, class Index, class Space, class HostSpace>
-Built<Scalar, Space> build_streamed(Space const& space, CooTensor<Scalar, Index, HostSpace> const& coo,
-                                    AnyFormatOptions const& options, count_t buffer_bytes) {
-  using F               = StreamedBlco<Scalar, Index, Space>;
-  auto streamed         = options_of<F>(options);
-  streamed.buffer_bytes = buffer_bytes;
-  DeviceMemoryAccount::HostArrays const on_host;
-  return {std::make_shared<detail::HeldFormat<F>>(F::build(space, coo, streamed)), {}};
+template <class Scalar, class Index, class Space>
+bool has_format(std::string_view name) {
+  bool found = false;
+  for_each_format<Scalar, Index, Space>(
+      [&](auto format) { found = found || name == decltype(format)::type::name; });
+  return found;
+}
+
+/// The format that is usual for needs that the cost model says nothing about; empty where it knows formats
+/// that have them, or none is usual.
+template <class Scalar, class Index, class Space>
+std::string usual_format(std::vector<Capability> const& needs) {
+  std::string usual;
+  for_each_format<Scalar, Index, Space>([&](auto identity) {
+    using F = typename decltype(identity)::type;
+    if constexpr (requires { F::usual_for(Capability::mttkrp); }) {
+      bool const all =
+          std::ranges::all_of(needs, [](Capability c) { return c == Capability::mttkrp || offers<F>(c); });
+      if (all && std::ranges::any_of(needs, F::usual_for)) usual = F::name;
+    }
+  });
+  return usual;
 }
 
 template <class Scalar, class Index, class Space>
@@ -95,24 +123,27 @@ template <class Scalar, class Index, class Space>
 auto AnyFormat<Scalar, Index, Space>::build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                                             options_type const& options) -> AnyFormat {
   checked_rank(options.rank);
-  bool const chooses = options.format == "auto";
-  if (!chooses) with_format<Scalar, Index, Space>(options.format, [](auto) {});  // known, or an error
+  expect_format(options.format);
+  std::string const usual =
+      options.format == "auto" ? usual_format<Scalar, Index, Space>(options.needs) : options.format;
+  bool const chooses   = usual.empty();
   count_t buffer_bytes = 0;
   auto const build_as  = [&](std::string const& format, AnyFormatOptions const& as) {
-    if (format == StreamedBlco<Scalar, Index, Space>::name)
-      return build_streamed(space, download<host_space>(space, coo), as, buffer_bytes);
-    return build_in_memory(space, coo, format, as);
+    return build_named(space, coo, format, as, buffer_bytes);
   };
-  if (!chooses && !options.memory_bytes) {
-    auto built = build_as(options.format, options);
-    return {built.format, built.because, {}};
-  }
+  auto const build_usual = [&]() -> AnyFormat {
+    auto const built = build_as(usual, options);
+    return {built, built->note(), {}};
+  };
+  if (!chooses && !options.memory_bytes) return build_usual();
 
   auto const survey = options.survey ? *options.survey : survey_of(space, coo);
   FormatWish wish{.iterations    = options.iterations,
                   .deterministic = chooses && options.deterministic,
-                  .may_stream    = !chooses || options.may_stream,
-                  .bytes         = available_memory(space) + coo.storage_bytes()};
+                  .residual      = chooses && !options.needs.empty(),
+                  .may_stream    = !chooses || (options.may_stream && options.needs.empty()),
+                  .bytes         = available_memory(space) + coo.storage_bytes(),
+                  .what          = options.needs.empty() ? "iterations" : "sweeps of all modes"};
   if (options.memory_bytes) {
     wish.bytes = std::min(wish.bytes, *options.memory_bytes);
     Ceilings const any_machine;
@@ -122,16 +153,17 @@ auto AnyFormat<Scalar, Index, Space>::build(Space const& space, CooTensor<Scalar
   auto list =
       polyad::candidates(survey, options.rank, sizeof(Scalar), sizeof(Index), wish,
                          [&](double seconds) { return ceilings_for<Scalar>(space, options, seconds); });
+  // A build of some formats alone (is_built).
+  std::erase_if(list, [](FormatCandidate const& c) { return !has_format<Scalar, Index, Space>(c.name); });
   if (!chooses) {
     for (auto const& candidate : list)
-      if (candidate.name == options.format && !candidate.fits)
+      if (candidate.name == split_format_text(usual).name && !candidate.fits)
         throw MemoryError("the tensor in " + candidate.name, candidate.need_bytes,
                           "only " + bytes_text(wish.bytes) + " are free");
-    auto built = build_as(options.format, options);
-    return {built.format, built.because, {}};
+    return build_usual();
   }
   AnyFormatOptions as = options;
-  as.only_copies      = true;  // what takes their place has been chosen among the candidates
+  as.as_named         = true;  // what takes its place has been chosen among the candidates
   std::string because;
   auto const built = with_best_candidate(
       list, wish,
@@ -140,15 +172,65 @@ auto AnyFormat<Scalar, Index, Space>::build(Space const& space, CooTensor<Scalar
         return build_as(best.name, as);
       },
       [] { return true; });
-  return {built.format, because, std::move(list)};
+  return {built, because, std::move(list)};
 }
 
 template <class Scalar, class Index, class Space>
 auto AnyFormat<Scalar, Index, Space>::stream(Space const& space,
                                              CooTensor<Scalar, Index, host_space> const& coo,
                                              options_type const& options) -> AnyFormat {
-  auto built = build_streamed<Scalar, Index, Space>(space, coo, options, options.memory_bytes.value_or(0));
-  return {built.format, built.because, {}};
+  auto const format = split_format_text(options.format);
+  Inside built;
+  for_each_format<Scalar, Index, Space>([&](auto identity) {
+    using F = typename decltype(identity)::type;
+    if constexpr (offers<F>(Capability::streaming))
+      if (!built && (format.name == "auto" || format.name == F::name))
+        built = build_streamed<F>(space, coo,
+                                  options_of<F>(format.options, options, options.memory_bytes.value_or(0)));
+  });
+  POLYAD_EXPECTS(built, "the format ", format.name, " has no ", to_string(Capability::streaming));
+  return {built, {}, {}};
+}
+
+std::string format_names(std::vector<Capability> const& needs) {
+  std::string names;
+  for_each_format<double, std::uint32_t, Kokkos::DefaultExecutionSpace>([&](auto identity) {
+    using F = typename decltype(identity)::type;
+    if (std::ranges::all_of(needs, offers<F>)) names += (names.empty() ? "" : ", ") + std::string(F::name);
+  });
+  return names;
+}
+
+void expect_format(std::string_view text) {
+  auto const format = split_format_text(text);
+  if (format.name == "auto") {
+    POLYAD_EXPECTS(format.options.empty(), "auto has no options; the format that it chooses has");
+    return;
+  }
+  with_format<double, std::uint32_t, Kokkos::DefaultExecutionSpace>(format.name, [&](auto identity) {
+    options_of<typename decltype(identity)::type>(format.options, {}, 0);
+  });
+}
+
+bool format_offers(std::string_view text, Capability capability) {
+  bool can = false;
+  with_format<double, std::uint32_t, Kokkos::DefaultExecutionSpace>(
+      split_format_text(text).name,
+      [&](auto identity) { can = offers<typename decltype(identity)::type>(capability); });
+  return can;
+}
+
+template <class Scalar, class Index, class Space>
+std::vector<FormatShape> try_shapes(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+                                    std::string const& format, count_t rank) {
+  std::vector<FormatShape> shapes;
+  with_format<Scalar, Index, Space>(split_format_text(format).name, [&](auto identity) {
+    using F = typename decltype(identity)::type;
+    if constexpr (requires(F const& X) { tune(space, X, rank).front().options.text(); })
+      for (auto const& trial : tune(space, F::build(space, coo, {}), rank))
+        shapes.push_back({F::name + (":" + trial.options.text()), trial.seconds});
+  });
+  return shapes;
 }
 
 // Not the whole class: its other members are compiled where they are used.
@@ -161,7 +243,10 @@ auto AnyFormat<Scalar, Index, Space>::stream(Space const& space,
   AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace>::stream(                                          \
       Kokkos::DefaultExecutionSpace const&,                                                                 \
       CooTensor<Scalar, Index, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace>::host_space> const&, \
-      AnyFormatOptions const&)
+      AnyFormatOptions const&);                                                                             \
+  template std::vector<FormatShape> try_shapes(                                                             \
+      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      std::string const&, count_t)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_ANY_FORMAT);
 
 }  // namespace polyad

@@ -15,6 +15,8 @@ char const* to_string(Capability capability) {
       return "updates for single observations";
     case Capability::ttmc:
       return "SpTTMc";
+    case Capability::fixed_order:
+      return "fixed order of summation";
     case Capability::streaming:
       return "streaming";
   }

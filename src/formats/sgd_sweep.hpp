@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernels of the FastTucker sweeps (formats/sgd_format.hpp), for any Source of fibers
+// The kernels of the FastTucker sweeps (formats/format.hpp), for any Source of fibers
 // (formats/fiber_products.hpp): FastTucker and FasterTucker_COO take fibers of one nonzero,
 // FasterTucker_B-CSF and FasterTucker trees whose leaf is the mode at hand (Li et al., section 4, Algorithms
 // 3 and 4). With e = x - a . w:
@@ -15,7 +15,7 @@
 
 #include "dense/transposed_product.hpp"
 #include "formats/fiber_products.hpp"
-#include "polyad/formats/sgd_format.hpp"
+#include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/segmented_reduce.hpp"
 

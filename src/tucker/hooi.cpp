@@ -88,6 +88,7 @@ TuckerResult<Scalar, Space> tucker_hooi(Space const& space, AnyFormat<Scalar, In
     POLYAD_EXPECTS(U.extent(0) == extents[n] && U.extent(1) == options.ranks[static_cast<std::size_t>(n)],
                    "the start of mode ", n, " is ", U.extent(0), " x ", U.extent(1));
   }
+  POLYAD_EXPECTS(X.can(Capability::ttmc), "the format ", X.chosen(), " has no ", to_string(Capability::ttmc));
   POLYAD_EXPECTS(options.max_iterations >= 1, "at least one iteration");
   double const norm_squared = X.norm_squared();
   if (!(norm_squared > 0) || !std::isfinite(norm_squared))
@@ -97,7 +98,7 @@ TuckerResult<Scalar, Space> tucker_hooi(Space const& space, AnyFormat<Scalar, In
   TuckerResult<Scalar, Space> result;
   result.factors = start;
   std::vector<FactorMatrix<Scalar, Space>> Y;  // one a mode: all are refused before any is computed
-  for (int n = 0; n < order; ++n) Y.push_back(X.inside().make_ttmc_output(space, result.factors, n));
+  for (int n = 0; n < order; ++n) Y.push_back(make_spttmc_output(space, extents, result.factors, n));
   LeadingVectors<Scalar, Space> vectors(space, options.vectors);
   result.core =
       make_factor_matrix<Scalar>(space, "polyad::tucker_core", options.ranks.back(), Y.back().extent(1));
@@ -108,7 +109,7 @@ TuckerResult<Scalar, Space> tucker_hooi(Space const& space, AnyFormat<Scalar, In
     double captured    = 0;  // ||G||^2: the last mode's leading squares
     for (int n = 0; n < order; ++n) {
       auto const at = static_cast<std::size_t>(n);
-      X.inside().ttmc(space, result.factors, n, Y[at]);
+      spttmc(space, X, result.factors, n, Y[at]);
       captured = vectors.find(Y[at], result.factors[at]);
     }
     if (!std::isfinite(captured))

@@ -35,7 +35,7 @@ class Info(ToolTest):
         self.assertEqual(self.backend("-t", 3)["concurrency"], 3)
 
     def test_version_and_help(self):
-        self.assertRegex(self.succeed("--version").stdout, r"\Apolyad \d+\.\d+\.\d+ \(\w+\)\n\Z")
+        self.assertRegex(self.succeed("--version").stdout, r"\Apolyad \d+\.\d+\.\d+ \(\w+(-dirty)?\)\n\Z")
         for command in ((), ("cpd",), ("stats",), ("info",), ("tucker",), ("ttm",), ("ttmc",)):
             result = self.succeed(*command, "--help")
             self.assertIn("Usage: polyad", result.stdout)

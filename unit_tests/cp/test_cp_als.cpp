@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
+#include "formats/registry.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/cp/cp_als.hpp"
-#include "polyad/formats/registry.hpp"
 #include "polyad/tensor/generate.hpp"
 #include "support/bounds.hpp"
 #include "support/catch.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "formats/registry.hpp"
 #include "polyad/cp/cp_als.hpp"
-#include "polyad/formats/registry.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/instances.hpp"

@@ -5,8 +5,8 @@
 #include <map>
 #include <vector>
 
+#include "formats/registry.hpp"
 #include "polyad/cp/restarts.hpp"
-#include "polyad/formats/registry.hpp"
 #include "polyad/tensor/generate.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"

@@ -10,7 +10,7 @@
 #include "fast_tucker/best_length.hpp"
 #include "fast_tucker/core_step.hpp"
 #include "fast_tucker/planted.hpp"
-#include "polyad/formats/coo/sorted.hpp"
+#include "formats/coo/sorted.hpp"
 #include "support/catch.hpp"
 #include "support/instances.hpp"
 #include "support/small_tensors.hpp"

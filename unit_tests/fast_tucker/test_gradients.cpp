@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "fast_tucker/oracle.hpp"
+#include "formats/coo/sorted.hpp"
 #include "polyad/fast_tucker/predict.hpp"
-#include "polyad/formats/coo/sorted.hpp"
 #include "support/catch.hpp"
 #include "support/small_tensors.hpp"
 

@@ -6,8 +6,8 @@
 
 #include "fast_tucker/gradients.hpp"
 #include "fast_tucker/oracle.hpp"
+#include "formats/coo/sorted.hpp"
 #include "polyad/fast_tucker/predict.hpp"
-#include "polyad/formats/coo/sorted.hpp"
 #include "support/catch.hpp"
 #include "support/instances.hpp"
 #include "support/small_tensors.hpp"

@@ -10,8 +10,8 @@
 
 #include "fast_tucker/epochs.hpp"
 #include "fast_tucker/planted.hpp"
-#include "polyad/formats/coo/coo_tiny_vec.hpp"
-#include "polyad/formats/csf/leaf_trees.hpp"
+#include "formats/coo/coo_tiny_vec.hpp"
+#include "formats/csf/b_csf.hpp"
 #include "support/catch.hpp"
 #include "support/instances.hpp"
 #include "support/small_tensors.hpp"
@@ -19,7 +19,7 @@
 namespace polyad::test {
 namespace {
 
-/// What one observation contributes, in the notation of formats/sgd_format.hpp.
+/// What one observation contributes, in the notation of formats/format.hpp.
 struct OracleUpdate {
   std::vector<long double> p, p_magnitude;  // R
   std::vector<long double> w, w_magnitude;  // J_n
@@ -84,13 +84,13 @@ OracleSums oracle_core_sums(HostModel const& model, HostTensor const& X, std::si
 template <class Scalar, class Index>
 using Coo = CooTinyVec<Scalar, Index, TestSpace>;
 template <class Scalar, class Index>
-using Trees = LeafTrees<Scalar, Index, TestSpace>;
+using Trees = BCsf<Scalar, Index, TestSpace>;
 
 static_assert(SgdFormat<Coo<float, std::uint32_t>>);
 static_assert(SgdFormat<Trees<double, std::uint64_t>>);
 
 BCsfOptions splits(std::int64_t fiber_threshold, std::optional<std::int64_t> slice_threshold) {
-  return {{}, fiber_threshold, slice_threshold};
+  return {{}, fiber_threshold, slice_threshold, true};
 }
 
 /// Calls f(format, form) for all of the paper's methods.
@@ -366,7 +366,7 @@ TEST_CASE("sgd recovers planted models of orders 3 and 4 by each method", "[fast
     auto const data  = planted_entries(order, 20, 2000 * order);
     auto const train = to_device<double, std::uint32_t>(space, data.train);
     auto const plain = Coo<double, std::uint32_t>::build(space, train);
-    auto const trees = Trees<double, std::uint32_t>::build(space, train);
+    auto const trees = Trees<double, std::uint32_t>::build(space, train, {.leaves = true});
     expect_recovery(plain, data, train, {.intermediates = false});
     expect_recovery(plain, data, train, {});
     expect_recovery(trees, data, train, {.share_fibers = false});
@@ -378,7 +378,7 @@ TEST_CASE("sgd with a rate that is too large ends with the last sound model", "[
   TestSpace const space;
   auto const data   = planted_entries(3, 12, 2000);
   auto const train  = to_device<double, std::uint32_t>(space, data.train);
-  auto const X      = Trees<double, std::uint32_t>::build(space, train);
+  auto const X      = Trees<double, std::uint32_t>::build(space, train, {.leaves = true});
   auto options      = sgd_options({});
   options.sgd.step  = 100;
   auto const model  = start(space, data.train, 3, 4, data.deviation);
@@ -432,9 +432,9 @@ TEST_CASE("sgd refuses what makes no sense", "[fast_tucker][sgd]") {
     options.optimizer = FastTuckerOptimizer::adam;
   });  // coordinates have no residual sweep
   HostTensor one_mode{"one mode", {5}, {0, 3}, {1, 2}};
-  CHECK_THROWS_AS(
-      (Trees<double, std::uint32_t>::build(space, to_device<double, std::uint32_t>(space, one_mode))),
-      UsageError);
+  CHECK_THROWS_AS((Trees<double, std::uint32_t>::build(
+                      space, to_device<double, std::uint32_t>(space, one_mode), {.leaves = true})),
+                  UsageError);
 }
 
 }  // namespace

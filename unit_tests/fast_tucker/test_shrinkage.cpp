@@ -12,7 +12,7 @@
 
 #include "fast_tucker/best_length.hpp"
 #include "fast_tucker/planted.hpp"
-#include "polyad/formats/coo/sorted.hpp"
+#include "formats/coo/sorted.hpp"
 #include "support/catch.hpp"
 #include "support/small_tensors.hpp"
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "formats/expect_exact.hpp"
-#include "polyad/formats/registry.hpp"
+#include "formats/registry.hpp"
 #include "support/bounds.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"

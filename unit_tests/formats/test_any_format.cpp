@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "formats/expect_exact.hpp"
+#include "formats/registry.hpp"
 #include "io/temporary_folder.hpp"
 #include "polyad/cp/cp_als.hpp"
-#include "polyad/formats/registry.hpp"
 #include "polyad/io/coo_file.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
@@ -90,9 +90,69 @@ TEST_CASE("any_format takes the format that it is told", "[any_format]") {
     CHECK(X.candidates().empty());
     CHECK(X.storage_bytes() == self.storage_bytes());
     CHECK(X.norm_squared() == self.norm_squared());
-    CHECK(X.streams() == (X.chosen() == "streamed-blco"));
+    CHECK(X.can(Capability::streaming) == (X.chosen() == "streamed-blco"));
     expect_exact(X, tensor, 5);
   });
+}
+
+TEST_CASE("any_format reads a format's options", "[any_format]") {
+  TestSpace const space;
+  auto const tensor = some_tensor();
+  auto const coo    = to_device<double, std::uint32_t>(space, tensor);
+  auto const made   = [&](std::string const& text) {
+    auto options   = options_for(5);
+    options.format = text;
+    auto X         = any_format(space, coo, options);
+    CAPTURE(text);
+    CHECK(X.chosen() == split_format_text(text).name);
+    expect_exact(X, tensor, 5);
+    return X;
+  };
+  using Permuted = CooPermuted<double, std::uint32_t, TestSpace>;
+  auto const one = made("sorted:permutations");
+  CHECK(one.storage_bytes() == Permuted::build(space, coo).storage_bytes());
+  CHECK_FALSE(one.chosen_because().empty());
+  CHECK(made("sorted:copies,block_rows=0").storage_bytes() > one.storage_bytes());
+  // A flag a partition: shorter ones are more.
+  CHECK(made("f-coo:threadlen=8").storage_bytes() >
+        made("f-coo:threadlen=64,team_threads=128").storage_bytes());
+  CHECK(made("csf:root=1,fiber_threshold=2").storage_bytes() > made("csf:root=1").storage_bytes());
+  static_cast<void>(made("blco:max_block=1000,index_bits=128"));
+  static_cast<void>(made("b-csf:leaves,fiber_threshold=3"));
+}
+
+TEST_CASE("any_format gives what is needed", "[any_format]") {
+  TestSpace const space;
+  auto const coo  = to_device<double, std::uint32_t>(space, some_tensor());
+  auto options    = options_for(5);
+  auto const with = [&](std::vector<Capability> needs) {
+    options.needs = needs;
+    auto X        = any_format(space, coo, options);
+    for (auto const need : needs) CHECK(X.can(need));
+    return X;
+  };
+  CHECK_FALSE(with({Capability::residual_sweep, Capability::row_least_squares}).candidates().empty());
+  CHECK(with({Capability::sgd}).candidates().empty());
+  CHECK_FALSE(with({Capability::sgd}).can(Capability::residual_sweep));
+  CHECK(with({Capability::ttmc}).can(Capability::ttmc));
+  options.format = "b-csf";
+  CHECK(with({Capability::residual_sweep}).can(Capability::residual_sweep));
+  CHECK_FALSE(with({}).can(Capability::sgd));
+  CHECK(message_of([&] { with({Capability::ttmc}); }) == "the format b-csf has no SpTTMc");
+  auto const X = with({});
+  CHECK_THROWS_AS(X.make_row_workspace(space), UsageError);
+}
+
+TEST_CASE("The shapes of a format are tried", "[any_format]") {
+  TestSpace const space;
+  auto const coo    = to_device<double, std::uint32_t>(space, some_tensor());
+  auto const shapes = try_shapes(space, coo, "f-coo", 4);
+  REQUIRE(shapes.size() >= 4);
+  CHECK(std::ranges::is_sorted(shapes, {}, &FormatShape::seconds));
+  auto options   = options_for(4);
+  options.format = shapes.front().format;
+  CHECK(any_format(space, coo, options).chosen() == "f-coo");
+  CHECK(try_shapes(space, coo, "sorted", 4).empty());
 }
 
 TEST_CASE("any_format ends in the fit of the format inside", "[any_format]") {
@@ -159,7 +219,7 @@ TEST_CASE("any_format falls back by memory", "[any_format]") {
     CHECK(X.chosen() == (want ? want->name : "streamed-blco"));
     if (X.chosen() != all.front().name)
       CHECK(X.chosen_because().rfind(all.front().name + ", the fastest, needs ", 0) == 0);
-    CHECK(X.streams() == !want);
+    CHECK(X.can(Capability::streaming) == !want);
     chosen.insert(X.chosen());
     expect_exact(X, tensor, 8);
   }
@@ -216,6 +276,14 @@ TEST_CASE("any_format refuses what has no meaning", "[any_format]") {
   CHECK(message_of([&] {
           static_cast<void>(any_format(space, coo, options));
         }).find("unknown format 'unheard-of'") != std::string::npos);
+  for (std::string const text :
+       {"sorted:copy", "sorted:copies,permutations", "sorted:copies=1", "f-coo:threadlen",
+        "f-coo:threadlen=x", "f-coo:threadlen=16,threadlen=8", "f-coo:threadlen=16,",
+        "f-coo:threadlen=99999999999", "auto:copies", "csf:root=3", "coo-scratch:copies"}) {
+    options.format = text;
+    CAPTURE(text);
+    CHECK_THROWS_AS(any_format(space, coo, options), UsageError);
+  }
   options.format       = "csf";
   options.memory_bytes = 1000;
   CHECK_THROWS_AS(any_format(space, coo, options), MemoryError);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "polyad/formats/registry.hpp"
+#include "formats/registry.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/message_of.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "polyad/formats/registry.hpp"
+#include "formats/registry.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"

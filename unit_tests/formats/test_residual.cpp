@@ -5,11 +5,11 @@
 #include <cmath>
 #include <vector>
 
-#include "polyad/formats/blco/alto.hpp"
-#include "polyad/formats/blco/blco.hpp"
-#include "polyad/formats/coo/sorted.hpp"
-#include "polyad/formats/csf/b_csf.hpp"
-#include "polyad/formats/csf/hb_csf.hpp"
+#include "formats/blco/alto.hpp"
+#include "formats/blco/blco.hpp"
+#include "formats/coo/sorted.hpp"
+#include "formats/csf/b_csf.hpp"
+#include "formats/csf/hb_csf.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
 #include "support/bounds.hpp"
 #include "support/catch.hpp"

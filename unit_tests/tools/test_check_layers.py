@@ -15,13 +15,12 @@ GOOD = {
     "CMakeLists.txt": "# SPDX-License-Identifier: BSD-3-Clause\n",
     "src/CMakeLists.txt": "# SPDX-License-Identifier: BSD-3-Clause\n"
     "set(headers\n  core/a.hpp\n  tensor/t.hpp\n  kernel/k.hpp\n  dense/d.hpp\n  formats/format.hpp\n"
-    "  formats/registry.hpp\n"
     "  formats/coo/coo.hpp\n  formats/csf/csf.hpp\n  cp/cp.hpp\n  io/io.hpp\n  polyad.hpp\n  core/a.cpp)\n",
     "include/polyad/core/a.hpp": SPDX + "#if defined(KOKKOS_ENABLE_CUDA)\n#endif\n",
     "include/polyad/tensor/t.hpp": SPDX + '#include "polyad/core/a.hpp"\n#include "polyad/version.hpp"\n',
     "include/polyad/dense/d.hpp": SPDX + '#include "polyad/tensor/t.hpp"\n',
     "include/polyad/formats/format.hpp": SPDX + '#include "polyad/dense/d.hpp"\n',
-    "include/polyad/formats/registry.hpp": SPDX
+    "src/formats/registry.hpp": SPDX
     + '#include "polyad/formats/coo/coo.hpp"\n#include "polyad/formats/csf/csf.hpp"\n',
     "include/polyad/formats/coo/coo.hpp": SPDX + '#include "polyad/formats/format.hpp"\n',
     "include/polyad/formats/csf/csf.hpp": SPDX
@@ -107,7 +106,7 @@ class CheckLayers(unittest.TestCase):
         self.assert_found("include/polyad/cp/cp.hpp", '#include "dense/p.hpp"', "private")
         self.assert_found("src/cli/main.hpp", '#include "dense/p.hpp"', "private")
         self.assert_found("examples/e.hpp", '#include "dense/p.hpp"', "private")
-        self.assert_found("include/polyad/polyad.hpp", '#include "polyad/formats/registry.hpp"', "registry")
+        self.assert_found("include/polyad/polyad.hpp", '#include "formats/registry.hpp"', "private")
         self.assert_found("include/polyad/polyad.hpp", '#include "polyad/kernel/k.hpp"', "for users")
 
     def test_cycles(self):
@@ -135,10 +134,19 @@ class CheckLayers(unittest.TestCase):
     def test_families_and_drivers(self):
         inner = "include/polyad"
         self.assert_found(f"{inner}/formats/coo/coo.hpp", '#include "polyad/formats/csf/csf.hpp"', "family")
-        self.assert_found(f"{inner}/formats/coo/coo.hpp", '#include "polyad/formats/registry.hpp"', "registry")
+        self.assert_found("src/formats/coo/walk.hpp", '#include "formats/registry.hpp"', "registry")
         self.assert_found(f"{inner}/formats/format.hpp", '#include "polyad/formats/csf/csf.hpp"', "family")
         self.assert_found(f"{inner}/cp/cp.hpp", '#include "polyad/formats/coo/coo.hpp"', "driver")
-        self.assert_found(f"{inner}/cp/cp.hpp", '#include "polyad/formats/registry.hpp"', "driver")
+        self.assert_found("src/cp/body.hpp", '#include "formats/registry.hpp"', "driver")
+
+    def test_names_of_formats(self):
+        mine = {"src/formats/coo/mine.hpp": SPDX + 'static constexpr char const* name = "mine";\nauto own = "mine";\n'}
+        self.assertEqual(faults(mine), [])
+        for place in ("src/cli/main.hpp", "src/cp/body.hpp", "src/formats/choose.hpp"):
+            with self.subTest(place):
+                found = faults({**mine, place: SPDX + '// "mine"\nauto a = "a mine";\nauto b = "mine:deep";\n'})
+                self.assertEqual(len(found), 1, found)
+                self.assertIn(":4: \"mine:deep\" is a format", found[0])
 
     def test_kernels_are_written_once(self):
         for words in (

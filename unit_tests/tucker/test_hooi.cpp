@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "polyad/formats/fcoo/fcoo.hpp"
+#include "formats/fcoo/fcoo.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/small_tensors.hpp"

@@ -129,7 +129,7 @@ public:
   template <class Index>
   CpAlsRun(Space const& space, AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& options,
            FactorMatrices<Scalar, Space> const& start)
-      : CpAlsRun(space, X.share(), options, start) {}
+      : CpAlsRun(space, X.inside(), options, start) {}
   CpAlsRun(Space const& space, std::shared_ptr<detail::ErasedFormat<Scalar, Space> const> X,
            CpAlsOptions const& options, FactorMatrices<Scalar, Space> const& start);
   CpAlsRun(CpAlsRun&&) noexcept;

@@ -2,8 +2,8 @@
 // fast_tucker: fits a FastTucker model to observed entries (Li et al., "cuFasterTucker", 2022), by
 //
 //   als   in turn for each mode: the rows of A^(n) by least squares, each with all its observations, and one
-//         step of best length for B^(n) . Converges in few epochs. Rows are drawn
-//         to zero as Shrinkage says, or by a ridge.
+//         step of best length for B^(n). Converges in few epochs. Rows are drawn to zero as Shrinkage
+//         says, or by a ridge.
 //   adam  in turn for each mode: one residual sweep gives the gradients of A^(n) and of B^(n), Adam the step.
 //   sgd   the paper's own: an update for every observation, then the cores.
 //
@@ -20,7 +20,7 @@
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/fast_tucker/start.hpp"
 #include "polyad/formats/any_format.hpp"
-#include "polyad/formats/sgd_format.hpp"
+#include "polyad/formats/format.hpp"
 
 namespace polyad {
 
@@ -33,7 +33,6 @@ struct AdamRates {
 };
 
 /// The rates of sgd (Li et al., Algorithms 1 and 2): gamma / (1 + decay t^1.5) after t epochs.
-
 struct SgdRates {
   double step      = 0.01;  // gamma_A, for every observation
   double core_step = 0.1;   // gamma_B, for the mean over all of them
@@ -52,6 +51,13 @@ struct Shrinkage {
 };
 
 enum class FastTuckerOptimizer { als, adam, sgd };
+
+/// AnyFormatOptions::needs for that optimiser.
+[[nodiscard]] inline std::vector<Capability> needs_of(FastTuckerOptimizer optimizer) {
+  if (optimizer == FastTuckerOptimizer::sgd) return {Capability::sgd};
+  if (optimizer == FastTuckerOptimizer::adam) return {Capability::residual_sweep};
+  return {Capability::residual_sweep, Capability::row_least_squares};
+}
 
 struct FastTuckerOptions {
   FastTuckerOptimizer optimizer = FastTuckerOptimizer::als;
@@ -116,8 +122,7 @@ struct FastTuckerData {
 };
 
 /// Fits `model`, which holds the start and becomes the result, to X: the training set, without the model's
-/// mean and biases where it has them (without_biases), in some storage format. Waits for
-/// `space`.
+/// mean and biases where it has them (without_biases), in some storage format. Waits for `space`.
 ///
 /// When the training error stops being a number, or exceeds ten times that of mean and biases alone, the run
 /// ends as diverged with the last model that was sound.
@@ -130,7 +135,7 @@ FastTuckerResult fast_tucker(Space const& space, AnyFormat<Scalar, Index, Space>
                              FastTuckerCallback const& callback = {});
 
 /// The same of a tensor in any format of one's own, or of the library's by its class.
-template <StoredFormat F>
+template <Format F>
 FastTuckerResult fast_tucker(
     typename F::space_type const& space, F const& X,
     FastTuckerData<typename F::scalar_type, typename F::index_type, typename F::space_type> const& data,

@@ -19,15 +19,18 @@
 #include "polyad/formats/choose_format.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/formats/held_format.hpp"
+#include "polyad/formats/option_text.hpp"
 
 namespace polyad {
 
 struct AnyFormatOptions {
   count_t rank       = 16;      // of the model, for memory and times
   double iterations  = 20;      // that the run is expected to take (expected_iterations)
-  std::string format = "auto";  // or a name of the registry's, which is then taken
+  std::string format = "auto";  // or one of format_names(), with options: "f-coo:threadlen=16"
   bool deterministic = false;   // a fixed order of summation: the same bits at every run
   bool may_stream    = true;    // keep the nonzeros in host memory where nothing else fits
+  /// What the format must be able to do beside the MTTKRP, as needs_of(optimizer) for fast_tucker.
+  std::vector<Capability> needs = {};
   /// Bytes that the tensor, its format and the model may take together where the tensor is. Unset: what is
   /// free, and what the tensor itself takes.
   std::optional<count_t> memory_bytes = {};
@@ -36,10 +39,8 @@ struct AnyFormatOptions {
   std::optional<Ceilings> machine = {};
   /// Unset: made, for which a device's coordinates are copied to the host.
   std::optional<TensorSurvey> survey = {};
-  /// `sorted` by its name: refuse where its copies do not fit, instead of one copy and permutations.
-  bool only_copies = false;
-  /// The shape of `f-coo` (formats/fcoo/fcoo.hpp), where that is taken; 0: its own choice.
-  int f_coo_threadlen = 0, f_coo_team_threads = 0;
+  /// Refuse to build where the format would be stored otherwise than its name says.
+  bool as_named = false;
 };
 
 /// Of the AnyFormat that made it.
@@ -90,23 +91,21 @@ public:
   [[nodiscard]] bool can(Capability capability) const { return m_format->can(capability); }
 
   /// Holds a format of any class, one written outside the library too (any_format below).
-  template <StoredFormat F>
+  template <Format F>
     requires(!std::is_same_v<F, AnyFormat>)
   explicit AnyFormat(F format) : m_format(std::make_shared<detail::HeldFormat<F>>(std::move(format))) {}
 
   /// The name of the format inside.
   [[nodiscard]] std::string chosen() const { return m_format->name(); }
-  /// Why that, "20 iterations with its build take 151 ms (predicted), with sorted 239 ms"; or why a format
-  /// that was named is not stored as its name says; empty otherwise.
+  /// Why it was chosen, "20 iterations with its build take 151 ms (predicted), with sorted 239 ms". Of a
+  /// format that was named, why it is not stored as its name says; empty otherwise.
   [[nodiscard]] std::string const& chosen_because() const { return m_because; }
   /// What was looked at, the best first; empty where a format was named.
   [[nodiscard]] std::vector<FormatCandidate> const& candidates() const { return m_candidates; }
-  /// Whether the nonzeros are in host memory. Its runs cannot share a device: each takes the memory that is
-  /// left.
-  [[nodiscard]] bool streams() const { return can(Capability::streaming); }
-
-  [[nodiscard]] detail::ErasedFormat<Scalar, Space> const& inside() const { return *m_format; }
-  [[nodiscard]] std::shared_ptr<detail::ErasedFormat<Scalar, Space> const> share() const { return m_format; }
+  /// The format itself, for drivers.
+  [[nodiscard]] std::shared_ptr<detail::ErasedFormat<Scalar, Space> const> const& inside() const {
+    return m_format;
+  }
 
 private:
   using Inside = std::shared_ptr<detail::ErasedFormat<Scalar, Space> const>;
@@ -125,44 +124,63 @@ template <class Scalar, class Index, class Space>
 void mttkrp(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, AnyWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V) {
-  X.inside().do_mttkrp(space, factors, mode, workspace.held.get(), V);
+  X.inside()->do_mttkrp(space, factors, mode, workspace.held.get(), V);
 }
 
-/// The other operations of formats/format.hpp, row_shrinkage.hpp and sgd_format.hpp.
+/// The other operations of formats/format.hpp.
 /// \throws UsageError also where the format inside has not what is asked for
 template <class Scalar, class Index, class Space>
 AnyWorkspace make_residual_workspace(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                      count_t rank) {
-  return {X.inside().do_make_residual_workspace(space, rank)};
+  return {X.inside()->do_make_residual_workspace(space, rank)};
 }
 template <class Scalar, class Index, class Space>
 void residual_mttkrp(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                      FactorMatrices<Scalar, Space> const& C, int mode, AnyWorkspace& workspace,
                      FactorMatrix<Scalar, Space> const& G) {
-  X.inside().do_residual_mttkrp(space, C, mode, workspace.held.get(), G);
+  X.inside()->do_residual_mttkrp(space, C, mode, workspace.held.get(), G);
 }
 template <class Scalar, class Index, class Space>
 void least_squares_rows(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                         FactorMatrices<Scalar, Space> const& C, int mode,
                         RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
                         FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage = {}) {
-  X.inside().do_least_squares_rows(space, C, mode, problem, starts, A, shrinkage);
+  X.inside()->do_least_squares_rows(space, C, mode, problem, starts, A, shrinkage);
 }
 template <class Scalar, class Index, class Space>
 void sgd_factor_sweep(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                       FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
                       int mode, SgdStep step, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
-  X.inside().do_sgd_factor_sweep(space, model, C, mode, step, form, workspace);
+  X.inside()->do_sgd_factor_sweep(space, model, C, mode, step, form, workspace);
 }
 template <class Scalar, class Index, class Space>
 void sgd_core_sweep(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                     FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
                     int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
-  X.inside().do_sgd_core_sweep(space, model, C, mode, form, workspace);
+  X.inside()->do_sgd_core_sweep(space, model, C, mode, form, workspace);
 }
 
+template <class Scalar, class Index, class Space>
+void spttmc(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+            std::vector<FactorMatrix<Scalar, Space>> const& U, int mode,
+            FactorMatrix<Scalar, Space> const& Y) {
+  X.inside()->do_spttmc(space, U, mode, Y);
+}
+
+/// A shape of a format, and what an MTTKRP of every mode takes with it.
+struct FormatShape {
+  std::string format;  // "f-coo:threadlen=16,team_threads=64"
+  double seconds = 0;
+};
+/// The shapes of that format on this very tensor, the fastest first: built, timed and given up again. None
+/// for a format that has one shape only. Waits for `space`. \throws UsageError; MemoryError
+template <class Scalar, class Index, class Space>
+[[nodiscard]] std::vector<FormatShape> try_shapes(Space const& space,
+                                                  CooTensor<Scalar, Index, Space> const& coo,
+                                                  std::string const& format, count_t rank);
+
 /// A format that is built, behind AnyFormat; its Views are shared.
-template <StoredFormat F>
+template <Format F>
 [[nodiscard]] AnyFormat<typename F::scalar_type, typename F::index_type, typename F::space_type> any_format(
     typename F::space_type const&, F const& own) {
   return AnyFormat<typename F::scalar_type, typename F::index_type, typename F::space_type>(own);

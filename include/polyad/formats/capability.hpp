@@ -1,20 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Capability: what a format can do.
+// Which formats the library has, and what each can do. Plain C++.
 #pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace polyad {
 
-/// What a format can do. CP-ALS asks for MTTKRP, which only formats for completion may lack.
+/// What a format can do. Every format has the MTTKRP; AnyFormat::can tells the others.
 enum class Capability {
-  mttkrp,
+  mttkrp,             // Format
   residual_sweep,     // ResidualFormat: als and adam of fast_tucker
-  row_least_squares,  // RowShrinkageFormat: als of fast_tucker
+  row_least_squares,  // RowLeastSquaresFormat: als of fast_tucker
   sgd,                // SgdFormat: sgd of fast_tucker
   ttmc,               // TtmcFormat: Tucker
-  streaming           // the nonzeros stay in host memory; a run takes the device's memory that is left
+  fixed_order,        // options_type::deterministic: the same bits at every run
+  streaming  // F::streams: the nonzeros stay in host memory; a run takes the device's memory that is left
 };
 
-/// "a residual sweep", "updates for single observations" and the like.
+/// "MTTKRP", "residual sweep" and the like.
 [[nodiscard]] char const* to_string(Capability capability);
+
+/// The names of the library's formats that can do all of it, separated by ", ".
+[[nodiscard]] std::string format_names(std::vector<Capability> const& needs = {});
+
+/// Throws UsageError unless `text` is "auto" or a format of the library with options that it has:
+/// "f-coo:threadlen=16".
+void expect_format(std::string_view text);
+
+/// Whether the format of that name can do it, whatever options follow. \throws UsageError for an unknown name
+[[nodiscard]] bool format_offers(std::string_view text, Capability capability);
 
 }  // namespace polyad

@@ -65,10 +65,6 @@ inline constexpr double worth_measuring_s = 2;
 /// Puts them in that order again, once some were measured.
 void sort_candidates(std::vector<FormatCandidate>& candidates, FormatWish const& wish);
 
-/// Why `sorted` is not stored as its name says.
-inline constexpr char const* stored_as_permutations =
-    "its sorted copies do not fit: one copy and permutations, as coo-permuted has them";
-
 struct FormatChoice {
   std::size_t candidate = 0;  // its place
   std::string because;

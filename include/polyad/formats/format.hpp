@@ -1,15 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contract of a storage format. A format is one folder here and one line in registry.hpp; the drivers,
-// the conformance tests, the benchmarks and the tool know it only through what stands on this page.
+// The contract of a storage format: all that the drivers, the conformance checks, the benchmarks and the tool
+// know of one. A format of the library is a folder of src/formats/, a line of its registry, a test and a
+// page. One of your own is a class like this, which any_format(space, X) makes ready for every driver:
+//
+//   template <class Scalar, class Index, class Space>
+//   class Mine {
+//   public:
+//     using scalar_type = Scalar;  using index_type = Index;  using space_type = Space;
+//     using workspace_type = polyad::NoWorkspace;
+//     struct options_type {};
+//     static constexpr char const* name = "mine";
+//     static Mine build(Space const&, CooTensor<Scalar, Index, Space> const& coo, options_type const& = {});
+//     Extents const& extents() const;   count_t nnz() const;
+//     count_t storage_bytes() const;    double norm_squared() const;
+//     workspace_type make_workspace(Space const&, count_t rank) const;
+//   };
+//   template <class Scalar, class Index, class Space>
+//   void mttkrp(Space const&, Mine<Scalar, Index, Space> const&, FactorMatrices<Scalar, Space> const& A,
+//               int mode, NoWorkspace&, FactorMatrix<Scalar, Space> const& V);
+//
+// examples/own_format.cpp is the whole of one, checked by polyad/testing/.
 #pragma once
 
+#include <Kokkos_Core.hpp>
+#include <array>
 #include <concepts>
 #include <string_view>
+#include <vector>
 
 #include "polyad/core/types.hpp"
+#include "polyad/formats/capability.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
+#include "polyad/tensor/fast_tucker_model.hpp"
 
 namespace polyad {
 
@@ -26,6 +50,18 @@ namespace polyad {
 ///
 /// mttkrp launches on `space` and returns without waiting; it allocates nothing. It throws UsageError when
 /// shapes do not match.
+///
+/// A format may also have:
+///
+///   f.can(capability) -> bool                where that depends on how f was built
+///   f.note() -> std::string                  why it is not stored as its name says; empty otherwise
+///   options.read(OptionText&)                its options from text (formats/option_text.hpp)
+///   options.serve(FormatRequest const&)      what a run asks of it
+///   options.deterministic                    a bool: sums are taken in a fixed order
+///   F::streams = true                        build takes a tensor in host memory
+///   F::usual_for(capability) -> bool         any_format takes it where the cost model tells nothing of that
+///   tune(space, f, R) -> trials              its shapes, timed, the fastest first: each has `seconds` and
+///                                            `options`, whose text() read() takes
 template <class F>
 concept Format =
     requires(typename F::space_type const& space,
@@ -47,6 +83,21 @@ concept Format =
 /// The workspace of a format that needs none.
 struct NoWorkspace {};
 
+/// What a run asks of the format that it is given.
+struct FormatRequest {
+  std::vector<Capability> needs;  // beside the MTTKRP
+  bool as_named        = false;   // refuse to build where the format would be stored otherwise
+  count_t buffer_bytes = 0;       // of a format that streams, on the device; 0: what is free
+
+  [[nodiscard]] bool wants(Capability capability) const {
+    for (auto const need : needs)
+      if (need == capability) return true;
+    return false;
+  }
+};
+
+// --- the residual sweep
+
 /// Scratch of a residual sweep: the format's own, and one number a nonzero where the rank is too large to
 /// keep the residuals in registers.
 template <class Scalar, class FormatWorkspace, class Space>
@@ -54,8 +105,11 @@ struct ResidualWorkspace {
   FormatWorkspace format;
   Kokkos::View<Scalar*, typename Space::device_type> residuals;
 };
+template <class F>
+using residual_workspace =
+    ResidualWorkspace<typename F::scalar_type, typename F::workspace_type, typename F::space_type>;
 
-/// A format that may offer the residual sweep, the MTTKRP of what a model leaves (fast_tucker/):
+/// A format that offers the residual sweep, the MTTKRP of what a model leaves (fast_tucker/):
 ///
 ///   make_residual_workspace(space, f, R)     all scratch that residual_mttkrp needs for rank R, made once
 ///   residual_mttkrp(space, f, C, mode, workspace, G)
@@ -66,10 +120,6 @@ struct ResidualWorkspace {
 ///
 /// Duplicates stay separate observations and explicit zeros count. On devices the rows of C and G allow
 /// 16-byte packs (make_packed_factors). Otherwise as mttkrp.
-template <class F>
-using residual_workspace =
-    ResidualWorkspace<typename F::scalar_type, typename F::workspace_type, typename F::space_type>;
-
 template <class F>
 concept ResidualFormat =
     Format<F> && requires(typename F::space_type const& space, F const& format,
@@ -93,16 +143,13 @@ residual_workspace<F> make_residual_workspace(typename F::space_type const& spac
   return workspace;
 }
 
-/// A format that may offer least squares for the rows of one mode, each with all its nonzeros at hand:
+// --- least squares for rows
+
+/// Least squares for the rows of one mode: each row a of A (I_mode x J) becomes the minimiser of
 ///
-///   f.make_row_workspace(space)              where the rows begin, of every mode; made once
-///   least_squares_rows(space, f, C, mode, problem, workspace, A)
-///                                            each row a of A (I_mode x J) becomes the minimiser of
-///                                            sum over its nonzeros of (x - a . B p)^2 + ridge |a|^2
+///   sum over its nonzeros of (x - a . B p)^2 + ridge |a|^2
 ///
-/// with p the product of the other modes' rows of C and B (J x R). A row without nonzeros becomes zero.
-/// Launches on `space` and returns without waiting; allocates nothing; the same bits in every run on one
-/// device, and on hosts with any number of threads.
+/// with p the product of the other modes' rows of C.
 template <class Scalar, class Space>
 struct RowProblem {
   FactorMatrix<Scalar, Space> B;           // J x R
@@ -111,16 +158,141 @@ struct RowProblem {
   bool per_entry;  // the ridge counts once for every nonzero of the row, as in Li et al., and not once a row
 };
 
+/// A ridge on |c|^2, c = B' a the row of C^(mode): to the loss of a row of n nonzeros weight(n) |c|^2 is
+/// added. A ridge on a itself would depend on how C^(mode) is cut into A and B.
+struct RowShrinkage {
+  double nonzeros    = 0;
+  double share       = 0;
+  double const* unit = nullptr;  // on the device; null: none of this
+
+  /// unit (nonzeros + share n); on the device.
+  [[nodiscard]] KOKKOS_FUNCTION double weight(count_t n) const {
+    return *unit * (nonzeros + share * static_cast<double>(n));
+  }
+};
+
+/// Per mode I_n + 1 positions; the nonzeros of row k are those from the k-th on to before the next one's.
+template <class Space>
+using RowStarts = std::array<Kokkos::View<count_t*, typename Space::device_type>, max_order>;
+
+/// A format that offers least squares for rows, each with all its nonzeros at hand:
+///
+///   f.make_row_workspace(space)              where the rows begin, of every mode; made once
+///   least_squares_rows(space, f, C, mode, problem, starts, A, shrinkage)
+///
+/// A row without nonzeros becomes zero. Launches on `space` and returns without waiting; allocates nothing;
+/// the same bits in every run on one device, and on hosts with any number of threads.
 template <class F>
 concept RowLeastSquaresFormat =
     Format<F> && requires(typename F::space_type const& space, F const& format,
                           FactorMatrices<typename F::scalar_type, typename F::space_type> const& C,
                           RowProblem<typename F::scalar_type, typename F::space_type> const& problem,
-                          FactorMatrix<typename F::scalar_type, typename F::space_type> const& A) {
-      {
-        least_squares_rows(space, format, C, 0, problem, format.make_row_workspace(space), A)
-      } -> std::same_as<void>;
+                          RowStarts<typename F::space_type> const& starts,
+                          FactorMatrix<typename F::scalar_type, typename F::space_type> const& A,
+                          RowShrinkage const& shrinkage) {
+      { format.make_row_workspace(space) } -> std::same_as<RowStarts<typename F::space_type>>;
+      { least_squares_rows(space, format, C, 0, problem, starts, A, shrinkage) } -> std::same_as<void>;
     };
+
+// --- stochastic gradient descent
+
+/// Which of the paper's methods a sweep follows (Li et al., "cuFasterTucker", 2022).
+struct SgdForm {
+  /// FasterTucker: rows of C are read. False, FastTucker: every row a B is formed again for every nonzero,
+  /// (N - 1) J R multiplications more.
+  bool intermediates = true;
+  /// p and w are formed once a fiber, not once a nonzero; plain coordinates have no fibers.
+  bool share_fibers = true;
+};
+
+/// Of one sweep. The ridge counts once for every nonzero.
+struct SgdStep {
+  double step;
+  double ridge;
+};
+
+/// Scratch of both sweeps of one mode.
+template <class Scalar, class Space>
+struct SgdWorkspace {
+  FactorMatrix<Scalar, Space> transposed;  // B', R x J
+  FactorMatrix<Scalar, Space> P;           // J x R
+  /// The teams' own sums: chunks x J x R, rounded up to whole blocks of columns.
+  Kokkos::View<double***, Kokkos::LayoutRight, typename Space::device_type> sums;
+};
+
+/// A format that offers the FastTucker sweeps of Li et al., which update the factors nonzero by nonzero:
+///
+///   sgd_factor_sweep(space, f, model, C, mode, step, form, workspace)
+///       for each nonzero, with a = A^(n)(i_n, :), p the product of the other modes' rows of C, w = B^(n) p:
+///           a <- a + step ((x - a . w) w - ridge a)                          (Algorithm 3, line 11)
+///   sgd_core_sweep(space, f, model, C, mode, form, workspace)
+///       workspace.P (J_n x R) = sum over ALL nonzeros of (x - a . w) a' p, minus the gradient of B^(n)
+///
+/// Both launch on `space` and return without waiting, and allocate nothing. C^(n) = A^(n) B^(n) are the
+/// reusable intermediates; they are read where form.intermediates is set, and then must be up to date.
+///
+/// No update is lost: a step is added to its row with atomics, since any two nonzeros may share the row.
+/// But a row is read while others add to it: steps are made from rows as they stood shortly before. On a
+/// device many nonzeros of a row are under way at the same time, which asks for smaller steps. No two runs
+/// give the same bits, but on one thread of a host.
+template <class F>
+concept SgdFormat =
+    Format<F> && requires(typename F::space_type const& space, F const& format,
+                          FastTuckerModel<typename F::scalar_type, typename F::space_type> const& model,
+                          FactorMatrices<typename F::scalar_type, typename F::space_type> const& C,
+                          SgdWorkspace<typename F::scalar_type, typename F::space_type> const& workspace) {
+      { sgd_factor_sweep(space, format, model, C, 0, SgdStep{}, SgdForm{}, workspace) } -> std::same_as<void>;
+      { sgd_core_sweep(space, format, model, C, 0, SgdForm{}, workspace) } -> std::same_as<void>;
+    };
+
+// --- SpTTMc
+
+/// The output of SpTTMc on mode n: I_n x D, D the product of the other matrices' columns.
+/// \throws UsageError as spttmc; MemoryError with its bytes before it is allocated
+template <class Space, class Scalar>
+FactorMatrix<Scalar, Space> make_spttmc_output(Space const& space, Extents const& extents,
+                                               std::vector<FactorMatrix<Scalar, Space>> const& U, int mode);
+
+/// A format that offers SpTTMc, the product that HOOI needs (Liu et al., equation 4):
+///
+///   spttmc(space, f, U, mode, Y)
+///       Y(k, :) = sum over the nonzeros with i_n = k of x U^(1)(i_1, :) (x) ... (x) U^(N)(i_N, :)
+///                 without U^(n)
+///
+/// U[m] is I_m x R_m; U[n] plays no part. Y (I_n x D, make_spttmc_output) is overwritten; the last matrix's
+/// column runs fastest. Launches on `space` and returns without waiting; allocates nothing on the device. It
+/// throws UsageError when the shapes do not match.
+template <class F>
+concept TtmcFormat =
+    Format<F> && requires(typename F::space_type const& space, F const& X,
+                          std::vector<FactorMatrix<typename F::scalar_type, typename F::space_type>> const& U,
+                          FactorMatrix<typename F::scalar_type, typename F::space_type> const& Y) {
+      { spttmc(space, X, U, 0, Y) } -> std::same_as<void>;
+    };
+
+/// Whether formats of class F can do that; f.can(capability) may say less.
+template <Format F>
+[[nodiscard]] constexpr bool offers(Capability capability) {
+  switch (capability) {
+    case Capability::mttkrp:
+      return true;
+    case Capability::residual_sweep:
+      return ResidualFormat<F>;
+    case Capability::row_least_squares:
+      return RowLeastSquaresFormat<F>;
+    case Capability::sgd:
+      return SgdFormat<F>;
+    case Capability::ttmc:
+      return TtmcFormat<F>;
+    case Capability::fixed_order:
+      return requires(typename F::options_type options) { options.deterministic; };
+    case Capability::streaming:
+      return requires { requires F::streams; };
+  }
+  return false;
+}
+
+// --- for authors
 
 /// Throws UsageError unless the arguments of an mttkrp fit the tensor and each other.
 template <class Scalar, class Space>

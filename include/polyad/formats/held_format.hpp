@@ -1,179 +1,165 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HeldFormat: a format of any class behind the virtual functions of formats/erased_format.hpp. What it offers
-// is found by the concepts, so that a format written outside the library is held like one of the library's.
+// What AnyFormat (formats/any_format.hpp) knows of the format inside: the contract of formats/format.hpp as
+// virtual functions, and the class that gives them to a format of any class. What a format offers is found by
+// the concepts, so that one written outside the library is held like one of the library's.
 #pragma once
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "polyad/core/expects.hpp"
-#include "polyad/formats/erased_format.hpp"
+#include "polyad/formats/format.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
-/// What HeldFormat asks of every format: the contract of formats/format.hpp without its operations.
-template <class F>
-concept StoredFormat = requires(F const& format) {
-  typename F::scalar_type;
-  typename F::index_type;
-  typename F::space_type;
-  { std::string_view(F::name) };
-  { format.extents() } -> std::convertible_to<Extents>;
-  { format.nnz() } -> std::convertible_to<count_t>;
-  { format.storage_bytes() } -> std::convertible_to<count_t>;
-  { format.norm_squared() } -> std::convertible_to<double>;
+/// A workspace of the format inside.
+class ErasedWorkspace {
+public:
+  virtual ~ErasedWorkspace() = default;
 };
 
-/// A format with the product that HOOI needs, SpTTMc (formats/fcoo/fcoo.hpp).
-template <class F>
-concept TtmcFormat =
-    Format<F> && requires(typename F::space_type const& space, F const& X,
-                          std::vector<FactorMatrix<typename F::scalar_type, typename F::space_type>> const& U,
-                          FactorMatrix<typename F::scalar_type, typename F::space_type> const& Y) {
-      { spttmc(space, X, U, 0, Y) } -> std::same_as<void>;
-      { make_spttmc_output(space, X.extents(), U, 0) } -> std::same_as<std::remove_cvref_t<decltype(Y)>>;
-    };
+/// Each operation, `do_` before its name, is what format.hpp says.
+/// \throws UsageError for an operation that the format has not, or a workspace of another format
+template <class Scalar, class Space>
+class ErasedFormat {
+public:
+  using Matrix    = FactorMatrix<Scalar, Space>;
+  using Factors   = FactorMatrices<Scalar, Space>;
+  using Model     = FastTuckerModel<Scalar, Space>;
+  using Workspace = std::unique_ptr<ErasedWorkspace>;
 
-namespace detail {
+  virtual ~ErasedFormat()                                     = default;
+  [[nodiscard]] virtual char const* name() const              = 0;
+  [[nodiscard]] virtual bool can(Capability capability) const = 0;
+  [[nodiscard]] virtual std::string note() const              = 0;
+  [[nodiscard]] virtual Extents const& extents() const        = 0;
+  [[nodiscard]] virtual count_t nnz() const                   = 0;
+  [[nodiscard]] virtual count_t storage_bytes() const         = 0;
+  [[nodiscard]] virtual double norm_squared() const           = 0;
 
-template <StoredFormat F>
+  [[nodiscard]] virtual Workspace make_workspace(Space const&, count_t rank) const                        = 0;
+  virtual void do_mttkrp(Space const&, Factors const&, int mode, ErasedWorkspace*, Matrix const& V) const = 0;
+
+  [[nodiscard]] virtual Workspace do_make_residual_workspace(Space const&, count_t rank) const = 0;
+  virtual void do_residual_mttkrp(Space const&, Factors const& C, int mode, ErasedWorkspace*,
+                                  Matrix const& G) const                                       = 0;
+
+  [[nodiscard]] virtual RowStarts<Space> make_row_workspace(Space const&) const  = 0;
+  virtual void do_least_squares_rows(Space const&, Factors const& C, int mode,
+                                     RowProblem<Scalar, Space> const&, RowStarts<Space> const&,
+                                     Matrix const& A, RowShrinkage const&) const = 0;
+
+  virtual void do_sgd_factor_sweep(Space const&, Model const&, Factors const& C, int mode, SgdStep, SgdForm,
+                                   SgdWorkspace<Scalar, Space> const&) const = 0;
+  virtual void do_sgd_core_sweep(Space const&, Model const&, Factors const& C, int mode, SgdForm,
+                                 SgdWorkspace<Scalar, Space> const&) const   = 0;
+
+  virtual void do_spttmc(Space const&, std::vector<Matrix> const& U, int mode, Matrix const& Y) const = 0;
+};
+
+template <Format F>
 class HeldFormat final : public ErasedFormat<typename F::scalar_type, typename F::space_type> {
 public:
-  using Scalar  = typename F::scalar_type;
-  using Space   = typename F::space_type;
-  using Base    = ErasedFormat<Scalar, Space>;
-  using Matrix  = typename Base::Matrix;
-  using Factors = typename Base::Factors;
-  using Model   = typename Base::Model;
+  using Scalar    = typename F::scalar_type;
+  using Space     = typename F::space_type;
+  using Base      = ErasedFormat<Scalar, Space>;
+  using Matrix    = typename Base::Matrix;
+  using Factors   = typename Base::Factors;
+  using Model     = typename Base::Model;
+  using Workspace = typename Base::Workspace;
 
   explicit HeldFormat(F format) : m_format(std::move(format)) {}
 
   [[nodiscard]] char const* name() const override { return F::name; }
   [[nodiscard]] bool can(Capability capability) const override {
-    switch (capability) {
-      case Capability::mttkrp:
-        return Format<F>;
-      case Capability::residual_sweep:
-        return ResidualFormat<F>;
-      case Capability::row_least_squares:
-        return RowShrinkageFormat<F>;
-      case Capability::sgd:
-        return SgdFormat<F>;
-      case Capability::ttmc:
-        return TtmcFormat<F>;
-      case Capability::streaming:
-        return requires { F::runs_alone; };
-    }
-    return false;
+    if constexpr (requires { m_format.can(capability); })
+      return offers<F>(capability) && m_format.can(capability);
+    else
+      return offers<F>(capability);
+  }
+  [[nodiscard]] std::string note() const override {
+    if constexpr (requires { m_format.note(); })
+      return m_format.note();
+    else
+      return {};
   }
   [[nodiscard]] Extents const& extents() const override { return m_format.extents(); }
   [[nodiscard]] count_t nnz() const override { return m_format.nnz(); }
   [[nodiscard]] count_t storage_bytes() const override { return m_format.storage_bytes(); }
   [[nodiscard]] double norm_squared() const override { return m_format.norm_squared(); }
 
-  [[nodiscard]] std::unique_ptr<ErasedWorkspace> make_workspace(Space const& space,
-                                                                count_t rank) const override {
-    if constexpr (Format<F>)
-      return hold(m_format.make_workspace(space, rank));
-    else
-      refuse(Capability::mttkrp);
+  [[nodiscard]] Workspace make_workspace(Space const& space, count_t rank) const override {
+    return hold(m_format.make_workspace(space, rank));
   }
   void do_mttkrp(Space const& space, Factors const& factors, int mode, ErasedWorkspace* workspace,
                  Matrix const& V) const override {
-    if constexpr (Format<F>) {
-      mttkrp(space, m_format, factors, mode, own<typename F::workspace_type>(workspace), V);
-    } else {
-      refuse(Capability::mttkrp);
-    }
+    mttkrp(space, m_format, factors, mode, own<typename F::workspace_type>(workspace), V);
   }
 
-  [[nodiscard]] std::unique_ptr<ErasedWorkspace> do_make_residual_workspace(Space const& space,
-                                                                            count_t rank) const override {
-    if constexpr (ResidualFormat<F>) {
-      return hold(make_residual_workspace(space, m_format, rank));
-    } else {
-      refuse(Capability::residual_sweep);
-    }
+  [[nodiscard]] Workspace do_make_residual_workspace(Space const& space, count_t rank) const override {
+    expect(Capability::residual_sweep);
+    if constexpr (ResidualFormat<F>) return hold(make_residual_workspace(space, m_format, rank));
+    return nullptr;
   }
   void do_residual_mttkrp(Space const& space, Factors const& C, int mode, ErasedWorkspace* workspace,
                           Matrix const& G) const override {
-    if constexpr (ResidualFormat<F>) {
+    expect(Capability::residual_sweep);
+    if constexpr (ResidualFormat<F>)
       residual_mttkrp(space, m_format, C, mode, own<residual_workspace<F>>(workspace), G);
-    } else {
-      refuse(Capability::residual_sweep);
-    }
   }
 
   [[nodiscard]] RowStarts<Space> make_row_workspace(Space const& space) const override {
-    if constexpr (RowShrinkageFormat<F>)
-      return m_format.make_row_workspace(space);
-    else
-      refuse(Capability::row_least_squares);
+    expect(Capability::row_least_squares);
+    if constexpr (RowLeastSquaresFormat<F>) return m_format.make_row_workspace(space);
+    return {};
   }
   void do_least_squares_rows(Space const& space, Factors const& C, int mode,
                              RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
                              Matrix const& A, RowShrinkage const& shrinkage) const override {
-    if constexpr (RowShrinkageFormat<F>) {
+    expect(Capability::row_least_squares);
+    if constexpr (RowLeastSquaresFormat<F>)
       least_squares_rows(space, m_format, C, mode, problem, starts, A, shrinkage);
-    } else {
-      refuse(Capability::row_least_squares);
-    }
   }
 
   void do_sgd_factor_sweep(Space const& space, Model const& model, Factors const& C, int mode, SgdStep step,
                            SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) const override {
-    if constexpr (SgdFormat<F>) {
-      sgd_factor_sweep(space, m_format, model, C, mode, step, form, workspace);
-    } else {
-      refuse(Capability::sgd);
-    }
+    expect(Capability::sgd);
+    if constexpr (SgdFormat<F>) sgd_factor_sweep(space, m_format, model, C, mode, step, form, workspace);
   }
   void do_sgd_core_sweep(Space const& space, Model const& model, Factors const& C, int mode, SgdForm form,
                          SgdWorkspace<Scalar, Space> const& workspace) const override {
-    if constexpr (SgdFormat<F>) {
-      sgd_core_sweep(space, m_format, model, C, mode, form, workspace);
-    } else {
-      refuse(Capability::sgd);
-    }
+    expect(Capability::sgd);
+    if constexpr (SgdFormat<F>) sgd_core_sweep(space, m_format, model, C, mode, form, workspace);
   }
 
-  [[nodiscard]] Matrix make_ttmc_output(Space const& space, std::vector<Matrix> const& U,
-                                        int mode) const override {
-    if constexpr (TtmcFormat<F>)
-      return make_spttmc_output(space, m_format.extents(), U, mode);
-    else
-      refuse(Capability::ttmc);
-  }
-  void ttmc(Space const& space, std::vector<Matrix> const& U, int mode, Matrix const& Y) const override {
-    if constexpr (TtmcFormat<F>)
-      spttmc(space, m_format, U, mode, Y);
-    else
-      refuse(Capability::ttmc);
+  void do_spttmc(Space const& space, std::vector<Matrix> const& U, int mode, Matrix const& Y) const override {
+    expect(Capability::ttmc);
+    if constexpr (TtmcFormat<F>) spttmc(space, m_format, U, mode, Y);
   }
 
 private:
-  template <class Workspace>
+  template <class Held>
   struct Holding final : ErasedWorkspace {
-    explicit Holding(Workspace made) : workspace(std::move(made)) {}
-    Workspace workspace;
+    explicit Holding(Held made) : workspace(std::move(made)) {}
+    Held workspace;
   };
-  template <class Workspace>
-  static std::unique_ptr<ErasedWorkspace> hold(Workspace workspace) {
-    return std::make_unique<Holding<Workspace>>(std::move(workspace));
+  template <class Held>
+  static Workspace hold(Held workspace) {
+    return std::make_unique<Holding<Held>>(std::move(workspace));
   }
-  template <class Workspace>
-  static Workspace& own(ErasedWorkspace* workspace) {
-    auto* const held = dynamic_cast<Holding<Workspace>*>(workspace);
+  template <class Held>
+  static Held& own(ErasedWorkspace* workspace) {
+    auto* const held = dynamic_cast<Holding<Held>*>(workspace);
     POLYAD_EXPECTS(held, "the workspace is not one of ", F::name);
     return held->workspace;
   }
-  [[noreturn]] static void refuse(Capability capability) {
-    throw UsageError(std::string("the format ") + F::name + " has no " + to_string(capability));
+  void expect(Capability capability) const {
+    POLYAD_EXPECTS(can(capability), "the format ", F::name, " has no ", to_string(capability));
   }
 
   F m_format;
 };
 
-}  // namespace detail
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -73,8 +73,8 @@ using TuckerCallback = std::function<bool(TuckerIteration const&)>;
 /// HOOI from factors with orthonormal columns, which are overwritten (mode 0's plays no part but as a guess).
 /// Waits for `space`.
 /// \throws UsageError when ranks or shapes do not match or the format has no SpTTMc; MemoryError before an
-///         output of SpTTMc is allocated
-///         that does not fit; NumericalError when the tensor is zero or not finite
+///         output of SpTTMc that does not fit is allocated; NumericalError when the tensor is zero or not
+///         finite
 template <class Scalar, class Index, class Space>
 TuckerResult<Scalar, Space> tucker_hooi(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                         TuckerOptions const& options,

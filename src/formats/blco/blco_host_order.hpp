@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "formats/blco/blco_encoding.hpp"
 #include "polyad/core/sort.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/blco/blco_encoding.hpp"
 #include "polyad/tensor/linearize.hpp"
 
 namespace polyad::detail {

@@ -13,11 +13,11 @@
 #include <algorithm>
 #include <bit>
 
+#include "formats/blco/blco_blocks.hpp"
 #include "formats/blco/resolve_blco.hpp"
 #include "polyad/core/sort.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/blco/blco_blocks.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/scratch_atomics.hpp"
 #include "polyad/kernel/tiny_vec.hpp"

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "formats/blco/alto.hpp"
 #include "formats/blco/fastest_order.hpp"
+#include "formats/blco/private_rows.hpp"
 #include "formats/blco/touched_rows.hpp"
 #include "polyad/core/expects.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/blco/alto.hpp"
-#include "polyad/formats/blco/private_rows.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/linearize.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"

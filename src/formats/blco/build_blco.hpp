@@ -5,12 +5,12 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 
+#include "formats/blco/blco.hpp"
 #include "formats/blco/build_blocks.hpp"
 #include "formats/blco/resolve_blco.hpp"
 #include "polyad/core/expects.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/blco/blco.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"

@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <string>
 
+#include "formats/blco/blco_blocks.hpp"
+#include "formats/blco/blco_encoding.hpp"
 #include "polyad/core/expects.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/blco/blco_blocks.hpp"
-#include "polyad/formats/blco/blco_encoding.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/linearize.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"

@@ -12,12 +12,12 @@
 #include "formats/blco/build_blco.hpp"
 #include "formats/blco/build_blocks.hpp"
 #include "formats/blco/resolve_blco.hpp"
+#include "formats/blco/streamed_blco.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/space_instances.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/blco/streamed_blco.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/linearize.hpp"
 

@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include "formats/blco/alto_order.hpp"
 #include "polyad/core/counter_rng.hpp"
 #include "polyad/core/sort.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/blco/alto_order.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/linearize.hpp"
 

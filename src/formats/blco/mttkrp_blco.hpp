@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 
+#include "formats/blco/blco.hpp"
 #include "formats/blco/blco_tiles.hpp"
 #include "formats/blco/mttkrp_blco_parts.hpp"
 #include "formats/blco/mttkrp_blco_tiles.hpp"
@@ -15,7 +16,6 @@
 #include "polyad/core/instances.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/blco/blco.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"

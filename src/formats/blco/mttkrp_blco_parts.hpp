@@ -7,10 +7,10 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "formats/blco/blco_blocks.hpp"
 #include "formats/blco/private_output.hpp"
+#include "formats/blco/private_rows.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/blco/blco_blocks.hpp"
-#include "polyad/formats/blco/private_rows.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
 #include "polyad/kernel/tiny_vec.hpp"

@@ -10,10 +10,10 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "formats/blco/blco_blocks.hpp"
 #include "formats/blco/blco_tiles.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/blco/blco_blocks.hpp"
 #include "polyad/kernel/other_factors.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/segmented_reduce.hpp"

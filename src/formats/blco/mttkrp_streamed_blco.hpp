@@ -9,11 +9,11 @@
 #include <algorithm>
 
 #include "formats/blco/mttkrp_blco.hpp"
+#include "formats/blco/streamed_blco.hpp"
 #include "polyad/core/expects.hpp"
 #include "polyad/core/space_instances.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/blco/streamed_blco.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 

@@ -5,10 +5,10 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "formats/blco/private_rows.hpp"
 #include "formats/blco/touched_rows.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/blco/private_rows.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
 

@@ -8,12 +8,12 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "formats/blco/blco.hpp"
 #include "formats/blco/mttkrp_blco.hpp"
 #include "formats/blco/nonzero_terms.hpp"
 #include "formats/form_residuals.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/blco/blco.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"

@@ -7,11 +7,11 @@
 #include <span>
 #include <vector>
 
+#include "formats/blco/blco_blocks.hpp"
+#include "formats/blco/blco_resolution.hpp"
 #include "formats/blco/touched_rows.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/blco/blco_blocks.hpp"
-#include "polyad/formats/blco/blco_resolution.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 
 namespace polyad {

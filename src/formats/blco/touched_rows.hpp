@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "formats/blco/private_rows.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/blco/private_rows.hpp"
 
 namespace polyad {
 

@@ -7,7 +7,7 @@
 #include <Kokkos_Core.hpp>
 #include <limits>
 
-#include "polyad/formats/coo/sorted_copy.hpp"
+#include "formats/coo/sorted_copy.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/tiny_vec.hpp"

@@ -4,9 +4,9 @@
 
 #include <limits>
 
+#include "formats/coo/coo_permuted.hpp"
 #include "formats/coo/nonzero_sources.hpp"
 #include "formats/coo/row_starts.hpp"
-#include "polyad/formats/coo/coo_permuted.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
 
 namespace polyad {

@@ -10,7 +10,7 @@
 #include "formats/coo/build_sorted_copy.hpp"
 #include "formats/coo/nonzero_sources.hpp"
 #include "formats/coo/row_starts.hpp"
-#include "polyad/formats/coo/sorted.hpp"
+#include "formats/coo/sorted.hpp"
 
 namespace polyad {
 

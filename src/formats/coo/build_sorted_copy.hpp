@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "formats/cleared_rows.hpp"
+#include "formats/coo/sorted_copy.hpp"
 #include "formats/coo/sorted_tuning.hpp"
-#include "polyad/formats/coo/sorted_copy.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
 

@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "formats/coo/coo_scratch.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/formats/coo/coo_scratch.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
 

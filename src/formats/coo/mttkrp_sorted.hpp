@@ -14,9 +14,9 @@
 
 #include "formats/cleared_rows.hpp"
 #include "formats/coo/border_rows.hpp"
+#include "formats/coo/sorted.hpp"
 #include "formats/coo/sorted_tuning.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/formats/coo/sorted.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
 #include "polyad/kernel/row_form.hpp"

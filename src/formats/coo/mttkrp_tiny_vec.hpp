@@ -8,8 +8,8 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "formats/coo/coo_tiny_vec.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/formats/coo/coo_tiny_vec.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
 #include "polyad/kernel/row_form.hpp"

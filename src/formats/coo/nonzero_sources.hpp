@@ -9,9 +9,9 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "formats/coo/coo_permuted.hpp"
+#include "formats/coo/sorted_copy.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/coo/coo_permuted.hpp"
-#include "polyad/formats/coo/sorted_copy.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
 
 namespace polyad::detail {

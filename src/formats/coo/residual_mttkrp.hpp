@@ -19,11 +19,11 @@
 
 #include "formats/cleared_rows.hpp"
 #include "formats/coo/border_rows.hpp"
+#include "formats/coo/coo_permuted.hpp"
 #include "formats/coo/nonzero_sources.hpp"
+#include "formats/coo/sorted.hpp"
 #include "formats/form_residuals.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/formats/coo/coo_permuted.hpp"
-#include "polyad/formats/coo/sorted.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/lane_sum.hpp"
 #include "polyad/kernel/row_form.hpp"

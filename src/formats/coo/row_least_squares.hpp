@@ -16,8 +16,8 @@
 #include <algorithm>
 
 #include "formats/coo/nonzero_sources.hpp"
-#include "polyad/formats/coo/sorted.hpp"
-#include "polyad/formats/row_shrinkage.hpp"
+#include "formats/coo/sorted.hpp"
+#include "polyad/formats/format.hpp"
 #include "polyad/kernel/other_factors.hpp"
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/unrolled.hpp"

@@ -6,7 +6,7 @@
 
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/row_shrinkage.hpp"
+#include "polyad/formats/format.hpp"
 
 namespace polyad {
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The FastTucker sweeps on plain coordinates (formats/sgd_format.hpp): the paper's FastTucker, and with the
+// The FastTucker sweeps on plain coordinates (formats/format.hpp): the paper's FastTucker, and with the
 // reusable intermediates its FasterTucker_COO. Chunks of consecutive nonzeros a thread, each nonzero for
 // itself.
 #pragma once
 
 #include <Kokkos_Core.hpp>
 
+#include "formats/coo/coo_tiny_vec.hpp"
 #include "formats/sgd_sweep.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/formats/coo/coo_tiny_vec.hpp"
 
 namespace polyad {
 namespace detail {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// BCsf::build, and the trees with their workers that `hb-csf` and LeafTrees consist of too.
+// BCsf::build, and the trees with their workers that `hb-csf` consists of too.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "formats/cleared_rows.hpp"
+#include "formats/csf/b_csf.hpp"
 #include "formats/csf/build_bins.hpp"
 #include "formats/csf/build_tree.hpp"
 #include "formats/ordered_chunks.hpp"
 #include "polyad/core/spaces.hpp"
-#include "polyad/formats/csf/b_csf.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 
 namespace polyad {
@@ -34,7 +34,18 @@ void expect_b_csf_options(CooTensor<Scalar, Index, Space> const& coo, BCsfOption
   expect_countable<Index>(coo.nnz());
   expect_threshold("fiber", options.fiber_threshold);
   if (options.slice_threshold) expect_threshold("slice", *options.slice_threshold);
+  POLYAD_EXPECTS(!options.leaves || coo.order() >= 2, "trees with leaves need a tensor of two modes or more");
   level_modes(coo.extents(), 0, options.levels);
+}
+
+/// The other modes from the shortest to the longest, then the leaf.
+inline Kokkos::Array<int, max_order> leaf_level_modes(Extents const& extents, int leaf) {
+  auto const rooted = level_modes(extents, leaf);
+  Kokkos::Array<int, max_order> modes{};
+  auto const last = static_cast<std::size_t>(extents.order() - 1);
+  for (std::size_t l = 0; l < last; ++l) modes[l] = rooted[l + 1];
+  modes[last] = leaf;
+  return modes;
 }
 
 }  // namespace detail
@@ -48,11 +59,14 @@ BCsf<Scalar, Index, Space> BCsf<Scalar, Index, Space>::build(Space const& space,
   format.m_extents      = coo.extents();
   format.m_nnz          = coo.nnz();
   format.m_norm_squared = polyad::norm_squared(space, coo);
+  format.m_leaves       = options.leaves;
   for (int n = 0; n < coo.order(); ++n) {
-    auto const modes = level_modes(coo.extents(), n, options.levels);
+    auto const modes = options.leaves ? detail::leaf_level_modes(coo.extents(), n)
+                                      : level_modes(coo.extents(), n, options.levels);
     auto const at    = static_cast<std::size_t>(n);
     format.m_trees[at] =
         detail::make_binned_tree(space, make_csf_tree(space, coo, modes, options.fiber_threshold), options);
+    if (options.leaves) continue;
     expect_fits(space, "the flags of a mode's rows", coo.extents()[n], 1);
     RowFlags<Space> const flags(Kokkos::view_alloc(space, "polyad::stored_rows"), coo.extents()[n]);
     flag_stored_rows(space, format.m_trees[at].tree, format.m_trees[at].bins, flags);

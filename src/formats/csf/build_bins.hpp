@@ -7,10 +7,10 @@
 
 #include "formats/cleared_rows.hpp"
 #include "formats/csf/build_tree.hpp"
+#include "formats/csf/csf_bins.hpp"
+#include "formats/csf/csf_tree.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/csf/csf_bins.hpp"
-#include "polyad/formats/csf/csf_tree.hpp"
 
 namespace polyad {
 namespace detail {

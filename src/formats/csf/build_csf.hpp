@@ -8,9 +8,9 @@
 #include "formats/cleared_rows.hpp"
 #include "formats/csf/build_bins.hpp"
 #include "formats/csf/build_tree.hpp"
+#include "formats/csf/csf.hpp"
 #include "formats/ordered_chunks.hpp"
 #include "polyad/core/spaces.hpp"
-#include "polyad/formats/csf/csf.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 
 namespace polyad {

@@ -11,8 +11,8 @@
 #include "formats/csf/build_b_csf.hpp"
 #include "formats/csf/build_bins.hpp"
 #include "formats/csf/build_tree.hpp"
+#include "formats/csf/hb_csf.hpp"
 #include "polyad/core/spaces.hpp"
-#include "polyad/formats/csf/hb_csf.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
 
@@ -201,6 +201,7 @@ HbCsf<Scalar, Index, Space> HbCsf<Scalar, Index, Space>::build(Space const& spac
                                                                CooTensor<Scalar, Index, Space> const& coo,
                                                                options_type const& options) {
   detail::expect_b_csf_options(coo, options);
+  POLYAD_EXPECTS(!options.leaves, "hb-csf has its modes at the roots");
   HbCsf format;
   format.m_extents      = coo.extents();
   format.m_nnz          = coo.nnz();

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <limits>
 
+#include "formats/csf/csf_tree.hpp"
 #include "polyad/core/expects.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/csf/csf_tree.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
 

@@ -4,9 +4,9 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "formats/csf/csf_bins.hpp"
+#include "formats/csf/csf_tree.hpp"
 #include "polyad/core/spaces.hpp"
-#include "polyad/formats/csf/csf_bins.hpp"
-#include "polyad/formats/csf/csf_tree.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
 #include "polyad/kernel/team_sums.hpp"

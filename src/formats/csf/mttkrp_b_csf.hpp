@@ -4,9 +4,10 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "formats/csf/b_csf.hpp"
+#include "formats/csf/mttkrp_levels.hpp"
 #include "formats/csf/mttkrp_slices.hpp"
 #include "formats/csf/mttkrp_tree.hpp"
-#include "polyad/formats/csf/b_csf.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad {
@@ -28,6 +29,11 @@ void mttkrp(Space const& space, BCsf<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace&,
             FactorMatrix<Scalar, Space> const& V) {
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  if (X.leaves()) {
+    auto const& binned = X.tree(mode);
+    Kokkos::deep_copy(space, V, Scalar(0));
+    return mttkrp_level(space, binned.tree, binned.bins, binned.tree.pointer_levels, factors, V);
+  }
   zero_rows(space, X.cleared(mode), factors, V);
   detail::mttkrp_binned(space, X.tree(mode), factors, V);
 }

@@ -4,10 +4,10 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "formats/csf/csf.hpp"
 #include "formats/csf/mttkrp_levels.hpp"
 #include "formats/csf/mttkrp_slices.hpp"
 #include "formats/csf/mttkrp_tree.hpp"
-#include "polyad/formats/csf/csf.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad {

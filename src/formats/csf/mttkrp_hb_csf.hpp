@@ -4,9 +4,9 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "formats/csf/hb_csf.hpp"
 #include "formats/csf/mttkrp_b_csf.hpp"
 #include "formats/csf/mttkrp_slices.hpp"
-#include "polyad/formats/csf/hb_csf.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad {

@@ -8,13 +8,13 @@
 #include <Kokkos_Core.hpp>
 
 #include "dense/transposed_product.hpp"
+#include "formats/csf/b_csf.hpp"
 #include "formats/csf/csf_walk.hpp"
+#include "formats/csf/hb_csf.hpp"
 #include "formats/csf/mttkrp_b_csf.hpp"
 #include "formats/csf/mttkrp_slices.hpp"
 #include "formats/csf/tree_fibers.hpp"
 #include "formats/fiber_products.hpp"
-#include "polyad/formats/csf/b_csf.hpp"
-#include "polyad/formats/csf/hb_csf.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 
@@ -98,6 +98,7 @@ void residual_mttkrp(Space const& space, BCsf<Scalar, Index, Space> const& X,
                      ResidualWorkspace<Scalar, NoWorkspace, Space>& workspace,
                      FactorMatrix<Scalar, Space> const& G) {
   expect_residual_arguments(X.extents(), C, mode, G);
+  POLYAD_EXPECTS(!X.leaves(), "b-csf with the modes at the leaves has no residual sweep");
   auto binned = X.tree(mode);
   form_tree_residuals(space, binned.tree, binned.bins, C, workspace.residuals);
   binned.tree.values = Kokkos::subview(workspace.residuals, Kokkos::make_pair(count_t(0), binned.tree.nnz()));

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The walks of FastTucker over trees: SGD, and residuals.
 #include "formats/csf/sgd_trees.hpp"
-#include "formats/csf/build_leaf_trees.hpp"
 #include "formats/csf/residual_trees.hpp"
 
 namespace polyad {
 
-POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_LEAF_TREES);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_SGD_FACTOR_SWEEP_TREES);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_SGD_CORE_SWEEP_TREES);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_RESIDUAL_MTTKRP_B_CSF);

@@ -6,11 +6,11 @@
 #include <cstddef>
 
 #include "formats/fcoo/build_flagged.hpp"
+#include "formats/fcoo/fcoo.hpp"
+#include "formats/fcoo/flagged_nonzeros.hpp"
 #include "formats/fcoo/sum_flagged.hpp"
 #include "polyad/core/expects.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/fcoo/fcoo.hpp"
-#include "polyad/formats/fcoo/flagged_nonzeros.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 
 namespace polyad {

@@ -10,10 +10,10 @@
 #include <string>
 
 #include "formats/cleared_rows.hpp"
+#include "formats/fcoo/flagged_nonzeros.hpp"
 #include "polyad/core/expects.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/fcoo/flagged_nonzeros.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
 

@@ -10,12 +10,12 @@
 #include <type_traits>
 
 #include "formats/cleared_rows.hpp"
+#include "formats/fcoo/fcoo.hpp"
+#include "formats/fcoo/flagged_nonzeros.hpp"
 #include "formats/fcoo/hadamard_terms.hpp"
 #include "formats/fcoo/sum_flagged.hpp"
 #include "polyad/core/expects.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/fcoo/fcoo.hpp"
-#include "polyad/formats/fcoo/flagged_nonzeros.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/other_factors.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"

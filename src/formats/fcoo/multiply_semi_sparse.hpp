@@ -8,6 +8,7 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -15,15 +16,15 @@
 #include "dense/intermediates.hpp"
 #include "dense/transposed_product.hpp"
 #include "formats/fcoo/build_flagged.hpp"
+#include "formats/fcoo/fcoo.hpp"
+#include "formats/fcoo/flagged_nonzeros.hpp"
 #include "formats/fcoo/mttkrp_fcoo.hpp"
 #include "formats/fcoo/spttmc.hpp"
 #include "polyad/core/expects.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/fcoo/fcoo.hpp"
-#include "polyad/formats/fcoo/flagged_nonzeros.hpp"
-#include "polyad/formats/fcoo/semi_sparse.hpp"
 #include "polyad/formats/format.hpp"
+#include "polyad/formats/semi_sparse.hpp"
 #include "polyad/kernel/other_factors.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
@@ -126,20 +127,43 @@ FactorMatrix<Scalar, Space> dense_products(Space const& space, std::vector<int> 
 }  // namespace detail
 
 template <class Scalar, class Index, class Space>
+SpttmPlan<Scalar, Index, Space>::SpttmPlan(Space const& space, CooTensor<Scalar, Index, Space> const& X,
+                                           int mode)
+    : m_mode(mode),
+      m_nonzeros(std::make_shared<FlaggedNonzeros<Scalar, Index, Space> const>(build_spttm(space, X, mode))) {
+  space.fence("polyad::spttm");
+}
+
+template <class Scalar, class Index, class Space>
+auto SpttmPlan<Scalar, Index, Space>::make_output(Space const& space, count_t columns) const -> Output {
+  std::vector<count_t> extents;
+  std::vector<int> sparse;
+  for (int n = 0; n < m_nonzeros->extents.order(); ++n) {
+    extents.push_back(n == m_mode ? columns : m_nonzeros->extents[n]);
+    if (n != m_mode) sparse.push_back(n);
+  }
+  return {Extents(std::span<count_t const>(extents)),
+          sparse,
+          {m_mode},
+          m_nonzeros->coordinates,
+          make_factor_matrix<Scalar>(space, "polyad::fibers", m_nonzeros->segments, columns)};
+}
+
+template <class Scalar, class Index, class Space>
+void SpttmPlan<Scalar, Index, Space>::multiply(Space const& space, FactorMatrix<Scalar, Space> const& U,
+                                               Output const& Y) const {
+  spttm(space, *m_nonzeros, U, Y.values());
+}
+
+template <class Scalar, class Index, class Space>
 SemiSparseTensor<Scalar, Index, Space> spttm(Space const& space, CooTensor<Scalar, Index, Space> const& X,
                                              std::type_identity_t<FactorMatrix<Scalar, Space>> const& U,
                                              int mode) {
-  auto const nonzeros = build_spttm(space, X, mode);
-  auto const values   = make_factor_matrix<Scalar>(space, "polyad::fibers", nonzeros.segments, U.extent(1));
-  spttm(space, nonzeros, U, values);
-  std::vector<count_t> extents;
-  std::vector<int> sparse;
-  for (int n = 0; n < X.order(); ++n) {
-    extents.push_back(n == mode ? U.extent(1) : X.extents()[n]);
-    if (n != mode) sparse.push_back(n);
-  }
+  SpttmPlan<Scalar, Index, Space> const plan(space, X, mode);
+  auto const Y = plan.make_output(space, U.extent(1));
+  plan.multiply(space, U, Y);
   space.fence("polyad::spttm");
-  return {Extents(std::span<count_t const>(extents)), sparse, {mode}, nonzeros.coordinates, values};
+  return Y;
 }
 
 template <class Scalar, class Index, class Space>
@@ -230,6 +254,7 @@ void mttkrp(Space const& space, SemiSparseTensor<Scalar, Index, Space> const& Y,
 }
 
 #define POLYAD_MULTIPLY_SEMI_SPARSE(Scalar, Index)                                                          \
+  template class SpttmPlan<Scalar, Index, Kokkos::DefaultExecutionSpace>;                                   \
   template SemiSparseTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> spttm(                            \
       Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
       std::type_identity_t<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> const&, int);               \

@@ -19,6 +19,8 @@
 #include <vector>
 
 #include "formats/cleared_rows.hpp"
+#include "formats/fcoo/fcoo.hpp"
+#include "formats/fcoo/flagged_nonzeros.hpp"
 #include "formats/fcoo/kronecker_terms.hpp"
 #include "formats/fcoo/mttkrp_fcoo.hpp"
 #include "formats/fcoo/sum_flagged.hpp"
@@ -26,8 +28,6 @@
 #include "polyad/core/instances.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/fcoo/fcoo.hpp"
-#include "polyad/formats/fcoo/flagged_nonzeros.hpp"
 #include "polyad/kernel/other_factors.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/row_form.hpp"

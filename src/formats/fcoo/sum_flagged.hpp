@@ -14,10 +14,10 @@
 #include <cstdint>
 #include <string>
 
+#include "formats/fcoo/flagged_nonzeros.hpp"
 #include "polyad/core/expects.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/fcoo/flagged_nonzeros.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/segmented_reduce.hpp"

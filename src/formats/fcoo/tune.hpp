@@ -8,11 +8,11 @@
 #include <stdexcept>
 #include <vector>
 
+#include "formats/fcoo/fcoo.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/expects.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/fcoo/fcoo.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 

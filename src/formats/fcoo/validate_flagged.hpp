@@ -8,10 +8,10 @@
 #include <cstddef>
 
 #include "formats/fcoo/build_flagged.hpp"
+#include "formats/fcoo/flagged_nonzeros.hpp"
 #include "polyad/core/expects.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/fcoo/flagged_nonzeros.hpp"
 
 namespace polyad {
 namespace detail {

@@ -2,7 +2,7 @@
 // White box: the format `alto`. What its arrays hold: every nonzero once, in its order, in groups that no
 // border of a stretch crosses; the rows that are private to a stretch; the MTTKRP with any modes grouped, any
 // number of stretches, copies and locks; rows without nonzeros; the same bits with any number of threads.
-#include "polyad/formats/blco/alto.hpp"
+#include "formats/blco/alto.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>

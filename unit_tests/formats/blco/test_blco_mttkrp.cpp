@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "formats/blco/blco.hpp"
 #include "formats/expect_exact.hpp"
-#include "polyad/formats/blco/blco.hpp"
 #include "support/bounds.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"

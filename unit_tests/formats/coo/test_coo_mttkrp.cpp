@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "polyad/formats/coo/coo_permuted.hpp"
-#include "polyad/formats/coo/coo_tiny_vec.hpp"
-#include "polyad/formats/registry.hpp"
+#include "formats/coo/coo_permuted.hpp"
+#include "formats/coo/coo_tiny_vec.hpp"
+#include "formats/registry.hpp"
 #include "support/bounds.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"

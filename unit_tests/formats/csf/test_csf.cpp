@@ -16,10 +16,10 @@
 
 #include "formats/csf/build_bins.hpp"
 #include "formats/csf/build_tree.hpp"
+#include "formats/csf/csf.hpp"
+#include "formats/csf/hb_csf.hpp"
 #include "formats/csf/mttkrp_tree.hpp"
 #include "formats/expect_exact.hpp"
-#include "polyad/formats/csf/csf.hpp"
-#include "polyad/formats/csf/hb_csf.hpp"
 #include "support/bounds.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"

@@ -5,7 +5,7 @@
 //
 // The join of a team's stretches is walked here with teams of several threads on hosts too, where the
 // library's own launches have one thread a team.
-#include "polyad/formats/fcoo/fcoo.hpp"
+#include "formats/fcoo/fcoo.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "formats/fcoo/build_flagged.hpp"
+#include "formats/fcoo/fcoo.hpp"
 #include "formats/fcoo/kronecker_terms.hpp"
 #include "formats/fcoo/sum_flagged.hpp"
-#include "polyad/formats/fcoo/fcoo.hpp"
-#include "polyad/formats/fcoo/semi_sparse.hpp"
+#include "polyad/formats/semi_sparse.hpp"
 #include "support/bounds.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
@@ -306,6 +306,33 @@ TEST_CASE("semi-sparse: chains of products", "[formats][fcoo][semi_sparse]") {
     expect_chain<double, std::uint32_t>(small_tensor(kind, 4), {1, 3, 0}, {2, 3, 2});
     expect_chain<float, std::uint32_t>(small_tensor(kind, 5), {4, 0, 2}, {2, 2, 3});
   }
+}
+
+TEST_CASE("semi-sparse: one plan for several matrices", "[formats][fcoo][semi_sparse]") {
+  TestSpace const space;
+  auto const tensor = small_tensor(Kind::duplicates, 3, random_integer);
+  SpttmPlan<double, std::uint32_t, TestSpace> const plan(space,
+                                                         to_device<double, std::uint32_t>(space, tensor), 1);
+  Random random(3);
+  for (std::size_t const width : {1, 5, 33}) {
+    auto host = random_matrix(random, tensor.extents[1], width);
+    for (auto& value : host.data) value = std::round(8 * value);  // so that all sums are exact
+    auto const Y = plan.make_output(space, width);
+    plan.multiply(space, WatchedMatrix<double>(space, RowLayout::padded, host).matrix(), Y);
+    auto const cells   = times(cells_of(tensor), host, 1);
+    auto const product = to_coo(space, Y);
+    auto const indices = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), product.indices());
+    auto const values  = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), product.values());
+    REQUIRE(values.size() == cells.size());
+    for (std::size_t e = 0; e < values.size(); ++e) {
+      auto const found = cells.find({indices(e, 0), indices(e, 1), indices(e, 2)});
+      REQUIRE(found != cells.end());
+      CHECK(values(e) == static_cast<double>(found->second.first));
+    }
+  }
+  auto const Y = plan.make_output(space, 4);
+  CHECK_THROWS_AS(plan.multiply(space, make_factor_matrix<double>(space, "polyad::test", 3, 4), Y),
+                  UsageError);
 }
 
 TEST_CASE("semi-sparse: an empty tensor stays empty", "[formats][fcoo][semi_sparse]") {

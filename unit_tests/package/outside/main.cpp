@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <polyad/formats/coo/coo_permuted.hpp>
 #include <polyad/io/tns_reader.hpp>
 #include <polyad/polyad.hpp>
 #include <polyad/version.hpp>
@@ -43,12 +42,10 @@ int main(int argc, char** argv) {
                                                                      rows * rows * rows);
   Kokkos::parallel_for("outside::fill", Kokkos::RangePolicy<Space>(space, 0, rows * rows * rows),
                        Fill{tensor.indices(), tensor.values()});
-  using Format      = polyad::CooPermuted<double, std::uint32_t, Space>;
-  auto const format = Format::build(space, tensor, {});
+  auto const format = polyad::any_format(space, tensor, {.rank = 1, .format = "coo-permuted"});
   polyad::CpAlsOptions options;
-  options.rank = 1;
-  auto const result =
-      polyad::cp_als(space, format, options, [](polyad::CpAlsIteration const&) { return true; });
+  options.rank      = 1;
+  auto const result = polyad::cp_als(space, format, options);
   std::printf("Polyad %s: fit %.9f\n", POLYAD_VERSION, result.fit);
   // Also links what reads files, with the compression libraries that it needs.
   bool const unpacks = polyad::io::can_unpack(polyad::io::Compression::none);

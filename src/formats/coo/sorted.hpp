@@ -8,11 +8,13 @@
 #include <Kokkos_Core.hpp>
 #include <array>
 #include <optional>
+#include <string>
 
+#include "formats/coo/coo_permuted.hpp"
+#include "formats/coo/sorted_copy.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/formats/coo/coo_permuted.hpp"
-#include "polyad/formats/coo/sorted_copy.hpp"
-#include "polyad/formats/row_shrinkage.hpp"
+#include "polyad/formats/format.hpp"
+#include "polyad/formats/option_text.hpp"
 
 namespace polyad {
 
@@ -21,6 +23,22 @@ struct SortedOptions {
   Storage storage    = Storage::automatic;  // automatic: copies where they fit
   bool deterministic = false;  // the same bits at every run on one device, and on hosts at any thread count
   std::optional<count_t> block_rows = {};  // of locality blocks (SortedCopy), 0: none; unset: where they pay
+
+  void read(OptionText& text) {
+    bool copies = false, permutations = false;
+    text.read("copies", copies);
+    text.read("permutations", permutations);
+    text.read("deterministic", deterministic);
+    text.read("block_rows", block_rows);
+    POLYAD_EXPECTS(!copies || !permutations, "sorted is either copies or permutations");
+    if (copies) storage = Storage::copies;
+    if (permutations) storage = Storage::permutations;
+  }
+  void serve(FormatRequest const& request) {
+    if (request.as_named && storage == Storage::automatic) storage = Storage::copies;
+    // Least squares want a row's nonzeros in one piece.
+    if (request.wants(Capability::row_least_squares) && !block_rows) block_rows = 0;
+  }
 };
 
 template <class Scalar, class Index, class Space>
@@ -58,6 +76,11 @@ public:
   /// Set where one copy and permutations are kept instead.
   [[nodiscard]] std::optional<CooPermuted<Scalar, Index, Space>> const& permuted() const {
     return m_permuted;
+  }
+
+  [[nodiscard]] std::string note() const {
+    return m_permuted ? "its sorted copies do not fit: one copy and permutations, as coo-permuted has them"
+                      : "";
   }
 
   /// Where each row's nonzeros begin in the copy of each mode, for least_squares_rows.
@@ -98,7 +121,7 @@ void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
                      ResidualWorkspace<Scalar, SortedWorkspace<Scalar, Index, Space>, Space>& workspace,
                      FactorMatrix<Scalar, Space> const& G);
 
-/// Least squares for the rows of one mode (formats/format.hpp, formats/row_shrinkage.hpp).
+/// Least squares for the rows of one mode (formats/format.hpp).
 template <class Space, class Scalar, class Index>
 void least_squares_rows(Space const& space, Sorted<Scalar, Index, Space> const& X,
                         FactorMatrices<Scalar, Space> const& C, int mode,

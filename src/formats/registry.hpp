@@ -6,18 +6,18 @@
 #include <string_view>
 #include <type_traits>
 
+#include "formats/blco/alto.hpp"
+#include "formats/blco/blco.hpp"
+#include "formats/blco/streamed_blco.hpp"
+#include "formats/coo/coo_permuted.hpp"
+#include "formats/coo/coo_scratch.hpp"
+#include "formats/coo/coo_tiny_vec.hpp"
+#include "formats/coo/sorted.hpp"
+#include "formats/csf/b_csf.hpp"
+#include "formats/csf/csf.hpp"
+#include "formats/csf/hb_csf.hpp"
+#include "formats/fcoo/fcoo.hpp"
 #include "polyad/core/expects.hpp"
-#include "polyad/formats/blco/alto.hpp"
-#include "polyad/formats/blco/blco.hpp"
-#include "polyad/formats/blco/streamed_blco.hpp"
-#include "polyad/formats/coo/coo_permuted.hpp"
-#include "polyad/formats/coo/coo_scratch.hpp"
-#include "polyad/formats/coo/coo_tiny_vec.hpp"
-#include "polyad/formats/coo/sorted.hpp"
-#include "polyad/formats/csf/b_csf.hpp"
-#include "polyad/formats/csf/csf.hpp"
-#include "polyad/formats/csf/hb_csf.hpp"
-#include "polyad/formats/fcoo/fcoo.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad {
@@ -41,39 +41,53 @@ using all_formats =
 
 namespace detail {
 
-template <class... Formats, class F>
-void for_each_format(FormatList<Formats...>, F&& f) {
-  static_assert((Format<Formats> && ...));
-  (f(std::type_identity<Formats>{}), ...);
+/// Whether this build of the library has the format. Where the CMake option POLYAD_FORMATS names some,
+/// POLYAD_BUILT_FORMATS is their list, as in ",sorted,coo-permuted,"; elsewhere it is not defined.
+template <class F>
+constexpr bool is_built() {
+#ifdef POLYAD_BUILT_FORMATS
+  constexpr std::string_view built = POLYAD_BUILT_FORMATS;
+  for (std::size_t at = 0; at < built.size(); at = built.find(',', at + 1))
+    if (built.substr(at + 1, built.find(',', at + 1) - at - 1) == F::name) return true;
+  return false;
+#else
+  return true;
+#endif
+}
+
+template <class F, class Call>
+void call_if_built(Call const& f) {
+  static_assert(Format<F>);
+  if constexpr (is_built<F>()) f(std::type_identity<F>{});
+}
+
+template <class... Formats, class Call>
+void for_each_format(FormatList<Formats...>, Call const& f) {
+  (call_if_built<Formats>(f), ...);
 }
 
 }  // namespace detail
 
 /// Calls f(std::type_identity<Format>) for every format.
-template <class Scalar, class Index, class Space, class F>
-void for_each_format(F&& f) {
+template <class Scalar, class Index, class Space, class Call>
+void for_each_format(Call&& f) {
   detail::for_each_format(all_formats<Scalar, Index, Space>{}, f);
-}
-
-/// The names of all formats, separated by ", ".
-inline std::string format_names() {
-  std::string names;
-  for_each_format<double, std::uint32_t, Kokkos::DefaultExecutionSpace>(
-      [&](auto format) { names += (names.empty() ? "" : ", ") + std::string(decltype(format)::type::name); });
-  return names;
 }
 
 /// Calls f(std::type_identity<Format>) for the format of that name.
 /// \throws UsageError listing the known names
-template <class Scalar, class Index, class Space, class F>
-void with_format(std::string_view name, F&& f) {
+template <class Scalar, class Index, class Space, class Call>
+void with_format(std::string_view name, Call&& f) {
   bool found = false;
+  std::string known;
   for_each_format<Scalar, Index, Space>([&](auto format) {
-    if (name != decltype(format)::type::name) return;
+    using F = typename decltype(format)::type;
+    known += (known.empty() ? "" : ", ") + std::string(F::name);
+    if (name != F::name) return;
     found = true;
     f(format);
   });
-  POLYAD_EXPECTS(found, "unknown format '", name, "'; known are ", format_names());
+  POLYAD_EXPECTS(found, "unknown format '", name, "'; known are ", known);
 }
 
 }  // namespace polyad

@@ -15,10 +15,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "formats/blco/alto_order.hpp"
+#include "formats/blco/private_rows.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/blco/alto_order.hpp"
-#include "polyad/formats/blco/private_rows.hpp"
 #include "polyad/formats/format.hpp"
+#include "polyad/formats/option_text.hpp"
 #include "polyad/kernel/row_locks.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
@@ -38,6 +39,15 @@ struct AltoOptions {
   /// Private rows of a mode beyond which its rows are locked instead: one for eight nonzeros, which is a copy
   /// of the output no larger than the tensor at R = 32, at least 2^16.
   count_t most_private_rows = 0;
+
+  void read(OptionText& text) {
+    bool alto_order = false;
+    text.read("alto_order", alto_order);
+    if (alto_order) choice = Order::alto;
+    text.read("deterministic", deterministic);
+    text.read("stretches", stretches);
+    text.read("most_private_rows", most_private_rows);
+  }
 };
 
 namespace detail {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Operations on semi-sparse tensors (tensor/semi_sparse_tensor.hpp), by F-COO's products.
-//
-// These functions sort and allocate. For a kernel that does neither, see build_spttm and spttm (fcoo.hpp).
+// The functions sort and allocate; SpttmPlan does both once, for products with several matrices.
 #pragma once
 
+#include <memory>
 #include <type_traits>
 
 #include "polyad/tensor/coo_tensor.hpp"
@@ -11,6 +11,31 @@
 #include "polyad/tensor/semi_sparse_tensor.hpp"
 
 namespace polyad {
+
+template <class Scalar, class Index, class Space>
+struct FlaggedNonzeros;
+
+/// SpTTM on mode n of one tensor, Y = X x_n U, for several U (Liu et al., section III: the nonzeros sorted by
+/// fiber, with a flag where a fiber begins).
+template <class Scalar, class Index, class Space>
+class SpttmPlan {
+public:
+  using Output = SemiSparseTensor<Scalar, Index, Space>;
+
+  /// Sorts the nonzeros by fiber. Waits for `space`. \throws UsageError for no mode of X; MemoryError
+  SpttmPlan(Space const& space, CooTensor<Scalar, Index, Space> const& X, int mode);
+
+  /// Y for a U of so many columns: the fibers' coordinates, shared by all, and values that are not set yet.
+  /// \throws MemoryError
+  [[nodiscard]] Output make_output(Space const& space, count_t columns) const;
+  /// Y = X x_n U, U I_n x R. Launches on `space` and returns without waiting; allocates nothing.
+  /// \throws UsageError when the shapes do not match
+  void multiply(Space const& space, FactorMatrix<Scalar, Space> const& U, Output const& Y) const;
+
+private:
+  int m_mode;
+  std::shared_ptr<FlaggedNonzeros<Scalar, Index, Space> const> m_nonzeros;
+};
 
 /// SpTTM on mode n, Y = X x_n U for U of I_n x R: mode n becomes dense with R columns. Waits for `space`.
 /// \throws UsageError when the shapes do not match; MemoryError before it allocates

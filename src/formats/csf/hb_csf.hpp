@@ -13,9 +13,9 @@
 #include <Kokkos_Core.hpp>
 #include <array>
 
+#include "formats/csf/b_csf.hpp"
+#include "formats/csf/csf_tree.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/formats/csf/b_csf.hpp"
-#include "polyad/formats/csf/csf_tree.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad {

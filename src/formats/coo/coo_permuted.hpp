@@ -8,7 +8,7 @@
 #include <array>
 
 #include "polyad/core/instances.hpp"
-#include "polyad/formats/row_shrinkage.hpp"
+#include "polyad/formats/format.hpp"
 
 namespace polyad {
 
@@ -77,7 +77,7 @@ void residual_mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const
                      ResidualWorkspace<Scalar, NoWorkspace, Space>& workspace,
                      FactorMatrix<Scalar, Space> const& G);
 
-/// Least squares for the rows of one mode (formats/format.hpp, formats/row_shrinkage.hpp).
+/// Least squares for the rows of one mode (formats/format.hpp).
 template <class Space, class Scalar, class Index>
 void least_squares_rows(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
                         FactorMatrices<Scalar, Space> const& C, int mode,

@@ -9,12 +9,14 @@
 #include <Kokkos_Core.hpp>
 #include <array>
 #include <cstddef>
+#include <string>
 #include <vector>
 
+#include "formats/fcoo/flagged_nonzeros.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/fcoo/flagged_nonzeros.hpp"
 #include "polyad/formats/format.hpp"
+#include "polyad/formats/option_text.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
@@ -23,6 +25,14 @@ namespace polyad {
 struct FCooOptions {
   int threadlen   = 0;  // nonzeros of a partition: 8, 16, 32 or 64; 0: by the tensor and the device
   FCooShape shape = {};
+
+  void read(OptionText& text) {
+    text.read("threadlen", threadlen);
+    text.read("team_threads", shape.team_threads);
+  }
+  [[nodiscard]] std::string text() const {
+    return "threadlen=" + std::to_string(threadlen) + ",team_threads=" + std::to_string(shape.team_threads);
+  }
 };
 
 template <class Scalar, class Index, class Space>
@@ -36,6 +46,7 @@ public:
   using nonzeros_type  = FlaggedNonzeros<Scalar, Index, Space>;
 
   static constexpr char const* name = "f-coo";
+  static constexpr bool usual_for(Capability capability) { return capability == Capability::ttmc; }
 
   /// One sort a mode, on the device. Waits for `space`.
   /// \throws UsageError when Index cannot number the nonzeros, or an option is out of range; MemoryError
@@ -98,20 +109,7 @@ void spttm(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X,
            FactorMatrix<Scalar, Space> const& U, FactorMatrix<Scalar, Space> const& fibers,
            FCooShape const& shape = {}, bool packed = true);
 
-/// The output of SpTTMc on mode n (spttmc, below): I_n x D.
-/// \throws UsageError as spttmc; MemoryError with its bytes before it is allocated
-template <class Space, class Scalar>
-FactorMatrix<Scalar, Space> make_spttmc_output(Space const& space, Extents const& extents,
-                                               std::vector<FactorMatrix<Scalar, Space>> const& U, int mode);
-
-/// SpTTMc on mode n (Liu et al., equation 4):
-///
-///   Y(k, :) = sum over the nonzeros with i_n = k of x U^(1)(i_1, :) (x) ... (x) U^(N)(i_N, :)  without U^(n)
-///
-/// U[m] is I_m x R_m; U[n] plays no part. Y (I_n x D) is overwritten, D the product of the other matrices'
-/// columns; the last matrix's column runs fastest. Launches on `space` and returns without waiting; allocates
-/// nothing on the device.
-/// \throws UsageError when the shapes do not match
+/// SpTTMc (formats/format.hpp). \throws UsageError when the shapes do not match
 template <class Space, class Scalar, class Index>
 void spttmc(Space const& space, FCoo<Scalar, Index, Space> const& X,
             std::vector<FactorMatrix<Scalar, Space>> const& U, int mode,

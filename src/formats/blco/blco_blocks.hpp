@@ -7,8 +7,8 @@
 #include <Kokkos_Core.hpp>
 #include <cstdint>
 
+#include "formats/blco/blco_encoding.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/blco/blco_encoding.hpp"
 
 namespace polyad {
 

@@ -11,20 +11,32 @@
 #include <optional>
 #include <vector>
 
+#include "formats/csf/csf_bins.hpp"
+#include "formats/csf/csf_tree.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/spaces.hpp"
-#include "polyad/formats/csf/csf_bins.hpp"
-#include "polyad/formats/csf/csf_tree.hpp"
 #include "polyad/formats/format.hpp"
+#include "polyad/formats/option_text.hpp"
 
 namespace polyad {
 
 struct BCsfOptions {
-  std::vector<int> levels;             // every mode once: the order of the levels below the root;
-                                       // empty: from the shortest mode to the longest
+  /// Every mode once: the order of the levels below the root. Empty: from the shortest mode to the longest.
+  std::vector<int> levels;
   std::int64_t fiber_threshold = 128;  // the paper's best; or no_split
-  std::optional<std::int64_t>
-      slice_threshold;  // nonzeros of a worker, or no_split; without: ordered_chunk's choice
+  /// Nonzeros of a worker, or no_split; without: ordered_chunk's choice.
+  std::optional<std::int64_t> slice_threshold;
+  /// The tree of a mode has that mode at its leaves and not at its root, as FastTucker's SGD wants it (Li et
+  /// al., section 4.3). The nonzeros of a fiber then share all that their updates need but the row itself.
+  /// An MTTKRP adds each nonzero with atomics; `levels` play no part.
+  bool leaves = false;
+
+  void read(OptionText& text) {
+    text.read("fiber_threshold", fiber_threshold);
+    text.read("slice_threshold", slice_threshold);
+    text.read("leaves", leaves);
+  }
+  void serve(FormatRequest const& request) { leaves = leaves || request.wants(Capability::sgd); }
 };
 
 /// A tree with its workers.
@@ -46,11 +58,13 @@ public:
   using rows_type      = Kokkos::View<Index*, typename Space::device_type>;
 
   static constexpr char const* name = "b-csf";
+  /// The kernels of FasterTucker are made for its fibers.
+  static constexpr bool usual_for(Capability capability) { return capability == Capability::sgd; }
 
   /// Linear in the nonzeros; waits for `space`.
   /// \throws UsageError, before anything is allocated, when the levels are not the modes, a threshold is not
-  /// positive
-  ///         or Index cannot number the nonzeros; MemoryError
+  ///         positive, leaves are asked of a tensor of one mode, or Index cannot number the nonzeros;
+  ///         MemoryError
   static BCsf build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                     options_type const& options = {});
 
@@ -64,17 +78,25 @@ public:
   }
   [[nodiscard]] workspace_type make_workspace(Space const&, count_t) const { return {}; }
 
-  /// The tree that is rooted at mode n.
+  /// SGD where the modes are at the leaves, and the residual sweep where they are at the roots.
+  [[nodiscard]] bool can(Capability capability) const {
+    return capability == Capability::sgd              ? m_leaves
+           : capability == Capability::residual_sweep ? !m_leaves
+                                                      : true;
+  }
+  [[nodiscard]] bool leaves() const { return m_leaves; }
+  /// The tree of mode n: its root, or its leaf.
   [[nodiscard]] BinnedTree<Scalar, Index, Space> const& tree(int n) const {
     return m_trees[static_cast<std::size_t>(n)];
   }
-  /// Rows of mode n that no worker stores.
+  /// Rows of mode n that no worker stores; none are stored where the mode is a leaf.
   [[nodiscard]] rows_type const& cleared(int n) const { return m_cleared[static_cast<std::size_t>(n)]; }
 
 private:
   Extents m_extents;
   count_t m_nnz         = 0;
   double m_norm_squared = 0;
+  bool m_leaves         = false;
   std::array<BinnedTree<Scalar, Index, Space>, max_order> m_trees;
   std::array<rows_type, max_order> m_cleared;
 };
@@ -115,11 +137,27 @@ residual_workspace<F> make_residual_workspace(typename F::space_type const& spac
 
 /// The residual sweep (formats/format.hpp): one walk over the mode's tree forms the residuals, and the MTTKRP
 /// takes them in place of the values. G (I_mode x R) is overwritten. Launches on `space` and returns without
-/// waiting. \throws UsageError when shapes do not match or, on devices, rows do not allow 16-byte packs
+/// waiting.
+/// \throws UsageError when shapes do not match, the modes are at the leaves or, on devices, rows do not allow
+///         16-byte packs
 template <class Space, class Scalar, class Index>
 void residual_mttkrp(Space const& space, BCsf<Scalar, Index, Space> const& X,
                      FactorMatrices<Scalar, Space> const& C, int mode,
                      ResidualWorkspace<Scalar, NoWorkspace, Space>& workspace,
                      FactorMatrix<Scalar, Space> const& G);
+
+/// The FastTucker sweeps (formats/format.hpp) over the tree whose leaf is the mode, fiber by fiber:
+/// FasterTucker_B-CSF and, with p and w formed once a fiber, FasterTucker. They launch on `space` and return
+/// without waiting.
+/// \throws UsageError when the arguments do not fit each other, the modes are at the roots or, on devices,
+///         rows do not allow 16-byte packs
+template <class Space, class Scalar, class Index>
+void sgd_factor_sweep(Space const& space, BCsf<Scalar, Index, Space> const& X,
+                      FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
+                      int mode, SgdStep rates, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace);
+template <class Space, class Scalar, class Index>
+void sgd_core_sweep(Space const& space, BCsf<Scalar, Index, Space> const& X,
+                    FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
+                    int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace);
 
 }  // namespace polyad

@@ -12,15 +12,15 @@
 #include <type_traits>
 #include <vector>
 
+#include "formats/blco/blco.hpp"
+#include "formats/blco/blco_blocks.hpp"
+#include "formats/blco/blco_encoding.hpp"
+#include "formats/blco/blco_resolution.hpp"
 #include "polyad/core/expects.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/phase_timer.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/blco/blco.hpp"
-#include "polyad/formats/blco/blco_blocks.hpp"
-#include "polyad/formats/blco/blco_encoding.hpp"
-#include "polyad/formats/blco/blco_resolution.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "polyad/tensor/linearize.hpp"
@@ -32,6 +32,15 @@ struct StreamedBlcoOptions {
   int instances = 4;  // of the execution space, which send and compute in turn: 2 to 8
   count_t buffer_bytes =
       0;  // on the device, for all nonzeros under way; 0: what is free when a workspace is made
+
+  void read(OptionText& text) {
+    blco.read(text);
+    text.read("instances", instances);
+    text.read("buffer_bytes", buffer_bytes);
+  }
+  void serve(FormatRequest const& request) {
+    if (buffer_bytes == 0) buffer_bytes = request.buffer_bytes;
+  }
 };
 
 /// Where the nonzeros of one instance are sent to, and which stretch is there.
@@ -64,8 +73,7 @@ public:
   using host_space = std::conditional_t<is_device_space<Space>, Kokkos::DefaultHostExecutionSpace, Space>;
 
   static constexpr char const* name = "streamed-blco";
-  /// Whose runs cannot share the device: each takes the memory that is left.
-  static constexpr bool runs_alone = true;
+  static constexpr bool streams     = true;
 
   /// From a tensor on the device, which sorts it; or from one in host memory, without using the device for
   /// more than the headers: that needs, beside the tensor and the result, half a megabyte a thread. Linear in

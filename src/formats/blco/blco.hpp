@@ -7,11 +7,12 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "formats/blco/blco_blocks.hpp"
+#include "formats/blco/blco_resolution.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/blco/blco_blocks.hpp"
-#include "polyad/formats/blco/blco_resolution.hpp"
 #include "polyad/formats/format.hpp"
+#include "polyad/formats/option_text.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
@@ -24,6 +25,13 @@ struct BlcoOptions {
   int tile              = 0;  // nonzeros that a team groups by row; 0: by measurement (tile_shape)
   int team              = 0;  // GPU threads in a team, at most 256; 0: by measurement
   bool packed = true;  // rows in packs on a device, where they are aligned; false: GenTen's strided rows
+
+  void read(OptionText& text) {
+    text.read("max_block", max_block);
+    text.read("index_bits", index_bits);
+    text.read("tile", tile);
+    text.read("team", team);
+  }
 };
 
 /// Copies of V, or of the rows that a part of the nonzeros touches, until they are merged.

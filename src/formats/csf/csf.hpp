@@ -9,10 +9,11 @@
 #include <optional>
 #include <vector>
 
+#include "formats/csf/csf_bins.hpp"
+#include "formats/csf/csf_tree.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/formats/csf/csf_bins.hpp"
-#include "polyad/formats/csf/csf_tree.hpp"
 #include "polyad/formats/format.hpp"
+#include "polyad/formats/option_text.hpp"
 
 namespace polyad {
 
@@ -20,6 +21,11 @@ struct CsfOptions {
   std::optional<int> root;  // the root's mode; without: the shortest, for the fewest nodes
   std::vector<int> levels;  // every mode once: the order of the levels below; empty: by size
   std::int64_t fiber_threshold = no_split;
+
+  void read(OptionText& text) {
+    text.read("root", root);
+    text.read("fiber_threshold", fiber_threshold);
+  }
 };
 
 template <class Scalar, class Index, class Space>

@@ -7,7 +7,6 @@
 #include <Kokkos_Core.hpp>
 
 #include "polyad/formats/format.hpp"
-#include "polyad/formats/sgd_format.hpp"
 
 namespace polyad {
 
@@ -61,7 +60,7 @@ void mttkrp(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V, bool packed = detail::tiny_vec_packs<Scalar>);
 
-/// The FastTucker sweeps (formats/sgd_format.hpp) nonzero by nonzero: the paper's FastTucker, and with the
+/// The FastTucker sweeps (formats/format.hpp) nonzero by nonzero: the paper's FastTucker, and with the
 /// reusable intermediates its FasterTucker_COO.
 template <class Space, class Scalar, class Index>
 void sgd_factor_sweep(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,

@@ -5,9 +5,9 @@
 
 #include <vector>
 
+#include "formats/blco/blco_blocks.hpp"
+#include "formats/blco/private_rows.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/formats/blco/blco_blocks.hpp"
-#include "polyad/formats/blco/private_rows.hpp"
 
 namespace polyad {
 

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// OptionText: a format's options as text, what follows its name in "f-coo:threadlen=16,team_threads=64" or
+// "sorted:copies". Each format reads its own; an option that nobody reads is an error. Plain C++.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace polyad {
+
+class OptionText {
+public:
+  /// "NAME=NUMBER,..."; a name alone is a flag. \throws UsageError for an empty or a repeated name
+  explicit OptionText(std::string_view text);
+
+  // Each read leaves its target alone where the option is not there. \throws UsageError for what is no flag,
+  // or no number that fits
+
+  void read(std::string_view name, bool& flag);
+  void read(std::string_view name, int& number);
+  void read(std::string_view name, std::optional<int>& number);
+  void read(std::string_view name, std::uint64_t& number);
+  void read(std::string_view name, std::optional<std::uint64_t>& number);
+  void read(std::string_view name, std::int64_t& number);
+  void read(std::string_view name, std::optional<std::int64_t>& number);
+
+  /// Names and values, as they stand; a flag's value is empty.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> all() const;
+
+  /// Throws UsageError for an option that was not asked for; it lists those that were.
+  void expect_all_read(std::string_view format) const;
+
+private:
+  struct Option {
+    std::string name;
+    std::optional<std::string> value;
+    bool is_read = false;
+  };
+  [[nodiscard]] bool is_given(std::string_view name) const;
+  /// Nothing where the option is not there.
+  Option* take(std::string_view name);
+  template <class Number>
+  void read_number(std::string_view name, Number& number);
+
+  std::vector<Option> m_options;
+  std::vector<std::string> m_known;
+};
+
+/// "f-coo:threadlen=16" is the format "f-coo" and its options "threadlen=16".
+struct FormatText {
+  std::string name;
+  std::string options;
+};
+[[nodiscard]] FormatText split_format_text(std::string_view text);
+
+}  // namespace polyad
