@@ -23,11 +23,11 @@ int main(int argc, char** argv) try {
   options.max_iterations = 20;
   options.tolerance      = 0;
 
-  // Duplicates are summed. A mode of 2^32 rows or more would need std::uint64_t.
-  auto const coordinates = polyad::io::read_coo_tensor<double, std::uint32_t>(space, argv[1]);
+  // Duplicates are summed. A mode of 2^32 rows or more would need std::uint64_t coordinates.
+  auto const coordinates = polyad::load_tensor<double, std::uint32_t>(space, argv[1]);
 
   // The format decides how mttkrp walks the nonzeros. The cost model chooses it here; one can also be named.
-  auto const tensor = polyad::any_format(space, coordinates, {.rank = options.rank, .iterations = 20});
+  auto const tensor = polyad::any_format(space, coordinates, polyad::format_options(options));
   std::printf("%s because %s\n", tensor.chosen().c_str(), tensor.chosen_because().c_str());
 
   auto const result = polyad::cp_als(space, tensor, options, [](polyad::CpAlsIteration const& iteration) {
@@ -35,7 +35,7 @@ int main(int argc, char** argv) try {
     return true;  // false would end the run
   });
 
-  std::printf("fit %.9f after %zu iterations; weights", result.fit, result.iterations.size());
+  std::printf("fit %.9f after %zu iterations; weights", result.fit, result.history.size());
   for (double const weight : result.model.weights) std::printf(" %.4g", weight);
   std::printf("\n");
   return 0;

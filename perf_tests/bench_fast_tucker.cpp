@@ -16,7 +16,6 @@
 #include "formats/coo/sorted.hpp"
 #include "formats/csf/b_csf.hpp"
 #include "formats/csf/hb_csf.hpp"
-#include "polyad/fast_tucker/biases.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "ratings.hpp"
 #include "registration.hpp"
@@ -33,7 +32,7 @@ std::string name_of(std::string const& group, TensorChoice const& choice, int ra
 template <class F>
 F build(Session& session, TensorChoice const& choice, FastTuckerOptimizer optimizer) {
   typename F::options_type options;
-  FormatRequest const request{needs_of(optimizer)};
+  FormatRequest const request{format_options(FastTuckerOptions{.optimizer = optimizer}).needs};
   if constexpr (requires { options.serve(request); }) options.serve(request);
   return F::build(session.space, tensor_of<typename F::scalar_type>(session.space, choice.name, choice.scale),
                   options);
@@ -194,7 +193,7 @@ void add_held_out_error(Session& session, TensorChoice const& choice, int rank) 
     auto const nnz    = static_cast<count_t>(choice.scale * static_cast<double>(preset.nnz));
     auto const all =
         make_ratings(session.space, Extents(std::span<count_t const>(preset.extents)), nnz, nnz / 100, 1);
-    FastTuckerData<float, std::uint32_t, Space> const data{
+    FastTuckerData<float, std::uint32_t, Space> data{
         with_values_of<float>(session.space, all.train), {}, with_values_of<float>(session.space, all.test)};
     auto const R = static_cast<count_t>(rank);
     FastTuckerModel<float, Space> model(session.space, data.train.extents(), std::vector<count_t>(3, R), R,
@@ -207,7 +206,8 @@ void add_held_out_error(Session& session, TensorChoice const& choice, int rank) 
     FastTuckerOptions options;
     options.range  = {1, 5};
     double seconds = 0, best = 5;
-    fast_tucker(session.space, X, data, options, model, [&](FastTuckerEpoch const& epoch) {
+    data.format = any_format(session.space, X);
+    fast_tucker(session.space, data, options, model, [&](FastTuckerEpoch const& epoch) {
       seconds += epoch.seconds;
       best = std::min(best, epoch.test.rmse);
       if (epoch.test.rmse <= 0.88 && state.counters.count("s_to_0.88") == 0)

@@ -165,7 +165,7 @@ void add_cp_als(Session& session, TensorChoice const& choice, int rank) {
         options.time_phases = true;  // a run of its own: its fences cost time
         auto const phased =
             cp_als(session.space, *format, options, [](CpAlsIteration const&) { return true; });
-        for (auto const& [phase, seconds] : phased.iterations.back().phases)
+        for (auto const& [phase, seconds] : phased.history.back().phases)
           state.counters["phase_" + phase + "_ms"] = seconds * 1e3;
       });
 }

@@ -4,9 +4,7 @@
 #pragma once
 
 #include "polyad/cp/cp_als.hpp"
-#include "polyad/cp/restarts.hpp"
 #include "polyad/dense/nvecs.hpp"
-#include "polyad/fast_tucker/biases.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/formats/semi_sparse.hpp"
@@ -18,4 +16,4 @@
 #include "polyad/io/tensor_file.hpp"
 #include "polyad/tensor/generate.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
-#include "polyad/tucker/hooi.hpp"
+#include "polyad/tucker/tucker.hpp"

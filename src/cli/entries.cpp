@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "entries.hpp"
 
-#include <type_traits>
-
-#include "polyad/core/counter_rng.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/io/clean_list.hpp"
 
 namespace polyad::cli {
 
@@ -14,32 +12,6 @@ std::uint64_t index_of(io::CoordinateList const& list, std::uint64_t p, int n) {
         return indices[p * list.extents.size() + static_cast<std::uint64_t>(n)];
       },
       list.indices);
-}
-
-std::pair<io::CoordinateList, io::CoordinateList> partition(
-    io::CoordinateList const& list, std::function<bool(std::uint64_t)> const& second) {
-  std::pair<io::CoordinateList, io::CoordinateList> parts;
-  parts.first.extents = parts.second.extents = list.extents;
-  std::visit(
-      [&](auto const& indices) {
-        using Indices           = std::remove_cvref_t<decltype(indices)>;
-        std::size_t const order = list.extents.size();
-        auto& first_indices     = parts.first.indices.emplace<Indices>();
-        auto& second_indices    = parts.second.indices.emplace<Indices>();
-        for (std::uint64_t p = 0; p < list.nnz(); ++p) {
-          bool const taken = second(p);
-          auto& target     = taken ? second_indices : first_indices;
-          for (std::size_t n = 0; n < order; ++n) target.push_back(indices[p * order + n]);
-          (taken ? parts.second : parts.first).values.push_back(list.values[p]);
-        }
-      },
-      list.indices);
-  return parts;
-}
-
-std::pair<io::CoordinateList, io::CoordinateList> hold_out(io::CoordinateList const& list, double share,
-                                                           std::uint64_t seed, std::uint64_t stream) {
-  return partition(list, [&](std::uint64_t p) { return counter_uniform(seed, stream, p, 0) < share; });
 }
 
 int mode_outside(io::CoordinateList const& list, std::uint64_t p, std::vector<std::uint64_t> const& extents) {
@@ -55,7 +27,7 @@ std::pair<io::CoordinateList, io::CoordinateList> split_off_cold(io::CoordinateL
     throw InputError(file, 0, 0,
                      "has " + std::to_string(list.extents.size()) + " modes, but the model has " +
                          std::to_string(extents.size()));
-  auto parts          = partition(list, [&](std::uint64_t p) {
+  auto parts          = io::partition(list, [&](std::uint64_t p) {
     int const n = mode_outside(list, p, extents);
     if (n >= 0 && !allowed)
       throw InputError(file, 0, 0,

@@ -9,14 +9,13 @@
 
 #include "device_tensor.hpp"
 #include "empty_slices.hpp"
-#include "format_trial.hpp"
 #include "interrupt.hpp"
 #include "machine.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/cp/cp_als.hpp"
-#include "polyad/cp/restarts.hpp"
 #include "polyad/dense/nvecs.hpp"
 #include "polyad/formats/any_format.hpp"
+#include "polyad/io/saved_models.hpp"
 #include "polyad/tensor/download.hpp"
 #include "resumable_als.hpp"
 #include "stored_choice.hpp"
@@ -49,26 +48,6 @@ void expect_model_fits(Space const& space, Extents const& extents, count_t rank)
   expect_fits(space, what, add(dense, grams), 1);
 }
 
-template <class Scalar>
-FactorMatrices<Scalar, Space> start_from(Space const& space, Extents const& extents,
-                                         io::HostKtensor const& model) {
-  FactorMatrices<Scalar, Space> const factors(space, extents, model.rank());
-  for (int n = 0; n < extents.order(); ++n)
-    from_host<Scalar>(space, model.factors[static_cast<std::size_t>(n)], factors[n]);
-  return factors;
-}
-
-template <class Scalar>
-io::HostKtensor to_host_model(Space const& space, Ktensor<Scalar, Space> const& model) {
-  io::HostKtensor host;
-  host.weights = model.weights;
-  for (int n = 0; n < model.factors.order(); ++n) {
-    host.extents.push_back(model.factors[n].extent(0));
-    host.factors.push_back(to_host<Scalar>(space, model.factors[n]));
-  }
-  return host;
-}
-
 IterationReport to_report(CpAlsIteration const& it) {
   return {it.iteration, it.fit, it.delta, it.seconds, it.phases};
 }
@@ -92,7 +71,7 @@ CpAlsResult<typename F::scalar_type, Space> best_of_restarts(Space const& space,
     summary.restarts.push_back({run.seed, run.fit, run.iterations, to_string(run.reason)});
   summary.best_restart = result.best_run;
   report.iterations.clear();
-  for (auto const& it : result.best.iterations) report.iterations.push_back(to_report(it));
+  for (auto const& it : result.best.history) report.iterations.push_back(to_report(it));
   return std::move(result.best);
 }
 
@@ -117,52 +96,53 @@ public:
   }
 
   io::HostKtensor run() {
-    if (m_options.format != "auto") return run_as(named_format(), "");
-    if (m_checkpoints.resume) return run_as(m_checkpoints.resume->format, "the checkpoint is of it");
-    make_candidates();
-    if (auto const stored = stored_choice())
-      return run_as(stored->format, "polyad tune stored it beside the tensor");
-    try_candidates();
-    return with_best_candidate(
-        m_candidates, m_wish,
-        [&](FormatCandidate const& best, std::string const& because) { return run_as(best.name, because); },
-        [&] { return m_device || m_list.nnz() > 0; });
+    AnyFormatOptions options;
+    options.rank = m_options.rank;
+    options.iterations =
+        m_options.restarts * expected_iterations(m_options.max_iterations, m_options.tolerance);
+    options.deterministic = m_options.deterministic;
+    options.as_named      = m_options.format == "auto";  // auto says itself what takes its place
+    options.hooks         = hooks();
+    std::string because;
+    if (m_options.format != "auto") {
+      options.format = named_format();
+    } else if (m_checkpoints.resume) {
+      options.format = m_checkpoints.resume->format;
+      because        = "the checkpoint is of it";
+    } else {
+      options.survey = survey_list(m_list, m_options.common.threads);
+    }
+    auto const X    = Tensor::build(m_space, source(because), options);
+    m_report.format = FormatReport{X.chosen(), X.storage_bytes(), X.build_seconds(),
+                                   X.chosen_because().empty() ? because : X.chosen_because(), X.candidates()};
+    auto const start = make_start();
+    m_device.reset();
+    return factor(X, start);
   }
 
 private:
-  io::HostKtensor run_as(std::string const& name, std::string const& because) {
-    return format_offers(name, Capability::streaming) ? run_streamed(name, because)
-                                                      : run_in_memory(name, because);
-  }
-
-  // --- auto
-
-  /// What the model expects of every format, the fastest first.
-  void make_candidates() {
-    auto const survey = survey_list(m_list, m_options.common.threads);
-    m_wish            = {
-        .iterations = m_options.restarts * expected_iterations(m_options.max_iterations, m_options.tolerance),
-        .deterministic = m_options.deterministic,
-        .bytes         = available_memory(m_space)};
-    m_candidates = candidates(
-        survey, m_options.rank, sizeof(Scalar), sizeof(Index), m_wish,
-        [&](double seconds) { return machine_ceilings(*m_report.backend, sizeof(Scalar), seconds); });
-    stop_if_interrupted("looking at the tensor");
+  /// What the tool adds to the library's choice: what `tune --store` left, trials, the machine's measurements
+  /// kept in a file, and interrupts between the steps.
+  FormatHooks hooks() {
+    FormatHooks hooks;
+    if (!m_options.tune)
+      hooks.stored = [this]() -> std::optional<StoredFormat> {
+        auto const stored = read_stored();
+        if (!stored) return std::nullopt;
+        return StoredFormat{stored->format, "polyad tune stored it beside the tensor"};
+      };
+    hooks.trial   = m_options.tune ? FormatTrial::all : FormatTrial::close;
+    hooks.machine = [this](double seconds) {
+      return machine_ceilings(*m_report.backend, sizeof(Scalar), seconds);
+    };
+    hooks.progress = stop_if_interrupted;
+    return hooks;
   }
 
   [[nodiscard]] std::optional<StoredChoice> read_stored() const {
     auto const key =
         choice_key(m_options.tensor, m_list, *m_report.backend, m_options.rank, m_options.precision);
     return key ? read_choice(*key) : std::nullopt;
-  }
-
-  /// What tune stored, where it is a candidate that fits.
-  [[nodiscard]] std::optional<StoredChoice> stored_choice() const {
-    auto const stored = m_options.tune ? std::nullopt : read_stored();
-    if (!stored) return std::nullopt;
-    for (auto const& candidate : m_candidates)
-      if (candidate.name == split_format_text(stored->format).name && candidate.fits) return stored;
-    return std::nullopt;
   }
 
   /// The format that was named, in the shape that `tune --format NAME --store` left, where it did.
@@ -172,97 +152,44 @@ private:
     return same ? stored->format : m_options.format;
   }
 
-  /// With --tune all that fit; otherwise the best two in the mode that takes the longest, where they are
-  /// close and the trial takes a twentieth of the run at most.
-  void try_candidates() {
-    std::vector<FormatCandidate*> open;
-    for (auto& candidate : m_candidates)
-      if (candidate.fits && !candidate.streams && (m_options.tune || candidate.predicted))
-        open.push_back(&candidate);
-    std::vector<int> modes;
-    if (!m_options.tune) {
-      if (open.size() < 2) return;
-      open.resize(2);
-      auto const &a = *open[0], &b = *open[1];
-      auto const& mode_s = a.predicted->mode_s;
-      modes           = {static_cast<int>(std::max_element(mode_s.begin(), mode_s.end()) - mode_s.begin())};
-      auto const mode = static_cast<std::size_t>(modes[0]);
-      double const trial     = a.predicted->load_s + b.predicted->load_s +
-                               2 * (a.predicted->build_s + b.predicted->build_s) +
-                               3 * (a.predicted->mode_s[mode] + b.predicted->mode_s[mode]);
-      constexpr double close = 1.5, most_of_run = 0.05;
-      if (b.total_s > close * a.total_s || trial > most_of_run * a.total_s) return;
-    }
-    load_on_device();
-    for (auto* const candidate : open) try_candidate(m_space, *m_device, m_options.rank, modes, *candidate);
-  }
-
-  // --- the run
-
-  void load_on_device() {
-    if (m_device) return;
-    m_device                     = io::to_coo_tensor<Scalar, Index>(m_space, m_list);
-    m_list                       = {};
-    m_device                     = without_duplicates(m_space, *m_device, *m_report.input);
-    m_report.input->empty_slices = count_empty_slices(m_space, *m_device);
-    stop_if_interrupted("reading the tensor");
-  }
-
-  io::HostKtensor run_in_memory(std::string const& name, std::string const& because) {
-    load_on_device();
-    auto const X = build(name, because, [&](AnyFormatOptions const& options) {
-      return Tensor::build(m_space, *m_device, options);
-    });
-    expect_model_fits<Scalar>(m_space, m_extents, m_options.rank);  // beside the format
-    auto const factors = start_in_memory();
-    m_device.reset();
-    return factor(X, factors);
+  /// The list goes where the format wants its coordinates, duplicates summed, and only there.
+  TensorSource<Scalar, Index, Space> source(std::string const& why_named) {
+    return {.load =
+                [this] {
+                  if (m_device) return *m_device;
+                  m_device = to_device<Scalar, Index>(m_space, std::move(m_list), *m_report.input);
+                  m_report.input->empty_slices = count_empty_slices(m_space, *m_device);
+                  stop_if_interrupted("reading the tensor");
+                  return *m_device;
+                },
+            .load_on_host =
+                [this, why_named](std::string const& because) {
+                  return load_on_host(because.empty() ? why_named : because);
+                },
+            .is_there = [this] { return m_device || m_list.nnz() > 0; }};
   }
 
   /// `because` is why the tensor is streamed; empty where the user asks for it.
-  io::HostKtensor run_streamed(std::string const& name, std::string const& because) {
+  CooTensor<Scalar, Index, HostSpace> load_on_host(std::string const& because) {
     if (m_options.init == "nvecs")
       throw UsageError("--init nvecs needs the tensor on the device, and this one is streamed" +
                        (because.empty() ? because : " because " + because));
-    auto const X = [&] {
-      DeviceMemoryAccount::HostArrays const on_host;
-      HostSpace const host;
-      auto tensor =
-          m_device ? download<HostSpace>(m_space, *m_device) : io::to_coo_tensor<Scalar, Index>(host, m_list);
-      m_list = {};
-      m_device.reset();
-      tensor                       = without_duplicates(host, tensor, *m_report.input);
-      m_report.input->empty_slices = count_empty_slices(host, tensor);
-      stop_if_interrupted("reading the tensor");
-      return build(name, because,
-                   [&](AnyFormatOptions const& options) { return Tensor::stream(m_space, tensor, options); });
-    }();
-    return factor(X, random_or_given_start());
+    DeviceMemoryAccount::HostArrays const on_host;
+    HostSpace const host;
+    auto tensor =
+        m_device ? download<HostSpace>(m_space, *m_device) : io::to_coo_tensor<Scalar, Index>(host, m_list);
+    m_list = {};
+    m_device.reset();
+    tensor                       = without_duplicates(host, tensor, *m_report.input);
+    m_report.input->empty_slices = count_empty_slices(host, tensor);
+    stop_if_interrupted("reading the tensor");
+    return tensor;
   }
 
-  /// make(options) with what the command asks of its format.
-  template <class Make>
-  Tensor build(std::string const& name, std::string const& because, Make const& make) {
-    Kokkos::Timer const clock;
-    AnyFormatOptions options;
-    options.rank          = m_options.rank;
-    options.format        = name;
-    options.deterministic = m_options.deterministic;
-    options.as_named      = m_options.format == "auto";  // auto says itself what takes its place
-    Tensor X              = make(options);
-    m_space.fence("polyad::build");
-    m_report.format = FormatReport{X.chosen(), X.storage_bytes(), clock.seconds(),
-                                   X.chosen_because().empty() ? because : X.chosen_because(), m_candidates};
-    stop_if_interrupted("building the format");
-    return X;
-  }
-
-  FactorMatrices<Scalar, Space> start_in_memory() {
+  FactorMatrices<Scalar, Space> make_start() {
     if (m_options.init == "nvecs") return nvecs(m_space, *m_device, m_options.rank, {.seed = m_options.seed});
-    return random_or_given_start();
-  }
-  FactorMatrices<Scalar, Space> random_or_given_start() {
-    if (m_start) return start_from<Scalar>(m_space, m_extents, *m_start);
+    m_device.reset();
+    if (m_start) return io::to_model<Scalar>(m_space, *m_start).factors;
     FactorMatrices<Scalar, Space> const random(m_space, m_extents, m_options.rank);
     fill_random(m_space, random, m_options.seed);
     return random;
@@ -285,11 +212,11 @@ private:
                             [&](CpAlsIteration const& it) { return m_on_iteration(to_report(it)); });
     summary.fit            = result.fit;
     summary.weights        = result.model.weights;
-    summary.converged      = result.converged;
+    summary.converged      = result.reason == StopReason::converged;
     summary.reason         = to_string(result.reason);
     summary.gram_fallbacks = result.gram_fallbacks;
     m_report.result        = std::move(summary);
-    return to_host_model(m_space, result.model);
+    return io::to_host_model(m_space, result.model);
   }
 
   Space m_space;
@@ -301,8 +228,6 @@ private:
   Checkpoints const& m_checkpoints;
   Extents m_extents;
   std::optional<CooTensor<Scalar, Index, Space>> m_device;
-  FormatWish m_wish;
-  std::vector<FormatCandidate> m_candidates;
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "options.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "polyad/io/coordinate_list.hpp"
-#include "polyad/io/host_ktensor.hpp"
+#include "polyad/io/model_file.hpp"
 #include "report.hpp"
 
 namespace polyad::cli {

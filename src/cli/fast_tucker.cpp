@@ -8,12 +8,13 @@
 
 #include "commands.hpp"
 #include "completion.hpp"
+#include "core/quantity_text.hpp"
 #include "entries.hpp"
 #include "interrupt.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/quantity_text.hpp"
 #include "polyad/io/atomic_file.hpp"
+#include "polyad/io/clean_list.hpp"
 #include "polyad/io/tensor_file.hpp"
 #include "progress.hpp"
 #include "read_input.hpp"
@@ -81,11 +82,11 @@ CompletionSets read_sets(TrainOptions const& options, Report& report) {
         split_off_cold(std::move(test.tensor), sets.train.extents, options.test.string(),
                        options.cold_start == ColdStart::bias);
   } else if (options.split > 0) {
-    std::tie(sets.train, sets.test) = hold_out(sets.train, options.split, options.seed, test_stream);
+    std::tie(sets.train, sets.test) = io::hold_out(sets.train, options.split, options.seed, test_stream);
   }
   if (options.validate > 0)
     std::tie(sets.train, sets.validation) =
-        hold_out(sets.train, options.validate, options.seed, validation_stream);
+        io::hold_out(sets.train, options.validate, options.seed, validation_stream);
   if (sets.train.nnz() == 0) throw InputError(file, 0, 0, "leaves no entry to learn from");
   report.input->nnz = sets.train.nnz();
   stop_if_interrupted("reading the entries");

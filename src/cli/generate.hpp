@@ -4,7 +4,7 @@
 
 #include "options.hpp"
 #include "polyad/io/coordinate_list.hpp"
-#include "polyad/io/host_ktensor.hpp"
+#include "polyad/io/model_file.hpp"
 
 namespace polyad::cli {
 

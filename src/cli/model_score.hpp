@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "polyad/io/coordinate_list.hpp"
-#include "polyad/io/host_ktensor.hpp"
+#include "polyad/io/model_file.hpp"
 
 namespace polyad::cli {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "polyad/io/coordinate_list.hpp"
-#include "polyad/io/host_ktensor.hpp"
+#include "polyad/io/model_file.hpp"
 #include "report.hpp"
 
 namespace polyad::cli {

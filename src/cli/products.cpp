@@ -12,7 +12,8 @@
 #include "interrupt.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/formats/semi_sparse.hpp"
-#include "polyad/tucker/hooi.hpp"
+#include "polyad/io/saved_models.hpp"
+#include "polyad/tucker/tucker.hpp"
 
 namespace polyad::cli {
 
@@ -46,14 +47,12 @@ io::HostArray to_array(Space const& space, FactorMatrix<Scalar, Space> const& ma
   return {{matrix.extent(0), matrix.extent(1)}, to_host<Scalar>(space, matrix)};
 }
 
-/// A format with SpTTMc, timed and reported.
+/// A format with SpTTMc, reported.
 template <class Scalar, class Index>
 AnyFormat<Scalar, Index, Space> build_format(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                                              Report& report) {
-  Kokkos::Timer const clock;
-  auto X = AnyFormat<Scalar, Index, Space>::build(space, coo, {.needs = {Capability::ttmc}});
-  space.fence("polyad::build");
-  report.format = FormatReport{X.chosen(), X.storage_bytes(), clock.seconds()};
+  auto X        = AnyFormat<Scalar, Index, Space>::build(space, coo, {.needs = {Capability::ttmc}});
+  report.format = FormatReport{X.chosen(), X.storage_bytes(), X.build_seconds()};
   stop_if_interrupted("building the format");
   return X;
 }
@@ -73,17 +72,6 @@ io::CoordinateList to_list(Space const& space, CooTensor<Scalar, Index, Space> c
   std::transform(values.data(), values.data() + values.size(), list.values.data(),
                  [](Scalar value) { return static_cast<double>(value); });
   return list;
-}
-
-/// G (R_0 x ... x R_{N-1}) of its unfolding along the last mode (R_{N-1} x the others).
-io::HostArray fold_core(io::HostArray const& unfolded, std::vector<std::uint64_t> const& ranks) {
-  std::uint64_t const last   = unfolded.shape[0];
-  std::uint64_t const others = unfolded.shape[1];
-  io::HostArray core{ranks, std::vector<double>(unfolded.elements.size())};
-  for (std::uint64_t r = 0; r < last; ++r)
-    for (std::uint64_t c = 0; c < others; ++c)
-      core.elements[c * last + r] = unfolded.elements[r * others + c];
-  return core;
 }
 
 }  // namespace
@@ -115,31 +103,27 @@ io::HostArray multiply(TtmcOptions const& options, io::CoordinateList&& tensor,
       });
 }
 
-std::map<std::string, io::HostArray> decompose(
-    TuckerOptions const& options, io::CoordinateList&& tensor, Report& report,
-    std::function<bool(IterationReport const&)> const& on_iteration) {
-  return with_device_tensor(
-      options.precision, std::move(tensor), report, [&](Space const& space, auto const& coo) {
-        using Scalar = typename std::remove_cvref_t<decltype(coo)>::scalar_type;
-        polyad::TuckerOptions hooi;
-        hooi.ranks          = options.ranks;
-        hooi.max_iterations = options.max_iterations;
-        hooi.tolerance      = options.tolerance;
-        hooi.time_limit_s   = options.time_limit_s;
-        hooi.seed           = options.seed;
-        auto const start  = options.init == "hosvd" ? hosvd_tucker_start(space, coo, hooi)
-                                                    : random_tucker_start<Scalar>(space, coo.extents(), hooi);
-        auto const X      = build_format(space, coo, report);
-        auto const result = tucker_hooi(space, X, hooi, start, [&](TuckerIteration const& it) {
-          return on_iteration({it.iteration, it.fit, it.delta, it.seconds, {}});
-        });
-        report.result     = TuckerReport{result.fit, result.converged, result.reason, {}};
-        std::map<std::string, io::HostArray> arrays;
-        for (std::size_t n = 0; n < result.factors.size(); ++n)
-          arrays["factor_" + std::to_string(n)] = to_array(space, result.factors[n]);
-        arrays["core"] = fold_core(to_array(space, result.core), options.ranks);
-        return arrays;
-      });
+void decompose(TuckerOptions const& options, io::CoordinateList&& tensor, Report& report,
+               std::function<bool(IterationReport const&)> const& on_iteration) {
+  with_device_tensor(options.precision, std::move(tensor), report, [&](Space const& space, auto const& coo) {
+    using Scalar = typename std::remove_cvref_t<decltype(coo)>::scalar_type;
+    polyad::TuckerOptions tucker_options;
+    tucker_options.ranks          = options.ranks;
+    tucker_options.max_iterations = options.max_iterations;
+    tucker_options.tolerance      = options.tolerance;
+    tucker_options.time_limit_s   = options.time_limit_s;
+    tucker_options.seed           = options.seed;
+    auto const start              = options.init == "hosvd"
+                                        ? hosvd_tucker_start(space, coo, tucker_options)
+                                        : random_tucker_start<Scalar>(space, coo.extents(), tucker_options);
+    auto const X                  = build_format(space, coo, report);
+    auto const result             = tucker(space, X, tucker_options, start, [&](TuckerIteration const& it) {
+      return on_iteration({it.iteration, it.fit, it.delta, it.seconds, {}});
+    });
+    report.result =
+        TuckerReport{result.fit, result.reason == StopReason::converged, to_string(result.reason), {}};
+    if (!options.output.empty()) save(space, result.model, options.output);
+  });
 }
 
 }  // namespace polyad::cli

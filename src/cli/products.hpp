@@ -23,10 +23,9 @@ namespace polyad::cli {
 [[nodiscard]] io::HostArray multiply(TtmcOptions const& options, io::CoordinateList&& tensor,
                                      std::map<int, io::HostArray> const& matrices, Report& report);
 
-/// The arrays "core" (R_0 x ... x R_{N-1}) and "factor_0", ... of a Tucker decomposition by HOOI.
+/// A Tucker decomposition by HOOI, saved where options.output says.
 /// \param on_iteration  called after each iteration; false ends the run
-[[nodiscard]] std::map<std::string, io::HostArray> decompose(
-    TuckerOptions const& options, io::CoordinateList&& tensor, Report& report,
-    std::function<bool(IterationReport const&)> const& on_iteration);
+void decompose(TuckerOptions const& options, io::CoordinateList&& tensor, Report& report,
+               std::function<bool(IterationReport const&)> const& on_iteration);
 
 }  // namespace polyad::cli

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "polyad/core/quantity_text.hpp"
+#include "core/quantity_text.hpp"
 
 namespace polyad::cli {
 

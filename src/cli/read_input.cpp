@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <optional>
 
+#include "core/quantity_text.hpp"
 #include "interrupt.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/quantity_text.hpp"
 #include "polyad/io/clean_list.hpp"
 #include "polyad/io/tensor_file.hpp"
 
@@ -18,7 +18,7 @@ namespace polyad::cli {
 namespace {
 
 /// \throws InputError when a nonzero stands where an earlier one does
-void expect_no_duplicates(TensorInput const& input, io::TnsFile const& file) {
+void expect_no_duplicates(TensorInput const& input, io::TensorFile const& file) {
   auto const pair = io::first_duplicate(file.tensor);
   if (!pair) return;
   // Nonzeros that were dropped, or added below a diagonal, leave no line to be named.
@@ -35,10 +35,10 @@ void expect_no_duplicates(TensorInput const& input, io::TnsFile const& file) {
 }  // namespace
 
 io::CoordinateList read_input(TensorInput const& input, CommonOptions const& common, Report& report) {
-  io::TnsFile file = io::read_tensor(input.path, {.index_base       = input.index_base,
-                                                  .allow_non_finite = input.allow_non_finite,
-                                                  .drop_zeros       = input.drop_zeros,
-                                                  .threads          = common.threads});
+  io::TensorFile file = io::read_tensor(input.path, {.index_base       = input.index_base,
+                                                     .allow_non_finite = input.allow_non_finite,
+                                                     .drop_zeros       = input.drop_zeros,
+                                                     .threads          = common.threads});
   stop_if_interrupted("reading the tensor");
   InputReport facts;
   facts.path    = input.path.string();

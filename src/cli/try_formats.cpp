@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "device_tensor.hpp"
-#include "format_trial.hpp"
+#include "formats/format_trial.hpp"
 #include "formats_of.hpp"
 #include "interrupt.hpp"
 #include "polyad/core/error.hpp"
@@ -23,7 +23,7 @@ void try_on_device(TuneOptions const& options, io::CoordinateList&& tensor, Repo
   if (alone) std::erase_if(formats.candidates, [&](auto const& c) { return c.name != options.format; });
   for (auto& candidate : formats.candidates) {
     if (candidate.streams || (!candidate.fits && !alone)) continue;
-    candidate.fits = try_candidate(space, coo, options.of.rank, {}, candidate);
+    candidate.fits = detail::try_candidate(space, coo, options.of.rank, {}, candidate, stop_if_interrupted);
     if (candidate.fits && alone)
       for (auto const& shape : try_shapes(space, coo, candidate.name, options.of.rank))
         formats.shapes.push_back({shape.format, shape.seconds});

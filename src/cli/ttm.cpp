@@ -59,7 +59,7 @@ void summarise(Report const& report, std::string const& result, std::string cons
 
 int run(TtmOptions const& options, Report& report) {
   list_options(options, options.matrix, report);
-  auto const matrix = io::read_matrix_npz(options.matrix, "matrix");
+  auto const matrix = io::read_array_npz(options.matrix, "matrix", 2);
   auto tensor       = read_tensor(options, report);
   expect_rows(options.matrix, options.mode, matrix,
               tensor.extents[static_cast<std::size_t>(options.mode - 1)]);

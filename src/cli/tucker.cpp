@@ -6,11 +6,10 @@
 #include <utility>
 
 #include "commands.hpp"
+#include "core/quantity_text.hpp"
 #include "interrupt.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/quantity_text.hpp"
-#include "polyad/io/array_npz.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "products.hpp"
 #include "progress.hpp"
@@ -38,10 +37,9 @@ int run(TuckerOptions const& options, Report& report) {
   Session const session(options.common.threads, options.common.verbose);
   report.backend = session.backend();
   double seconds = 0;
-  std::map<std::string, io::HostArray> arrays;
   {
     Progress progress(options.max_iterations, options.time_limit_s);
-    arrays = decompose(options, std::move(tensor), report, [&](IterationReport const& it) {
+    decompose(options, std::move(tensor), report, [&](IterationReport const& it) {
       report.iterations.push_back(it);
       seconds += it.seconds;
       progress.iteration(it.iteration, it.fit, it.delta, it.seconds);
@@ -49,10 +47,7 @@ int run(TuckerOptions const& options, Report& report) {
     });
   }
   auto& result = std::get<TuckerReport>(report.result);
-  if (!options.output.empty()) {
-    io::write_arrays_npz(options.output, arrays, options.precision == "f32");
-    result.files.push_back(options.output.string());
-  }
+  if (!options.output.empty()) result.files.push_back(options.output.string());
   fmt::print("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
   fmt::print("model    Tucker with a core of {}, {}, {} with concurrency {}\n", dims_text(options.ranks),
              options.precision, report.backend->name, report.backend->concurrency);

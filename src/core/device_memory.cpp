@@ -7,7 +7,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "polyad/core/expects.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/core/spaces.hpp"
 
 namespace polyad {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // enqueue_after, which Kokkos does not offer: a CUDA event between two streams.
-#include "polyad/core/space_instances.hpp"
+#include "core/space_instances.hpp"
 
 #if defined(KOKKOS_ENABLE_CUDA)
 #include <cuda_runtime_api.h>

@@ -6,6 +6,13 @@
 
 namespace polyad {
 
+AnyFormatOptions format_options(CpAlsOptions const& options) {
+  AnyFormatOptions format;
+  if (options.rank > 0) format.rank = options.rank;
+  format.iterations = expected_iterations(options.max_iterations, options.tolerance);
+  return format;
+}
+
 template <class Scalar, class Space>
 CpAlsRun<Scalar, Space>::CpAlsRun(Space const& space,
                                   std::shared_ptr<detail::ErasedFormat<Scalar, Space> const> X,
@@ -56,7 +63,8 @@ CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, S
 template <class Scalar, class Index, class Space>
 CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                   CpAlsOptions const& options, CpAlsCallback const& callback) {
-  FactorMatrices<Scalar, Space> const start(space, X.extents(), options.rank);
+  count_t const rank = options.rank == 0 ? X.rank() : options.rank;
+  FactorMatrices<Scalar, Space> const start(space, X.extents(), static_cast<count_t>(checked_rank(rank)));
   fill_random(space, start, options.seed);
   return cp_als(space, X, options, start, callback);
 }

@@ -9,14 +9,14 @@
 #include <string>
 #include <utility>
 
+#include "core/phase_timer.hpp"
+#include "core/space_instances.hpp"
 #include "cp/arrange_components.hpp"
 #include "cp/fit.hpp"
 #include "dense/gram.hpp"
 #include "dense/normal_equations.hpp"
 #include "dense/normalize_columns.hpp"
 #include "dense/update_factor.hpp"
-#include "polyad/core/phase_timer.hpp"
-#include "polyad/core/space_instances.hpp"
 #include "polyad/cp/cp_als.hpp"
 
 namespace polyad {
@@ -80,8 +80,8 @@ public:
         m_algebra(options.one_instance || options.time_phases ? space : make_instances(space, 1).front()),
         m_tensor(X),
         m_options(checked(*X, options, start)),
-        m_work(space, X->extents(), options.rank),
-        m_format_workspace(X->make_workspace(space, options.rank)),
+        m_work(space, X->extents(), start.rank()),
+        m_format_workspace(X->make_workspace(space, start.rank())),
         m_timer(options.time_phases) {
     m_result.model.factors = start;
     for (int n = 0; n < order(); ++n) gram(space, factor(n), m_work.gram_sums, m_work.gram_of(n));
@@ -132,12 +132,11 @@ public:
     if (!std::isfinite(m_result.fit) && norm_squared > 0)
       throw NumericalError("the fit is not a finite number after iteration " + std::to_string(iteration));
     m_result.gram_fallbacks = static_cast<count_t>(numbers(gram_fallbacks));
-    m_result.iterations.push_back(
+    m_result.history.push_back(
         {iteration, m_result.fit, m_result.fit - previous, m_clock.seconds(), m_timer.seconds()});
-    if (callback && !callback(m_result.iterations.back())) {
+    if (callback && !callback(m_result.history.back())) {
       stop(StopReason::interrupted);
     } else if (iteration > 1 && std::abs(m_result.fit - previous) < m_options.tolerance) {
-      m_result.converged = true;
       stop(StopReason::converged);
     } else if (m_total.seconds() >= m_options.time_limit_s) {
       stop(StopReason::time_limit);
@@ -194,18 +193,20 @@ public:
   }
 
 private:
-  static CpAlsOptions const& checked(ErasedFormat<Scalar, Space> const& X, CpAlsOptions const& options,
-                                     FactorMatrices<Scalar, Space> const& start) {
+  static CpAlsOptions checked(ErasedFormat<Scalar, Space> const& X, CpAlsOptions options,
+                              FactorMatrices<Scalar, Space> const& start) {
     POLYAD_EXPECTS(X.extents().order() >= 2, "CP-ALS needs a tensor of at least two modes");
-    POLYAD_EXPECTS(start.rank() == options.rank, "the start has rank ", start.rank(), ", not ", options.rank);
+    POLYAD_EXPECTS(options.rank == 0 || start.rank() == options.rank, "the start has rank ", start.rank(),
+                   ", not ", options.rank);
     expect_factors(start, X.extents());
     if (!std::isfinite(X.norm_squared())) throw NumericalError("the tensor's norm is not a finite number");
+    options.rank = start.rank();
     return options;
   }
   [[nodiscard]] int order() const { return m_tensor->extents().order(); }
   [[nodiscard]] FactorMatrix<Scalar, Space> const& factor(int n) const { return m_result.model.factors[n]; }
   [[nodiscard]] int iterations_done() const {
-    return m_restored_at + static_cast<int>(m_result.iterations.size());
+    return m_restored_at + static_cast<int>(m_result.history.size());
   }
   void stop(StopReason reason) {
     m_result.reason = reason;

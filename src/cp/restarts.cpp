@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/cp/restarts.hpp"
+#include "polyad/cp/cp_als.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
+#include "core/space_instances.hpp"
+#include "polyad/core/instances.hpp"
+
 namespace polyad {
+
+template <class Space>
+std::vector<Space> restart_instances(Space const& space, int runs) {
+  return make_instances(space, is_device_space<Space> ? std::clamp(runs, 1, 8) : 1);
+}
 
 template <class Scalar, class Index, class Space>
 RestartsResult<Scalar, Space> cp_als_restarts(std::vector<Space> const& instances,
@@ -12,6 +21,7 @@ RestartsResult<Scalar, Space> cp_als_restarts(std::vector<Space> const& instance
                                               CpAlsOptions const& options, int count,
                                               RestartsCallback const& callback) {
   POLYAD_EXPECTS(count >= 1 && !instances.empty(), count, " starts on ", instances.size(), " instances");
+  auto const rank = static_cast<count_t>(checked_rank(options.rank == 0 ? X.rank() : options.rank));
   struct Slot {
     Space space;
     int number = -1;  // of the run
@@ -27,7 +37,7 @@ RestartsResult<Scalar, Space> cp_als_restarts(std::vector<Space> const& instance
   bool interrupted = false;
   auto const begin = [&](Slot& slot) {
     slot.number = started++;
-    FactorMatrices<Scalar, Space> const start(slot.space, X.extents(), options.rank);
+    FactorMatrices<Scalar, Space> const start(slot.space, X.extents(), rank);
     fill_random(slot.space, start, restart_seed(options.seed, slot.number));
     slot.run = std::make_unique<CpAlsRun<Scalar, Space>>(slot.space, X, options, start);
   };
@@ -35,7 +45,7 @@ RestartsResult<Scalar, Space> cp_als_restarts(std::vector<Space> const& instance
     auto outcome       = slot.run->take_result();
     auto const index   = static_cast<std::size_t>(slot.number);
     result.runs[index] = {restart_seed(options.seed, slot.number), outcome.fit,
-                          static_cast<int>(outcome.iterations.size()), outcome.reason};
+                          static_cast<int>(outcome.history.size()), outcome.reason};
     // Of equal fits the earlier start wins, whichever ended first.
     bool const better =
         outcome.fit > result.best.fit || (outcome.fit == result.best.fit && index < result.best_run);
@@ -70,6 +80,8 @@ RestartsResult<Scalar, Space> cp_als_restarts(std::vector<Space> const& instance
       std::vector<Kokkos::DefaultExecutionSpace> const&,                                        \
       AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, CpAlsOptions const&, int, \
       RestartsCallback const&)
+template std::vector<Kokkos::DefaultExecutionSpace> restart_instances(Kokkos::DefaultExecutionSpace const&,
+                                                                      int);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_CP_ALS_RESTARTS);
 
 }  // namespace polyad

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/fast_tucker/biases.hpp"
+#include "polyad/fast_tucker/fast_tucker.hpp"
 
 #include <cmath>
 #include <cstdint>
+
+#include "polyad/core/instances.hpp"
 
 namespace polyad {
 namespace {
@@ -163,13 +165,13 @@ CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Sca
   return {X.extents(), X.indices(), values};
 }
 
-POLYAD_FIT_BIASES(float, std::uint32_t);
-POLYAD_FIT_BIASES(float, std::uint64_t);
-POLYAD_FIT_BIASES(double, std::uint32_t);
-POLYAD_FIT_BIASES(double, std::uint64_t);
-POLYAD_WITHOUT_BIASES(float, std::uint32_t);
-POLYAD_WITHOUT_BIASES(float, std::uint64_t);
-POLYAD_WITHOUT_BIASES(double, std::uint32_t);
-POLYAD_WITHOUT_BIASES(double, std::uint64_t);
+#define POLYAD_BIASES(Scalar, Index)                                                                        \
+  template void fit_biases(Kokkos::DefaultExecutionSpace const&,                                            \
+                           CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                  \
+                           BiasOptions const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&);    \
+  template CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> without_biases(                          \
+      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&)
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_BIASES);
 
 }  // namespace polyad

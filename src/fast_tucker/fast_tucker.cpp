@@ -11,11 +11,16 @@
 
 namespace polyad {
 
+namespace {
+
+/// \param model  the start, which becomes the result
 template <class Scalar, class Index, class Space>
-FastTuckerResult fast_tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
-                             FastTuckerData<Scalar, Index, Space> const& data,
-                             FastTuckerOptions const& options, FastTuckerModel<Scalar, Space> const& model,
-                             FastTuckerCallback const& callback) {
+FastTuckerResult<Scalar, Space> fit(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+                                    FastTuckerData<Scalar, Index, Space> const& data,
+                                    FastTuckerOptions const& options, FastTuckerModel<Scalar, Space> model,
+                                    FastTuckerCallback const& callback) {
+  model.range = {std::max(model.range.lowest, options.range.lowest),
+                 std::min(model.range.highest, options.range.highest)};
   FastTuckerEpochs<Scalar, Index, Space> epochs(space, X, model, options);
   auto const sums =
       make_error_sums(space, std::max({data.train.nnz(), data.validation.nnz(), data.test.nnz()}));
@@ -27,10 +32,10 @@ FastTuckerResult fast_tucker(Space const& space, AnyFormat<Scalar, Index, Space>
   if (tells) {  // epoch 0 are mean and biases alone: no interaction, where no epoch is better
     auto none = epochs.intermediates();
     none[0]   = make_packed_matrix<Scalar>(space, "polyad::no_interaction", model.extents()[0], model.rank());
-    best      = errors(space, model, none, data.validation, options.range, sums).rmse;
+    best      = errors(space, model, none, data.validation, sums).rmse;
     Kokkos::deep_copy(space, kept.A[0], 0);
   }
-  FastTuckerResult result;
+  FastTuckerResult<Scalar, Space> result;
   Kokkos::Timer const total;
   for (int epoch = 1; epoch <= options.max_epochs; ++epoch) {
     Kokkos::Timer const clock;
@@ -38,45 +43,105 @@ FastTuckerResult fast_tucker(Space const& space, AnyFormat<Scalar, Index, Space>
     space.fence("polyad::fast_tucker");
     double const seconds = clock.seconds();
     auto const& C        = epochs.intermediates();
-    auto const errors_of = [&](auto const& entries) {
-      return errors(space, model, C, entries, options.range, sums);
-    };
+    auto const errors_of = [&](auto const& entries) { return errors(space, model, C, entries, sums); };
     FastTuckerEpoch const report{epoch, errors_of(data.train), errors_of(data.validation),
                                  errors_of(data.test), seconds};
     if (!(report.train.rmse <= most || report.train.rmse == 0)) {  // written so that NaN diverges
-      result.reason = FastTuckerStop::diverged;
+      result.reason = StopReason::diverged;
       kept.restore(space, model);
       break;
     }
-    result.epochs.push_back(report);
+    result.history.push_back(report);
     if (!tells || report.validation.rmse < best) {
       best              = report.validation.rmse;
       result.kept_epoch = epoch;
       kept.keep(space, model);
     }
-    if (callback && !callback(result.epochs.back())) {
-      result.reason = FastTuckerStop::interrupted;
+    if (callback && !callback(result.history.back())) {
+      result.reason = StopReason::interrupted;
       break;
     }
     if (tells && epoch - result.kept_epoch >= options.patience) {
-      result.reason = FastTuckerStop::early_stop;
+      result.reason = StopReason::early_stop;
       break;
     }
     if (total.seconds() >= options.time_limit_s) {
-      result.reason = FastTuckerStop::time_limit;
+      result.reason = StopReason::time_limit;
       break;
     }
   }
   if (tells) kept.restore(space, model);
   space.fence("polyad::fast_tucker");
+  result.model = model;
   return result;
 }
 
-#define POLYAD_FAST_TUCKER(Scalar, Index)                                                                   \
-  template FastTuckerResult fast_tucker(                                                                    \
-      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FastTuckerOptions const&,        \
-      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, FastTuckerCallback const&)
+/// The training set without the model's mean and biases, in a format.
+template <class Scalar, class Index, class Space>
+AnyFormat<Scalar, Index, Space> interactions(Space const& space,
+                                             FastTuckerData<Scalar, Index, Space> const& data,
+                                             FastTuckerOptions const& options,
+                                             FastTuckerModel<Scalar, Space> const& model) {
+  if (data.format) return *data.format;
+  auto format = format_options(options);
+  format.rank = model.rank();
+  return any_format(space, model.has_biases() ? without_biases(space, data.train, model) : data.train,
+                    format);
+}
+
+}  // namespace
+
+AnyFormatOptions format_options(FastTuckerOptions const& options) {
+  AnyFormatOptions format;
+  format.rank       = options.rank;
+  format.iterations = options.max_epochs;
+  switch (options.optimizer) {
+    case FastTuckerOptimizer::als:
+      format.needs = {Capability::residual_sweep, Capability::row_least_squares};
+      break;
+    case FastTuckerOptimizer::adam:
+      format.needs = {Capability::residual_sweep};
+      break;
+    case FastTuckerOptimizer::sgd:
+      format.needs = {Capability::sgd};
+  }
+  return format;
+}
+
+template <class Scalar, class Index, class Space>
+FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
+                                            FastTuckerData<Scalar, Index, Space> const& data,
+                                            FastTuckerOptions const& options,
+                                            FastTuckerModel<Scalar, Space> const& start,
+                                            FastTuckerCallback const& callback) {
+  return fit(space, interactions(space, data, options, start), data, options, start, callback);
+}
+
+template <class Scalar, class Index, class Space>
+FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
+                                            FastTuckerData<Scalar, Index, Space> const& data,
+                                            FastTuckerOptions const& options,
+                                            FastTuckerCallback const& callback) {
+  POLYAD_EXPECTS(!data.format, "a format that is chosen already wants the start whose biases it is without");
+  auto columns = options.columns;
+  if (columns.size() == 1) columns.assign(static_cast<std::size_t>(data.train.order()), columns[0]);
+  FastTuckerModel<Scalar, Space> model(space, data.train.extents(), columns, options.rank, options.biases);
+  if (options.biases) fit_biases(space, data.train, options.bias, model);
+  auto const X = interactions(space, data, options, model);
+  POLYAD_EXPECTS(X.nnz() > 0, "there are no entries to learn from");
+  fill_start(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), options.seed);
+  return fit(space, X, data, options, model, callback);
+}
+
+#define POLYAD_FAST_TUCKER(Scalar, Index)                                                            \
+  template FastTuckerResult<Scalar, Kokkos::DefaultExecutionSpace> fast_tucker(                      \
+      Kokkos::DefaultExecutionSpace const&,                                                          \
+      FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FastTuckerOptions const&, \
+      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, FastTuckerCallback const&);     \
+  template FastTuckerResult<Scalar, Kokkos::DefaultExecutionSpace> fast_tucker(                      \
+      Kokkos::DefaultExecutionSpace const&,                                                          \
+      FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FastTuckerOptions const&, \
+      FastTuckerCallback const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_FAST_TUCKER);
 
 }  // namespace polyad

@@ -5,7 +5,7 @@
 
 #include "dense/intermediates.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/kernel/lane_sum.hpp"
+#include "polyad/kernel/lanes.hpp"
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/whole_row_walk.hpp"
 
@@ -103,7 +103,7 @@ struct AddErrorSums {
 template <class Space, class Scalar, class Index>
 void launch(Space const& space, FastTuckerModel<Scalar, Space> const& model,
             FactorMatrices<Scalar, Space> const& C, CooTensor<Scalar, Index, Space> const& X,
-            ValueRange const& range, Scalar* predictions, double* sums) {
+            Scalar* predictions, double* sums) {
   POLYAD_EXPECTS(X.order() == model.order(), "entries of order ", X.order(), " for a model of order ",
                  model.order());
   for (int n = 0; n < model.order(); ++n) {
@@ -130,7 +130,7 @@ void launch(Space const& space, FastTuckerModel<Scalar, Space> const& model,
     kernel.rank        = rank;
     kernel.has_biases  = model.has_biases();
     kernel.mean        = model.mean;
-    kernel.range       = range;
+    kernel.range       = model.range;
     kernel.predictions = predictions;
     kernel.sums        = sums;
     kernel.entries     = {X.nnz(), predict_chunk<Space>};
@@ -167,21 +167,21 @@ ErrorSums<Space> make_error_sums(Space const& space, count_t entries) {
 template <class Space, class Scalar, class Index>
 void predict(Space const& space, FastTuckerModel<Scalar, Space> const& model,
              FactorMatrices<Scalar, Space> const& C, CooTensor<Scalar, Index, Space> const& places,
-             ValueRange const& range, Kokkos::View<Scalar*, typename Space::device_type> const& predictions) {
+             Kokkos::View<Scalar*, typename Space::device_type> const& predictions) {
   POLYAD_EXPECTS(predictions.extent(0) == places.nnz(), "room for ", predictions.extent(0),
                  " predictions of ", places.nnz(), " entries");
-  launch(space, model, C, places, range, predictions.data(), static_cast<double*>(nullptr));
+  launch(space, model, C, places, predictions.data(), static_cast<double*>(nullptr));
 }
 
 template <class Space, class Scalar, class Index>
 PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const& model,
                         FactorMatrices<Scalar, Space> const& C, CooTensor<Scalar, Index, Space> const& X,
-                        ValueRange const& range, ErrorSums<Space> const& sums) {
+                        ErrorSums<Space> const& sums) {
   if (X.nnz() == 0) return {};
   count_t const chunks = ceil_div(X.nnz(), predict_chunk<Space>);
   POLYAD_EXPECTS(sums.extent(0) > chunks, "the sums of errors have ", sums.extent(0), " rows, not ",
                  chunks + 1);
-  launch(space, model, C, X, range, static_cast<Scalar*>(nullptr), sums.data());
+  launch(space, model, C, X, static_cast<Scalar*>(nullptr), sums.data());
   Kokkos::View<double*, typename Space::device_type> const totals(sums.data() + 2 * chunks, 2);
   LaunchShape const shape = is_device_space<Space> ? LaunchShape{1, 32, 32} : LaunchShape{1, 1, 1};
   Kokkos::parallel_for("polyad::add_error_sums", team_policy(space, shape),
@@ -199,18 +199,18 @@ PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const
                                    FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&);      \
   template FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> make_intermediates(                   \
       Kokkos::DefaultExecutionSpace const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&)
-#define POLYAD_PREDICT(Scalar, Index)                                                                      \
-  template void predict(Kokkos::DefaultExecutionSpace const&,                                              \
-                        FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                     \
-                        FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,                      \
-                        CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, ValueRange const&, \
+#define POLYAD_PREDICT(Scalar, Index)                                                   \
+  template void predict(Kokkos::DefaultExecutionSpace const&,                           \
+                        FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,  \
+                        FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,   \
+                        CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
                         Kokkos::View<Scalar*, Kokkos::DefaultExecutionSpace::device_type> const&)
 #define POLYAD_ERRORS(Scalar, Index)                                                               \
   template PredictionErrors errors(Kokkos::DefaultExecutionSpace const&,                           \
                                    FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,  \
                                    FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,   \
                                    CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-                                   ValueRange const&, ErrorSums<Kokkos::DefaultExecutionSpace> const&)
+                                   ErrorSums<Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR(, POLYAD_INTERMEDIATES);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_PREDICT);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_ERRORS);

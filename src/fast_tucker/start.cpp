@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/fast_tucker/start.hpp"
+#include "polyad/fast_tucker/fast_tucker.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>

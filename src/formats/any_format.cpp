@@ -2,14 +2,16 @@
 #include "polyad/formats/any_format.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "core/quantity_text.hpp"
+#include "formats/format_trial.hpp"
 #include "formats/registry.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/quantity_text.hpp"
 #include "polyad/formats/ceilings.hpp"
 #include "polyad/tensor/download.hpp"
 
@@ -40,34 +42,56 @@ typename F::options_type options_of(std::string const& text, AnyFormatOptions co
 template <class Scalar, class Space>
 using Built = std::shared_ptr<detail::ErasedFormat<Scalar, Space> const>;
 
-/// A format that streams, of a tensor in host memory.
-template <class F, class Host>
-Built<typename F::scalar_type, typename F::space_type> build_streamed(
-    typename F::space_type const& space, Host const& coo, typename F::options_type const& options) {
-  DeviceMemoryAccount::HostArrays const on_host;
-  return std::make_shared<detail::HeldFormat<F>>(F::build(space, coo, options));
-}
-
-/// \param text  a format of the registry's, with its options
-/// \param buffer_bytes  of the nonzeros under way, where it streams; 0: what is free
-/// \throws UsageError; MemoryError
+/// A format of the registry's, once it is chosen.
 template <class Scalar, class Index, class Space>
-Built<Scalar, Space> build_named(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
-                                 std::string const& text, AnyFormatOptions const& wish,
-                                 count_t buffer_bytes) {
-  auto const format = split_format_text(text);
-  Built<Scalar, Space> built;
-  with_format<Scalar, Index, Space>(format.name, [&](auto identity) {
-    using F            = typename decltype(identity)::type;
-    auto const options = options_of<F>(format.options, wish, buffer_bytes);
-    if constexpr (offers<F>(Capability::streaming))
-      built = build_streamed<F>(
-          space, download<typename AnyFormat<Scalar, Index, Space>::host_space>(space, coo), options);
-    else
-      built = std::make_shared<detail::HeldFormat<F>>(F::build(space, coo, options));
-  });
-  return built;
-}
+class Builder {
+public:
+  using Source = TensorSource<Scalar, Index, Space>;
+
+  Builder(Space const& space, Source const& source) : m_space(space), m_source(source) {}
+
+  /// \param text  the format with its options
+  /// \param because  why the tensor is to be streamed, where it is
+  /// \param buffer_bytes  of the nonzeros under way, where it streams; 0: what is free
+  /// \throws UsageError; MemoryError
+  Built<Scalar, Space> operator()(std::string const& text, std::string const& because,
+                                  AnyFormatOptions const& wish, count_t buffer_bytes) {
+    auto const format = split_format_text(text);
+    Built<Scalar, Space> built;
+    with_format<Scalar, Index, Space>(format.name, [&](auto identity) {
+      using F            = typename decltype(identity)::type;
+      auto const options = options_of<F>(format.options, wish, buffer_bytes);
+      if constexpr (offers<F>(Capability::streaming))
+        built = build<F>(m_source.load_on_host(because), options);
+      else
+        built = build<F>(m_source.load(), options);
+    });
+    return built;
+  }
+  /// The same from coordinates that are there.
+  template <class F, class Coordinates>
+  Built<Scalar, Space> build(Coordinates const& coo, typename F::options_type const& options) {
+    std::optional<DeviceMemoryAccount::HostArrays> const on_host =
+        offers<F>(Capability::streaming) ? std::make_optional<DeviceMemoryAccount::HostArrays>()
+                                         : std::nullopt;
+    m_space.fence("polyad::build");
+    Kokkos::Timer const clock;
+    auto built = std::make_shared<detail::HeldFormat<F>>(F::build(m_space, coo, options));
+    m_space.fence("polyad::build");
+    m_seconds           = clock.seconds();
+    m_coordinates_bytes = offers<F>(Capability::streaming) ? 0 : coo.storage_bytes();
+    return built;
+  }
+  [[nodiscard]] double seconds() const { return m_seconds; }
+  /// Beside the format, of coordinates that are let go afterwards.
+  [[nodiscard]] count_t coordinates_bytes() const { return m_coordinates_bytes; }
+
+private:
+  Space m_space;
+  Source const& m_source;
+  double m_seconds            = 0;
+  count_t m_coordinates_bytes = 0;
+};
 
 template <class Scalar, class Index, class Space>
 bool has_format(std::string_view name) {
@@ -109,6 +133,7 @@ TensorSurvey survey_of(Space const& space, CooTensor<Scalar, Index, Space> const
 
 template <class Scalar, class Space>
 Ceilings ceilings_for(Space const& space, AnyFormatOptions const& options, double seconds) {
+  if (options.hooks.machine) return options.hooks.machine(seconds);
   if (options.machine) return *options.machine;
   if (seconds >= worth_measuring_s) try {
       return measure_ceilings<Scalar>(space);
@@ -117,62 +142,112 @@ Ceilings ceilings_for(Space const& space, AnyFormatOptions const& options, doubl
   return usual_ceilings(is_device_space<Space>, static_cast<int>(space.concurrency()), sizeof(Scalar));
 }
 
+/// What an earlier run chose, where it is a candidate that fits.
+std::optional<StoredFormat> stored_format(AnyFormatOptions const& options,
+                                          std::vector<FormatCandidate> const& candidates) {
+  auto const stored = options.hooks.stored ? options.hooks.stored() : std::nullopt;
+  if (!stored) return std::nullopt;
+  auto const name = split_format_text(stored->format).name;
+  bool const fits =
+      std::ranges::any_of(candidates, [&](FormatCandidate const& c) { return c.name == name && c.fits; });
+  return fits ? stored : std::nullopt;
+}
+
 }  // namespace
 
 template <class Scalar, class Index, class Space>
 auto AnyFormat<Scalar, Index, Space>::build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                                             options_type const& options) -> AnyFormat {
+  TensorSource<Scalar, Index, Space> const source{
+      .load         = [&] { return coo; },
+      .load_on_host = [&](std::string const&) { return download<host_space>(space, coo); },
+      .held_bytes   = coo.storage_bytes()};
+  if (options.survey || (options.format != "auto" && !options.memory_bytes))
+    return build(space, source, options);
+  options_type with_survey = options;
+  with_survey.survey       = survey_of(space, coo);
+  return build(space, source, with_survey);
+}
+
+template <class Scalar, class Index, class Space>
+auto AnyFormat<Scalar, Index, Space>::build(Space const& space,
+                                            TensorSource<Scalar, Index, Space> const& source,
+                                            options_type const& options) -> AnyFormat {
   checked_rank(options.rank);
   expect_format(options.format);
   std::string const usual =
       options.format == "auto" ? usual_format<Scalar, Index, Space>(options.needs) : options.format;
-  bool const chooses   = usual.empty();
+  bool const chooses  = usual.empty();
+  auto const progress = [&](char const* step) {
+    if (options.hooks.progress) options.hooks.progress(step);
+  };
   count_t buffer_bytes = 0;
-  auto const build_as  = [&](std::string const& format, AnyFormatOptions const& as) {
-    return build_named(space, coo, format, as, buffer_bytes);
+  Builder<Scalar, Index, Space> builder(space, source);
+  AnyFormat X;
+  X.m_rank            = options.rank;
+  auto const build_as = [&](std::string const& format, std::string const& because,
+                            AnyFormatOptions const& as) {
+    X.m_format.reset();  // of one that left no room for the model
+    X.m_format  = builder(format, because, as, buffer_bytes);
+    X.m_build_s = builder.seconds();
+    X.m_because = because.empty() ? X.m_format->note() : because;
+    progress("building the format");
   };
-  auto const build_usual = [&]() -> AnyFormat {
-    auto const built = build_as(usual, options);
-    return {built, built->note(), {}};
-  };
-  if (!chooses && !options.memory_bytes) return build_usual();
-
-  auto const survey = options.survey ? *options.survey : survey_of(space, coo);
+  if (!chooses && !options.memory_bytes) {
+    build_as(usual, "", options);
+    return X;
+  }
+  POLYAD_EXPECTS(options.survey, "a choice between formats wants a survey of the tensor");
+  auto const& survey = *options.survey;
   FormatWish wish{.iterations    = options.iterations,
                   .deterministic = chooses && options.deterministic,
                   .residual      = chooses && !options.needs.empty(),
                   .may_stream    = !chooses || (options.may_stream && options.needs.empty()),
-                  .bytes         = available_memory(space) + coo.storage_bytes(),
+                  .bytes         = available_memory(space) + source.held_bytes,
                   .what          = options.needs.empty() ? "iterations" : "sweeps of all modes"};
+  Ceilings const any_machine;
+  count_t const model = model_bytes({survey, any_machine, options.rank, sizeof(Scalar), sizeof(Index)});
   if (options.memory_bytes) {
-    wish.bytes = std::min(wish.bytes, *options.memory_bytes);
-    Ceilings const any_machine;
-    count_t const model = model_bytes({survey, any_machine, options.rank, sizeof(Scalar), sizeof(Index)});
-    buffer_bytes        = wish.bytes > model ? wish.bytes - model : 0;
+    wish.bytes   = std::min(wish.bytes, *options.memory_bytes);
+    buffer_bytes = wish.bytes > model ? wish.bytes - model : 0;
   }
   auto list =
       polyad::candidates(survey, options.rank, sizeof(Scalar), sizeof(Index), wish,
                          [&](double seconds) { return ceilings_for<Scalar>(space, options, seconds); });
   // A build of some formats alone (is_built).
   std::erase_if(list, [](FormatCandidate const& c) { return !has_format<Scalar, Index, Space>(c.name); });
+  progress("looking at the tensor");
   if (!chooses) {
     for (auto const& candidate : list)
       if (candidate.name == split_format_text(usual).name && !candidate.fits)
         throw MemoryError("the tensor in " + candidate.name, candidate.need_bytes,
                           "only " + bytes_text(wish.bytes) + " are free");
-    return build_usual();
+    build_as(usual, "", options);
+    return X;
   }
   AnyFormatOptions as = options;
   as.as_named         = true;  // what takes its place has been chosen among the candidates
-  std::string because;
-  auto const built = with_best_candidate(
-      list, wish,
-      [&](FormatCandidate const& best, std::string const& why) {
-        because = why;
-        return build_as(best.name, as);
-      },
-      [] { return true; });
-  return {built, because, std::move(list)};
+  if (auto const stored = stored_format(options, list)) {
+    build_as(stored->format, stored->because, as);
+  } else {
+    if (auto const trial = detail::plan_trial(list, options.hooks.trial); !trial.candidates.empty()) {
+      auto const coo = source.load();
+      for (auto* const candidate : trial.candidates)
+        detail::try_candidate(space, coo, options.rank, trial.modes, *candidate, progress);
+    }
+    with_best_candidate(
+        list, wish,
+        [&](FormatCandidate const& best, std::string const& why) {
+          build_as(best.name, why, as);
+          count_t const left = available_memory(space) + builder.coordinates_bytes();
+          if (model > left)
+            throw MemoryError("a model of rank " + std::to_string(options.rank), model,
+                              "only " + bytes_text(left) + " are free beside " + best.name);
+        },
+        [&] { return !source.is_there || source.is_there(); });
+  }
+  X.m_candidates = std::move(list);
+  return X;
 }
 
 template <class Scalar, class Index, class Space>
@@ -180,16 +255,20 @@ auto AnyFormat<Scalar, Index, Space>::stream(Space const& space,
                                              CooTensor<Scalar, Index, host_space> const& coo,
                                              options_type const& options) -> AnyFormat {
   auto const format = split_format_text(options.format);
-  Inside built;
+  TensorSource<Scalar, Index, Space> const source;
+  Builder<Scalar, Index, Space> builder(space, source);
+  AnyFormat X;
   for_each_format<Scalar, Index, Space>([&](auto identity) {
     using F = typename decltype(identity)::type;
     if constexpr (offers<F>(Capability::streaming))
-      if (!built && (format.name == "auto" || format.name == F::name))
-        built = build_streamed<F>(space, coo,
-                                  options_of<F>(format.options, options, options.memory_bytes.value_or(0)));
+      if (!X.m_format && (format.name == "auto" || format.name == F::name))
+        X.m_format = builder.template build<F>(
+            coo, options_of<F>(format.options, options, options.memory_bytes.value_or(0)));
   });
-  POLYAD_EXPECTS(built, "the format ", format.name, " has no ", to_string(Capability::streaming));
-  return {built, {}, {}};
+  POLYAD_EXPECTS(X.m_format, "the format ", format.name, " has no ", to_string(Capability::streaming));
+  X.m_rank    = options.rank;
+  X.m_build_s = builder.seconds();
+  return X;
 }
 
 std::string format_names(std::vector<Capability> const& needs) {
@@ -239,6 +318,10 @@ std::vector<FormatShape> try_shapes(Space const& space, CooTensor<Scalar, Index,
   AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace>::build(                                           \
       Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
       AnyFormatOptions const&);                                                                             \
+  template AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace>                                          \
+  AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace>::build(                                           \
+      Kokkos::DefaultExecutionSpace const&,                                                                 \
+      TensorSource<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, AnyFormatOptions const&);          \
   template AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace>                                          \
   AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace>::stream(                                          \
       Kokkos::DefaultExecutionSpace const&,                                                                 \

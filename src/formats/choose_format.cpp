@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "polyad/core/quantity_text.hpp"
+#include "core/quantity_text.hpp"
 
 namespace polyad {
 namespace {

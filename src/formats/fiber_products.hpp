@@ -20,8 +20,7 @@
 
 #include <Kokkos_Core.hpp>
 
-#include "polyad/kernel/lane_sum.hpp"
-#include "polyad/kernel/lane_sync.hpp"
+#include "polyad/kernel/lanes.hpp"
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/whole_row_walk.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"

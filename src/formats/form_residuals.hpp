@@ -5,7 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 
-#include "polyad/kernel/lane_sum.hpp"
+#include "polyad/kernel/lanes.hpp"
 #include "polyad/kernel/other_factors.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/tiny_vec.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "polyad/core/expects.hpp"
+#include "polyad/core/error.hpp"
 
 namespace polyad {
 

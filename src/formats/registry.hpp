@@ -17,7 +17,7 @@
 #include "formats/csf/csf.hpp"
 #include "formats/csf/hb_csf.hpp"
 #include "formats/fcoo/fcoo.hpp"
-#include "polyad/core/expects.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad {

@@ -9,10 +9,10 @@
 
 namespace polyad::io {
 
-HostArray read_matrix_npz(std::filesystem::path const& path, std::string const& name) {
+HostArray read_array_npz(std::filesystem::path const& path, std::string const& name, std::size_t order) {
   NpzReader const archive(path);
-  auto matrix = archive.require(name, 2);
-  return {std::move(matrix.shape), std::move(matrix.elements)};
+  auto array = archive.require(name, order);
+  return {std::move(array.shape), std::move(array.elements)};
 }
 
 std::map<int, HostArray> read_factors_npz(std::filesystem::path const& path) {

@@ -65,7 +65,7 @@ std::string value_not_finite(std::uint64_t nonzero, double value) {
 }
 
 void finish_binary(FileBytes const& file, ReadOptions const& options,
-                   std::chrono::steady_clock::time_point start, TnsFile& result) {
+                   std::chrono::steady_clock::time_point start, TensorFile& result) {
   result.report.zeros      = settle_zeros(result.tensor, options.drop_zeros, file.name());
   result.report.file_bytes = file.bytes().size();
   result.report.seconds    = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

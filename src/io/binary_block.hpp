@@ -94,6 +94,6 @@ std::string copy_values(BinaryBlock const& block, char const* bytes, ReadOptions
 
 /// Zeros and the report, once the list is full.
 void finish_binary(FileBytes const& file, ReadOptions const& options,
-                   std::chrono::steady_clock::time_point start, TnsFile& result);
+                   std::chrono::steady_clock::time_point start, TensorFile& result);
 
 }  // namespace polyad::io

@@ -100,9 +100,9 @@ void expect_size(FieldReader const& reader, std::uint64_t nnz, std::uint64_t non
                   " bytes, but " + std::to_string(reader.left()) + " bytes follow");
 }
 
-TnsFile finish(Dialect dialect, CoordinateList&& list, FileBytes const& file, ReadOptions const& options,
-               std::chrono::steady_clock::time_point start) {
-  TnsFile result;
+TensorFile finish(Dialect dialect, CoordinateList&& list, FileBytes const& file, ReadOptions const& options,
+                  std::chrono::steady_clock::time_point start) {
+  TensorFile result;
   result.tensor            = std::move(list);
   result.report.dialect    = dialect;
   result.report.index_base = 0;
@@ -123,7 +123,7 @@ std::optional<Dialect> recognise_foreign_binary(std::string_view start) {
   return std::nullopt;
 }
 
-TnsFile read_genten_binary(std::filesystem::path const& path, ReadOptions const& options) {
+TensorFile read_genten_binary(std::filesystem::path const& path, ReadOptions const& options) {
   auto const start = std::chrono::steady_clock::now();
   FileBytes const file(path);
   FieldReader reader(file.name(), file.bytes());
@@ -156,7 +156,7 @@ TnsFile read_genten_binary(std::filesystem::path const& path, ReadOptions const&
   return finish(Dialect::genten_binary, fill(reader, extents, nnz, columns, options), file, options, start);
 }
 
-TnsFile read_splatt_binary(std::filesystem::path const& path, ReadOptions const& options) {
+TensorFile read_splatt_binary(std::filesystem::path const& path, ReadOptions const& options) {
   auto const start = std::chrono::steady_clock::now();
   FileBytes const file(path);
   FieldReader reader(file.name(), file.bytes());

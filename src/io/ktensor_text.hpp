@@ -7,7 +7,7 @@
 
 #include <filesystem>
 
-#include "polyad/io/host_ktensor.hpp"
+#include "polyad/io/model_file.hpp"
 
 namespace polyad::io {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "polyad/io/host_ktensor.hpp"
+#include "polyad/io/model_file.hpp"
 
 namespace polyad::io {
 

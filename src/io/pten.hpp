@@ -32,6 +32,6 @@ void write_pten(std::filesystem::path const& path, CoordinateList const& tensor,
 
 /// \throws InputError for a file that is damaged, cut short, of a later version, or holds an index beyond
 ///         its extent or, unless allowed, a value that is not finite
-[[nodiscard]] TnsFile read_pten(std::filesystem::path const& path, ReadOptions const& options = {});
+[[nodiscard]] TensorFile read_pten(std::filesystem::path const& path, ReadOptions const& options = {});
 
 }  // namespace polyad::io

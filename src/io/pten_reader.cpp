@@ -133,7 +133,7 @@ std::string copy_block(pten::Header const& header, BinaryBlock const& block, std
 
 }  // namespace
 
-TnsFile read_pten(std::filesystem::path const& path, ReadOptions const& options) {
+TensorFile read_pten(std::filesystem::path const& path, ReadOptions const& options) {
   auto const start = std::chrono::steady_clock::now();
   FileBytes const file(path);
   FieldReader reader(file.name(), file.bytes());
@@ -143,7 +143,7 @@ TnsFile read_pten(std::filesystem::path const& path, ReadOptions const& options)
     reader.refuse("is packed with zstd, which this build of Polyad cannot unpack (its library was missing)");
   auto const blocks = find_blocks(reader, header);
 
-  TnsFile result;
+  TensorFile result;
   result.report.dialect    = Dialect::pten;
   result.report.index_base = 0;
   result.tensor            = make_list(header.extents, header.nnz);

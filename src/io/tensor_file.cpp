@@ -24,7 +24,7 @@ std::optional<Dialect> recognise_binary(std::filesystem::path const& path) {
   return recognise_foreign_binary(start);
 }
 
-TnsFile read_tensor(std::filesystem::path const& path, ReadOptions const& options) {
+TensorFile read_tensor(std::filesystem::path const& path, ReadOptions const& options) {
   auto const kind = recognise_binary(path);
   if (!kind) return read_tns(path, options);
   if (options.index_base != -1 && options.index_base != 0)

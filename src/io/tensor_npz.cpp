@@ -157,7 +157,7 @@ void write_tensor_npz(std::filesystem::path const& path, CoordinateList const& t
   file.commit();
 }
 
-TnsFile read_tensor_npz(std::filesystem::path const& path, ReadOptions const& options) {
+TensorFile read_tensor_npz(std::filesystem::path const& path, ReadOptions const& options) {
   auto const start = std::chrono::steady_clock::now();
   FileBytes const file(path);
   Archive const archive(file);
@@ -174,7 +174,7 @@ TnsFile read_tensor_npz(std::filesystem::path const& path, ReadOptions const& op
         [&](auto type) { return element_at<decltype(type)>(fill->array.elements.data(), 0) == 0; });
     if (!zero) archive.refuse("'fill_value' is not 0: the tensor is not sparse");
   }
-  TnsFile result;
+  TensorFile result;
   result.report.dialect    = Dialect::npz;
   result.report.index_base = 0;
   result.tensor            = make_list(extents, nnz);

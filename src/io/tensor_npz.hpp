@@ -17,6 +17,6 @@ void write_tensor_npz(std::filesystem::path const& path, CoordinateList const& t
 
 /// Reads coordinates of any integer type and values of any real type, stored or (with zlib) deflated;
 /// "fill_value" may be missing. \throws InputError
-[[nodiscard]] TnsFile read_tensor_npz(std::filesystem::path const& path, ReadOptions const& options = {});
+[[nodiscard]] TensorFile read_tensor_npz(std::filesystem::path const& path, ReadOptions const& options = {});
 
 }  // namespace polyad::io

@@ -191,14 +191,14 @@ std::string_view to_string(Dialect dialect) noexcept {
   return "?";
 }
 
-TnsFile read_tns(std::filesystem::path const& path, ReadOptions const& options) {
+TensorFile read_tns(std::filesystem::path const& path, ReadOptions const& options) {
   if (options.index_base < -1 || options.index_base > 1)
     throw UsageError("the index base is 0 or 1, not " + std::to_string(options.index_base));
   auto const start  = std::chrono::steady_clock::now();
   int const threads = thread_count(options.threads);
 
   RawInput input(path);
-  TnsFile file;
+  TensorFile file;
   file.report.compression = recognise(input);
   BlockParser parser(input, file.report.compression, options);
   on_threads(threads, [&] { parser.run(); });

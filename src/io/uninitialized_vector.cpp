@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/io/uninitialized_vector.hpp"
+#include "polyad/io/coordinate_list.hpp"
 
 #ifdef __linux__
 #include <sys/mman.h>

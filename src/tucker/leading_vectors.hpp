@@ -21,7 +21,7 @@
 #include "dense/jacobi_eigen.hpp"
 #include "dense/transposed_product.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
-#include "polyad/tucker/hooi.hpp"
+#include "polyad/tucker/tucker.hpp"
 
 namespace polyad {
 

@@ -4,7 +4,7 @@
 
 #include <Kokkos_Core.hpp>
 
-#include "polyad/core/space_instances.hpp"
+#include "core/space_instances.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"

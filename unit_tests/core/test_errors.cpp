@@ -3,7 +3,7 @@
 #include <string>
 #include <type_traits>
 
-#include "polyad/core/expects.hpp"
+#include "polyad/core/error.hpp"
 #include "support/catch.hpp"
 
 namespace polyad::test {

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "polyad/core/phase_timer.hpp"
+#include "core/phase_timer.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/kokkos_events.hpp"

@@ -73,7 +73,7 @@ TEST_CASE("CP-ALS: every kernel, allocation and region of a run is labelled", "[
     options.max_iterations = 2;
     options.time_phases    = true;
     auto const result      = cp_als(space, X, options, [](CpAlsIteration const&) { return true; });
-    CHECK(result.iterations.size() == 2);
+    CHECK(result.history.size() == 2);
     CHECK(events.all().size() > 50);
     std::size_t open = 0;
     for (auto const& event : events.all()) {

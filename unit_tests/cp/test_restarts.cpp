@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "formats/registry.hpp"
-#include "polyad/cp/restarts.hpp"
+#include "polyad/cp/cp_als.hpp"
 #include "polyad/tensor/generate.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
@@ -55,7 +55,7 @@ TEST_CASE("restarts: each run is what cp_als makes of its seed, the best one is 
     }
     CHECK(result.best.fit == best);
     CHECK(result.runs[result.best_run].fit == best);
-    CHECK(result.best.iterations.size() == static_cast<std::size_t>(result.runs[result.best_run].iterations));
+    CHECK(result.best.history.size() == static_cast<std::size_t>(result.runs[result.best_run].iterations));
     CHECK(result.best.model.weights.size() == 5);
   }
 }

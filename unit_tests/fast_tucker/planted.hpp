@@ -45,6 +45,17 @@ inline Planted planted_entries(std::size_t order, std::size_t extent, std::size_
   return result;
 }
 
+/// fast_tucker of data whose training set is X.
+template <class F>
+FastTuckerResult<double, TestSpace> fit_to(TestSpace const& space, F const& X,
+                                           FastTuckerData<double, std::uint32_t, TestSpace> data,
+                                           FastTuckerOptions const& options,
+                                           FastTuckerModel<double, TestSpace> const& model,
+                                           FastTuckerCallback const& callback) {
+  data.format = any_format(space, X);
+  return fast_tucker(space, data, options, model, callback);
+}
+
 inline FastTuckerModel<double, TestSpace> start(TestSpace const& space, HostTensor const& X, count_t J,
                                                 count_t rank, double deviation, std::uint64_t seed = 0) {
   FastTuckerModel<double, TestSpace> const model(space, Extents(std::span<count_t const>(X.extents)),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The mean and the biases: each minimises, given the others.
-#include "polyad/fast_tucker/biases.hpp"
+#include "polyad/fast_tucker/fast_tucker.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <cmath>

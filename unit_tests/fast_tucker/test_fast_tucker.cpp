@@ -35,11 +35,11 @@ TEST_CASE("als recovers planted models of orders 3 to 6", "[fast_tucker]") {
     // Twice the columns and components that are needed: an update of few unknowns can be caught between two
     // optima.
     auto const model  = start(space, data.train, 4, 4, data.deviation);
-    auto const result = fast_tucker(space, X, {train, held, {}}, options, model, any_epoch);
+    auto const result = fit_to(space, X, {train, held, {}}, options, model, any_epoch);
     CAPTURE(order, data.deviation);
-    REQUIRE(result.epochs.size() == 60);
-    CHECK(result.epochs.back().train.rmse < 0.01 * data.deviation);
-    CHECK(result.epochs.back().validation.rmse < 0.02 * data.deviation);
+    REQUIRE(result.history.size() == 60);
+    CHECK(result.history.back().train.rmse < 0.01 * data.deviation);
+    CHECK(result.history.back().validation.rmse < 0.02 * data.deviation);
   }
 }
 
@@ -55,10 +55,10 @@ TEST_CASE("adam descends, and recovers a planted model", "[fast_tucker]") {
   options.adam.step  = 0.005;  // with larger ones some starts diverge
   options.max_epochs = 3000;
   auto const model   = start(space, data.train, 4, 4, data.deviation, 2);
-  auto const result  = fast_tucker(space, X, {train, held, {}}, options, model, any_epoch);
-  REQUIRE(result.epochs.size() == 3000);
-  CHECK(result.epochs.back().train.rmse < 0.01 * data.deviation);
-  CHECK(result.epochs.back().validation.rmse < 0.02 * data.deviation);
+  auto const result  = fit_to(space, X, {train, held, {}}, options, model, any_epoch);
+  REQUIRE(result.history.size() == 3000);
+  CHECK(result.history.back().train.rmse < 0.01 * data.deviation);
+  CHECK(result.history.back().validation.rmse < 0.02 * data.deviation);
 }
 
 TEST_CASE("a step for the cores alone lowers the loss, as far as it can along its direction",
@@ -73,7 +73,7 @@ TEST_CASE("a step for the cores alone lowers the loss, as far as it can along it
   auto const G     = make_packed_matrix<double>(space, "polyad::test", 12, 4);
   auto const sums  = make_error_sums(space, train.nnz());
   auto const loss  = [&] {
-    double const rmse = errors(space, model, make_intermediates(space, model), train, {}, sums).rmse;
+    double const rmse = errors(space, model, make_intermediates(space, model), train, sums).rmse;
     return rmse * rmse;
   };
   expect_best_length(space, model.B(1), loss, [&] {
@@ -94,9 +94,9 @@ TEST_CASE("a run on sorted, deterministic, has the same bits for any number of t
       options.max_epochs = 3;
       auto const model   = start(space, data.train, 3, 5, data.deviation);
       space.fence("polyad::test");
-      auto const result = fast_tucker(space, X, {train, {}, {}}, options, model, any_epoch);
+      auto const result = fit_to(space, X, {train, {}, {}}, options, model, any_epoch);
       auto bits         = flat(model.A(2));
-      bits.push_back(result.epochs.back().train.rmse);
+      bits.push_back(result.history.back().train.rmse);
       if (first.empty()) first = bits;
       CHECK(bits == first);
     }
@@ -113,9 +113,9 @@ TEST_CASE("a learning rate that is too large ends the run with the last sound mo
   options.adam.step = 1e6;
   auto const model  = start(space, data.train, 3, 4, data.deviation);
   auto const before = flat(model.A(0));
-  auto const result = fast_tucker(space, X, {train, {}, {}}, options, model, any_epoch);
-  CHECK(result.reason == FastTuckerStop::diverged);
-  CHECK(result.epochs.empty());
+  auto const result = fit_to(space, X, {train, {}, {}}, options, model, any_epoch);
+  CHECK(result.reason == StopReason::diverged);
+  CHECK(result.history.empty());
   CHECK(result.kept_epoch == 0);
   CHECK(flat(model.A(0)) == before);
 }
@@ -134,15 +134,15 @@ TEST_CASE("with patience the best epoch on held-out entries is kept", "[fast_tuc
   options.patience   = 3;
   options.max_epochs = 200;
   auto const model   = start(space, data.train, 8, 8, data.deviation);
-  auto const result  = fast_tucker(space, X, {train, held, {}}, options, model, any_epoch);
-  REQUIRE(result.reason == FastTuckerStop::early_stop);
-  REQUIRE(result.epochs.size() == static_cast<std::size_t>(result.kept_epoch + 3));
-  double best = result.epochs[0].validation.rmse;
-  for (auto const& epoch : result.epochs) best = std::min(best, epoch.validation.rmse);
-  auto const& kept = result.epochs[static_cast<std::size_t>(result.kept_epoch - 1)];
+  auto const result  = fit_to(space, X, {train, held, {}}, options, model, any_epoch);
+  REQUIRE(result.reason == StopReason::early_stop);
+  REQUIRE(result.history.size() == static_cast<std::size_t>(result.kept_epoch + 3));
+  double best = result.history[0].validation.rmse;
+  for (auto const& epoch : result.history) best = std::min(best, epoch.validation.rmse);
+  auto const& kept = result.history[static_cast<std::size_t>(result.kept_epoch - 1)];
   CHECK(kept.validation.rmse == best);
   auto const C = make_intermediates(space, model);
-  CHECK(errors(space, model, C, held, {}, make_error_sums(space, held.nnz())).rmse == best);
+  CHECK(errors(space, model, C, held, make_error_sums(space, held.nnz())).rmse == best);
 }
 
 TEST_CASE("where no epoch is better than mean and biases, these are kept", "[fast_tucker]") {
@@ -157,10 +157,10 @@ TEST_CASE("where no epoch is better than mean and biases, these are kept", "[fas
   options.ridge     = 1e-3;
   options.patience  = 2;
   auto const model  = start(space, noise, 8, 8, 1.0);
-  auto const result = fast_tucker(space, X, {train, held, {}}, options, model, any_epoch);
-  REQUIRE(result.reason == FastTuckerStop::early_stop);
+  auto const result = fit_to(space, X, {train, held, {}}, options, model, any_epoch);
+  REQUIRE(result.reason == StopReason::early_stop);
   CHECK(result.kept_epoch == 0);
-  CHECK(result.epochs.size() == 2);
+  CHECK(result.history.size() == 2);
   for (double const a : flat(model.A(0))) REQUIRE(a == 0);
 }
 
@@ -171,13 +171,12 @@ TEST_CASE("runs that cannot start are refused, and a callback ends one", "[fast_
   auto const X     = Format::build(space, train, {});
   auto const model = start(space, data.train, 3, 4, data.deviation);
   auto const run   = [&](FastTuckerOptions const& options) {
-    return fast_tucker(space, X, {train, {}, {}}, options, model,
-                       [](FastTuckerEpoch const&) { return false; });
+    return fit_to(space, X, {train, {}, {}}, options, model, [](FastTuckerEpoch const&) { return false; });
   };
   auto const result = run({});
-  CHECK(result.reason == FastTuckerStop::interrupted);
-  CHECK(result.epochs.size() == 1);
-  CHECK(result.epochs[0].validation.entries == 0);
+  CHECK(result.reason == StopReason::interrupted);
+  CHECK(result.history.size() == 1);
+  CHECK(result.history[0].validation.entries == 0);
   auto const refused = [&](auto const& change) {
     FastTuckerOptions options;
     change(options);
@@ -193,7 +192,7 @@ TEST_CASE("runs that cannot start are refused, and a callback ends one", "[fast_
   });
   auto const empty =
       Format::build(space, make_coo_tensor<double, std::uint32_t>(space, train.extents(), 0), {});
-  CHECK_THROWS_AS(fast_tucker(space, empty, {}, {}, model, any_epoch), UsageError);
+  CHECK_THROWS_AS(fit_to(space, empty, {}, {}, model, any_epoch), UsageError);
 }
 
 TEST_CASE("starts are signed, of the deviation asked for, and the same for one seed", "[fast_tucker]") {
@@ -207,7 +206,7 @@ TEST_CASE("starts are signed, of the deviation asked for, and the same for one s
   HostTensor const places = random_tensor(random, X.extents, 20000);
   auto const coo          = to_device<double, std::uint32_t>(space, places);
   Kokkos::View<double*, TestSpace::device_type> const predictions("predictions", coo.nnz());
-  predict(space, model, make_intermediates(space, model), coo, {}, predictions);
+  predict(space, model, make_intermediates(space, model), coo, predictions);
   double squares = 0;
   for (double const x : flat(predictions)) squares += x * x;
   double const deviation = std::sqrt(squares / static_cast<double>(coo.nnz()));

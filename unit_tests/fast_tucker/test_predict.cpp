@@ -25,9 +25,9 @@ void expect_predictions(std::size_t order, std::size_t J, std::size_t rank, bool
   auto const C     = make_intermediates(space, model);
   auto const coo   = to_device<Scalar, Index>(space, X);
   Kokkos::View<Scalar*, TestSpace::device_type> const predictions("predictions", X.nnz());
-  predict(space, model, C, coo, {}, predictions);
+  predict(space, model, C, coo, predictions);
   auto const sums   = make_error_sums(space, X.nnz());
-  auto const result = errors(space, model, C, coo, {}, sums);
+  auto const result = errors(space, model, C, coo, sums);
   auto const actual = flat(predictions);
 
   long double const relative = gamma<Scalar>(prediction_roundings(order, J + order, rank));
@@ -71,15 +71,16 @@ TEST_CASE("predictions and errors agree with the definition", "[fast_tucker]") {
 TEST_CASE("predictions are clipped, and NaN is not", "[fast_tucker]") {
   TestSpace const space;
   Random random(3);
-  auto const X     = small_tensor(Kind::shuffled, 3);
-  auto const host  = random_model(random, X.extents, 2, 3, true);
-  auto const model = to_device<double>(space, host);
-  auto const C     = make_intermediates(space, model);
-  auto const coo   = to_device<double, std::uint32_t>(space, X);
+  auto const X    = small_tensor(Kind::shuffled, 3);
+  auto const host = random_model(random, X.extents, 2, 3, true);
+  auto model      = to_device<double>(space, host);
+  auto const C    = make_intermediates(space, model);
+  auto const coo  = to_device<double, std::uint32_t>(space, X);
   Kokkos::View<double*, TestSpace::device_type> const all("all", X.nnz()), clipped("clipped", X.nnz());
   ValueRange const range{-0.5, 1.25};
-  predict(space, model, C, coo, {}, all);
-  predict(space, model, C, coo, range, clipped);
+  predict(space, model, C, coo, all);
+  model.range = range;
+  predict(space, model, C, coo, clipped);
   auto const expected = flat(all), actual = flat(clipped);
   std::size_t low = 0, high = 0;
   for (std::size_t p = 0; p < X.nnz(); ++p) {
@@ -91,9 +92,9 @@ TEST_CASE("predictions are clipped, and NaN is not", "[fast_tucker]") {
   CHECK(high > 0);
 
   Kokkos::deep_copy(C[1], std::numeric_limits<double>::quiet_NaN());
-  predict(space, model, C, coo, range, clipped);
+  predict(space, model, C, coo, clipped);
   for (double const prediction : flat(clipped)) REQUIRE(std::isnan(prediction));
-  CHECK(std::isnan(errors(space, model, C, coo, range, make_error_sums(space, X.nnz())).rmse));
+  CHECK(std::isnan(errors(space, model, C, coo, make_error_sums(space, X.nnz())).rmse));
 }
 
 TEST_CASE("models of impossible sizes and entries outside the model are refused", "[fast_tucker]") {
@@ -114,12 +115,12 @@ TEST_CASE("models of impossible sizes and entries outside the model are refused"
   HostTensor X{"too long", {4, 5, 7}, {3, 4, 6}, {1.0}};
   auto const coo = to_device<double, std::uint32_t>(space, X);
   Kokkos::View<double*, TestSpace::device_type> const one("one", 1), two("two", 2);
-  CHECK_THROWS_AS(predict(space, model, C, coo, {}, one), UsageError);
+  CHECK_THROWS_AS(predict(space, model, C, coo, one), UsageError);
   X.extents[2]      = 6;
   X.indices[2]      = 5;
   auto const inside = to_device<double, std::uint32_t>(space, X);
-  CHECK_NOTHROW(predict(space, model, C, inside, {}, one));
-  CHECK_THROWS_AS(predict(space, model, C, inside, {}, two), UsageError);
+  CHECK_NOTHROW(predict(space, model, C, inside, one));
+  CHECK_THROWS_AS(predict(space, model, C, inside, two), UsageError);
 }
 
 }  // namespace

@@ -350,13 +350,12 @@ void expect_recovery(F const& X, Planted const& data,
   options.max_epochs = is_device_space<TestSpace> ? 10000 : 2000;
   auto const model   = start(space, data.train, 4, 4, data.deviation);
   bool done          = false;
-  auto const result =
-      fast_tucker(space, X, {train, held, {}}, options, model, [&](FastTuckerEpoch const& epoch) {
-        done = epoch.train.rmse < 0.01 * data.deviation && epoch.validation.rmse < 0.02 * data.deviation;
-        return !done;
-      });
-  CAPTURE(X.name, form.intermediates, form.share_fibers, data.train.order(), result.epochs.size(),
-          result.epochs.empty() ? 0.0 : result.epochs.back().train.rmse, data.deviation);
+  auto const result  = fit_to(space, X, {train, held, {}}, options, model, [&](FastTuckerEpoch const& epoch) {
+    done = epoch.train.rmse < 0.01 * data.deviation && epoch.validation.rmse < 0.02 * data.deviation;
+    return !done;
+  });
+  CAPTURE(X.name, form.intermediates, form.share_fibers, data.train.order(), result.history.size(),
+          result.history.empty() ? 0.0 : result.history.back().train.rmse, data.deviation);
   CHECK(done);
 }
 
@@ -384,9 +383,9 @@ TEST_CASE("sgd with a rate that is too large ends with the last sound model", "[
   auto const model  = start(space, data.train, 3, 4, data.deviation);
   auto const before = flat(model.A(0));
   auto const result =
-      fast_tucker(space, X, {train, {}, {}}, options, model, [](FastTuckerEpoch const&) { return true; });
-  CHECK(result.reason == FastTuckerStop::diverged);
-  CHECK(result.epochs.empty());
+      fit_to(space, X, {train, {}, {}}, options, model, [](FastTuckerEpoch const&) { return true; });
+  CHECK(result.reason == StopReason::diverged);
+  CHECK(result.history.empty());
   CHECK(flat(model.A(0)) == before);
 }
 
@@ -404,7 +403,7 @@ TEST_CASE("sgd's rates decay, and its ridges draw rows to zero", "[fast_tucker][
     options.ridge           = ridge;
     options.ridge_per_entry = per_entry;
     auto const model        = start(space, data.train, 3, 4, data.deviation);
-    fast_tucker(space, X, {train, {}, {}}, options, model, [](FastTuckerEpoch const&) { return true; });
+    fit_to(space, X, {train, {}, {}}, options, model, [](FastTuckerEpoch const&) { return true; });
     double squares = 0;
     for (double const a : flat(model.A(0))) squares += a * a;
     return squares;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fast_tucker/best_length.hpp"
+#include "fast_tucker/core_step.hpp"
 #include "fast_tucker/planted.hpp"
 #include "formats/coo/sorted.hpp"
 #include "support/catch.hpp"
@@ -110,7 +111,7 @@ TEST_CASE("balancing gives all modes one scale and leaves predictions alone", "[
   auto const starts = built.make_row_workspace(space);
   auto const all    = [&](FactorMatrices<double, TestSpace> const& C) {
     Kokkos::View<double*, TestSpace::device_type> const predictions("predictions", coo.nnz());
-    predict(space, made.model, C, coo, {}, predictions);
+    predict(space, made.model, C, coo, predictions);
     return flat(predictions);
   };
   auto const update = [&] {
@@ -158,7 +159,7 @@ TEST_CASE("a step for the cores goes as far along its direction as loss and pena
   for (std::size_t p = 0; p < data.train.nnz(); ++p) ++counts[data.train.index(p, 1)];
   auto const loss = [&] {
     auto const C      = make_intermediates(space, model);
-    double const rmse = errors(space, model, C, train, {}, sums).rmse;
+    double const rmse = errors(space, model, C, train, sums).rmse;
     double total      = rmse * rmse * static_cast<double>(train.nnz());
     auto const rows   = flat(C[1]);
     for (std::size_t i = 0; i < rows.size(); ++i)
@@ -201,9 +202,8 @@ TEST_CASE("noisy ratings are learned within twelve epochs, with columns to spare
     options.max_epochs = 12;
     options.ridge      = ridge;
     auto const model = start(space, train, R, R, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())));
-    return fast_tucker(space, X, {data, other, {}}, options, model,
-                       [](FastTuckerEpoch const&) { return true; })
-        .epochs.back()
+    return fit_to(space, X, {data, other, {}}, options, model, [](FastTuckerEpoch const&) { return true; })
+        .history.back()
         .validation.rmse;
   };
   double const noise = std::sqrt(1.75);  // magnitudes are uniform from 1/2 to 2

@@ -173,9 +173,8 @@ TEST_CASE("any_format ends in the fit of the format inside", "[any_format]") {
       Direct::build(space, coo, {.storage = SortedOptions::Storage::copies, .deterministic = true});
   auto const want = cp_als(space, self, als, go_on);
   auto const got  = cp_als(space, X, als, go_on);
-  REQUIRE(got.iterations.size() == want.iterations.size());
-  for (std::size_t k = 0; k < want.iterations.size(); ++k)
-    CHECK(got.iterations[k].fit == want.iterations[k].fit);
+  REQUIRE(got.history.size() == want.history.size());
+  for (std::size_t k = 0; k < want.history.size(); ++k) CHECK(got.history[k].fit == want.history[k].fit);
   CHECK(got.model.weights == want.model.weights);
 
   for (std::string const name : {"auto", "coo-permuted", "streamed-blco"}) {
@@ -308,7 +307,7 @@ TEST_CASE("Three lines from a file to a model", "[any_format]") {
   auto const path =
       folder.write("three.tns", "1 1 1 2\n2 3 2 4\n2 3 2 4\n");  // the last two are one nonzero of 8
   TestSpace const space;
-  auto const tensor = io::read_coo_tensor<double, std::uint32_t>(space, path);
+  auto const tensor = load_tensor(space, path);
   auto const X      = any_format(space, tensor, {.rank = 2});
   auto const result = cp_als(space, X, {.rank = 2, .max_iterations = 200, .tolerance = 0}, go_on);
   CHECK(X.nnz() == 2);

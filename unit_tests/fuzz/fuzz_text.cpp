@@ -18,7 +18,7 @@ namespace {
 using namespace polyad::io;
 
 struct Outcome {
-  TnsFile file;
+  TensorFile file;
   std::string error;
 };
 

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "polyad/tensor/linearize.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/small_tensors.hpp"
+#include "tensor/linearize.hpp"
 
 namespace polyad::test {
 namespace {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -99,3 +100,21 @@ public:
 };
 
 }  // namespace polyad
+
+namespace polyad::detail {
+
+template <class... Parts>
+[[noreturn]] void expectation_failed(Parts const&... parts) {
+  std::ostringstream text;
+  (text << ... << parts);
+  throw UsageError(text.str());
+}
+
+}  // namespace polyad::detail
+
+/// A precondition that is always checked. When it does not hold, the parts are written one after the other into
+/// the text of a UsageError.
+#define POLYAD_EXPECTS(condition, ...)                                   \
+  do {                                                                   \
+    if (!(condition)) ::polyad::detail::expectation_failed(__VA_ARGS__); \
+  } while (false)

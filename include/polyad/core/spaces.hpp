@@ -7,7 +7,7 @@
 #include <limits>
 #include <string>
 
-#include "polyad/core/expects.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/core/types.hpp"
 
 namespace polyad {

@@ -11,7 +11,7 @@
 #include <span>
 #include <string>
 
-#include "polyad/core/expects.hpp"
+#include "polyad/core/error.hpp"
 
 namespace polyad {
 

@@ -11,6 +11,7 @@
 // Inside an iteration nothing is allocated and the host waits once, for the numbers of the fit.
 #pragma once
 
+#include <Kokkos_Core.hpp>
 #include <functional>
 #include <limits>
 #include <map>
@@ -18,13 +19,14 @@
 #include <string>
 #include <vector>
 
+#include "polyad/core/stop_reason.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/tensor/ktensor.hpp"
 
 namespace polyad {
 
 struct CpAlsOptions {
-  count_t rank        = 16;
+  count_t rank        = 0;  // R; 0: that of the start, or the one that X was built for
   int max_iterations  = 50;
   double tolerance    = 1e-4;  // stop when the fit changes by less between two iterations
   double time_limit_s = std::numeric_limits<double>::infinity();
@@ -42,30 +44,13 @@ struct CpAlsIteration {
   std::map<std::string, double> phases;  // seconds; empty unless CpAlsOptions::time_phases
 };
 
-enum class StopReason { converged, max_iterations, time_limit, interrupted };
-
-inline char const* to_string(StopReason reason) {
-  switch (reason) {
-    case StopReason::converged:
-      return "converged";
-    case StopReason::max_iterations:
-      return "iteration limit";
-    case StopReason::time_limit:
-      return "time limit";
-    case StopReason::interrupted:
-      return "interrupted";
-  }
-  return "unknown";
-}
-
 template <class Scalar, class Space>
 struct CpAlsResult {
   Ktensor<Scalar, Space> model;  // normalised, in canonical form
-  double fit             = 0;
-  bool converged         = false;
+  std::vector<CpAlsIteration> history;
   StopReason reason      = StopReason::max_iterations;
+  double fit             = 0;  // of the model
   count_t gram_fallbacks = 0;  // updates that took the pseudo-inverse
-  std::vector<CpAlsIteration> iterations;
 };
 
 /// What the next iteration depends on, in host memory. A run that is restored to it goes on to the same bits
@@ -81,34 +66,37 @@ struct CpAlsState {
 /// Called after each iteration; false ends the run.
 using CpAlsCallback = std::function<bool(CpAlsIteration const&)>;
 
+/// What these options ask of a format: any_format(space, coo, format_options(options)).
+[[nodiscard]] AnyFormatOptions format_options(CpAlsOptions const& options);
+
 /// Factors X, which has no duplicates (tensor/sum_duplicates.hpp; their squares would not add up to the
-/// norm), starting from `start`, which is used as it is, with lambda = 1, and overwritten by the result.
-/// Waits for `space`.
+/// norm). Waits for `space`.
+/// \param start  A^(n) (I_n x R), used as it is, with lambda = 1, and overwritten by the result; without it,
+///               the random start that options.seed gives
 /// \throws UsageError when shapes do not match; MemoryError before allocating; NumericalError when the fit
 ///         stops being a number
 template <class Scalar, class Index, class Space>
 CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                   CpAlsOptions const& options, FactorMatrices<Scalar, Space> const& start,
                                   CpAlsCallback const& callback = {});
-
-/// Factors X from the random start that options.seed gives. Otherwise as above.
 template <class Scalar, class Index, class Space>
 CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
-                                  CpAlsOptions const& options, CpAlsCallback const& callback = {});
+                                  CpAlsOptions const& options = {}, CpAlsCallback const& callback = {});
 
-/// Factors a tensor in any format of one's own, or of the library's by its class.
-template <Format F>
-CpAlsResult<typename F::scalar_type, typename F::space_type> cp_als(
-    typename F::space_type const& space, F const& X, CpAlsOptions const& options,
-    FactorMatrices<typename F::scalar_type, typename F::space_type> const& start,
-    CpAlsCallback const& callback = {}) {
-  return cp_als(space, any_format(space, X), options, start, callback);
+/// The same of coordinates, in the format that any_format chooses for these options; `rest` are the optional
+/// start and callback.
+template <class Scalar, class Index, class Space, class... Rest>
+CpAlsResult<Scalar, Space> cp_als(Space const& space, CooTensor<Scalar, Index, Space> const& X,
+                                  CpAlsOptions const& options, Rest const&... rest) {
+  return cp_als(space, any_format(space, X, format_options(options)), options, rest...);
 }
-template <Format F>
+
+/// The same of a format of one's own.
+template <Format F, class... Rest>
 CpAlsResult<typename F::scalar_type, typename F::space_type> cp_als(typename F::space_type const& space,
                                                                     F const& X, CpAlsOptions const& options,
-                                                                    CpAlsCallback const& callback = {}) {
-  return cp_als(space, any_format(space, X), options, callback);
+                                                                    Rest const&... rest) {
+  return cp_als(space, any_format(space, X), options, rest...);
 }
 
 namespace detail {
@@ -117,7 +105,7 @@ class CpAlsBody;
 }
 
 /// One run of CP-ALS, an iteration at a time, so that a host thread can keep several runs going on instances
-/// of an execution space (cp/restarts.hpp), or write checkpoints: launch() and finish() in turn while
+/// of an execution space (cp_als_restarts), or write checkpoints: launch() and finish() in turn while
 /// is_running(); then take_result().
 template <class Scalar, class Space>
 class CpAlsRun {
@@ -154,5 +142,53 @@ public:
 private:
   std::unique_ptr<detail::CpAlsBody<Scalar, Space>> m_body;
 };
+
+/// How one of the runs ended.
+struct RestartSummary {
+  std::uint64_t seed;
+  double fit;
+  int iterations;
+  StopReason reason;
+};
+
+template <class Scalar, class Space>
+struct RestartsResult {
+  CpAlsResult<Scalar, Space> best;
+  std::size_t best_run = 0;
+  std::vector<RestartSummary> runs;  // in the order of the starts
+};
+
+/// Instances for that many runs side by side: streams of a device, eight at most, or the host's one instance,
+/// whose threads a single run keeps busy.
+template <class Space>
+[[nodiscard]] std::vector<Space> restart_instances(Space const& space, int runs);
+
+/// The seed of run k: the first is the one that is given; the others follow it.
+inline std::uint64_t restart_seed(std::uint64_t seed, int k) {
+  return seed + static_cast<std::uint64_t>(k);
+}
+
+/// Called after each iteration of each run; false ends all runs.
+using RestartsCallback = std::function<bool(int run, CpAlsIteration const&)>;
+
+/// Runs CP-ALS from `count` random starts on the instances, so that small tensors fill a device; the best fit
+/// wins. ALS finds local optima, and a few starts are the usual remedy (Kolda & Bader, SIAM Review 51(3),
+/// 2009, section 3.4). Each run holds a model and a workspace of its own. Waits for everything. X must be ready on all instances (fence after building it).
+/// \throws as cp_als; UsageError when count < 1 or there are no instances
+template <class Scalar, class Index, class Space>
+RestartsResult<Scalar, Space> cp_als_restarts(std::vector<Space> const& instances,
+                                              AnyFormat<Scalar, Index, Space> const& X,
+                                              CpAlsOptions const& options, int count,
+                                              RestartsCallback const& callback = {});
+
+/// The same of a format of one's own.
+template <Format F>
+RestartsResult<typename F::scalar_type, typename F::space_type> cp_als_restarts(
+    std::vector<typename F::space_type> const& instances, F const& X, CpAlsOptions const& options, int count,
+    RestartsCallback const& callback = {}) {
+  return cp_als_restarts(
+      instances, AnyFormat<typename F::scalar_type, typename F::index_type, typename F::space_type>(X),
+      options, count, callback);
+}
 
 }  // namespace polyad

@@ -2,25 +2,18 @@
 // Predictions of a FastTucker model at given coordinates, and its errors (RMSE and MAE; Li et al.,
 // "cuFasterTucker", 2022, section 6.1) against given values.
 //
-//   xhat = mean + sum_n bias^(n)(i_n) + sum_r prod_n C^(n)(i_n, r),  clipped to a range where one is given
+//   xhat = mean + sum_n bias^(n)(i_n) + sum_r prod_n C^(n)(i_n, r),  clipped to model.range
 //
 // The matrices C^(n) = A^(n) B^(n) are formed once, so that an entry costs N rows of R, like an MTTKRP.
 // Bytes an entry: s_r + N s_o streamed, N R s_r gathered.
 #pragma once
 
 #include <Kokkos_Core.hpp>
-#include <limits>
 
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
 
 namespace polyad {
-
-/// The range that predictions are clipped to; unless told otherwise all numbers.
-struct ValueRange {
-  double lowest  = -std::numeric_limits<double>::infinity();
-  double highest = std::numeric_limits<double>::infinity();
-};
 
 /// Errors of predictions over `entries` observations; zero when there are none. Not finite when a prediction
 /// is not.
@@ -53,7 +46,20 @@ using ErrorSums = Kokkos::View<double**, Kokkos::LayoutRight, typename Space::de
 template <class Space, class Scalar, class Index>
 void predict(Space const& space, FastTuckerModel<Scalar, Space> const& model,
              FactorMatrices<Scalar, Space> const& C, CooTensor<Scalar, Index, Space> const& places,
-             ValueRange const& range, Kokkos::View<Scalar*, typename Space::device_type> const& predictions);
+             Kokkos::View<Scalar*, typename Space::device_type> const& predictions);
+
+/// The same into a newly allocated View. Launches on `space` and returns without waiting.
+/// \throws UsageError when shapes do not match; MemoryError before allocating
+template <class Space, class Scalar, class Index>
+[[nodiscard]] Kokkos::View<Scalar*, typename Space::device_type> predict(
+    Space const& space, FastTuckerModel<Scalar, Space> const& model,
+    CooTensor<Scalar, Index, Space> const& places) {
+  expect_fits(space, "the predictions", places.nnz(), sizeof(Scalar));
+  Kokkos::View<Scalar*, typename Space::device_type> const predictions(
+      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::predictions"), places.nnz());
+  predict(space, model, make_intermediates(space, model), places, predictions);
+  return predictions;
+}
 
 /// Errors of the model's predictions of X's values. Waits for `space`. The same bits in every run on one
 /// device, and on hosts with any number of threads.
@@ -62,10 +68,18 @@ void predict(Space const& space, FastTuckerModel<Scalar, Space> const& model,
 template <class Space, class Scalar, class Index>
 PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const& model,
                         FactorMatrices<Scalar, Space> const& C, CooTensor<Scalar, Index, Space> const& X,
-                        ValueRange const& range, ErrorSums<Space> const& sums);
+                        ErrorSums<Space> const& sums);
 
 /// Scratch for `errors` of so many entries. \throws MemoryError
 template <class Space>
 ErrorSums<Space> make_error_sums(Space const& space, count_t entries);
+
+/// The same with intermediates and scratch of its own. Waits for `space`.
+/// \throws UsageError when shapes do not match; MemoryError before allocating
+template <class Space, class Scalar, class Index>
+[[nodiscard]] PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const& model,
+                                      CooTensor<Scalar, Index, Space> const& X) {
+  return errors(space, model, make_intermediates(space, model), X, make_error_sums(space, X.nnz()));
+}
 
 }  // namespace polyad

@@ -3,12 +3,13 @@
 // contract of formats/format.hpp. Drivers take it as they take any format:
 //
 //   auto const X      = any_format(space, tensor, {.rank = 32});
-//   auto const result = cp_als(space, X, {.rank = 32}, [](auto const&) { return true; });
+//   auto const result = cp_als(space, X);
 //
 // An MTTKRP costs one virtual call more than that of the format inside. Everything is compiled in the
 // library: sources that include this header see no format.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,30 @@
 #include "polyad/formats/option_text.hpp"
 
 namespace polyad {
+
+/// How far auto tries formats on the tensor itself before it decides.
+enum class FormatTrial {
+  none,
+  close,  // the best two, in their longest mode, where they are close and the trial is short beside the run
+  all     // all that fit and are not streamed, in every mode
+};
+
+/// A choice that was made before.
+struct StoredFormat {
+  std::string format;   // with its options
+  std::string because;  // for chosen_because()
+};
+
+/// What a program adds to the choice of a format; all of it may be left out.
+struct FormatHooks {
+  /// Asked by auto: taken where it is a candidate that fits.
+  std::function<std::optional<StoredFormat>()> stored = {};
+  FormatTrial trial                                   = FormatTrial::none;
+  /// What the machine can do, asked for a run of so many seconds; before AnyFormatOptions::machine.
+  std::function<Ceilings(double)> machine = {};
+  /// Called after each step with its name, "building the format"; what it throws ends the choice.
+  std::function<void(char const*)> progress = {};
+};
 
 struct AnyFormatOptions {
   count_t rank       = 16;      // of the model, for memory and times
@@ -40,7 +65,23 @@ struct AnyFormatOptions {
   /// Unset: made, for which a device's coordinates are copied to the host.
   std::optional<TensorSurvey> survey = {};
   /// Refuse to build where the format would be stored otherwise than its name says.
-  bool as_named = false;
+  bool as_named     = false;
+  FormatHooks hooks = {};
+};
+
+/// Where the coordinates come from, for a program that holds them elsewhere: asked once the choice is made, so
+/// that a tensor that is streamed never lies on the device. AnyFormatOptions::survey must be given with it.
+template <class Scalar, class Index, class Space>
+struct TensorSource {
+  using host_space = std::conditional_t<is_device_space<Space>, Kokkos::DefaultHostExecutionSpace, Space>;
+
+  std::function<CooTensor<Scalar, Index, Space>()> load;
+  /// In host memory; `because` is why the tensor is to be streamed, empty where its format was named.
+  std::function<CooTensor<Scalar, Index, host_space>(std::string const& because)> load_on_host;
+  /// False once the coordinates are given up, and no other format can be built.
+  std::function<bool()> is_there = {};
+  /// Bytes of `load()` that are taken already and let go once the format is built.
+  count_t held_bytes = 0;
 };
 
 /// Of the AnyFormat that made it.
@@ -58,7 +99,7 @@ public:
   using options_type   = AnyFormatOptions;
   using workspace_type = AnyWorkspace;
   /// Where a tensor lives that does not fit the device.
-  using host_space = std::conditional_t<is_device_space<Space>, Kokkos::DefaultHostExecutionSpace, Space>;
+  using host_space = typename TensorSource<Scalar, Index, Space>::host_space;
 
   static constexpr char const* name = "any";
 
@@ -70,6 +111,8 @@ public:
   ///         where options.deterministic asks for one; MemoryError, with the smallest need, when nothing fits
   static AnyFormat build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                          options_type const& options = {});
+  static AnyFormat build(Space const& space, TensorSource<Scalar, Index, Space> const& source,
+                         options_type const& options);
   /// streamed-blco, from a tensor in host memory, which a device's memory need not hold. Waits for `space`.
   /// \throws MemoryError
   static AnyFormat stream(Space const& space, CooTensor<Scalar, Index, host_space> const& coo,
@@ -100,6 +143,9 @@ public:
   /// Why it was chosen, "20 iterations with its build take 151 ms (predicted), with sorted 239 ms". Of a
   /// format that was named, why it is not stored as its name says; empty otherwise.
   [[nodiscard]] std::string const& chosen_because() const { return m_because; }
+  /// The rank that it was built for; of a format of one's own, 16.
+  [[nodiscard]] count_t rank() const { return m_rank; }
+  [[nodiscard]] double build_seconds() const { return m_build_s; }
   /// What was looked at, the best first; empty where a format was named.
   [[nodiscard]] std::vector<FormatCandidate> const& candidates() const { return m_candidates; }
   /// The format itself, for drivers.
@@ -110,10 +156,11 @@ public:
 private:
   using Inside = std::shared_ptr<detail::ErasedFormat<Scalar, Space> const>;
 
-  AnyFormat(Inside format, std::string because, std::vector<FormatCandidate> candidates)
-      : m_format(std::move(format)), m_because(std::move(because)), m_candidates(std::move(candidates)) {}
+  AnyFormat() = default;
 
   Inside m_format;
+  count_t m_rank   = AnyFormatOptions{}.rank;
+  double m_build_s = 0;
   std::string m_because;
   std::vector<FormatCandidate> m_candidates;
 };
@@ -179,7 +226,7 @@ template <class Scalar, class Index, class Space>
                                                   CooTensor<Scalar, Index, Space> const& coo,
                                                   std::string const& format, count_t rank);
 
-/// A format that is built, behind AnyFormat; its Views are shared.
+/// A format of one's own behind AnyFormat; its Views are shared.
 template <Format F>
 [[nodiscard]] AnyFormat<typename F::scalar_type, typename F::index_type, typename F::space_type> any_format(
     typename F::space_type const&, F const& own) {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "polyad/core/expects.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad::detail {

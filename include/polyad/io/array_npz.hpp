@@ -16,9 +16,10 @@ struct HostArray {
   std::vector<double> elements;  // row-major
 };
 
-/// A matrix of floats or doubles, all finite. \throws InputError when there is none of that name, or it is no
-/// matrix
-[[nodiscard]] HostArray read_matrix_npz(std::filesystem::path const& path, std::string const& name);
+/// An array of floats or doubles, all finite, with so many indices (2: a matrix).
+/// \throws InputError when there is none of that name, or it has another number of indices
+[[nodiscard]] HostArray read_array_npz(std::filesystem::path const& path, std::string const& name,
+                                       std::size_t order);
 
 /// The matrices factor_0, factor_1, ... of a model or a Tucker decomposition, by their modes; gaps are
 /// allowed.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nonzeros of a list that stand at the same place, or whose values are not wanted. The result depends on the
-// order in the list alone.
+// Nonzeros of a list that stand at the same place, whose values are not wanted, or that are held out. The
+// result depends on the order in the list alone.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "polyad/io/coordinate_list.hpp"
 
@@ -37,5 +38,16 @@ void drop_values(CoordinateList& list, std::function<bool(double)> const& unwant
 /// for other files than text, and for pipes. Reads the file again.
 [[nodiscard]] std::optional<std::uint64_t> line_of_nonzero(std::filesystem::path const& path,
                                                            std::uint64_t nonzero);
+
+/// The nonzeros for which `second` says true of their number, in the second list, and the others in the first;
+/// both keep the order, the duplicates and the extents.
+[[nodiscard]] std::pair<CoordinateList, CoordinateList> partition(
+    CoordinateList const& list, std::function<bool(std::uint64_t)> const& second);
+
+/// Holds a share of the entries out, in the second list: entry p when u(seed, stream, p) < share
+/// (core/counter_rng.hpp), the same ones on every backend.
+[[nodiscard]] std::pair<CoordinateList, CoordinateList> hold_out(CoordinateList const& list, double share,
+                                                                 std::uint64_t seed,
+                                                                 std::uint64_t stream = 0);
 
 }  // namespace polyad::io

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <type_traits>
@@ -18,7 +19,7 @@ namespace polyad::io {
 
 /// The list's tensor as it is, duplicates included, in the memory of `space`. Waits for `space`.
 /// \throws UsageError when a mode is too long for Index; MemoryError
-template <class Scalar, class Index, class Space>
+template <class Scalar = double, class Index = std::uint32_t, class Space>
 [[nodiscard]] CooTensor<Scalar, Index, Space> to_coo_tensor(Space const& space, CoordinateList const& list) {
   if (list.extents.empty()) return {};
   Extents const extents{std::span<count_t const>(list.extents)};
@@ -38,14 +39,18 @@ template <class Scalar, class Index, class Space>
       list.indices);
 }
 
-/// Reads a file of any kind (io/tensor_file.hpp), its duplicates summed, as drivers take it. Waits for
-/// `space`.
+}  // namespace polyad::io
+
+namespace polyad {
+
+/// Reads a file of any kind (io/tensor_file.hpp), its duplicates summed, as drivers take it. Waits for `space`.
 /// \throws InputError; UsageError when a mode is too long for Index; MemoryError
-template <class Scalar, class Index, class Space>
-[[nodiscard]] CooTensor<Scalar, Index, Space> read_coo_tensor(Space const& space,
-                                                              std::filesystem::path const& path,
-                                                              ReadOptions const& options = {}) {
-  return sum_duplicates(space, to_coo_tensor<Scalar, Index>(space, read_tensor(path, options).tensor)).tensor;
+template <class Scalar = double, class Index = std::uint32_t, class Space>
+[[nodiscard]] CooTensor<Scalar, Index, Space> load_tensor(Space const& space,
+                                                          std::filesystem::path const& path,
+                                                          io::ReadOptions const& options = {}) {
+  auto const list = io::read_tensor(path, options).tensor;
+  return sum_duplicates(space, io::to_coo_tensor<Scalar, Index>(space, list)).tensor;
 }
 
-}  // namespace polyad::io
+}  // namespace polyad

@@ -1,12 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Model files of either kind: written by the ending of the name, read by the content.
+// A CP model in host memory, and its files of either kind: written by the ending of the name, read by the
+// content.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
-
-#include "polyad/io/host_ktensor.hpp"
+#include <vector>
 
 namespace polyad::io {
+
+/// A Kruskal tensor in host memory and double precision: what the files hold.
+struct HostKtensor {
+  /// lambda, R of them
+  std::vector<double> weights;
+  /// I_0, ..., I_{N-1}
+  std::vector<std::uint64_t> extents;
+  /// A^(n), I_n x R, row-major
+  std::vector<std::vector<double>> factors;
+
+  [[nodiscard]] std::uint64_t rank() const noexcept { return weights.size(); }
+  [[nodiscard]] int order() const noexcept { return static_cast<int>(extents.size()); }
+
+  bool operator==(HostKtensor const&) const = default;
+};
+
+/// \throws UsageError unless the arrays have the sizes that the weights and extents say
+void expect_consistent(HostKtensor const& model);
 
 enum class ModelKind { text, npz };
 

@@ -15,7 +15,7 @@ namespace polyad::io {
 /// (io/tensor_npz.hpp) and the binary files of GenTen and SPLATT, told by the content.
 /// Binary kinds count from 0; options.index_base other than 0 and -1 is refused for them.
 /// \throws InputError, for text with line and column; UsageError for options out of range
-[[nodiscard]] TnsFile read_tensor(std::filesystem::path const& path, ReadOptions const& options = {});
+[[nodiscard]] TensorFile read_tensor(std::filesystem::path const& path, ReadOptions const& options = {});
 
 struct WriteOptions {
   /// One of writable_dialect(); unset: by the ending of the name.

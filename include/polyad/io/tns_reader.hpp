@@ -68,12 +68,12 @@ struct ReadReport {
   double seconds           = 0;
 };
 
-struct TnsFile {
+struct TensorFile {
   CoordinateList tensor;
   ReadReport report;
 };
 
 /// \throws InputError naming file, line and column of the first fault; UsageError for options out of range
-[[nodiscard]] TnsFile read_tns(std::filesystem::path const& path, ReadOptions const& options = {});
+[[nodiscard]] TensorFile read_tns(std::filesystem::path const& path, ReadOptions const& options = {});
 
 }  // namespace polyad::io

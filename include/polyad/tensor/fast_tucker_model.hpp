@@ -10,6 +10,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <array>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -21,6 +22,12 @@ namespace polyad {
 /// bias^(n): I_n numbers.
 template <class Scalar, class Space>
 using BiasVector = Kokkos::View<Scalar*, typename Space::device_type>;
+
+/// The range that predictions are clipped to; unless told otherwise all numbers.
+struct ValueRange {
+  double lowest  = -std::numeric_limits<double>::infinity();
+  double highest = std::numeric_limits<double>::infinity();
+};
 
 /// Shares its Views when copied, as Views do.
 template <class Scalar, class Space>
@@ -72,6 +79,7 @@ public:
   [[nodiscard]] bias_type const& bias(int n) const { return m_biases[static_cast<std::size_t>(n)]; }
 
   double mean = 0;
+  ValueRange range;
 
 private:
   Extents m_extents;

@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "polyad/core/types.hpp"
-#include "polyad/tensor/linearize.hpp"
+#include "tensor/linearize.hpp"
 
 namespace polyad {
 

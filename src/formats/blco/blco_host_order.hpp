@@ -15,7 +15,7 @@
 #include "formats/blco/blco_encoding.hpp"
 #include "polyad/core/sort.hpp"
 #include "polyad/core/types.hpp"
-#include "polyad/tensor/linearize.hpp"
+#include "tensor/linearize.hpp"
 
 namespace polyad::detail {
 

@@ -13,12 +13,12 @@
 #include "formats/blco/fastest_order.hpp"
 #include "formats/blco/private_rows.hpp"
 #include "formats/blco/touched_rows.hpp"
-#include "polyad/core/expects.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
-#include "polyad/tensor/linearize.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
+#include "tensor/linearize.hpp"
 
 namespace polyad {
 namespace detail {

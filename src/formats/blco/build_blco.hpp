@@ -8,7 +8,7 @@
 #include "formats/blco/blco.hpp"
 #include "formats/blco/build_blocks.hpp"
 #include "formats/blco/resolve_blco.hpp"
-#include "polyad/core/expects.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/tiny_vec.hpp"

@@ -9,12 +9,12 @@
 
 #include "formats/blco/blco_blocks.hpp"
 #include "formats/blco/blco_encoding.hpp"
-#include "polyad/core/expects.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
-#include "polyad/tensor/linearize.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
+#include "tensor/linearize.hpp"
 
 namespace polyad {
 namespace detail {

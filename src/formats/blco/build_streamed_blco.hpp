@@ -8,6 +8,7 @@
 #include <string>
 #include <type_traits>
 
+#include "core/space_instances.hpp"
 #include "formats/blco/blco_host_order.hpp"
 #include "formats/blco/build_blco.hpp"
 #include "formats/blco/build_blocks.hpp"
@@ -15,11 +16,10 @@
 #include "formats/blco/streamed_blco.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/space_instances.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
-#include "polyad/tensor/linearize.hpp"
+#include "tensor/linearize.hpp"
 
 namespace polyad {
 namespace detail {

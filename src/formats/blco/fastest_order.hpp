@@ -19,7 +19,7 @@
 #include "polyad/core/sort.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
-#include "polyad/tensor/linearize.hpp"
+#include "tensor/linearize.hpp"
 
 namespace polyad {
 

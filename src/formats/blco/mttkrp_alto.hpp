@@ -21,7 +21,7 @@
 #include "formats/blco/nonzero_terms.hpp"
 #include "formats/blco/private_output.hpp"
 #include "formats/blco/private_rows.hpp"
-#include "polyad/core/expects.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"

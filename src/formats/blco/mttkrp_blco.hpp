@@ -12,7 +12,7 @@
 #include "formats/blco/nonzero_terms.hpp"
 #include "formats/blco/private_output.hpp"
 #include "formats/blco/resolve_blco.hpp"
-#include "polyad/core/expects.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"

@@ -8,10 +8,10 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 
+#include "core/space_instances.hpp"
 #include "formats/blco/mttkrp_blco.hpp"
 #include "formats/blco/streamed_blco.hpp"
-#include "polyad/core/expects.hpp"
-#include "polyad/core/space_instances.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"

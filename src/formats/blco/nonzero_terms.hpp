@@ -11,7 +11,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "polyad/core/types.hpp"
-#include "polyad/kernel/lane_sum.hpp"
+#include "polyad/kernel/lanes.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
 
 namespace polyad {

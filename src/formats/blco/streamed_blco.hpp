@@ -12,18 +12,18 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/phase_timer.hpp"
 #include "formats/blco/blco.hpp"
 #include "formats/blco/blco_blocks.hpp"
 #include "formats/blco/blco_encoding.hpp"
 #include "formats/blco/blco_resolution.hpp"
-#include "polyad/core/expects.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
-#include "polyad/core/phase_timer.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
-#include "polyad/tensor/linearize.hpp"
+#include "tensor/linearize.hpp"
 
 namespace polyad {
 

@@ -25,7 +25,7 @@
 #include "formats/form_residuals.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
-#include "polyad/kernel/lane_sum.hpp"
+#include "polyad/kernel/lanes.hpp"
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/whole_row_walk.hpp"
 

@@ -22,10 +22,10 @@ namespace polyad {
 
 struct BCsfOptions {
   /// Every mode once: the order of the levels below the root. Empty: from the shortest mode to the longest.
-  std::vector<int> levels;
+  std::vector<int> levels      = {};
   std::int64_t fiber_threshold = 128;  // the paper's best; or no_split
   /// Nonzeros of a worker, or no_split; without: ordered_chunk's choice.
-  std::optional<std::int64_t> slice_threshold;
+  std::optional<std::int64_t> slice_threshold = {};
   /// The tree of a mode has that mode at its leaves and not at its root, as FastTucker's SGD wants it (Li et
   /// al., section 4.3). The nonzeros of a fiber then share all that their updates need but the row itself.
   /// An MTTKRP adds each nonzero with atomics; `levels` play no part.

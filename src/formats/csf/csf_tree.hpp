@@ -22,7 +22,7 @@
 #include <limits>
 #include <vector>
 
-#include "polyad/core/expects.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/core/types.hpp"
 
 namespace polyad {

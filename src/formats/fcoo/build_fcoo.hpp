@@ -9,7 +9,7 @@
 #include "formats/fcoo/fcoo.hpp"
 #include "formats/fcoo/flagged_nonzeros.hpp"
 #include "formats/fcoo/sum_flagged.hpp"
-#include "polyad/core/expects.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 

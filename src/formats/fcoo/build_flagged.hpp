@@ -11,7 +11,7 @@
 
 #include "formats/cleared_rows.hpp"
 #include "formats/fcoo/flagged_nonzeros.hpp"
-#include "polyad/core/expects.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/coo_tensor.hpp"

@@ -14,7 +14,7 @@
 #include "formats/fcoo/flagged_nonzeros.hpp"
 #include "formats/fcoo/hadamard_terms.hpp"
 #include "formats/fcoo/sum_flagged.hpp"
-#include "polyad/core/expects.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/other_factors.hpp"

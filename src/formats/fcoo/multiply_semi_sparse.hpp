@@ -20,7 +20,7 @@
 #include "formats/fcoo/flagged_nonzeros.hpp"
 #include "formats/fcoo/mttkrp_fcoo.hpp"
 #include "formats/fcoo/spttmc.hpp"
-#include "polyad/core/expects.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"

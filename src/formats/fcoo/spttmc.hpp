@@ -24,7 +24,7 @@
 #include "formats/fcoo/kronecker_terms.hpp"
 #include "formats/fcoo/mttkrp_fcoo.hpp"
 #include "formats/fcoo/sum_flagged.hpp"
-#include "polyad/core/expects.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "formats/fcoo/flagged_nonzeros.hpp"
-#include "polyad/core/expects.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/chunk_walk.hpp"

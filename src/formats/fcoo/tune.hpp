@@ -10,7 +10,6 @@
 
 #include "formats/fcoo/fcoo.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/core/expects.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"

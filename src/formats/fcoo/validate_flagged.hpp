@@ -9,7 +9,7 @@
 
 #include "formats/fcoo/build_flagged.hpp"
 #include "formats/fcoo/flagged_nonzeros.hpp"
-#include "polyad/core/expects.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 

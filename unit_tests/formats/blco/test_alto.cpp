@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "formats/blco/touched_rows.hpp"
-#include "polyad/tensor/linearize.hpp"
 #include "support/bounds.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/instances.hpp"
 #include "support/oracle.hpp"
 #include "support/small_tensors.hpp"
+#include "tensor/linearize.hpp"
 
 namespace polyad::test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/tucker/hooi.hpp"
+#include "polyad/tucker/tucker.hpp"
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
@@ -34,11 +34,11 @@ void expect_tucker_ranks(Extents const& extents, std::vector<count_t> const& ran
 }  // namespace
 
 template <class Scalar, class Space>
-std::vector<FactorMatrix<Scalar, Space>> random_tucker_start(Space const& space, Extents const& extents,
-                                                             TuckerOptions const& options) {
+TuckerStart<Scalar, Space> random_tucker_start(Space const& space, Extents const& extents,
+                                               TuckerOptions const& options) {
   expect_tucker_ranks(extents, options.ranks);
   LeadingVectors<Scalar, Space> vectors(space, options.vectors);
-  std::vector<FactorMatrix<Scalar, Space>> U;
+  TuckerStart<Scalar, Space> U;
   for (int n = 0; n < extents.order(); ++n) {
     count_t const rank = options.ranks[static_cast<std::size_t>(n)];
     auto const random  = make_factor_matrix<Scalar>(space, "polyad::tucker_start", extents[n], rank);
@@ -52,16 +52,16 @@ std::vector<FactorMatrix<Scalar, Space>> random_tucker_start(Space const& space,
 }
 
 template <class Scalar, class Index, class Space>
-std::vector<FactorMatrix<Scalar, Space>> hosvd_tucker_start(Space const& space,
-                                                            CooTensor<Scalar, Index, Space> const& tensor,
-                                                            TuckerOptions const& options) {
+TuckerStart<Scalar, Space> hosvd_tucker_start(Space const& space,
+                                              CooTensor<Scalar, Index, Space> const& tensor,
+                                              TuckerOptions const& options) {
   expect_tucker_ranks(tensor.extents(), options.ranks);
   // More columns than are wanted: a subspace is found at the rate of the singular values behind it.
   count_t const rank =
       *std::max_element(options.ranks.begin(), options.ranks.end()) + options.vectors.oversampling;
   auto const leading = nvecs(space, tensor, rank, {options.seed, 150, 1e-11});
   LeadingVectors<Scalar, Space> vectors(space, options.vectors);
-  std::vector<FactorMatrix<Scalar, Space>> U;
+  TuckerStart<Scalar, Space> U;
   for (int n = 0; n < tensor.order(); ++n) {
     count_t const columns = options.ranks[static_cast<std::size_t>(n)];
     auto const first =
@@ -75,10 +75,9 @@ std::vector<FactorMatrix<Scalar, Space>> hosvd_tucker_start(Space const& space,
 }
 
 template <class Scalar, class Index, class Space>
-TuckerResult<Scalar, Space> tucker_hooi(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
-                                        TuckerOptions const& options,
-                                        std::vector<FactorMatrix<Scalar, Space>> const& start,
-                                        TuckerCallback const& callback) {
+TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+                                   TuckerOptions const& options, TuckerStart<Scalar, Space> const& start,
+                                   TuckerCallback const& callback) {
   Extents const extents = X.extents();
   int const order       = extents.order();
   expect_tucker_ranks(extents, options.ranks);
@@ -96,21 +95,20 @@ TuckerResult<Scalar, Space> tucker_hooi(Space const& space, AnyFormat<Scalar, In
                          ": no fit can be told");
 
   TuckerResult<Scalar, Space> result;
-  result.factors = start;
+  result.model.factors = start;
   std::vector<FactorMatrix<Scalar, Space>> Y;  // one a mode: all are refused before any is computed
-  for (int n = 0; n < order; ++n) Y.push_back(make_spttmc_output(space, extents, result.factors, n));
+  for (int n = 0; n < order; ++n) Y.push_back(make_spttmc_output(space, extents, result.model.factors, n));
   LeadingVectors<Scalar, Space> vectors(space, options.vectors);
-  result.core =
+  result.model.core =
       make_factor_matrix<Scalar>(space, "polyad::tucker_core", options.ranks.back(), Y.back().extent(1));
-  result.reason = "iterations";
   Kokkos::Timer const clock;
   for (int iteration = 1; iteration <= options.max_iterations; ++iteration) {
     double const begin = clock.seconds();
     double captured    = 0;  // ||G||^2: the last mode's leading squares
     for (int n = 0; n < order; ++n) {
       auto const at = static_cast<std::size_t>(n);
-      spttmc(space, X, result.factors, n, Y[at]);
-      captured = vectors.find(Y[at], result.factors[at]);
+      spttmc(space, X, result.model.factors, n, Y[at]);
+      captured = vectors.find(Y[at], result.model.factors[at]);
     }
     if (!std::isfinite(captured))
       throw NumericalError("the factors are not finite: iteration " + std::to_string(iteration));
@@ -119,39 +117,54 @@ TuckerResult<Scalar, Space> tucker_hooi(Space const& space, AnyFormat<Scalar, In
     step.delta   = step.fit - result.fit;
     step.seconds = clock.seconds() - begin;
     result.fit   = step.fit;
-    result.iterations.push_back(step);
+    result.history.push_back(step);
     if (callback && !callback(step)) {
-      result.reason = "stopped";
+      result.reason = StopReason::interrupted;
       break;
     }
     if (iteration > 1 && std::abs(step.delta) < options.tolerance) {
-      result.converged = true;
-      result.reason    = "converged";
+      result.reason = StopReason::converged;
       break;
     }
     if (clock.seconds() > options.time_limit_s) {
-      result.reason = "time limit";
+      result.reason = StopReason::time_limit;
       break;
     }
   }
   auto const workspace =
-      make_transposed_product_workspace(space, result.core.extent(0), result.core.extent(1));
-  transposed_product(space, 1, result.factors.back(), Y.back(), workspace, result.core);
-  space.fence("polyad::tucker_hooi");
+      make_transposed_product_workspace(space, result.model.core.extent(0), result.model.core.extent(1));
+  transposed_product(space, 1, result.model.factors.back(), Y.back(), workspace, result.model.core);
+  space.fence("polyad::tucker");
   return result;
 }
 
-#define POLYAD_RANDOM_TUCKER_START(Scalar)                                                       \
-  template std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> random_tucker_start( \
+AnyFormatOptions format_options(TuckerOptions const& options) {
+  AnyFormatOptions format;
+  format.iterations = options.max_iterations;
+  format.needs      = {Capability::ttmc};
+  return format;
+}
+
+template <class Scalar, class Index, class Space>
+TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+                                   TuckerOptions const& options, TuckerCallback const& callback) {
+  return tucker(space, X, options, random_tucker_start<Scalar>(space, X.extents(), options), callback);
+}
+
+#define POLYAD_RANDOM_TUCKER_START(Scalar)                                         \
+  template TuckerStart<Scalar, Kokkos::DefaultExecutionSpace> random_tucker_start( \
       Kokkos::DefaultExecutionSpace const&, Extents const&, TuckerOptions const&)
 #define POLYAD_TUCKER(Scalar, Index)                                                                        \
-  template std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> hosvd_tucker_start(             \
+  template TuckerStart<Scalar, Kokkos::DefaultExecutionSpace> hosvd_tucker_start(                           \
       Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
       TuckerOptions const&);                                                                                \
-  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker_hooi(                                 \
+  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                      \
       Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      TuckerOptions const&, std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> const&,        \
-      TuckerCallback const&)
+      TuckerOptions const&, TuckerStart<Scalar, Kokkos::DefaultExecutionSpace> const&,                      \
+      TuckerCallback const&);                                                                               \
+  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                      \
+      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      TuckerOptions const&, TuckerCallback const&)
 POLYAD_EACH_SCALAR(, POLYAD_RANDOM_TUCKER_START);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_TUCKER);
 

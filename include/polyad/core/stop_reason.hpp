@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// StopReason: why a driver's run ended. Plain C++.
+#pragma once
+
+namespace polyad {
+
+enum class StopReason {
+  converged,       // the fit changes by less than the tolerance
+  max_iterations,  // as many as were allowed
+  time_limit,
+  interrupted,  // the callback said so
+  early_stop,   // the validation error has not become less for as long as was allowed
+  diverged      // the numbers grew beyond all bounds; the result is the last sound model
+};
+
+[[nodiscard]] inline char const* to_string(StopReason reason) {
+  switch (reason) {
+    case StopReason::converged:
+      return "converged";
+    case StopReason::max_iterations:
+      return "iteration limit";
+    case StopReason::time_limit:
+      return "time limit";
+    case StopReason::interrupted:
+      return "interrupted";
+    case StopReason::early_stop:
+      return "no better validation error";
+    case StopReason::diverged:
+      return "diverged";
+  }
+  return "unknown";
+}
+
+}  // namespace polyad

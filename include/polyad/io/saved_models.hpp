@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Models to files and back. A file is written whole or not at all; the kind of it is told by the ending of its
+// name, and read by its content (docs/file-formats.md).
+//
+//   save(space, result.model, "model.npz");
+//   auto const model = load_ktensor<double>(space, "model.npz");
+#pragma once
+
+#include <filesystem>
+
+#include "polyad/io/fast_tucker_file.hpp"
+#include "polyad/io/model_file.hpp"
+#include "polyad/tensor/fast_tucker_model.hpp"
+#include "polyad/tensor/ktensor.hpp"
+#include "polyad/tensor/tucker_model.hpp"
+
+namespace polyad {
+
+/// A CP model: .npz, or .ktns and .txt for text. Waits for `space`.
+/// \throws UsageError for another ending; WriteError, and the previous file then stays
+template <class Scalar, class Space>
+void save(Space const& space, Ktensor<Scalar, Space> const& model, std::filesystem::path const& path);
+/// \throws InputError for a file that is damaged or no CP model; MemoryError before allocating
+template <class Scalar, class Space>
+[[nodiscard]] Ktensor<Scalar, Space> load_ktensor(Space const& space, std::filesystem::path const& path);
+
+/// A Tucker model: .npz with "core" (R_0 x ... x R_{N-1}) and "factor_n" (I_n x R_n). Waits for `space`.
+/// \throws UsageError for another ending; WriteError, and the previous file then stays
+template <class Scalar, class Space>
+void save(Space const& space, TuckerModel<Scalar, Space> const& model, std::filesystem::path const& path);
+/// \throws InputError for a file that is damaged or no Tucker model; MemoryError before allocating
+template <class Scalar, class Space>
+[[nodiscard]] TuckerModel<Scalar, Space> load_tucker(Space const& space, std::filesystem::path const& path);
+
+/// A FastTucker model: .npz (io/fast_tucker_file.hpp). Waits for `space`.
+/// \throws UsageError for another ending; WriteError, and the previous file then stays
+template <class Scalar, class Space>
+void save(Space const& space, FastTuckerModel<Scalar, Space> const& model, std::filesystem::path const& path);
+/// \throws InputError for a file that is damaged or no FastTucker model; MemoryError before allocating
+template <class Scalar, class Space>
+[[nodiscard]] FastTuckerModel<Scalar, Space> load_fast_tucker(Space const& space,
+                                                              std::filesystem::path const& path);
+
+namespace io {
+
+/// The models as the files hold them, in host memory and double precision. Each waits for `space`.
+template <class Scalar, class Space>
+[[nodiscard]] HostKtensor to_host_model(Space const& space, Ktensor<Scalar, Space> const& model);
+template <class Scalar, class Space>
+[[nodiscard]] HostFastTucker to_host_model(Space const& space, FastTuckerModel<Scalar, Space> const& model);
+
+/// And back. \throws UsageError unless the arrays have the sizes that they say; MemoryError before allocating
+template <class Scalar, class Space>
+[[nodiscard]] Ktensor<Scalar, Space> to_model(Space const& space, HostKtensor const& host);
+template <class Scalar, class Space>
+[[nodiscard]] FastTuckerModel<Scalar, Space> to_model(Space const& space, HostFastTucker const& host);
+
+}  // namespace io
+
+}  // namespace polyad

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the vector lanes of a thread do together inside ThreadVectorRange, where Kokkos has neither a reduction
+// nor a barrier of its own.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+namespace polyad {
+
+/// The sum of one number from each lane, known to all of them afterwards. Lanes is a power of two, at most 32,
+/// and the launch's vector length; all lanes of the thread call it together. The order of the additions is
+/// fixed.
+template <int Lanes, class Scalar>
+KOKKOS_FORCEINLINE_FUNCTION Scalar sum_over_lanes(Scalar value) {
+  static_assert(Lanes >= 1 && Lanes <= 32 && (Lanes & (Lanes - 1)) == 0);
+#if defined(__CUDA_ARCH__)
+  // The lanes of a thread lie side by side in a warp, at a multiple of their number. Other threads of the
+  // warp may be elsewhere, so the mask names this thread's lanes only.
+  auto const in_warp  = static_cast<int>((threadIdx.x + blockDim.x * threadIdx.y) % 32);
+  unsigned const mask = (Lanes == 32 ? ~0U : (1U << Lanes % 32) - 1U) << (in_warp / Lanes * Lanes);
+  for (int distance = Lanes / 2; distance > 0; distance /= 2)
+    value += __shfl_xor_sync(mask, value, distance, Lanes);
+#endif
+  return value;
+}
+
+/// What one lane wrote to the team's scratch pad before, the others may read after. Lanes as above.
+template <int Lanes>
+KOKKOS_FORCEINLINE_FUNCTION void sync_lanes() {
+  static_assert(Lanes >= 1 && Lanes <= 32 && (Lanes & (Lanes - 1)) == 0);
+#if defined(__CUDA_ARCH__)
+  // As in sum_over_lanes.
+  auto const in_warp  = static_cast<int>((threadIdx.x + blockDim.x * threadIdx.y) % 32);
+  unsigned const mask = (Lanes == 32 ? ~0U : (1U << Lanes % 32) - 1U) << (in_warp / Lanes * Lanes);
+  __syncwarp(mask);
+#endif
+}
+
+}  // namespace polyad

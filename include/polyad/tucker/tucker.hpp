@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tucker: the Tucker decomposition by higher-order orthogonal iteration (HOOI; De Lathauwer, De Moor & Vandewalle, SIAM
+// J. Matrix Anal. Appl. 21(4), 2000; Kolda & Bader, SIAM Review 51(3), 2009, Figure 4.4), for any storage
+// format with an SpTTMc:
+//
+//   for n = 0 ... N - 1:  Y = X times U^(m)' along every mode m != n    (SpTTMc: I_n x product of other R_m)
+//                         U^(n) = the R_n leading left singular vectors of Y
+//   G = U^(N-1)' Y, the core
+//
+// The U have orthonormal columns, so that ||X - G x U||^2 = ||X||^2 - ||G||^2, which gives the fit.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "polyad/core/stop_reason.hpp"
+#include "polyad/formats/any_format.hpp"
+#include "polyad/tensor/tucker_model.hpp"
+
+namespace polyad {
+
+/// Of the search for leading singular vectors by a randomised range finder (Halko, Martinsson & Tropp, SIAM
+/// Review 53(2), 2011, algorithms 4.4 and 5.1).
+struct LeadingVectorsOptions {
+  count_t oversampling = 8;  // Halko et al. recommend 5 to 10
+  int max_iterations   = 100;
+  double tolerance     = 1e-12;  // stop when the captured squares grow by less, relatively
+};
+
+struct TuckerOptions {
+  std::vector<count_t> ranks;  // R_0, ..., R_{N-1}
+  int max_iterations            = 50;
+  double tolerance              = 1e-6;  // stop when the fit changes by less; 0 never does
+  double time_limit_s           = std::numeric_limits<double>::infinity();
+  std::uint64_t seed            = 0;  // of the random start
+  LeadingVectorsOptions vectors = {};
+};
+
+struct TuckerIteration {
+  int iteration  = 0;  // from 1
+  double fit     = 0;  // 1 - ||X - G x U|| / ||X||
+  double delta   = 0;
+  double seconds = 0;
+};
+
+template <class Scalar, class Space>
+struct TuckerResult {
+  TuckerModel<Scalar, Space> model;  // U with orthonormal columns
+  std::vector<TuckerIteration> history;
+  StopReason reason = StopReason::max_iterations;
+  double fit        = 0;  // of the model
+};
+
+/// Factors to start from: U^(n) (I_n x R_n) with orthonormal columns.
+template <class Scalar, class Space>
+using TuckerStart = std::vector<FactorMatrix<Scalar, Space>>;
+
+/// Orthonormal bases of counter_uniform(seed, n, i, r). Waits for `space`.
+/// \throws UsageError; MemoryError
+template <class Scalar, class Space>
+TuckerStart<Scalar, Space> random_tucker_start(Space const& space, Extents const& extents,
+                                               TuckerOptions const& options);
+
+/// Factors with orthonormal columns for tucker. Beyond the rank of X_(n) they are random directions.
+/// Takes up to 150 iterations of nvecs a mode. Waits for `space`.
+/// \throws UsageError when the ranks do not match; MemoryError
+template <class Scalar, class Index, class Space>
+TuckerStart<Scalar, Space> hosvd_tucker_start(Space const& space,
+                                              CooTensor<Scalar, Index, Space> const& tensor,
+                                              TuckerOptions const& options);
+
+/// Called after each iteration; false ends the run.
+using TuckerCallback = std::function<bool(TuckerIteration const&)>;
+
+/// What a format must offer for it: any_format(space, coo, format_options(options)).
+[[nodiscard]] AnyFormatOptions format_options(TuckerOptions const& options);
+
+/// HOOI. Waits for `space`.
+/// \param start  is overwritten by the result (mode 0's plays no part but as a guess); without it, the random
+///               start that options.seed gives
+/// \throws UsageError when ranks or shapes do not match or the format has no SpTTMc; MemoryError before an
+///         output of SpTTMc that does not fit is allocated; NumericalError when the tensor is zero or not
+///         finite
+template <class Scalar, class Index, class Space>
+TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+                                   TuckerOptions const& options, TuckerStart<Scalar, Space> const& start,
+                                   TuckerCallback const& callback = {});
+template <class Scalar, class Index, class Space>
+TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+                                   TuckerOptions const& options, TuckerCallback const& callback = {});
+
+/// The same of coordinates, in the format that any_format chooses; `rest` are the optional start and callback.
+template <class Scalar, class Index, class Space, class... Rest>
+TuckerResult<Scalar, Space> tucker(Space const& space, CooTensor<Scalar, Index, Space> const& X,
+                                   TuckerOptions const& options, Rest const&... rest) {
+  return tucker(space, any_format(space, X, format_options(options)), options, rest...);
+}
+
+/// The same of a format of one's own.
+template <TtmcFormat F, class... Rest>
+TuckerResult<typename F::scalar_type, typename F::space_type> tucker(typename F::space_type const& space,
+                                                                     F const& X, TuckerOptions const& options,
+                                                                     Rest const&... rest) {
+  return tucker(space, any_format(space, X), options, rest...);
+}
+
+}  // namespace polyad

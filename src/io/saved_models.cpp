@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "polyad/io/saved_models.hpp"
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "polyad/core/instances.hpp"
+#include "polyad/io/array_npz.hpp"
+
+namespace polyad {
+namespace {
+
+/// Elements of an unfolding along the last mode, R_{N-1} x the others, at their places in R_0 x ... x R_{N-1},
+/// where the last index is the fastest; and back.
+std::vector<double> transposed(std::vector<double> const& elements, std::size_t rows, std::size_t columns) {
+  std::vector<double> result(elements.size());
+  for (std::size_t r = 0; r < rows; ++r)
+    for (std::size_t c = 0; c < columns; ++c) result[c * rows + r] = elements[r * columns + c];
+  return result;
+}
+
+template <class Scalar, class Space>
+FactorMatrix<Scalar, Space> to_matrix(Space const& space, std::string const& label, count_t rows,
+                                      count_t columns, std::vector<double> const& elements) {
+  auto const matrix = make_factor_matrix<Scalar>(space, label, rows, columns);
+  from_host<Scalar>(space, elements, matrix);
+  return matrix;
+}
+
+void expect_npz(std::filesystem::path const& path, char const* what) {
+  POLYAD_EXPECTS(path.extension() == ".npz", path.string(), ": ", what, " is written as .npz");
+}
+
+template <class Scalar>
+constexpr bool is_single = sizeof(Scalar) == sizeof(float);
+
+}  // namespace
+
+namespace io {
+
+template <class Scalar, class Space>
+HostKtensor to_host_model(Space const& space, Ktensor<Scalar, Space> const& model) {
+  HostKtensor host;
+  host.weights = model.weights;
+  for (int n = 0; n < model.factors.order(); ++n) {
+    host.extents.push_back(model.factors[n].extent(0));
+    host.factors.push_back(to_host<Scalar>(space, model.factors[n]));
+  }
+  return host;
+}
+
+template <class Scalar, class Space>
+HostFastTucker to_host_model(Space const& space, FastTuckerModel<Scalar, Space> const& model) {
+  HostFastTucker host;
+  host.rank    = model.rank();
+  host.mean    = model.mean;
+  host.lowest  = model.range.lowest;
+  host.highest = model.range.highest;
+  for (int n = 0; n < model.order(); ++n) {
+    host.extents.push_back(model.extents()[n]);
+    host.columns.push_back(model.columns(n));
+    host.factors.push_back(to_host<Scalar>(space, model.A(n)));
+    host.cores.push_back(to_host<Scalar>(space, model.B(n)));
+    if (!model.has_biases()) continue;
+    auto const bias = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), model.bias(n));
+    host.biases.emplace_back(bias.data(), bias.data() + bias.size());
+  }
+  return host;
+}
+
+template <class Scalar, class Space>
+Ktensor<Scalar, Space> to_model(Space const& space, HostKtensor const& host) {
+  expect_consistent(host);
+  Ktensor<Scalar, Space> model{host.weights,
+                               {space, Extents(std::span<count_t const>(host.extents)), host.rank()}};
+  for (int n = 0; n < host.order(); ++n)
+    from_host<Scalar>(space, host.factors[static_cast<std::size_t>(n)], model.factors[n]);
+  return model;
+}
+
+template <class Scalar, class Space>
+FastTuckerModel<Scalar, Space> to_model(Space const& space, HostFastTucker const& host) {
+  expect_consistent(host);
+  FastTuckerModel<Scalar, Space> model(space, Extents(std::span<count_t const>(host.extents)), host.columns,
+                                       host.rank, !host.biases.empty());
+  model.mean  = host.mean;
+  model.range = {host.lowest, host.highest};
+  for (int n = 0; n < model.order(); ++n) {
+    auto const m = static_cast<std::size_t>(n);
+    from_host<Scalar>(space, host.factors[m], model.A(n));
+    from_host<Scalar>(space, host.cores[m], model.B(n));
+    if (host.biases.empty()) continue;
+    auto const bias = Kokkos::create_mirror_view(model.bias(n));
+    std::transform(host.biases[m].begin(), host.biases[m].end(), bias.data(),
+                   [](double b) { return static_cast<Scalar>(b); });
+    Kokkos::deep_copy(space, model.bias(n), bias);
+    space.fence("polyad::to_model");
+  }
+  return model;
+}
+
+}  // namespace io
+
+template <class Scalar, class Space>
+void save(Space const& space, Ktensor<Scalar, Space> const& model, std::filesystem::path const& path) {
+  io::write_model(path, io::to_host_model(space, model), is_single<Scalar>);
+}
+
+template <class Scalar, class Space>
+Ktensor<Scalar, Space> load_ktensor(Space const& space, std::filesystem::path const& path) {
+  return io::to_model<Scalar>(space, io::read_model(path));
+}
+
+template <class Scalar, class Space>
+FastTuckerModel<Scalar, Space> load_fast_tucker(Space const& space, std::filesystem::path const& path) {
+  return io::to_model<Scalar>(space, io::read_fast_tucker(path));
+}
+
+template <class Scalar, class Space>
+void save(Space const& space, FastTuckerModel<Scalar, Space> const& model,
+          std::filesystem::path const& path) {
+  io::write_fast_tucker(path, io::to_host_model(space, model), is_single<Scalar>);
+}
+
+template <class Scalar, class Space>
+void save(Space const& space, TuckerModel<Scalar, Space> const& model, std::filesystem::path const& path) {
+  expect_npz(path, "a Tucker model");
+  std::map<std::string, io::HostArray> arrays;
+  io::HostArray core{
+      {}, transposed(to_host<Scalar>(space, model.core), model.core.extent(0), model.core.extent(1))};
+  for (std::size_t n = 0; n < model.factors.size(); ++n) {
+    auto const& U = model.factors[n];
+    core.shape.push_back(U.extent(1));
+    arrays["factor_" + std::to_string(n)] = {{U.extent(0), U.extent(1)}, to_host<Scalar>(space, U)};
+  }
+  arrays["core"] = std::move(core);
+  io::write_arrays_npz(path, arrays, is_single<Scalar>);
+}
+
+template <class Scalar, class Space>
+TuckerModel<Scalar, Space> load_tucker(Space const& space, std::filesystem::path const& path) {
+  auto const factors  = io::read_factors_npz(path);
+  auto const core     = io::read_array_npz(path, "core", factors.size());
+  auto const damaged  = [&](std::string const& what) { return InputError(path.string(), 0, 0, what); };
+  std::size_t const N = factors.size();
+  TuckerModel<Scalar, Space> model;
+  for (auto const& [n, factor] : factors) {
+    if (static_cast<std::size_t>(n) != model.factors.size())
+      throw damaged("holds no array 'factor_" + std::to_string(model.factors.size()) + "'");
+    std::string const name = "factor_" + std::to_string(n);
+    if (factor.shape[1] != core.shape[model.factors.size()])
+      throw damaged("'" + name + "' has " + std::to_string(factor.shape[1]) + " columns, but 'core' is " +
+                    std::to_string(core.shape[model.factors.size()]) + " long in that mode");
+    model.factors.push_back(
+        to_matrix<Scalar>(space, "polyad::" + name, factor.shape[0], factor.shape[1], factor.elements));
+  }
+  count_t const last   = core.shape[N - 1];
+  count_t const others = last == 0 ? 0 : core.elements.size() / last;
+  model.core =
+      to_matrix<Scalar>(space, "polyad::tucker_core", last, others, transposed(core.elements, others, last));
+  return model;
+}
+
+#define POLYAD_SAVED_MODELS(Scalar)                                                                         \
+  template io::HostKtensor io::to_host_model(Kokkos::DefaultExecutionSpace const&,                          \
+                                             Ktensor<Scalar, Kokkos::DefaultExecutionSpace> const&);        \
+  template io::HostFastTucker io::to_host_model(                                                            \
+      Kokkos::DefaultExecutionSpace const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&); \
+  template Ktensor<Scalar, Kokkos::DefaultExecutionSpace> io::to_model<Scalar>(                             \
+      Kokkos::DefaultExecutionSpace const&, io::HostKtensor const&);                                        \
+  template FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> io::to_model<Scalar>(                     \
+      Kokkos::DefaultExecutionSpace const&, io::HostFastTucker const&);                                     \
+  template void save(Kokkos::DefaultExecutionSpace const&,                                                  \
+                     Ktensor<Scalar, Kokkos::DefaultExecutionSpace> const&, std::filesystem::path const&);  \
+  template void save(Kokkos::DefaultExecutionSpace const&,                                                  \
+                     TuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                             \
+                     std::filesystem::path const&);                                                         \
+  template void save(Kokkos::DefaultExecutionSpace const&,                                                  \
+                     FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                         \
+                     std::filesystem::path const&);                                                         \
+  template Ktensor<Scalar, Kokkos::DefaultExecutionSpace> load_ktensor<Scalar>(                             \
+      Kokkos::DefaultExecutionSpace const&, std::filesystem::path const&);                                  \
+  template TuckerModel<Scalar, Kokkos::DefaultExecutionSpace> load_tucker<Scalar>(                          \
+      Kokkos::DefaultExecutionSpace const&, std::filesystem::path const&);                                  \
+  template FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> load_fast_tucker<Scalar>(                 \
+      Kokkos::DefaultExecutionSpace const&, std::filesystem::path const&)
+POLYAD_EACH_SCALAR(, POLYAD_SAVED_MODELS);
+
+}  // namespace polyad
