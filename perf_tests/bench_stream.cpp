@@ -7,7 +7,7 @@
 #include "models.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/cp/cp_als.hpp"
-#include "polyad/tensor/download.hpp"
+#include "polyad/tensor/coo_tensor.hpp"
 #include "registration.hpp"
 
 namespace polyad::perf {

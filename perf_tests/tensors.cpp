@@ -7,7 +7,7 @@
 #include <fstream>
 #include <span>
 
-#include "polyad/io/tns_reader.hpp"
+#include "io/tns_reader.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
 #include "ratings.hpp"
 

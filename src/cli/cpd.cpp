@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "commands.hpp"
-#include "core/quantity_text.hpp"
 #include "factor.hpp"
 #include "interrupt.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/quantity_text.hpp"
 #include "polyad/formats/capability.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/checkpoint.hpp"

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
-#include "core/quantity_text.hpp"
 #include "formats_of.hpp"
 #include "formats_table.hpp"
 #include "machine.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/quantity_text.hpp"
 #include "read_input.hpp"
 #include "session.hpp"
 #include "survey_list.hpp"

@@ -16,7 +16,7 @@
 #include "polyad/dense/nvecs.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/io/saved_models.hpp"
-#include "polyad/tensor/download.hpp"
+#include "polyad/tensor/coo_tensor.hpp"
 #include "resumable_als.hpp"
 #include "stored_choice.hpp"
 #include "survey_list.hpp"

@@ -8,11 +8,11 @@
 
 #include "commands.hpp"
 #include "completion.hpp"
-#include "core/quantity_text.hpp"
 #include "entries.hpp"
 #include "interrupt.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/quantity_text.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/clean_list.hpp"
 #include "polyad/io/tensor_file.hpp"

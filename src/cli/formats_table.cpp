@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "core/quantity_text.hpp"
+#include "polyad/core/quantity_text.hpp"
 
 namespace polyad::cli {
 

@@ -11,7 +11,7 @@
 #include "host_facts.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/formats/capability.hpp"
-#include "polyad/io/tns_reader.hpp"
+#include "polyad/io/tensor_file.hpp"
 #include "polyad/version.hpp"
 #include "session.hpp"
 

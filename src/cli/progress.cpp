@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "core/quantity_text.hpp"
+#include "polyad/core/quantity_text.hpp"
 
 namespace polyad::cli {
 

@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <optional>
 
-#include "core/quantity_text.hpp"
 #include "interrupt.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/quantity_text.hpp"
 #include "polyad/io/clean_list.hpp"
 #include "polyad/io/tensor_file.hpp"
 

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "commands.hpp"
-#include "core/quantity_text.hpp"
 #include "interrupt.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/quantity_text.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "products.hpp"
 #include "progress.hpp"

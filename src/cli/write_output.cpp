@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "core/quantity_text.hpp"
+#include "polyad/core/quantity_text.hpp"
 #include "read_input.hpp"
 
 namespace polyad::cli {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/quantity_text.hpp"
+#include "polyad/core/quantity_text.hpp"
 
 #include <array>
 #include <cmath>

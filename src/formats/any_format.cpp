@@ -7,13 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "core/quantity_text.hpp"
 #include "formats/format_trial.hpp"
 #include "formats/registry.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/core/instances.hpp"
+#include "polyad/core/quantity_text.hpp"
 #include "polyad/formats/ceilings.hpp"
-#include "polyad/tensor/download.hpp"
+#include "polyad/tensor/coo_tensor.hpp"
 
 namespace polyad {
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/quantity_text.hpp"
+#include "polyad/core/quantity_text.hpp"
 
 namespace polyad {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "io/file_bytes.hpp"
-#include "polyad/io/tns_reader.hpp"
+#include "polyad/io/tensor_file.hpp"
 
 namespace polyad::io {
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "polyad/io/tns_reader.hpp"
+#include "polyad/io/tensor_file.hpp"
 
 namespace polyad::io {
 

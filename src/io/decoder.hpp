@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "io/raw_input.hpp"
-#include "polyad/io/tns_reader.hpp"
+#include "polyad/io/tensor_file.hpp"
 
 namespace polyad::io {
 

@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-#include "polyad/io/tns_reader.hpp"
+#include "polyad/io/tensor_file.hpp"
 
 namespace polyad::io {
 

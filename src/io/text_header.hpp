@@ -20,7 +20,7 @@
 
 #include "io/line_parser.hpp"
 #include "io/text_blocks.hpp"
-#include "polyad/io/tns_reader.hpp"
+#include "polyad/io/tensor_file.hpp"
 
 namespace polyad::io {
 

@@ -2,7 +2,7 @@
 // Reading in two steps. Parse: each thread takes the next block of text (for packed files it unpacks it, one
 // thread at a time) and parses it into arrays of the block's own. Assemble: once all are there, the base and
 // the extents are known, and each thread copies blocks to their place in the result and frees them.
-#include "polyad/io/tns_reader.hpp"
+#include "io/tns_reader.hpp"
 
 #include <algorithm>
 #include <atomic>

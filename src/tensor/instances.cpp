@@ -2,7 +2,6 @@
 // What the library compiles of tensor/. In one source: most of its cost is in the headers.
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
-#include "polyad/tensor/generate.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
 
 namespace polyad {
@@ -14,7 +13,5 @@ POLYAD_EACH_SCALAR(, POLYAD_FROM_HOST);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_UPLOAD);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_NORM_SQUARED);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_SUM_DUPLICATES);
-POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_POWER_LAW_TENSOR);
-POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_PLANTED_TENSOR);
 
 }  // namespace polyad

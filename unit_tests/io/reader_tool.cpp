@@ -7,8 +7,8 @@
 #include <iostream>
 #include <string>
 
+#include "io/tns_reader.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/io/tns_reader.hpp"
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "io/tns_reader.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/io/tns_reader.hpp"
 #include "support/catch.hpp"
 #include "temporary_folder.hpp"
 

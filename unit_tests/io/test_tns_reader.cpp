@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "io/tns_reader.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/io/tns_reader.hpp"
 #include "support/catch.hpp"
 #include "temporary_folder.hpp"
 

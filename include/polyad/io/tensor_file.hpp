@@ -2,17 +2,72 @@
 // Tensor files of every kind: read by the content, written by the ending of the name or as asked.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string_view>
 
-#include "polyad/io/tns_reader.hpp"
+#include "polyad/io/coordinate_list.hpp"
 
 namespace polyad::io {
 
-/// Reads text of any dialect, plain or compressed (io/tns_reader.hpp), .pten (io/pten.hpp), npz
-/// (io/tensor_npz.hpp) and the binary files of GenTen and SPLATT, told by the content.
+/// How a file lays out a tensor. The last four are no text.
+enum class Dialect {
+  frostt,           // lines alone
+  extended_frostt,  // "N nnz", the extents, lines
+  tensor_toolbox,   // "sptensor", N, the extents, nnz, lines; also GenTen's text
+  dims_header,      // N, the extents, lines: ParTI, B-CSF
+  matrix_market,    // order 2: real, integer or pattern; general, symmetric or skew-symmetric
+  pten,             // docs/file-formats.md
+  npz,              // numpy's archive with "coords", "data" and "shape"
+  genten_binary,    // "sptn"
+  splatt_binary
+};
+
+/// How the bytes of a file are packed.
+enum class Compression { none, gzip, xz, zstd };
+
+[[nodiscard]] std::string_view to_string(Dialect dialect) noexcept;
+[[nodiscard]] std::string_view to_string(Compression compression) noexcept;
+
+/// Whether this build has the library for it.
+[[nodiscard]] bool can_unpack(Compression compression) noexcept;
+
+struct ReadOptions {
+  /// 0 or 1: what the first index of a mode is called; -1 finds it: what the dialect says (Matrix Market: 1),
+  /// else 0 if any index is 0, else 1.
+  int index_base = -1;
+  /// Accept NaN and infinite values.
+  bool allow_non_finite = false;
+  /// Leave out nonzeros whose value is 0.
+  bool drop_zeros = false;
+  /// Parsing threads; 0 takes as many as the machine has.
+  int threads = 0;
+  /// Bytes of text that a thread takes at once. 1 MiB of text and its numbers stay in a second-level cache.
+  std::size_t chunk_bytes = std::size_t{1} << 20;
+};
+
+struct ReadReport {
+  Dialect dialect         = Dialect::frostt;
+  Compression compression = Compression::none;
+  int index_base          = 1;
+  /// Values that are 0, kept or not.
+  std::uint64_t zeros = 0;
+  /// Lines of text, comments and empty ones included.
+  std::uint64_t lines = 0;
+  /// Bytes of text after decompression, and of the file as it lies on disk.
+  std::uint64_t text_bytes = 0;
+  std::uint64_t file_bytes = 0;
+  double seconds           = 0;
+};
+
+struct TensorFile {
+  CoordinateList tensor;
+  ReadReport report;
+};
+
+/// Reads text of any dialect, plain or compressed, .pten, npz and the binary files of GenTen and SPLATT, told by the content.
 /// Binary kinds count from 0; options.index_base other than 0 and -1 is refused for them.
 /// \throws InputError, for text with line and column; UsageError for options out of range
 [[nodiscard]] TensorFile read_tensor(std::filesystem::path const& path, ReadOptions const& options = {});

@@ -117,6 +117,21 @@ double norm_squared(Space const& space, CooTensor<Scalar, Index, Space> const& t
   return sum;
 }
 
+/// The tensor in the memory of HostSpace: itself where it is there. Waits for `space`. \throws MemoryError
+template <class HostSpace, class Scalar, class Index, class Space>
+[[nodiscard]] CooTensor<Scalar, Index, HostSpace> download(Space const& space,
+                                                           CooTensor<Scalar, Index, Space> const& coo) {
+  if constexpr (std::is_same_v<Space, HostSpace>) {
+    return coo;
+  } else {
+    auto const copy = make_coo_tensor<Scalar, Index>(HostSpace(), coo.extents(), coo.nnz());
+    Kokkos::deep_copy(space, copy.indices(), coo.indices());
+    Kokkos::deep_copy(space, copy.values(), coo.values());
+    space.fence("polyad::download");
+    return copy;
+  }
+}
+
 #define POLYAD_UPLOAD(Scalar, Index)                                       \
   template CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> upload( \
       Kokkos::DefaultExecutionSpace const&, Extents const&, std::span<Index const>, std::span<double const>)

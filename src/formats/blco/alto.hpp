@@ -17,10 +17,10 @@
 
 #include "formats/blco/alto_order.hpp"
 #include "formats/blco/private_rows.hpp"
+#include "kernel/row_locks.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/formats/option_text.hpp"
-#include "polyad/kernel/row_locks.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <polyad/io/tns_reader.hpp>
+#include <polyad/io/tensor_file.hpp>
 #include <polyad/polyad.hpp>
 #include <polyad/version.hpp>
 

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads coordinate text (.tns): one nonzero a line, N indices and then the value, separated by blanks or
+// tabs, with or without one of the headers that are in use (enum Dialect). Lines that are empty or begin
+// with #, % or // are passed over; CRLF line ends, a byte order mark and a missing last line end are fine.
+// The text may be plain or compressed with xz, gzip or zstd. Dialect and compression are told by the content
+// and not by the name. The extents are those declared, or the largest index of each mode.
+//
+// The file is cut into chunks at line ends and parsed by several threads. Neither the result nor the error
+// depends on the number of threads or on the size of the chunks.
+#pragma once
+
+#include <filesystem>
+
+#include "polyad/io/tensor_file.hpp"
+
+namespace polyad::io {
+
+/// \throws InputError naming file, line and column of the first fault; UsageError for options out of range
+[[nodiscard]] TensorFile read_tns(std::filesystem::path const& path, ReadOptions const& options = {});
+
+}  // namespace polyad::io
