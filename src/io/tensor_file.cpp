@@ -9,6 +9,7 @@
 #include "io/pten_format.hpp"
 #include "io/raw_input.hpp"
 #include "io/tensor_npz.hpp"
+#include "io/tns_reader.hpp"
 #include "io/tns_writer.hpp"
 #include "polyad/core/error.hpp"
 
