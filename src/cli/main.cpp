@@ -8,12 +8,12 @@
 #include <string>
 #include <variant>
 
-#include "command_line.hpp"
-#include "commands.hpp"
-#include "interrupt.hpp"
+#include "cli/command_line/command_line.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/run/interrupt.hpp"
+#include "cli/run/session.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
-#include "session.hpp"
 
 namespace polyad::cli {
 
