@@ -75,6 +75,8 @@ int run_reported(CommandOptions const& options, std::string const& command) {
   auto const& path = common_of(options).report;
   Report report;
   report.command = command;
+  report.options = common_of(options).listed;
+  report.seed    = common_of(options).seed;
   Failure failure;
   try {
     if (!path.empty()) io::expect_writable(path);

@@ -3,50 +3,41 @@
 
 #include <string>
 
-#include "cli/command_line/command_parts.hpp"
+#include "cli/command_line/checks.hpp"
+#include "cli/command_line/command.hpp"
+#include "cli/command_line/shared_options.hpp"
 #include "cli/drivers/factor.hpp"
 
 namespace polyad::cli {
 
 namespace {
 
-void add_shared(CLI::App& command, EstimateOptions& options) {
+void add_shared(Command& command, EstimateOptions& options) {
   add_tensor(command, options.tensor, options.index_base);
-  command.add_option("-r,--rank", options.rank, "Number of components")
-      ->required()
-      ->check(whole_number<std::uint64_t>())
-      ->type_name("R");
-  command
-      .add_option("-i,--iterations", options.iterations, "Iterations of CP-ALS that a build is spread over")
-      ->check(whole_number<int>())
-      ->type_name("N")
-      ->capture_default_str();
-  add_precision(command, options.precision, "Of values and factors: f32 or f64");
+  add_rank(command, options.rank, "Number of components")->required();
+  add_iterations(command, options.iterations, "Iterations of CP-ALS that a build is spread over");
+  add_precision(command, options.precision);
   add_device_memory(
       command, options.device_memory,
       "Memory of the device, in bytes or as 8G (on a host backend: of a device that is simulated)");
-  add_common(command, options.common);
+  add_common(command);
 }
 
-void check(EstimateOptions& options) {
-  if (options.tensor == "-") options.tensor = "/dev/stdin";
-  if (options.rank == 0) refuse("the rank must be at least 1");
-  if (options.iterations < 1)
-    refuse("-i takes at least 1 iteration, not " + std::to_string(options.iterations));
+void check(EstimateOptions const& options) {
   refuse_overwriting(options.tensor, options.common.report, "--report");
 }
 
 }  // namespace
 
 ChoiceCommands::ChoiceCommands(CLI::App& app) : m_app(app) {
-  auto& estimate =
-      *app.add_subcommand("estimate", "What each format of a tensor would take, before anything runs");
+  Command estimate(app, "estimate", "What each format of a tensor would take, before anything runs",
+                   m_estimate.common);
   add_shared(estimate, m_estimate);
   estimate.footer(
       "From the sizes, slices and fibers of the tensor and a short measurement of the machine; nothing is "
       "built.\n"
       "Example: polyad estimate uber.tns.xz -r 32 --device-memory 8G");
-  auto& tune = *app.add_subcommand("tune", "Try the formats on a tensor, and say which is the fastest");
+  Command tune(app, "tune", "Try the formats on a tensor, and say which is the fastest", m_tune.of.common);
   add_shared(tune, m_tune.of);
   tune.add_option("--format", m_tune.format,
                   "Try this format alone: " + known_formats() + "; f-coo in all its shapes")

@@ -4,18 +4,19 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <cmath>
 #include <iostream>
 #include <limits>
 #include <memory>
 #include <string>
 
+#include "cli/command_line/checks.hpp"
 #include "cli/command_line/choice_commands.hpp"
-#include "cli/command_line/command_parts.hpp"
+#include "cli/command_line/command.hpp"
 #include "cli/command_line/completion_commands.hpp"
 #include "cli/command_line/file_commands.hpp"
 #include "cli/command_line/help.hpp"
 #include "cli/command_line/product_commands.hpp"
+#include "cli/command_line/shared_options.hpp"
 #include "cli/drivers/factor.hpp"
 #include "cli/report/git_hash.hpp"
 #include "polyad/core/error.hpp"
@@ -26,25 +27,21 @@ namespace polyad::cli {
 
 namespace {
 
-void add_cpd(CLI::App& command, CpdOptions& options) {
+constexpr auto exit_codes =
+    "Exit codes: 0 done; 2 usage; 3 bad input; 4 out of memory; 5 numerical breakdown; 6 cannot write; "
+    "7 backend or device not usable; 8 check or compare found differences; 130, 143 interrupted (what was "
+    "reached is written).\n"
+    "When a command fails nothing is written to the -o file. The --report file is written for every outcome "
+    "but a usage error, with the exit code and the error's text.\n";
+
+void add_cpd(Command command, CpdOptions& options) {
   add_tensor(command, options.tensor, options.index_base);
   add_duplicates(command, options.duplicates, {"sum", "last", "error"});
-  command.add_flag("--drop-zeros", options.drop_zeros, "Leave out nonzeros whose value is 0");
-  command.add_option("-r,--rank", options.rank, "Number of components")
-      ->required()
-      ->check(whole_number<std::uint64_t>())
-      ->type_name("R");
-  command.add_option("-i,--iterations", options.max_iterations, "Most iterations")
-      ->check(whole_number<int>())
-      ->type_name("N")
-      ->capture_default_str();
-  command
-      .add_option("--tol", options.tolerance,
-                  "Stop when the fit changes by less between two iterations; 0 never does")
-      ->type_name("X")
-      ->capture_default_str();
-  command.add_option("--time-limit", options.time_limit_s, "Stop after the iteration that passes S seconds")
-      ->type_name("S");
+  add_drop_zeros(command, options.drop_zeros);
+  add_rank(command, options.rank, "Number of components")->required();
+  add_iterations(command, options.max_iterations, "Most iterations");
+  add_tolerance(command, options.tolerance);
+  add_time_limit(command, options.time_limit_s);
   command
       .add_option("--format", options.format,
                   "Storage format: " + known_formats() +
@@ -52,11 +49,8 @@ void add_cpd(CLI::App& command, CpdOptions& options) {
       ->type_name("NAME")
       ->capture_default_str();
   command.add_flag("--tune", options.tune, "With --format auto: try all formats that fit, on this tensor");
-  add_precision(command, options.precision, "Of values and factors: f32 or f64");
-  command.add_option("--seed", options.seed, "Of the random start")
-      ->check(whole_number<std::uint64_t>())
-      ->type_name("S")
-      ->capture_default_str();
+  add_precision(command, options.precision);
+  add_seed(command, options.seed, "the random start");
   command
       .add_option("--init", options.init,
                   "Start: random; nvecs, the leading left singular vectors of the unfolded tensor; or a "
@@ -75,17 +69,13 @@ void add_cpd(CLI::App& command, CpdOptions& options) {
       command, options.device_memory,
       "Most memory to take on the device, in bytes or as 8G (on a host backend: a device that is "
       "simulated); a tensor that does not fit is streamed");
-  command.add_flag(
-      "--deterministic", options.deterministic,
-      "Sum in a fixed order: the same factors in every run on one device, and on a host with any "
-      "number of threads");
+  add_deterministic(command, options.deterministic,
+                    "factors in every run on one device, and on a host with any number of threads");
   command.add_flag(
       "--phases", options.time_phases,
       "Time the phases of each iteration for the report; the fences this takes slow it a little");
-  command
-      .add_option("-o,--output", options.output,
-                  "Write the model: .ktns or .txt as Tensor Toolbox text, .npz for numpy")
-      ->type_name("FILE");
+  add_output(command, options.output,
+             "Write the model: .ktns or .txt as Tensor Toolbox text, .npz for numpy");
   command
       .add_option("--checkpoint", options.checkpoint,
                   "Write checkpoints to this file, the last one at the end")
@@ -98,20 +88,22 @@ void add_cpd(CLI::App& command, CpdOptions& options) {
       .add_option("--resume", options.resume,
                   "Go on from a checkpoint: with --deterministic, to the bits of a run that never stopped")
       ->type_name("FILE");
-  add_common(command, options.common);
+  add_common(command);
+  command.footer("Example: polyad cpd uber.tns.xz -r 16 -o model.ktns");
+}
+
+void add_stats(Command command, StatsOptions& options) {
+  add_tensor(command, options.tensor, options.index_base);
+  add_common(command);
+  command.footer("Example: polyad stats uber.tns.xz");
 }
 
 void check(CpdOptions const& options) {
-  if (options.rank == 0) refuse("the rank must be at least 1");
-  if (options.max_iterations < 1)
-    refuse("-i takes at least 1 iteration, not " + std::to_string(options.max_iterations));
-  if (!(options.tolerance >= 0) || std::isinf(options.tolerance)) refuse("--tol takes a number from 0 on");
   if (options.tune && options.format != "auto") refuse("--tune chooses a format: leave --format out");
   if (options.tune && !options.resume.empty())
     refuse("--resume goes on in the checkpoint's format: leave --tune out");
   if (options.restarts > 1 && options.init != "random")
     refuse("--restarts are random starts: leave --init out");
-  if (!(options.time_limit_s > 0)) refuse("--time-limit takes seconds, more than 0");
   if (options.restarts > 1 && !(options.checkpoint.empty() && options.resume.empty()))
     refuse("--restarts have no checkpoints: run them one by one");
   if (options.init != "random" && !options.resume.empty()) refuse("--resume is a start: leave --init out");
@@ -134,6 +126,13 @@ void check(StatsOptions const& options) {
 
 void check(InfoOptions const&) {}
 
+/// CLI11's texts end with hints on further lines and full stops; ours are one line.
+std::string one_line(std::string text) {
+  text = text.substr(0, text.find('\n'));
+  while (!text.empty() && (text.back() == '.' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
 }  // namespace
 
 std::optional<Options> parse_command_line(int argc, char const* const* argv) {
@@ -146,21 +145,15 @@ std::optional<Options> parse_command_line(int argc, char const* const* argv) {
   CpdOptions cpd;
   StatsOptions stats;
   InfoOptions info;
-  auto* const cpd_command =
-      app.add_subcommand("cpd", "Canonical polyadic decomposition by alternating least squares");
-  add_cpd(*cpd_command, cpd);
-  auto* const stats_command = app.add_subcommand("stats", "Sizes, sparsity and values of a tensor");
-  add_tensor(*stats_command, stats.tensor, stats.index_base);
-  add_common(*stats_command, stats.common);
-  cpd_command->footer("Example: polyad cpd uber.tns.xz -r 16 -o model.ktns");
-  stats_command->footer("Example: polyad stats uber.tns.xz");
+  add_cpd({app, "cpd", "Canonical polyadic decomposition by alternating least squares", cpd.common}, cpd);
+  add_stats({app, "stats", "Sizes, sparsity and values of a tensor", stats.common}, stats);
   ProductCommands products(app);
   CompletionCommands completion(app);
   FileCommands files(app);
   ChoiceCommands choices(app);
-  auto* const info_command =
-      app.add_subcommand("info", "Version, backend, and the device found against the one compiled for");
-  add_common(*info_command, info.common);
+  Command info_command(app, "info", "Version, backend, and the device found against the one compiled for",
+                       info.common);
+  add_common(info_command);
 
   add_manual(app);
 
@@ -174,8 +167,6 @@ std::optional<Options> parse_command_line(int argc, char const* const* argv) {
     for (auto const* command : app.get_subcommands()) name += " " + command->get_name();
     refuse(one_line(error.what()) + " (see " + name + " --help)");
   }
-  for (auto* const tensor : {&cpd.tensor, &stats.tensor})
-    if (*tensor == "-") *tensor = "/dev/stdin";
   auto const checked = [](auto const& options) {
     check(options);
     return Options(options);
@@ -184,8 +175,8 @@ std::optional<Options> parse_command_line(int argc, char const* const* argv) {
   if (auto chosen = files.chosen()) return chosen;
   if (auto chosen = choices.chosen()) return chosen;
   if (auto chosen = completion.chosen()) return chosen;
-  if (*cpd_command) return checked(cpd);
-  if (*stats_command) return checked(stats);
+  if (app.got_subcommand("cpd")) return checked(cpd);
+  if (app.got_subcommand("stats")) return checked(stats);
   return checked(info);
 }
 

@@ -8,22 +8,37 @@
 #include <string>
 #include <string_view>
 
-#include "cli/command_line/command_parts.hpp"
+#include "cli/command_line/checks.hpp"
+#include "cli/command_line/command.hpp"
+#include "cli/command_line/shared_options.hpp"
 
 namespace polyad::cli {
 
 namespace {
 
-void add_cold_start(CLI::App& command, ColdStart& cold_start) {
+// What counts unless the user says otherwise; FastTuckerOptions has the same.
+constexpr double usual_observations = 10, usual_share = 0.05, usual_ridge = 5;
+
+/// "10,0.05"
+std::string shrinkage_text(std::vector<double> const& shrink) {
+  return fmt::format("{},{}", shrink.empty() ? usual_observations : shrink[0],
+                     shrink.size() < 2 ? usual_share : shrink[1]);
+}
+
+void add_cold_start(Command& command, ColdStart& cold_start) {
   command
       .add_option("--cold-start", cold_start,
-                  "Entries outside the training set's extents: refuse, or predict by bias")
+                  "Entries outside the training set's extents: refuse, or predict by bias",
+                  [&cold_start](OptionList& list) {
+                    list.emplace_back("cold_start",
+                                      std::string(cold_start == ColdStart::bias ? "bias" : "refuse"));
+                  })
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, ColdStart>{{"refuse", ColdStart::refuse}, {"bias", ColdStart::bias}}))
       ->type_name("refuse|bias");
 }
 
-void add_fast_tucker(CLI::App& command, TrainOptions& options) {
+void add_fast_tucker(Command command, TrainOptions& options) {
   add_tensor(command, options.tensor, options.index_base);
   command.add_option("--test", options.test, "Entries to report errors on")->type_name("FILE");
   command.add_option("--split", options.split, "Hold this share of the entries out, to report errors on")
@@ -32,25 +47,17 @@ void add_fast_tucker(CLI::App& command, TrainOptions& options) {
       .add_option("--validate", options.validate,
                   "Hold this share of the training entries out, for --patience")
       ->type_name("SHARE");
-  command.add_option("-j,--columns", options.columns, "Columns of the factors: one number, or one a mode")
+  command
+      .add_option("-j,--columns", options.columns, "Columns of the factors: one number, or one a mode",
+                  listed_as("columns", options.columns, ","))
       ->delimiter(',')
       ->check(whole_number<std::uint64_t>())
       ->type_name("J[,J...]")
       ->capture_default_str();
-  command.add_option("-r,--rank", options.rank, "Rank of the core")
-      ->check(whole_number<std::uint64_t>())
-      ->type_name("R")
-      ->capture_default_str();
-  command.add_option("-i,--iterations", options.max_epochs, "Most epochs")
-      ->check(whole_number<int>())
-      ->type_name("N")
-      ->capture_default_str();
-  command
-      .add_option("--optimizer", options.optimizer,
-                  "als, least squares; adam, whole sweeps; sgd, the paper's updates")
-      ->check(CLI::IsMember({"als", "adam", "sgd"}))
-      ->type_name("als|adam|sgd")
-      ->capture_default_str();
+  add_rank(command, options.rank, "Rank of the core")->capture_default_str();
+  add_iterations(command, options.max_epochs, "Most epochs", "epoch");
+  command.add_choice("--optimizer", options.optimizer, {"als", "adam", "sgd"},
+                     "als, least squares; adam, whole sweeps; sgd, the paper's updates");
   command.add_option("--lr", options.learning_rate, "Learning rate of adam, and of sgd's factors")
       ->type_name("X")
       ->capture_default_str();
@@ -66,19 +73,28 @@ void add_fast_tucker(CLI::App& command, TrainOptions& options) {
                    "sgd: form C = A B again for every entry (the paper's FastTucker)");
   command.add_flag("!--no-sharing", options.share_fibers,
                    "sgd: share nothing over a fiber (the paper's FasterTucker_B-CSF)");
-  auto* const ridge = command
-                          .add_option("--reg", options.ridge,
-                                      "Ridge of a row of a factor, in place of --shrink; adam and sgd take 5")
-                          ->type_name("X");
+  auto* const ridge =
+      command
+          .add_option("--reg", options.ridge,
+                      fmt::format("Ridge of a row of a factor, in place of --shrink; adam and sgd take {}",
+                                  usual_ridge),
+                      [&options](OptionList& list) {
+                        list.emplace_back("reg",
+                                          options.shrinks() ? 0.0 : options.ridge.value_or(usual_ridge));
+                      })
+          ->type_name("X");
   command
       .add_option("--shrink", options.shrink,
                   "als: draw rows to zero as X observations more of value 0 would, and SHARE more for each "
-                  "that there is")
+                  "that there is",
+                  [&options](OptionList& list) {
+                    list.emplace_back("shrink", options.shrinks() ? shrinkage_text(options.shrink) : "");
+                  })
       ->delimiter(',')
       ->expected(1, 2)
       ->excludes(ridge)
       ->type_name("X[,SHARE]")
-      ->default_str("10,0.05");
+      ->default_str(shrinkage_text({}));
   command.add_flag("--reg-per-entry", options.ridge_per_entry,
                    "The ridge counts once for every entry of a row (als, sgd)");
   command.add_option("--core-reg", options.core_ridge, "Ridge of the core matrices")
@@ -95,9 +111,13 @@ void add_fast_tucker(CLI::App& command, TrainOptions& options) {
       ->check(whole_number<int>())
       ->type_name("K")
       ->capture_default_str();
-  command.add_option("--time-limit", options.time_limit_s, "Stop after the epoch that passes S seconds")
-      ->type_name("S");
-  command.add_option("--clip", options.clip, "Clip predictions to this range")
+  add_time_limit(command, options.time_limit_s, "epoch");
+  command
+      .add_option("--clip", options.clip, "Clip predictions to this range",
+                  [&options](OptionList& list) {
+                    list.emplace_back("clip_lowest", options.clip.empty() ? -INFINITY : options.clip[0]);
+                    list.emplace_back("clip_highest", options.clip.empty() ? INFINITY : options.clip[1]);
+                  })
       ->delimiter(',')
       ->expected(2)
       ->type_name("LOWEST,HIGHEST");
@@ -110,28 +130,24 @@ void add_fast_tucker(CLI::App& command, TrainOptions& options) {
           {"auto", "sorted", "coo-permuted", "b-csf", "hb-csf", "blco", "alto", "coo-tiny-vec"}))
       ->type_name("NAME")
       ->capture_default_str();
-  add_precision(command, options.precision, "Of values and factors: f32 or f64");
-  command.add_option("--seed", options.seed, "Of the start and of what is held out")
-      ->check(whole_number<std::uint64_t>())
-      ->type_name("S")
-      ->capture_default_str();
-  command.add_flag("--deterministic", options.deterministic,
-                   "Sum in a fixed order: the same model in every run on one device");
-  command.add_option("-o,--output", options.output, "Write the model: .npz for numpy and for predict")
-      ->type_name("FILE");
-  add_common(command, options.common);
+  add_precision(command, options.precision);
+  add_seed(command, options.seed, "the start and of what is held out");
+  add_deterministic(command, options.deterministic, "model in every run on one device");
+  add_output(command, options.output, "Write the model: .npz for numpy and for predict");
+  add_common(command);
+  command.footer(
+      "Entries that are stored are observations, zeros and duplicates too; what is not stored is unknown.\n"
+      "Example: polyad fast-tucker ratings.tns --split 0.1 --clip 1,5 -o model.npz");
 }
 
-void add_predict(CLI::App& command, PredictOptions& options) {
+void add_predict(Command command, PredictOptions& options) {
   command.add_option("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
-  add_tensor(command, options.places, options.index_base);
-  command.get_option("TENSOR")->description(
-      "Entries to predict: N indices a line, or a tensor, whose values are then compared with");
+  add_tensor(command, options.places, options.index_base,
+             "Entries to predict: N indices a line, or a tensor, whose values are then compared with");
   add_cold_start(command, options.cold_start);
-  command.add_option("-o,--output", options.output, "Write the entries with their predictions")
-      ->required()
-      ->type_name("FILE");
-  add_common(command, options.common);
+  add_output(command, options.output, "Write the entries with their predictions")->required();
+  add_common(command);
+  command.footer("Example: polyad predict model.npz wanted.tns -o predicted.tns");
 }
 
 void expect_format_for_optimizer(TrainOptions const& options) {
@@ -148,10 +164,8 @@ void expect_format_for_optimizer(TrainOptions const& options) {
 }
 
 void check(TrainOptions const& options) {
-  if (options.rank == 0) refuse("the rank must be at least 1");
   for (auto const columns : options.columns)
     if (columns == 0) refuse("-j takes numbers from 1 on: a factor has at least one column");
-  if (options.max_epochs < 1) refuse("-i takes at least 1 epoch, not " + std::to_string(options.max_epochs));
   for (double const number : {options.ridge.value_or(0), options.core_ridge, options.bias_damping})
     if (!(number >= 0) || std::isinf(number))
       refuse("--reg, --core-reg and --bias-reg take numbers from 0 on");
@@ -171,7 +185,6 @@ void check(TrainOptions const& options) {
   if (options.optimizer != "sgd" && !(options.intermediates && options.share_fibers))
     refuse("--no-intermediates and --no-sharing are for sgd");
   expect_format_for_optimizer(options);
-  if (!(options.time_limit_s > 0)) refuse("--time-limit takes seconds, more than 0");
   if (!options.clip.empty() && !(options.clip[0] <= options.clip[1])) refuse("--clip takes LOWEST,HIGHEST");
   if (options.cold_start == ColdStart::bias && !options.biases) refuse("--cold-start bias needs biases");
   if (options.deterministic && options.optimizer == "sgd")
@@ -184,48 +197,30 @@ void check(TrainOptions const& options) {
     refuse(options.format +
            " sums the rows that several threads share with atomics, or in a part a thread: it is not "
            "deterministic");
-  for (auto const& input : {options.tensor, options.test})
-    refuse_overwriting(input, options.common.report, "--report");
-  if (options.output.empty()) return;
-  if (options.output.extension() != ".npz") refuse("-o: the name of a FastTucker model ends with .npz");
-  for (auto const& input : {options.tensor, options.test}) refuse_overwriting(input, options.output, "-o");
-  if (same_file(options.output, options.common.report)) refuse("-o and --report name the same file");
+  expect_distinct_files({options.tensor, options.test}, options.output, options.common.report);
+  if (!options.output.empty() && options.output.extension() != ".npz")
+    refuse("-o: the name of a FastTucker model ends with .npz");
 }
 
 void check(PredictOptions const& options) {
-  for (auto const& input : {options.model, options.places}) {
-    refuse_overwriting(input, options.common.report, "--report");
-    refuse_overwriting(input, options.output, "-o");
-  }
-  if (same_file(options.output, options.common.report)) refuse("-o and --report name the same file");
-}
-
-void from_stdin(std::filesystem::path& path) {
-  if (path == "-") path = "/dev/stdin";
+  expect_distinct_files({options.model, options.places}, options.output, options.common.report);
 }
 
 }  // namespace
 
 CompletionCommands::CompletionCommands(CLI::App& app) : m_app(app) {
-  auto& train =
-      *app.add_subcommand("fast-tucker", "Fit a FastTucker model to observed entries, to predict others");
-  add_fast_tucker(train, m_train);
-  train.footer(
-      "Entries that are stored are observations, zeros and duplicates too; what is not stored is unknown.\n"
-      "Example: polyad fast-tucker ratings.tns --split 0.1 --clip 1,5 -o model.npz");
-  auto& predict = *app.add_subcommand("predict", "Predict entries by a model of fast-tucker");
-  add_predict(predict, m_predict);
-  predict.footer("Example: polyad predict model.npz wanted.tns -o predicted.tns");
+  add_fast_tucker(
+      {app, "fast-tucker", "Fit a FastTucker model to observed entries, to predict others", m_train.common},
+      m_train);
+  add_predict({app, "predict", "Predict entries by a model of fast-tucker", m_predict.common}, m_predict);
 }
 
 std::optional<Options> CompletionCommands::chosen() {
   if (m_app.got_subcommand("fast-tucker")) {
-    from_stdin(m_train.tensor);
     check(m_train);
     return m_train;
   }
   if (m_app.got_subcommand("predict")) {
-    from_stdin(m_predict.places);
     check(m_predict);
     return m_predict;
   }

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <string>
 
-#include "cli/command_line/command_parts.hpp"
+#include "cli/command_line/checks.hpp"
+#include "cli/command_line/command.hpp"
+#include "cli/command_line/shared_options.hpp"
 #include "polyad/io/model_file.hpp"
 #include "polyad/io/tensor_file.hpp"
 
@@ -14,7 +16,7 @@ namespace {
 
 constexpr auto dialects = "frostt|extended-frostt|tensor-toolbox|dims-header|matrix-market|pten|npz";
 
-void add_dialect(CLI::App& command, std::string& to) {
+void add_dialect(Command& command, std::string& to) {
   command
       .add_option("--to", to, "Dialect to write, unless the ending (.tns, .txt, .mtx, .pten, .npz) says it")
       ->check([](std::string const& name) {
@@ -23,18 +25,17 @@ void add_dialect(CLI::App& command, std::string& to) {
       ->type_name(dialects);
 }
 
-void add_output(CLI::App& command, std::filesystem::path& output, char const* what) {
-  command.add_option("-o,--output", output, what)->required()->type_name("FILE");
-}
-
 /// A name that says what to write, or --to.
 void expect_dialect(std::filesystem::path const& output, std::string const& to) {
   if (to.empty() && !io::dialect_of_ending(output))
     refuse(output.string() + ": a tensor's name ends with .tns, .txt, .mtx, .pten or .npz; or say --to");
 }
 
-void from_stdin(std::filesystem::path& path) {
-  if (path == "-") path = "/dev/stdin";
+void add_input(Command& command, TensorInput& input, char const* duplicates) {
+  input.duplicates = duplicates;
+  add_tensor(command, input.path, input.index_base);
+  add_duplicates(command, input.duplicates, {"sum", "keep", "last", "error"});
+  add_drop_zeros(command, input.drop_zeros);
 }
 
 }  // namespace
@@ -47,37 +48,31 @@ FileCommands::FileCommands(CLI::App& app) : m_app(app) {
   add_mttkrp();
 }
 
-void FileCommands::add_input(CLI::App& command, TensorInput& input, char const* duplicates) {
-  input.duplicates = duplicates;
-  add_tensor(command, input.path, input.index_base);
-  add_duplicates(command, input.duplicates, {"sum", "keep", "last", "error"});
-  command.add_flag("--drop-zeros", input.drop_zeros, "Leave out nonzeros whose value is 0");
-}
-
 void FileCommands::add_convert() {
-  auto& command =
-      *m_app.add_subcommand("convert", "Write a tensor in another dialect, to the last bit the same");
+  Command command(m_app, "convert", "Write a tensor in another dialect, to the last bit the same",
+                  m_convert.common);
   add_input(command, m_convert.input, "keep");
   command.add_option("OUTPUT", m_convert.output, "The file to write, in full or not at all")
       ->required()
       ->type_name("");
   add_dialect(command, m_convert.to);
-  add_precision(command, m_convert.precision, "Of the values in .pten and .npz: f32 rounds them");
+  add_precision(command, m_convert.precision, "the values in .pten and .npz: f32 rounds them");
   command.add_flag("--pack", m_convert.packed, "Pack the blocks of .pten with zstd");
   command.add_flag("--allow-non-finite", m_convert.input.allow_non_finite,
                    "Take NaN and infinity as they are");
-  add_common(command, m_convert.common);
+  add_common(command);
   command.footer(
       "Example: polyad convert uber.tns.xz uber.pten\nThe dialects are described in docs/file-formats.md.");
 }
 
 void FileCommands::add_check() {
-  auto& command = *m_app.add_subcommand("check", "Look for duplicates, zeros and values that are not finite");
+  Command command(m_app, "check", "Look for duplicates, zeros and values that are not finite",
+                  m_check.common);
   add_tensor(command, m_check.input.path, m_check.input.index_base);
   command
       .add_option("--fix", m_check.fixed, "Write the tensor with duplicates summed and the others left out")
       ->type_name("FILE");
-  add_common(command, m_check.common);
+  add_common(command);
   command.footer(
       "Exit status 8 when there are any, 3 when the file cannot be read. Empty slices are told, too, but "
       "nothing "
@@ -85,7 +80,7 @@ void FileCommands::add_check() {
 }
 
 void FileCommands::add_compare() {
-  auto& command = *m_app.add_subcommand("compare", "Two models, a model and a tensor, or two tensors");
+  Command command(m_app, "compare", "Two models, a model and a tensor, or two tensors", m_compare.common);
   command.add_option("A", m_compare.a, "A model (.ktns, .npz) or a tensor")->required()->type_name("");
   command.add_option("B", m_compare.b, "Another; the tensor, when one of each is given")
       ->required()
@@ -94,7 +89,7 @@ void FileCommands::add_compare() {
       .add_option("--at-least", m_compare.at_least,
                   "Exit status 8 below this factor match score (0.99 unless given) or fit (any)")
       ->type_name("X");
-  add_common(command, m_compare.common);
+  add_common(command);
   command.footer(
       "The factor match score is the mean over components, in the best permutation, of the products of their "
       "columns' cosines, whatever their signs and scales; then also with the weights' ratio.\n"
@@ -103,12 +98,14 @@ void FileCommands::add_compare() {
 }
 
 void FileCommands::add_gen() {
-  auto& command = *m_app.add_subcommand("gen", "Make a random tensor, the same for a seed on every machine");
+  Command command(m_app, "gen", "Make a random tensor, the same for a seed on every machine", m_gen.common);
   command.add_option("KIND", m_gen.kind, "uniform, power-law, low-rank or ratings")
       ->required()
       ->check(CLI::IsMember({"uniform", "power-law", "low-rank", "ratings"}))
       ->type_name("");
-  command.add_option("-d,--dims", m_gen.dims, "The extents, separated by commas")
+  command
+      .add_option("-d,--dims", m_gen.dims, "The extents, separated by commas",
+                  listed_as("dims", m_gen.dims, " x "))
       ->required()
       ->delimiter(',')
       ->check(whole_number<std::uint64_t>())
@@ -116,10 +113,7 @@ void FileCommands::add_gen() {
   command.add_option("-n,--nnz", m_gen.nnz, "About how many nonzeros; not for low-rank, which fills blocks")
       ->check(whole_number<std::uint64_t>())
       ->type_name("N");
-  command.add_option("-r,--rank", m_gen.rank, "Components of low-rank and ratings")
-      ->check(whole_number<std::uint64_t>())
-      ->type_name("R")
-      ->capture_default_str();
+  add_rank(command, m_gen.rank, "Components of low-rank and ratings")->capture_default_str();
   command
       .add_option("--skew", m_gen.skew,
                   "Of power-law and ratings: the k-th most frequent row has a share ~ k^-X")
@@ -128,40 +122,31 @@ void FileCommands::add_gen() {
   command.add_option("--noise", m_gen.noise, "Of ratings: the standard deviation around the planted mean")
       ->type_name("X")
       ->capture_default_str();
-  command.add_option("--seed", m_gen.seed, "Of all random numbers")
-      ->check(whole_number<std::uint64_t>())
-      ->type_name("S")
-      ->capture_default_str();
-  add_output(command, m_gen.output, "The tensor to write");
+  add_seed(command, m_gen.seed, "all random numbers");
+  add_output(command, m_gen.output, "The tensor to write")->required();
   add_dialect(command, m_gen.to);
   command.add_option("--model", m_gen.model, "Write the model that low-rank was made of")->type_name("FILE");
-  add_common(command, m_gen.common);
+  add_common(command);
   command.footer("Example: polyad gen power-law -d 1000,500,200 -n 100000 -o made.pten");
 }
 
 void FileCommands::add_mttkrp() {
-  auto& command = *m_app.add_subcommand("mttkrp", "Multiply the unfolded tensor by the factors of a model");
+  Command command(m_app, "mttkrp", "Multiply the unfolded tensor by the factors of a model", m_mttkrp.common);
   add_input(command, m_mttkrp.input, "sum");
-  command.add_option("-m,--mode", m_mttkrp.mode, "The mode that is left, counted from 1")
-      ->required()
-      ->check(whole_number<int>())
-      ->type_name("N");
+  add_mode(command, m_mttkrp.mode, "The mode that is left");
   command.add_option("--factors", m_mttkrp.factors, "The model; its weights play no part")
       ->required()
       ->type_name("FILE");
-  add_output(command, m_mttkrp.output, "The matrix, as .npz with the array 'mttkrp' of shape (I_m, R)");
-  add_common(command, m_mttkrp.common);
+  add_output(command, m_mttkrp.output, "The matrix, as .npz with the array 'mttkrp' of shape (I_m, R)")
+      ->required();
+  add_common(command);
   command.footer("Example: polyad mttkrp uber.tns.xz -m 1 --factors model.npz -o product.npz");
 }
 
 std::optional<Options> FileCommands::chosen() {
-  auto const given  = [&](char const* name) { return m_app.got_subcommand(name); };
-  auto const inputs = [](TensorInput& input, CommonOptions const& common) {
-    from_stdin(input.path);
-    refuse_overwriting(input.path, common.report, "--report");
-  };
+  auto const given = [&](char const* name) { return m_app.got_subcommand(name); };
   if (given("convert")) {
-    inputs(m_convert.input, m_convert.common);
+    refuse_overwriting(m_convert.input.path, m_convert.common.report, "--report");
     expect_dialect(m_convert.output, m_convert.to);
     auto const dialect =
         m_convert.to.empty() ? io::dialect_of_ending(m_convert.output) : io::writable_dialect(m_convert.to);
@@ -174,7 +159,7 @@ std::optional<Options> FileCommands::chosen() {
     return m_convert;
   }
   if (given("check")) {
-    inputs(m_check.input, m_check.common);
+    refuse_overwriting(m_check.input.path, m_check.common.report, "--report");
     if (!m_check.fixed.empty()) expect_dialect(m_check.fixed, "");
     refuse_overwriting(m_check.input.path, m_check.fixed, "--fix");
     if (same_file(m_check.fixed, m_check.common.report)) refuse("--fix and --report name the same file");
@@ -201,12 +186,9 @@ std::optional<Options> FileCommands::chosen() {
     return m_gen;
   }
   if (given("mttkrp")) {
-    inputs(m_mttkrp.input, m_mttkrp.common);
     if (m_mttkrp.output.extension() != ".npz")
       refuse(m_mttkrp.output.string() + ": the matrix's name ends with .npz");
-    refuse_overwriting(m_mttkrp.input.path, m_mttkrp.output, "-o");
-    refuse_overwriting(m_mttkrp.factors, m_mttkrp.output, "-o");
-    if (same_file(m_mttkrp.output, m_mttkrp.common.report)) refuse("-o and --report name the same file");
+    expect_distinct_files({m_mttkrp.input.path, m_mttkrp.factors}, m_mttkrp.output, m_mttkrp.common.report);
     return m_mttkrp;
   }
   return std::nullopt;

@@ -22,7 +22,6 @@ public:
   [[nodiscard]] std::optional<Options> chosen();
 
 private:
-  void add_input(CLI::App& command, TensorInput& input, char const* duplicates);
   void add_convert();
   void add_check();
   void add_compare();

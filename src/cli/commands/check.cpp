@@ -65,9 +65,6 @@ std::string first_place(CheckOptions const& options, io::CoordinateList const& t
 }  // namespace
 
 int run(CheckOptions const& options, Report& report) {
-  report.options = {{"fix", options.fixed.string()},
-                    {"index_base", std::int64_t{options.input.index_base}},
-                    {"threads", std::int64_t{options.common.threads}}};
   if (!options.fixed.empty()) io::expect_writable(options.fixed);
   TensorInput input      = options.input;
   input.allow_non_finite = true;

@@ -141,9 +141,6 @@ int compare_tensors(CompareOptions const& options, Report& report) {
 }  // namespace
 
 int run(CompareOptions const& options, Report& report) {
-  report.options     = {{"a", options.a.string()},
-                        {"b", options.b.string()},
-                        {"threads", std::int64_t{options.common.threads}}};
   bool const model_a = io::is_model_file(options.a), model_b = io::is_model_file(options.b);
   if (model_a && model_b) return compare_models(options, report);
   if (model_a) return compare_fit(options, options.a, options.b, report);

@@ -14,13 +14,6 @@
 namespace polyad::cli {
 
 int run(ConvertOptions const& options, Report& report) {
-  report.options = {{"to", options.to},
-                    {"precision", options.precision},
-                    {"pack", options.packed},
-                    {"duplicates", options.input.duplicates},
-                    {"drop_zeros", options.input.drop_zeros},
-                    {"index_base", std::int64_t{options.input.index_base}},
-                    {"threads", std::int64_t{options.common.threads}}};
   io::expect_writable(options.output);
   auto const tensor = read_input(options.input, options.common, report);
   auto const wrote  = write_output(options.output, tensor, options.to,

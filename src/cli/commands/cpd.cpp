@@ -25,30 +25,6 @@ namespace polyad::cli {
 
 namespace {
 
-void list_options(CpdOptions const& options, Report& report) {
-  report.seed    = options.seed;
-  report.options = {{"rank", options.rank},
-                    {"iterations", std::int64_t{options.max_iterations}},
-                    {"tol", options.tolerance},
-                    {"time_limit_s", options.time_limit_s},
-                    {"init", options.init},
-                    {"restarts", std::int64_t{options.restarts}},
-                    {"deterministic", options.deterministic},
-                    {"format", options.format},
-                    {"tune", options.tune},
-                    {"precision", options.precision},
-                    {"threads", std::int64_t{options.common.threads}},
-                    {"index_base", std::int64_t{options.index_base}},
-                    {"duplicates", options.duplicates},
-                    {"drop_zeros", options.drop_zeros},
-                    {"phases", options.time_phases},
-                    {"checkpoint", options.checkpoint.string()},
-                    {"checkpoint_every", std::int64_t{options.checkpoint_every}},
-                    {"resume", options.resume.string()},
-                    {"output", options.output.string()}};
-  if (options.device_memory) report.options.emplace_back("device_memory", *options.device_memory);
-}
-
 std::optional<io::HostKtensor> read_start(CpdOptions const& options) {
   if (!starts_from_file(options)) return std::nullopt;
   io::HostKtensor start = io::read_model(options.init);
@@ -93,7 +69,6 @@ void summarise(CpdOptions const& options, Report const& report, double seconds) 
 }  // namespace
 
 int run(CpdOptions const& options, Report& report) {
-  list_options(options, report);
   static_cast<void>(resolve_format(options.format));
   expect_usable_device();
   if (!options.output.empty()) io::expect_writable(options.output);

@@ -15,15 +15,6 @@
 
 namespace polyad::cli {
 
-void list_options(EstimateOptions const& options, Report& report) {
-  report.options = {{"rank", options.rank},
-                    {"iterations", std::int64_t{options.iterations}},
-                    {"precision", options.precision},
-                    {"threads", std::int64_t{options.common.threads}},
-                    {"index_base", std::int64_t{options.index_base}}};
-  if (options.device_memory) report.options.emplace_back("device_memory", *options.device_memory);
-}
-
 void print_choice(Report const& report, EstimateOptions const& options) {
   auto const& formats = std::get<FormatsReport>(report.result);
   fmt::print("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
@@ -38,7 +29,6 @@ void print_choice(Report const& report, EstimateOptions const& options) {
 }
 
 int run(EstimateOptions const& options, Report& report) {
-  list_options(options, report);
   expect_usable_device();
   auto const tensor = read_input(options.tensor, options.index_base, options.common, report);
   Session const session(options.common.threads, options.common.verbose, options.device_memory);

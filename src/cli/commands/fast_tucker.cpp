@@ -27,44 +27,6 @@ namespace {
 constexpr std::uint64_t test_stream       = 100;
 constexpr std::uint64_t validation_stream = 101;
 
-void list_options(TrainOptions const& options, Report& report) {
-  report.seed = options.seed;
-  std::string columns;
-  for (auto const J : options.columns) columns += (columns.empty() ? "" : ",") + std::to_string(J);
-  std::string shrink = options.shrink.empty() ? "10" : fmt::format("{}", options.shrink[0]);
-  shrink += options.shrink.size() < 2 ? ",0.05" : fmt::format(",{}", options.shrink[1]);
-  report.options = {{"columns", columns},
-                    {"rank", options.rank},
-                    {"iterations", std::int64_t{options.max_epochs}},
-                    {"optimizer", options.optimizer},
-                    {"lr", options.learning_rate},
-                    {"core_lr", options.core_learning_rate},
-                    {"lr_decay", options.decay},
-                    {"intermediates", options.intermediates},
-                    {"sharing", options.share_fibers},
-                    {"shrink", options.shrinks() ? shrink : ""},
-                    {"reg", options.shrinks() ? 0.0 : options.ridge.value_or(5)},
-                    {"reg_per_entry", options.ridge_per_entry},
-                    {"core_reg", options.core_ridge},
-                    {"fixed_cores", options.fixed_cores},
-                    {"biases", options.biases},
-                    {"bias_reg", options.bias_damping},
-                    {"test", options.test.string()},
-                    {"split", options.split},
-                    {"validate", options.validate},
-                    {"patience", std::int64_t{options.patience}},
-                    {"cold_start", std::string(options.cold_start == ColdStart::bias ? "bias" : "refuse")},
-                    {"clip_lowest", options.clip.empty() ? -INFINITY : options.clip[0]},
-                    {"clip_highest", options.clip.empty() ? INFINITY : options.clip[1]},
-                    {"time_limit_s", options.time_limit_s},
-                    {"format", options.format},
-                    {"precision", options.precision},
-                    {"deterministic", options.deterministic},
-                    {"threads", std::int64_t{options.common.threads}},
-                    {"index_base", std::int64_t{options.index_base}},
-                    {"output", options.output.string()}};
-}
-
 CompletionSets read_sets(TrainOptions const& options, Report& report) {
   CompletionSets sets;
   std::string const file = options.tensor.string();
@@ -138,7 +100,6 @@ void summarise(TrainOptions const& options, Report const& report, double seconds
 }  // namespace
 
 int run(TrainOptions const& options, Report& report) {
-  list_options(options, report);
   expect_usable_device();
   if (!options.output.empty()) io::expect_writable(options.output);
   auto sets       = read_sets(options, report);

@@ -16,14 +16,6 @@
 namespace polyad::cli {
 
 int run(GenOptions const& options, Report& report) {
-  report.seed    = options.seed;
-  report.options = {{"kind", options.kind},
-                    {"dims", dims_text(options.dims)},
-                    {"nnz", options.nnz},
-                    {"rank", options.rank},
-                    {"skew", options.skew},
-                    {"noise", options.noise},
-                    {"threads", std::int64_t{options.common.threads}}};
   expect_usable_device();
   io::expect_writable(options.output);
   if (!options.model.empty()) io::expect_writable(options.model);

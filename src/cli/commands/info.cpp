@@ -29,7 +29,6 @@ std::string compressions() {
 
 int run(InfoOptions const& options, Report& report) {
   DeviceFacts const device = probe_device();
-  report.options           = {{"threads", std::int64_t{options.common.threads}}};
   report.result            = InfoReport{kokkos_version(), device.compiled_for, device.found, device.usable()};
   fmt::print("polyad        {} ({})\n", POLYAD_VERSION, git_hash());
   fmt::print("Kokkos        {}\n", kokkos_version());

@@ -19,12 +19,6 @@
 namespace polyad::cli {
 
 int run(MttkrpOptions const& options, Report& report) {
-  report.options = {{"mode", std::int64_t{options.mode}},
-                    {"factors", options.factors.string()},
-                    {"duplicates", options.input.duplicates},
-                    {"drop_zeros", options.input.drop_zeros},
-                    {"index_base", std::int64_t{options.input.index_base}},
-                    {"threads", std::int64_t{options.common.threads}}};
   expect_usable_device();
   io::expect_writable(options.output);
   auto const model = io::read_model(options.factors);
@@ -33,7 +27,7 @@ int run(MttkrpOptions const& options, Report& report) {
     throw InputError(options.factors.string(), 0, 0,
                      fmt::format("holds a model of {}, but the tensor is {}", dims_text(model.extents),
                                  dims_text(tensor.extents)));
-  if (options.mode < 1 || options.mode > tensor.order())
+  if (options.mode > tensor.order())
     throw UsageError(fmt::format("-m takes a mode from 1 to {}, not {}", tensor.order(), options.mode));
   std::uint64_t const rows = tensor.extents[static_cast<std::size_t>(options.mode - 1)];
   Session const session(options.common.threads, options.common.verbose);

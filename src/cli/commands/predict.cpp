@@ -43,11 +43,6 @@ io::CoordinateList with_last_index(io::CoordinateList&& list, int base, std::str
 }  // namespace
 
 int run(PredictOptions const& options, Report& report) {
-  report.options = {{"model", options.model.string()},
-                    {"cold_start", std::string(options.cold_start == ColdStart::bias ? "bias" : "refuse")},
-                    {"threads", std::int64_t{options.common.threads}},
-                    {"index_base", std::int64_t{options.index_base}},
-                    {"output", options.output.string()}};
   expect_usable_device();
   io::expect_writable(options.output);
   auto const model       = io::read_fast_tucker(options.model);

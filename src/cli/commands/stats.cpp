@@ -50,8 +50,6 @@ void print(Report const& report) {
 }  // namespace
 
 int run(StatsOptions const& options, Report& report) {
-  report.options = {{"threads", std::int64_t{options.common.threads}},
-                    {"index_base", std::int64_t{options.index_base}}};
   expect_usable_device();
   auto tensor = read_input(options.tensor, options.index_base, options.common, report);
   Session const session(options.common.threads, options.common.verbose);

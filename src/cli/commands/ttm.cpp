@@ -30,16 +30,6 @@ io::CoordinateList read_tensor(CommandOptions const& options, Report& report) {
   return tensor;
 }
 
-template <class CommandOptions>
-void list_options(CommandOptions const& options, std::filesystem::path const& matrices, Report& report) {
-  report.options = {{"mode", std::int64_t{options.mode}},
-                    {"matrices", matrices.string()},
-                    {"precision", options.precision},
-                    {"threads", std::int64_t{options.common.threads}},
-                    {"index_base", std::int64_t{options.index_base}},
-                    {"output", options.output.string()}};
-}
-
 void expect_rows(std::filesystem::path const& file, int mode, io::HostArray const& matrix,
                  std::uint64_t rows) {
   if (matrix.shape[0] != rows)
@@ -58,7 +48,6 @@ void summarise(Report const& report, std::string const& result, std::string cons
 }  // namespace
 
 int run(TtmOptions const& options, Report& report) {
-  list_options(options, options.matrix, report);
   auto const matrix = io::read_matrix_npz(options.matrix, "matrix");
   auto tensor       = read_tensor(options, report);
   expect_rows(options.matrix, options.mode, matrix,
@@ -79,7 +68,6 @@ int run(TtmOptions const& options, Report& report) {
 }
 
 int run(TtmcOptions const& options, Report& report) {
-  list_options(options, options.matrices, report);
   auto const matrices = io::read_factors_npz(options.matrices);
   auto tensor         = read_tensor(options, report);
   for (int n = 1; n <= tensor.order(); ++n) {

@@ -20,16 +20,6 @@
 namespace polyad::cli {
 
 int run(TuckerOptions const& options, Report& report) {
-  report.seed    = options.seed;
-  report.options = {{"ranks", dims_text(options.ranks)},
-                    {"iterations", std::int64_t{options.max_iterations}},
-                    {"tol", options.tolerance},
-                    {"time_limit_s", options.time_limit_s},
-                    {"init", options.init},
-                    {"precision", options.precision},
-                    {"threads", std::int64_t{options.common.threads}},
-                    {"index_base", std::int64_t{options.index_base}},
-                    {"output", options.output.string()}};
   expect_usable_device();
   if (!options.output.empty()) io::expect_writable(options.output);
   auto tensor = read_input(options.tensor, options.index_base, options.common, report);

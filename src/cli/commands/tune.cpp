@@ -18,9 +18,6 @@ namespace polyad::cli {
 
 int run(TuneOptions const& options, Report& report) {
   auto const& of = options.of;
-  list_options(of, report);
-  report.options.emplace_back("format", options.format);
-  report.options.emplace_back("store", options.store);
   expect_usable_device();
   if (options.store) io::expect_writable(choice_path(of.tensor));
   // As cpd reads it, since the choice is kept for that.

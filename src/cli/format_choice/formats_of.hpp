@@ -9,8 +9,6 @@
 
 namespace polyad::cli {
 
-void list_options(EstimateOptions const& options, Report& report);
-
 /// All formats by the cost model. `best` stays empty where none fits, and `because` says what would.
 [[nodiscard]] FormatsReport estimate_formats(EstimateOptions const& options, io::CoordinateList const& tensor,
                                              BackendReport const& backend);

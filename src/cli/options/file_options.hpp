@@ -4,8 +4,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "cli/options/option_list.hpp"
 
 namespace polyad::cli {
 
@@ -14,6 +17,8 @@ struct CommonOptions {
   std::filesystem::path report;  // empty: no report
   int threads  = 0;              // 0: as many as the machine has
   bool verbose = false;
+  OptionList listed;                  // all options of the command, as the report lists them
+  std::optional<std::uint64_t> seed;  // of commands that have one
 };
 
 /// A tensor and how it is to be read.

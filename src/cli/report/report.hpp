@@ -8,17 +8,15 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
+#include "cli/options/option_list.hpp"
 #include "polyad/formats/choose_format.hpp"
 
 namespace polyad::cli {
 
 inline constexpr int report_schema = 1;
-
-using OptionValue = std::variant<bool, std::int64_t, std::uint64_t, double, std::string>;
 
 struct BackendReport {
   std::string name;
@@ -146,7 +144,7 @@ struct InfoReport {
 
 /// Results that are names and numbers.
 struct FactsReport {
-  std::vector<std::pair<std::string, OptionValue>> facts;
+  OptionList facts;
   std::vector<std::string> files;
 };
 
@@ -155,7 +153,7 @@ struct Report {
   std::optional<BackendReport> backend;
   std::optional<InputReport> input;
   std::optional<FormatReport> format;
-  std::vector<std::pair<std::string, OptionValue>> options;
+  OptionList options;
   std::optional<std::uint64_t> seed;
   std::vector<IterationReport> iterations;
   MemoryReport memory;
