@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <exception>
 #include <span>
+#include <vector>
 
 #include "bench_formats.hpp"
 #include "context.hpp"
@@ -51,9 +52,13 @@ int run(PerfOptions const& options) {
 }  // namespace polyad::perf
 
 int main(int argc, char** argv) {
-  auto const options = polyad::perf::parse_options(argc, argv);
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  auto options = polyad::perf::parse_options(argc, argv);
+  std::vector<char*> arguments{argv[0]};
+  for (auto& other : options.others) arguments.push_back(other.data());
+  int count = static_cast<int>(arguments.size());
+  arguments.push_back(nullptr);
+  benchmark::Initialize(&count, arguments.data());
+  if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 2;
   Kokkos::ScopeGuard const kokkos;
   try {
     return polyad::perf::run(options);

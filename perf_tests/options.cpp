@@ -1,122 +1,162 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "options.hpp"
 
-#include <algorithm>
+#include <CLI/CLI.hpp>
+
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <string_view>
+#include <memory>
+#include <sstream>
 
 namespace polyad::perf {
 namespace {
 
-constexpr char const* usage = R"(polyad_perf [options] [Google Benchmark's --benchmark_... options]
-  --tensor A,B,..    presets (uniform10m, uber, vast, nell2, delicious, fr_m, darpa, brainq, even10m,
-                     skewed10m, netflix30m, order3 ... order10, cube1000, tiny), .tns files (plain or
-                     compressed) or gentns' binary files; default uniform10m
-  --scale X,Y,..     multiples of a preset's number of nonzeros; default 1
-  --formats A,B,..   storage formats, and on hosts alto-reference, a yardstick; default all
-  --ranks R,S,..     or FIRST:LAST:STEP; default 16,32
-  --scalar f32,f64   default both
-  --modes all,0,..   default all and each
-  --stream X,Y,..    also time streamed-blco with buffers for these shares of the nonzeros, such as 0.5,0.05
-  --device-memory B  also run CP-ALS over streamed-blco, built on the host, in so many bytes of the device
-  --samples N        timed repetitions behind each median; default 10
-  --dry-run          the tensor `tiny`, one sample: does everything run and pass its check?
-Names are group<format,backend,scalar>/tensor/...; --benchmark_filter=REGEX picks among them,
---benchmark_out=FILE.json --benchmark_out_format=json writes what scripts/perf_report.py reads.
-)";
-
-[[noreturn]] void refuse(std::string_view flag, std::string_view value) {
-  std::fprintf(stderr, "polyad_perf: bad value '%.*s' for %.*s\n\n%s", static_cast<int>(value.size()),
-               value.data(), static_cast<int>(flag.size()), flag.data(), usage);
-  std::exit(2);
-}
-
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  while (true) {
-    auto const at = text.find(separator);
-    parts.emplace_back(text.substr(0, at));
-    if (at == std::string_view::npos) return parts;
-    text.remove_prefix(at + 1);
-  }
-}
-
+/// CLI11 lets a negative number wrap around, cuts off one that is too large, and takes 010 for 8.
 template <class Number>
-Number number(std::string_view flag, std::string const& text, Number least) {
-  Number value{};
-  auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value >= least)) refuse(flag, text);
-  return value;
+CLI::Validator number_from(Number least) {
+  return CLI::Validator(
+      [least](std::string& text) -> std::string {
+        Number value{};
+        auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        bool const whole        = error == std::errc() && end == text.data() + text.size();
+        while (text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9') text.erase(0, 1);
+        if (whole && value >= least) return "";
+        std::ostringstream refusal;
+        refusal << "'" << text << "' is no number from " << least << " on";
+        return refusal.str();
+      },
+      "");
 }
 
-std::vector<int> ranks(std::string_view flag, std::string const& text) {
-  auto const range = split(text, ':');
-  std::vector<int> result;
-  if (range.size() == 3) {
-    int const step = number(flag, range[2], 1);
-    int const last = number(flag, range[1], 1);
-    for (int rank = number(flag, range[0], 1); rank <= last; rank += step) result.push_back(rank);
-  } else {
-    for (auto const& part : split(text, ',')) result.push_back(number(flag, part, 1));
+CLI::Validator not_empty() {
+  return CLI::Validator([](std::string& text) { return std::string(text.empty() ? "an empty value" : ""); },
+                        "");
+}
+
+/// "all" or a mode
+CLI::Validator all_or_number() {
+  return CLI::Validator(
+      [number = number_from(0)](std::string& text) { return text == "all" ? std::string() : number(text); },
+      "");
+}
+
+/// CLI11's, with the default behind the text.
+class Help : public CLI::Formatter {
+public:
+  std::string make_option_opts(CLI::Option const* option) const override {
+    std::string const type = option->get_type_name();
+    return type.empty() ? "" : " " + type.substr(0, type.find(':'));  // what validators say follows the colon
   }
-  if (result.empty()) refuse(flag, text);
-  return result;
+  std::string make_option_desc(CLI::Option const* option) const override {
+    std::string const value = option->get_default_str();
+    return option->get_description() + (value.empty() ? "" : "; default " + value);
+  }
+};
+
+/// Values between commas in one argument; given again, it replaces what was given before.
+CLI::Option* separated(CLI::Option* option, CLI::Validator const& each) {
+  return option->delimiter(',')->allow_extra_args(false)->trigger_on_parse()->transform(each);
+}
+
+template <class T>
+std::string joined(std::vector<T> const& values) {
+  return CLI::detail::join(values, ",");
+}
+
+/// R, or FIRST:LAST:STEP
+std::vector<int> ranks_of(std::string const& text) {
+  std::vector<int> numbers;
+  for (auto part : CLI::detail::split(text, ':')) {
+    if (auto const refusal = number_from(1)(part); !refusal.empty())
+      throw CLI::ValidationError("--ranks", refusal);
+    numbers.push_back(std::stoi(part));
+  }
+  if (numbers.size() == 1) return numbers;
+  if (numbers.size() != 3 || numbers[0] > numbers[1])
+    throw CLI::ValidationError("--ranks", "'" + text + "' is no FIRST:LAST:STEP");
+  std::vector<int> ranks;
+  for (int rank = numbers[0]; rank <= numbers[1]; rank += numbers[2]) ranks.push_back(rank);
+  return ranks;
 }
 
 }  // namespace
 
-PerfOptions parse_options(int& argc, char** argv) {
+PerfOptions parse_options(int argc, char const* const* argv) {
   PerfOptions options;
-  int kept = 1;
-  for (int i = 1; i < argc; ++i) {
-    std::string_view argument = argv[i];
-    if (argument == "--help" || argument == "-h") {
-      std::fputs(usage, stdout);
-      std::exit(0);
-    }
-    if (argument == "--dry-run") {
-      options.dry_run = true;
-      continue;
-    }
-    auto const equals             = argument.find('=');
-    std::string_view flag         = argument.substr(0, equals);
-    constexpr char const* known[] = {"--tensor", "--scale",   "--formats", "--ranks",        "--scalar",
-                                     "--modes",  "--samples", "--stream",  "--device-memory"};
-    if (std::find(std::begin(known), std::end(known), flag) == std::end(known)) {
-      argv[kept++] = argv[i];
-      continue;
-    }
-    std::string value;
-    if (equals != std::string_view::npos)
-      value = argument.substr(equals + 1);
-    else if (++i < argc)
-      value = argv[i];
-    if (value.empty()) refuse(flag, value);
-    if (flag == "--tensor") options.tensors = split(value, ',');
-    if (flag == "--formats") options.formats = split(value, ',');
-    if (flag == "--ranks") options.ranks = ranks(flag, value);
-    if (flag == "--stream")
-      for (auto const& part : split(value, ',')) options.stream.push_back(number(flag, part, 1e-9));
-    if (flag == "--device-memory") options.device_memory = number<std::uint64_t>(flag, value, 1);
-    if (flag == "--samples") options.samples = number(flag, value, 1);
-    if (flag == "--scale") {
-      options.scales.clear();
-      for (auto const& part : split(value, ',')) options.scales.push_back(number(flag, part, 1e-6));
-    }
-    if (flag == "--scalar") {
-      options.scalars = split(value, ',');
-      for (auto const& scalar : options.scalars)
-        if (scalar != "f32" && scalar != "f64") refuse(flag, scalar);
-    }
-    if (flag == "--modes") {
-      options.modes = split(value, ',');
-      for (auto const& mode : options.modes)
-        if (mode != "all") number(flag, mode, 0);
-    }
+  CLI::App app("How fast each kernel is, as a time and as a share of what this machine can do.",
+               "polyad_perf");
+  app.footer(
+      "Other options are Google Benchmark's (--benchmark_...). Names are "
+      "group<format,backend,scalar>/tensor/...;\n"
+      "--benchmark_filter=REGEX picks among them, --benchmark_out=FILE.json --benchmark_out_format=json "
+      "writes\n"
+      "what scripts/perf_report.py reads.\n");
+  app.formatter(std::make_shared<Help>());
+  app.get_formatter()->column_width(22);
+  app.get_formatter()->label("OPTIONS", "options");
+  app.allow_extras();
+  separated(
+      app.add_option("--tensor", options.tensors,
+                     "Presets (uniform10m, uber, vast, nell2, delicious, fr_m, darpa, brainq, even10m,\n"
+                     "skewed10m, netflix30m, order3 ... order10, cube1000, tiny), .tns files (plain or\n"
+                     "compressed) or gentns' binary files; default uniform10m"),
+      not_empty())
+      ->type_name("A,B,..");
+  separated(app.add_option("--scale", options.scales, "Multiples of a preset's number of nonzeros"),
+            number_from(1e-6))
+      ->type_name("X,Y,..")
+      ->default_str(joined(options.scales));
+  separated(app.add_option("--formats", options.formats,
+                           "Storage formats, and on hosts alto-reference, a yardstick; default all"),
+            not_empty())
+      ->type_name("A,B,..");
+  separated(app.add_option_function<std::vector<std::string>>(
+                "--ranks",
+                [&](std::vector<std::string> const& parts) {
+                  options.ranks.clear();
+                  for (auto const& part : parts)
+                    for (int const rank : ranks_of(part)) options.ranks.push_back(rank);
+                },
+                "Ranks, or FIRST:LAST:STEP"),
+            not_empty())
+      ->type_name("R,S,..")
+      ->default_str(joined(options.ranks));
+  separated(app.add_option("--scalar", options.scalars, "Scalars of values and factors"),
+            CLI::IsMember({"f32", "f64"}))
+      ->type_name("f32,f64")
+      ->default_str(joined(options.scalars));
+  separated(
+      app.add_option("--modes", options.modes, "Modes, counted from 0, or all in one; default all and each"),
+      all_or_number())
+      ->type_name("all,0,..");
+  separated(app.add_option("--stream", options.stream,
+                           "Also time streamed-blco with buffers for these shares of the nonzeros,\n"
+                           "such as 0.5,0.05"),
+            number_from(1e-9))
+      ->type_name("X,Y,..");
+  app.add_option("--device-memory", options.device_memory,
+                 "Also run CP-ALS over streamed-blco, built on the host, in so many bytes of the device")
+      ->transform(number_from<std::uint64_t>(1))
+      ->take_last()
+      ->type_name("B");
+  app.add_option("--samples", options.samples, "Timed repetitions behind each median")
+      ->transform(number_from(1))
+      ->take_last()
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_flag("--dry-run", options.dry_run,
+               "The tensor `tiny`, one sample: does everything run and pass its check?");
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::Success const&) {
+    std::fputs(app.help().c_str(), stdout);
+    std::exit(0);
+  } catch (CLI::ParseError const& error) {
+    std::fprintf(stderr, "polyad_perf: %s\n\n%s", error.what(), app.help().c_str());
+    std::exit(2);
   }
-  argc = kept;
+  options.others = app.remaining();
   if (options.dry_run) {
     options.samples       = 1;
     options.stream        = {0.2};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What polyad_perf measures: its own flags, taken out of the command line before Google Benchmark sees it.
+// What polyad_perf measures, by its command line.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,10 @@ struct PerfOptions {
   std::uint64_t device_memory = 0;      // bytes for CP-ALS over a streamed tensor; 0: not run
   int samples                 = 10;     // timed repetitions behind each median
   bool dry_run                = false;  // tiny tensor, one sample: does everything run and pass its check?
+  std::vector<std::string> others;      // arguments for Google Benchmark
 };
 
-/// Takes polyad_perf's own flags out of argv. Prints the usage and exits for --help and for bad values.
-PerfOptions parse_options(int& argc, char** argv);
+/// Prints help and exits with 0 for --help; for bad values says which and exits with 2.
+PerfOptions parse_options(int argc, char const* const* argv);
 
 }  // namespace polyad::perf

@@ -13,12 +13,14 @@
 - Kernels are written once: what belongs to one backend stays inside core/ and kernel/.
 - Labels of Views and kernels begin with polyad::, and a kernel launched on an instance has one.
 - Every header and source is in its CMakeLists.txt, and what stands there exists.
+- A folder of the tool holds at most MOST_TOOL_FILES files.
 - SPDX lines; headers of at most 400 lines; no folder called utils, misc or impl.
 
 Prints FILE:LINE: what is wrong, and ends with 1 when there was something."""
 
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 LAYERS = {
@@ -37,6 +39,7 @@ CONTRACTS = {"formats/any_format.hpp", "formats/format.hpp"}
 CODE = {".hpp", ".cpp"}
 FORBIDDEN_FOLDERS = {"utils", "misc", "impl"}
 MOST_LINES = 400
+MOST_TOOL_FILES = 20
 MOST_PUBLIC = 73
 MOST_PUBLIC_LINES = 5700
 
@@ -227,6 +230,13 @@ class Checker:
         if sum(headers.values()) > MOST_PUBLIC_LINES:
             self.report(place, 1, f"{sum(headers.values())} public lines, more than {MOST_PUBLIC_LINES}")
 
+    def check_rooms(self):
+        """A thing of the tool is found by the name of its folder, as long as few files lie in each."""
+        files = Counter(path.parent for path in self.files("src/cli"))
+        for folder, count in sorted(files.items()):
+            if count > MOST_TOOL_FILES:
+                self.report(folder, 1, f"{count} files in a folder, more than {MOST_TOOL_FILES}")
+
     def check_backend(self, path, text):
         if self.layer_of(path)[0] in ("core", "kernel"):
             return
@@ -341,6 +351,7 @@ class Checker:
             if path.suffix in CODE and "package" not in path.relative_to(self.root).parts:
                 code = without_comments(path.read_text())
                 self.check_backend(path, code)
+        self.check_rooms()
         self.check_listed()
         self.check_everywhere()
         return self.problems

@@ -8,12 +8,12 @@
 #include <string>
 #include <variant>
 
-#include "command_line.hpp"
-#include "commands.hpp"
-#include "interrupt.hpp"
+#include "cli/command_line/command_line.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/run/interrupt.hpp"
+#include "cli/run/session.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
-#include "session.hpp"
 
 namespace polyad::cli {
 
@@ -75,6 +75,8 @@ int run_reported(CommandOptions const& options, std::string const& command) {
   auto const& path = common_of(options).report;
   Report report;
   report.command = command;
+  report.options = common_of(options).listed;
+  report.seed    = common_of(options).seed;
   Failure failure;
   try {
     if (!path.empty()) io::expect_writable(path);

@@ -233,7 +233,7 @@ auto AnyFormat<Scalar, Index, Space>::build(Space const& space,
     if (auto const trial = detail::plan_trial(list, options.hooks.trial); !trial.candidates.empty()) {
       auto const coo = source.load();
       for (auto* const candidate : trial.candidates)
-        detail::try_candidate(space, coo, options.rank, trial.modes, *candidate, progress);
+        try_candidate(space, coo, options.rank, trial.modes, *candidate, progress);
     }
     with_best_candidate(
         list, wish,

@@ -302,7 +302,7 @@ std::uint64_t model_bytes(CostInput const& input) {
   double longest    = 0;
   for (auto const& mode : input.tensor.modes) longest = std::max(longest, static_cast<double>(mode.extent));
   auto const R = static_cast<double>(input.rank);
-  // As src/cli/factor.cpp refuses a rank: the factors, an output of the longest mode and its copy at the end.
+  // As the tool's factor() refuses a rank: the factors, an output of the longest mode and its copy.
   // CP-ALS has an instance for its R x R algebra.
   return to_bytes((rows + 2 * longest) * costs::row_bytes(input) +
                   R * R * (input.tensor.order() + 2) * sizeof(double)) +

@@ -7,7 +7,8 @@
 
 #include "polyad/core/instances.hpp"
 
-namespace polyad::detail {
+namespace polyad {
+namespace detail {
 namespace {
 
 struct TrialTimes {
@@ -19,7 +20,7 @@ struct TrialTimes {
 template <class Scalar, class Index, class Space>
 TrialTimes time_format(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                        std::string const& name, count_t rank, std::vector<int> const& modes,
-                       Progress const& progress) {
+                       std::function<void(char const*)> const& progress) {
   using Tensor           = AnyFormat<Scalar, Index, Space>;
   auto const timed_build = [&] {
     // What would take its place where it does not fit is a candidate of its own.
@@ -56,15 +57,17 @@ TrialTimes time_format(Space const& space, CooTensor<Scalar, Index, Space> const
 }
 
 }  // namespace
+}  // namespace detail
 
 template <class Scalar, class Index, class Space>
 bool try_candidate(Space const& space, CooTensor<Scalar, Index, Space> const& coo, count_t rank,
-                   std::vector<int> modes, FormatCandidate& candidate, Progress const& progress) {
+                   std::vector<int> modes, FormatCandidate& candidate,
+                   std::function<void(char const*)> const& progress) {
   bool const all = modes.empty();
   for (int n = 0; all && n < coo.order(); ++n) modes.push_back(n);
-  TrialTimes times;
+  detail::TrialTimes times;
   try {
-    times = time_format(space, coo, candidate.name, rank, modes, progress);
+    times = detail::time_format(space, coo, candidate.name, rank, modes, progress);
   } catch (MemoryError const&) {
     candidate.fits = false;
     return false;
@@ -89,7 +92,7 @@ bool try_candidate(Space const& space, CooTensor<Scalar, Index, Space> const& co
   return true;
 }
 
-TrialPlan plan_trial(std::vector<FormatCandidate>& candidates, FormatTrial trial) {
+detail::TrialPlan detail::plan_trial(std::vector<FormatCandidate>& candidates, FormatTrial trial) {
   TrialPlan plan;
   if (trial == FormatTrial::none) return plan;
   for (auto& candidate : candidates)
@@ -115,7 +118,7 @@ TrialPlan plan_trial(std::vector<FormatCandidate>& candidates, FormatTrial trial
 #define POLYAD_TRY_CANDIDATE(Scalar, Index)                                                            \
   template bool try_candidate(Kokkos::DefaultExecutionSpace const&,                                    \
                               CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t, \
-                              std::vector<int>, FormatCandidate&, Progress const&)
+                              std::vector<int>, FormatCandidate&, std::function<void(char const*)> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_TRY_CANDIDATE);
 
-}  // namespace polyad::detail
+}  // namespace polyad

@@ -88,6 +88,13 @@ class Completion(ToolTest):
         squares = [(value - predict(model, at))**2 for at, value in self.lines[3600:]]
         self.assertAlmostEqual(math.sqrt(sum(squares) / 400), errors["test"], places=4)
 
+    def test_report_lists_the_options(self):
+        options = self.report_of("fast-tucker", self.train, "-i", 1, "-j", "3,4,5", "--optimizer", "sgd", "--no-sharing",
+                                 "--clip", "1,5")["options"]
+        for name, value in (("columns", "3,4,5"), ("sharing", False), ("intermediates", True), ("biases", True),
+                            ("clip_lowest", 1), ("clip_highest", 5), ("cold_start", "refuse"), ("optimizer", "sgd")):
+            self.assertEqual(options[name], value, name)
+
     def test_rows_are_shrunk_or_have_a_ridge(self):
         def run(*arguments):
             report = self.report_of("fast-tucker", self.train, "--test", self.test, "-i", 8, *arguments)

@@ -309,6 +309,21 @@ class Cpd(ToolTest):
                          ["converged", "files", "fit", "gram_fallbacks", "reason", "weights"])
         self.assertEqual(report["result"]["fit"], report["iterations"][-1]["fit"])
 
+    def test_report_lists_the_options(self):
+        names = re.findall(r"(?m)^  (?:-\w,)?--([\w-]+)", self.succeed("cpd", "--help").stdout)
+        wanted = {name.replace("-", "_") for name in names}
+        # These have a place of their own in the report, or none; the limit says its unit.
+        wanted -= {"help", "report", "verbose", "seed", "device_memory", "time_limit"}
+        wanted |= {"time_limit_s"}
+        report = self.report_of("cpd", self.path, "-r", 2, "-i", 1, "--seed", 7, "--drop-zeros", "-o", "m.npz")
+        options = report["options"]
+        self.assertEqual(set(options), wanted)
+        self.assertEqual(report["seed"], 7)
+        for name, value in (("rank", 2), ("tol", 1e-4), ("time_limit_s", None), ("format", "auto"), ("threads", 0),
+                            ("drop_zeros", True), ("deterministic", False), ("output", "m.npz"), ("resume", "")):
+            self.assertEqual(options[name], value, name)
+        self.assertIs(type(options["rank"]), int)
+
     def test_streams(self):
         result = self.succeed("cpd", self.path, "-r", 2, "-i", 4, "--tol", 0)
         lines = result.stderr.splitlines()

@@ -131,6 +131,16 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(len(found), 1, found)
         self.assertIn("public lines, more than", found[0])
 
+    def test_rooms_of_the_tool(self):
+        # The good tree's main.hpp is one more.
+        headers = {f"src/cli/h{k}.hpp": SPDX for k in range(load(CHECK).MOST_TOOL_FILES)}
+        found = faults(headers)
+        self.assertEqual(len(found), 1, found)
+        self.assertTrue(found[0].startswith("src/cli:1: "), found)
+        self.assertIn("files in a folder, more than", found[0])
+        headers["src/cli/room/h0.hpp"] = headers.pop("src/cli/h0.hpp")
+        self.assertEqual(faults(headers), [])
+
     def test_families_and_drivers(self):
         inner = "include/polyad"
         self.assert_found(f"{inner}/formats/coo/coo.hpp", '#include "polyad/formats/csf/csf.hpp"', "family")

@@ -214,6 +214,17 @@ void spttmc(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
   X.inside()->do_spttmc(space, U, mode, Y);
 }
 
+/// Builds a candidate on this very tensor, times an MTTKRP of these modes (none: of all), the least of two
+/// after one that warms up, fills in what was measured, and gives it up again. Modes that were not tried are
+/// predicted, by the ratio of those that were. A short build is timed when it is repeated: without the loading
+/// of its kernels, which formats that were tried before may share. False, with `fits` taken back, where the
+/// format does not fit after all. Waits for `space`.
+/// \param progress  as FormatHooks::progress
+template <class Scalar, class Index, class Space>
+bool try_candidate(Space const& space, CooTensor<Scalar, Index, Space> const& coo, count_t rank,
+                   std::vector<int> modes, FormatCandidate& candidate,
+                   std::function<void(char const*)> const& progress = {});
+
 /// A shape of a format, and what an MTTKRP of every mode takes with it.
 struct FormatShape {
   std::string format;  // "f-coo:threadlen=16,team_threads=64"

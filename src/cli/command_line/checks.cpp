@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/command_line/checks.hpp"
+
+#include <system_error>
+
+#include "polyad/core/error.hpp"
+
+namespace polyad::cli {
+
+void refuse(std::string const& text) {
+  throw UsageError(text);
+}
+
+bool same_file(std::filesystem::path const& a, std::filesystem::path const& b) {
+  if (a.empty() || b.empty()) return false;
+  std::error_code ignored;
+  if (std::filesystem::equivalent(a, b, ignored)) return !std::filesystem::is_character_file(a, ignored);
+  return a.lexically_normal() == b.lexically_normal();
+}
+
+void refuse_overwriting(std::filesystem::path const& input, std::filesystem::path const& output,
+                        std::string const& option) {
+  if (same_file(input, output)) refuse(option + " would overwrite the input " + input.string());
+}
+
+void expect_distinct_files(std::initializer_list<std::filesystem::path> inputs,
+                           std::filesystem::path const& output, std::filesystem::path const& report) {
+  for (auto const& input : inputs) {
+    refuse_overwriting(input, output, "-o");
+    refuse_overwriting(input, report, "--report");
+  }
+  if (same_file(output, report)) refuse("-o and --report name the same file");
+}
+
+}  // namespace polyad::cli

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the values of options must be, beside what CLI11 checks.
+#pragma once
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <charconv>
+#include <filesystem>
+#include <initializer_list>
+#include <limits>
+#include <string>
+
+namespace polyad::cli {
+
+/// \throws UsageError
+[[noreturn]] void refuse(std::string const& text);
+
+/// CLI11 lets a negative number wrap around and cuts off one that is too large.
+template <class Integer>
+CLI::Validator whole_number() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        Integer value{};
+        auto const [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (fault == std::errc() && end == text.data() + text.size()) return "";
+        return fmt::format("'{}' is not a whole number from {} to {}", text,
+                           std::numeric_limits<Integer>::min(), std::numeric_limits<Integer>::max());
+      },
+      "");
+}
+
+/// Whether two names stand for one file, which need not exist.
+[[nodiscard]] bool same_file(std::filesystem::path const& a, std::filesystem::path const& b);
+
+/// \throws UsageError when the output is the input
+void refuse_overwriting(std::filesystem::path const& input, std::filesystem::path const& output,
+                        std::string const& option);
+
+/// Inputs, the -o file and the report are different files. \throws UsageError
+void expect_distinct_files(std::initializer_list<std::filesystem::path> inputs,
+                           std::filesystem::path const& output, std::filesystem::path const& report);
+
+}  // namespace polyad::cli

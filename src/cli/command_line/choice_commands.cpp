@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/command_line/choice_commands.hpp"
+
+#include <string>
+
+#include "cli/command_line/checks.hpp"
+#include "cli/command_line/command.hpp"
+#include "cli/command_line/shared_options.hpp"
+#include "cli/drivers/factor.hpp"
+#include "polyad/formats/capability.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+void add_shared(Command& command, EstimateOptions& options) {
+  add_tensor(command, options.tensor, options.index_base);
+  add_rank(command, options.rank, "Number of components")->required();
+  add_iterations(command, options.iterations, "Iterations of CP-ALS that a build is spread over");
+  add_precision(command, options.precision);
+  add_device_memory(
+      command, options.device_memory,
+      "Memory of the device, in bytes or as 8G (on a host backend: of a device that is simulated)");
+  add_common(command);
+}
+
+void check(EstimateOptions const& options) {
+  refuse_overwriting(options.tensor, options.common.report, "--report");
+}
+
+}  // namespace
+
+ChoiceCommands::ChoiceCommands(CLI::App& app) : m_app(app) {
+  Command estimate(app, "estimate", "What each format of a tensor would take, before anything runs",
+                   m_estimate.common);
+  add_shared(estimate, m_estimate);
+  estimate.footer(
+      "From the sizes, slices and fibers of the tensor and a short measurement of the machine; nothing is "
+      "built.\n"
+      "Example: polyad estimate uber.tns.xz -r 32 --device-memory 8G");
+  Command tune(app, "tune", "Try the formats on a tensor, and say which is the fastest", m_tune.of.common);
+  add_shared(tune, m_tune.of);
+  tune.add_option("--format", m_tune.format, "Try this format alone, in all its shapes: " + format_names())
+      ->type_name("NAME");
+  tune.add_flag(
+      "--store", m_tune.store,
+      "Keep the choice beside the tensor, in TENSOR.tune.json, where --format auto of this rank, precision "
+      "and machine finds it");
+  tune.footer("Example: polyad tune uber.tns.xz -r 32 -i 20 --store");
+}
+
+std::optional<Options> ChoiceCommands::chosen() {
+  if (m_app.got_subcommand("estimate")) {
+    check(m_estimate);
+    return m_estimate;
+  }
+  if (m_app.got_subcommand("tune")) {
+    check(m_tune.of);
+    if (m_tune.format == "auto") refuse("--format takes one format; all are tried without it");
+    if (!m_tune.format.empty() && format_offers(m_tune.format, Capability::streaming))
+      refuse("--format " + m_tune.format +
+             ": a tensor in host memory is not tried; --format auto streams what does not fit");
+    if (m_tune.store && !std::filesystem::is_regular_file(m_tune.of.tensor))
+      refuse("--store keeps the choice beside the tensor, which must be a file");
+    return m_tune;
+  }
+  return std::nullopt;
+}
+
+}  // namespace polyad::cli

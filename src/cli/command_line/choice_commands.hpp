@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of the commands estimate and tune.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <optional>
+
+#include "cli/options/options.hpp"
+
+namespace polyad::cli {
+
+class ChoiceCommands {
+public:
+  /// Adds the commands; must live while `app` parses.
+  explicit ChoiceCommands(CLI::App& app);
+  ChoiceCommands(ChoiceCommands const&)            = delete;
+  ChoiceCommands& operator=(ChoiceCommands const&) = delete;
+
+  /// The options of the command that was given, checked; nothing when it was none of these.
+  /// \throws UsageError
+  [[nodiscard]] std::optional<Options> chosen();
+
+private:
+  CLI::App& m_app;
+  EstimateOptions m_estimate;
+  TuneOptions m_tune;
+};
+
+}  // namespace polyad::cli

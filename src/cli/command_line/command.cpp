@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/command_line/command.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+namespace polyad::cli {
+
+Command::Command(CLI::App& app, std::string const& name, std::string const& description,
+                 CommonOptions& common)
+    : m_app(app.add_subcommand(name, description)),
+      m_common(&common),
+      m_steps(std::make_shared<std::vector<std::function<void()>>>()) {
+  m_app->final_callback([steps = m_steps] {
+    for (auto const& step : *steps) step();
+  });
+}
+
+CLI::Option* Command::add_choice(std::string const& names, std::string& value,
+                                 std::vector<std::string> const& words, std::string const& meaning) {
+  return add_option(names, value, meaning)
+      ->check(CLI::IsMember(words))
+      ->type_name(fmt::format("{}", fmt::join(words, "|")))
+      ->capture_default_str();
+}
+
+CLI::Option* Command::add_flag(std::string const& names, bool& value, std::string const& meaning) {
+  auto* const option     = m_app->add_flag(names, value, meaning);
+  constexpr auto takes   = std::string_view("no-");
+  std::string const name = option->get_lnames().front();
+  list(names.starts_with('!') && name.starts_with(takes) ? listed_as(name.substr(takes.size()), value)
+                                                         : listed_as(name_in_report(*option), value));
+  return option;
+}
+
+CLI::Option* Command::add_flag(std::string const& names, bool& value, std::string const& meaning,
+                               Listing listing) {
+  list(std::move(listing));
+  return m_app->add_flag(names, value, meaning);
+}
+
+void Command::after_parsing(std::function<void()> step) {
+  m_steps->push_back(std::move(step));
+}
+
+void Command::footer(std::string const& text) {
+  m_app->footer(text);
+}
+
+void Command::list(Listing listing) {
+  after_parsing([listing = std::move(listing), common = m_common] { listing(common->listed); });
+}
+
+std::string Command::name_in_report(CLI::Option const& option) {
+  std::string name = option.get_lnames().empty() ? option.get_name() : option.get_lnames().front();
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(std::tolower(c)); });
+  return name;
+}
+
+}  // namespace polyad::cli

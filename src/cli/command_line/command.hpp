@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A command in the making. An option is declared once, and all that is known of it comes of that: CLI11's table, which
+// help, man page and completion print; the entry in the report; and, by steps after parsing, what its value must be.
+#pragma once
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <concepts>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/options/file_options.hpp"
+
+namespace polyad::cli {
+
+/// Puts what the report says of an option, once it is known.
+using Listing = std::function<void(OptionList& list)>;
+
+/// For what the report says elsewhere.
+inline void unlisted(OptionList&) {}
+
+/// Lists a value as what it is; a std::optional without one is left out.
+template <class T>
+void list_value(OptionList& list, std::string const& name, T const& value) {
+  if constexpr (requires { value.has_value(); }) {
+    if (value) list_value(list, name, *value);
+  } else if constexpr (std::same_as<T, std::filesystem::path>) {
+    list.emplace_back(name, value.string());
+  } else if constexpr (std::same_as<T, int>) {
+    list.emplace_back(name, std::int64_t{value});
+  } else {
+    list.emplace_back(name, value);
+  }
+}
+
+/// Lists a value by a name that is not the option's. The value must outlive the parsing, as in all of Command.
+template <class T>
+Listing listed_as(std::string name, T const& value) {
+  return [name = std::move(name), &value](OptionList& list) { list_value(list, name, value); };
+}
+
+/// Lists numbers as one text.
+inline Listing listed_as(std::string name, std::vector<std::uint64_t> const& values, std::string between) {
+  return [name = std::move(name), &values, between = std::move(between)](OptionList& list) {
+    list.emplace_back(name, fmt::format("{}", fmt::join(values, between)));
+  };
+}
+
+class Command {
+public:
+  /// Adds a command without options to `app`.
+  /// \param common  where its report's list of options goes; like every value below it must live while `app` parses
+  Command(CLI::App& app, std::string const& name, std::string const& description, CommonOptions& common);
+
+  /// As CLI11's. The report lists the value by the option's long name, with _ for -.
+  template <class T>
+  CLI::Option* add_option(std::string const& names, T& value, std::string const& meaning) {
+    auto* const option = m_app->add_option(names, value, meaning);
+    list(listed_as(name_in_report(*option), value));
+    return option;
+  }
+
+  /// The same with an entry of its own in the report, or none.
+  template <class T>
+  CLI::Option* add_option(std::string const& names, T& value, std::string const& meaning, Listing listing) {
+    list(std::move(listing));
+    return m_app->add_option(names, value, meaning);
+  }
+
+  /// One of some words, which help and completion name.
+  CLI::Option* add_choice(std::string const& names, std::string& value, std::vector<std::string> const& words,
+                          std::string const& meaning);
+
+  /// A flag; "!--no-x" takes x back, and the report lists it as x.
+  CLI::Option* add_flag(std::string const& names, bool& value, std::string const& meaning);
+  CLI::Option* add_flag(std::string const& names, bool& value, std::string const& meaning, Listing listing);
+
+  /// Runs once all options have their values: steps in the order of declaration.
+  void after_parsing(std::function<void()> step);
+
+  /// Text below the options.
+  void footer(std::string const& text);
+
+  [[nodiscard]] CommonOptions& common() { return *m_common; }
+
+private:
+  void list(Listing listing);
+  [[nodiscard]] static std::string name_in_report(CLI::Option const& option);
+
+  CLI::App* m_app;
+  CommonOptions* m_common;
+  std::shared_ptr<std::vector<std::function<void()>>> m_steps;  // CLI11's callback holds them too
+};
+
+}  // namespace polyad::cli

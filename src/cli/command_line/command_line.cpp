@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/command_line/command_line.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "cli/command_line/checks.hpp"
+#include "cli/command_line/choice_commands.hpp"
+#include "cli/command_line/command.hpp"
+#include "cli/command_line/completion_commands.hpp"
+#include "cli/command_line/file_commands.hpp"
+#include "cli/command_line/help.hpp"
+#include "cli/command_line/product_commands.hpp"
+#include "cli/command_line/shared_options.hpp"
+#include "cli/drivers/factor.hpp"
+#include "cli/report/git_hash.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/formats/capability.hpp"
+#include "polyad/io/model_file.hpp"
+#include "polyad/version.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+constexpr auto exit_codes =
+    "Exit codes: 0 done; 2 usage; 3 bad input; 4 out of memory; 5 numerical breakdown; 6 cannot write; "
+    "7 backend or device not usable; 8 check or compare found differences; 130, 143 interrupted (what was "
+    "reached is written).\n"
+    "When a command fails nothing is written to the -o file. The --report file is written for every outcome "
+    "but a usage error, with the exit code and the error's text.\n";
+
+void add_cpd(Command command, CpdOptions& options) {
+  add_tensor(command, options.tensor, options.index_base);
+  add_duplicates(command, options.duplicates, {"sum", "last", "error"});
+  add_drop_zeros(command, options.drop_zeros);
+  add_rank(command, options.rank, "Number of components")->required();
+  add_iterations(command, options.max_iterations, "Most iterations");
+  add_tolerance(command, options.tolerance);
+  add_time_limit(command, options.time_limit_s);
+  command
+      .add_option("--format", options.format,
+                  "Storage format: " + format_names() +
+                      "; or auto, the fastest that fits by what is known of tensor and machine")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command.add_flag("--tune", options.tune, "With --format auto: try all formats that fit, on this tensor");
+  add_precision(command, options.precision);
+  add_seed(command, options.seed, "the random start");
+  command
+      .add_option("--init", options.init,
+                  "Start: random; nvecs, the leading left singular vectors of the unfolded tensor; or a "
+                  "model file, whose factors are taken (its weights play no part)")
+      ->type_name("random|nvecs|FILE")
+      ->capture_default_str();
+  command
+      .add_option(
+          "--restarts", options.restarts,
+          "Random starts, run side by side on a device; the best fit wins, the first start is that of "
+          "--seed")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("K")
+      ->capture_default_str();
+  add_device_memory(
+      command, options.device_memory,
+      "Most memory to take on the device, in bytes or as 8G (on a host backend: a device that is "
+      "simulated); a tensor that does not fit is streamed");
+  add_deterministic(command, options.deterministic,
+                    "factors in every run on one device, and on a host with any number of threads");
+  command.add_flag(
+      "--phases", options.time_phases,
+      "Time the phases of each iteration for the report; the fences this takes slow it a little");
+  add_output(command, options.output,
+             "Write the model: .ktns or .txt as Tensor Toolbox text, .npz for numpy");
+  command
+      .add_option("--checkpoint", options.checkpoint,
+                  "Write checkpoints to this file, the last one at the end")
+      ->type_name("FILE");
+  command.add_option("--checkpoint-every", options.checkpoint_every, "Iterations between them")
+      ->check(CLI::Range(1, std::numeric_limits<int>::max()))
+      ->type_name("K")
+      ->capture_default_str();
+  command
+      .add_option("--resume", options.resume,
+                  "Go on from a checkpoint: with --deterministic, to the bits of a run that never stopped")
+      ->type_name("FILE");
+  add_common(command);
+  command.footer("Example: polyad cpd uber.tns.xz -r 16 -o model.ktns");
+}
+
+void add_stats(Command command, StatsOptions& options) {
+  add_tensor(command, options.tensor, options.index_base);
+  add_common(command);
+  command.footer("Example: polyad stats uber.tns.xz");
+}
+
+void check(CpdOptions const& options) {
+  if (options.tune && options.format != "auto") refuse("--tune chooses a format: leave --format out");
+  if (options.tune && !options.resume.empty())
+    refuse("--resume goes on in the checkpoint's format: leave --tune out");
+  if (options.restarts > 1 && options.init != "random")
+    refuse("--restarts are random starts: leave --init out");
+  if (options.restarts > 1 && !(options.checkpoint.empty() && options.resume.empty()))
+    refuse("--restarts have no checkpoints: run them one by one");
+  if (options.init != "random" && !options.resume.empty()) refuse("--resume is a start: leave --init out");
+  refuse_overwriting(options.tensor, options.checkpoint, "--checkpoint");
+  if (same_file(options.checkpoint, options.output) || same_file(options.checkpoint, options.common.report))
+    refuse("--checkpoint and another output name the same file");
+  refuse_overwriting(options.resume, options.output, "-o");
+  refuse_overwriting(options.resume, options.common.report, "--report");
+  refuse_overwriting(options.tensor, options.common.report, "--report");
+  if (starts_from_file(options)) refuse_overwriting(options.init, options.common.report, "--report");
+  if (options.output.empty()) return;
+  static_cast<void>(io::model_kind(options.output));
+  refuse_overwriting(options.tensor, options.output, "-o");
+  if (same_file(options.output, options.common.report)) refuse("-o and --report name the same file");
+}
+
+void check(StatsOptions const& options) {
+  refuse_overwriting(options.tensor, options.common.report, "--report");
+}
+
+void check(InfoOptions const&) {}
+
+/// CLI11's texts end with hints on further lines and full stops; ours are one line.
+std::string one_line(std::string text) {
+  text = text.substr(0, text.find('\n'));
+  while (!text.empty() && (text.back() == '.' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+std::optional<Options> parse_command_line(int argc, char const* const* argv) {
+  CLI::App app("Factors sparse tensors on one CPU core, on many, or on a GPU.", "polyad");
+  app.footer(exit_codes);
+  app.set_version_flag("--version", std::string("polyad " POLYAD_VERSION " (") + git_hash() + ")");
+  app.require_subcommand(1);
+  app.formatter(std::make_shared<HelpFormatter>());
+
+  CpdOptions cpd;
+  StatsOptions stats;
+  InfoOptions info;
+  add_cpd({app, "cpd", "Canonical polyadic decomposition by alternating least squares", cpd.common}, cpd);
+  add_stats({app, "stats", "Sizes, sparsity and values of a tensor", stats.common}, stats);
+  ProductCommands products(app);
+  CompletionCommands completion(app);
+  FileCommands files(app);
+  ChoiceCommands choices(app);
+  Command info_command(app, "info", "Version, backend, and the device found against the one compiled for",
+                       info.common);
+  add_common(info_command);
+
+  add_manual(app);
+
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::Success const& success) {
+    app.exit(success, std::cout, std::cerr);
+    return std::nullopt;
+  } catch (CLI::ParseError const& error) {
+    std::string name = "polyad";
+    for (auto const* command : app.get_subcommands()) name += " " + command->get_name();
+    refuse(one_line(error.what()) + " (see " + name + " --help)");
+  }
+  auto const checked = [](auto const& options) {
+    check(options);
+    return Options(options);
+  };
+  if (auto chosen = products.chosen()) return chosen;
+  if (auto chosen = files.chosen()) return chosen;
+  if (auto chosen = choices.chosen()) return chosen;
+  if (auto chosen = completion.chosen()) return chosen;
+  if (app.got_subcommand("cpd")) return checked(cpd);
+  if (app.got_subcommand("stats")) return checked(stats);
+  return checked(info);
+}
+
+}  // namespace polyad::cli

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/command_line/completion_commands.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "cli/command_line/checks.hpp"
+#include "cli/command_line/command.hpp"
+#include "cli/command_line/shared_options.hpp"
+#include "polyad/formats/capability.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+// What counts unless the user says otherwise; FastTuckerOptions has the same.
+constexpr double usual_observations = 10, usual_share = 0.05, usual_ridge = 5;
+
+/// "10,0.05"
+std::string shrinkage_text(std::vector<double> const& shrink) {
+  return fmt::format("{},{}", shrink.empty() ? usual_observations : shrink[0],
+                     shrink.size() < 2 ? usual_share : shrink[1]);
+}
+
+void add_cold_start(Command& command, ColdStart& cold_start) {
+  command
+      .add_option("--cold-start", cold_start,
+                  "Entries outside the training set's extents: refuse, or predict by bias",
+                  [&cold_start](OptionList& list) {
+                    list.emplace_back("cold_start",
+                                      std::string(cold_start == ColdStart::bias ? "bias" : "refuse"));
+                  })
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, ColdStart>{{"refuse", ColdStart::refuse}, {"bias", ColdStart::bias}}))
+      ->type_name("refuse|bias");
+}
+
+void add_fast_tucker(Command command, TrainOptions& options) {
+  add_tensor(command, options.tensor, options.index_base);
+  command.add_option("--test", options.test, "Entries to report errors on")->type_name("FILE");
+  command.add_option("--split", options.split, "Hold this share of the entries out, to report errors on")
+      ->type_name("SHARE");
+  command
+      .add_option("--validate", options.validate,
+                  "Hold this share of the training entries out, for --patience")
+      ->type_name("SHARE");
+  command
+      .add_option("-j,--columns", options.columns, "Columns of the factors: one number, or one a mode",
+                  listed_as("columns", options.columns, ","))
+      ->delimiter(',')
+      ->check(whole_number<std::uint64_t>())
+      ->type_name("J[,J...]")
+      ->capture_default_str();
+  add_rank(command, options.rank, "Rank of the core")->capture_default_str();
+  add_iterations(command, options.max_epochs, "Most epochs", "epoch");
+  command.add_choice("--optimizer", options.optimizer, {"als", "adam", "sgd"},
+                     "als, least squares; adam, whole sweeps; sgd, the paper's updates");
+  command.add_option("--lr", options.learning_rate, "Learning rate of adam, and of sgd's factors")
+      ->type_name("X")
+      ->capture_default_str();
+  command.add_option("--core-lr", options.core_learning_rate, "Learning rate of sgd's core matrices")
+      ->type_name("X")
+      ->capture_default_str();
+  command
+      .add_option("--lr-decay", options.decay,
+                  "sgd: t epochs being done, both rates are divided by 1 + X t^1.5")
+      ->type_name("X")
+      ->capture_default_str();
+  command.add_flag("!--no-intermediates", options.intermediates,
+                   "sgd: form C = A B again for every entry (the paper's FastTucker)");
+  command.add_flag("!--no-sharing", options.share_fibers,
+                   "sgd: share nothing over a fiber (the paper's FasterTucker_B-CSF)");
+  auto* const ridge =
+      command
+          .add_option("--reg", options.ridge,
+                      fmt::format("Ridge of a row of a factor, in place of --shrink; adam and sgd take {}",
+                                  usual_ridge),
+                      [&options](OptionList& list) {
+                        list.emplace_back("reg",
+                                          options.shrinks() ? 0.0 : options.ridge.value_or(usual_ridge));
+                      })
+          ->type_name("X");
+  command
+      .add_option("--shrink", options.shrink,
+                  "als: draw rows to zero as X observations more of value 0 would, and SHARE more for each "
+                  "that there is",
+                  [&options](OptionList& list) {
+                    list.emplace_back("shrink", options.shrinks() ? shrinkage_text(options.shrink) : "");
+                  })
+      ->delimiter(',')
+      ->expected(1, 2)
+      ->excludes(ridge)
+      ->type_name("X[,SHARE]")
+      ->default_str(shrinkage_text({}));
+  command.add_flag("--reg-per-entry", options.ridge_per_entry,
+                   "The ridge counts once for every entry of a row (als, sgd)");
+  command.add_option("--core-reg", options.core_ridge, "Ridge of the core matrices")
+      ->type_name("X")
+      ->capture_default_str();
+  command.add_flag("--fixed-cores", options.fixed_cores, "Leave the core matrices as they start");
+  command.add_flag("!--no-biases", options.biases, "Without a mean and biases, as in the paper");
+  command.add_option("--bias-reg", options.bias_damping, "Entries by which a bias is damped")
+      ->type_name("X")
+      ->capture_default_str();
+  command
+      .add_option("--patience", options.patience,
+                  "Stop K epochs after the best validation error, keep that; 0 never")
+      ->check(whole_number<int>())
+      ->type_name("K")
+      ->capture_default_str();
+  add_time_limit(command, options.time_limit_s, "epoch");
+  command
+      .add_option("--clip", options.clip, "Clip predictions to this range",
+                  [&options](OptionList& list) {
+                    list.emplace_back("clip_lowest", options.clip.empty() ? -INFINITY : options.clip[0]);
+                    list.emplace_back("clip_highest", options.clip.empty() ? INFINITY : options.clip[1]);
+                  })
+      ->delimiter(',')
+      ->expected(2)
+      ->type_name("LOWEST,HIGHEST");
+  add_cold_start(command, options.cold_start);
+  command
+      .add_option("--format", options.format,
+                  "Of als: " + format_names({Capability::row_least_squares}) +
+                      "; of adam: " + format_names({Capability::residual_sweep}) +
+                      "; of sgd: " + format_names({Capability::sgd}) + "; auto: the fastest")
+      ->type_name("NAME")
+      ->capture_default_str();
+  add_precision(command, options.precision);
+  add_seed(command, options.seed, "the start and of what is held out");
+  add_deterministic(command, options.deterministic, "model in every run on one device");
+  add_output(command, options.output, "Write the model: .npz for numpy and for predict");
+  add_common(command);
+  command.footer(
+      "Entries that are stored are observations, zeros and duplicates too; what is not stored is unknown.\n"
+      "Example: polyad fast-tucker ratings.tns --split 0.1 --clip 1,5 -o model.npz");
+}
+
+void add_predict(Command command, PredictOptions& options) {
+  command.add_option("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
+  add_tensor(command, options.places, options.index_base,
+             "Entries to predict: N indices a line, or a tensor, whose values are then compared with");
+  add_cold_start(command, options.cold_start);
+  add_output(command, options.output, "Write the entries with their predictions")->required();
+  add_common(command);
+  command.footer("Example: polyad predict model.npz wanted.tns -o predicted.tns");
+}
+
+void expect_format_for_optimizer(TrainOptions const& options) {
+  expect_format(options.format);
+  if (options.format == "auto") return;
+  auto const has = [&](Capability capability) { return format_offers(options.format, capability); };
+  if (options.optimizer == "als" && !has(Capability::row_least_squares))
+    refuse("als wants all entries of a row at hand, which " + options.format +
+           " has not: take --optimizer adam or sgd");
+  if (options.optimizer == "adam" && !has(Capability::residual_sweep))
+    refuse("adam wants a residual sweep, which " + options.format + " has not");
+  if (options.optimizer == "sgd" && !has(Capability::sgd))
+    refuse("sgd takes its entries from " + format_names({Capability::sgd}) + ", not from " + options.format);
+}
+
+void check(TrainOptions const& options) {
+  for (auto const columns : options.columns)
+    if (columns == 0) refuse("-j takes numbers from 1 on: a factor has at least one column");
+  for (double const number : {options.ridge.value_or(0), options.core_ridge, options.bias_damping})
+    if (!(number >= 0) || std::isinf(number))
+      refuse("--reg, --core-reg and --bias-reg take numbers from 0 on");
+  for (double const number : options.shrink)
+    if (!(number >= 0) || std::isinf(number)) refuse("--shrink takes numbers from 0 on");
+  if (!options.shrink.empty() && !options.shrinks()) refuse("--shrink is for als without --reg-per-entry");
+  for (double const number : {options.learning_rate, options.core_learning_rate})
+    if (!(number > 0) || std::isinf(number)) refuse("--lr and --core-lr take numbers above 0");
+  if (!(options.decay >= 0) || std::isinf(options.decay)) refuse("--lr-decay takes a number from 0 on");
+  for (double const share : {options.split, options.validate})
+    if (!(share >= 0 && share < 1)) refuse("--split and --validate take shares from 0 to less than 1");
+  if (options.split > 0 && !options.test.empty()) refuse("--split and --test exclude each other");
+  if (options.patience < 0) refuse("--patience takes a number from 0 on");
+  if ((options.patience > 0) != (options.validate > 0))
+    refuse("--patience and --validate come together: the best epoch is told by held-out entries");
+  if (options.ridge_per_entry && options.optimizer == "adam") refuse("--reg-per-entry is for als and sgd");
+  if (options.optimizer != "sgd" && !(options.intermediates && options.share_fibers))
+    refuse("--no-intermediates and --no-sharing are for sgd");
+  expect_format_for_optimizer(options);
+  if (!options.clip.empty() && !(options.clip[0] <= options.clip[1])) refuse("--clip takes LOWEST,HIGHEST");
+  if (options.cold_start == ColdStart::bias && !options.biases) refuse("--cold-start bias needs biases");
+  if (options.deterministic && options.optimizer == "sgd")
+    refuse(
+        "sgd updates a row for each of its entries, in the order in which threads come to them: it is not "
+        "deterministic");
+  // A format that is deterministic on hosts alone refuses itself on a device.
+  if (options.deterministic && options.format != "auto" &&
+      !format_offers(options.format, Capability::fixed_order))
+    refuse(options.format +
+           " sums the rows that several threads share with atomics, or in a part a thread: it is not "
+           "deterministic");
+  expect_distinct_files({options.tensor, options.test}, options.output, options.common.report);
+  if (!options.output.empty() && options.output.extension() != ".npz")
+    refuse("-o: the name of a FastTucker model ends with .npz");
+}
+
+void check(PredictOptions const& options) {
+  expect_distinct_files({options.model, options.places}, options.output, options.common.report);
+}
+
+}  // namespace
+
+CompletionCommands::CompletionCommands(CLI::App& app) : m_app(app) {
+  add_fast_tucker(
+      {app, "fast-tucker", "Fit a FastTucker model to observed entries, to predict others", m_train.common},
+      m_train);
+  add_predict({app, "predict", "Predict entries by a model of fast-tucker", m_predict.common}, m_predict);
+}
+
+std::optional<Options> CompletionCommands::chosen() {
+  if (m_app.got_subcommand("fast-tucker")) {
+    check(m_train);
+    return m_train;
+  }
+  if (m_app.got_subcommand("predict")) {
+    check(m_predict);
+    return m_predict;
+  }
+  return std::nullopt;
+}
+
+}  // namespace polyad::cli

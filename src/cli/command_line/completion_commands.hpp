@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of the commands that complete tensors.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <optional>
+
+#include "cli/options/options.hpp"
+
+namespace polyad::cli {
+
+class CompletionCommands {
+public:
+  /// Adds the commands; must live while `app` parses.
+  explicit CompletionCommands(CLI::App& app);
+  CompletionCommands(CompletionCommands const&)            = delete;
+  CompletionCommands& operator=(CompletionCommands const&) = delete;
+
+  /// The options of the command that was given, checked; nothing when it was none of these.
+  /// \throws UsageError
+  [[nodiscard]] std::optional<Options> chosen();
+
+private:
+  CLI::App& m_app;
+  TrainOptions m_train;
+  PredictOptions m_predict;
+};
+
+}  // namespace polyad::cli

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/command_line/product_commands.hpp"
+
+#include <string>
+
+#include "cli/command_line/checks.hpp"
+#include "cli/command_line/command.hpp"
+#include "cli/command_line/shared_options.hpp"
+#include "polyad/io/tensor_file.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+constexpr auto matrices = "values and matrices: f32 or f64";
+
+void expect_npz(std::filesystem::path const& path) {
+  if (!path.empty() && path.extension() != ".npz")
+    refuse("-o " + path.string() + ": the result is written as .npz");
+}
+
+}  // namespace
+
+ProductCommands::ProductCommands(CLI::App& app) : m_app(app) {
+  add_tucker();
+  add_ttm();
+  add_ttmc();
+}
+
+void ProductCommands::add_ttm() {
+  Command command(m_app, "ttm", "The tensor times a matrix along one mode", m_ttm.common);
+  add_tensor(command, m_ttm.tensor, m_ttm.index_base);
+  add_mode(command, m_ttm.mode, "The mode that is multiplied");
+  command
+      .add_option("--matrix", m_ttm.matrix,
+                  "The matrix: the array 'matrix' of this .npz, a row for each of the mode",
+                  listed_as("matrices", m_ttm.matrix))  // as ttmc's
+      ->required()
+      ->type_name("FILE");
+  add_precision(command, m_ttm.precision, matrices);
+  add_output(command, m_ttm.output, "The product, a tensor file of the kind that its ending says")
+      ->required();
+  add_common(command);
+  command.footer("Example: polyad ttm uber.tns.xz -m 3 --matrix u.npz -o product.tns");
+}
+
+void ProductCommands::add_ttmc() {
+  Command command(m_app, "ttmc", "The tensor times the matrices of all modes but one", m_ttmc.common);
+  add_tensor(command, m_ttmc.tensor, m_ttmc.index_base);
+  add_mode(command, m_ttmc.mode, "The mode that stays");
+  command
+      .add_option("--matrices", m_ttmc.matrices,
+                  "The arrays 'factor_0', 'factor_1', ... of this .npz: a model, or what tucker writes")
+      ->required()
+      ->type_name("FILE");
+  add_precision(command, m_ttmc.precision, matrices);
+  add_output(command, m_ttmc.output,
+             "The product, as .npz with the array 'matrix': a row for each of the mode, a column for each "
+             "choice of the others' columns, the last mode's fastest")
+      ->required();
+  add_common(command);
+  command.footer("Example: polyad ttmc uber.tns.xz -m 1 --matrices model.npz -o product.npz");
+}
+
+void ProductCommands::add_tucker() {
+  Command command(m_app, "tucker", "Tucker decomposition by higher-order orthogonal iteration",
+                  m_tucker.common);
+  add_tensor(command, m_tucker.tensor, m_tucker.index_base);
+  command
+      .add_option("-r,--ranks", m_tucker.ranks, "The ranks of the modes, separated by commas",
+                  listed_as("ranks", m_tucker.ranks, " x "))
+      ->required()
+      ->delimiter(',')
+      ->check(whole_number<std::uint64_t>())
+      ->type_name("R1,R2,...");
+  add_iterations(command, m_tucker.max_iterations, "Most iterations");
+  add_tolerance(command, m_tucker.tolerance);
+  add_time_limit(command, m_tucker.time_limit_s);
+  add_precision(command, m_tucker.precision, matrices);
+  command.add_choice("--init", m_tucker.init, {"random", "hosvd"},
+                     "Start: random; or hosvd, the leading left singular vectors of the unfolded tensor");
+  add_seed(command, m_tucker.seed, "the random start");
+  add_output(command, m_tucker.output, "The arrays 'core' and 'factor_0', 'factor_1', ... as .npz");
+  add_common(command);
+  command.footer("Example: polyad tucker uber.tns.xz -r 4,4,10,10 -o model.npz");
+}
+
+std::optional<Options> ProductCommands::chosen() {
+  auto const given = [&](char const* name) { return m_app.got_subcommand(name); };
+  if (given("ttm")) {
+    expect_distinct_files({m_ttm.tensor, m_ttm.matrix}, m_ttm.output, m_ttm.common.report);
+    if (!io::dialect_of_ending(m_ttm.output))
+      refuse("-o " + m_ttm.output.string() +
+             ": its ending names no kind of tensor file (.tns, .mtx, .pten, .npz)");
+    return m_ttm;
+  }
+  if (given("ttmc")) {
+    expect_distinct_files({m_ttmc.tensor, m_ttmc.matrices}, m_ttmc.output, m_ttmc.common.report);
+    expect_npz(m_ttmc.output);
+    return m_ttmc;
+  }
+  if (given("tucker")) {
+    expect_distinct_files({m_tucker.tensor}, m_tucker.output, m_tucker.common.report);
+    expect_npz(m_tucker.output);
+    return m_tucker;
+  }
+  return std::nullopt;
+}
+
+}  // namespace polyad::cli

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of the commands ttm, ttmc and tucker.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <optional>
+
+#include "cli/options/options.hpp"
+
+namespace polyad::cli {
+
+class ProductCommands {
+public:
+  /// Adds the commands; must live while `app` parses.
+  explicit ProductCommands(CLI::App& app);
+  ProductCommands(ProductCommands const&)            = delete;
+  ProductCommands& operator=(ProductCommands const&) = delete;
+
+  /// The options of the command that was given, checked; nothing when it was none of these.
+  /// \throws UsageError
+  [[nodiscard]] std::optional<Options> chosen();
+
+private:
+  void add_ttm();
+  void add_ttmc();
+  void add_tucker();
+
+  CLI::App& m_app;
+  TtmOptions m_ttm;
+  TtmcOptions m_ttmc;
+  TuckerOptions m_tucker;
+};
+
+}  // namespace polyad::cli

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/command_line/shared_options.hpp"
+
+#include <cmath>
+
+#include "cli/command_line/checks.hpp"
+
+namespace polyad::cli {
+
+namespace {
+constexpr int most_threads = 4096;
+constexpr int most_modes   = 16;
+}  // namespace
+
+void add_common(Command& command) {
+  CommonOptions& common = command.common();
+  command.add_option("--report", common.report, "Write a report in JSON to this file", unlisted)
+      ->type_name("FILE");
+  command
+      .add_option("-t,--threads", common.threads,
+                  "Threads of the host, for reading and computing; all cores unless given")
+      ->check(CLI::Range(1, most_threads))
+      ->type_name("N");
+  command.add_flag("-v,--verbose", common.verbose, "Say on stderr what is being done", unlisted);
+}
+
+void add_tensor(Command& command, std::filesystem::path& tensor, int& index_base,
+                std::string const& meaning) {
+  command.add_option("TENSOR", tensor, meaning, unlisted)->required()->type_name("");
+  command.after_parsing([&tensor] {
+    if (tensor == "-") tensor = "/dev/stdin";
+  });
+  command
+      .add_option("--index-base", index_base,
+                  "What the first index is called, 0 or 1; unless given, 0 if any index is 0, else 1")
+      ->check(CLI::IsMember({"0", "1"}))
+      ->type_name("0|1");
+}
+
+void add_duplicates(Command& command, std::string& duplicates, std::vector<std::string> const& allowed) {
+  command.add_choice(
+      "--duplicates", duplicates, allowed,
+      "Nonzeros at one place: sum them, keep them all, take the last one, or make them an error");
+}
+
+void add_drop_zeros(Command& command, bool& drop_zeros) {
+  command.add_flag("--drop-zeros", drop_zeros, "Leave out nonzeros whose value is 0");
+}
+
+CLI::Option* add_rank(Command& command, std::uint64_t& rank, std::string const& meaning) {
+  command.after_parsing([&rank] {
+    if (rank == 0) refuse("the rank must be at least 1");
+  });
+  return command.add_option("-r,--rank", rank, meaning)->check(whole_number<std::uint64_t>())->type_name("R");
+}
+
+void add_iterations(Command& command, int& iterations, std::string const& meaning, std::string const& unit) {
+  command.add_option("-i,--iterations", iterations, meaning)
+      ->check(whole_number<int>())
+      ->type_name("N")
+      ->capture_default_str();
+  command.after_parsing([&iterations, unit] {
+    if (iterations < 1) refuse(fmt::format("-i takes at least 1 {}, not {}", unit, iterations));
+  });
+}
+
+void add_tolerance(Command& command, double& tolerance) {
+  command
+      .add_option("--tol", tolerance,
+                  "Stop when the fit changes by less between two iterations; 0 never does")
+      ->type_name("X")
+      ->capture_default_str();
+  command.after_parsing([&tolerance] {
+    if (!(tolerance >= 0) || std::isinf(tolerance)) refuse("--tol takes a number from 0 on");
+  });
+}
+
+void add_time_limit(Command& command, double& seconds, std::string const& unit) {
+  command
+      .add_option("--time-limit", seconds, "Stop after the " + unit + " that passes S seconds",
+                  listed_as("time_limit_s", seconds))
+      ->type_name("S");
+  command.after_parsing([&seconds] {
+    if (!(seconds > 0)) refuse("--time-limit takes seconds, more than 0");
+  });
+}
+
+void add_seed(Command& command, std::uint64_t& seed, std::string const& of) {
+  command.add_option("--seed", seed, "Of " + of, unlisted)
+      ->check(whole_number<std::uint64_t>())
+      ->type_name("S")
+      ->capture_default_str();
+  command.after_parsing([&seed, &common = command.common()] { common.seed = seed; });
+}
+
+void add_precision(Command& command, std::string& precision, std::string const& of) {
+  command.add_choice("--precision", precision, {"f32", "f64"}, "Of " + of);
+}
+
+void add_device_memory(Command& command, std::optional<std::uint64_t>& bytes, std::string const& meaning) {
+  command.add_option("--device-memory", bytes, meaning)
+      ->transform(CLI::AsSizeValue(false))
+      ->transform(CLI::Validator(  // runs first; AsSizeValue would wrap a negative number around
+          [](std::string const& text) {
+            bool const is_number = !text.empty() && text[0] >= '0' && text[0] <= '9';
+            return is_number ? std::string() : "takes bytes, such as 8000000000 or 8G, not " + text;
+          },
+          ""))
+      ->type_name("BYTES");
+}
+
+void add_deterministic(Command& command, bool& deterministic, std::string const& gives) {
+  command.add_flag("--deterministic", deterministic, "Sum in a fixed order: the same " + gives);
+}
+
+void add_mode(Command& command, int& mode, std::string const& meaning) {
+  command.add_option("-m,--mode", mode, meaning + ", counted from 1")
+      ->required()
+      ->check(CLI::Range(1, most_modes))
+      ->type_name("N");
+}
+
+CLI::Option* add_output(Command& command, std::filesystem::path& output, std::string const& meaning) {
+  return command.add_option("-o,--output", output, meaning)->type_name("FILE");
+}
+
+}  // namespace polyad::cli

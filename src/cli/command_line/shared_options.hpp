@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Options that several commands have, each declared here alone: names, what it takes, default, and what its value must
+// be. Where commands mean different things by one, they say what.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command_line/command.hpp"
+
+namespace polyad::cli {
+
+/// --report, --threads and --verbose
+void add_common(Command& command);
+
+inline constexpr auto any_tensor =
+    "Coordinate text of any dialect, plain or packed with xz, gzip or zstd; .pten; npz; GenTen's or SPLATT's "
+    "binary; - reads text from stdin";
+
+/// The positional TENSOR and --index-base. "-" becomes the name of stdin.
+void add_tensor(Command& command, std::filesystem::path& tensor, int& index_base,
+                std::string const& meaning = any_tensor);
+
+/// --duplicates, of which a command allows some
+void add_duplicates(Command& command, std::string& duplicates, std::vector<std::string> const& allowed);
+
+void add_drop_zeros(Command& command, bool& drop_zeros);
+
+/// -r, from 1 on, required or with a default
+CLI::Option* add_rank(Command& command, std::uint64_t& rank, std::string const& meaning);
+
+/// -i; `unit` is what a refusal calls one of them
+void add_iterations(Command& command, int& iterations, std::string const& meaning,
+                    std::string const& unit = "iteration");
+
+/// --tol
+void add_tolerance(Command& command, double& tolerance);
+
+/// --time-limit; `unit` is what is still finished
+void add_time_limit(Command& command, double& seconds, std::string const& unit = "iteration");
+
+/// --seed; `of` says of what. The report has a place of its own for it.
+void add_seed(Command& command, std::uint64_t& seed, std::string const& of);
+
+/// --precision; `of` says of what
+void add_precision(Command& command, std::string& precision,
+                   std::string const& of = "values and factors: f32 or f64");
+
+/// --device-memory
+void add_device_memory(Command& command, std::optional<std::uint64_t>& bytes, std::string const& meaning);
+
+/// --deterministic; `gives` says what is the same in every run
+void add_deterministic(Command& command, bool& deterministic, std::string const& gives);
+
+/// -m, counted from 1; required
+void add_mode(Command& command, int& mode, std::string const& meaning);
+
+/// -o
+CLI::Option* add_output(Command& command, std::filesystem::path& output, std::string const& meaning);
+
+}  // namespace polyad::cli

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The commands. Each fills its report as it goes, so that a failure leaves what is known, and returns the
+// exit code. Results go to stdout, everything else to stderr.
+#pragma once
+
+#include "cli/options/options.hpp"
+#include "cli/report/report.hpp"
+
+namespace polyad::cli {
+
+int run(CpdOptions const& options, Report& report);
+int run(TtmOptions const& options, Report& report);
+int run(TtmcOptions const& options, Report& report);
+int run(TuckerOptions const& options, Report& report);
+int run(TrainOptions const& options, Report& report);
+int run(PredictOptions const& options, Report& report);
+int run(StatsOptions const& options, Report& report);
+int run(InfoOptions const& options, Report& report);
+int run(ConvertOptions const& options, Report& report);
+int run(CheckOptions const& options, Report& report);
+int run(CompareOptions const& options, Report& report);
+int run(GenOptions const& options, Report& report);
+int run(MttkrpOptions const& options, Report& report);
+int run(EstimateOptions const& options, Report& report);
+int run(TuneOptions const& options, Report& report);
+
+}  // namespace polyad::cli

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// polyad cpd: reads a tensor, factors it by CP-ALS, and writes the model.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "cli/commands/commands.hpp"
+#include "cli/drivers/factor.hpp"
+#include "cli/run/interrupt.hpp"
+#include "cli/run/progress.hpp"
+#include "cli/run/session.hpp"
+#include "cli/tensors/read_input.hpp"
+#include "polyad/core/device.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/core/quantity_text.hpp"
+#include "polyad/formats/capability.hpp"
+#include "polyad/io/atomic_file.hpp"
+#include "polyad/io/checkpoint.hpp"
+#include "polyad/io/model_file.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+std::optional<io::HostKtensor> read_start(CpdOptions const& options) {
+  if (!starts_from_file(options)) return std::nullopt;
+  io::HostKtensor start = io::read_model(options.init);
+  if (start.rank() != options.rank)
+    throw InputError(options.init, 0, 0,
+                     fmt::format("holds a model of rank {}, not {}", start.rank(), options.rank));
+  return start;
+}
+
+void expect_start_fits(CpdOptions const& options, io::HostKtensor const& start,
+                       io::CoordinateList const& tensor) {
+  if (start.extents != tensor.extents)
+    throw InputError(options.init, 0, 0,
+                     fmt::format("holds a model of {}, but the tensor is {}", dims_text(start.extents),
+                                 dims_text(tensor.extents)));
+}
+
+void summarise(CpdOptions const& options, Report const& report, double seconds) {
+  auto const& result  = std::get<CpdReport>(report.result);
+  auto const& backend = *report.backend;
+  fmt::print("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
+  fmt::print("model    CP of rank {}, {}, {}, {} with concurrency {}\n", options.rank, report.format->name,
+             options.precision, backend.name, backend.concurrency);
+  if (!report.format->chosen_because.empty())
+    fmt::print("format   {} because {}\n", report.format->name, report.format->chosen_because);
+  fmt::print("fit      {:.9f} after {} iterations ({})\n", result.fit,
+             report.iterations.empty() ? 0 : report.iterations.back().iteration, result.reason);
+  if (result.gram_fallbacks > 0)
+    fmt::print("updates  {} took the pseudo-inverse: the Gram matrix was singular\n", result.gram_fallbacks);
+  if (result.restarts.size() > 1) {
+    auto const [worst, best] =
+        std::minmax_element(result.restarts.begin(), result.restarts.end(),
+                            [](auto const& a, auto const& b) { return a.fit < b.fit; });
+    fmt::print("starts   {}, fits from {:.9f} to {:.9f}, the best from seed {}\n", result.restarts.size(),
+               worst->fit, best->fit, result.restarts[result.best_restart].seed);
+  }
+  fmt::print("time     {} to read, {} to build, {} for the iterations\n", duration_text(report.input->read_s),
+             duration_text(report.format->build_s), duration_text(seconds));
+  for (auto const& file : result.files) fmt::print("wrote    {}\n", file);
+}
+
+}  // namespace
+
+int run(CpdOptions const& options, Report& report) {
+  expect_format(options.format);
+  expect_usable_device();
+  if (!options.output.empty()) io::expect_writable(options.output);
+  if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
+  Checkpoints checkpoints;
+  checkpoints.every = options.checkpoint_every;
+  if (!options.resume.empty()) checkpoints.resume = io::read_checkpoint(options.resume);
+  if (!options.checkpoint.empty())
+    checkpoints.save = [&](io::Checkpoint const& state) { io::write_checkpoint(options.checkpoint, state); };
+  auto start = read_start(options);
+  auto tensor =
+      read_input(TensorInput{.path       = options.tensor,
+                             .index_base = options.index_base,
+                             .duplicates = options.duplicates == "sum" ? "keep" : options.duplicates,
+                             .drop_zeros = options.drop_zeros},  // sums are formed on the device
+                 options.common, report);
+  if (tensor.order() < 2)
+    throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
+  if (start) expect_start_fits(options, *start, tensor);
+
+  Session const session(options.common.threads, options.common.verbose, options.device_memory);
+  report.backend = session.backend();
+  double seconds = 0;
+  io::HostKtensor model;
+  {
+    Progress progress(options.max_iterations, options.time_limit_s);
+    model = factor(
+        options, std::move(tensor), std::move(start), report,
+        [&](IterationReport const& it) {
+          report.iterations.push_back(it);
+          seconds += it.seconds;
+          progress.iteration(it.iteration, it.fit, it.delta, it.seconds);
+          return interrupt_signal() == 0;
+        },
+        checkpoints);
+  }
+  auto& result = std::get<CpdReport>(report.result);
+  if (!options.output.empty()) {
+    io::write_model(options.output, model, options.precision == "f32");
+    result.files.push_back(options.output.string());
+  }
+  if (!options.checkpoint.empty()) result.files.push_back(options.checkpoint.string());
+  summarise(options, report, seconds);
+  if (interrupt_signal() == 0) return 0;
+  fmt::print(stderr, "polyad: interrupted after iteration {}\n",
+             report.iterations.empty() ? 0 : report.iterations.back().iteration);
+  return 128 + interrupt_signal();
+}
+
+}  // namespace polyad::cli

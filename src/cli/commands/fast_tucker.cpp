@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// polyad fast-tucker: reads observed entries, fits a FastTucker model and writes it.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "cli/commands/commands.hpp"
+#include "cli/drivers/completion.hpp"
+#include "cli/run/interrupt.hpp"
+#include "cli/run/progress.hpp"
+#include "cli/run/session.hpp"
+#include "cli/tensors/entries.hpp"
+#include "cli/tensors/read_input.hpp"
+#include "polyad/core/device.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/core/quantity_text.hpp"
+#include "polyad/io/atomic_file.hpp"
+#include "polyad/io/clean_list.hpp"
+#include "polyad/io/tensor_file.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+// Streams of random numbers beside those of the start (tensor/fast_tucker_model.hpp).
+constexpr std::uint64_t test_stream       = 100;
+constexpr std::uint64_t validation_stream = 101;
+
+CompletionSets read_sets(TrainOptions const& options, Report& report) {
+  CompletionSets sets;
+  std::string const file = options.tensor.string();
+  sets.train             = read_input(options.tensor, options.index_base, options.common, report);
+  if (sets.train.order() < 2) throw InputError(file, 0, 0, "has one mode only; FastTucker needs two or more");
+  if (options.columns.size() != 1 && options.columns.size() != sets.train.extents.size())
+    throw UsageError(
+        fmt::format("-j gives {} numbers for {} modes", options.columns.size(), sets.train.order()));
+  if (!options.test.empty()) {
+    // The base of a file of few entries cannot be told from it.
+    auto test =
+        io::read_tensor(options.test, {.index_base = report.input->base, .threads = options.common.threads});
+    std::tie(sets.test, sets.cold) =
+        split_off_cold(std::move(test.tensor), sets.train.extents, options.test.string(),
+                       options.cold_start == ColdStart::bias);
+  } else if (options.split > 0) {
+    std::tie(sets.train, sets.test) = io::hold_out(sets.train, options.split, options.seed, test_stream);
+  }
+  if (options.validate > 0)
+    std::tie(sets.train, sets.validation) =
+        io::hold_out(sets.train, options.validate, options.seed, validation_stream);
+  if (sets.train.nnz() == 0) throw InputError(file, 0, 0, "leaves no entry to learn from");
+  report.input->nnz = sets.train.nnz();
+  stop_if_interrupted("reading the entries");
+  return sets;
+}
+
+/// Adds what biases alone predict of the entries outside the training set's extents to the test errors.
+void add_cold_errors(io::HostFastTucker const& model, io::CoordinateList const& cold,
+                     CompletionReport& result) {
+  std::vector<double> predictions;
+  for (std::uint64_t p = 0; p < cold.nnz(); ++p) predictions.push_back(predict_by_biases(model, cold, p));
+  result.cold = cold.nnz();
+  if (predictions.empty() || result.kept_iteration == 0) return;
+  auto const errors = errors_of(cold, predictions);
+  auto& test        = result.errors["test"];
+  auto const a = static_cast<double>(test.entries), b = static_cast<double>(errors.entries);
+  test.rmse = std::sqrt((a * test.rmse * test.rmse + b * errors.rmse * errors.rmse) / (a + b));
+  test.mae  = (a * test.mae + b * errors.mae) / (a + b);
+  test.entries += errors.entries;
+}
+
+std::string errors_text(ErrorReports const& errors) {
+  std::string text;
+  for (char const* set : {"train", "validation", "test"})
+    if (auto const found = errors.find(set); found != errors.end())
+      text += fmt::format("{}{} RMSE {:.4f} MAE {:.4f}", text.empty() ? "" : ", ", set, found->second.rmse,
+                          found->second.mae);
+  return text;
+}
+
+void summarise(TrainOptions const& options, Report const& report, double seconds) {
+  auto const& result  = std::get<CompletionReport>(report.result);
+  auto const& backend = *report.backend;
+  fmt::print("entries  {}: {}, {} to learn from\n", report.input->path, dims_text(report.input->dims),
+             report.input->nnz);
+  fmt::print("model    FastTucker of rank {}, J {}, {}, {}, {} with concurrency {}\n", options.rank,
+             fmt::join(options.columns, ","), report.format->name, options.precision, backend.name,
+             backend.concurrency);
+  if (!report.format->chosen_because.empty())
+    fmt::print("format   {} because {}\n", report.format->name, report.format->chosen_because);
+  fmt::print("errors   {}\n", errors_text(result.errors));
+  if (result.cold > 0) fmt::print("cold     {} test entries were predicted from their biases\n", result.cold);
+  fmt::print("epochs   {}, the model is that of epoch {} ({})\n", report.iterations.size(),
+             result.kept_iteration, result.reason);
+  fmt::print("time     {} to read, {} to build, {} for the epochs\n", duration_text(report.input->read_s),
+             duration_text(report.format->build_s), duration_text(seconds));
+  for (auto const& file : result.files) fmt::print("wrote    {}\n", file);
+}
+
+}  // namespace
+
+int run(TrainOptions const& options, Report& report) {
+  expect_usable_device();
+  if (!options.output.empty()) io::expect_writable(options.output);
+  auto sets       = read_sets(options, report);
+  auto const cold = std::exchange(sets.cold, {});
+
+  Session const session(options.common.threads, options.common.verbose);
+  report.backend = session.backend();
+  double seconds = 0;
+  io::HostFastTucker model;
+  {
+    Progress progress(options.max_epochs, options.time_limit_s);
+    model = complete(options, std::move(sets), report, [&](IterationReport const& epoch) {
+      report.iterations.push_back(epoch);
+      seconds += epoch.seconds;
+      progress.iteration(epoch.iteration, errors_text(epoch.errors), epoch.seconds);
+      return interrupt_signal() == 0;
+    });
+  }
+  auto& result           = std::get<CompletionReport>(report.result);
+  bool const diverged    = result.reason == "diverged";
+  std::size_t const last = report.iterations.size();
+  add_cold_errors(model, cold, result);
+  // A start that nothing was learned in is no result.
+  if (!options.output.empty() && !(diverged && result.kept_iteration == 0)) {
+    io::write_fast_tucker(options.output, model, options.precision == "f32");
+    result.files.push_back(options.output.string());
+  }
+  summarise(options, report, seconds);
+  if (diverged) {
+    report.error =
+        fmt::format("diverged in epoch {}: lower --lr{} or raise --reg; {}", last + 1,
+                    options.optimizer == "sgd" ? " and --core-lr" : "",
+                    last > 0 ? fmt::format("the model is that of epoch {}", last) : "nothing was learned");
+    fmt::print(stderr, "polyad: {}\n", report.error);
+    return static_cast<int>(ExitCode::numerical_breakdown);
+  }
+  if (interrupt_signal() == 0) return 0;
+  fmt::print(stderr, "polyad: interrupted after epoch {}\n", last);
+  return 128 + interrupt_signal();
+}
+
+}  // namespace polyad::cli

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// polyad gen: random tensors.
+#include <fmt/format.h>
+
+#include <string>
+
+#include "cli/commands/commands.hpp"
+#include "cli/run/session.hpp"
+#include "cli/tensors/generate.hpp"
+#include "cli/tensors/read_input.hpp"
+#include "cli/tensors/write_output.hpp"
+#include "polyad/core/device.hpp"
+#include "polyad/io/atomic_file.hpp"
+#include "polyad/io/model_file.hpp"
+
+namespace polyad::cli {
+
+int run(GenOptions const& options, Report& report) {
+  expect_usable_device();
+  io::expect_writable(options.output);
+  if (!options.model.empty()) io::expect_writable(options.model);
+  Session const session(options.common.threads, options.common.verbose);
+  report.backend  = session.backend();
+  auto const made = generate(options);
+  FactsReport facts;
+  facts.facts   = {{"nnz", made.tensor.nnz()}};
+  report.result = std::move(facts);
+  auto wrote =
+      write_output(options.output, made.tensor, options.to, {.threads = options.common.threads}, report);
+  if (!options.model.empty()) {
+    io::write_model(options.model, made.model);
+    std::get<FactsReport>(report.result).files.push_back(options.model.string());
+    wrote += fmt::format("wrote    {}\n", options.model.string());
+  }
+  fmt::print("tensor   {}, {} nonzeros ({}, seed {})\n{}", dims_text(options.dims), made.tensor.nnz(),
+             options.kind, options.seed, wrote);
+  return 0;
+}
+
+}  // namespace polyad::cli

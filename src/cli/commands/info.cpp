@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// polyad info: what this build is, and whether it can run here.
+#include <fmt/format.h>
+
+#include <iostream>
+#include <string>
+
+#include "cli/commands/commands.hpp"
+#include "cli/drivers/factor.hpp"
+#include "cli/report/git_hash.hpp"
+#include "cli/report/host_facts.hpp"
+#include "cli/run/session.hpp"
+#include "polyad/core/device.hpp"
+#include "polyad/formats/capability.hpp"
+#include "polyad/io/tensor_file.hpp"
+#include "polyad/version.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+std::string compressions() {
+  std::string names;
+  for (auto const kind : {io::Compression::gzip, io::Compression::xz, io::Compression::zstd})
+    if (io::can_unpack(kind)) names += (names.empty() ? "" : ", ") + std::string(io::to_string(kind));
+  return names.empty() ? "none" : names;
+}
+
+}  // namespace
+
+int run(InfoOptions const& options, Report& report) {
+  DeviceFacts const device = probe_device();
+  report.result            = InfoReport{kokkos_version(), device.compiled_for, device.found, device.usable()};
+  fmt::print("polyad        {} ({})\n", POLYAD_VERSION, git_hash());
+  fmt::print("Kokkos        {}\n", kokkos_version());
+  fmt::print("backend       {}\n", device.backend);
+  fmt::print("formats       {}\n", format_names());
+  fmt::print("reads         plain text, {}\n", compressions());
+  fmt::print("host          {}, {}\n", host_name(), processor_name());
+  if (device.accelerator) {
+    fmt::print("compiled for  {}\n", device.compiled_for);
+    fmt::print("found         {}\n", device.name.empty()
+                                         ? "no device"
+                                         : fmt::format("{}, {}, {:.1f} GB", device.name, device.found,
+                                                       static_cast<double>(device.memory_bytes) / 1e9));
+  }
+  fmt::print("usable        {}\n", device.usable() ? "yes" : "no");
+  std::fflush(stdout);
+  expect_usable_device();
+
+  Session const session(options.common.threads, options.common.verbose);
+  report.backend = session.backend();
+  fmt::print("concurrency   {}\n\nKokkos says:\n", report.backend->concurrency);
+  std::fflush(stdout);
+  session.print_configuration(std::cout);
+  return 0;
+}
+
+}  // namespace polyad::cli

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// polyad stats: sizes, sparsity and values of a tensor.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "cli/commands/commands.hpp"
+#include "cli/run/session.hpp"
+#include "cli/tensors/read_input.hpp"
+#include "cli/tensors/tensor_facts.hpp"
+#include "polyad/core/device.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+void print_runs(std::vector<RunReport> const& runs, std::uint64_t nnz, int mode) {
+  RunReport const& run = runs[static_cast<std::size_t>(mode)];
+  fmt::print(" {:>12} {:>12} {:>12} {:>12.2f} {:>12.2f}", run.nonempty, run.single, run.longest,
+             static_cast<double>(nnz) / static_cast<double>(run.nonempty), run.deviation);
+}
+
+void print(Report const& report) {
+  auto const& input = *report.input;
+  auto const& stats = std::get<StatsReport>(report.result);
+  fmt::print("tensor      {}: {}\n", input.path, tensor_text(input));
+  fmt::print("density     {:.3e}\n", stats.density);
+  fmt::print("values      {:.9g} to {:.9g}, {} stored zeros\n", stats.smallest, stats.largest, stats.zeros);
+  fmt::print("norm        {:.15g}\n", stats.norm);
+  fmt::print("linear      an index of {} bits\n", stats.linear_bits);
+  fmt::print("indices     from {}\n", input.base);
+  int const order = static_cast<int>(input.dims.size());
+  fmt::print("\n{:>4} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12}\n", "mode", "size", "empty", "slices",
+             "of one", "longest", "mean", "deviation");
+  for (int n = 0; n < order; ++n) {
+    auto const mode = static_cast<std::size_t>(n);
+    fmt::print("{:>4} {:>12} {:>12}", n + 1, input.dims[mode], input.empty_slices[mode]);
+    print_runs(stats.slices, input.nnz, n);
+    fmt::print("\n");
+  }
+  fmt::print("\n{:>4} {:>12} {:>12} {:>12} {:>12} {:>12}\n", "mode", "fibers", "of one", "longest", "mean",
+             "deviation");
+  for (int n = 0; n < order; ++n) {
+    fmt::print("{:>4}", n + 1);
+    print_runs(stats.fibers, input.nnz, n);
+    fmt::print("\n");
+  }
+}
+
+}  // namespace
+
+int run(StatsOptions const& options, Report& report) {
+  expect_usable_device();
+  auto tensor = read_input(options.tensor, options.index_base, options.common, report);
+  Session const session(options.common.threads, options.common.verbose);
+  report.backend = session.backend();
+  report.result  = tensor_facts(std::move(tensor), report);
+  print(report);
+  return 0;
+}
+
+}  // namespace polyad::cli

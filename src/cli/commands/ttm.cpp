@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// polyad ttm and ttmc: a tensor times one matrix, and times the matrices of all modes but one.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "cli/commands/commands.hpp"
+#include "cli/drivers/products.hpp"
+#include "cli/run/session.hpp"
+#include "cli/tensors/read_input.hpp"
+#include "polyad/core/device.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/io/array_npz.hpp"
+#include "polyad/io/atomic_file.hpp"
+#include "polyad/io/tensor_file.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+/// Reads the tensor and checks the mode.
+template <class CommandOptions>
+io::CoordinateList read_tensor(CommandOptions const& options, Report& report) {
+  expect_usable_device();
+  io::expect_writable(options.output);
+  auto tensor = read_input(options.tensor, options.index_base, options.common, report);
+  if (options.mode > tensor.order())
+    throw UsageError(fmt::format("mode {} of a tensor of order {}", options.mode, tensor.order()));
+  if (tensor.order() < 2) throw InputError(options.tensor.string(), 0, 0, "has one mode only");
+  return tensor;
+}
+
+void expect_rows(std::filesystem::path const& file, int mode, io::HostArray const& matrix,
+                 std::uint64_t rows) {
+  if (matrix.shape[0] != rows)
+    throw InputError(file.string(), 0, 0,
+                     fmt::format("the matrix of mode {} has {} rows, not {}", mode, matrix.shape[0], rows));
+  if (matrix.shape[1] == 0)
+    throw InputError(file.string(), 0, 0, fmt::format("the matrix of mode {} has no columns", mode));
+}
+
+void summarise(Report const& report, std::string const& result, std::string const& file) {
+  fmt::print("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
+  fmt::print("product  {}\n", result);
+  fmt::print("wrote    {}\n", file);
+}
+
+}  // namespace
+
+int run(TtmOptions const& options, Report& report) {
+  auto const matrix = io::read_array_npz(options.matrix, "matrix", 2);
+  auto tensor       = read_tensor(options, report);
+  expect_rows(options.matrix, options.mode, matrix,
+              tensor.extents[static_cast<std::size_t>(options.mode - 1)]);
+  Session const session(options.common.threads, options.common.verbose);
+  report.backend     = session.backend();
+  auto const product = multiply(options, std::move(tensor), matrix, report);
+  auto const dialect = io::dialect_of_ending(options.output);  // text holds values in full
+  bool const binary  = dialect == io::Dialect::pten || dialect == io::Dialect::npz;
+  io::write_tensor(
+      options.output, product,
+      {.single_precision = binary && options.precision == "f32", .threads = options.common.threads});
+  report.result = FactsReport{{{"dims", dims_text(product.extents)}, {"values", product.nnz()}},
+                              {options.output.string()}};
+  summarise(report, fmt::format("{}, {} values", dims_text(product.extents), product.nnz()),
+            options.output.string());
+  return 0;
+}
+
+int run(TtmcOptions const& options, Report& report) {
+  auto const matrices = io::read_factors_npz(options.matrices);
+  auto tensor         = read_tensor(options, report);
+  for (int n = 1; n <= tensor.order(); ++n) {
+    if (n == options.mode) continue;
+    auto const matrix = matrices.find(n - 1);
+    if (matrix == matrices.end())
+      throw InputError(options.matrices.string(), 0, 0,
+                       fmt::format("holds no array 'factor_{}', of mode {}", n - 1, n));
+    expect_rows(options.matrices, n, matrix->second, tensor.extents[static_cast<std::size_t>(n - 1)]);
+  }
+  Session const session(options.common.threads, options.common.verbose);
+  report.backend     = session.backend();
+  auto const product = multiply(options, std::move(tensor), matrices, report);
+  io::write_arrays_npz(options.output, {{"matrix", product}}, options.precision == "f32");
+  report.result =
+      FactsReport{{{"rows", product.shape[0]}, {"columns", product.shape[1]}}, {options.output.string()}};
+  summarise(report, dims_text(product.shape), options.output.string());
+  return 0;
+}
+
+}  // namespace polyad::cli

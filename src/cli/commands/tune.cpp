@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// polyad tune: tries the formats on a tensor, and can keep the choice.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "cli/commands/commands.hpp"
+#include "cli/format_choice/formats_of.hpp"
+#include "cli/format_choice/formats_table.hpp"
+#include "cli/format_choice/stored_choice.hpp"
+#include "cli/run/session.hpp"
+#include "cli/tensors/read_input.hpp"
+#include "polyad/core/device.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/io/atomic_file.hpp"
+
+namespace polyad::cli {
+
+int run(TuneOptions const& options, Report& report) {
+  auto const& of = options.of;
+  expect_usable_device();
+  if (options.store) io::expect_writable(choice_path(of.tensor));
+  // As cpd reads it, since the choice is kept for that.
+  auto tensor = read_input(TensorInput{.path = of.tensor, .index_base = of.index_base}, of.common, report);
+  if (tensor.order() < 2)
+    throw InputError(of.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
+  Session const session(of.common.threads, of.common.verbose, of.device_memory);
+  report.backend        = session.backend();
+  auto const key        = choice_key(of.tensor, tensor, *report.backend, of.rank, of.precision);
+  FormatsReport formats = estimate_formats(of, tensor, *report.backend);
+  try_formats(options, std::move(tensor), report, formats);
+  if (options.store && key) {
+    StoredChoice choice{formats.best, formats.iterations};
+    if (!formats.shapes.empty()) choice.format = formats.shapes.front().format;
+    write_choice(*key, choice);
+    formats.files.push_back(choice_path(of.tensor).string());
+  }
+  report.result = std::move(formats);
+  print_choice(report, of);
+  auto const& found = std::get<FormatsReport>(report.result);
+  print_formats(found);
+  if (!found.shapes.empty()) fmt::print("\n{:<48} {:>9}\n", "shape", "ms");
+  for (auto const& shape : found.shapes) fmt::print("{:<48} {:>9.3g}\n", shape.format, shape.seconds * 1e3);
+  for (auto const& file : found.files) fmt::print("wrote    {}\n", file);
+  return 0;
+}
+
+}  // namespace polyad::cli

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The parts of `polyad fast-tucker` and `polyad predict` that run on the backend. Free of Kokkos, so that
+// their callers are.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "cli/options/options.hpp"
+#include "cli/report/report.hpp"
+#include "polyad/io/coordinate_list.hpp"
+#include "polyad/io/fast_tucker_file.hpp"
+
+namespace polyad::cli {
+
+/// The entries of a training run. `cold` are test entries outside the training set's extents.
+struct CompletionSets {
+  io::CoordinateList train;
+  io::CoordinateList validation;
+  io::CoordinateList test;
+  io::CoordinateList cold;
+};
+
+using OnEpoch = std::function<bool(IterationReport const&)>;
+
+/// Fits a model; needs a Session. The sets are given up once they are on the device. Fills in report.format
+/// and a CompletionReport.
+/// \throws MemoryError, UsageError, NumericalError
+[[nodiscard]] io::HostFastTucker complete(TrainOptions const& options, CompletionSets&& sets, Report& report,
+                                          OnEpoch const& on_epoch);
+
+/// The model's predictions at places within its extents; needs a Session.
+[[nodiscard]] std::vector<double> predict_entries(io::HostFastTucker const& model,
+                                                  io::CoordinateList&& places);
+
+/// Mean and those biases of entry p that the model has, clipped.
+[[nodiscard]] double predict_by_biases(io::HostFastTucker const& model, io::CoordinateList const& places,
+                                       std::uint64_t p);
+
+/// Errors of predictions, one of each entry.
+[[nodiscard]] ErrorReport errors_of(io::CoordinateList const& entries,
+                                    std::vector<double> const& predictions);
+
+}  // namespace polyad::cli

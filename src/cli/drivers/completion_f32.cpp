@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/drivers/completion_impl.hpp"
+
+namespace polyad::cli {
+
+template io::HostFastTucker complete_as<float, std::uint32_t>(TrainOptions const&, CompletionSets&&, Report&,
+                                                              OnEpoch const&);
+template io::HostFastTucker complete_as<float, std::uint64_t>(TrainOptions const&, CompletionSets&&, Report&,
+                                                              OnEpoch const&);
+
+}  // namespace polyad::cli

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// factor(), over both scalars and both coordinate types.
+#include "cli/drivers/factor.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/drivers/resumable_als.hpp"
+#include "cli/format_choice/machine.hpp"
+#include "cli/format_choice/stored_choice.hpp"
+#include "cli/run/interrupt.hpp"
+#include "cli/tensors/device_tensor.hpp"
+#include "cli/tensors/empty_slices.hpp"
+#include "cli/tensors/survey_list.hpp"
+#include "polyad/core/device_memory.hpp"
+#include "polyad/cp/cp_als.hpp"
+#include "polyad/dense/nvecs.hpp"
+#include "polyad/formats/any_format.hpp"
+#include "polyad/io/saved_models.hpp"
+#include "polyad/tensor/coo_tensor.hpp"
+
+namespace polyad::cli {
+namespace {
+
+/// Refuses a rank whose model alone exceeds the free memory: factors, the output of the longest mode, one
+/// copy of it at the end, and the Gram matrices with their scratch.
+template <class Scalar>
+void expect_model_fits(Space const& space, Extents const& extents, count_t rank) {
+  std::string const what = "a model of rank " + std::to_string(rank);
+  auto const order       = static_cast<count_t>(extents.order());
+  count_t rows           = 0;
+  count_t longest        = 0;
+  auto const add         = [&](count_t a, count_t b) {
+    count_t sum = 0;
+    if (__builtin_add_overflow(a, b, &sum)) checked_product(what, ~count_t(0), 2);
+    return sum;
+  };
+  for (int n = 0; n < extents.order(); ++n) {
+    rows    = add(rows, extents[n]);
+    longest = std::max(longest, extents[n]);
+  }
+  rows                = add(rows, checked_product(what, longest, 2));
+  count_t const dense = checked_product(what, checked_product(what, rows, rank), sizeof(Scalar));
+  count_t const grams =
+      checked_product(what, checked_product(what, rank, rank), (order + 2) * sizeof(double));
+  expect_fits(space, what, add(dense, grams), 1);
+}
+
+IterationReport to_report(CpAlsIteration const& it) {
+  return {it.iteration, it.fit, it.delta, it.seconds, it.phases};
+}
+
+/// The best of several random starts. Progress shows the first one; the report gets the best one's
+/// iterations.
+template <class F>
+CpAlsResult<typename F::scalar_type, Space> best_of_restarts(Space const& space, F const& X,
+                                                             CpAlsOptions const& als, int count,
+                                                             Report& report, CpdReport& summary,
+                                                             OnIteration const& on_iteration) {
+  auto const show = [&](int run, CpAlsIteration const& it) {
+    if (run == 0) return on_iteration(to_report(it));
+    return interrupt_signal() == 0;
+  };
+  // A streamed tensor takes all memory that is left.
+  auto const instances =
+      X.can(Capability::streaming) ? std::vector<Space>{space} : restart_instances(space, count);
+  auto result = cp_als_restarts(instances, X, als, count, show);
+  for (auto const& run : result.runs)
+    summary.restarts.push_back({run.seed, run.fit, run.iterations, to_string(run.reason)});
+  summary.best_restart = result.best_run;
+  report.iterations.clear();
+  for (auto const& it : result.best.history) report.iterations.push_back(to_report(it));
+  return std::move(result.best);
+}
+
+/// The tensor of one command, and its factoring. A tensor is on the device, or in host memory to be streamed.
+template <class Scalar, class Index>
+class Factoring {
+public:
+  using Tensor    = AnyFormat<Scalar, Index, Space>;
+  using HostSpace = typename Tensor::host_space;
+
+  Factoring(CpdOptions const& options, io::CoordinateList&& list, std::optional<io::HostKtensor> start,
+            Report& report, OnIteration const& on_iteration, Checkpoints const& checkpoints)
+      : m_options(options),
+        m_list(std::move(list)),
+        m_start(std::move(start)),
+        m_report(report),
+        m_on_iteration(on_iteration),
+        m_checkpoints(checkpoints),
+        m_extents(std::span<count_t const>(m_list.extents)) {
+    expect_model_fits<Scalar>(m_space, m_extents, options.rank);
+    checked_rank(options.rank);
+  }
+
+  io::HostKtensor run() {
+    AnyFormatOptions options;
+    options.rank = m_options.rank;
+    options.iterations =
+        m_options.restarts * expected_iterations(m_options.max_iterations, m_options.tolerance);
+    options.deterministic = m_options.deterministic;
+    options.as_named      = m_options.format == "auto";  // auto says itself what takes its place
+    options.hooks         = hooks();
+    std::string because;
+    if (m_options.format != "auto") {
+      options.format = named_format();
+    } else if (m_checkpoints.resume) {
+      options.format = m_checkpoints.resume->format;
+      because        = "the checkpoint is of it";
+    } else {
+      options.survey = survey_list(m_list, m_options.common.threads);
+    }
+    auto const X    = Tensor::build(m_space, source(because), options);
+    m_report.format = FormatReport{X.chosen(), X.storage_bytes(), X.build_seconds(),
+                                   X.chosen_because().empty() ? because : X.chosen_because(), X.candidates()};
+    auto const start = make_start();
+    m_device.reset();
+    return factor(X, start);
+  }
+
+private:
+  /// What the tool adds to the library's choice: what `tune --store` left, trials, the machine's measurements
+  /// kept in a file, and interrupts between the steps.
+  FormatHooks hooks() {
+    FormatHooks hooks;
+    if (!m_options.tune)
+      hooks.stored = [this]() -> std::optional<StoredFormat> {
+        auto const stored = read_stored();
+        if (!stored) return std::nullopt;
+        return StoredFormat{stored->format, "polyad tune stored it beside the tensor"};
+      };
+    hooks.trial   = m_options.tune ? FormatTrial::all : FormatTrial::close;
+    hooks.machine = [this](double seconds) {
+      return machine_ceilings(*m_report.backend, sizeof(Scalar), seconds);
+    };
+    hooks.progress = stop_if_interrupted;
+    return hooks;
+  }
+
+  [[nodiscard]] std::optional<StoredChoice> read_stored() const {
+    auto const key =
+        choice_key(m_options.tensor, m_list, *m_report.backend, m_options.rank, m_options.precision);
+    return key ? read_choice(*key) : std::nullopt;
+  }
+
+  /// The format that was named, in the shape that `tune --format NAME --store` left, where it did.
+  [[nodiscard]] std::string named_format() const {
+    auto const stored = read_stored();
+    bool const same   = stored && split_format_text(stored->format).name == m_options.format;
+    return same ? stored->format : m_options.format;
+  }
+
+  /// The list goes where the format wants its coordinates, duplicates summed, and only there.
+  TensorSource<Scalar, Index, Space> source(std::string const& why_named) {
+    return {.load =
+                [this] {
+                  if (m_device) return *m_device;
+                  m_device = to_device<Scalar, Index>(m_space, std::move(m_list), *m_report.input);
+                  m_report.input->empty_slices = count_empty_slices(m_space, *m_device);
+                  stop_if_interrupted("reading the tensor");
+                  return *m_device;
+                },
+            .load_on_host =
+                [this, why_named](std::string const& because) {
+                  return load_on_host(because.empty() ? why_named : because);
+                },
+            .is_there = [this] { return m_device || m_list.nnz() > 0; }};
+  }
+
+  /// `because` is why the tensor is streamed; empty where the user asks for it.
+  CooTensor<Scalar, Index, HostSpace> load_on_host(std::string const& because) {
+    if (m_options.init == "nvecs")
+      throw UsageError("--init nvecs needs the tensor on the device, and this one is streamed" +
+                       (because.empty() ? because : " because " + because));
+    DeviceMemoryAccount::HostArrays const on_host;
+    HostSpace const host;
+    auto tensor =
+        m_device ? download<HostSpace>(m_space, *m_device) : io::to_coo_tensor<Scalar, Index>(host, m_list);
+    m_list = {};
+    m_device.reset();
+    tensor                       = without_duplicates(host, tensor, *m_report.input);
+    m_report.input->empty_slices = count_empty_slices(host, tensor);
+    stop_if_interrupted("reading the tensor");
+    return tensor;
+  }
+
+  FactorMatrices<Scalar, Space> make_start() {
+    if (m_options.init == "nvecs") return nvecs(m_space, *m_device, m_options.rank, {.seed = m_options.seed});
+    m_device.reset();
+    if (m_start) return io::to_model<Scalar>(m_space, *m_start).factors;
+    FactorMatrices<Scalar, Space> const random(m_space, m_extents, m_options.rank);
+    fill_random(m_space, random, m_options.seed);
+    return random;
+  }
+
+  io::HostKtensor factor(Tensor const& X, FactorMatrices<Scalar, Space> const& factors) {
+    stop_if_interrupted("making the start");
+    CpAlsOptions als;
+    als.rank           = m_options.rank;
+    als.max_iterations = m_options.max_iterations;
+    als.tolerance      = m_options.tolerance;
+    als.time_limit_s   = m_options.time_limit_s;
+    als.seed           = m_options.seed;
+    als.time_phases    = m_options.time_phases;
+    CpdReport summary;
+    auto const result =
+        m_options.restarts > 1
+            ? best_of_restarts(m_space, X, als, m_options.restarts, m_report, summary, m_on_iteration)
+            : resumable_als(m_space, X, als, factors, m_options, m_report.input->nnz, m_checkpoints,
+                            [&](CpAlsIteration const& it) { return m_on_iteration(to_report(it)); });
+    summary.fit            = result.fit;
+    summary.weights        = result.model.weights;
+    summary.converged      = result.reason == StopReason::converged;
+    summary.reason         = to_string(result.reason);
+    summary.gram_fallbacks = result.gram_fallbacks;
+    m_report.result        = std::move(summary);
+    return io::to_host_model(m_space, result.model);
+  }
+
+  Space m_space;
+  CpdOptions const& m_options;
+  io::CoordinateList m_list;
+  std::optional<io::HostKtensor> m_start;
+  Report& m_report;
+  OnIteration const& m_on_iteration;
+  Checkpoints const& m_checkpoints;
+  Extents m_extents;
+  std::optional<CooTensor<Scalar, Index, Space>> m_device;
+};
+
+}  // namespace
+
+io::HostKtensor factor(CpdOptions const& options, io::CoordinateList&& tensor,
+                       std::optional<io::HostKtensor> start, Report& report, OnIteration const& on_iteration,
+                       Checkpoints const& checkpoints) {
+  return with_index_type(tensor, [&](auto index) {
+    using Index          = typename decltype(index)::type;
+    auto const factor_as = [&](auto scalar) {
+      using Scalar = typename decltype(scalar)::type;
+      return Factoring<Scalar, Index>(options, std::move(tensor), std::move(start), report, on_iteration,
+                                      checkpoints)
+          .run();
+    };
+    if (options.precision == "f32") return factor_as(std::type_identity<float>{});
+    return factor_as(std::type_identity<double>{});
+  });
+}
+
+}  // namespace polyad::cli

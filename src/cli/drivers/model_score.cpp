@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/drivers/model_score.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "polyad/core/error.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+/// rows x columns, row-major
+struct Matrix {
+  std::uint64_t rows, columns;
+  std::vector<double> elements;
+  double& operator()(std::uint64_t i, std::uint64_t j) { return elements[i * columns + j]; }
+  double operator()(std::uint64_t i, std::uint64_t j) const { return elements[i * columns + j]; }
+};
+
+/// A'B, for I x R and I x S.
+Matrix cross_gram(std::vector<double> const& A, std::uint64_t R, std::vector<double> const& B,
+                  std::uint64_t S) {
+  Matrix result{R, S, std::vector<double>(R * S, 0.0)};
+  for (std::uint64_t i = 0; i < A.size() / R; ++i)
+    for (std::uint64_t r = 0; r < R; ++r)
+      for (std::uint64_t s = 0; s < S; ++s) result(r, s) += A[i * R + r] * B[i * S + s];
+  return result;
+}
+
+/// The column of each row, or -1, in the assignment of the largest sum: the Hungarian method with potentials,
+/// for rows <= columns, a row at a time along a shortest augmenting path.
+std::vector<std::int64_t> best_assignment(Matrix const& score) {
+  constexpr double far  = std::numeric_limits<double>::infinity();
+  std::uint64_t const n = score.rows, m = score.columns;
+  // Row and column 0 stand for "none"; costs are -score.
+  std::vector<double> row_potential(n + 1, 0), column_potential(m + 1, 0);
+  std::vector<std::uint64_t> row_of(m + 1, 0), previous(m + 1, 0);
+  for (std::uint64_t row = 1; row <= n; ++row) {
+    row_of[0]            = row;
+    std::uint64_t column = 0;
+    std::vector<double> distance(m + 1, far);
+    std::vector<bool> reached(m + 1, false);
+    do {
+      reached[column]          = true;
+      std::uint64_t const from = row_of[column];
+      std::uint64_t next       = 0;
+      double step              = far;
+      for (std::uint64_t j = 1; j <= m; ++j) {
+        if (reached[j]) continue;
+        double const reduced = -score(from - 1, j - 1) - row_potential[from] - column_potential[j];
+        if (reduced < distance[j]) {
+          distance[j] = reduced;
+          previous[j] = column;
+        }
+        if (distance[j] < step) {
+          step = distance[j];
+          next = j;
+        }
+      }
+      for (std::uint64_t j = 0; j <= m; ++j) {
+        if (reached[j]) {
+          row_potential[row_of[j]] += step;
+          column_potential[j] -= step;
+        } else {
+          distance[j] -= step;
+        }
+      }
+      column = next;
+    } while (row_of[column] != 0);
+    for (; column != 0; column = previous[column]) row_of[column] = row_of[previous[column]];
+  }
+  std::vector<std::int64_t> result(n, -1);
+  for (std::uint64_t j = 1; j <= m; ++j)
+    if (row_of[j] != 0) result[row_of[j] - 1] = static_cast<std::int64_t>(j) - 1;
+  return result;
+}
+
+/// |lambda_r| times the norms of its columns.
+std::vector<double> component_norms(io::HostKtensor const& model) {
+  std::vector<double> norms(model.rank());
+  std::transform(model.weights.begin(), model.weights.end(), norms.begin(),
+                 [](double w) { return std::abs(w); });
+  for (auto const& factor : model.factors) {
+    Matrix const gram = cross_gram(factor, model.rank(), factor, model.rank());
+    for (std::uint64_t r = 0; r < model.rank(); ++r) norms[r] *= std::sqrt(gram(r, r));
+  }
+  return norms;
+}
+
+}  // namespace
+
+MatchScore match_score(io::HostKtensor const& a, io::HostKtensor const& b) {
+  if (a.extents != b.extents) throw UsageError("the models are of different extents");
+  std::uint64_t const R = a.rank(), S = b.rank();
+  if (R > S) {
+    MatchScore const turned = match_score(b, a);
+    MatchScore result{turned.score, turned.weighted, std::vector<std::int64_t>(R, -1)};
+    for (std::uint64_t s = 0; s < S; ++s)
+      result.partner[static_cast<std::size_t>(turned.partner[s])] = static_cast<std::int64_t>(s);
+    return result;
+  }
+  Matrix score{R, S, std::vector<double>(R * S, 1.0)};
+  for (std::size_t n = 0; n < a.factors.size(); ++n) {
+    Matrix const cross = cross_gram(a.factors[n], R, b.factors[n], S),
+                 of_a  = cross_gram(a.factors[n], R, a.factors[n], R),
+                 of_b  = cross_gram(b.factors[n], S, b.factors[n], S);
+    for (std::uint64_t r = 0; r < R; ++r)
+      for (std::uint64_t s = 0; s < S; ++s) {
+        double const norms = std::sqrt(of_a(r, r)) * std::sqrt(of_b(s, s));
+        score(r, s) *= norms > 0 ? std::min(1.0, std::abs(cross(r, s)) / norms) : 0.0;
+      }
+  }
+  MatchScore result{0, 0, best_assignment(score)};
+  auto const norms_a = component_norms(a), norms_b = component_norms(b);
+  for (std::uint64_t r = 0; r < R; ++r) {
+    auto const s         = static_cast<std::uint64_t>(result.partner[r]);
+    double const larger  = std::max(norms_a[r], norms_b[s]);
+    double const penalty = larger > 0 ? std::abs(norms_a[r] - norms_b[s]) / larger : 0;
+    result.score += score(r, s);
+    result.weighted += score(r, s) * (1 - penalty);
+  }
+  result.score /= static_cast<double>(S);
+  result.weighted /= static_cast<double>(S);
+  return result;
+}
+
+double fit_of_model(io::CoordinateList const& X, io::HostKtensor const& model) {
+  if (X.extents != model.extents) throw UsageError("the model and the tensor are of different extents");
+  std::uint64_t const R = model.rank(), order = X.extents.size();
+  double norm_squared = 0, inner = 0;
+  std::vector<double> product(R);
+  std::visit(
+      [&](auto const& indices) {
+        for (std::uint64_t p = 0; p < X.nnz(); ++p) {
+          std::copy(model.weights.begin(), model.weights.end(), product.begin());
+          for (std::uint64_t n = 0; n < order; ++n) {
+            double const* const row = model.factors[n].data() + indices[p * order + n] * R;
+            for (std::uint64_t r = 0; r < R; ++r) product[r] *= row[r];
+          }
+          double cell = 0;
+          for (double const part : product) cell += part;
+          inner += X.values[p] * cell;
+          norm_squared += X.values[p] * X.values[p];
+        }
+      },
+      X.indices);
+  Matrix grams{R, R, std::vector<double>(R * R, 1.0)};
+  for (auto const& factor : model.factors) {
+    Matrix const gram = cross_gram(factor, R, factor, R);
+    for (std::uint64_t k = 0; k < R * R; ++k) grams.elements[k] *= gram.elements[k];
+  }
+  double model_squared = 0;
+  for (std::uint64_t r = 0; r < R; ++r)
+    for (std::uint64_t s = 0; s < R; ++s) model_squared += model.weights[r] * model.weights[s] * grams(r, s);
+  double const residual = std::max(0.0, norm_squared - 2 * inner + model_squared);
+  return 1 - std::sqrt(residual) / std::sqrt(norm_squared);
+}
+
+}  // namespace polyad::cli

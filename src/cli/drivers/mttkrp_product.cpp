@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/drivers/mttkrp_product.hpp"
+
+#include <Kokkos_Core.hpp>
+#include <utility>
+
+#include "cli/tensors/device_tensor.hpp"
+#include "polyad/formats/any_format.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+
+namespace polyad::cli {
+
+std::vector<double> mttkrp_product(io::CoordinateList&& tensor, io::HostKtensor const& model, int mode,
+                                   Report& report) {
+  Space const space;
+  return with_index_type(tensor, [&](auto index) {
+    using Index    = typename decltype(index)::type;
+    auto const coo = to_device<double, Index>(space, std::move(tensor), *report.input);
+    // One product of one mode: hardly worth a sorted copy.
+    auto const X = AnyFormat<double, Index, Space>::build(
+        space, coo, {.rank = model.rank(), .iterations = 1.0 / coo.order(), .may_stream = false});
+    report.format = FormatReport{X.chosen(), X.storage_bytes(), 0};
+    auto work     = X.make_workspace(space, model.rank());
+    FactorMatrices<double, Space> const factors(space, X.extents(), model.rank());
+    for (int n = 0; n < X.extents().order(); ++n)
+      from_host<double>(space, model.factors[static_cast<std::size_t>(n)], factors[n]);
+    auto const V =
+        make_factor_matrix<double>(space, "polyad::mttkrp_output", X.extents()[mode], model.rank());
+    mttkrp(space, X, factors, mode, work, V);
+    return to_host<double>(space, V);
+  });
+}
+
+}  // namespace polyad::cli

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/drivers/products.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "cli/run/interrupt.hpp"
+#include "cli/tensors/device_tensor.hpp"
+#include "cli/tensors/empty_slices.hpp"
+#include "polyad/formats/any_format.hpp"
+#include "polyad/formats/semi_sparse.hpp"
+#include "polyad/io/saved_models.hpp"
+#include "polyad/tucker/tucker.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+/// Calls f(tensor on the device) for the precision and the coordinates' type.
+template <class F>
+auto with_device_tensor(std::string const& precision, io::CoordinateList&& list, Report& report, F&& f) {
+  return with_index_type(list, [&](auto index) {
+    using Index        = typename decltype(index)::type;
+    auto const as_type = [&](auto scalar) {
+      Space const space;
+      auto const coo             = to_device<decltype(scalar), Index>(space, std::move(list), *report.input);
+      report.input->empty_slices = count_empty_slices(space, coo);
+      stop_if_interrupted("reading the tensor");
+      return f(space, coo);
+    };
+    return precision == "f32" ? as_type(float()) : as_type(double());
+  });
+}
+
+template <class Scalar>
+FactorMatrix<Scalar, Space> to_device(Space const& space, io::HostArray const& array) {
+  auto const matrix = make_factor_matrix<Scalar>(space, "polyad::matrix", array.shape[0], array.shape[1]);
+  from_host<Scalar>(space, array.elements, matrix);
+  return matrix;
+}
+
+template <class Scalar>
+io::HostArray to_array(Space const& space, FactorMatrix<Scalar, Space> const& matrix) {
+  return {{matrix.extent(0), matrix.extent(1)}, to_host<Scalar>(space, matrix)};
+}
+
+/// A format with SpTTMc, reported.
+template <class Scalar, class Index>
+AnyFormat<Scalar, Index, Space> build_format(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+                                             Report& report) {
+  auto X        = AnyFormat<Scalar, Index, Space>::build(space, coo, {.needs = {Capability::ttmc}});
+  report.format = FormatReport{X.chosen(), X.storage_bytes(), X.build_seconds()};
+  stop_if_interrupted("building the format");
+  return X;
+}
+
+/// The coordinates and values of a tensor on the host.
+template <class Scalar, class Index>
+io::CoordinateList to_list(Space const& space, CooTensor<Scalar, Index, Space> const& coo) {
+  io::CoordinateList list;
+  for (int n = 0; n < coo.order(); ++n) list.extents.push_back(coo.extents()[n]);
+  auto const indices = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), coo.indices());
+  auto const values  = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), coo.values());
+  space.fence("polyad::to_list");
+  io::UninitializedVector<Index> copied(indices.size());
+  std::copy_n(indices.data(), indices.size(), copied.data());
+  list.indices = std::move(copied);
+  list.values.resize(values.size());
+  std::transform(values.data(), values.data() + values.size(), list.values.data(),
+                 [](Scalar value) { return static_cast<double>(value); });
+  return list;
+}
+
+}  // namespace
+
+io::CoordinateList multiply(TtmOptions const& options, io::CoordinateList&& tensor,
+                            io::HostArray const& matrix, Report& report) {
+  return with_device_tensor(
+      options.precision, std::move(tensor), report, [&](Space const& space, auto const& coo) {
+        using Scalar = typename std::remove_cvref_t<decltype(coo)>::scalar_type;
+        auto const Y = spttm(space, coo, to_device<Scalar>(space, matrix), options.mode - 1);
+        return to_list(space, to_coo(space, Y));
+      });
+}
+
+io::HostArray multiply(TtmcOptions const& options, io::CoordinateList&& tensor,
+                       std::map<int, io::HostArray> const& matrices, Report& report) {
+  return with_device_tensor(
+      options.precision, std::move(tensor), report, [&](Space const& space, auto const& coo) {
+        using Scalar   = typename std::remove_cvref_t<decltype(coo)>::scalar_type;
+        int const mode = options.mode - 1;
+        std::vector<FactorMatrix<Scalar, Space>> U(static_cast<std::size_t>(coo.order()));
+        for (auto const& [n, matrix] : matrices)
+          if (n != mode && n < coo.order()) U[static_cast<std::size_t>(n)] = to_device<Scalar>(space, matrix);
+        auto const Y =
+            make_spttmc_output(space, coo.extents(), U, mode);  // refused before anything is sorted
+        auto const X = build_format(space, coo, report);
+        spttmc(space, X, U, mode, Y);
+        return to_array(space, Y);
+      });
+}
+
+void decompose(TuckerOptions const& options, io::CoordinateList&& tensor, Report& report,
+               std::function<bool(IterationReport const&)> const& on_iteration) {
+  with_device_tensor(options.precision, std::move(tensor), report, [&](Space const& space, auto const& coo) {
+    using Scalar = typename std::remove_cvref_t<decltype(coo)>::scalar_type;
+    polyad::TuckerOptions tucker_options;
+    tucker_options.ranks          = options.ranks;
+    tucker_options.max_iterations = options.max_iterations;
+    tucker_options.tolerance      = options.tolerance;
+    tucker_options.time_limit_s   = options.time_limit_s;
+    tucker_options.seed           = options.seed;
+    auto const start              = options.init == "hosvd"
+                                        ? hosvd_tucker_start(space, coo, tucker_options)
+                                        : random_tucker_start<Scalar>(space, coo.extents(), tucker_options);
+    auto const X                  = build_format(space, coo, report);
+    auto const result             = tucker(space, X, tucker_options, start, [&](TuckerIteration const& it) {
+      return on_iteration({it.iteration, it.fit, it.delta, it.seconds, {}});
+    });
+    report.result =
+        TuckerReport{result.fit, result.reason == StopReason::converged, to_string(result.reason), {}};
+    if (!options.output.empty()) save(space, result.model, options.output);
+  });
+}
+
+}  // namespace polyad::cli

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The part of `polyad ttm`, `ttmc` and `tucker` that runs on the backend. Free of Kokkos, so that its callers
+// are. All need a Session, sum the tensor's duplicates, give the tensor up once it is on the device, and fill
+// in report.input and report.format.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "cli/options/options.hpp"
+#include "cli/report/report.hpp"
+#include "polyad/io/array_npz.hpp"
+#include "polyad/io/coordinate_list.hpp"
+
+namespace polyad::cli {
+
+/// The tensor times a matrix (I_n x R) along options.mode: every value of the semi-sparse result.
+[[nodiscard]] io::CoordinateList multiply(TtmOptions const& options, io::CoordinateList&& tensor,
+                                          io::HostArray const& matrix, Report& report);
+
+/// The tensor times the matrices of all modes but options.mode: I_n x the product of their columns.
+[[nodiscard]] io::HostArray multiply(TtmcOptions const& options, io::CoordinateList&& tensor,
+                                     std::map<int, io::HostArray> const& matrices, Report& report);
+
+/// A Tucker decomposition by HOOI, saved where options.output says.
+/// \param on_iteration  called after each iteration; false ends the run
+void decompose(TuckerOptions const& options, io::CoordinateList&& tensor, Report& report,
+               std::function<bool(IterationReport const&)> const& on_iteration);
+
+}  // namespace polyad::cli

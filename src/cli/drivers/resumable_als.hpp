@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// CP-ALS that writes checkpoints and goes on from one.
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "cli/drivers/factor.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/cp/cp_als.hpp"
+
+namespace polyad::cli {
+
+// F is an AnyFormat (formats/any_format.hpp).
+
+/// Refuses a checkpoint of another tensor, or of options that make other iterates.
+template <class F>
+void expect_same_run(CpdOptions const& options, io::Checkpoint const& checkpoint, F const& X,
+                     std::uint64_t nnz) {
+  auto const refuse = [&](std::string const& what) { throw InputError(options.resume.string(), 0, 0, what); };
+  auto const expect = [&](std::string const& what, std::string const& there, std::string const& here) {
+    if (there != here) refuse("is a checkpoint of " + what + " " + there + ", not " + here);
+  };
+  expect("rank", std::to_string(checkpoint.rank), std::to_string(options.rank));
+  expect("precision", checkpoint.precision, options.precision);
+  expect("the format", checkpoint.format, X.chosen());
+  bool same =
+      checkpoint.extents.size() == static_cast<std::size_t>(X.extents().order()) && checkpoint.nnz == nnz;
+  for (int n = 0; same && n < X.extents().order(); ++n)
+    same = checkpoint.extents[static_cast<std::size_t>(n)] == X.extents()[n];
+  // Norms of one tensor differ by how their sum was split between threads.
+  same = same && std::abs(checkpoint.norm_squared - X.norm_squared()) <= 1e-6 * X.norm_squared();
+  if (!same) refuse("is a checkpoint of another tensor");
+}
+
+template <class F>
+io::Checkpoint to_checkpoint(CpdOptions const& options, F const& X, std::uint64_t nnz, CpAlsState&& state) {
+  io::Checkpoint checkpoint;
+  checkpoint.precision = options.precision;
+  checkpoint.format    = X.chosen();
+  checkpoint.seed      = options.seed;
+  checkpoint.rank      = options.rank;
+  for (int n = 0; n < X.extents().order(); ++n) checkpoint.extents.push_back(X.extents()[n]);
+  checkpoint.nnz            = nnz;
+  checkpoint.norm_squared   = X.norm_squared();
+  checkpoint.iteration      = static_cast<std::uint64_t>(state.iteration);
+  checkpoint.fit            = state.fit;
+  checkpoint.gram_fallbacks = state.gram_fallbacks;
+  checkpoint.factors        = std::move(state.factors);
+  checkpoint.grams          = std::move(state.grams);
+  return checkpoint;
+}
+
+/// cp_als, from `start` or the checkpoint to resume. \param nnz  of the tensor, its duplicates summed
+/// \throws InputError when the checkpoint is of another run
+template <class F, class Callback>
+CpAlsResult<typename F::scalar_type, typename F::space_type> resumable_als(
+    typename F::space_type const& space, F const& X, CpAlsOptions const& als,
+    FactorMatrices<typename F::scalar_type, typename F::space_type> const& start, CpdOptions const& options,
+    std::uint64_t nnz, Checkpoints const& checkpoints, Callback const& callback) {
+  CpAlsRun<typename F::scalar_type, typename F::space_type> run(space, X, als, start);
+  if (checkpoints.resume) {
+    expect_same_run(options, *checkpoints.resume, X, nnz);
+    auto const& from = *checkpoints.resume;
+    run.restore({static_cast<int>(from.iteration), from.fit, from.gram_fallbacks, from.factors, from.grams});
+  }
+  while (run.is_running()) {
+    run.launch();
+    int done = 0;
+    run.finish([&](CpAlsIteration const& iteration) {
+      done = iteration.iteration;
+      return callback(iteration);
+    });
+    if (checkpoints.save && (!run.is_running() || done % checkpoints.every == 0))
+      checkpoints.save(to_checkpoint(options, X, nnz, run.state()));
+  }
+  return run.take_result();
+}
+
+}  // namespace polyad::cli

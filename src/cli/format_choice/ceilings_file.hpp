@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Measured ceilings in the user's cache folder, a file for each backend, device, number of threads and
+// scalar. What is stale or broken is as good as missing.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "cli/report/report.hpp"
+#include "polyad/formats/cost_model.hpp"
+
+namespace polyad::cli {
+
+/// ${XDG_CACHE_HOME:-~/.cache}/polyad/ceilings-BACKEND-DEVICE-THREADS-SCALAR.json; empty where there is no
+/// home.
+[[nodiscard]] std::filesystem::path ceilings_path(BackendReport const& backend, int scalar_bytes);
+
+/// Nothing unless the file is of this version, backend and device, and all its numbers are what a measurement
+/// gives.
+[[nodiscard]] std::optional<Ceilings> read_ceilings(std::filesystem::path const& path,
+                                                    BackendReport const& backend, int scalar_bytes);
+
+/// Atomically; a folder that cannot be written leaves no file, and no error: the next run measures again.
+void write_ceilings(std::filesystem::path const& path, BackendReport const& backend, int scalar_bytes,
+                    Ceilings const& ceilings);
+
+}  // namespace polyad::cli

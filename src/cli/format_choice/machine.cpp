@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/format_choice/machine.hpp"
+
+#include <Kokkos_Core.hpp>
+
+#include "cli/format_choice/ceilings_file.hpp"
+#include "polyad/core/device_memory.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/core/spaces.hpp"
+#include "polyad/formats/ceilings.hpp"
+#include "polyad/formats/choose_format.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+using Space = Kokkos::DefaultExecutionSpace;
+
+}  // namespace
+
+Ceilings machine_ceilings(BackendReport const& backend, int scalar_bytes, double seconds) {
+  auto const path = ceilings_path(backend, scalar_bytes);
+  if (auto const known = read_ceilings(path, backend, scalar_bytes)) return *known;
+  auto const usual = usual_ceilings(is_device_space<Space>, backend.concurrency, scalar_bytes);
+  if (seconds < worth_measuring_s) return usual;
+  try {
+    // On a host the measurement is no part of what a simulated device holds.
+    DeviceMemoryAccount::HostArrays const on_host;
+    auto const measured =
+        scalar_bytes == 4 ? measure_ceilings<float>(Space()) : measure_ceilings<double>(Space());
+    write_ceilings(path, backend, scalar_bytes, measured);
+    return measured;
+  } catch (MemoryError const&) {
+    return usual;
+  }
+}
+
+std::uint64_t free_memory() {
+  return available_memory(Space());
+}
+
+bool runs_on_device() {
+  return is_device_space<Space>;
+}
+
+}  // namespace polyad::cli

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `polyad tune --store` found best, in a small file beside the tensor, TENSOR.tune.json: a list of
+// choices, one for each backend, device, rank and precision. A choice counts only for the very tensor,
+// version and machine; otherwise it is passed over.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "cli/report/report.hpp"
+#include "polyad/io/coordinate_list.hpp"
+
+namespace polyad::cli {
+
+/// Of what a choice is.
+struct ChoiceKey {
+  std::filesystem::path tensor;
+  std::uint64_t file_bytes = 0;
+  std::uint32_t checksum   = 0;  // of the file's first and last mebibyte
+  std::uint64_t nnz        = 0;  // as read
+  std::string backend, device;
+  int concurrency    = 0;
+  std::uint64_t rank = 0;
+  std::string precision;
+};
+
+struct StoredChoice {
+  std::string format;     // with the options that were tuned: "f-coo:threadlen=16,team_threads=64"
+  double iterations = 0;  // for which it was the best
+};
+
+/// Nothing for a tensor that is no regular file.
+[[nodiscard]] std::optional<ChoiceKey> choice_key(std::filesystem::path const& tensor,
+                                                  io::CoordinateList const& list,
+                                                  BackendReport const& backend, std::uint64_t rank,
+                                                  std::string const& precision);
+
+[[nodiscard]] std::filesystem::path choice_path(std::filesystem::path const& tensor);
+
+/// Nothing where there is no file, none for this key, or one that is broken.
+[[nodiscard]] std::optional<StoredChoice> read_choice(ChoiceKey const& key);
+
+/// Puts the choice into the file, in place of an earlier one of this key and of those of other tensors or
+/// versions.
+/// \throws WriteError
+void write_choice(ChoiceKey const& key, StoredChoice const& choice);
+
+}  // namespace polyad::cli

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the user asked of estimate and tune.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "cli/options/file_options.hpp"
+
+namespace polyad::cli {
+
+struct EstimateOptions {
+  CommonOptions common;
+  std::filesystem::path tensor;
+  int index_base        = -1;
+  std::uint64_t rank    = 0;
+  int iterations        = 50;  // that builds are spread over
+  std::string precision = "f64";
+  std::optional<std::uint64_t> device_memory;  // bytes; none: what is free
+};
+
+struct TuneOptions {
+  EstimateOptions of;
+  std::string format;  // empty: all; of one, its shapes too
+  bool store = false;  // beside the tensor
+};
+
+}  // namespace polyad::cli

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the user asked of the commands that complete tensors, one struct a command.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/options/file_options.hpp"
+
+namespace polyad::cli {
+
+/// What to do with entries whose index lies outside the training set's extents.
+enum class ColdStart { refuse, bias };
+
+struct TrainOptions {
+  CommonOptions common;
+  std::filesystem::path tensor;
+  std::filesystem::path test;             // empty: none
+  double split    = 0;                    // share of the entries held out as test set
+  double validate = 0;                    // share of the training entries held out to tell the best epoch
+  int index_base  = -1;                   // -1: told by the file
+  std::vector<std::uint64_t> columns{8};  // J, one number or one a mode
+  std::uint64_t rank        = 8;
+  int max_epochs            = 20;
+  std::string optimizer     = "als";  // or "adam" or "sgd"
+  double learning_rate      = 0.01;
+  double core_learning_rate = 0.1;  // this and the next three: of sgd
+  double decay              = 0.1;
+  bool intermediates        = true;
+  bool share_fibers         = true;
+  std::vector<double> shrink;   // empty, observations, or these and their share; without a ridge
+  std::optional<double> ridge;  // 5 where there is none and rows are not shrunk
+  bool ridge_per_entry  = false;
+  double core_ridge     = 0;
+  bool fixed_cores      = false;
+  bool biases           = true;
+  double bias_damping   = 5;
+  int patience          = 0;
+  double time_limit_s   = std::numeric_limits<double>::infinity();
+  std::uint64_t seed    = 0;
+  std::string format    = "auto";
+  std::string precision = "f32";  // or "f64"
+  bool deterministic    = false;
+  std::vector<double> clip;  // empty, or lowest and highest
+  ColdStart cold_start = ColdStart::refuse;
+  std::filesystem::path output;  // empty: none
+
+  [[nodiscard]] bool shrinks() const { return optimizer == "als" && !ridge && !ridge_per_entry; }
+};
+
+struct PredictOptions {
+  CommonOptions common;
+  std::filesystem::path model;
+  std::filesystem::path places;
+  int index_base       = -1;
+  ColdStart cold_start = ColdStart::refuse;
+  std::filesystem::path output;
+};
+
+}  // namespace polyad::cli

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the user asked of the commands that turn files into files and figures, one struct a command.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/options/option_list.hpp"
+
+namespace polyad::cli {
+
+/// Options that several commands share.
+struct CommonOptions {
+  std::filesystem::path report;  // empty: no report
+  int threads  = 0;              // 0: as many as the machine has
+  bool verbose = false;
+  OptionList listed;                  // all options of the command, as the report lists them
+  std::optional<std::uint64_t> seed;  // of commands that have one
+};
+
+/// A tensor and how it is to be read.
+struct TensorInput {
+  std::filesystem::path path;
+  int index_base         = -1;      // -1: told by the file
+  std::string duplicates = "keep";  // or sum, last, error
+  bool drop_zeros        = false;
+  bool allow_non_finite  = false;
+};
+
+struct ConvertOptions {
+  CommonOptions common;
+  TensorInput input;
+  std::filesystem::path output;
+  std::string to;  // a dialect; empty: by the ending
+  std::string precision = "f64";
+  bool packed           = false;
+};
+
+struct CheckOptions {
+  CommonOptions common;
+  TensorInput input;
+  std::filesystem::path fixed;  // empty: nothing is mended
+};
+
+struct CompareOptions {
+  CommonOptions common;
+  std::filesystem::path a, b;
+  double at_least = -1;  // below 0: the default of the comparison
+};
+
+struct GenOptions {
+  CommonOptions common;
+  std::string kind = "uniform";
+  std::vector<std::uint64_t> dims;
+  std::uint64_t nnz  = 0;
+  std::uint64_t rank = 4;
+  double skew        = 1;
+  double noise       = 0.5;
+  std::uint64_t seed = 0;
+  std::filesystem::path output, model;
+  std::string to;
+};
+
+struct MttkrpOptions {
+  CommonOptions common;
+  TensorInput input;
+  int mode = 0;  // counts from 1
+  std::filesystem::path factors, output;
+};
+
+}  // namespace polyad::cli

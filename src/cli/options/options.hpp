@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the user asked for, one struct a command.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "cli/options/choice_options.hpp"
+#include "cli/options/completion_options.hpp"
+#include "cli/options/file_options.hpp"
+#include "cli/options/product_options.hpp"
+
+namespace polyad::cli {
+
+struct CpdOptions {
+  CommonOptions common;
+  std::filesystem::path tensor;
+  int index_base         = -1;     // -1: told by the file
+  std::string duplicates = "sum";  // or last, error
+  bool drop_zeros        = false;
+  std::uint64_t rank     = 0;
+  int max_iterations     = 50;
+  double tolerance       = 1e-4;
+  double time_limit_s    = std::numeric_limits<double>::infinity();
+  std::uint64_t seed     = 0;
+  std::string init       = "random";  // or "nvecs", or a model file
+  std::string format     = "auto";
+  bool tune              = false;              // auto tries all formats that fit
+  std::string precision  = "f64";              // or "f32"
+  int restarts           = 1;                  // random starts, of which the best wins
+  std::optional<std::uint64_t> device_memory;  // bytes; none: what is free
+  bool deterministic = false;
+  bool time_phases   = false;
+  std::filesystem::path output;              // empty: none
+  std::filesystem::path checkpoint, resume;  // empty: none
+  int checkpoint_every = 10;
+};
+
+/// Whether the start comes from a model file.
+[[nodiscard]] inline bool starts_from_file(CpdOptions const& options) {
+  return options.init != "random" && options.init != "nvecs";
+}
+
+struct StatsOptions {
+  CommonOptions common;
+  std::filesystem::path tensor;
+  int index_base = -1;
+};
+
+struct InfoOptions {
+  CommonOptions common;
+};
+
+using Options = std::variant<CpdOptions, StatsOptions, InfoOptions, ConvertOptions, CheckOptions,
+                             CompareOptions, GenOptions, MttkrpOptions, TtmOptions, TtmcOptions,
+                             TuckerOptions, TrainOptions, PredictOptions, EstimateOptions, TuneOptions>;
+
+}  // namespace polyad::cli

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/report/report.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "cli/report/git_hash.hpp"
+#include "cli/report/host_facts.hpp"
+#include "polyad/formats/option_text.hpp"
+#include "polyad/io/atomic_file.hpp"
+#include "polyad/version.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+// Keys stay in the order in which they are put.
+using Json = nlohmann::ordered_json;
+
+Json to_json(BackendReport const& backend) {
+  return {{"name", backend.name}, {"concurrency", backend.concurrency}, {"device", backend.device}};
+}
+
+Json to_json(InputReport const& input) {
+  return {{"path", input.path},
+          {"dialect", input.dialect},
+          {"base", input.base},
+          {"dims", input.dims},
+          {"nnz", input.nnz},
+          {"duplicates", input.duplicates},
+          {"empty_slices", input.empty_slices},
+          {"read_s", input.read_s}};
+}
+
+Json to_json(std::optional<FormatTimes> const& times) {
+  if (!times) return {};
+  return {{"load_s", times->load_s},
+          {"build_s", times->build_s},
+          {"mode_s", times->mode_s},
+          {"iteration_s", times->iteration_s}};
+}
+
+Json to_json(std::vector<FormatCandidate> const& candidates) {
+  Json list = Json::array();
+  for (auto const& c : candidates)
+    list.push_back({{"name", c.name},
+                    {"bytes", c.bytes},
+                    {"build_bytes", c.build_bytes},
+                    {"need_bytes", c.need_bytes},
+                    {"fits", c.fits},
+                    {"predicted", to_json(c.predicted)},
+                    {"measured", to_json(c.measured)}});
+  return list;
+}
+
+Json to_json(FormatReport const& format) {
+  Json json = {{"name", format.name}, {"bytes", format.bytes}, {"build_s", format.build_s}};
+  if (!format.chosen_because.empty()) json["chosen_because"] = format.chosen_because;
+  if (!format.candidates.empty()) json["candidates"] = to_json(format.candidates);
+  return json;
+}
+
+Json to_json(FormatsReport const& result) {
+  Json json    = {{"iterations", result.iterations}, {"free_bytes", result.free_bytes}};
+  json["best"] = result.best.empty() ? Json() : Json(result.best);
+  if (!result.because.empty()) json["because"] = result.because;
+  json["candidates"] = to_json(result.candidates);
+  if (!result.shapes.empty()) json["shapes"] = Json::array();
+  for (auto const& shape : result.shapes) {
+    Json entry;
+    for (auto const& [name, value] : OptionText(split_format_text(shape.format).options).all())
+      entry[name] = std::stoll(value);
+    entry["seconds"] = shape.seconds;
+    json["shapes"].push_back(entry);
+  }
+  json["files"] = result.files;
+  return json;
+}
+
+/// "rmse": {set: number, ...}, "mae": {...}
+void put_errors(Json& json, ErrorReports const& errors) {
+  for (auto const& [set, error] : errors) {
+    json["rmse"][set] = error.rmse;
+    json["mae"][set]  = error.mae;
+  }
+}
+
+Json to_json(IterationReport const& iteration) {
+  if (!iteration.errors.empty()) {
+    Json json = {{"iteration", iteration.iteration}};
+    put_errors(json, iteration.errors);
+    json["seconds"] = iteration.seconds;
+    json["phases"]  = iteration.phases;
+    return json;
+  }
+  return {{"iteration", iteration.iteration},
+          {"fit", iteration.fit},
+          {"delta", iteration.delta},
+          {"seconds", iteration.seconds},
+          {"phases", iteration.phases}};
+}
+
+Json to_json(MemoryReport const& memory) {
+  return {{"host_peak_bytes", memory.host_peak_bytes},
+          {"device_peak_bytes", memory.device_peak_bytes ? Json(*memory.device_peak_bytes) : Json()}};
+}
+
+Json to_json(RestartReport const& restart) {
+  return {{"seed", restart.seed},
+          {"fit", restart.fit},
+          {"iterations", restart.iterations},
+          {"reason", restart.reason}};
+}
+
+Json to_json(CpdReport const& result) {
+  Json json = {{"fit", result.fit},
+               {"weights", result.weights},
+               {"converged", result.converged},
+               {"reason", result.reason},
+               {"gram_fallbacks", result.gram_fallbacks},
+               {"files", result.files}};
+  if (!result.restarts.empty()) {
+    json["restarts"] = Json::array();
+    for (auto const& restart : result.restarts) json["restarts"].push_back(to_json(restart));
+    json["best_restart"] = result.best_restart;
+  }
+  return json;
+}
+
+Json to_json(CompletionReport const& result) {
+  Json json = {{"mean", result.mean}};
+  put_errors(json, result.errors);
+  Json entries = Json::object();
+  for (auto const& [set, error] : result.errors) entries[set] = error.entries;
+  json["entries"]        = entries;
+  json["kept_iteration"] = result.kept_iteration;
+  json["reason"]         = result.reason;
+  json["cold"]           = result.cold;
+  json["files"]          = result.files;
+  return json;
+}
+
+Json to_json(TuckerReport const& result) {
+  return {{"fit", result.fit},
+          {"converged", result.converged},
+          {"reason", result.reason},
+          {"files", result.files}};
+}
+
+Json to_json(RunReport const& runs) {
+  return {{"nonempty", runs.nonempty},
+          {"longest", runs.longest},
+          {"single", runs.single},
+          {"deviation", runs.deviation}};
+}
+
+template <class T>
+Json to_json(std::vector<T> const& list) {
+  Json array = Json::array();
+  for (T const& element : list) array.push_back(to_json(element));
+  return array;
+}
+
+Json to_json(StatsReport const& result) {
+  return {{"density", result.density},
+          {"slices", to_json(result.slices)},
+          {"fibers", to_json(result.fibers)},
+          {"values", {{"min", result.smallest}, {"max", result.largest}, {"zeros", result.zeros}}},
+          {"norm", result.norm},
+          {"linear_bits", result.linear_bits}};
+}
+
+Json to_json(InfoReport const& result) {
+  return {{"kokkos", result.kokkos_version},
+          {"compiled_for", result.compiled_for},
+          {"found", result.found},
+          {"usable", result.usable}};
+}
+
+Json to_json(FactsReport const& result) {
+  Json json = Json::object();
+  for (auto const& [name, value] : result.facts)
+    json[name] = std::visit([](auto const& v) { return Json(v); }, value);
+  json["files"] = result.files;
+  return json;
+}
+
+Json to_json(std::monostate) {
+  return {};
+}
+
+}  // namespace
+
+void write_report(std::filesystem::path const& path, Report const& report) {
+  Json json;
+  json["schema"]  = report_schema;
+  json["version"] = POLYAD_VERSION;
+  json["git"]     = git_hash();
+  json["command"] = report.command;
+  json["host"]    = host_name();
+  json["backend"] = report.backend ? to_json(*report.backend) : Json();
+  if (report.input) json["input"] = to_json(*report.input);
+  if (report.format) json["format"] = to_json(*report.format);
+  json["options"] = Json::object();
+  for (auto const& [name, value] : report.options)
+    json["options"][name] = std::visit([](auto const& v) { return Json(v); }, value);
+  if (report.seed) json["seed"] = *report.seed;
+  if (!report.iterations.empty() || std::holds_alternative<CpdReport>(report.result))
+    json["iterations"] = to_json(report.iterations);
+  json["memory"] = to_json(report.memory);
+  json["result"] = std::visit([](auto const& result) { return to_json(result); }, report.result);
+  json["exit"]   = report.exit;
+  if (!report.error.empty()) json["error"] = report.error;
+
+  io::AtomicFile file(path);
+  // Names of files need not be UTF-8; JSON must be.
+  file.write(json.dump(2, ' ', false, Json::error_handler_t::replace));
+  file.write("\n");
+  file.commit();
+}
+
+}  // namespace polyad::cli

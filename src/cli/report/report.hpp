@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The report that --report writes as JSON. Its keys are stable: a change of one's meaning raises
+// report_schema. What a command does not know is left out (std::optional) or null.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cli/options/option_list.hpp"
+#include "polyad/formats/choose_format.hpp"
+
+namespace polyad::cli {
+
+inline constexpr int report_schema = 1;
+
+struct BackendReport {
+  std::string name;
+  int concurrency = 0;
+  std::string device;
+};
+
+struct InputReport {
+  std::string path;
+  std::string dialect;
+  int base = 1;
+  std::vector<std::uint64_t> dims;
+  std::uint64_t nnz        = 0;  // after duplicates were summed
+  std::uint64_t duplicates = 0;  // nonzeros that were added to another one
+  std::vector<std::uint64_t> empty_slices;
+  double read_s = 0;
+};
+
+struct FormatReport {
+  std::string name;
+  std::uint64_t bytes        = 0;
+  double build_s             = 0;
+  std::string chosen_because = {};  // why auto took it, or why it is not what was asked for; empty otherwise
+  std::vector<FormatCandidate> candidates = {};  // of auto, the best first
+};
+
+/// Errors of a completion model on one set of entries.
+struct ErrorReport {
+  std::uint64_t entries = 0;
+  double rmse           = 0;
+  double mae            = 0;
+};
+
+/// By the set's name: train, validation, test. Sets without entries are left out.
+using ErrorReports = std::map<std::string, ErrorReport>;
+
+struct IterationReport {
+  int iteration  = 0;
+  double fit     = 0;
+  double delta   = 0;
+  double seconds = 0;
+  std::map<std::string, double> phases;
+  ErrorReports errors = {};  // of completion, in place of fit and delta
+};
+
+struct MemoryReport {
+  std::uint64_t host_peak_bytes = 0;
+  std::optional<std::uint64_t> device_peak_bytes;  // nothing: the device is the host
+};
+
+struct RestartReport {
+  std::uint64_t seed = 0;
+  double fit         = 0;
+  int iterations     = 0;
+  std::string reason;
+};
+
+struct CpdReport {
+  double fit = 0;
+  std::vector<double> weights;
+  bool converged = false;
+  std::string reason;
+  std::uint64_t gram_fallbacks = 0;
+  std::vector<std::string> files;
+  std::vector<RestartReport> restarts;  // empty for a single start
+  std::size_t best_restart = 0;
+};
+
+struct CompletionReport {
+  double mean = 0;
+  ErrorReports errors;  // of the model that is kept
+  int kept_iteration = 0;
+  std::string reason;
+  std::uint64_t cold = 0;  // entries predicted from biases alone
+  std::vector<std::string> files;
+};
+
+struct TuckerReport {
+  double fit     = 0;
+  bool converged = false;
+  std::string reason;
+  std::vector<std::string> files;
+};
+
+struct RunReport {
+  std::uint64_t nonempty = 0;
+  std::uint64_t longest  = 0;
+  std::uint64_t single   = 0;  // runs of one nonzero
+  double deviation       = 0;  // standard deviation of their lengths
+};
+
+struct StatsReport {
+  double density = 0;
+  std::vector<RunReport> slices;  // of each mode
+  std::vector<RunReport> fibers;  // along each mode
+  double smallest     = 0;
+  double largest      = 0;
+  double norm         = 0;
+  std::uint64_t zeros = 0;
+  int linear_bits     = 0;  // of an index that linearizes all modes
+};
+
+/// What estimate and tune found.
+struct FormatsReport {
+  double iterations        = 0;  // that builds are spread over
+  std::uint64_t free_bytes = 0;
+  std::string best;  // empty: none fits
+  std::string because;
+  std::vector<FormatCandidate> candidates;
+  /// Shapes of the one format that was tried, the fastest first: "f-coo:threadlen=16,team_threads=64", and
+  /// seconds for all modes.
+  struct Shape {
+    std::string format;
+    double seconds = 0;
+  };
+  std::vector<Shape> shapes;
+  std::vector<std::string> files;
+};
+
+struct InfoReport {
+  std::string kokkos_version;
+  std::string compiled_for;
+  std::string found;
+  bool usable = false;
+};
+
+/// Results that are names and numbers.
+struct FactsReport {
+  OptionList facts;
+  std::vector<std::string> files;
+};
+
+struct Report {
+  std::string command;
+  std::optional<BackendReport> backend;
+  std::optional<InputReport> input;
+  std::optional<FormatReport> format;
+  OptionList options;
+  std::optional<std::uint64_t> seed;
+  std::vector<IterationReport> iterations;
+  MemoryReport memory;
+  std::variant<std::monostate, CpdReport, StatsReport, InfoReport, FactsReport, TuckerReport,
+               CompletionReport, FormatsReport>
+      result;
+  int exit = 0;
+  std::string error;  // the text on stderr; empty when there is none
+};
+
+/// \throws WriteError
+void write_report(std::filesystem::path const& path, Report const& report);
+
+}  // namespace polyad::cli

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/run/interrupt.hpp"
+
+#include <csignal>
+#include <string>
+
+namespace polyad::cli {
+
+namespace {
+
+std::sig_atomic_t volatile received = 0;
+
+extern "C" void remember_signal(int signal) {
+  received = signal;
+}
+
+}  // namespace
+
+void catch_interrupts() {
+  struct sigaction action{};
+  action.sa_handler = remember_signal;
+  // Reset: a second signal ends the process. Restart: reading goes on.
+  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
+  // Also where the shell that started us in the background had it ignored: whoever sends it means it.
+  for (int const signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
+}
+
+int interrupt_signal() noexcept {
+  return received;
+}
+
+void stop_if_interrupted(char const* stage) {
+  if (received != 0) throw Interrupted(std::string("interrupted while ") + stage);
+}
+
+}  // namespace polyad::cli

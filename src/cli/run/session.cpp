@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/run/session.hpp"
+
+#include <Kokkos_Core.hpp>
+#include <ostream>
+
+#include "cli/report/host_facts.hpp"
+#include "polyad/core/device.hpp"
+#include "polyad/core/device_memory.hpp"
+#include "polyad/core/spaces.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+using Space = Kokkos::DefaultExecutionSpace;
+
+// The last session's, for the report, which is written after its end.
+std::optional<std::uint64_t> device_peak;
+
+Kokkos::InitializationSettings settings(int threads, bool verbose) {
+  Kokkos::InitializationSettings result;
+  if (threads > 0) result.set_num_threads(threads);
+  result.set_disable_warnings(!verbose);
+  return result;
+}
+
+}  // namespace
+
+struct Session::State {
+  State(Kokkos::InitializationSettings const& settings, std::optional<std::uint64_t> device_memory)
+      : scope(settings) {
+    if (is_device_space<Space> || device_memory) account.emplace(device_memory);
+  }
+  ~State() {
+    if (account && account->counts()) device_peak = account->peak();
+  }
+  Kokkos::ScopeGuard scope;
+  std::optional<DeviceMemoryAccount> account;
+};
+
+Session::Session(int threads, bool verbose, std::optional<std::uint64_t> device_memory) {
+  expect_usable_device();
+  m_state = std::make_unique<State>(settings(threads, verbose), device_memory);
+}
+
+Session::~Session() = default;
+
+BackendReport Session::backend() const {
+  DeviceFacts const facts = probe_device();
+  return {facts.backend, Space().concurrency(), facts.accelerator ? facts.name : processor_name()};
+}
+
+void Session::print_configuration(std::ostream& out) const {
+  Kokkos::print_configuration(out, true);
+}
+
+MemoryReport peak_memory() {
+  return {peak_memory_bytes(), device_peak};
+}
+
+std::string kokkos_version() {
+  return std::to_string(KOKKOS_VERSION / 10000) + "." + std::to_string(KOKKOS_VERSION / 100 % 100) + "." +
+         std::to_string(KOKKOS_VERSION % 100);
+}
+
+}  // namespace polyad::cli

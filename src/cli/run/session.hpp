@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Kokkos for as long as a command needs it. Free of Kokkos itself, for the files that include CLI11 or JSON.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "cli/report/report.hpp"
+
+namespace polyad::cli {
+
+class Session {
+public:
+  /// \param threads  of the host; 0 leaves the choice to Kokkos
+  /// \param verbose  lets Kokkos print its warnings
+  /// \param device_memory  bytes to keep to on the device
+  /// \throws BackendError when the device cannot be used
+  Session(int threads, bool verbose, std::optional<std::uint64_t> device_memory = {});
+  ~Session();
+  Session(Session const&)            = delete;
+  Session& operator=(Session const&) = delete;
+
+  [[nodiscard]] BackendReport backend() const;
+
+  /// Prints the configuration as Kokkos tells it.
+  void print_configuration(std::ostream& out) const;
+
+private:
+  struct State;
+  std::unique_ptr<State> m_state;
+};
+
+/// Peaks so far, of the host and of the device. Also after the session's end.
+[[nodiscard]] MemoryReport peak_memory();
+
+/// "4.7.0"
+[[nodiscard]] std::string kokkos_version();
+
+}  // namespace polyad::cli

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/tensors/entries.hpp"
+
+#include "polyad/core/error.hpp"
+#include "polyad/io/clean_list.hpp"
+
+namespace polyad::cli {
+
+std::uint64_t index_of(io::CoordinateList const& list, std::uint64_t p, int n) {
+  return std::visit(
+      [&](auto const& indices) -> std::uint64_t {
+        return indices[p * list.extents.size() + static_cast<std::uint64_t>(n)];
+      },
+      list.indices);
+}
+
+int mode_outside(io::CoordinateList const& list, std::uint64_t p, std::vector<std::uint64_t> const& extents) {
+  for (int n = 0; n < list.order(); ++n)
+    if (index_of(list, p, n) >= extents[static_cast<std::size_t>(n)]) return n;
+  return -1;
+}
+
+std::pair<io::CoordinateList, io::CoordinateList> split_off_cold(io::CoordinateList&& list,
+                                                                 std::vector<std::uint64_t> const& extents,
+                                                                 std::string const& file, bool allowed) {
+  if (list.extents.size() != extents.size())
+    throw InputError(file, 0, 0,
+                     "has " + std::to_string(list.extents.size()) + " modes, but the model has " +
+                         std::to_string(extents.size()));
+  auto parts          = io::partition(list, [&](std::uint64_t p) {
+    int const n = mode_outside(list, p, extents);
+    if (n >= 0 && !allowed)
+      throw InputError(file, 0, 0,
+                       "entry " + std::to_string(p + 1) + " has index " +
+                           std::to_string(index_of(list, p, n)) + " (from 0) in mode " + std::to_string(n) +
+                           ", of which the training set has " +
+                           std::to_string(extents[static_cast<std::size_t>(n)]) +
+                           " rows; --cold-start bias predicts it from its biases");
+    return n >= 0;
+  });
+  list                = {};
+  parts.first.extents = extents;
+  return parts;
+}
+
+}  // namespace polyad::cli

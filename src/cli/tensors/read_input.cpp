@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/tensors/read_input.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
+#include "cli/run/interrupt.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/core/quantity_text.hpp"
+#include "polyad/io/clean_list.hpp"
+#include "polyad/io/tensor_file.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+/// \throws InputError when a nonzero stands where an earlier one does
+void expect_no_duplicates(TensorInput const& input, io::TensorFile const& file) {
+  auto const pair = io::first_duplicate(file.tensor);
+  if (!pair) return;
+  // Nonzeros that were dropped, or added below a diagonal, leave no line to be named.
+  bool const lines   = !input.drop_zeros || file.report.zeros == 0;
+  auto const earlier = lines ? io::line_of_nonzero(input.path, pair->earlier) : std::nullopt;
+  auto const later   = lines ? io::line_of_nonzero(input.path, pair->later) : std::nullopt;
+  if (earlier && later)
+    throw InputError(input.path.string(), *later, 1, fmt::format("repeats the indices of line {}", *earlier));
+  throw InputError(
+      input.path.string(), 0, 0,
+      fmt::format("nonzero {} repeats the indices of nonzero {}", pair->later + 1, pair->earlier + 1));
+}
+
+}  // namespace
+
+io::CoordinateList read_input(TensorInput const& input, CommonOptions const& common, Report& report) {
+  io::TensorFile file = io::read_tensor(input.path, {.index_base       = input.index_base,
+                                                     .allow_non_finite = input.allow_non_finite,
+                                                     .drop_zeros       = input.drop_zeros,
+                                                     .threads          = common.threads});
+  stop_if_interrupted("reading the tensor");
+  InputReport facts;
+  facts.path    = input.path.string();
+  facts.dialect = io::to_string(file.report.dialect);
+  facts.base    = file.report.index_base;
+  facts.dims    = file.tensor.extents;
+  facts.read_s  = file.report.seconds;
+  if (common.verbose)
+    fmt::print(
+        stderr, "read {} ({}, {}, base {}): {} lines, {:.1f} MB in {}, {:.0f} MB/s; {} zeros\n", facts.path,
+        facts.dialect, io::to_string(file.report.compression), facts.base, file.report.lines,
+        static_cast<double>(std::max(file.report.text_bytes, file.report.file_bytes)) / 1e6,
+        duration_text(facts.read_s),
+        static_cast<double>(std::max(file.report.text_bytes, file.report.file_bytes)) / 1e6 / facts.read_s,
+        file.report.zeros);
+  if (input.duplicates == "error") expect_no_duplicates(input, file);
+  if (input.duplicates == "sum") facts.duplicates = io::merge_duplicates(file.tensor, io::Duplicates::sum);
+  if (input.duplicates == "last") facts.duplicates = io::merge_duplicates(file.tensor, io::Duplicates::last);
+  facts.nnz    = file.tensor.nnz();
+  report.input = facts;
+  return std::move(file.tensor);
+}
+
+io::CoordinateList read_input(std::filesystem::path const& path, int index_base, CommonOptions const& common,
+                              Report& report) {
+  return read_input(TensorInput{.path = path, .index_base = index_base}, common, report);
+}
+
+std::string dims_text(std::vector<std::uint64_t> const& dims) {
+  return fmt::format("{}", fmt::join(dims, " x "));
+}
+
+std::string tensor_text(InputReport const& input) {
+  std::string text = fmt::format("{}, {} nonzeros", dims_text(input.dims), input.nnz);
+  if (input.duplicates > 0)
+    text +=
+        fmt::format(" ({} {} summed)", input.duplicates, input.duplicates == 1 ? "duplicate" : "duplicates");
+  return text;
+}
+
+}  // namespace polyad::cli

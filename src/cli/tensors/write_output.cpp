@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/tensors/write_output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <vector>
+
+#include "cli/tensors/read_input.hpp"
+#include "polyad/core/quantity_text.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+std::vector<std::uint64_t> extents_reached(io::CoordinateList const& tensor) {
+  std::vector<std::uint64_t> reached(tensor.extents.size(), 0);
+  std::visit(
+      [&](auto const& indices) {
+        for (std::uint64_t p = 0, k = 0; p < tensor.nnz(); ++p)
+          for (auto& extent : reached)
+            extent = std::max<std::uint64_t>(extent, std::uint64_t{indices[k++]} + 1);
+      },
+      tensor.indices);
+  return reached;
+}
+
+}  // namespace
+
+std::string write_output(std::filesystem::path const& path, io::CoordinateList const& tensor,
+                         std::string const& to, io::WriteOptions options, Report& report) {
+  options.dialect  = to.empty() ? io::dialect_of_ending(path) : io::writable_dialect(to);
+  auto const start = std::chrono::steady_clock::now();
+  io::write_tensor(path, tensor, options);
+  double const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (options.dialect == io::Dialect::frostt)
+    if (auto const reached = extents_reached(tensor); reached != tensor.extents)
+      fmt::print(stderr, "polyad: frostt has no place for the extents {}: {} will be read as {}\n",
+                 dims_text(tensor.extents), path.string(), dims_text(reached));
+  if (!std::holds_alternative<FactsReport>(report.result)) report.result = FactsReport{};
+  auto& facts = std::get<FactsReport>(report.result);
+  facts.facts.emplace_back("write_s", seconds);
+  facts.files.push_back(path.string());
+  return fmt::format("wrote    {} ({}) in {}\n", path.string(), io::to_string(*options.dialect),
+                     duration_text(seconds));
+}
+
+}  // namespace polyad::cli
