@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All that a program usually needs: tensors, files, any_format, the drivers and generators. The classes of
-// single formats (polyad/formats/) and what authors of a format need (polyad/kernel/) have their own headers.
+// All that a program usually needs: tensors, files, any_format, the drivers and generators. What authors of a
+// format need (polyad/kernel/) has headers of its own.
 #pragma once
 
 #include "polyad/cp/cp_als.hpp"
@@ -11,8 +11,7 @@
 #include "polyad/io/checkpoint.hpp"
 #include "polyad/io/clean_list.hpp"
 #include "polyad/io/coo_file.hpp"
-#include "polyad/io/fast_tucker_file.hpp"
-#include "polyad/io/model_file.hpp"
+#include "polyad/io/saved_models.hpp"
 #include "polyad/io/tensor_file.hpp"
 #include "polyad/tensor/generate.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
