@@ -19,7 +19,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "polyad/formats/cost_model.hpp"
+#include "formats/cost_model.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "polyad/formats/cost_model.hpp"
+#include "polyad/formats/ceilings.hpp"
 #include "report.hpp"
 
 namespace polyad::cli {

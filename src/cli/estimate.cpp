@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "formats/choose_format.hpp"
 #include "formats_of.hpp"
 #include "formats_table.hpp"
 #include "machine.hpp"

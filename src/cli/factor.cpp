@@ -10,6 +10,7 @@
 #include "device_tensor.hpp"
 #include "empty_slices.hpp"
 #include "format_trial.hpp"
+#include "formats/choose_format.hpp"
 #include "interrupt.hpp"
 #include "machine.hpp"
 #include "polyad/core/device_memory.hpp"

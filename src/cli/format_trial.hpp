@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "device_tensor.hpp"
-#include "polyad/formats/choose_format.hpp"
+#include "polyad/formats/format_candidate.hpp"
 #include "report.hpp"
 
 namespace polyad::cli {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "polyad/formats/cost_model.hpp"
+#include "polyad/formats/ceilings.hpp"
 #include "report.hpp"
 
 namespace polyad::cli {

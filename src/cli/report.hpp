@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "polyad/formats/choose_format.hpp"
+#include "polyad/formats/format_candidate.hpp"
 
 namespace polyad::cli {
 

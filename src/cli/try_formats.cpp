@@ -4,6 +4,7 @@
 
 #include "device_tensor.hpp"
 #include "format_trial.hpp"
+#include "formats/choose_format.hpp"
 #include "formats_of.hpp"
 #include "interrupt.hpp"
 #include "polyad/core/error.hpp"

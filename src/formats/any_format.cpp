@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/choose_format.hpp"
 #include "formats/registry.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/core/instances.hpp"

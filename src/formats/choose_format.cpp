@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/formats/choose_format.hpp"
+#include "formats/choose_format.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -16,10 +16,12 @@
 #include <utility>
 #include <vector>
 
-#include "polyad/formats/choose_format.hpp"
+#include "polyad/formats/ceilings.hpp"
 #include "polyad/formats/format.hpp"
+#include "polyad/formats/format_candidate.hpp"
 #include "polyad/formats/held_format.hpp"
 #include "polyad/formats/option_text.hpp"
+#include "polyad/tensor/survey.hpp"
 
 namespace polyad {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "formats/blco/weights.hpp"
-#include "polyad/formats/cost_model.hpp"
+#include "formats/cost_model.hpp"
 
 namespace polyad {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "formats/coo/locality_blocks.hpp"
 #include "formats/coo/weights.hpp"
-#include "polyad/formats/cost_model.hpp"
+#include "formats/cost_model.hpp"
 
 namespace polyad {
 namespace {

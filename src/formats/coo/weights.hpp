@@ -3,7 +3,7 @@
 // A weight that is not named is zero.
 #pragma once
 
-#include "polyad/formats/cost_model.hpp"
+#include "formats/cost_model.hpp"
 
 namespace polyad {
 

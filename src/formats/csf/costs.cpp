@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "formats/cost_model.hpp"
 #include "formats/csf/weights.hpp"
-#include "polyad/formats/cost_model.hpp"
 
 namespace polyad {
 namespace {

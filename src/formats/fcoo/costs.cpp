@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What F-COO moves: per mode the other modes' indices, a value and a bit a nonzero.
+#include "formats/cost_model.hpp"
 #include "formats/fcoo/weights.hpp"
-#include "polyad/formats/cost_model.hpp"
 
 namespace polyad {
 namespace {

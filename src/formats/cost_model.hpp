@@ -19,31 +19,11 @@
 #include <string_view>
 #include <vector>
 
+#include "polyad/formats/ceilings.hpp"
+#include "polyad/formats/format_candidate.hpp"
 #include "polyad/tensor/survey.hpp"
 
 namespace polyad {
-
-/// What a machine can do with the rows of one scalar type, in bytes a second.
-struct Ceilings {
-  /// (megabytes of a table, or rows of it, rate), the first ascending.
-  using Curve = std::vector<std::array<double, 2>>;
-
-  bool is_device  = false;
-  int concurrency = 1;    // threads
-  double launch_s = 0;    // of a kernel: nominal_launch_s
-  double copy     = 0;    // read and written
-  Curve gather;           // random rows of 32 columns of a table of so many megabytes
-  Curve atomic_add;       // atomic additions to random rows of a table of so many megabytes
-  Curve atomic_add_rows;  // the same to so few rows only
-  double from_host = 0;   // copied from host memory
-};
-
-/// What the weights of launches are relative to. No stored result has the time of an empty launch.
-inline constexpr double nominal_launch_s = 5e-6;
-
-/// What to count with where measuring does not pay: those of an NVIDIA H200, or of so many cores of an AMD
-/// EPYC.
-[[nodiscard]] Ceilings usual_ceilings(bool is_device, int concurrency, int scalar_bytes);
 
 struct CostInput {
   TensorSurvey const& tensor;
@@ -155,17 +135,6 @@ struct FormatCosts {
   ModeTerms (*mttkrp)(CostInput const&, int mode);
   BuildTerms (*build)(CostInput const&);
   CostWeights weights;
-};
-
-/// What an iteration of CP-ALS does besides its MTTKRPs: solving, normalising, Gram matrices, fit.
-struct DensePart {
-  double algebra_s = 0;  // a mode's R x R algebra
-  bool beside =
-      false;  // it runs beside the mode's MTTKRP, as it does on devices (CpAlsOptions::one_instance)
-  double rest_s = 0;
-
-  /// Seconds of an iteration whose MTTKRPs take so many.
-  [[nodiscard]] double iteration_s(std::vector<double> const& mode_s) const;
 };
 
 /// What a format of a tensor is predicted to take.
