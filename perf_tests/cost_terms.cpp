@@ -2,12 +2,14 @@
 // The cost model on stdin and stdout, for scripts/fit_cost_model.py, which knows the stored measurements.
 // Lines:
 //
+//   terms
 //   machine NAME device|host THREADS LAUNCH_S COPY
 //   curve MACHINE SCALAR_BYTES gather|atomic_add|atomic_add_rows X RATE X RATE ...
 //   tensor NAME NNZ
 //   mode TENSOR EXTENT LONGEST FIBERS ROWS NONZEROS ROWS NONZEROS ...    bin by bin, in the modes' order
 //   case MACHINE TENSOR FORMAT SCALAR_BYTES RANK
 //
+// `terms` is answered by three lines, the names of the terms of a mode, of a build, of the dense part.
 // A case is answered by one line: storage, build and run bytes, crowded seconds, seconds to load, to build,
 // for an iteration, for each mode; then the terms: of the build, of the dense part, of each mode.
 #include <cstdio>
@@ -17,7 +19,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "polyad/formats/cost_model.hpp"
+#include "formats/cost_model.hpp"
 
 namespace {
 
@@ -45,7 +47,13 @@ struct Machine {
 
 template <class Terms>
 void print(Terms const& terms) {
-  for (double const term : terms) std::printf(" %.9g", term);
+  for (auto const& term : Terms::all) std::printf(" %.9g", terms.*term.value);
+}
+
+template <class Terms>
+void print_names() {
+  for (auto const& term : Terms::all) std::printf("%s ", std::string(term.name).c_str());
+  std::printf("\n");
 }
 
 }  // namespace
@@ -57,7 +65,11 @@ int main() {
     std::istringstream words(line);
     std::string what, name;
     words >> what >> name;
-    if (what == "machine") {
+    if (what == "terms") {
+      print_names<ModeTerms>();
+      print_names<BuildTerms>();
+      print_names<DenseTerms>();
+    } else if (what == "machine") {
       auto& machine = machines[name];
       std::string kind;
       words >> kind >> machine.concurrency >> machine.launch_s >> machine.copy;

@@ -3,7 +3,7 @@
 """Fits the cost model's weights to stored results, and holds its predictions against them.
 
     fit_cost_model.py TERMS RESULT.json ...            a table: predicted over measured, and what auto would lose
-    fit_cost_model.py --fit TERMS RESULT.json ...      the weights, as they stand in src/formats/*/costs.cpp
+    fit_cost_model.py --fit TERMS RESULT.json ...      the weights, as they stand in src/formats/*/weights.hpp
     fit_cost_model.py --store DIR TERMS RESULT.json ...  the table as DIR/predictions.md, and a picture a device
 
 TERMS is the program polyad_cost_terms of the build folder: the terms are the library's own. The tensors' facts come from
@@ -22,9 +22,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-MODE_TERMS, BUILD_TERMS, DENSE_TERMS = 11, 6, 4
-CUBES = 2  # of the dense terms: the R x R algebra
-CROWDED, CAUTION = (9, 10), 0.2  # the terms hot and ordered, which count so much more where formats are compared
+CROWDED, CAUTION = ("hot", "ordered"), 0.2  # terms of a mode that count so much more where formats are compared
 SCALARS = {"f32": 4, "f64": 8}
 # No stored result has the time of an empty launch; the weights of the term are relative to this one.
 LAUNCH_S = 5e-6
@@ -92,14 +90,15 @@ class Case:
             return None
         return sum(self.modes.values()) + max(0, self.predicted_iteration - sum(self.predicted_modes))
 
-    def read(self, words, order):
+    def read(self, words, order, names):
         self.storage, self.build_bytes, self.run_bytes = (int(word) for word in words[:3])
         numbers = [float(word) for word in words[3:]]
         self.crowded, self.predicted_load, self.predicted_build, self.predicted_iteration = numbers[:4]
         self.predicted_modes, numbers = numbers[4 : 4 + order], numbers[4 + order :]
-        self.build_terms, numbers = numbers[:BUILD_TERMS], numbers[BUILD_TERMS:]
-        self.dense_terms, numbers = numbers[:DENSE_TERMS], numbers[DENSE_TERMS:]
-        self.mode_terms = [numbers[n * MODE_TERMS : (n + 1) * MODE_TERMS] for n in range(order)]
+        numbers = iter(numbers)
+        self.build_terms = {name: next(numbers) for name in names["build"]}
+        self.dense_terms = {name: next(numbers) for name in names["dense"]}
+        self.mode_terms = [{name: next(numbers) for name in names["mode"]} for _ in range(order)]
 
     def predicted_total(self, count):
         return self.predicted_load + self.predicted_build + count * (self.predicted_iteration + CAUTION * self.crowded)
@@ -160,7 +159,7 @@ def by_problem(cases):
 
 
 def ask(program, machines, surveys, cases):
-    lines = []
+    lines = ["terms"]
     for name, (context, entries) in machines.items():
         curves, copy = ceilings(entries)
         kind = "device" if context.get("device") else "host"
@@ -176,16 +175,20 @@ def ask(program, machines, surveys, cases):
     for case in cases:
         lines.append(f"case {case.machine} {case.tensor} {case.format} {SCALARS[case.scalar]} {case.rank}")
     answer = subprocess.run([program], input="\n".join(lines), text=True, capture_output=True, check=True).stdout
-    for case, line in zip(cases, answer.splitlines()):
-        case.read(line.split(), len(surveys[case.tensor]["modes"]))
+    answers = [line.split() for line in answer.splitlines()]
+    names = dict(zip(("mode", "build", "dense"), answers))
+    for case, words in zip(cases, answers[3:]):
+        case.read(words, len(surveys[case.tensor]["modes"]), names)
 
 
 def fitted(rows, measured, robust=True):
-    """Weights >= 0 of least squares of predicted / measured - 1, four times over. From the second time on what is off by
-    much counts less; or, not robust, what is predicted too low counts as much as what is too high by the same factor."""
+    """Weights >= 0, by the names of the terms, of least squares of predicted / measured - 1, four times over. From the second
+    time on what is off by much counts less; or, not robust, what is predicted too low counts as much as what is too high by
+    the same factor."""
     import numpy as np
 
-    terms = np.array(rows) / np.array(measured)[:, None]
+    names = list(rows[0])
+    terms = np.array([[row[name] for name in names] for row in rows]) / np.array(measured)[:, None]
     weights = np.zeros(terms.shape[1])
     factor = np.ones(len(terms))
     for _ in range(4 if robust else 12):
@@ -200,32 +203,45 @@ def fitted(rows, measured, robust=True):
             factor = 1 / np.sqrt(1 + ((ratio - 1) / 0.3) ** 2)
         else:
             factor = np.sqrt(factor / np.sqrt(ratio) ** 1.5)
-    return [float(f"{weight:.3g}") for weight in weights]
+    return {name: float(f"{weight:.3g}") for name, weight in zip(names, weights)}
+
+
+def weighted(weights, terms):
+    return sum(weight * terms[name] for name, weight in weights.items())
+
+
+def braced(members):
+    """{.name = value, ...} as C++ reads it: the members that are not zero, or what they hold."""
+    def text(value):
+        return braced(value) if isinstance(value, dict) else f"{value:g}"
+
+    return "{" + ", ".join(f".{name} = {text(value)}" for name, value in members.items() if value) + "}"
 
 
 def samples(cases):
     """(case, mode, terms, measured, predicted) of each mode that was measured, or of all of them together."""
     for case in cases:
         if not case.modes and case.all_modes:
-            terms = [sum(column) for column in zip(*case.mode_terms)]
+            terms = {name: sum(terms[name] for terms in case.mode_terms) for name in case.mode_terms[0]}
             yield case, "all", terms, case.all_modes, sum(case.predicted_modes)
         for mode, seconds in case.modes.items():
             yield case, mode, case.mode_terms[mode], seconds, case.predicted_modes[mode]
 
 
 def kind_of(machines, case):
-    return ("device" if machines[case.machine][0].get("device") else "host") + " " + case.scalar
+    """Which member of ByMachine."""
+    return ("device" if machines[case.machine][0].get("device") else "host") + "_" + case.scalar
 
 
 def iteration(weights, case, modes, beside):
     """Seconds of an iteration whose MTTKRPs take so many: DensePart::iteration_s of formats/cost_model.hpp."""
-    algebra = weights[CUBES] * case.dense_terms[CUBES] / len(modes)
-    rest = sum(w * t for k, (w, t) in enumerate(zip(weights, case.dense_terms)) if k != CUBES)
+    algebra = weights["cubes"] * case.dense_terms["cubes"] / len(modes)
+    rest = weighted(weights | {"cubes": 0}, case.dense_terms)
     return rest + sum(max(mode, algebra) if beside else mode + algebra for mode in modes)
 
 
 def fit_dense(cases, beside):
-    """The weights of DenseTerm. What runs beside an MTTKRP is no linear term: its weight is tried out."""
+    """The weights of DenseTerms. What runs beside an MTTKRP is no linear term: its weight is tried out."""
     modes = {case: [case.modes[n] for n in sorted(case.modes)] for case in cases
              if len(case.modes) == len(case.predicted_modes)}
     cases = [case for case in modes if case.iteration > 1.02 * sum(modes[case])]
@@ -233,14 +249,14 @@ def fit_dense(cases, beside):
         return None
     best = None
     for weight in [x / 20 for x in range(61)] if beside else [x / 2 for x in range(61)]:
-        alone = [0, 0, weight, 0]
+        alone = {"cubes": weight}
         left = [case.iteration - iteration(alone, case, modes[case], beside) for case in cases]
         usable = [(case, seconds) for case, seconds in zip(cases, left) if seconds > 0.02 * case.iteration]
         if not usable:
             continue
-        terms = [[t if k != CUBES else 0 for k, t in enumerate(case.dense_terms)] for case, _ in usable]
+        terms = [case.dense_terms | {"cubes": 0} for case, _ in usable]
         found = fitted(terms, [seconds for _, seconds in usable])
-        found[CUBES] = weight
+        found["cubes"] = weight
         ratios = [iteration(found, case, modes[case], beside) / case.iteration for case in cases]
         error = sum(min(abs(ratio - 1), 0.5) for ratio in ratios)
         if best is None or error < best[0]:
@@ -259,7 +275,7 @@ def fit(machines, cases):
     for (kind, machine), names in formats.items():
         if len(names) >= 10:
             whole[kind].add(machine)
-    print("// format, machine and scalar: weights of the terms of a mode; of a build")
+    print("// format, and a member of its CostWeights")
     for (name, kind), group in sorted(by_kind.items()):
         deciding = [case for case in group if case.machine in whole[kind]] or group
         modes = list(samples(deciding))
@@ -268,22 +284,21 @@ def fit(machines, cases):
         robust = name not in ATOMIC and not kind.startswith("host")
         mode_weights = fitted([s[2] for s in modes], [s[3] for s in modes], robust)
         built = [case for case in deciding if case.build]
-        build_weights = fitted([c.build_terms for c in built], [c.build for c in built], not kind.startswith("host")) if built else [0] * BUILD_TERMS
+        build_weights = fitted([c.build_terms for c in built], [c.build for c in built], not kind.startswith("host")) if built else {}
         load = float(f"{statistics.median(case.load for case in group):.3g}")
         weights[name, kind] = mode_weights, build_weights, load
-        text = ", ".join(map(str, mode_weights)), ", ".join(map(str, build_weights))
-        print(f"{name}, {kind}: {{{{{text[0]}}}, {{{text[1]}}}, {load}}}")
+        print(f"{name}: .{kind} = {braced({'mttkrp': mode_weights, 'build': build_weights, 'load_s': load})},")
         for case in group:
             case.predicted_load = load
-            case.predicted_modes = [sum(w * t for w, t in zip(mode_weights, terms)) for terms in case.mode_terms]
-            case.predicted_build = sum(w * t for w, t in zip(build_weights, case.build_terms))
-            case.crowded = sum(mode_weights[k] * terms[k] for terms in case.mode_terms for k in CROWDED)
+            case.predicted_modes = [weighted(mode_weights, terms) for terms in case.mode_terms]
+            case.predicted_build = weighted(build_weights, case.build_terms)
+            case.crowded = sum(mode_weights[term] * terms[term] for terms in case.mode_terms for term in CROWDED)
     for kind in sorted({kind_of(machines, case) for case in cases}):
         of_kind = [case for case in cases if kind_of(machines, case) == kind]
         found = fit_dense([case for case in of_kind if case.iteration], kind.startswith("device"))
         if found is None:
             continue
-        print(f"dense, {kind}: {{{', '.join(map(str, found))}}}")
+        print(f"dense: .{kind} = {braced(found)},")
         for case in of_kind:
             case.predicted_iteration = iteration(found, case, case.predicted_modes, kind.startswith("device"))
     return weights

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/choose_format.hpp"
 #include "formats/format_trial.hpp"
 #include "formats/registry.hpp"
 #include "polyad/core/device_memory.hpp"
@@ -269,6 +270,12 @@ auto AnyFormat<Scalar, Index, Space>::stream(Space const& space,
   X.m_rank    = options.rank;
   X.m_build_s = builder.seconds();
   return X;
+}
+
+double expected_iterations(int most, double tolerance) {
+  // Runs to the default tolerance on the tensors of data/ end after 5 to 50 iterations.
+  constexpr double iterations_to_tolerance = 20;
+  return tolerance > 0 ? std::min<double>(most, iterations_to_tolerance) : most;
 }
 
 std::string format_names(std::vector<Capability> const& needs) {

@@ -3,6 +3,8 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
 
 #include "formats/row_traffic.hpp"
@@ -75,6 +77,36 @@ private:
 };
 
 }  // namespace
+
+Ceilings usual_ceilings(bool is_device, int concurrency, int scalar_bytes) {
+  bool const is_float = scalar_bytes == 4;
+  Ceilings ceilings;
+  ceilings.is_device   = is_device;
+  ceilings.concurrency = concurrency;
+  ceilings.launch_s    = nominal_launch_s;
+  if (is_device) {  // docs/results/nvidia-h200.json
+    ceilings.copy      = 4.2e12;
+    ceilings.from_host = 5.5e10;
+    ceilings.gather = {{0.1, 2.1e13}, {1, 1.1e13}, {8, 9.3e12}, {34, 8.5e12}, {134, 4.8e12}, {537, 4.1e12}};
+    ceilings.atomic_add      = {{8, is_float ? 3.8e12 : 2.5e12}, {134, 1.5e12}, {4295, 1.2e12}};
+    ceilings.atomic_add_rows = {
+        {2, 1.1e11}, {32, is_float ? 8.4e11 : 4.4e11}, {1024, is_float ? 2.4e12 : 1.9e12}};
+    return ceilings;
+  }
+  double const threads = std::max(concurrency, 1);  // docs/cost-model/amd-epyc-2threads-all-formats.json
+  double const add     = is_float ? 0.7e9 : 1.45e9;
+  ceilings.copy        = 2.6e10 * std::sqrt(threads);
+  ceilings.from_host   = ceilings.copy / 2;
+  for (auto const [megabytes, floats, doubles] : {std::array{0.1, 6.5e10, 7.8e10},
+                                                  {1, 5.5e10, 6.5e10},
+                                                  {8, 4.3e10, 5e10},
+                                                  {34, 1.3e10, 1.45e10},
+                                                  {134, 8e9, 1.1e10}})
+    ceilings.gather.push_back({megabytes, (is_float ? floats : doubles) * threads});
+  ceilings.atomic_add      = {{8, 0.87 * add * threads}, {134, 0.7 * add * threads}};
+  ceilings.atomic_add_rows = {{2, 0.64 * add}, {32, 1.2 * add * std::sqrt(threads)}, {1024, add * threads}};
+  return ceilings;
+}
 
 template <class Scalar, class Space>
 Ceilings measure_ceilings(Space const& space) {

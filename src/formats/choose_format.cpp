@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/formats/choose_format.hpp"
+#include "formats/choose_format.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,9 +10,6 @@
 
 namespace polyad {
 namespace {
-
-/// Runs to the default tolerance on the tensors of data/ end after 5 to 50 iterations.
-constexpr double iterations_to_tolerance = 20;
 
 FormatCandidate candidate(FormatCosts const& format, CostInput const& input, FormatWish const& wish) {
   Cost const cost = predict(format, input);
@@ -119,10 +116,6 @@ FormatChoice choose(std::vector<FormatCandidate> const& candidates, FormatWish c
       choice.because += ", with " + second->name + " " + duration_text(total(*second, wish));
   }
   return choice;
-}
-
-double expected_iterations(int most, double tolerance) {
-  return tolerance > 0 ? std::min<double>(most, iterations_to_tolerance) : most;
 }
 
 }  // namespace polyad

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "polyad/formats/cost_model.hpp"
+#include "formats/cost_model.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -37,7 +37,9 @@ void for_each_bin(ModeSurvey const& mode, F const& f) {
 
 template <class Terms>
 double weighted(Terms const& terms, Terms const& weights) {
-  return std::inner_product(terms.begin(), terms.end(), weights.begin(), 0.0);
+  double sum = 0;
+  for (auto const& term : Terms::all) sum += terms.*term.value * weights.*term.value;
+  return sum;
 }
 
 constexpr double megabyte = 1e6;
@@ -56,11 +58,12 @@ std::uint64_t to_bytes(double bytes) {
   return static_cast<std::uint64_t>(bytes);
 }
 
-// [device f32, device f64, host f32, host f64] in the order of DenseTerm.
-constexpr std::array<DenseTerms, 4> dense_weights{DenseTerms{3.45, 1.54, 1.55, 12.8},
-                                                  {3.45, 1.08, 1.55, 7.8},
-                                                  {0.557, 2.38, 2, 6.52},
-                                                  {0.611, 2.69, 3, 2.72}};
+// Fitted by scripts/fit_cost_model.py.
+constexpr ByMachine<DenseTerms> dense_weights{
+    .device_f32 = {.mode = 3.45, .rows = 1.54, .cubes = 1.55, .products = 12.8},
+    .device_f64 = {.mode = 3.45, .rows = 1.08, .cubes = 1.55, .products = 7.8},
+    .host_f32   = {.mode = 0.557, .rows = 2.38, .cubes = 2, .products = 6.52},
+    .host_f64   = {.mode = 0.611, .rows = 2.69, .cubes = 3, .products = 2.72}};
 
 }  // namespace
 
@@ -68,10 +71,6 @@ namespace costs {
 
 std::uint64_t no_bytes(CostInput const&) {
   return 0;
-}
-
-std::size_t machine_kind(CostInput const& input) {
-  return (input.machine.is_device ? 0U : 2U) + (input.scalar_bytes == 4 ? 0U : 1U);
 }
 
 double passes(CostInput const& input) {
@@ -173,31 +172,24 @@ double ordered_seconds(CostInput const& input, int mode) {
   return seconds;
 }
 
-double& at(ModeTerms& terms, ModeTerm term) {
-  return terms[static_cast<std::size_t>(term)];
-}
-double& at(BuildTerms& terms, BuildTerm term) {
-  return terms[static_cast<std::size_t>(term)];
-}
-
 ModeTerms walk(CostInput const& input, int mode, double nonzero_bytes) {
   auto const nnz = static_cast<double>(input.tensor.nnz);
   ModeTerms terms{};
-  at(terms, ModeTerm::launch) = input.machine.launch_s;
-  at(terms, ModeTerm::stream) = copy_seconds(input, passes(input) * nnz * nonzero_bytes);
+  terms.launch = input.machine.launch_s;
+  terms.stream = copy_seconds(input, passes(input) * nnz * nonzero_bytes);
   for (int m = 0; m < input.tensor.order(); ++m) {
     if (m == mode) continue;
-    at(terms, ModeTerm::near) += near_seconds(input);
-    at(terms, ModeTerm::gather) += far_seconds(input, m);
-    at(terms, ModeTerm::narrow) += gather_seconds(input, m, 64 * passes(input));
+    terms.near += near_seconds(input);
+    terms.gather += far_seconds(input, m);
+    terms.narrow += gather_seconds(input, m, 64 * passes(input));
   }
-  auto const& out             = input.tensor.modes[static_cast<std::size_t>(mode)];
-  at(terms, ModeTerm::output) = copy_seconds(input, static_cast<double>(out.extent) * row_bytes(input));
+  auto const& out = input.tensor.modes[static_cast<std::size_t>(mode)];
+  terms.output    = copy_seconds(input, static_cast<double>(out.extent) * row_bytes(input));
   return terms;
 }
 
-double gathered(ModeTerms terms) {
-  return at(terms, ModeTerm::near) + at(terms, ModeTerm::gather);
+double gathered(ModeTerms const& terms) {
+  return terms.near + terms.gather;
 }
 
 double border_rows(CostInput const& input, int mode) {
@@ -211,8 +203,8 @@ double border_rows(CostInput const& input, int mode) {
 }
 
 void add_atomics(ModeTerms& terms, CostInput const& input, int mode, double rows) {
-  at(terms, ModeTerm::atomics) += rows * atomic_seconds(input, mode);
-  at(terms, ModeTerm::hot) += rows * hot_seconds(input, mode);
+  terms.atomics += rows * atomic_seconds(input, mode);
+  terms.hot += rows * hot_seconds(input, mode);
 }
 
 BuildTerms sorted_build(CostInput const& input, double stored, int copies) {
@@ -223,15 +215,15 @@ BuildTerms sorted_build(CostInput const& input, double stored, int copies) {
     digits += std::ceil(std::min(bits, 64) / 8.0);
   double const rows = total_rows(input.tensor);
   BuildTerms terms{};
-  at(terms, BuildTerm::mode)    = copies * input.machine.launch_s;
-  at(terms, BuildTerm::stream)  = copy_seconds(input, stored);
-  at(terms, BuildTerm::sort)    = copy_seconds(input, copies * digits * nnz * 2 * (8 + input.index_bytes));
-  at(terms, BuildTerm::scatter) = copies * nnz * (order * input.index_bytes + input.scalar_bytes + 32) /
-                                  gather_rate(input.machine, static_cast<double>(coordinate_bytes(input)));
-  at(terms, BuildTerm::rows)    = copy_seconds(input, rows * (1 + input.index_bytes));
-  constexpr double kept_ready   = 1 << 20;  // bytes: of smaller arrays cudaMalloc puts several into one block
+  terms.mode                  = copies * input.machine.launch_s;
+  terms.stream                = copy_seconds(input, stored);
+  terms.sort                  = copy_seconds(input, copies * digits * nnz * 2 * (8 + input.index_bytes));
+  terms.scatter               = copies * nnz * (order * input.index_bytes + input.scalar_bytes + 32) /
+                                gather_rate(input.machine, static_cast<double>(coordinate_bytes(input)));
+  terms.rows                  = copy_seconds(input, rows * (1 + input.index_bytes));
+  constexpr double kept_ready = 1 << 20;  // bytes: of smaller arrays cudaMalloc puts several into one block
   if (input.machine.is_device && nnz * input.index_bytes >= kept_ready)
-    at(terms, BuildTerm::memory) = copies * input.machine.launch_s;
+    terms.memory = copies * input.machine.launch_s;
   return terms;
 }
 
@@ -240,36 +232,6 @@ std::uint64_t sort_bytes(CostInput const& input, int key_bytes) {
 }
 
 }  // namespace costs
-
-Ceilings usual_ceilings(bool is_device, int concurrency, int scalar_bytes) {
-  bool const is_float = scalar_bytes == 4;
-  Ceilings ceilings;
-  ceilings.is_device   = is_device;
-  ceilings.concurrency = concurrency;
-  ceilings.launch_s    = nominal_launch_s;
-  if (is_device) {  // docs/results/nvidia-h200.json
-    ceilings.copy      = 4.2e12;
-    ceilings.from_host = 5.5e10;
-    ceilings.gather = {{0.1, 2.1e13}, {1, 1.1e13}, {8, 9.3e12}, {34, 8.5e12}, {134, 4.8e12}, {537, 4.1e12}};
-    ceilings.atomic_add      = {{8, is_float ? 3.8e12 : 2.5e12}, {134, 1.5e12}, {4295, 1.2e12}};
-    ceilings.atomic_add_rows = {
-        {2, 1.1e11}, {32, is_float ? 8.4e11 : 4.4e11}, {1024, is_float ? 2.4e12 : 1.9e12}};
-    return ceilings;
-  }
-  double const threads = std::max(concurrency, 1);  // docs/cost-model/amd-epyc-2threads-all-formats.json
-  double const add     = is_float ? 0.7e9 : 1.45e9;
-  ceilings.copy        = 2.6e10 * std::sqrt(threads);
-  ceilings.from_host   = ceilings.copy / 2;
-  for (auto const [megabytes, floats, doubles] : {std::array{0.1, 6.5e10, 7.8e10},
-                                                  {1, 5.5e10, 6.5e10},
-                                                  {8, 4.3e10, 5e10},
-                                                  {34, 1.3e10, 1.45e10},
-                                                  {134, 8e9, 1.1e10}})
-    ceilings.gather.push_back({megabytes, (is_float ? floats : doubles) * threads});
-  ceilings.atomic_add      = {{8, 0.87 * add * threads}, {134, 0.7 * add * threads}};
-  ceilings.atomic_add_rows = {{2, 0.64 * add}, {32, 1.2 * add * std::sqrt(threads)}, {1024, add * threads}};
-  return ceilings;
-}
 
 double Cost::mttkrp_s() const {
   return std::accumulate(mode_s.begin(), mode_s.end(), 0.0);
@@ -314,8 +276,10 @@ DenseTerms dense_terms_of(CostInput const& input) {
   auto const modes    = static_cast<double>(input.tensor.order());
   double const blocks = static_cast<double>(input.rank) / 32;
   double const copied = costs::copy_seconds(input, rows * costs::row_bytes(input));
-  return {modes * input.machine.launch_s, copied, modes * blocks * blocks * blocks * input.machine.launch_s,
-          blocks * copied};
+  return {.mode     = modes * input.machine.launch_s,
+          .rows     = copied,
+          .cubes    = modes * blocks * blocks * blocks * input.machine.launch_s,
+          .products = blocks * copied};
 }
 
 double DensePart::iteration_s(std::vector<double> const& mode_s) const {
@@ -327,15 +291,14 @@ double DensePart::iteration_s(std::vector<double> const& mode_s) const {
 
 DensePart dense_part(CostInput const& input) {
   DenseTerms terms     = dense_terms_of(input);
-  auto const& weights  = dense_weights[costs::machine_kind(input)];
-  constexpr auto cubes = static_cast<std::size_t>(DenseTerm::cubes);
-  double const algebra = weights[cubes] * terms[cubes] / std::max(input.tensor.order(), 1);
-  terms[cubes]         = 0;
+  auto const& weights  = dense_weights.of(input);
+  double const algebra = weights.cubes * terms.cubes / std::max(input.tensor.order(), 1);
+  terms.cubes          = 0;
   return {.algebra_s = algebra, .beside = input.machine.is_device, .rest_s = weighted(terms, weights)};
 }
 
 Cost predict(FormatCosts const& format, CostInput const& input) {
-  auto const& weights = format.weights[costs::machine_kind(input)];
+  auto const& weights = format.weights.of(input);
   Cost cost;
   cost.name          = format.name;
   cost.storage_bytes = format.storage_bytes(input);
@@ -348,10 +311,8 @@ Cost predict(FormatCosts const& format, CostInput const& input) {
   for (int n = 0; n < input.tensor.order(); ++n) {
     ModeTerms const terms = format.mttkrp(input, n);
     cost.mode_s.push_back(weighted(terms, weights.mttkrp));
-    for (auto const term : {ModeTerm::hot, ModeTerm::ordered}) {
-      auto const k = static_cast<std::size_t>(term);
-      cost.crowded_s += terms[k] * weights.mttkrp[k];
-    }
+    cost.crowded_s += terms.hot * weights.mttkrp.hot;
+    cost.crowded_s += terms.ordered * weights.mttkrp.ordered;
   }
   cost.dense       = dense_part(input);
   cost.iteration_s = cost.dense.iteration_s(cost.mode_s);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/choose_format.hpp"
 #include "formats/expect_exact.hpp"
 #include "formats/registry.hpp"
 #include "io/temporary_folder.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "polyad/formats/cost_model.hpp"
+#include "formats/cost_model.hpp"
 #include "support/catch.hpp"
 
 namespace polyad {

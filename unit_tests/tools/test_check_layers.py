@@ -34,7 +34,8 @@ GOOD = {
     "include/polyad/cp/cp.hpp": SPDX + '#include "polyad/formats/format.hpp"\n#include "polyad/dense/d.hpp"\n',
     "src/dense/p.hpp": SPDX + '#include "polyad/dense/d.hpp"\n#include "polyad/kernel/k.hpp"\n',
     "examples/e.hpp": SPDX,
-    "src/cli/main.hpp": SPDX + '#include "polyad/polyad.hpp"\n#include "beside.hpp"\n',
+    "src/cli/main.hpp": SPDX
+    + '#include "polyad/polyad.hpp"\n#include "beside.hpp"\n#include "formats/choose_format.hpp"\n',
     "include/polyad/io/io.hpp": SPDX + '#include "polyad/tensor/t.hpp"\n#include <zlib.h>\n',
     "include/polyad/polyad.hpp": SPDX + '#include "polyad/cp/cp.hpp"\n',
     "src/core/a.cpp": SPDX + '#include "polyad/core/a.hpp"\n',
@@ -106,6 +107,7 @@ class CheckLayers(unittest.TestCase):
         self.assert_found("include/polyad/cp/cp.hpp", '#include "dense/p.hpp"', "private")
         self.assert_found("src/cli/main.hpp", '#include "dense/p.hpp"', "private")
         self.assert_found("examples/e.hpp", '#include "dense/p.hpp"', "private")
+        self.assert_found("examples/e.hpp", '#include "formats/choose_format.hpp"', "private")
         self.assert_found("include/polyad/polyad.hpp", '#include "formats/registry.hpp"', "private")
         self.assert_found("include/polyad/polyad.hpp", '#include "polyad/kernel/k.hpp"', "for users")
 

@@ -17,12 +17,18 @@
 #include <utility>
 #include <vector>
 
-#include "polyad/formats/choose_format.hpp"
+#include "polyad/formats/ceilings.hpp"
 #include "polyad/formats/format.hpp"
+#include "polyad/formats/format_candidate.hpp"
 #include "polyad/formats/held_format.hpp"
 #include "polyad/formats/option_text.hpp"
+#include "polyad/tensor/survey.hpp"
 
 namespace polyad {
+
+/// Iterations that a run to a tolerance is taken to need, of `most`: runs that stop by themselves are not
+/// known before.
+[[nodiscard]] double expected_iterations(int most, double tolerance);
 
 /// How far auto tries formats on the tensor itself before it decides.
 enum class FormatTrial {

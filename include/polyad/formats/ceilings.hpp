@@ -1,19 +1,40 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A short measurement of what the cost model counts with (formats/cost_model.hpp).
+// What a machine can do, which the choice of a format counts with: usual numbers, or a short measurement.
+// The header is free of Kokkos.
 #pragma once
 
-#include "polyad/core/types.hpp"
-#include "polyad/formats/cost_model.hpp"
+#include <array>
+#include <vector>
 
 namespace polyad {
 
+/// What a machine can do with the rows of one scalar type, in bytes a second.
+struct Ceilings {
+  /// (megabytes of a table, or rows of it, rate), the first ascending.
+  using Curve = std::vector<std::array<double, 2>>;
+
+  bool is_device  = false;
+  int concurrency = 1;    // threads
+  double launch_s = 0;    // of a kernel: nominal_launch_s
+  double copy     = 0;    // read and written
+  Curve gather;           // random rows of 32 columns of a table of so many megabytes
+  Curve atomic_add;       // atomic additions to random rows of a table of so many megabytes
+  Curve atomic_add_rows;  // the same to so few rows only
+  double from_host = 0;   // copied from host memory
+};
+
+/// What the weights of launches are relative to. No stored result has the time of an empty launch.
+inline constexpr double nominal_launch_s = 5e-6;
+
+/// What to count with where measuring does not pay: those of an NVIDIA H200, or of so many cores of an AMD
+/// EPYC.
+[[nodiscard]] Ceilings usual_ceilings(bool is_device, int concurrency, int scalar_bytes);
+
 /// Measures the copy, the gather and the atomic addition of rows of 32 columns: some 0.2 s, and at most a
-/// quarter of the memory that is free. Waits for `space`. \throws MemoryError where not even a megabyte is
-/// free
+/// quarter of the memory that is free. Waits for `space`.
+/// The library has it for float and double, and the default execution space.
+/// \throws MemoryError where not even a megabyte is free
 template <class Scalar, class Space>
 [[nodiscard]] Ceilings measure_ceilings(Space const& space);
-
-extern template Ceilings measure_ceilings<float>(Kokkos::DefaultExecutionSpace const&);
-extern template Ceilings measure_ceilings<double>(Kokkos::DefaultExecutionSpace const&);
 
 }  // namespace polyad

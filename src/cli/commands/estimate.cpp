@@ -9,6 +9,7 @@
 #include "cli/run/session.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/survey_list.hpp"
+#include "formats/choose_format.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/quantity_text.hpp"

@@ -14,6 +14,7 @@
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/empty_slices.hpp"
 #include "cli/tensors/survey_list.hpp"
+#include "formats/choose_format.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/dense/nvecs.hpp"

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "cli/report/report.hpp"
-#include "polyad/formats/cost_model.hpp"
+#include "polyad/formats/ceilings.hpp"
 
 namespace polyad::cli {
 

@@ -4,11 +4,11 @@
 #include <Kokkos_Core.hpp>
 
 #include "cli/format_choice/ceilings_file.hpp"
+#include "formats/choose_format.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/formats/ceilings.hpp"
-#include "polyad/formats/choose_format.hpp"
 
 namespace polyad::cli {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "cli/report/report.hpp"
-#include "polyad/formats/cost_model.hpp"
+#include "polyad/formats/ceilings.hpp"
 
 namespace polyad::cli {
 

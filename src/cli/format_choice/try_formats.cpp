@@ -5,6 +5,7 @@
 #include "cli/format_choice/formats_of.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/tensors/device_tensor.hpp"
+#include "formats/choose_format.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/formats/any_format.hpp"
 

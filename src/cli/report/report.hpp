@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cli/options/option_list.hpp"
-#include "polyad/formats/choose_format.hpp"
+#include "polyad/formats/format_candidate.hpp"
 
 namespace polyad::cli {
 

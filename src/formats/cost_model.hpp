@@ -7,9 +7,10 @@
 //   seconds of a mode = w_launch launch + w_stream bytes/copy + w_gather rows/gather + ... + w_hot
 //   rows/atomic
 //
-// A family says in src/formats/<family>/costs.cpp which rows and bytes it moves, and its weights, fitted to
-// stored measurements by scripts/fit_cost_model.py; the test `cost_model` holds the two against each other
-// (docs/which-format.md). Names: P nonzeros, N modes, I_n rows, R columns, s bytes a value.
+// A family says in src/formats/<family>/costs.cpp which rows and bytes it moves. Its weights are in
+// weights.hpp beside it, fitted to stored measurements by scripts/fit_cost_model.py. The test `cost_model`
+// holds predictions against measurements (docs/which-format.md).
+// Names: P nonzeros, N modes, I_n rows, R columns, s bytes a value.
 #pragma once
 
 #include <array>
@@ -18,31 +19,11 @@
 #include <string_view>
 #include <vector>
 
+#include "polyad/formats/ceilings.hpp"
+#include "polyad/formats/format_candidate.hpp"
 #include "polyad/tensor/survey.hpp"
 
 namespace polyad {
-
-/// What a machine can do with the rows of one scalar type, in bytes a second.
-struct Ceilings {
-  /// (megabytes of a table, or rows of it, rate), the first ascending.
-  using Curve = std::vector<std::array<double, 2>>;
-
-  bool is_device  = false;
-  int concurrency = 1;    // threads
-  double launch_s = 0;    // of a kernel: nominal_launch_s
-  double copy     = 0;    // read and written
-  Curve gather;           // random rows of 32 columns of a table of so many megabytes
-  Curve atomic_add;       // atomic additions to random rows of a table of so many megabytes
-  Curve atomic_add_rows;  // the same to so few rows only
-  double from_host = 0;   // copied from host memory
-};
-
-/// What the weights of launches are relative to. No stored result has the time of an empty launch.
-inline constexpr double nominal_launch_s = 5e-6;
-
-/// What to count with where measuring does not pay: those of an NVIDIA H200, or of so many cores of an AMD
-/// EPYC.
-[[nodiscard]] Ceilings usual_ceilings(bool is_device, int concurrency, int scalar_bytes);
 
 struct CostInput {
   TensorSurvey const& tensor;
@@ -52,55 +33,94 @@ struct CostInput {
   int index_bytes    = 4;
 };
 
-/// Terms of an MTTKRP's mode, in seconds at the ceilings.
-enum class ModeTerm {
-  launch,     // one
-  stream,     // the format's arrays, once a block of columns, copied
-  near,       // rows of the other factors, one a nonzero, at the rate of the smallest table
-  gather,     // what they take more, since the factors are larger
-  narrow,     // 64 bytes for each of these rows and blocks: what is fetched of a short row
-  upper,      // of those, rows that are read once a fiber
-  output,     // V, written
-  scattered,  // 64 bytes a nonzero from a random place: coordinates by a permutation
-  atomics,    // atomic rows to a whole factor
-  hot,        // atomic rows where there are few
-  ordered,    // atomic rows in the order of the mode itself, so that neighbours meet
-  count
+/// A term of a sum, and its name in weights and scripts.
+template <class Terms>
+struct Term {
+  std::string_view name;
+  double Terms::* value;
 };
-inline constexpr auto mode_terms = static_cast<std::size_t>(ModeTerm::count);
-using ModeTerms                  = std::array<double, mode_terms>;
+
+/// Terms of an MTTKRP's mode, in seconds at the ceilings; or their weights.
+struct ModeTerms {
+  double launch    = 0;  // one
+  double stream    = 0;  // the format's arrays, once a block of columns, copied
+  double near      = 0;  // rows of the other factors, one a nonzero, at the rate of the smallest table
+  double gather    = 0;  // what they take more, since the factors are larger
+  double narrow    = 0;  // 64 bytes for each of these rows and blocks: what is fetched of a short row
+  double upper     = 0;  // of those, rows that are read once a fiber
+  double output    = 0;  // V, written
+  double scattered = 0;  // 64 bytes a nonzero from a random place: coordinates by a permutation
+  double atomics   = 0;  // atomic rows to a whole factor
+  double hot       = 0;  // atomic rows where there are few
+  double ordered   = 0;  // atomic rows in the order of the mode itself, so that neighbours meet
+
+  /// All of them, in the order of their sum.
+  static constexpr auto all = std::to_array<Term<ModeTerms>>({{"launch", &ModeTerms::launch},
+                                                              {"stream", &ModeTerms::stream},
+                                                              {"near", &ModeTerms::near},
+                                                              {"gather", &ModeTerms::gather},
+                                                              {"narrow", &ModeTerms::narrow},
+                                                              {"upper", &ModeTerms::upper},
+                                                              {"output", &ModeTerms::output},
+                                                              {"scattered", &ModeTerms::scattered},
+                                                              {"atomics", &ModeTerms::atomics},
+                                                              {"hot", &ModeTerms::hot},
+                                                              {"ordered", &ModeTerms::ordered}});
+};
 
 /// Terms of a build.
-enum class BuildTerm {
-  mode,     // a launch for each mode
-  stream,   // what is stored, copied
-  sort,     // each 8 bits of each word of the sorts' keys, with their positions, copied
-  scatter,  // coordinates and values from random places, for each copy
-  rows,     // a flag and an index a row of each mode
-  memory,   // a launch for each copy whose arrays are longer than an allocator keeps ready
-  count
+struct BuildTerms {
+  double mode    = 0;  // a launch for each mode
+  double stream  = 0;  // what is stored, copied
+  double sort    = 0;  // each 8 bits of each word of the sorts' keys, with their positions, copied
+  double scatter = 0;  // coordinates and values from random places, for each copy
+  double rows    = 0;  // a flag and an index a row of each mode
+  double memory  = 0;  // a launch for each copy whose arrays are longer than an allocator keeps ready
+
+  static constexpr auto all = std::to_array<Term<BuildTerms>>({{"mode", &BuildTerms::mode},
+                                                               {"stream", &BuildTerms::stream},
+                                                               {"sort", &BuildTerms::sort},
+                                                               {"scatter", &BuildTerms::scatter},
+                                                               {"rows", &BuildTerms::rows},
+                                                               {"memory", &BuildTerms::memory}});
 };
-inline constexpr auto build_terms = static_cast<std::size_t>(BuildTerm::count);
-using BuildTerms                  = std::array<double, build_terms>;
 
 /// Terms of what every iteration does besides its MTTKRPs.
-enum class DenseTerm {
-  mode,      // a launch for each mode
-  rows,      // the factors, copied
-  cubes,     // (R/32)^3 launches for each mode: the R x R algebra
-  products,  // R/32 times the factors, copied: the Gram matrices
-  count
+struct DenseTerms {
+  double mode     = 0;  // a launch for each mode
+  double rows     = 0;  // the factors, copied
+  double cubes    = 0;  // (R/32)^3 launches for each mode: the R x R algebra
+  double products = 0;  // R/32 times the factors, copied: the Gram matrices
+
+  static constexpr auto all = std::to_array<Term<DenseTerms>>({{"mode", &DenseTerms::mode},
+                                                               {"rows", &DenseTerms::rows},
+                                                               {"cubes", &DenseTerms::cubes},
+                                                               {"products", &DenseTerms::products}});
 };
-inline constexpr auto dense_terms = static_cast<std::size_t>(DenseTerm::count);
-using DenseTerms                  = std::array<double, dense_terms>;
+
+/// Whether Terms::all lists as many terms as Terms has. A term that it lacks would count for nothing.
+template <class Terms>
+inline constexpr bool lists_its_terms = sizeof(Terms) == Terms::all.size() * sizeof(double);
+static_assert(lists_its_terms<ModeTerms> && lists_its_terms<BuildTerms> && lists_its_terms<DenseTerms>);
+
+/// Weights for each kind of machine and scalar.
+template <class Weights>
+struct ByMachine {
+  Weights device_f32{}, device_f64{}, host_f32{}, host_f64{};
+
+  [[nodiscard]] constexpr Weights const& of(CostInput const& input) const {
+    bool const is_float = input.scalar_bytes == 4;
+    if (input.machine.is_device) return is_float ? device_f32 : device_f64;
+    return is_float ? host_f32 : host_f64;
+  }
+};
 
 struct FormatWeights {
   ModeTerms mttkrp{};
   BuildTerms build{};
   double load_s = 0;  // Cost::load_s
 };
-/// Of a format: device f32, device f64, host f32, host f64.
-using CostWeights = std::array<FormatWeights, 4>;
+using CostWeights = ByMachine<FormatWeights>;
 
 /// What one format says of itself. Bytes leave the factors out.
 struct FormatCosts {
@@ -115,17 +135,6 @@ struct FormatCosts {
   ModeTerms (*mttkrp)(CostInput const&, int mode);
   BuildTerms (*build)(CostInput const&);
   CostWeights weights;
-};
-
-/// What an iteration of CP-ALS does besides its MTTKRPs: solving, normalising, Gram matrices, fit.
-struct DensePart {
-  double algebra_s = 0;  // a mode's R x R algebra
-  bool beside =
-      false;  // it runs beside the mode's MTTKRP, as it does on devices (CpAlsOptions::one_instance)
-  double rest_s = 0;
-
-  /// Seconds of an iteration whose MTTKRPs take so many.
-  [[nodiscard]] double iteration_s(std::vector<double> const& mode_s) const;
 };
 
 /// What a format of a tensor is predicted to take.
@@ -183,8 +192,6 @@ inline constexpr std::uint64_t device_instance_bytes = 80 * 1024;
 /// Of a format that takes none.
 [[nodiscard]] std::uint64_t no_bytes(CostInput const& input);
 
-/// Which of FormatCosts::weights.
-[[nodiscard]] std::size_t machine_kind(CostInput const& input);
 /// Blocks of 32 columns.
 [[nodiscard]] double passes(CostInput const& input);
 [[nodiscard]] double row_bytes(CostInput const& input);
@@ -210,15 +217,13 @@ inline constexpr std::uint64_t device_instance_bytes = 80 * 1024;
 /// launch, stream (of `nonzero_bytes` each), near, gather, narrow and output
 [[nodiscard]] ModeTerms walk(CostInput const& input, int mode, double nonzero_bytes);
 /// near and gather
-[[nodiscard]] double gathered(ModeTerms terms);
+[[nodiscard]] double gathered(ModeTerms const& terms);
 /// Atomic rows a nonzero that a walk over nonzeros in the mode's order adds at the ends of its chunks
 /// (chunk_length, kernel/chunk_walk.hpp): two a chunk, and on devices, where rows have many chunks, one a
 /// team (kernel/team_sums.hpp).
 [[nodiscard]] double border_rows(CostInput const& input, int mode);
 /// Adds `rows` atomic rows a nonzero: atomics and hot.
 void add_atomics(ModeTerms& terms, CostInput const& input, int mode, double rows);
-[[nodiscard]] double& at(ModeTerms& terms, ModeTerm term);
-[[nodiscard]] double& at(BuildTerms& terms, BuildTerm term);
 /// A build that sorts the nonzeros by all modes `copies` times, or by `mode_bits` alone, and stores so many
 /// bytes.
 [[nodiscard]] BuildTerms sorted_build(CostInput const& input, double stored, int copies);

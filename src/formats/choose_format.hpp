@@ -11,32 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "formats/cost_model.hpp"
 #include "polyad/core/error.hpp"
-#include "polyad/formats/cost_model.hpp"
+#include "polyad/formats/format_candidate.hpp"
 
 namespace polyad {
-
-/// Seconds that a format takes.
-struct FormatTimes {
-  double load_s  = 0;  // what the first use in a process takes longer (Cost::load_s): predicted always
-  double build_s = 0;
-  std::vector<double> mode_s;  // an MTTKRP of each mode
-  double iteration_s = 0;      // of CP-ALS; measured ones are the measured modes and a predicted dense part
-};
-
-/// A format that was looked at.
-struct FormatCandidate {
-  std::string name;
-  std::uint64_t bytes       = 0;  // stored
-  std::uint64_t build_bytes = 0;  // the most while it is built
-  std::uint64_t need_bytes  = 0;  // the most of all, factors included
-  bool fits                 = false;
-  bool streams              = false;     // it stays in host memory
-  std::optional<FormatTimes> predicted;  // nothing where the model does not know it on this kind of machine
-  std::optional<FormatTimes> measured;   // where it was tried
-  double total_s = 0;                    // a build and the iterations, predicted with caution
-  DensePart dense;                       // the same for all
-};
 
 /// What a run wants of its format.
 struct FormatWish {
@@ -94,9 +73,5 @@ auto with_best_candidate(std::vector<FormatCandidate> const& candidates, FormatW
     }
   }
 }
-
-/// Iterations that a run to a tolerance is taken to need, of `most`: runs that stop by themselves are not
-/// known before.
-[[nodiscard]] double expected_iterations(int most, double tolerance);
 
 }  // namespace polyad

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A format that was looked at when one was chosen, and what it is predicted, or was measured, to take.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace polyad {
+
+/// What an iteration of CP-ALS does besides its MTTKRPs: solving, normalising, Gram matrices, fit.
+struct DensePart {
+  double algebra_s = 0;  // a mode's R x R algebra
+  /// It runs beside the mode's MTTKRP, as it does on devices (CpAlsOptions::one_instance).
+  bool beside   = false;
+  double rest_s = 0;
+
+  /// Seconds of an iteration whose MTTKRPs take so many.
+  [[nodiscard]] double iteration_s(std::vector<double> const& mode_s) const;
+};
+
+/// Seconds that a format takes.
+struct FormatTimes {
+  /// What the first use in a process takes longer, since a device loads kernels: predicted always.
+  double load_s  = 0;
+  double build_s = 0;
+  std::vector<double> mode_s;  // an MTTKRP of each mode
+  double iteration_s = 0;      // of CP-ALS; measured ones are the measured modes and a predicted dense part
+};
+
+/// A format that was looked at.
+struct FormatCandidate {
+  std::string name;
+  std::uint64_t bytes       = 0;  // stored
+  std::uint64_t build_bytes = 0;  // the most while it is built
+  std::uint64_t need_bytes  = 0;  // the most of all, factors included
+  bool fits                 = false;
+  bool streams              = false;     // it stays in host memory
+  std::optional<FormatTimes> predicted;  // nothing where the model does not know it on this kind of machine
+  std::optional<FormatTimes> measured;   // where it was tried
+  double total_s = 0;                    // a build and the iterations, predicted with caution
+  DensePart dense;                       // the same for all
+};
+
+}  // namespace polyad
