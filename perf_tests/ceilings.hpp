@@ -15,6 +15,8 @@
 
 namespace polyad::perf {
 
+using namespace detail;  // benchmarks look inside
+
 /// z = x + 3 y, two numbers at a time.
 struct Triad {
   using Two = Pack<double, 2>;

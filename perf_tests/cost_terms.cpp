@@ -24,6 +24,7 @@
 namespace {
 
 using namespace polyad;
+using namespace polyad::detail;
 
 struct Machine {
   bool is_device  = false;

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <span>
 
-#include "io/tns_reader.hpp"
+#include "polyad/io/tensor_file.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
 #include "ratings.hpp"
 
@@ -54,7 +54,7 @@ Tensor<double> read_gentns(Space const& space, std::string const& path) {
 }
 
 Tensor<double> read_text(Space const& space, std::string const& path) {
-  auto const list = io::read_tns(path).tensor;
+  auto const list = io::read_tensor(path).tensor;
   if (list.wide())
     throw InputError(path, 0, 0, "has a mode of more than 2^32 rows; the benchmarks use 32-bit indices");
   auto const& indices = std::get<0>(list.indices);

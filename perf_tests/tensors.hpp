@@ -13,6 +13,8 @@
 
 namespace polyad::perf {
 
+using namespace detail;  // benchmarks look inside
+
 using Space = Kokkos::DefaultExecutionSpace;
 template <class Scalar>
 using Tensor = CooTensor<Scalar, std::uint32_t, Space>;

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace polyad {
+namespace polyad::detail {
 
 class PhaseTimer {
 public:
@@ -39,4 +39,4 @@ private:
   std::map<std::string, double> m_seconds;
 };
 
-}  // namespace polyad
+}  // namespace polyad::detail

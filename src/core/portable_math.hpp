@@ -7,7 +7,7 @@
 #include <Kokkos_Core.hpp>
 #include <cstdint>
 
-namespace polyad {
+namespace polyad::detail {
 
 /// Base-2 logarithm of a normal, positive number.
 KOKKOS_INLINE_FUNCTION double portable_log2(double x) {
@@ -36,4 +36,4 @@ KOKKOS_INLINE_FUNCTION double portable_exp2(double y) {
   return sum * Kokkos::bit_cast<double>(exponent << 52);
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

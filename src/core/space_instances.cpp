@@ -6,7 +6,7 @@
 #include <cuda_runtime_api.h>
 #endif
 
-namespace polyad {
+namespace polyad::detail {
 
 template <class Space>
 void enqueue_after([[maybe_unused]] Space const& later, [[maybe_unused]] Space const& earlier) {
@@ -27,4 +27,4 @@ void enqueue_after([[maybe_unused]] Space const& later, [[maybe_unused]] Space c
 
 template void enqueue_after(Kokkos::DefaultExecutionSpace const&, Kokkos::DefaultExecutionSpace const&);
 
-}  // namespace polyad
+}  // namespace polyad::detail

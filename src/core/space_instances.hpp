@@ -7,7 +7,7 @@
 
 #include "polyad/core/spaces.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// `count` streams of a device; on a host copies of its one instance, whose threads a single kernel keeps
 /// busy.
@@ -30,4 +30,4 @@ void enqueue_after(Space const& later, Space const& earlier);
 extern template void enqueue_after(Kokkos::DefaultExecutionSpace const&,
                                    Kokkos::DefaultExecutionSpace const&);
 
-}  // namespace polyad
+}  // namespace polyad::detail

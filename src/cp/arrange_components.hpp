@@ -12,8 +12,7 @@
 
 #include "polyad/tensor/ktensor.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 /// extremes(c, r) = the entry of largest magnitude in column r among chunk c's rows; the first of equals.
 template <class Space, class Scalar>
@@ -70,8 +69,6 @@ std::vector<double> column_signs(Space const& space, FactorMatrix<Scalar, Space>
   return signs;
 }
 
-}  // namespace detail
-
 /// Brings a model into canonical form. Waits for `space`; needs a copy of the largest factor.
 template <class Scalar, class Space>
 void arrange_components(Space const& space, Ktensor<Scalar, Space>& model) {
@@ -114,4 +111,4 @@ void arrange_components(Space const& space, Ktensor<Scalar, Space>& model) {
   model.weights = weights;
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -6,6 +6,8 @@
 
 namespace polyad {
 
+using namespace detail;
+
 AnyFormatOptions format_options(CpAlsOptions const& options) {
   AnyFormatOptions format;
   if (options.rank > 0) format.rank = options.rank;

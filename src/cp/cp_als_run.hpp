@@ -19,9 +19,7 @@
 #include "dense/update_factor.hpp"
 #include "polyad/cp/cp_als.hpp"
 
-namespace polyad {
-
-namespace detail {
+namespace polyad::detail {
 
 /// Everything an iteration writes besides the factors; allocated once.
 template <class Scalar, class Space>
@@ -227,5 +225,4 @@ private:
   int m_restored_at = 0;
 };
 
-}  // namespace detail
-}  // namespace polyad
+}  // namespace polyad::detail

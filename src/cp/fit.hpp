@@ -10,8 +10,7 @@
 
 #include "dense/normal_equations.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 /// Sum over the rows of V(i, :) . (weights * A(i, :)).
 template <class Space, class Scalar>
@@ -60,8 +59,6 @@ struct ModelNorm {
   }
 };
 
-}  // namespace detail
-
 /// What an iteration of CP-ALS leaves on the device for the host: <X, M>, ||M||^2, and how often the
 /// pseudo-inverse was needed so far.
 enum FitNumber : int { inner_product, model_norm_squared, gram_fallbacks, fit_numbers };
@@ -93,4 +90,4 @@ inline double fit_of(double norm_squared, double inner, double model_norm_sq) {
   return 1 - residual / std::sqrt(norm_squared);
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -10,6 +10,8 @@
 
 namespace polyad {
 
+using namespace detail;
+
 template <class Space>
 std::vector<Space> restart_instances(Space const& space, int runs) {
   return make_instances(space, is_device_space<Space> ? std::clamp(runs, 1, 8) : 1);

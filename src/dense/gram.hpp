@@ -17,7 +17,7 @@
 #include "polyad/kernel/unrolled.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// R x R matrix in double on the device of Space: a Gram matrix.
 template <class Space>
@@ -70,8 +70,6 @@ public:
 private:
   partials_type m_partials;
 };
-
-namespace detail {
 
 template <class Space, class Scalar, int Block>
 struct GramOfChunk {
@@ -185,8 +183,6 @@ void gram_of_chunks(Space const& space, FactorMatrix<Scalar, Space> const& matri
       Kernel{matrix, workspace.partials(), ceil_div(matrix.extent(0), chunks), tile_rows, level});
 }
 
-}  // namespace detail
-
 /// G = A' A (R x R), in double. Launches on `space` and returns without waiting.
 template <class Space, class Scalar>
 void gram(Space const& space, FactorMatrix<Scalar, Space> const& matrix,
@@ -213,4 +209,4 @@ void gram(Space const& space, FactorMatrix<Scalar, Space> const& matrix,
       GramWorkspace<Kokkos::DefaultExecutionSpace> const&, GramMatrix<Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_GRAM);
 
-}  // namespace polyad
+}  // namespace polyad::detail

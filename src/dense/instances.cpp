@@ -8,14 +8,19 @@
 #include "dense/transposed_product.hpp"
 #include "dense/update_factor.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 POLYAD_EACH_SCALAR(, POLYAD_GRAM);
 POLYAD_EACH_SCALAR(, POLYAD_MULTIPLY_ROWS);
 POLYAD_EACH_SCALAR(, POLYAD_NORMAL_EQUATIONS);
 POLYAD_EACH_SCALAR(, POLYAD_NORMALIZE_COLUMNS);
-POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_NVECS);
 POLYAD_EACH_SCALAR(, POLYAD_TRANSPOSED_PRODUCT);
 POLYAD_EACH_SCALAR(, POLYAD_UPDATE_FACTOR);
+
+}  // namespace polyad::detail
+
+namespace polyad {
+
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_NVECS);
 
 }  // namespace polyad

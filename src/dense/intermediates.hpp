@@ -5,7 +5,7 @@
 
 #include "dense/multiply_rows.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// C (I x S) = A (I x R) B (R x S). C is overwritten and may not overlap A or B. Launches on `space` and
 /// returns without waiting.
@@ -16,4 +16,4 @@ void intermediates(Space const& space, FactorMatrix<Scalar, Space> const& A,
   multiply_rows(space, A, B, C);
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

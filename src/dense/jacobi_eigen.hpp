@@ -6,7 +6,7 @@
 
 #include <Kokkos_Core.hpp>
 
-namespace polyad {
+namespace polyad::detail {
 
 /// The matrices as a team sees them: R x R, row-major, in scratch or global memory.
 struct SquareMatrix {
@@ -98,4 +98,4 @@ KOKKOS_FUNCTION void jacobi_eigen(Member const& member, SquareMatrix H, SquareMa
   }
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -13,8 +13,7 @@
 #include "polyad/kernel/unrolled.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 template <class Space, class Scalar, int Block, RowForm Form>
 struct MultiplyRows {
@@ -72,8 +71,6 @@ struct MultiplyRows {
   }
 };
 
-}  // namespace detail
-
 /// C (I x S) = A (I x K) B (K x S), row by row; C is overwritten and may not overlap A or B. Launches on
 /// `space` and returns without waiting.
 /// \throws UsageError when the shapes do not match
@@ -110,4 +107,4 @@ void multiply_rows(Space const& space, FactorMatrix<Scalar, Space> const& A,
                               FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_MULTIPLY_ROWS);
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -19,7 +19,7 @@
 #include "dense/jacobi_eigen.hpp"
 #include "polyad/core/instances.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// The Gram matrices A^(n)' A^(n) of all modes: N x R x R.
 template <class Space>
@@ -28,8 +28,6 @@ using GramMatrices = Kokkos::View<double***, Kokkos::LayoutRight, typename Space
 /// Numbers that an iteration leaves on the device until the host asks for them (cp/fit.hpp).
 template <class Space>
 using DeviceNumbers = Kokkos::View<double*, typename Space::device_type>;
-
-namespace detail {
 
 /// Doubles from row to row: odd, so that a column's entries lie in different banks of shared memory.
 KOKKOS_INLINE_FUNCTION constexpr int scratch_stride(int size) {
@@ -171,8 +169,6 @@ LaunchShape normal_equations_shape() {
   return is_device_space<Space> ? LaunchShape{1, 16, 32} : LaunchShape{1, 1, 1};
 }
 
-}  // namespace detail
-
 /// Doubles of global scratch that normal_equations needs for rank R: H, four vectors, eigenvectors.
 inline count_t normal_equations_scratch(count_t rank) {
   return 2 * (rank | 1) * rank + 4 * rank;
@@ -210,4 +206,4 @@ void normal_equations(Space const& space, GramMatrices<Space> const& grams, int 
                                  FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_NORMAL_EQUATIONS);
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -8,8 +8,7 @@
 #include "dense/gram.hpp"
 #include "polyad/core/instances.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 /// weights(r) = sqrt(G(r, r)); G becomes the Gram matrix of the normalised columns. A column of zeros
 /// gets weight 0 and stays.
@@ -51,8 +50,6 @@ struct DivideColumns {
   static constexpr count_t rows_per_team = 64;
 };
 
-}  // namespace detail
-
 /// Normalises A (I x R) whose Gram matrix is G; the norms go to `weights` (R). Launches on `space` and
 /// returns without waiting.
 template <class Space, class Scalar>
@@ -78,4 +75,4 @@ void normalize_columns(Space const& space, FactorMatrix<Scalar, Space> const& A,
                                   Kokkos::View<double*, Kokkos::DefaultExecutionSpace::device_type> const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_NORMALIZE_COLUMNS);
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -22,6 +22,8 @@
 
 namespace polyad {
 
+using namespace detail;
+
 namespace detail {
 
 /// Modes up to this length are short: S takes 8 MiB in doubles.

@@ -4,7 +4,7 @@
 
 #include "dense/multiply_rows.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// A = V inverse, row by row; A and V are I x R and must not overlap. Launches on `space` and returns
 /// without waiting.
@@ -19,4 +19,4 @@ void solve_rows(Space const& space, FactorMatrix<Scalar, Space> const& V,
   multiply_rows(space, V, inverse, A);
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -18,7 +18,7 @@
 #include "polyad/kernel/unrolled.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// The chunks' own sums, chunks x J x R, rounded up to whole blocks of columns.
 template <class Space>
@@ -39,8 +39,6 @@ TransposedProductWorkspace<Space> make_transposed_product_workspace(Space const&
       Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::transposed_product"), chunks, rows,
       columns);
 }
-
-namespace detail {
 
 /// The J x R sums of one team over rows that come tile by tile: sums += A' G for the rows of A and G in the
 /// team's scratch pad. A thread sums a few rows of a block at a time in registers; a tile's sums are Scalars,
@@ -201,8 +199,6 @@ void add_sums(Space const& space, TransposedProductWorkspace<Space> const& works
                        AddChunks<Space, Scalar>{workspace, chunks, scale, D});
 }
 
-}  // namespace detail
-
 /// D (J x R) = scale A' G. Launches on `space` and returns without waiting. The same bits in every run on one
 /// device, and on hosts with any number of threads.
 /// \throws UsageError when the shapes do not match
@@ -237,4 +233,4 @@ void transposed_product(Space const& space, double scale, FactorMatrix<Scalar, S
                                    FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_TRANSPOSED_PRODUCT);
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -18,8 +18,7 @@
 #include "dense/solve_rows.hpp"
 #include "polyad/core/instances.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 template <class Space, class Scalar, int Block>
 struct UpdateFactor {
@@ -159,8 +158,6 @@ void update_and_sum(Space const& space, FactorMatrix<Scalar, Space> const& V,
   sum_chunks(space, workspace, G, chunks);
 }
 
-}  // namespace detail
-
 /// A (I x R) = V (I x R) W (R x R) and G (R x R) = A' A. On a device one pass for R up to 32, where W and a
 /// tile fit a scratch pad together, and two (solve_rows and gram) beyond; two on a host, where registers hold
 /// less. Launches on `space` and returns without waiting. \throws UsageError when shapes do not match
@@ -191,4 +188,4 @@ void update_factor(Space const& space, FactorMatrix<Scalar, Space> const& V,
       GramWorkspace<Kokkos::DefaultExecutionSpace> const&, GramMatrix<Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_UPDATE_FACTOR);
 
-}  // namespace polyad
+}  // namespace polyad::detail

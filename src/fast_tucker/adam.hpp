@@ -9,7 +9,7 @@
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// The decaying means of the gradient and of its square.
 template <class Scalar, class Space>
@@ -22,8 +22,6 @@ struct AdamState {
   FactorMatrix<Scalar, Space> mean;
   FactorMatrix<Scalar, Space> square;
 };
-
-namespace detail {
 
 template <class Scalar, class Space>
 struct AdamStep {
@@ -48,8 +46,6 @@ struct AdamStep {
   }
 };
 
-}  // namespace detail
-
 /// Step t (from 1 on) for a matrix with the given gradient of the loss, to which ridge times the matrix is
 /// added. Launches on `space` and returns without waiting.
 template <class Scalar, class Space>
@@ -66,4 +62,4 @@ void adam_step(Space const& space, AdamRates const& rates, int t, double ridge,
           scalar(1 / std::sqrt(1 - std::pow(rates.second, t))), scalar(rates.epsilon)});
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

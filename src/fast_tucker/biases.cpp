@@ -7,6 +7,8 @@
 #include "polyad/core/instances.hpp"
 
 namespace polyad {
+
+using namespace detail;
 namespace {
 
 /// x - mean - the biases of all modes but `skipped`.

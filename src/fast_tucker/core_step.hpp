@@ -17,7 +17,7 @@
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/formats/format.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// What was added to the loss of the rows of C^(n), by where their observations begin.
 template <class Space>
@@ -25,8 +25,6 @@ struct RowPenalty {
   RowShrinkage shrinkage;
   Kokkos::View<count_t*, typename Space::device_type> starts;
 };
-
-namespace detail {
 
 /// G -= weight C, row by row.
 template <class Scalar, class Space>
@@ -98,8 +96,6 @@ struct CoreStep {
   }
 };
 
-}  // namespace detail
-
 /// Scratch of core_step for one mode.
 template <class Scalar, class Space>
 struct CoreStepWorkspace {
@@ -153,4 +149,4 @@ void core_step(typename F::space_type const& space, F const& X,
   form_intermediates(space, model, n, C);
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

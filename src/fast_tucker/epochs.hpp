@@ -14,7 +14,7 @@
 #include "fast_tucker/shrinkage.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// The epochs of one run, without the errors: for benchmarks, and for loops of one's own. Everything is
 /// allocated when it is made. Shares X.
@@ -180,4 +180,4 @@ private:
   int m_epoch = 0;
 };
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -11,6 +11,8 @@
 
 namespace polyad {
 
+using namespace detail;
+
 namespace {
 
 /// \param model  the start, which becomes the result

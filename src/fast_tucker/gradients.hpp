@@ -12,8 +12,7 @@
 #include "dense/transposed_product.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 template <class Scalar, class Space>
 struct ScaledTranspose {
@@ -24,8 +23,6 @@ struct ScaledTranspose {
     for (count_t j = 0; j < matrix.extent(1); ++j) transposed(j, i) = scale * matrix(i, j);
   }
 };
-
-}  // namespace detail
 
 /// out (R x J) = scale B'. Launches on `space` and returns without waiting.
 template <class Scalar, class Space>
@@ -64,4 +61,4 @@ void gradients(Space const& space, FastTuckerModel<Scalar, Space> const& model, 
   multiply_rows(space, G, workspace.negative_B, dA);
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -10,6 +10,8 @@
 #include "polyad/kernel/whole_row_walk.hpp"
 
 namespace polyad {
+
+using namespace detail;
 namespace {
 
 /// Entries that a thread predicts. On hosts independent of the number of threads, so that the errors are.

@@ -17,7 +17,7 @@
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/formats/format.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// \throws MemoryError
 template <class Scalar, class Space>
@@ -28,8 +28,6 @@ SgdWorkspace<Scalar, Space> make_sgd_workspace(Space const& space,
           make_packed_matrix<Scalar>(space, "polyad::core_gradient", J, R),
           make_transposed_product_workspace(space, J, R)};
 }
-
-namespace detail {
 
 template <class Scalar, class Space>
 struct ScaleRows {
@@ -57,8 +55,6 @@ Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>> each_entry(Space const& s
                                                                   count_t columns) {
   return {space, 0, rows * columns};
 }
-
-}  // namespace detail
 
 /// The factors of mode n. A ridge per entry counts within the sweep, once for every observation, as in the
 /// paper; one of the row once after it, as a <- a / (1 + step ridge), a step of the same rate that no rate
@@ -99,4 +95,4 @@ void sgd_core_step(typename F::space_type const& space, F const& X,
   if (rates.form.intermediates) form_intermediates(space, model, n, C);
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -26,9 +26,7 @@
 #include "polyad/formats/format.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
 
-namespace polyad {
-
-namespace detail {
+namespace polyad::detail {
 
 /// weighted(k, r) = the observations of row k times C(k, r).
 template <class Scalar, class Space>
@@ -107,8 +105,6 @@ struct ScaleByFactor {
   }
 };
 
-}  // namespace detail
-
 /// The mean squares of the columns of all C^(n) over the observations, on the device, and what follows from
 /// them. All of its functions launch on the space and return without waiting.
 template <class Scalar, class Space>
@@ -171,4 +167,4 @@ private:
   TransposedProductWorkspace<Space> m_sums;
 };
 
-}  // namespace polyad
+}  // namespace polyad::detail

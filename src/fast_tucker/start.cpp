@@ -9,6 +9,8 @@
 #include "polyad/core/instances.hpp"
 
 namespace polyad {
+
+using namespace detail;
 namespace detail {
 
 /// J x R numbers of either sign and mean square 1 / R, by rows: rows that are orthogonal and of length 1, or

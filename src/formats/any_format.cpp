@@ -18,6 +18,8 @@
 
 namespace polyad {
 
+using namespace detail;
+
 namespace {
 
 /// What the format is told: its options as text, and what the run asks of it.

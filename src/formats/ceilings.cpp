@@ -10,6 +10,8 @@
 #include "formats/row_traffic.hpp"
 
 namespace polyad {
+
+using namespace detail;
 namespace {
 
 constexpr int columns = full_block;

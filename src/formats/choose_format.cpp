@@ -8,7 +8,7 @@
 
 #include "polyad/core/quantity_text.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 namespace {
 
 FormatCandidate candidate(FormatCosts const& format, CostInput const& input, FormatWish const& wish) {
@@ -118,4 +118,4 @@ FormatChoice choose(std::vector<FormatCandidate> const& candidates, FormatWish c
   return choice;
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -15,7 +15,7 @@
 #include "polyad/core/error.hpp"
 #include "polyad/formats/format_candidate.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// What a run wants of its format.
 struct FormatWish {
@@ -74,4 +74,4 @@ auto with_best_candidate(std::vector<FormatCandidate> const& candidates, FormatW
   }
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

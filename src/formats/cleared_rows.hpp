@@ -11,13 +11,11 @@
 #include "polyad/kernel/tiny_vec.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// One byte a row of the output: not 0 where a thread stores the row, whole.
 template <class Space>
 using RowFlags = Kokkos::View<unsigned char*, typename Space::device_type>;
-
-namespace detail {
 
 template <class Flags, class Rows>
 struct ListUnflagged {
@@ -29,8 +27,6 @@ struct ListUnflagged {
     ++position;
   }
 };
-
-}  // namespace detail
 
 /// The rows that are not flagged, in increasing order. Waits for `space`.
 /// \throws MemoryError
@@ -49,8 +45,6 @@ Kokkos::View<Index*, typename Space::device_type> list_unflagged(Space const& sp
   space.fence("polyad::list_unflagged");
   return list.list;
 }
-
-namespace detail {
 
 /// Zeroes the listed rows of the output.
 template <class Space, class Scalar, class Index, int Block, RowForm Form>
@@ -82,6 +76,4 @@ void clear_rows(Space const& space, Kokkos::View<Index*, typename Space::device_
                        Kernel{rows.data(), V.data(), static_cast<count_t>(V.stride(0)), chunks});
 }
 
-}  // namespace detail
-
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -8,7 +8,7 @@
 
 #include "polyad/kernel/device_chunks.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 namespace {
 
 /// Linear between the points in logarithms, flat beyond them.
@@ -282,13 +282,6 @@ DenseTerms dense_terms_of(CostInput const& input) {
           .products = blocks * copied};
 }
 
-double DensePart::iteration_s(std::vector<double> const& mode_s) const {
-  double seconds = rest_s;
-  for (double const mttkrp_s : mode_s)
-    seconds += beside ? std::max(mttkrp_s, algebra_s) : mttkrp_s + algebra_s;
-  return seconds;
-}
-
 DensePart dense_part(CostInput const& input) {
   DenseTerms terms     = dense_terms_of(input);
   auto const& weights  = dense_weights.of(input);
@@ -317,6 +310,17 @@ Cost predict(FormatCosts const& format, CostInput const& input) {
   cost.dense       = dense_part(input);
   cost.iteration_s = cost.dense.iteration_s(cost.mode_s);
   return cost;
+}
+
+}  // namespace polyad::detail
+
+namespace polyad {
+
+double DensePart::iteration_s(std::vector<double> const& mode_s) const {
+  double seconds = rest_s;
+  for (double const mttkrp_s : mode_s)
+    seconds += beside ? std::max(mttkrp_s, algebra_s) : mttkrp_s + algebra_s;
+  return seconds;
 }
 
 }  // namespace polyad

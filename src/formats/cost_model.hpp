@@ -23,7 +23,7 @@
 #include "polyad/formats/format_candidate.hpp"
 #include "polyad/tensor/survey.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 struct CostInput {
   TensorSurvey const& tensor;
@@ -238,4 +238,4 @@ void add_atomics(ModeTerms& terms, CostInput const& input, int mode, double rows
 [[nodiscard]] std::vector<FormatCosts> fcoo_costs();
 [[nodiscard]] std::vector<FormatCosts> blco_costs();
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -8,6 +8,8 @@
 #include "polyad/core/instances.hpp"
 
 namespace polyad {
+
+using namespace detail;
 namespace detail {
 namespace {
 

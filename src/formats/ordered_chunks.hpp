@@ -7,7 +7,7 @@
 
 #include "polyad/kernel/chunk_walk.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// On a device, where enough nonzeros are there: the longest, or 64 where the rows that occur are short
 /// (H200, R = 32: uniform10m gains 5 %; nell2, whose rows are long and hot, loses 7 to 30 %;
@@ -23,4 +23,4 @@ count_t ordered_chunk(Space const& space, count_t nnz, count_t rows) {
   return std::min(longest_ordered_chunk(nnz, rows), chunk_length(space, nnz, 8));
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -20,7 +20,7 @@
 #include "polyad/core/error.hpp"
 #include "polyad/formats/format.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 template <class... Formats>
 struct FormatList {};
@@ -38,8 +38,6 @@ using all_formats =
                Blco<Scalar, Index, Space>,                               // BLCO: one copy for all modes
                StreamedBlco<Scalar, Index, Space>,                       // the same in host memory
                Alto<Scalar, Index, Space>>;  // ALTO's order, one copy for all modes
-
-namespace detail {
 
 /// Whether this build of the library has the format. Where the CMake option POLYAD_FORMATS names some,
 /// POLYAD_BUILT_FORMATS is their list, as in ",sorted,coo-permuted,"; elsewhere it is not defined.
@@ -66,8 +64,6 @@ void for_each_format(FormatList<Formats...>, Call const& f) {
   (call_if_built<Formats>(f), ...);
 }
 
-}  // namespace detail
-
 /// Calls f(std::type_identity<Format>) for every format.
 template <class Scalar, class Index, class Space, class Call>
 void for_each_format(Call&& f) {
@@ -90,4 +86,4 @@ void with_format(std::string_view name, Call&& f) {
   POLYAD_EXPECTS(found, "unknown format '", name, "'; known are ", known);
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

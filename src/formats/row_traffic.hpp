@@ -13,7 +13,7 @@
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// Row numbers spread over `distinct` of the table's rows.
 template <class Space>
@@ -80,8 +80,6 @@ void choose_rows(Space const& space, Kokkos::View<std::uint32_t*, Space> const& 
                        RandomRows<Space>{rows, table_rows, Kokkos::min(distinct, table_rows)});
 }
 
-namespace detail {
-
 template <class Kernel, class Space, class Make>
 void walk_rows(Space const& space, char const* label, count_t accesses, ColumnBlocks blocks,
                Make const& make) {
@@ -89,8 +87,6 @@ void walk_rows(Space const& space, char const* label, count_t accesses, ColumnBl
   ChunkWalk const chunks{accesses, chunk_length(space, accesses, Row::lanes), blocks};
   Kokkos::parallel_for(label, chunks.template policy<Row>(space), make(chunks));
 }
-
-}  // namespace detail
 
 /// Gathers the rows that `rows` names, in blocks of columns of the width Block.
 /// \param sums  accesses / 16 rows of the table's stride
@@ -119,4 +115,4 @@ void add_rows(Space const& space, std::uint32_t const* rows, count_t accesses,
   });
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -19,8 +19,7 @@
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/segmented_reduce.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 /// Registers for six teams a multiprocessor, as the other walks have them (docs/design-notes.md).
 using SgdBounds = Kokkos::LaunchBounds<device_team_threads, 6>;
@@ -352,5 +351,4 @@ void sweep_cores(Space const& space, Source const& source, Kokkos::Array<int, ma
   });
 }
 
-}  // namespace detail
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -14,19 +14,29 @@ namespace polyad::io {
 
 namespace {
 
-/// A vector or matrix of floating-point numbers, all finite.
+/// Where element k of a column-major array of that shape lies in the row-major one.
+std::uint64_t row_major_place(std::vector<std::uint64_t> const& shape, std::uint64_t k) {
+  std::uint64_t place = 0, stride = 1;
+  for (std::uint64_t const extent : shape) stride *= extent;
+  for (std::uint64_t const extent : shape) {
+    stride /= extent;
+    place += k % extent * stride;
+    k /= extent;
+  }
+  return place;
+}
+
+/// An array of floating-point numbers, all finite.
 NpzArray to_doubles(std::string const& file, std::string const& name, NpyArray const& npy) {
   auto const refuse = [&](std::string const& reason) {
     throw InputError(file, 0, 0, in_quotes(name) + reason);
   };
-  if (npy.kind != 'f' || npy.shape.empty() || npy.shape.size() > 2)
-    refuse(" is no vector or matrix of floats or doubles in this machine's byte order");
+  if (npy.kind != 'f' || npy.shape.empty())
+    refuse(" is no array of floats or doubles in this machine's byte order");
   NpzArray array{npy.shape, std::vector<double>(npy.size())};
-  std::uint64_t const columns = array.shape.back();
-  std::uint64_t const rows    = columns == 0 ? 0 : array.elements.size() / columns;
   npy.with_type([&](auto type) {
     for (std::uint64_t k = 0; k < array.elements.size(); ++k)
-      array.elements[npy.column_major ? k % rows * columns + k / rows : k] =
+      array.elements[npy.column_major ? row_major_place(array.shape, k) : k] =
           static_cast<double>(element_at<decltype(type)>(npy.elements.data(), k));
   });
   if (!std::all_of(array.elements.begin(), array.elements.end(), [](double x) { return std::isfinite(x); }))

@@ -2,7 +2,7 @@
 // Prefetches of rows on a host, for walks whose rows come from the last cache or from memory.
 #pragma once
 
-namespace polyad {
+namespace polyad::detail {
 
 inline constexpr int cache_line_bytes = 64;
 
@@ -12,4 +12,4 @@ inline __attribute__((always_inline)) void prefetch_row(void const* row) {
   for (int at = 0; at < Bytes; at += cache_line_bytes) __builtin_prefetch(static_cast<char const*>(row) + at);
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

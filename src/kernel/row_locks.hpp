@@ -9,7 +9,7 @@
 
 #include "polyad/core/types.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// A table of locks; rows a multiple of its length apart share one. Zero bytes are open locks.
 class RowLocks {
@@ -36,4 +36,4 @@ private:
   unsigned char* m_locks = nullptr;
 };
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -11,6 +11,8 @@
 
 namespace polyad {
 
+using namespace detail;
+
 namespace {
 
 /// Row numbers 0 ... rows - 1 with shares ~ (k + 1)^-skew for the k-th most frequent one, by inversion of the

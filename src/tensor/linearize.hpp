@@ -19,7 +19,7 @@
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// Which bit of which mode stands at every bit of the interleaved number. Trivially copyable (2 KB).
 ///
@@ -121,8 +121,6 @@ private:
   std::uint8_t m_bit[max_bits]{};
 };
 
-namespace detail {
-
 /// The coordinates of nonzero p, as LinearLayout reads them.
 template <class Indices>
 struct CoordinatesOf {
@@ -143,8 +141,6 @@ struct LinearKeys {
     keys(i) = layout.word(w, CoordinatesOf<Indices>{indices, permutation(i)});
   }
 };
-
-}  // namespace detail
 
 /// The nonzeros' positions in the linear order of `layout`; equal cells keep their order. Linear in the
 /// nonzeros: for each word one radix sort by its bits, the lowest word first. Waits for `space`.
@@ -178,4 +174,4 @@ Permutation<Index, Space> linear_order(Space const& space, CooTensor<Scalar, Ind
   return linear_order<Index>(space, coo, LinearLayout(coo.extents()));
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

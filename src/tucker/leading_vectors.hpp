@@ -23,9 +23,7 @@
 #include "polyad/tensor/factor_matrices.hpp"
 #include "polyad/tucker/tucker.hpp"
 
-namespace polyad {
-
-namespace detail {
+namespace polyad::detail {
 
 /// Eigenvectors of a symmetric matrix by one team, the largest eigenvalue first: T = V diag(scale), where
 /// scale is 1 or, for a basis, 1 / sqrt(eigenvalue); 0 for eigenvalues that rounding alone may have made.
@@ -74,8 +72,6 @@ struct FillZeroColumns {
         Q(i, l) = static_cast<Scalar>(counter_uniform(seed, 0, i, l) - 0.5);
   }
 };
-
-}  // namespace detail
 
 /// Makes orthonormal bases, and finds leading vectors, of matrices with up to L columns. Keeps its scratch.
 template <class Scalar, class Space>
@@ -193,4 +189,4 @@ private:
   std::uint64_t m_fills = 0;
 };
 
-}  // namespace polyad
+}  // namespace polyad::detail

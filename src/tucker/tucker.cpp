@@ -12,6 +12,8 @@
 #include "tucker/leading_vectors.hpp"
 
 namespace polyad {
+
+using namespace detail;
 namespace {
 
 /// Throws UsageError unless there are N ranks, each from 1 to I_n and to the product of the others.

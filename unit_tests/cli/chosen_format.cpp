@@ -13,7 +13,8 @@ int main(int argc, char** argv) {
   options.rank           = std::strtoull(argv[2], nullptr, 10);
   options.max_iterations = std::atoi(argv[3]);
   options.tolerance      = 0;
-  auto const X = polyad::any_format(space, polyad::load_tensor(space, argv[1]), polyad::format_options(options));
+  auto const X =
+      polyad::any_format(space, polyad::load_tensor(space, argv[1]), polyad::format_options(options));
   std::printf("%s because %s\n", X.chosen().c_str(), X.chosen_because().c_str());
   return 0;
 }

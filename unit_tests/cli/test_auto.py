@@ -153,6 +153,20 @@ class Auto(AutoTest):
         self.assertIn("in memory", report["format"]["chosen_because"])
         self.fail_with(4, *common, "--device-memory", 90000, says=("streamed-blco needs the least", "a smaller rank (-r)"))
 
+    def test_duplicates_are_summed_where_the_device_cannot_sort_them(self):
+        entries = list(random_tensor((200, 150, 100), 40000).items())
+        lines = [" ".join(str(i + 1) for i in place) + f" {value / share}" for share in (2, 2)
+                 for place, value in entries]
+        path = self.write("twice.tns", "\n".join(lines) + "\n")
+        common = ("cpd", path, "-r", 3, "-i", 3, "--tol", 0)
+        want = self.report_of(*common, "--format", "coo-tiny-vec")
+        # Room for the coordinates of 80,000 lines, but not for their keys and positions, twice.
+        report = self.report_of(*common, "--format", "coo-tiny-vec", "--device-memory", 80000 * 20 + 300000)
+        for r in (want, report):
+            self.assertEqual((r["input"]["nnz"], r["input"]["duplicates"]), (40000, 40000))
+        for a, b in zip(self.fits(report), self.fits(want)):
+            self.assertAlmostEqual(a, b, delta=1e-9)
+
     def test_sorted_says_that_its_copies_do_not_fit(self):
         path = self.tensor((200, 150, 100), 60000)
         _, formats = self.formats_of("estimate", path, "-r", 3)

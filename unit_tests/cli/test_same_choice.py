@@ -26,7 +26,7 @@ class SameChoice(ToolTest):
                     chosen = self.report_of("cpd", tensor, "-r", rank, "-i", iterations, "--tol", 0)["format"]
                     if any(c["measured"] for c in chosen["candidates"]):
                         continue  # the tool tried the formats, which any_format does when it is asked to
-                    self.assertEqual(f"{chosen['name']} because {chosen['because']}\n", library)
+                    self.assertEqual(f"{chosen['name']} because {chosen['chosen_because']}\n", library)
                     compared += 1
         self.assertGreaterEqual(compared, 6)
 

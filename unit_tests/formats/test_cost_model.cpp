@@ -12,6 +12,8 @@
 #include "support/catch.hpp"
 
 namespace polyad {
+
+using namespace detail;
 namespace {
 
 /// Coordinates of a tensor, row-major, without pattern.

@@ -64,7 +64,7 @@ with tempfile.TemporaryDirectory() as folder:
         (dict(weights=weights), "holds no array 'factor_0'"),
         (dict(factor_0=first), "holds no array 'weights'"),
         (dict(weights=weights, factor_0=first[:, :1]), "factor_0 has 1 columns, but there are 2 weights"),
-        (dict(weights=weights, factor_0=first.astype(int)), "is no vector or matrix of floats or doubles"),
+        (dict(weights=weights, factor_0=first.astype(int)), "is no array of floats or doubles"),
         (dict(weights=weights, factor_0=first.astype(">f8")), "in this machine's byte order"),
         (dict(weights=weights, factor_0=first[0]), "'factor_0' has 1 dimensions, not 2"),
         (dict(weights=weights, factor_0=first + numpy.inf), "holds values that are not finite"),
@@ -72,6 +72,13 @@ with tempfile.TemporaryDirectory() as folder:
         numpy.savez(path, **arrays)
         result = subprocess.run([tool, "sum", path], capture_output=True, text=True)
         assert result.returncode == 3 and reason in result.stderr, (arrays, result)
+
+    # Arrays of three indices, in either order.
+    core = numpy.arange(24.0).reshape(2, 3, 4)
+    for order in (numpy.ascontiguousarray, numpy.asfortranarray):
+        numpy.savez(path, core=order(core))
+        line = run("array", path, "core")
+        assert line == "".join("%d " % x for x in core.ravel()) + "\n", line
 
     # Tensors: every type of coordinates and of values, either order, stored and deflated.
     coords = numpy.array([[0, 4, 2], [1, 0, 6]])

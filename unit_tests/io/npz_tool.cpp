@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // For check_npz.py: `npz_tool write FILE [f32] [zip64]` writes a model that the script knows;
 // `npz_tool sum FILE` reads a model and prints its extents, rank and the sum of all numbers. `npz_tool tensor
-// FILE` reads a tensor and prints its extents and nonzeros; `npz_tool copy IN OUT [f32]` writes it again.
+// FILE` reads a tensor and prints its extents and nonzeros; `npz_tool array FILE NAME` prints a 3-way array; `npz_tool copy IN OUT [f32]` writes it again.
 #include <cstdio>
 #include <numeric>
 #include <string>
@@ -10,6 +10,7 @@
 #include "io/npz.hpp"
 #include "io/tensor_npz.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/io/array_npz.hpp"
 
 int main(int count, char** texts) try {
   std::vector<std::string> const arguments(texts + 1, texts + count);
@@ -27,6 +28,10 @@ int main(int count, char** texts) try {
   } else if (arguments[0] == "copy") {
     polyad::io::write_tensor_npz(arguments.at(2), polyad::io::read_tensor_npz(arguments[1]).tensor,
                                  arguments.back() == "f32");
+  } else if (arguments[0] == "array") {
+    for (double const x : polyad::io::read_array_npz(arguments.at(1), arguments.at(2), 3).elements)
+      std::printf("%.17g ", x);
+    std::printf("\n");
   } else if (arguments[0] == "tensor") {
     auto const tensor = polyad::io::read_tensor_npz(arguments[1]).tensor;
     for (auto const extent : tensor.extents) std::printf("%llu ", static_cast<unsigned long long>(extent));

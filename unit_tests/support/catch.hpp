@@ -35,3 +35,9 @@
     return;                   \
   } while (false)
 #endif
+
+// Tests look inside: what is private to the library is in polyad::detail.
+namespace polyad::detail {}
+namespace polyad::test {
+using namespace polyad::detail;
+}

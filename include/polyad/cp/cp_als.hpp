@@ -92,7 +92,7 @@ CpAlsResult<Scalar, Space> cp_als(Space const& space, CooTensor<Scalar, Index, S
 }
 
 /// The same of a format of one's own.
-template <Format F, class... Rest>
+template <OwnFormat F, class... Rest>
 CpAlsResult<typename F::scalar_type, typename F::space_type> cp_als(typename F::space_type const& space,
                                                                     F const& X, CpAlsOptions const& options,
                                                                     Rest const&... rest) {
@@ -182,7 +182,7 @@ RestartsResult<Scalar, Space> cp_als_restarts(std::vector<Space> const& instance
                                               RestartsCallback const& callback = {});
 
 /// The same of a format of one's own.
-template <Format F>
+template <OwnFormat F>
 RestartsResult<typename F::scalar_type, typename F::space_type> cp_als_restarts(
     std::vector<typename F::space_type> const& instances, F const& X, CpAlsOptions const& options, int count,
     RestartsCallback const& callback = {}) {

@@ -171,6 +171,12 @@ private:
   std::vector<FormatCandidate> m_candidates;
 };
 
+/// A format that is not behind AnyFormat yet: one's own, or one of the library's by its class.
+template <class F>
+concept OwnFormat =
+    Format<F> &&
+    !std::is_same_v<F, AnyFormat<typename F::scalar_type, typename F::index_type, typename F::space_type>>;
+
 /// The contract's mttkrp (formats/format.hpp). \throws UsageError also for a workspace of another tensor's
 /// format
 template <class Scalar, class Index, class Space>
@@ -244,7 +250,7 @@ template <class Scalar, class Index, class Space>
                                                   std::string const& format, count_t rank);
 
 /// A format of one's own behind AnyFormat; its Views are shared.
-template <Format F>
+template <OwnFormat F>
 [[nodiscard]] AnyFormat<typename F::scalar_type, typename F::index_type, typename F::space_type> any_format(
     typename F::space_type const&, F const& own) {
   return AnyFormat<typename F::scalar_type, typename F::index_type, typename F::space_type>(own);

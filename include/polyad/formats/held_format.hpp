@@ -100,6 +100,7 @@ public:
 
   [[nodiscard]] Workspace do_make_residual_workspace(Space const& space, count_t rank) const override {
     expect(Capability::residual_sweep);
+    using polyad::make_residual_workspace;  // and by the format's namespace
     if constexpr (ResidualFormat<F>) return hold(make_residual_workspace(space, m_format, rank));
     return nullptr;
   }

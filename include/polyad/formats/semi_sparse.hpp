@@ -12,8 +12,10 @@
 
 namespace polyad {
 
+namespace detail {
 template <class Scalar, class Index, class Space>
 struct FlaggedNonzeros;
+}
 
 /// SpTTM on mode n of one tensor, Y = X x_n U, for several U (Liu et al., section III: the nonzeros sorted by
 /// fiber, with a flag where a fiber begins).
@@ -34,7 +36,7 @@ public:
 
 private:
   int m_mode;
-  std::shared_ptr<FlaggedNonzeros<Scalar, Index, Space> const> m_nonzeros;
+  std::shared_ptr<detail::FlaggedNonzeros<Scalar, Index, Space> const> m_nonzeros;
 };
 
 /// SpTTM on mode n, Y = X x_n U for U of I_n x R: mode n becomes dense with R columns. Waits for `space`.

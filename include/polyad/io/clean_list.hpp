@@ -45,9 +45,10 @@ void drop_values(CoordinateList& list, std::function<bool(double)> const& unwant
     CoordinateList const& list, std::function<bool(std::uint64_t)> const& second);
 
 /// Holds a share of the entries out, in the second list: entry p when u(seed, stream, p) < share
-/// (core/counter_rng.hpp), the same ones on every backend.
+/// (core/counter_rng.hpp), the same ones on every backend. Another stream, other ones; 100 are those that
+/// `polyad fast-tucker --split` holds out.
 [[nodiscard]] std::pair<CoordinateList, CoordinateList> hold_out(CoordinateList const& list, double share,
                                                                  std::uint64_t seed,
-                                                                 std::uint64_t stream = 0);
+                                                                 std::uint64_t stream = 100);
 
 }  // namespace polyad::io

@@ -98,7 +98,8 @@ TuckerResult<Scalar, Space> tucker(Space const& space, CooTensor<Scalar, Index, 
 }
 
 /// The same of a format of one's own.
-template <TtmcFormat F, class... Rest>
+template <OwnFormat F, class... Rest>
+  requires TtmcFormat<F>
 TuckerResult<typename F::scalar_type, typename F::space_type> tucker(typename F::space_type const& space,
                                                                      F const& X, TuckerOptions const& options,
                                                                      Rest const&... rest) {

@@ -54,11 +54,11 @@ FormatsReport estimate_formats(EstimateOptions const& options, io::CoordinateLis
   // A user who asks wants this machine's numbers, however short the run.
   auto const machine = machine_ceilings(backend, scalar_bytes, 1e9);
   bool const is_wide = tensor.wide() || tensor.nnz() > ~std::uint32_t(0);
-  CostInput const input{survey, machine, options.rank, scalar_bytes, is_wide ? 8 : 4};
-  FormatWish const wish{.iterations = formats.iterations, .bytes = formats.free_bytes};
-  formats.candidates = candidates(input, wish);
+  detail::CostInput const input{survey, machine, options.rank, scalar_bytes, is_wide ? 8 : 4};
+  detail::FormatWish const wish{.iterations = formats.iterations, .bytes = formats.free_bytes};
+  formats.candidates = detail::candidates(input, wish);
   try {
-    auto const choice = choose(formats.candidates, wish);
+    auto const choice = detail::choose(formats.candidates, wish);
     formats.best      = formats.candidates[choice.candidate].name;
     formats.because   = choice.because;
   } catch (MemoryError const& error) {

@@ -41,9 +41,9 @@ void try_formats(TuneOptions const& options, io::CoordinateList&& tensor, Report
     else
       try_on_device<double, Index>(options, std::move(tensor), report, formats);
   });
-  FormatWish const wish{.iterations = formats.iterations, .bytes = formats.free_bytes};
-  sort_candidates(formats.candidates, wish);
-  auto const choice = choose(formats.candidates, wish);
+  detail::FormatWish const wish{.iterations = formats.iterations, .bytes = formats.free_bytes};
+  detail::sort_candidates(formats.candidates, wish);
+  auto const choice = detail::choose(formats.candidates, wish);
   formats.best      = formats.candidates[choice.candidate].name;
   formats.because   = choice.because;
 }

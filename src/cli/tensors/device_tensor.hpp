@@ -3,10 +3,13 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
 #include "cli/report/report.hpp"
+#include "polyad/core/device_memory.hpp"
+#include "polyad/formats/any_format.hpp"
 #include "polyad/io/coo_file.hpp"
 #include "polyad/io/coordinate_list.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
@@ -39,10 +42,34 @@ Tensor without_duplicates(typename Tensor::space_type const& where, Tensor const
   return deduplicated.tensor;
 }
 
+/// The same, sorted on the host.
+template <class Scalar, class Index>
+CooTensor<Scalar, Index, Space> without_duplicates_by_host(Space const& space,
+                                                           CooTensor<Scalar, Index, Space>&& tensor,
+                                                           InputReport& report) {
+  using HostSpace = typename AnyFormat<Scalar, Index, Space>::host_space;
+  std::optional<DeviceMemoryAccount::HostArrays> on_host(std::in_place);
+  auto const host   = without_duplicates(HostSpace(), download<HostSpace>(space, tensor), report);
+  count_t const nnz = tensor.nnz();
+  if (host.nnz() == nnz) return tensor;
+  tensor = {};
+  on_host.reset();
+  auto const summed = make_coo_tensor<Scalar, Index>(space, host.extents(), host.nnz());
+  Kokkos::deep_copy(space, summed.indices(), host.indices());
+  Kokkos::deep_copy(space, summed.values(), host.values());
+  space.fence("polyad::without_duplicates_by_host");
+  return summed;
+}
+
 template <class Scalar, class Index>
 CooTensor<Scalar, Index, Space> to_device(Space const& space, io::CoordinateList&& list,
                                           InputReport& report) {
-  return without_duplicates(space, upload_list<Scalar, Index>(space, std::move(list)), report);
+  auto tensor = upload_list<Scalar, Index>(space, std::move(list));
+  try {
+    return without_duplicates(space, tensor, report);
+  } catch (MemoryError const&) {  // the sort's keys do not fit beside the coordinates
+    return without_duplicates_by_host(space, std::move(tensor), report);
+  }
 }
 
 /// Calls f(std::type_identity<Index>) with the coordinate type that the tensor needs.

@@ -24,7 +24,7 @@
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 struct AltoOptions {
   enum class Order {
@@ -50,10 +50,8 @@ struct AltoOptions {
   }
 };
 
-namespace detail {
 /// Entries behind the last nonzero, which a prefetch may read.
 inline constexpr count_t alto_padding = 16;
-}  // namespace detail
 
 template <class Scalar, class Space>
 struct AltoWorkspace {
@@ -172,4 +170,4 @@ void residual_mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
                      ResidualWorkspace<Scalar, AltoWorkspace<Scalar, Space>, Space>& workspace,
                      FactorMatrix<Scalar, Space> const& G);
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace polyad {
+namespace polyad::detail {
 
 /// The arguments of LinearLayout in parts, and whether rows are worth a prefetch.
 struct AltoOrder {
@@ -14,4 +14,4 @@ struct AltoOrder {
   bool prefetch         = false;
 };
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -16,7 +16,7 @@
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 struct BlcoOptions {
   Resolution resolution = Resolution::automatic;
@@ -100,4 +100,4 @@ void residual_mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
                      ResidualWorkspace<Scalar, BlcoWorkspace<Scalar, Space>, Space>& workspace,
                      FactorMatrix<Scalar, Space> const& G);
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -10,7 +10,7 @@
 #include "formats/blco/blco_encoding.hpp"
 #include "polyad/core/types.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// Nonzeros between two entries of the map from a nonzero to its block.
 inline constexpr count_t block_map_step = 256;
@@ -111,4 +111,4 @@ struct BlcoBlocks {
   }
 };
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -13,7 +13,7 @@
 #include "polyad/core/types.hpp"
 #include "tensor/linearize.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// A linear index: one word of 64 bits, or two.
 template <int Words>
@@ -106,4 +106,4 @@ private:
 };
 static_assert(std::is_trivially_copyable_v<BlcoEncoding>);
 
-}  // namespace polyad
+}  // namespace polyad::detail

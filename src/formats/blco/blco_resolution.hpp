@@ -9,7 +9,7 @@
 #include "formats/blco/private_rows.hpp"
 #include "polyad/core/types.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 enum class Resolution {
   automatic,     // the paper's heuristic on a device; on a host privatised, unless its copies would be long
@@ -60,4 +60,4 @@ struct BlcoResolution {
                  BlcoParts const& parts, int mode);
 };
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -22,7 +22,7 @@
 #include "polyad/kernel/scratch_atomics.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// The shape of a launch over tiles.
 struct TileShape {
@@ -186,4 +186,4 @@ KOKKOS_FUNCTION void load_tile(Member const& member, BlcoNonzeros<Scalar, Index>
   member.team_barrier();
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

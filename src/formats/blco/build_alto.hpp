@@ -20,8 +20,7 @@
 #include "polyad/tensor/sort_by_mode.hpp"
 #include "tensor/linearize.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 template <class Coo, class Format, class Permutation>
 struct CopyNonzeros {
@@ -91,8 +90,6 @@ struct FindTouchedRows {
     touched[s] = range;
   }
 };
-
-}  // namespace detail
 
 /// The grouped modes first, then the others in their own order.
 template <class Scalar, class Index, class Space>
@@ -211,4 +208,4 @@ Alto<Scalar, Index, Space> Alto<Scalar, Index, Space>::build(Space const& space,
       Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
       AltoOptions const&)
 
-}  // namespace polyad
+}  // namespace polyad::detail

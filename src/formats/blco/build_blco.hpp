@@ -15,7 +15,7 @@
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// \throws UsageError when the wishes for a launch are out of range
 inline void expect_tile_options(BlcoOptions const& options) {
@@ -59,4 +59,4 @@ auto Blco<Scalar, Index, Space>::make_workspace(Space const& space, count_t rank
   return {make_copies_of_output<Scalar>(space, rows, rank)};
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

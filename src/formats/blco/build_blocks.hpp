@@ -16,8 +16,7 @@
 #include "polyad/tensor/sort_by_mode.hpp"
 #include "tensor/linearize.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 /// Nonzero i in ALTO's order.
 template <class Indices, class Permutation>
@@ -196,8 +195,6 @@ inline void expect_blco_options(count_t max_block, int index_bits) {
                  " bits; at most ", BlcoEncoding::max_bits, " can be had");
 }
 
-}  // namespace detail
-
 /// Sorts and encodes a tensor. `index_bits` is the length of the linear index; 0 means 64, or 128 where the
 /// headers of the blocks would take more than the second word (a hypersparse tensor with blocks of a few
 /// nonzeros). Linear in the nonzeros (and the blocks); waits for `space`. Beside its result it needs the
@@ -246,4 +243,4 @@ BlcoBlocks<Scalar, Index, Space> make_blco_blocks(Space const& space,
   return blocks;
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -21,8 +21,7 @@
 #include "polyad/tensor/coo_tensor.hpp"
 #include "tensor/linearize.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 /// The positions in the slots, as a permutation.
 template <int Words>
@@ -42,8 +41,6 @@ BlcoEncoding host_encoding(LinearLayout const& layout, count_t nnz, int index_bi
       stripped == 0 || keys * Headers::header_bytes(layout.order()) <= nnz * sizeof(std::uint64_t);
   return BlcoEncoding(layout, narrow ? BlcoEncoding::word_bits : BlcoEncoding::max_bits);
 }
-
-}  // namespace detail
 
 template <class Scalar, class Index, class Space>
 void StreamedBlco<Scalar, Index, Space>::expect_options(options_type const& options) {
@@ -173,4 +170,4 @@ auto StreamedBlco<Scalar, Index, Space>::make_workspace(Space const& space, coun
   return work;
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

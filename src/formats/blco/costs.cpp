@@ -5,7 +5,7 @@
 #include "formats/blco/weights.hpp"
 #include "formats/cost_model.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 namespace {
 
 /// Nonzeros that a team of a device groups by row before it adds them (docs/design-notes.md).
@@ -95,4 +95,4 @@ std::vector<FormatCosts> blco_costs() {
   return {blco, streamed, alto};
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -21,9 +21,7 @@
 #include "polyad/tensor/coo_tensor.hpp"
 #include "tensor/linearize.hpp"
 
-namespace polyad {
-
-namespace detail {
+namespace polyad::detail {
 
 /// Which of a stream of rows miss a cache of 8 ways that holds `rows` rows, the oldest leaving first.
 class RowCache {
@@ -194,8 +192,6 @@ inline std::vector<AltoOrder> alto_candidates(Extents const& extents) {
   return candidates;
 }
 
-}  // namespace detail
-
 /// The order whose MTTKRPs of all modes should take least time on a host; ALTO's unless another one is a
 /// tenth faster. Each candidate costs a few passes over the indices. Waits for `space`.
 template <class Scalar, class Index, class Space>
@@ -228,4 +224,4 @@ AltoOrder fastest_order(Space const& space, CooTensor<Scalar, Index, Space> cons
   return best;
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -36,8 +36,7 @@
 #include "polyad/kernel/unrolled.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 /// Where a stretch's products go.
 enum class AltoTarget {
@@ -364,8 +363,6 @@ void mttkrp_with_values(Space const& space, Alto<Scalar, Index, Space> const& X,
   }
 }
 
-}  // namespace detail
-
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, AltoWorkspace<Scalar, Space>& workspace,
@@ -390,4 +387,4 @@ void mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_ALTO_WITH_VALUES);
 
-}  // namespace polyad
+}  // namespace polyad::detail

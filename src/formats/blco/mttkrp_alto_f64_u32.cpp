@@ -2,10 +2,10 @@
 #include "formats/blco/build_alto.hpp"
 #include "formats/blco/mttkrp_alto.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 POLYAD_MTTKRP_ALTO(double, std::uint32_t);
 POLYAD_ALTO_WITH_VALUES(double, std::uint32_t);
 POLYAD_ALTO(double, std::uint32_t);
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -2,7 +2,7 @@
 #include "formats/blco/build_alto.hpp"
 #include "formats/blco/mttkrp_alto.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 POLYAD_MTTKRP_ALTO(float, std::uint64_t);
 POLYAD_ALTO_WITH_VALUES(float, std::uint64_t);
@@ -11,4 +11,4 @@ POLYAD_MTTKRP_ALTO(double, std::uint64_t);
 POLYAD_ALTO_WITH_VALUES(double, std::uint64_t);
 POLYAD_ALTO(double, std::uint64_t);
 
-}  // namespace polyad
+}  // namespace polyad::detail

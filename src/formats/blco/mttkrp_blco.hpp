@@ -24,8 +24,7 @@
 #include "polyad/kernel/tiny_vec.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 /// V, or its copies.
 template <class Scalar>
@@ -163,8 +162,6 @@ void mttkrp_with_values(Space const& space, Blco<Scalar, Index, Space> const& X,
   if (resolution.copies > 0) merge_copies(space, resolution.copies, workspace.copies, V);
 }
 
-}  // namespace detail
-
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, BlcoWorkspace<Scalar, Space>& workspace,
@@ -201,4 +198,4 @@ POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_BLCO_WITH_VALUES);
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_ADD_TILE_PRODUCTS);
 POLYAD_EACH_SCALAR(extern, POLYAD_MERGE_COPIES);
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -2,7 +2,7 @@
 #include "formats/blco/build_blco.hpp"
 #include "formats/blco/mttkrp_blco.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 POLYAD_MTTKRP_BLCO(double, std::uint32_t);
 POLYAD_BLCO_WITH_VALUES(double, std::uint32_t);
@@ -10,4 +10,4 @@ POLYAD_BLCO(double, std::uint32_t);
 POLYAD_ADD_TILE_PRODUCTS(double, std::uint32_t);
 POLYAD_MERGE_COPIES(double);
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -2,7 +2,7 @@
 #include "formats/blco/build_blco.hpp"
 #include "formats/blco/mttkrp_blco.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 POLYAD_MTTKRP_BLCO(float, std::uint64_t);
 POLYAD_BLCO_WITH_VALUES(float, std::uint64_t);
@@ -13,4 +13,4 @@ POLYAD_BLCO(double, std::uint64_t);
 POLYAD_ADD_TILE_PRODUCTS(float, std::uint64_t);
 POLYAD_ADD_TILE_PRODUCTS(double, std::uint64_t);
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -17,7 +17,7 @@
 #include "polyad/formats/format.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, StreamedBlco<Scalar, Index, Space> const& X,
@@ -56,4 +56,4 @@ void mttkrp(Space const& space, StreamedBlco<Scalar, Index, Space> const& X,
                        StreamedBlcoWorkspace<Scalar, Kokkos::DefaultExecutionSpace>&,     \
                        FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -14,7 +14,7 @@
 #include "polyad/kernel/lanes.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 struct ProductTerm {
   static constexpr bool is_residual = false;
@@ -47,4 +47,4 @@ struct ResidualTerm {
   }
 };
 
-}  // namespace polyad
+}  // namespace polyad::detail

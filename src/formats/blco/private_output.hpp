@@ -12,7 +12,7 @@
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// Rows in memory.
 template <class Scalar>
@@ -41,8 +41,6 @@ struct PrivateOutput {
     return {copies.data + (own.slot - own.first) * copies.stride, copies.stride};
   }
 };
-
-namespace detail {
 
 /// Zeroes the output, a part a stretch, and the stretches' own copies.
 template <class Space, class Scalar, int Block>
@@ -124,5 +122,4 @@ void merge_private_rows(Space const& space, PrivateOutput<Scalar> const& output,
                        Kernel{output, merged, stretches, blocks});
 }
 
-}  // namespace detail
-}  // namespace polyad
+}  // namespace polyad::detail

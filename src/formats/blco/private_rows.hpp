@@ -10,7 +10,7 @@
 
 #include "polyad/core/types.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// Rows first ... first + count - 1 of a stretch are private; the copy of `first` is row `slot` of all
 /// copies.
@@ -25,4 +25,4 @@ struct PrivateRows {
   }
 };
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -23,8 +23,7 @@
 #include "polyad/kernel/whole_row_walk.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 /// Hosts: the residuals of one stretch an iteration, for rows of any length.
 template <class Space, class Scalar, class Index>
@@ -114,8 +113,6 @@ void form_alto_residuals(Space const& space, Alto<Scalar, Index, Space> const& X
   }
 }
 
-}  // namespace detail
-
 template <class Space, class Scalar, class Index>
 void residual_mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
                      FactorMatrices<Scalar, Space> const& C, int mode,
@@ -152,4 +149,4 @@ void residual_mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
                         Kokkos::DefaultExecutionSpace>&,                                               \
       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 
-}  // namespace polyad
+}  // namespace polyad::detail

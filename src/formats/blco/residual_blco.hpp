@@ -22,8 +22,7 @@
 #include "polyad/kernel/whole_row_walk.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 /// The nonzeros as form_residuals() reads them, one at a time: an index is a shift and a mask.
 template <class Scalar, class Index>
@@ -53,8 +52,6 @@ struct BlcoSource {
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t position(count_t p) const { return p; }
 };
-
-}  // namespace detail
 
 template <class Space, class Scalar, class Index>
 void residual_mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
@@ -105,4 +102,4 @@ void residual_mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
                         Kokkos::DefaultExecutionSpace>&,                                               \
       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 
-}  // namespace polyad
+}  // namespace polyad::detail

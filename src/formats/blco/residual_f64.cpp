@@ -3,11 +3,11 @@
 #include "formats/blco/residual_alto.hpp"
 #include "formats/blco/residual_blco.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 POLYAD_RESIDUAL_MTTKRP_ALTO(double, std::uint32_t);
 POLYAD_RESIDUAL_MTTKRP_ALTO(double, std::uint64_t);
 POLYAD_RESIDUAL_MTTKRP_BLCO(double, std::uint32_t);
 POLYAD_RESIDUAL_MTTKRP_BLCO(double, std::uint64_t);
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -14,7 +14,7 @@
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// GPU threads in the largest team.
 inline constexpr int blco_team_threads = 256;
@@ -37,8 +37,6 @@ count_t scratch_bytes() {
                                 : static_cast<count_t>(Kokkos::TeamPolicy<Space>::scratch_size_max(0));
 }
 
-namespace detail {
-
 template <class Scalar, class Index>
 struct FindTouchedRowsOfParts {
   BlcoNonzeros<Scalar, Index> nonzeros;
@@ -53,8 +51,6 @@ struct FindTouchedRowsOfParts {
       touched[static_cast<count_t>(n) * parts + part] = ranges[n];
   }
 };
-
-}  // namespace detail
 
 template <class Space, class Scalar, class Index>
 BlcoParts::BlcoParts(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzeros) {
@@ -99,4 +95,4 @@ BlcoResolution::BlcoResolution(Space const& space, Resolution wanted, count_t ro
                            : (kind == Resolution::privatised ? of_parts : 0);
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -3,9 +3,9 @@
 #include "formats/blco/mttkrp_streamed_blco.hpp"
 #include "polyad/core/instances.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_STREAMED_BLCO);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_MTTKRP_STREAMED_BLCO);
 
-}  // namespace polyad
+}  // namespace polyad::detail

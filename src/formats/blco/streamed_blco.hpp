@@ -25,7 +25,7 @@
 #include "polyad/tensor/factor_matrices.hpp"
 #include "tensor/linearize.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 struct StreamedBlcoOptions {
   BlcoOptions blco;
@@ -185,4 +185,4 @@ void mttkrp(Space const& space, StreamedBlco<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode,
             StreamedBlcoWorkspace<Scalar, Space>& work, FactorMatrix<Scalar, Space> const& V);
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -12,7 +12,7 @@
 #include "formats/blco/private_rows.hpp"
 #include "polyad/core/types.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// Rows first ... last of one mode; none when first > last.
 struct RowRange {
@@ -55,4 +55,4 @@ inline std::vector<PrivateRows> private_rows(std::span<RowRange const> touched, 
   return result;
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -5,7 +5,7 @@
 
 #include "formats/cost_model.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 inline constexpr CostWeights blco_weights{
     .device_f32 =
@@ -68,4 +68,4 @@ inline constexpr CostWeights alto_weights{
     .host_f64   = {.mttkrp = {.stream = 0.659, .near = 0.157, .gather = 0.58, .output = 6.17},
                    .build  = {.mode = 14800, .sort = 17.9}}};
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -12,7 +12,7 @@
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// Entries of a list of borders that one thread of the next level merges.
 inline constexpr count_t border_merge_chunk = 32;
@@ -25,8 +25,6 @@ inline count_t border_entries(count_t chunks) {
     if (level <= border_merge_chunk) return entries;
   }
 }
-
-namespace detail {
 
 /// Where the sums of border rows go: entry 2 c is the first row of chunk c, entry 2 c + 1 its last, or no_row
 /// where the chunk has one row only.
@@ -130,5 +128,4 @@ void merge_borders(Space const& space, SortedWorkspace<Scalar, Index, Space> con
   }
 }
 
-}  // namespace detail
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -9,7 +9,7 @@
 #include "formats/coo/row_starts.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 template <class Scalar, class Index, class Space>
 CooPermuted<Scalar, Index, Space> CooPermuted<Scalar, Index, Space>::build(
@@ -36,4 +36,4 @@ RowStarts<Space> CooPermuted<Scalar, Index, Space>::make_row_workspace(Space con
   return starts;
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -12,7 +12,7 @@
 #include "formats/coo/row_starts.hpp"
 #include "formats/coo/sorted.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 template <class Scalar, class Index, class Space>
 Sorted<Scalar, Index, Space> Sorted<Scalar, Index, Space>::build(Space const& space,
@@ -73,4 +73,4 @@ RowStarts<Space> Sorted<Scalar, Index, Space>::make_row_workspace(Space const& s
   return starts;
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -13,8 +13,7 @@
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 template <class Tensor, class Copy, class Permutation>
 struct GatherSorted {
@@ -68,8 +67,6 @@ struct FlagStoredRows {
     if (all || interior) flags(row) = 1;
   }
 };
-
-}  // namespace detail
 
 /// Sorts and copies the tensor for one output mode. Linear in the nonzeros; waits for `space`.
 /// \throws MemoryError naming the array and its bytes
@@ -153,4 +150,4 @@ SortedCopy<Scalar, Index, Space> make_sorted_copy(Space const& space,
   return copy;
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -10,7 +10,7 @@
 #include "polyad/core/instances.hpp"
 #include "polyad/formats/format.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 template <class Scalar, class Index, class Space>
 class CooPermuted {
@@ -84,4 +84,4 @@ void least_squares_rows(Space const& space, CooPermuted<Scalar, Index, Space> co
                         RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
                         FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage = {});
 
-}  // namespace polyad
+}  // namespace polyad::detail

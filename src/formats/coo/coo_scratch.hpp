@@ -8,7 +8,7 @@
 
 #include "polyad/formats/format.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 template <class Scalar, class Index, class Space>
 class CooScratch {
@@ -49,4 +49,4 @@ void mttkrp(Space const& space, CooScratch<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V);
 
-}  // namespace polyad
+}  // namespace polyad::detail

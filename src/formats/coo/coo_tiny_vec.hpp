@@ -8,7 +8,7 @@
 
 #include "polyad/formats/format.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 template <class Scalar, class Index, class Space>
 class CooTinyVec {
@@ -43,15 +43,11 @@ private:
   double m_norm_squared = 0;
 };
 
-namespace detail {
-
 /// Which device form of TinyVec is the faster one here. On the H200 (uniform10m, R = 32, all modes) packed
 /// float4 takes 1.3 ms against 2.3 ms, one atomic for four columns; packed double2 takes 6.3 ms against
 /// 3.7 ms, because doubles have no wide atomic and the lanes' addresses then stand 16 bytes apart.
 template <class Scalar>
 inline constexpr bool tiny_vec_packs = sizeof(Scalar) == sizeof(float);
-
-}  // namespace detail
 
 /// The contract's mttkrp (formats/format.hpp) by MTTKRP-B. `packed` chooses between the packed and GenTen's
 /// strided TinyVec on a device, for comparison.
@@ -71,4 +67,4 @@ void sgd_core_sweep(Space const& space, CooTinyVec<Scalar, Index, Space> const& 
                     FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
                     int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace);
 
-}  // namespace polyad
+}  // namespace polyad::detail

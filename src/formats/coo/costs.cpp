@@ -8,7 +8,7 @@
 #include "formats/coo/weights.hpp"
 #include "formats/cost_model.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 namespace {
 
 double coordinates(CostInput const& input) {
@@ -167,4 +167,4 @@ std::vector<FormatCosts> coo_costs() {
   return {scratch, tiny_vec, permuted, sorted};
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace polyad {
+namespace polyad::detail {
 
 /// Rows in a block of the shortest other mode, which has `extent`, for `rows` rows of the output that occur;
 /// 0 for no blocks. `hoists`: runs are so long that a factor's row is multiplied once for each. Blocks pay
@@ -22,4 +22,4 @@ namespace polyad {
   return blocks >= 8 && !hoists && nnz / blocks >= row_share * rows ? rows_each : 0;
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

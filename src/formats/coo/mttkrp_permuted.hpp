@@ -18,8 +18,7 @@
 #include "polyad/kernel/team_sums.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Together>
 struct MttkrpPermuted {
@@ -107,8 +106,6 @@ struct MttkrpPermuted {
   }
 };
 
-}  // namespace detail
-
 /// The contract's mttkrp (formats/format.hpp) by MTTKRP-C. `packed = false` takes GenTen's strided TinyVec
 /// on a device, for comparison.
 template <class Space, class Scalar, class Index>
@@ -146,4 +143,4 @@ void mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
                        FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&, \
                        FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, bool)
 
-}  // namespace polyad
+}  // namespace polyad::detail

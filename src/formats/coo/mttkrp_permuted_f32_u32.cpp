@@ -2,9 +2,9 @@
 #include "formats/coo/build_permuted.hpp"
 #include "formats/coo/mttkrp_permuted.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 POLYAD_MTTKRP_PERMUTED(float, std::uint32_t);
 POLYAD_COO_PERMUTED(float, std::uint32_t);
 
-}  // namespace polyad
+}  // namespace polyad::detail

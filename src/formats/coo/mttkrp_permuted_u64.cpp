@@ -2,11 +2,11 @@
 #include "formats/coo/build_permuted.hpp"
 #include "formats/coo/mttkrp_permuted.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 POLYAD_MTTKRP_PERMUTED(float, std::uint64_t);
 POLYAD_COO_PERMUTED(float, std::uint64_t);
 POLYAD_MTTKRP_PERMUTED(double, std::uint64_t);
 POLYAD_COO_PERMUTED(double, std::uint64_t);
 
-}  // namespace polyad
+}  // namespace polyad::detail

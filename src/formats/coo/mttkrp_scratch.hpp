@@ -14,8 +14,7 @@
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 template <class Space, class Scalar, class Index>
 struct MttkrpScratch {
@@ -71,8 +70,6 @@ LaunchShape scratch_launch_shape(count_t nnz, count_t chunk, int block_size) {
   return {ceil_div(ceil_div(nnz, chunk), static_cast<count_t>(team)), team, vector};
 }
 
-}  // namespace detail
-
 /// The contract's mttkrp (formats/format.hpp) by MTTKRP-A.
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, CooScratch<Scalar, Index, Space> const& X,
@@ -102,4 +99,4 @@ void mttkrp(Space const& space, CooScratch<Scalar, Index, Space> const& X,
                        FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&, \
                        FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 
-}  // namespace polyad
+}  // namespace polyad::detail

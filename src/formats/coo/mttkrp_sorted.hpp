@@ -23,8 +23,7 @@
 #include "polyad/kernel/team_sums.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Hoist,
           bool Together>
@@ -162,8 +161,6 @@ bool walk_by_block(Extents const& extents, int mode, FactorMatrices<Scalar, Spac
   return bytes > static_cast<double>(held) && bytes <= static_cast<double>(most) * blocks.count;
 }
 
-}  // namespace detail
-
 /// The contract's mttkrp (formats/format.hpp). `packed = false` takes GenTen's strided TinyVec on a device,
 /// for comparison.
 template <class Space, class Scalar, class Index>
@@ -228,4 +225,4 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
                        SortedWorkspace<Scalar, Index, Kokkos::DefaultExecutionSpace>&,    \
                        FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, bool)
 
-}  // namespace polyad
+}  // namespace polyad::detail

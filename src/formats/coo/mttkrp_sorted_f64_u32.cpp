@@ -2,9 +2,9 @@
 #include "formats/coo/build_sorted.hpp"
 #include "formats/coo/mttkrp_sorted.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 POLYAD_MTTKRP_SORTED(double, std::uint32_t);
 POLYAD_SORTED(double, std::uint32_t);
 
-}  // namespace polyad
+}  // namespace polyad::detail

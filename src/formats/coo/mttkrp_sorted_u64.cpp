@@ -2,11 +2,11 @@
 #include "formats/coo/build_sorted.hpp"
 #include "formats/coo/mttkrp_sorted.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 POLYAD_MTTKRP_SORTED(float, std::uint64_t);
 POLYAD_SORTED(float, std::uint64_t);
 POLYAD_MTTKRP_SORTED(double, std::uint64_t);
 POLYAD_SORTED(double, std::uint64_t);
 
-}  // namespace polyad
+}  // namespace polyad::detail

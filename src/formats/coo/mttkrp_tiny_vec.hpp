@@ -15,8 +15,7 @@
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order>
 struct MttkrpTinyVec {
@@ -64,8 +63,6 @@ struct MttkrpTinyVec {
   }
 };
 
-}  // namespace detail
-
 /// The contract's mttkrp (formats/format.hpp) by MTTKRP-B. `packed` chooses between the packed and GenTen's
 /// strided TinyVec on a device, for comparison.
 template <class Space, class Scalar, class Index>
@@ -99,4 +96,4 @@ void mttkrp(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
                        FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&, \
                        FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, bool)
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -29,8 +29,7 @@
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/whole_row_walk.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 template <class Space, class Scalar, class Index, int Block, int Order, class Source>
 struct ResidualMttkrp {
@@ -125,8 +124,6 @@ void with_residual_order(int order, F&& f) {
   }
   f(std::integral_constant<int, any_order>{});
 }
-
-}  // namespace detail
 
 /// The residual sweep on `sorted`. Row-owned: where the borders are merged (SortedOptions::deterministic) the
 /// bits are the same at every run, and on hosts at any thread count.
@@ -224,4 +221,4 @@ void residual_mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const
                                 ResidualWorkspace<Scalar, NoWorkspace, Kokkos::DefaultExecutionSpace>&, \
                                 FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 
-}  // namespace polyad
+}  // namespace polyad::detail

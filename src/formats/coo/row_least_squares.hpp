@@ -23,9 +23,7 @@
 #include "polyad/kernel/unrolled.hpp"
 #include "polyad/kernel/whole_row_walk.hpp"
 
-namespace polyad {
-
-namespace detail {
+namespace polyad::detail {
 
 /// What a team keeps of a row: T x R products p and T values, S, y, U = B S, the system's J + 1 rows and two
 /// vectors.
@@ -278,8 +276,6 @@ void expect_row_problem(Extents const& extents, FactorMatrices<Scalar, Space> co
                  "the rows of C do not allow packs of 16 bytes (make_packed_factors)");
 }
 
-}  // namespace detail
-
 template <class Space, class Scalar, class Index>
 void least_squares_rows(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
                         FactorMatrices<Scalar, Space> const& C, int mode,
@@ -313,4 +309,4 @@ void least_squares_rows(Space const& space, Sorted<Scalar, Index, Space> const& 
       RowStarts<Kokkos::DefaultExecutionSpace> const&,                                                   \
       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, RowShrinkage const&)
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "formats/coo/row_least_squares.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 POLYAD_LEAST_SQUARES_ROWS(Sorted, float, std::uint32_t);
 POLYAD_LEAST_SQUARES_ROWS(Sorted, float, std::uint64_t);
 POLYAD_LEAST_SQUARES_ROWS(CooPermuted, float, std::uint32_t);
 POLYAD_LEAST_SQUARES_ROWS(CooPermuted, float, std::uint64_t);
 
-}  // namespace polyad
+}  // namespace polyad::detail

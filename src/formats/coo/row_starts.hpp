@@ -8,9 +8,7 @@
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"
 
-namespace polyad {
-
-namespace detail {
+namespace polyad::detail {
 
 /// Binary search for each row, so that long runs of empty rows cost no more than others.
 template <class Source, class Starts>
@@ -44,5 +42,4 @@ Kokkos::View<count_t*, typename Space::device_type> make_row_starts(Space const&
   return starts;
 }
 
-}  // namespace detail
-}  // namespace polyad
+}  // namespace polyad::detail

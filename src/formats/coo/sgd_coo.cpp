@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "formats/coo/sgd_coo.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_SGD_FACTOR_SWEEP_COO);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_SGD_CORE_SWEEP_COO);
 
-}  // namespace polyad
+}  // namespace polyad::detail

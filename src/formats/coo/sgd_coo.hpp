@@ -10,8 +10,7 @@
 #include "formats/sgd_sweep.hpp"
 #include "polyad/core/instances.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 /// Coordinates as fibers of one nonzero (formats/fiber_products.hpp). Level m is the m-th mode that is not
 /// the leaf's.
@@ -63,8 +62,6 @@ inline Kokkos::Array<int, max_order> coo_levels(int order, int mode) {
   return modes;
 }
 
-}  // namespace detail
-
 template <class Space, class Scalar, class Index>
 void sgd_factor_sweep(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
                       FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
@@ -99,4 +96,4 @@ void sgd_core_sweep(Space const& space, CooTinyVec<Scalar, Index, Space> const& 
                                FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, SgdForm, \
                                SgdWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&)
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -16,7 +16,7 @@
 #include "polyad/formats/format.hpp"
 #include "polyad/formats/option_text.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 struct SortedOptions {
   enum class Storage { automatic, copies, permutations };
@@ -128,4 +128,4 @@ void least_squares_rows(Space const& space, Sorted<Scalar, Index, Space> const& 
                         RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
                         FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage = {});
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -14,7 +14,7 @@
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// How the sums of the rows at a chunk's borders, which other chunks share, come together in the output.
 enum class Borders {
@@ -54,4 +54,4 @@ struct SortedWorkspace {
   FactorMatrix<Scalar, Space> sums;
 };
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -6,7 +6,7 @@
 #include "formats/ordered_chunks.hpp"
 #include "polyad/core/spaces.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// How a sorted copy is walked: measured on the H200 with R = 32 on the presets of perf_tests.
 template <class Space, class Scalar>
@@ -36,4 +36,4 @@ struct SortedTuning {
   }
 };
 
-}  // namespace polyad
+}  // namespace polyad::detail

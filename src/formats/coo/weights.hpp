@@ -5,7 +5,7 @@
 
 #include "formats/cost_model.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 inline constexpr CostWeights scratch_weights{
     .device_f32 = {.mttkrp = {.launch  = 5.39,
@@ -130,4 +130,4 @@ inline constexpr CostWeights sorted_weights{
                               .hot     = 0.0425},
                    .build  = {.stream = 2.33, .sort = 4.1, .scatter = 3.32}}};
 
-}  // namespace polyad
+}  // namespace polyad::detail

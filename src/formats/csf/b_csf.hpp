@@ -18,7 +18,7 @@
 #include "polyad/formats/format.hpp"
 #include "polyad/formats/option_text.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 struct BCsfOptions {
   /// Every mode once: the order of the levels below the root. Empty: from the shortest mode to the longest.
@@ -104,8 +104,6 @@ private:
 #define POLYAD_B_CSF(Scalar, Index) template class BCsf<Scalar, Index, Kokkos::DefaultExecutionSpace>
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_B_CSF);
 
-namespace detail {
-
 /// A format of trees rooted at the output's mode.
 template <class F>
 inline constexpr bool has_rooted_trees = false;
@@ -113,8 +111,6 @@ template <class Scalar, class Index, class Space>
 inline constexpr bool has_rooted_trees<BCsf<Scalar, Index, Space>> = true;
 template <class F>
 concept RootedTrees = has_rooted_trees<F>;
-
-}  // namespace detail
 
 /// The contract's mttkrp (formats/format.hpp). V (I_mode x R) is overwritten. Launches on `space` and
 /// returns without waiting. \throws UsageError when shapes do not match
@@ -160,4 +156,4 @@ void sgd_core_sweep(Space const& space, BCsf<Scalar, Index, Space> const& X,
                     FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
                     int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace);
 
-}  // namespace polyad
+}  // namespace polyad::detail

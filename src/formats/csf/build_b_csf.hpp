@@ -14,8 +14,7 @@
 #include "polyad/core/spaces.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 template <class Scalar, class Index, class Space>
 BinnedTree<Scalar, Index, Space> make_binned_tree(Space const& space, CsfTree<Scalar, Index, Space> tree,
@@ -48,8 +47,6 @@ inline Kokkos::Array<int, max_order> leaf_level_modes(Extents const& extents, in
   return modes;
 }
 
-}  // namespace detail
-
 template <class Scalar, class Index, class Space>
 BCsf<Scalar, Index, Space> BCsf<Scalar, Index, Space>::build(Space const& space,
                                                              CooTensor<Scalar, Index, Space> const& coo,
@@ -75,4 +72,4 @@ BCsf<Scalar, Index, Space> BCsf<Scalar, Index, Space>::build(Space const& space,
   return format;
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

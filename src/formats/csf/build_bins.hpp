@@ -12,8 +12,7 @@
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 /// The first position in [0, length] at which number(position) is above `value`. The numbers do not decrease.
 template <class Number>
@@ -94,8 +93,6 @@ struct UnflagSharedSlices {
   }
 };
 
-}  // namespace detail
-
 /// Divides a tree that has pointers into bins of `bin` nonzeros. Launches on `space`.
 /// \throws MemoryError
 template <class Scalar, class Index, class Space>
@@ -135,4 +132,4 @@ void flag_stored_rows(Space const& space, CsfTree<Scalar, Index, Space> const& t
                                                                           bins.starts_slice, flags});
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

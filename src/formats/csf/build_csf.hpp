@@ -13,7 +13,7 @@
 #include "polyad/core/spaces.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 template <class Scalar, class Index, class Space>
 Csf<Scalar, Index, Space> Csf<Scalar, Index, Space>::build(Space const& space,
@@ -38,4 +38,4 @@ Csf<Scalar, Index, Space> Csf<Scalar, Index, Space>::build(Space const& space,
   return format;
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

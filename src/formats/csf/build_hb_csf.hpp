@@ -16,8 +16,7 @@
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 /// Scan that writes where each slice begins, among the nonzeros and among the fibers.
 template <class Flags, class Array>
@@ -168,8 +167,6 @@ CsfTree<Scalar, Index, Space> make_group(Space const& space, CooTensor<Scalar, I
   return make_tree(space, coo, taken, taken_starts, modes, pointer_levels);
 }
 
-}  // namespace detail
-
 template <class Scalar, class Index, class Space>
 auto HbCsf<Scalar, Index, Space>::make_groups(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                                               int mode, options_type const& options) -> groups_type {
@@ -211,4 +208,4 @@ HbCsf<Scalar, Index, Space> HbCsf<Scalar, Index, Space>::build(Space const& spac
   return format;
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

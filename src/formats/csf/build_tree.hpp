@@ -14,8 +14,7 @@
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 /// Where nodes begin: one byte a nonzero of a sorted tensor, the first level at which it differs from the
 /// nonzero before; N for one that repeats all indices. A node of level l begins where the byte is at most l.
@@ -225,8 +224,6 @@ void expect_countable(count_t nnz) {
                  " nonzeros need 64-bit indices in this format");
 }
 
-}  // namespace detail
-
 /// The CSF tree with the given modes as its levels (see level_modes), its fibers split into segments of at
 /// most `fiber_threshold` nonzeros (fbr-split, section IV-B). Linear in the nonzeros; waits for `space`.
 /// \throws UsageError, before anything is allocated, when the threshold is not positive or Index cannot
@@ -245,4 +242,4 @@ CsfTree<Scalar, Index, Space> make_csf_tree(Space const& space, CooTensor<Scalar
   return detail::make_tree(space, coo, permutation, starts, modes, detail::tree_pointer_levels(coo.order()));
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

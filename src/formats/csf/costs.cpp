@@ -6,7 +6,7 @@
 #include "formats/cost_model.hpp"
 #include "formats/csf/weights.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 namespace {
 
 /// Nodes of each level with pointers: the rows of the root, the fibers of the last one, and between them what
@@ -116,4 +116,4 @@ std::vector<FormatCosts> csf_costs() {
   return {csf, b_csf, hb_csf};
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

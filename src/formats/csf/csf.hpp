@@ -15,7 +15,7 @@
 #include "polyad/formats/format.hpp"
 #include "polyad/formats/option_text.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 struct CsfOptions {
   std::optional<int> root;  // the root's mode; without: the shortest, for the fewest nodes
@@ -77,4 +77,4 @@ void mttkrp(Space const& space, Csf<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V);
 
-}  // namespace polyad
+}  // namespace polyad::detail

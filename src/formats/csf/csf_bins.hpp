@@ -15,7 +15,7 @@
 
 #include "polyad/core/types.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 template <class Index, class Space>
 struct CsfBins {
@@ -41,4 +41,4 @@ inline bool reuse_pays(count_t nnz, count_t fibers) {
   return nnz >= 4 * fibers;
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -25,7 +25,7 @@
 #include "polyad/core/error.hpp"
 #include "polyad/core/types.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// As a threshold: fibers, or slices, are not split.
 inline constexpr std::int64_t no_split = std::numeric_limits<std::int64_t>::max();
@@ -84,4 +84,4 @@ inline Kokkos::Array<int, max_order> level_modes(Extents const& extents, int roo
   return modes;
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

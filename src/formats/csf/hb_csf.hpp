@@ -18,7 +18,7 @@
 #include "polyad/core/instances.hpp"
 #include "polyad/formats/format.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// The groups of one mode. A group may be empty.
 template <class Scalar, class Index, class Space>
@@ -80,12 +80,8 @@ private:
 #define POLYAD_HB_CSF(Scalar, Index) template class HbCsf<Scalar, Index, Kokkos::DefaultExecutionSpace>
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_HB_CSF);
 
-namespace detail {
-
 template <class Scalar, class Index, class Space>
 inline constexpr bool has_rooted_trees<HbCsf<Scalar, Index, Space>> = true;
-
-}  // namespace detail
 
 /// The contract's mttkrp (formats/format.hpp): a launch a group, of disjoint rows. V (I_mode x R) is
 /// overwritten. Launches on `space` and returns without waiting. \throws UsageError when shapes do not match
@@ -104,4 +100,4 @@ void residual_mttkrp(Space const& space, HbCsf<Scalar, Index, Space> const& X,
                      ResidualWorkspace<Scalar, NoWorkspace, Space>& workspace,
                      FactorMatrix<Scalar, Space> const& G);
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -10,8 +10,7 @@
 #include "formats/csf/mttkrp_tree.hpp"
 #include "polyad/formats/format.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 template <class Space, class Scalar, class Index>
 void mttkrp_binned(Space const& space, BinnedTree<Scalar, Index, Space> const& X,
@@ -21,8 +20,6 @@ void mttkrp_binned(Space const& space, BinnedTree<Scalar, Index, Space> const& X
   else
     mttkrp_csl(space, X.tree, X.bins, factors, V);
 }
-
-}  // namespace detail
 
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, BCsf<Scalar, Index, Space> const& X,
@@ -44,4 +41,4 @@ void mttkrp(Space const& space, BCsf<Scalar, Index, Space> const& X,
                        FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&, \
                        FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -10,7 +10,7 @@
 #include "formats/csf/mttkrp_tree.hpp"
 #include "polyad/formats/format.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, Csf<Scalar, Index, Space> const& X,
@@ -37,4 +37,4 @@ void mttkrp(Space const& space, Csf<Scalar, Index, Space> const& X,
                        FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&, \
                        FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 
-}  // namespace polyad
+}  // namespace polyad::detail

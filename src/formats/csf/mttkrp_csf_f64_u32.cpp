@@ -9,7 +9,7 @@
 #include "formats/csf/mttkrp_slices.hpp"
 #include "formats/csf/mttkrp_tree.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 POLYAD_MTTKRP_CSF_TREE(double, std::uint32_t);
 POLYAD_MTTKRP_CSF_LEVEL(double, std::uint32_t);
@@ -23,4 +23,4 @@ POLYAD_MTTKRP_B_CSF(double, std::uint32_t);
 POLYAD_HB_CSF(double, std::uint32_t);
 POLYAD_MTTKRP_HB_CSF(double, std::uint32_t);
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -9,7 +9,7 @@
 #include "formats/csf/mttkrp_slices.hpp"
 #include "formats/csf/mttkrp_tree.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 POLYAD_MTTKRP_CSF_TREE(float, std::uint64_t);
 POLYAD_MTTKRP_CSF_LEVEL(float, std::uint64_t);
@@ -34,4 +34,4 @@ POLYAD_MTTKRP_B_CSF(double, std::uint64_t);
 POLYAD_HB_CSF(double, std::uint64_t);
 POLYAD_MTTKRP_HB_CSF(double, std::uint64_t);
 
-}  // namespace polyad
+}  // namespace polyad::detail

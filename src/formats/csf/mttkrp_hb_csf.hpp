@@ -9,7 +9,7 @@
 #include "formats/csf/mttkrp_slices.hpp"
 #include "polyad/formats/format.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, HbCsf<Scalar, Index, Space> const& X,
@@ -29,4 +29,4 @@ void mttkrp(Space const& space, HbCsf<Scalar, Index, Space> const& X,
                        FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&, \
                        FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 
-}  // namespace polyad
+}  // namespace polyad::detail

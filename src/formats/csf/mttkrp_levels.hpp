@@ -18,8 +18,7 @@
 #include "polyad/kernel/other_factors.hpp"
 #include "polyad/kernel/row_form.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 template <class Space, class Scalar, class Index, int Block, RowForm Form>
 struct MttkrpLevel {
@@ -113,8 +112,6 @@ struct MttkrpLevel {
   }
 };
 
-}  // namespace detail
-
 /// Adds to V the MTTKRP of the mode of `level`, from 1 to N - 1. Launches one kernel per kind of block; the
 /// arguments fit each other.
 template <class Space, class Scalar, class Index>
@@ -146,4 +143,4 @@ void mttkrp_level(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
                              FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_CSF_LEVEL);
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -20,8 +20,7 @@
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/team_sums.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 /// x times the rows of the levels 1 ... N - 1, for the nonzeros p ... p + Count - 1.
 template <int Count, class Row, class Scalar, class Index, int Order>
@@ -122,8 +121,6 @@ struct MttkrpSingles {
   }
 };
 
-}  // namespace detail
-
 /// Adds or stores the slices of a tree with pointers from its slices to its nonzeros (CSL): rows of `bins`'
 /// shared slices must be zero before. Launches one kernel per kind of block; the arguments fit each other.
 template <class Space, class Scalar, class Index>
@@ -202,4 +199,4 @@ POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_SINGLES);
                           FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_ZERO_ROWS);
 
-}  // namespace polyad
+}  // namespace polyad::detail

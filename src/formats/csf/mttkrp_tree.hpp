@@ -22,8 +22,7 @@
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/team_sums.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Reuse,
           bool Together, int Batch = csf_batch<Space, Scalar, Block>>
@@ -244,8 +243,6 @@ struct MttkrpTree {
   }
 };
 
-}  // namespace detail
-
 /// Adds or stores the slices of a tree of order 3 or more: rows of `bins`' shared slices must be zero before.
 /// `reuse`: whether fibers are long enough to be summed first; hosts always do. Launches one kernel per kind
 /// of block; the arguments fit each other.
@@ -285,4 +282,4 @@ void mttkrp_tree(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
                             FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MTTKRP_CSF_TREE);
 
-}  // namespace polyad
+}  // namespace polyad::detail

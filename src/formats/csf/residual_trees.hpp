@@ -18,8 +18,7 @@
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 /// e = x - sum over r of p(r) c(r), a thread a bin.
 template <class Space, class Scalar, class Index, int Block>
@@ -67,8 +66,6 @@ struct FormTreeResiduals {
 inline count_t padded_residuals(count_t nnz) {
   return ceil_div(nnz, 4) * 4;
 }
-
-}  // namespace detail
 
 /// The residuals of one tree's nonzeros, in its order. Launches on `space` and returns without waiting.
 template <class Space, class Scalar, class Index>
@@ -143,4 +140,4 @@ void residual_mttkrp(Space const& space, HbCsf<Scalar, Index, Space> const& X,
                                 ResidualWorkspace<Scalar, NoWorkspace, Kokkos::DefaultExecutionSpace>&, \
                                 FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -3,11 +3,11 @@
 #include "formats/csf/sgd_trees.hpp"
 #include "formats/csf/residual_trees.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_SGD_FACTOR_SWEEP_TREES);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_SGD_CORE_SWEEP_TREES);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_RESIDUAL_MTTKRP_B_CSF);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_RESIDUAL_MTTKRP_HB_CSF);
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -8,7 +8,7 @@
 #include "formats/csf/tree_fibers.hpp"
 #include "formats/sgd_sweep.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 template <class Space, class Scalar, class Index>
 void sgd_factor_sweep(Space const& space, BCsf<Scalar, Index, Space> const& X,
@@ -47,4 +47,4 @@ void sgd_core_sweep(Space const& space, BCsf<Scalar, Index, Space> const& X,
                                FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, SgdForm, \
                                SgdWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&)
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -5,7 +5,7 @@
 
 #include "formats/cost_model.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 inline constexpr CostWeights csf_weights{
     .device_f32 = {.mttkrp = {.launch  = 4.33,
@@ -99,4 +99,4 @@ inline constexpr CostWeights hb_csf_weights{
             {.stream = 1.6, .gather = 1.36, .upper = 1.74, .output = 1.05, .atomics = 0.304, .hot = 0.00453},
         .build = {.stream = 3.19, .sort = 8.49, .rows = 968}}};
 
-}  // namespace polyad
+}  // namespace polyad::detail

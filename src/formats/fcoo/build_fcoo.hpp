@@ -13,7 +13,7 @@
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 template <class Scalar, class Index, class Space>
 FCoo<Scalar, Index, Space> FCoo<Scalar, Index, Space>::build(Space const& space,
@@ -58,4 +58,4 @@ FlaggedNonzeros<Scalar, Index, Space> build_spttm(Space const& space,
       Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
       int, int)
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -17,15 +17,13 @@
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// \throws UsageError unless threadlen is one of 8, 16, 32, 64
 inline void expect_threadlen(int threadlen) {
   POLYAD_EXPECTS(threadlen == 8 || threadlen == 16 || threadlen == 32 || threadlen == 64,
                  "a partition has 8, 16, 32 or 64 nonzeros, not ", threadlen);
 }
-
-namespace detail {
 
 /// Index coordinates (K x P, in the segments' order), product indices and values, by a permutation.
 template <class Tensor, class Nonzeros, class Permutation>
@@ -147,8 +145,6 @@ struct FlagWholeRows {
     flags(row)        = partitions ? 0 : 1;
   }
 };
-
-}  // namespace detail
 
 /// The same nonzeros in partitions of another length: new start flags, partitions' segments and cleared rows;
 /// all else is shared. Waits for `space`.
@@ -277,4 +273,4 @@ inline Kokkos::Array<int, max_order> mode_last(int order, int mode) {
   return modes;
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -3,7 +3,7 @@
 #include "formats/cost_model.hpp"
 #include "formats/fcoo/weights.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 namespace {
 
 double nonzero_bytes(CostInput const& input) {
@@ -43,4 +43,4 @@ std::vector<FormatCosts> fcoo_costs() {
            .weights         = f_coo_weights}};
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

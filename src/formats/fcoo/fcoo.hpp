@@ -20,7 +20,7 @@
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 struct FCooOptions {
   int threadlen   = 0;  // nonzeros of a partition: 8, 16, 32 or 64; 0: by the tensor and the device
@@ -132,4 +132,4 @@ template <class Scalar, class Index, class Space>
 std::vector<FCooTrial> tune(Space const& space, FCoo<Scalar, Index, Space> const& X, count_t rank,
                             int repetitions = 3);
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -23,7 +23,7 @@
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 /// Nonzeros of a partition, the paper's threadlen: one of 8, 16, 32, 64, so that a thread reads its bit flags
 /// at once. The default is the paper's best for SpMTTKRP on its two denser tensors (Table V).
@@ -95,4 +95,4 @@ struct FlaggedNonzeros {
   }
 };
 
-}  // namespace polyad
+}  // namespace polyad::detail

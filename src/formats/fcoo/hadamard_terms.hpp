@@ -13,8 +13,7 @@
 #include "polyad/kernel/segmented_reduce.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 /// Products for SumFlagged: Order - 1 product modes, or any number of them.
 template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order>
@@ -74,5 +73,4 @@ struct HadamardTerms {
   }
 };
 
-}  // namespace detail
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -17,8 +17,7 @@
 #include "polyad/kernel/tiny_vec.hpp"
 #include "polyad/kernel/unrolled.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 /// What a lane sums of a tile: Rows rows of Packs packs, the packs Block / Packs columns apart. In scratch
 /// memory the tile's rows of Block columns lie one behind the other.
@@ -241,5 +240,4 @@ struct KroneckerTerms {
   }
 };
 
-}  // namespace detail
-}  // namespace polyad
+}  // namespace polyad::detail

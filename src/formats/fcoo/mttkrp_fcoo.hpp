@@ -22,8 +22,7 @@
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 /// Order 2 is SpTTM of any tensor, besides SpMTTKRP of a matrix.
 template <bool AnyOrderOnly, class F>
@@ -57,8 +56,6 @@ void hadamard_product(Space const& space, std::string const& label,
     });
   });
 }
-
-}  // namespace detail
 
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, FCoo<Scalar, Index, Space> const& X,
@@ -103,4 +100,4 @@ void spttm(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X,
                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,           \
                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, FCooShape const&, bool)
 
-}  // namespace polyad
+}  // namespace polyad::detail

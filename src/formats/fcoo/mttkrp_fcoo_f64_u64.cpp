@@ -4,14 +4,19 @@
 #include "formats/fcoo/multiply_semi_sparse.hpp"
 #include "formats/fcoo/tune.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 // One file for all: they share their kernels.
 POLYAD_FCOO(double, std::uint64_t);
 POLYAD_MTTKRP_FCOO(double, std::uint64_t);
 POLYAD_BUILD_SPTTM(double, std::uint64_t);
 POLYAD_SPTTM(double, std::uint64_t);
-POLYAD_MULTIPLY_SEMI_SPARSE(double, std::uint64_t);
 POLYAD_TUNE_FCOO(double, std::uint64_t);
+
+}  // namespace polyad::detail
+
+namespace polyad {
+
+POLYAD_MULTIPLY_SEMI_SPARSE(double, std::uint64_t);
 
 }  // namespace polyad

@@ -32,6 +32,8 @@
 #include "polyad/tensor/semi_sparse_tensor.hpp"
 
 namespace polyad {
+
+using namespace detail;
 namespace detail {
 
 /// Coordinates of row s, then s; value 1.

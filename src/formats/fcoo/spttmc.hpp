@@ -34,8 +34,7 @@
 #include "polyad/kernel/tiny_vec.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 /// Calls f with the block of a tile. A device's is as high as it is wide: the narrowest that holds the
 /// columns of one of the two matrices, or 32. A host's rows are few, so it is the narrowest that holds the
@@ -125,8 +124,6 @@ count_t spttmc_columns(Extents const& extents, std::vector<FactorMatrix<Scalar, 
   return columns;
 }
 
-}  // namespace detail
-
 template <class Space, class Scalar>
 FactorMatrix<Scalar, Space> make_spttmc_output(Space const& space, Extents const& extents,
                                                std::vector<FactorMatrix<Scalar, Space>> const& U, int mode) {
@@ -185,4 +182,4 @@ void spttmc(Space const& space, FCoo<Scalar, Index, Space> const& X,
       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_KRONECKER_PRODUCT);
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "formats/fcoo/spttmc.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 POLYAD_KRONECKER_PRODUCT(float, std::uint32_t);
 POLYAD_KRONECKER_PRODUCT(double, std::uint32_t);
@@ -10,4 +10,4 @@ POLYAD_SPTTMC(double, std::uint32_t);
 POLYAD_SPTTMC_OUTPUT(float);
 POLYAD_SPTTMC_OUTPUT(double);
 
-}  // namespace polyad
+}  // namespace polyad::detail

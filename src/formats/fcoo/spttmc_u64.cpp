@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "formats/fcoo/spttmc.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 POLYAD_KRONECKER_PRODUCT(float, std::uint64_t);
 POLYAD_KRONECKER_PRODUCT(double, std::uint64_t);
 POLYAD_SPTTMC(float, std::uint64_t);
 POLYAD_SPTTMC(double, std::uint64_t);
 
-}  // namespace polyad
+}  // namespace polyad::detail

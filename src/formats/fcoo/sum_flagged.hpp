@@ -22,7 +22,7 @@
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/segmented_reduce.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 static_assert(FCooShape().team_threads == device_team_threads);
 
@@ -35,8 +35,6 @@ inline void expect_shape(FCooShape const& shape) {
   POLYAD_EXPECTS(threads == 32 || threads == 64 || threads == 128 || threads == 256,
                  "a team has 32, 64, 128 or 256 threads, not ", threads);
 }
-
-namespace detail {
 
 /// The flags of the nonzeros as a kernel sees them.
 template <class Index>
@@ -193,5 +191,4 @@ void sum_flagged(Space const& space, std::string const& label, FlaggedNonzeros<S
   Kokkos::parallel_for(label, policy, Kernel{terms, FlaggedSegments<Index>(X), chunks});
 }
 
-}  // namespace detail
-}  // namespace polyad
+}  // namespace polyad::detail

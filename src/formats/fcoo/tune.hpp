@@ -15,7 +15,7 @@
 #include "polyad/formats/format.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 template <class Space>
 std::vector<FCooOptions> fcoo_grid() {
@@ -65,4 +65,4 @@ std::vector<FCooTrial> tune(Space const& space, FCoo<Scalar, Index, Space> const
                                        FCoo<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t, \
                                        int)
 
-}  // namespace polyad
+}  // namespace polyad::detail

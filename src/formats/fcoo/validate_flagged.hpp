@@ -13,8 +13,7 @@
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 /// How many places of each kind are at fault. A sum of these is a Kokkos reduction.
 struct FlagFaults {
@@ -35,16 +34,14 @@ struct FlagFaults {
   }
 };
 
-}  // namespace detail
-}  // namespace polyad
+}  // namespace polyad::detail
 
 template <>
 struct Kokkos::reduction_identity<polyad::detail::FlagFaults> {
   KOKKOS_FORCEINLINE_FUNCTION static polyad::detail::FlagFaults sum() { return {}; }
 };
 
-namespace polyad {
-namespace detail {
+namespace polyad::detail {
 
 template <class Nonzeros>
 struct FindFlagFaults {
@@ -90,8 +87,6 @@ struct CountDifferences {
     if (a(i) != b(i)) ++differences;
   }
 };
-
-}  // namespace detail
 
 /// Checks what the kernels trust. Waits for `space`.
 /// \throws UsageError that says what is wrong
@@ -155,4 +150,4 @@ void validate(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X
   POLYAD_EXPECTS(missing == 0, "the rows to be cleared are not those that no partition stores whole");
 }
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -5,7 +5,7 @@
 
 #include "formats/cost_model.hpp"
 
-namespace polyad {
+namespace polyad::detail {
 
 inline constexpr CostWeights f_coo_weights{
     .device_f32 = {.mttkrp = {.launch = 3.89, .stream = 0.43, .near = 1.02, .narrow = 0.981, .output = 1.75},
@@ -24,4 +24,4 @@ inline constexpr CostWeights f_coo_weights{
                               .atomics = 6.39},
                    .build  = {.sort = 4.11, .scatter = 5.01}}};
 
-}  // namespace polyad
+}  // namespace polyad::detail
