@@ -124,6 +124,10 @@ count_t spttmc_columns(Extents const& extents, std::vector<FactorMatrix<Scalar, 
   return columns;
 }
 
+}  // namespace polyad::detail
+
+namespace polyad {
+
 template <class Space, class Scalar>
 FactorMatrix<Scalar, Space> make_spttmc_output(Space const& space, Extents const& extents,
                                                std::vector<FactorMatrix<Scalar, Space>> const& U, int mode) {
@@ -134,6 +138,10 @@ FactorMatrix<Scalar, Space> make_spttmc_output(Space const& space, Extents const
   checked_rank(columns);
   return make_factor_matrix<Scalar>(space, "polyad::spttmc_output", extents[mode], columns);
 }
+
+}  // namespace polyad
+
+namespace polyad::detail {
 
 template <class Space, class Scalar, class Index>
 void spttmc(Space const& space, FCoo<Scalar, Index, Space> const& X,
@@ -166,12 +174,14 @@ void spttmc(Space const& space, FCoo<Scalar, Index, Space> const& X,
                        FCoo<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                    \
                        std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> const&, int, \
                        FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-#define POLYAD_SPTTMC_OUTPUT(Scalar)                                                                 \
-  template count_t detail::spttmc_columns<Scalar, Kokkos::DefaultExecutionSpace>(                    \
-      Extents const&, std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> const&, int); \
-  template FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>                                       \
-  make_spttmc_output<Kokkos::DefaultExecutionSpace, Scalar>(                                         \
-      Kokkos::DefaultExecutionSpace const&, Extents const&,                                          \
+#define POLYAD_SPTTMC_COLUMNS(Scalar)                                     \
+  template count_t spttmc_columns<Scalar, Kokkos::DefaultExecutionSpace>( \
+      Extents const&, std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> const&, int)
+// In namespace polyad: it is public (formats/format.hpp).
+#define POLYAD_SPTTMC_OUTPUT(Scalar)                           \
+  template FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> \
+  make_spttmc_output<Kokkos::DefaultExecutionSpace, Scalar>(   \
+      Kokkos::DefaultExecutionSpace const&, Extents const&,    \
       std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> const&, int)
 // A semi-sparse tensor's product needs it by itself (multiply_semi_sparse.hpp).
 #define POLYAD_KRONECKER_PRODUCT(Scalar, Index)                                                      \
