@@ -14,8 +14,7 @@
 #include <vector>
 
 #include "polyad/core/counter_rng.hpp"
-#include "support/bounds.hpp"
-#include "support/oracle.hpp"
+#include "polyad/testing/oracle.hpp"
 #include "tensors.hpp"
 
 namespace polyad::perf {
@@ -106,30 +105,30 @@ public:
     for (std::size_t c = 0; c < std::min(columns, rank); ++c)
       sampled.push_back(rank <= columns ? c : c * (rank - 1) / (columns - 1));
 
-    test::HostFactors factors;
+    testing::HostFactors factors;
     for (std::size_t m = 0; m < m_occurring.size(); ++m) {
-      test::HostMatrix matrix(m_tensor.extents[m], sampled.size());
+      testing::HostMatrix matrix(m_tensor.extents[m], sampled.size());
       for (std::size_t i = 0; i < m_occurring[m].size(); ++i)
         for (std::size_t c = 0; c < sampled.size(); ++c)
           matrix(i, c) = static_cast<double>(
               static_cast<Scalar>(counter_uniform(seed, m, m_occurring[m][i], sampled[c])));
       factors.push_back(std::move(matrix));
     }
-    test::HostTensor as_stored = m_tensor;
+    testing::HostTensor as_stored = m_tensor;
     for (double& value : as_stored.values) value = static_cast<double>(static_cast<Scalar>(value));
-    auto const expected = test::oracle_mttkrp(as_stored, factors, static_cast<std::size_t>(m_mode));
+    auto const expected = testing::oracle_mttkrp(as_stored, factors, static_cast<std::size_t>(m_mode));
     auto const rows     = pick_rows(space, V, m_rows);
     std::vector<double> actual;
     for (std::size_t i = 0; i < m_rows.size(); ++i)
       for (auto const c : sampled) actual.push_back(rows[i * rank + c]);
-    return test::violation<Scalar>(expected, actual, m_occurring.size());
+    return testing::violation<Scalar>(expected, actual, m_occurring.size());
   }
 
 private:
   int m_mode;
   std::vector<count_t> m_rows;
   std::vector<std::vector<std::uint64_t>> m_occurring;  // per mode: the rows behind the small tensor's
-  test::HostTensor m_tensor;
+  testing::HostTensor m_tensor;
 };
 
 }  // namespace polyad::perf

@@ -33,6 +33,7 @@ LAYERS = {
     "fast_tucker": {"core", "tensor", "kernel", "dense", "formats", "fast_tucker"},
     "tucker": {"core", "tensor", "kernel", "dense", "formats", "tucker"},
     "io": {"core", "tensor", "io"},
+    "testing": {"core", "tensor", "kernel", "formats", "testing"},
 }
 DRIVERS = {"cp", "fast_tucker", "tucker"}
 CONTRACTS = {"formats/any_format.hpp", "formats/format.hpp"}
@@ -153,7 +154,7 @@ class Checker:
                 continue
             if target[0] == "formats":
                 target_family = target[1] if len(target) > 2 else None
-                if layer in DRIVERS and "/".join(target) not in CONTRACTS:
+                if layer in DRIVERS | {"testing"} and "/".join(target) not in CONTRACTS:
                     self.report(path, line, f"a driver knows the contracts of formats alone, not {name}")
                 elif layer == "formats" and target_family not in (None, family) and not registry:
                     self.report(path, line, f"{family or 'a file for all formats'} may not include the family {name}")

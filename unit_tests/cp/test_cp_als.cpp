@@ -14,10 +14,11 @@
 #include "polyad/core/device_memory.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/tensor/generate.hpp"
-#include "support/bounds.hpp"
+#include "polyad/testing/oracle.hpp"
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
-#include "support/small_tensors.hpp"
+#include "support/oracle.hpp"
 
 namespace polyad::test {
 namespace {

@@ -8,11 +8,11 @@
 
 #include "formats/registry.hpp"
 #include "polyad/cp/cp_als.hpp"
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/instances.hpp"
 #include "support/kokkos_events.hpp"
-#include "support/small_tensors.hpp"
 
 namespace polyad::test {
 namespace {

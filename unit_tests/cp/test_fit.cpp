@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cp/fit.hpp"
-#include "support/bounds.hpp"
+#include "polyad/testing/oracle.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 

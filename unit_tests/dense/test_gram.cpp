@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "dense/gram.hpp"
-#include "support/bounds.hpp"
+#include "polyad/testing/oracle.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
+#include "support/oracle.hpp"
 
 namespace polyad::test {
 namespace {

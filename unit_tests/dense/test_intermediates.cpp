@@ -7,9 +7,10 @@
 #include <limits>
 #include <vector>
 
-#include "support/bounds.hpp"
+#include "polyad/testing/oracle.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
+#include "support/oracle.hpp"
 
 namespace polyad::test {
 namespace {

@@ -9,9 +9,10 @@
 
 #include "dense/jacobi_eigen.hpp"
 #include "polyad/core/spaces.hpp"
-#include "support/bounds.hpp"
+#include "polyad/testing/oracle.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
+#include "support/oracle.hpp"
 
 namespace polyad::test {
 namespace {

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <vector>
 
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/oracle.hpp"
-#include "support/small_tensors.hpp"
 
 namespace polyad::test {
 namespace {

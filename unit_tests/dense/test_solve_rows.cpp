@@ -4,9 +4,10 @@
 #include <vector>
 
 #include "dense/solve_rows.hpp"
-#include "support/bounds.hpp"
+#include "polyad/testing/oracle.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
+#include "support/oracle.hpp"
 
 namespace polyad::test {
 namespace {

@@ -11,11 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "support/bounds.hpp"
+#include "polyad/testing/oracle.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/instances.hpp"
 #include "support/message_of.hpp"
+#include "support/oracle.hpp"
 
 namespace polyad::test {
 namespace {

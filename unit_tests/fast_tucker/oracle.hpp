@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "polyad/tensor/fast_tucker_model.hpp"
-#include "support/bounds.hpp"
+#include "polyad/testing/oracle.hpp"
 #include "support/device_data.hpp"
-#include "support/host_data.hpp"
 #include "support/oracle.hpp"
 
 namespace polyad::test {

@@ -7,7 +7,7 @@
 
 #include "fast_tucker/oracle.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
-#include "support/small_tensors.hpp"
+#include "polyad/testing/small_tensors.hpp"
 
 namespace polyad::test {
 

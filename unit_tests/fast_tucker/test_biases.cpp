@@ -7,9 +7,9 @@
 #include <limits>
 
 #include "fast_tucker/oracle.hpp"
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/instances.hpp"
-#include "support/small_tensors.hpp"
 
 namespace polyad::test {
 namespace {

@@ -9,8 +9,9 @@
 #include "fast_tucker/oracle.hpp"
 #include "formats/coo/sorted.hpp"
 #include "polyad/fast_tucker/predict.hpp"
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
-#include "support/small_tensors.hpp"
+#include "support/oracle.hpp"
 
 namespace polyad::test {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "fast_tucker/oracle.hpp"
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
-#include "support/small_tensors.hpp"
 
 namespace polyad::test {
 namespace {

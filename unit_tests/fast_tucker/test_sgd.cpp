@@ -12,9 +12,10 @@
 #include "fast_tucker/planted.hpp"
 #include "formats/coo/coo_tiny_vec.hpp"
 #include "formats/csf/b_csf.hpp"
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/instances.hpp"
-#include "support/small_tensors.hpp"
+#include "support/oracle.hpp"
 
 namespace polyad::test {
 namespace {

@@ -14,8 +14,8 @@
 #include "fast_tucker/core_step.hpp"
 #include "fast_tucker/planted.hpp"
 #include "formats/coo/sorted.hpp"
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
-#include "support/small_tensors.hpp"
 
 namespace polyad::test {
 namespace {

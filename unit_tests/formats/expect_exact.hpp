@@ -8,10 +8,10 @@
 #include <cmath>
 #include <limits>
 
-#include "support/bounds.hpp"
+#include "polyad/testing/oracle.hpp"
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
-#include "support/small_tensors.hpp"
 
 namespace polyad::test {
 

@@ -16,10 +16,10 @@
 #include "io/temporary_folder.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/io/coo_file.hpp"
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/message_of.hpp"
-#include "support/small_tensors.hpp"
 
 namespace polyad::test {
 namespace {

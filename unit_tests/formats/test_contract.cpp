@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "formats/registry.hpp"
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/message_of.hpp"
-#include "support/small_tensors.hpp"
 
 namespace polyad::test {
 namespace {

@@ -11,11 +11,11 @@
 #include "formats/csf/b_csf.hpp"
 #include "formats/csf/hb_csf.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
-#include "support/bounds.hpp"
+#include "polyad/testing/oracle.hpp"
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/instances.hpp"
-#include "support/small_tensors.hpp"
 
 namespace polyad::test {
 namespace {

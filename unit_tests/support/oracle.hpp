@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The oracle: what the library computes, written as the serial loops of the definitions, in long double
+// More oracles (polyad/testing/oracle.hpp): what else the library computes, written as the serial loops of the definitions, in long double
 // over std::vector. It shares no code with the library.
 #pragma once
 
@@ -11,39 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "support/host_data.hpp"
+#include "polyad/testing/oracle.hpp"
 
 namespace polyad::test {
 
-/// A matrix of sums, and what a bound on their rounding errors needs.
-struct OracleSums {
-  std::size_t rows    = 0;
-  std::size_t columns = 0;
-  std::vector<long double> value;      // rows x columns
-  std::vector<long double> magnitude;  // rows x columns: the sum of the terms' absolute values
-  std::vector<std::size_t> terms;      // per row: how many terms each of its entries sums
-
-  OracleSums(std::size_t rows_, std::size_t columns_)
-      : rows(rows_), columns(columns_), value(rows_ * columns_), magnitude(rows_ * columns_), terms(rows_) {}
-};
-
-/// V(k, r) = sum over the nonzeros with i_mode = k of x * prod over m != mode of A^(m)(i_m, r)
-inline OracleSums oracle_mttkrp(HostTensor const& X, HostFactors const& factors, std::size_t mode) {
-  std::size_t const rank = factors[0].columns;
-  OracleSums V(X.extents[mode], rank);
-  for (std::size_t p = 0; p < X.nnz(); ++p) {
-    std::size_t const k = X.index(p, mode);
-    ++V.terms[k];
-    for (std::size_t r = 0; r < rank; ++r) {
-      long double term = X.values[p];
-      for (std::size_t m = 0; m < X.order(); ++m)
-        if (m != mode) term *= factors[m](X.index(p, m), r);
-      V.value[k * rank + r] += term;
-      V.magnitude[k * rank + r] += std::abs(term);
-    }
-  }
-  return V;
-}
+using namespace testing;
 
 /// SpTTM on a mode: one row for every fiber of that mode that has nonzeros, by its other indices.
 struct OracleFibers {

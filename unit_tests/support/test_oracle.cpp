@@ -4,10 +4,10 @@
 #include <limits>
 #include <vector>
 
-#include "support/bounds.hpp"
+#include "polyad/testing/oracle.hpp"
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/oracle.hpp"
-#include "support/small_tensors.hpp"
 
 namespace polyad::test {
 namespace {

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "polyad/tensor/coo_tensor.hpp"
-#include "support/bounds.hpp"
+#include "polyad/testing/oracle.hpp"
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/message_of.hpp"
-#include "support/small_tensors.hpp"
 
 namespace polyad::test {
 namespace {

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
-#include "support/small_tensors.hpp"
 #include "tensor/linearize.hpp"
 
 namespace polyad::test {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "polyad/tensor/sort_by_mode.hpp"
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
-#include "support/small_tensors.hpp"
 
 namespace polyad::test {
 namespace {

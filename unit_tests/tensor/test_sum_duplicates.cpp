@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "polyad/tensor/sum_duplicates.hpp"
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
-#include "support/small_tensors.hpp"
 
 namespace polyad::test {
 namespace {

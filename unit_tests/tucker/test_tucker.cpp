@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "formats/fcoo/fcoo.hpp"
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
-#include "support/small_tensors.hpp"
 #include "tucker/leading_vectors.hpp"
 
 namespace polyad::test {

@@ -9,9 +9,9 @@
 #include <numeric>
 #include <vector>
 
-#include "support/host_data.hpp"
+#include "polyad/testing/oracle.hpp"
 
-namespace polyad::test {
+namespace polyad::testing {
 
 enum class Kind {
   empty,            // no nonzeros
@@ -184,4 +184,4 @@ inline HostTensor small_tensor(Kind kind, std::size_t order, double (*number)(Ra
   return tensor;
 }
 
-}  // namespace polyad::test
+}  // namespace polyad::testing

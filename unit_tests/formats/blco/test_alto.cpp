@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "formats/blco/touched_rows.hpp"
-#include "support/bounds.hpp"
+#include "polyad/testing/oracle.hpp"
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/instances.hpp"
 #include "support/oracle.hpp"
-#include "support/small_tensors.hpp"
 #include "tensor/linearize.hpp"
 
 namespace polyad::test {

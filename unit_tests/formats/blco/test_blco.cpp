@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/instances.hpp"
 #include "support/message_of.hpp"
-#include "support/small_tensors.hpp"
 
 namespace polyad::test {
 

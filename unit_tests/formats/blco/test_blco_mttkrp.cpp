@@ -10,11 +10,11 @@
 
 #include "formats/blco/blco.hpp"
 #include "formats/expect_exact.hpp"
-#include "support/bounds.hpp"
+#include "polyad/testing/oracle.hpp"
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/instances.hpp"
-#include "support/small_tensors.hpp"
 
 namespace polyad::test {
 namespace {

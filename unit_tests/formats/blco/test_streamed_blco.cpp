@@ -13,10 +13,10 @@
 #include "formats/expect_exact.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/cp/cp_als.hpp"
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/message_of.hpp"
-#include "support/small_tensors.hpp"
 
 namespace polyad::test {
 namespace {

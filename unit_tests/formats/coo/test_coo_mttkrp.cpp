@@ -8,10 +8,10 @@
 #include "formats/coo/coo_permuted.hpp"
 #include "formats/coo/coo_tiny_vec.hpp"
 #include "formats/registry.hpp"
-#include "support/bounds.hpp"
+#include "polyad/testing/oracle.hpp"
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
-#include "support/small_tensors.hpp"
 
 namespace polyad::test {
 namespace {

@@ -21,12 +21,12 @@
 #include <vector>
 
 #include "formats/expect_exact.hpp"
-#include "support/bounds.hpp"
+#include "polyad/testing/oracle.hpp"
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/instances.hpp"
 #include "support/message_of.hpp"
-#include "support/small_tensors.hpp"
 
 namespace polyad::test {
 

@@ -20,12 +20,12 @@
 #include "formats/csf/hb_csf.hpp"
 #include "formats/csf/mttkrp_tree.hpp"
 #include "formats/expect_exact.hpp"
-#include "support/bounds.hpp"
+#include "polyad/testing/oracle.hpp"
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/kokkos_events.hpp"
 #include "support/message_of.hpp"
-#include "support/small_tensors.hpp"
 
 namespace polyad::test {
 namespace {

@@ -19,10 +19,11 @@
 #include "formats/fcoo/hadamard_terms.hpp"
 #include "formats/fcoo/sum_flagged.hpp"
 #include "formats/fcoo/validate_flagged.hpp"
-#include "support/bounds.hpp"
+#include "polyad/testing/oracle.hpp"
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
-#include "support/small_tensors.hpp"
+#include "support/oracle.hpp"
 
 namespace polyad::test {
 

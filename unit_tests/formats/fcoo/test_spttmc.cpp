@@ -13,10 +13,11 @@
 #include "formats/fcoo/kronecker_terms.hpp"
 #include "formats/fcoo/sum_flagged.hpp"
 #include "polyad/formats/semi_sparse.hpp"
-#include "support/bounds.hpp"
+#include "polyad/testing/oracle.hpp"
+#include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
-#include "support/small_tensors.hpp"
+#include "support/oracle.hpp"
 
 namespace polyad::test {
 
