@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A storage format written outside the library: the nonzeros as they come, one thread a nonzero. It is checked
-// like the library's own, and CP-ALS runs on it:
+// A storage format written outside the library: the nonzeros as they come, one thread a nonzero. It is
+// checked like the library's own, and CP-ALS runs on it:
 //   example_own_format
 #include <cstdint>
 #include <cstdio>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // For check_npz.py: `npz_tool write FILE [f32] [zip64]` writes a model that the script knows;
 // `npz_tool sum FILE` reads a model and prints its extents, rank and the sum of all numbers. `npz_tool tensor
-// FILE` reads a tensor and prints its extents and nonzeros; `npz_tool array FILE NAME` prints a 3-way array; `npz_tool copy IN OUT [f32]` writes it again.
+// FILE` reads a tensor and prints its extents and nonzeros; `npz_tool array FILE NAME` prints a 3-way
+// array; `npz_tool copy IN OUT [f32]` writes it again.
 #include <cstdio>
 #include <numeric>
 #include <string>

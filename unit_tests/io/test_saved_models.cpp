@@ -66,7 +66,8 @@ void expect_round_trips() {
     CHECK(elements_of<Scalar>(back.factors[n]) == elements_of<Scalar>(tucker.factors[n]));
   CHECK(elements_of<Scalar>(back.core) == elements_of<Scalar>(tucker.core));
   CHECK(back.core.extent(0) == 4);
-  // In the file G(r_0, r_1, r_2) lies with r_2 fastest; here it is unfolded with r_1 fastest: column r_0 R_1 + r_1.
+  // In the file G(r_0, r_1, r_2) lies with r_2 fastest; here it is unfolded with r_1 fastest: column r_0
+  // R_1 + r_1.
   auto const G = io::read_array_npz(folder / "t.npz", "core", 3);
   CHECK(G.shape == std::vector<std::uint64_t>{2, 3, 4});
   CHECK(G.elements[(1 * 3 + 2) * 4 + 3] == elements_of<Scalar>(tucker.core)[3 * 6 + 1 * 3 + 2]);

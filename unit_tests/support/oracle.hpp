@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// More oracles (polyad/testing/oracle.hpp): what else the library computes, written as the serial loops of the definitions, in long double
-// over std::vector. It shares no code with the library.
+// More oracles (polyad/testing/oracle.hpp): what else the library computes, written as the serial loops of
+// the definitions, in long double over std::vector. It shares no code with the library.
 #pragma once
 
 #include <cmath>

@@ -112,8 +112,8 @@ template <class... Parts>
 
 }  // namespace polyad::detail
 
-/// A precondition that is always checked. When it does not hold, the parts are written one after the other into
-/// the text of a UsageError.
+/// A precondition that is always checked. When it does not hold, the parts are written one after the other
+/// into the text of a UsageError.
 #define POLYAD_EXPECTS(condition, ...)                                   \
   do {                                                                   \
     if (!(condition)) ::polyad::detail::expectation_failed(__VA_ARGS__); \

@@ -173,7 +173,8 @@ using RestartsCallback = std::function<bool(int run, CpAlsIteration const&)>;
 
 /// Runs CP-ALS from `count` random starts on the instances, so that small tensors fill a device; the best fit
 /// wins. ALS finds local optima, and a few starts are the usual remedy (Kolda & Bader, SIAM Review 51(3),
-/// 2009, section 3.4). Each run holds a model and a workspace of its own. Waits for everything. X must be ready on all instances (fence after building it).
+/// 2009, section 3.4). Each run holds a model and a workspace of its own. Waits for everything. X must be
+/// ready on all instances (fence after building it).
 /// \throws as cp_als; UsageError when count < 1 or there are no instances
 template <class Scalar, class Index, class Space>
 RestartsResult<Scalar, Space> cp_als_restarts(std::vector<Space> const& instances,

@@ -113,8 +113,8 @@ struct FastTuckerData {
   CooTensor<Scalar, Index, Space> train;
   CooTensor<Scalar, Index, Space> validation = {};  // tells the best epoch
   CooTensor<Scalar, Index, Space> test       = {};  // is only reported
-  /// The training set without the start's mean and biases (without_biases) in a format that is chosen already;
-  /// without it the library chooses one.
+  /// The training set without the start's mean and biases (without_biases) in a format that is chosen
+  /// already; without it the library chooses one.
   std::optional<AnyFormat<Scalar, Index, Space>> format = {};
 };
 
@@ -125,8 +125,8 @@ struct FastTuckerData {
 ///
 /// When the training error stops being a number, or exceeds ten times that of mean and biases alone, the run
 /// ends as diverged with the last model that was sound.
-/// \param start  is overwritten by the result; its mean and biases stay as they are. Without it, mean and biases
-///               are fitted to the training set, and fill_start makes the rest.
+/// \param start  is overwritten by the result; its mean and biases stay as they are. Without it, mean and
+///               biases are fitted to the training set, and fill_start makes the rest.
 /// \throws UsageError when shapes or rates make no sense or the format lacks what the optimiser needs;
 ///         MemoryError before allocating; NumericalError when a value is not finite
 template <class Scalar, class Index, class Space>
@@ -163,8 +163,8 @@ void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model,
 ///
 ///   bias^(n)(k) = sum over observations with i_n = k of e / (damping + their number),
 ///
-/// the minimiser of sum e^2 + damping |bias^(n)|^2 (not in Li et al., whose models have no biases). The model's
-/// factors play no part. The same bits on every backend. Waits for `space`.
+/// the minimiser of sum e^2 + damping |bias^(n)|^2 (not in Li et al., whose models have no biases). The
+/// model's factors play no part. The same bits on every backend. Waits for `space`.
 /// \throws UsageError when the model has no biases or other extents, the damping is negative or X is empty;
 ///         NumericalError when a value is not finite
 template <class Space, class Scalar, class Index>

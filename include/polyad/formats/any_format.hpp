@@ -75,8 +75,9 @@ struct AnyFormatOptions {
   FormatHooks hooks = {};
 };
 
-/// Where the coordinates come from, for a program that holds them elsewhere: asked once the choice is made, so
-/// that a tensor that is streamed never lies on the device. AnyFormatOptions::survey must be given with it.
+/// Where the coordinates come from, for a program that holds them elsewhere: asked once the choice is made,
+/// so that a tensor that is streamed never lies on the device. AnyFormatOptions::survey must be given with
+/// it.
 template <class Scalar, class Index, class Space>
 struct TensorSource {
   using host_space = std::conditional_t<is_device_space<Space>, Kokkos::DefaultHostExecutionSpace, Space>;
@@ -228,9 +229,9 @@ void spttmc(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
 
 /// Builds a candidate on this very tensor, times an MTTKRP of these modes (none: of all), the least of two
 /// after one that warms up, fills in what was measured, and gives it up again. Modes that were not tried are
-/// predicted, by the ratio of those that were. A short build is timed when it is repeated: without the loading
-/// of its kernels, which formats that were tried before may share. False, with `fits` taken back, where the
-/// format does not fit after all. Waits for `space`.
+/// predicted, by the ratio of those that were. A short build is timed when it is repeated: without the
+/// loading of its kernels, which formats that were tried before may share. False, with `fits` taken back,
+/// where the format does not fit after all. Waits for `space`.
 /// \param progress  as FormatHooks::progress
 template <class Scalar, class Index, class Space>
 bool try_candidate(Space const& space, CooTensor<Scalar, Index, Space> const& coo, count_t rank,

@@ -39,8 +39,8 @@ void drop_values(CoordinateList& list, std::function<bool(double)> const& unwant
 [[nodiscard]] std::optional<std::uint64_t> line_of_nonzero(std::filesystem::path const& path,
                                                            std::uint64_t nonzero);
 
-/// The nonzeros for which `second` says true of their number, in the second list, and the others in the first;
-/// both keep the order, the duplicates and the extents.
+/// The nonzeros for which `second` says true of their number, in the second list, and the others in the
+/// first; both keep the order, the duplicates and the extents.
 [[nodiscard]] std::pair<CoordinateList, CoordinateList> partition(
     CoordinateList const& list, std::function<bool(std::uint64_t)> const& second);
 

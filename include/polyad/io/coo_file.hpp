@@ -43,7 +43,8 @@ template <class Scalar = double, class Index = std::uint32_t, class Space>
 
 namespace polyad {
 
-/// Reads a file of any kind (io/tensor_file.hpp), its duplicates summed, as drivers take it. Waits for `space`.
+/// Reads a file of any kind (io/tensor_file.hpp), its duplicates summed, as drivers take it. Waits for
+/// `space`.
 /// \throws InputError; UsageError when a mode is too long for Index; MemoryError
 template <class Scalar = double, class Index = std::uint32_t, class Space>
 [[nodiscard]] CooTensor<Scalar, Index, Space> load_tensor(Space const& space,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Models to files and back. A file is written whole or not at all; the kind of it is told by the ending of its
-// name, and read by its content (docs/file-formats.md).
+// Models to files and back. A file is written whole or not at all; the kind of it is told by the ending of
+// its name, and read by its content (docs/file-formats.md).
 //
 //   save(space, result.model, "model.npz");
 //   auto const model = load_ktensor<double>(space, "model.npz");

@@ -67,8 +67,9 @@ struct TensorFile {
   ReadReport report;
 };
 
-/// Reads text of any dialect, plain or compressed, .pten, npz and the binary files of GenTen and SPLATT, told by the content.
-/// Binary kinds count from 0; options.index_base other than 0 and -1 is refused for them.
+/// Reads text of any dialect, plain or compressed, .pten, npz and the binary files of GenTen and SPLATT,
+/// told by the content. Binary kinds count from 0; options.index_base other than 0 and -1 is refused for
+/// them.
 /// \throws InputError, for text with line and column; UsageError for options out of range
 [[nodiscard]] TensorFile read_tensor(std::filesystem::path const& path, ReadOptions const& options = {});
 

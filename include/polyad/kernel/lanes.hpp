@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the vector lanes of a thread do together inside ThreadVectorRange, where Kokkos has neither a reduction
-// nor a barrier of its own.
+// What the vector lanes of a thread do together inside ThreadVectorRange, where Kokkos has neither a
+// reduction nor a barrier of its own.
 #pragma once
 
 #include <Kokkos_Core.hpp>
 
 namespace polyad {
 
-/// The sum of one number from each lane, known to all of them afterwards. Lanes is a power of two, at most 32,
-/// and the launch's vector length; all lanes of the thread call it together. The order of the additions is
-/// fixed.
+/// The sum of one number from each lane, known to all of them afterwards. Lanes is a power of two, at most
+/// 32, and the launch's vector length; all lanes of the thread call it together. The order of the additions
+/// is fixed.
 template <int Lanes, class Scalar>
 KOKKOS_FORCEINLINE_FUNCTION Scalar sum_over_lanes(Scalar value) {
   static_assert(Lanes >= 1 && Lanes <= 32 && (Lanes & (Lanes - 1)) == 0);

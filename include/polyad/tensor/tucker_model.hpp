@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TuckerModel: a core G (R_0 x ... x R_{N-1}) times a factor U^(n) (I_n x R_n) along each mode (Kolda & Bader,
-// SIAM Review 51(3), 2009, section 4).
+// TuckerModel: a core G (R_0 x ... x R_{N-1}) times a factor U^(n) (I_n x R_n) along each mode (Kolda &
+// Bader, SIAM Review 51(3), 2009, section 4).
 #pragma once
 
 #include <vector>

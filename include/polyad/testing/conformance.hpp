@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// check_format: whether a storage format keeps its contract (formats/format.hpp). It is built of small tensors
-// that some kernel may get wrong, and its MTTKRPs are held against the oracle, within the derived bound.
+// check_format: whether a storage format keeps its contract (formats/format.hpp). It is built of small
+// tensors that some kernel may get wrong, and its MTTKRPs are held against the oracle, within the derived
+// bound.
 //
 //   auto const report = polyad::testing::check_format<Mine<double, std::uint32_t, Space>>(space);
 //   for (auto const& failure : report.failures) std::puts(failure.c_str());

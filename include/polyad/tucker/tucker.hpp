@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tucker: the Tucker decomposition by higher-order orthogonal iteration (HOOI; De Lathauwer, De Moor & Vandewalle, SIAM
-// J. Matrix Anal. Appl. 21(4), 2000; Kolda & Bader, SIAM Review 51(3), 2009, Figure 4.4), for any storage
-// format with an SpTTMc:
+// tucker: the Tucker decomposition by higher-order orthogonal iteration (HOOI; De Lathauwer, De Moor &
+// Vandewalle, SIAM J. Matrix Anal. Appl. 21(4), 2000; Kolda & Bader, SIAM Review 51(3), 2009, Figure 4.4),
+// for any storage format with an SpTTMc:
 //
 //   for n = 0 ... N - 1:  Y = X times U^(m)' along every mode m != n    (SpTTMc: I_n x product of other R_m)
 //                         U^(n) = the R_n leading left singular vectors of Y
@@ -90,7 +90,8 @@ template <class Scalar, class Index, class Space>
 TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                    TuckerOptions const& options, TuckerCallback const& callback = {});
 
-/// The same of coordinates, in the format that any_format chooses; `rest` are the optional start and callback.
+/// The same of coordinates, in the format that any_format chooses; `rest` are the optional start and
+/// callback.
 template <class Scalar, class Index, class Space, class... Rest>
 TuckerResult<Scalar, Space> tucker(Space const& space, CooTensor<Scalar, Index, Space> const& X,
                                    TuckerOptions const& options, Rest const&... rest) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A command in the making. An option is declared once, and all that is known of it comes of that: CLI11's table, which
-// help, man page and completion print; the entry in the report; and, by steps after parsing, what its value must be.
+// A command in the making. An option is declared once, and all that is known of it comes of that: CLI11's
+// table, which help, man page and completion print; the entry in the report; and, by steps after parsing,
+// what its value must be.
 #pragma once
 
 #include <fmt/format.h>
@@ -38,7 +39,8 @@ void list_value(OptionList& list, std::string const& name, T const& value) {
   }
 }
 
-/// Lists a value by a name that is not the option's. The value must outlive the parsing, as in all of Command.
+/// Lists a value by a name that is not the option's. The value must outlive the parsing, as in all of
+/// Command.
 template <class T>
 Listing listed_as(std::string name, T const& value) {
   return [name = std::move(name), &value](OptionList& list) { list_value(list, name, value); };
@@ -54,7 +56,8 @@ inline Listing listed_as(std::string name, std::vector<std::uint64_t> const& val
 class Command {
 public:
   /// Adds a command without options to `app`.
-  /// \param common  where its report's list of options goes; like every value below it must live while `app` parses
+  /// \param common  where its report's list of options goes; like every value below it must live while
+  ///                `app` parses
   Command(CLI::App& app, std::string const& name, std::string const& description, CommonOptions& common);
 
   /// As CLI11's. The report lists the value by the option's long name, with _ for -.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Options that several commands have, each declared here alone: names, what it takes, default, and what its value must
-// be. Where commands mean different things by one, they say what.
+// Options that several commands have, each declared here alone: names, what it takes, default, and what its
+// value must be. Where commands mean different things by one, they say what.
 #pragma once
 
 #include <cstdint>
