@@ -60,7 +60,7 @@ struct AnyFormatOptions {
   std::string format = "auto";  // or one of format_names(), with options: "f-coo:threadlen=16"
   bool deterministic = false;   // a fixed order of summation: the same bits at every run
   bool may_stream    = true;    // keep the nonzeros in host memory where nothing else fits
-  /// What the format must be able to do beside the MTTKRP, as needs_of(optimizer) for fast_tucker.
+  /// What the format must be able to do beside the MTTKRP, as format_options(options) of a driver says.
   std::vector<Capability> needs = {};
   /// Bytes that the tensor, its format and the model may take together where the tensor is. Unset: what is
   /// free, and what the tensor itself takes.

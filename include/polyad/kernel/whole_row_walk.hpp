@@ -2,7 +2,7 @@
 // WholeRowWalk: how kernels that need dot products of whole rows divide their work. As with ChunkWalk
 // (kernel/chunk_walk.hpp) a thread of a team owns a chunk of consecutive nonzeros and its vector lanes walk
 // it together; but all lanes take part in every step, those right of column R too, because they add up
-// numbers across the lanes (kernel/lane_sum.hpp), and rows longer than a block are read block by block by the
+// numbers across the lanes (kernel/lanes.hpp), and rows longer than a block are read block by block by the
 // same thread.
 #pragma once
 
