@@ -33,7 +33,7 @@ void expect_exact(HostTensor const& tensor, std::size_t rank, BlcoOptions const&
   auto workspace = X.make_workspace(space, rank);
   Kokkos::deep_copy(space, workspace.copies, Scalar(-5));
   CAPTURE(static_cast<int>(options.resolution), options.max_block, options.index_bits, options.tile);
-  expect_exact(space, X, workspace, tensor, rank, layout);
+  polyad::test::expect_exact(space, X, workspace, tensor, rank, layout);
 }
 
 BlcoOptions with(Resolution resolution, count_t max_block, int index_bits, int tile = 0) {
