@@ -118,7 +118,7 @@ class Products(ToolTest):
             residual += (value - model) ** 2
             norm += value ** 2
         self.assertLess(abs(report["result"]["fit"] - (1 - math.sqrt(residual / norm))), 1e-10)
-        self.assertEqual(report["result"]["reason"], "iterations")
+        self.assertEqual(report["result"]["reason"], "iteration limit")
         fits = [step["fit"] for step in report["iterations"]]
         self.assertEqual(len(fits), 30)
         self.assertGreater(fits[-1], fits[0])

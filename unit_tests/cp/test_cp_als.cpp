@@ -489,6 +489,22 @@ TEST_CASE("CP-ALS: the canonical form of the result fits where an iteration did"
   CHECK(account.peak() <= during + 65536);
 }
 
+TEST_CASE("CP-ALS: a rank that is not stated is that of the start, or that of the format", "[cp]") {
+  TestSpace const space;
+  auto const coo = to_device<double, std::uint32_t>(space, small_tensor(Kind::shuffled, 3));
+  auto const X   = any_format(space, coo, {.rank = 5});
+  CpAlsOptions options;
+  options.max_iterations = 1;
+  CHECK(cp_als(space, X, options).model.factors.rank() == 5);
+  FactorMatrices<double, TestSpace> const start(space, coo.extents(), 3);
+  fill_random(space, start, 0);
+  CHECK(cp_als(space, X, options, start).model.factors.rank() == 3);
+  CHECK(cp_als_restarts({space}, X, options, 2).best.model.factors.rank() == 5);
+  options.rank = 2;
+  CHECK(cp_als(space, X, options).model.factors.rank() == 2);
+  CHECK(cp_als(space, coo, options).model.factors.rank() == 2);
+}
+
 TEST_CASE("CP-ALS: what does not match is refused", "[cp]") {
   TestSpace const space;
   auto const build = [&](std::size_t order) {

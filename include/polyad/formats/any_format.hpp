@@ -150,7 +150,7 @@ public:
   /// Why it was chosen, "20 iterations with its build take 151 ms (predicted), with sorted 239 ms". Of a
   /// format that was named, why it is not stored as its name says; empty otherwise.
   [[nodiscard]] std::string const& chosen_because() const { return m_because; }
-  /// The rank that it was built for; of a format of one's own, 16.
+  /// The rank that it was built for; 0 of a format of one's own.
   [[nodiscard]] count_t rank() const { return m_rank; }
   [[nodiscard]] double build_seconds() const { return m_build_s; }
   /// What was looked at, the best first; empty where a format was named.
@@ -166,7 +166,7 @@ private:
   AnyFormat() = default;
 
   Inside m_format;
-  count_t m_rank   = AnyFormatOptions{}.rank;
+  count_t m_rank   = 0;
   double m_build_s = 0;
   std::string m_because;
   std::vector<FormatCandidate> m_candidates;
