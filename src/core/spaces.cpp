@@ -37,6 +37,14 @@ count_t free_memory() {
 
 }  // namespace
 
+count_t device_multiprocessors([[maybe_unused]] Kokkos::DefaultExecutionSpace const& space) {
+#if defined(KOKKOS_ENABLE_CUDA)
+  return static_cast<count_t>(space.cuda_device_prop().multiProcessorCount);
+#else
+  return 1;
+#endif
+}
+
 template <class Space>
 count_t available_memory(Space const&) {
   count_t const bytes = free_memory<Space>();

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "polyad/core/instances.hpp"
+#include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
@@ -34,9 +35,9 @@ public:
     count_t const rows    = padded_rows(rank);
     count_t const columns = padded_columns(rank);
     count_t const bytes   = checked_product("the Gram matrix's partial sums", rows * columns, sizeof(double));
-    // Enough chunks to fill the machine (four teams on each of an H200's 132 multiprocessors), but at most
-    // 64 MiB of partial sums. Independent of a host's threads, so that the sums are.
-    count_t const wanted = is_device_space<Space> ? 528 : 256;
+    // Enough chunks to fill the machine (four teams on each of a device's multiprocessors), but at most 64
+    // MiB of partial sums. Independent of a host's threads, so that the sums are.
+    count_t const wanted = is_device_space<Space> ? 4 * multiprocessors(space) : 256;
     count_t const chunks = std::clamp<count_t>((count_t(64) << 20) / bytes, 1, wanted);
     expect_fits(space, "the Gram matrix's partial sums", chunks, bytes);
     m_partials =

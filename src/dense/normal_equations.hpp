@@ -18,6 +18,7 @@
 #include "dense/gram.hpp"
 #include "dense/jacobi_eigen.hpp"
 #include "polyad/core/instances.hpp"
+#include "polyad/kernel/machine.hpp"
 
 namespace polyad::detail {
 
@@ -186,12 +187,11 @@ void normal_equations(Space const& space, GramMatrices<Space> const& grams, int 
                  grams.extent(1), " x ", grams.extent(2));
   POLYAD_EXPECTS(scratch.extent(0) >= normal_equations_scratch(rank), "the scratch holds ", scratch.extent(0),
                  " numbers, not ", normal_equations_scratch(rank));
-  // The matrix and the vectors in the scratch pad up to R = 73: Kokkos offers 48 KiB of it, of which it takes
-  // some itself. Beyond, they stay in the first-level cache of the team's multiprocessor.
-  constexpr count_t pad = 44 * 1024;
-  count_t const bytes   = (normal_equations_scratch(rank) - (rank | 1) * rank) * sizeof(double);
-  int const pad_bytes   = is_device_space<Space> && bytes <= pad ? static_cast<int>(bytes) : 0;
-  auto policy           = team_policy(space, detail::normal_equations_shape<Space>());
+  // The matrix and the vectors in the scratch pad up to R = 73. Beyond, they stay in the first-level cache
+  // of the team's multiprocessor.
+  count_t const bytes = (normal_equations_scratch(rank) - (rank | 1) * rank) * sizeof(double);
+  int const pad_bytes = is_device_space<Space> && bytes <= device_team_scratch ? static_cast<int>(bytes) : 0;
+  auto policy         = team_policy(space, detail::normal_equations_shape<Space>());
   if (pad_bytes > 0) policy.set_scratch_size(0, Kokkos::PerTeam(pad_bytes));
   Kokkos::parallel_for(
       "polyad::normal_equations", policy,

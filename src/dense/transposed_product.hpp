@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "polyad/core/instances.hpp"
+#include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
@@ -32,7 +33,7 @@ TransposedProductWorkspace<Space> make_transposed_product_workspace(Space const&
   count_t const columns = ceil_div(R, full_block) * full_block;
   count_t const bytes   = checked_product("a core gradient's partial sums", rows * columns, sizeof(double));
   // As many chunks as gram has, for its reasons.
-  count_t const wanted = is_device_space<Space> ? 528 : 256;
+  count_t const wanted = is_device_space<Space> ? 4 * multiprocessors(space) : 256;
   count_t const chunks = std::clamp<count_t>((count_t(64) << 20) / bytes, 1, wanted);
   expect_fits(space, "a core gradient's partial sums", chunks, bytes);
   return TransposedProductWorkspace<Space>(
@@ -181,11 +182,11 @@ struct AddChunks {
   }
 };
 
-/// Gives each team of a launch so many bytes of scratch; returns the level they are on: 0 within the 48 KiB
-/// that Kokkos offers a team, less what it keeps, otherwise 1, global memory.
+/// Gives each team of a launch so many bytes of scratch; returns the level they are on: 0 within what a team
+/// may use there, otherwise 1, global memory.
 template <class Policy>
 int set_pad(Policy& policy, std::ptrdiff_t bytes) {
-  int const level = bytes > 45 * 1024 ? 1 : 0;
+  int const level = bytes > static_cast<std::ptrdiff_t>(device_team_scratch) ? 1 : 0;
   policy.set_scratch_size(level, Kokkos::PerTeam(static_cast<int>(bytes + row_alignment)));
   return level;
 }

@@ -49,6 +49,10 @@ inline count_t checked_product(std::string const& array, count_t a, count_t b) {
   return product;
 }
 
+/// Multiprocessors of a device, by its properties: concurrency() / 2048 is wrong where one holds 1536
+/// threads.
+[[nodiscard]] count_t device_multiprocessors(Kokkos::DefaultExecutionSpace const& space);
+
 /// Bytes of free memory in the memory space of Space, as the driver or the kernel reports them, within the
 /// limit of a DeviceMemoryAccount (core/device_memory.hpp).
 template <class Space>

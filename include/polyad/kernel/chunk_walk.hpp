@@ -9,13 +9,11 @@
 
 #include "polyad/core/spaces.hpp"
 #include "polyad/kernel/device_chunks.hpp"
+#include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
 
 namespace polyad {
-
-/// GPU threads in a team: 64 made no difference on the H200, 256 cost up to 12 % (docs/design-notes.md).
-inline constexpr int device_team_threads = 128;
 
 /// The chunks of one launch: `chunk` nonzeros each, the last one shorter.
 struct ChunkWalk {

@@ -18,6 +18,7 @@
 #include "polyad/core/sort.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
+#include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/scratch_atomics.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
@@ -78,7 +79,7 @@ TileShape tile_shape(Space const& space, count_t nnz, int order, count_t rows, C
   // A stretch of 8 (mod 16) nonzeros: a multiple of a pack of four, and the four threads of a warp then read
   // from different banks.
   set_stretch(std::max(8, (tile / shape.team - 8) / 16 * 16 + 8));
-  while (shape.bytes(nonzero, sizeof(typename Kernel::scalar_type)) > scratch_bytes<Space>()) {
+  while (shape.bytes(nonzero, sizeof(typename Kernel::scalar_type)) > team_scratch<Space>()) {
     if (shape.stretch == 8) {
       if (shape.team == 1) break;  // Kokkos will say that it does not fit: 8 nonzeros of order 16 take 1.2 KB
       shape.team /= 2;

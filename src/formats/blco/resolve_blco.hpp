@@ -12,6 +12,7 @@
 #include "formats/blco/touched_rows.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
+#include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 
 namespace polyad::detail {
@@ -20,22 +21,6 @@ namespace polyad::detail {
 inline constexpr int blco_team_threads = 256;
 /// Copies of V: one for each group of multiprocessors (GPC) of a GH100.
 inline constexpr count_t blco_copies = 8;
-
-/// Multiprocessors of a device (each holds 2048 threads), or the threads of a host.
-template <class Space>
-count_t multiprocessors(Space const& space) {
-  constexpr int threads = is_device_space<Space> ? 2048 : 1;
-  return static_cast<count_t>(std::max(1, space.concurrency() / threads));
-}
-
-/// Scratch memory of a team that the kernels may use. On a device that is 48 KiB less what Kokkos keeps for a
-/// team of 256 threads; scratch_size_max, which a host's teams go by, allows for teams of 1024.
-template <class Space>
-count_t scratch_bytes() {
-  constexpr count_t device = 45 * 1024;
-  return is_device_space<Space> ? device
-                                : static_cast<count_t>(Kokkos::TeamPolicy<Space>::scratch_size_max(0));
-}
 
 template <class Scalar, class Index>
 struct FindTouchedRowsOfParts {
@@ -76,7 +61,7 @@ template <class Space>
 BlcoResolution::BlcoResolution(Space const& space, Resolution wanted, count_t rows, count_t scalar_bytes,
                                count_t nnz, BlcoParts const& parts, int mode) {
   // A quarter of the scratch memory is left for the tile.
-  bool const stash_fits  = rows <= scratch_bytes<Space>() * 3 / 4 / (scalar_bytes * full_block);
+  bool const stash_fits  = rows <= team_scratch<Space>() * 3 / 4 / (scalar_bytes * full_block);
   bool const is_parted   = parts.count() > 0;  // a host's tensor in memory
   count_t const of_parts = parts.copied_rows(mode);
   // Copies no larger than the tensor at R = 32, as in the format alto.

@@ -18,6 +18,7 @@
 #include "formats/coo/nonzero_sources.hpp"
 #include "formats/coo/sorted.hpp"
 #include "polyad/formats/format.hpp"
+#include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/other_factors.hpp"
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/unrolled.hpp"
@@ -239,10 +240,9 @@ void solve_rows_of(Space const& space, Source const& source, OtherFactors<Scalar
     constexpr int lanes = Kernel::Row::lanes;
     RowSolveSizes const sizes{J, R, Kernel::whole_blocks(J), Kernel::whole_blocks(R),
                               is_device_space<Space> ? 32 : 16};
-    // Of the 48 KiB that Kokkos offers a team, less what it keeps; beyond, scratch comes from global memory.
-    constexpr int level_bytes = 45 * 1024;
-    int const bytes           = sizes.template bytes<Scalar>() + row_alignment;
-    int const level           = is_device_space<Space> && bytes > level_bytes ? 1 : 0;
+    // Beyond what a team may use, scratch comes from global memory.
+    int const bytes = sizes.template bytes<Scalar>() + row_alignment;
+    int const level = is_device_space<Space> && static_cast<count_t>(bytes) > device_team_scratch ? 1 : 0;
     LaunchShape const shape{rows, is_device_space<Space> ? 128 / lanes : 1, lanes};
     auto policy = team_policy<Kokkos::Schedule<Kokkos::Dynamic>>(space, shape);  // rows differ in length
     policy.set_scratch_size(level, Kokkos::PerTeam(bytes));

@@ -19,6 +19,7 @@
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
+#include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/segmented_reduce.hpp"
 
@@ -163,9 +164,8 @@ count_t partitions_per_thread(Space const& space, FlaggedNonzeros<Scalar, Index,
                               int column_blocks) {
   auto const threadlen = static_cast<count_t>(X.threadlen);
   if constexpr (is_device_space<Space>) {
-    // Of the 2048 threads that concurrency() counts a multiprocessor holds so many of these.
-    count_t const held =
-        static_cast<count_t>(space.concurrency()) * Terms::resident_teams * fcoo_most_threads / 2048;
+    // Threads that the multiprocessors hold of these.
+    count_t const held  = multiprocessors(space) * Terms::resident_teams * fcoo_most_threads;
     count_t const lanes = X.nnz / threadlen * static_cast<count_t>(Terms::lanes * column_blocks);
     return std::clamp<count_t>(lanes / (2 * held), 1, Terms::most_partitions);
   } else {
@@ -182,10 +182,9 @@ void sum_flagged(Space const& space, std::string const& label, FlaggedNonzeros<S
   count_t const stretch =
       partitions_per_thread<Terms>(space, X, blocks.count) * static_cast<count_t>(X.threadlen);
   ChunkWalk const chunks{X.nnz, stretch, blocks};
-  constexpr int lanes        = Terms::lanes;
-  constexpr int most_scratch = 45 * 1024;  // of the 48 KiB that Kokkos offers a team, less what it keeps
-  int team                   = is_device_space<Space> ? shape.team_threads / lanes : 1;
-  while (static_cast<int>(Kernel::Heads::bytes(team)) > most_scratch && team > 1) team /= 2;
+  constexpr int lanes = Terms::lanes;
+  int team            = is_device_space<Space> ? shape.team_threads / lanes : 1;
+  while (Kernel::Heads::bytes(team) > device_team_scratch && team > 1) team /= 2;
   auto policy = team_policy<Bounds>(space, chunks.shape(team, lanes));
   policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::Heads::bytes(team)));
   Kokkos::parallel_for(label, policy, Kernel{terms, FlaggedSegments<Index>(X), chunks});

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Facts about machines that kernels go by, each said here alone.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+
+#include "polyad/core/spaces.hpp"
+
+namespace polyad {
+
+/// GPU threads in a team: 64 made no difference on the H200, 256 cost up to 12 % (docs/design-notes.md).
+inline constexpr int device_team_threads = 128;
+
+/// Bytes of scratch memory at level 0 that a team of a device may use: of the 48 KiB that Kokkos offers it
+/// keeps 8 bytes a thread, of 256 threads at most, and some.
+inline constexpr count_t device_team_scratch = 45 * 1024;
+
+/// The same on any space. A host's teams go by what Kokkos says.
+template <class Space>
+[[nodiscard]] count_t team_scratch() {
+  return is_device_space<Space> ? device_team_scratch
+                                : static_cast<count_t>(Kokkos::TeamPolicy<Space>::scratch_size_max(0));
+}
+
+/// Multiprocessors of a device, or the threads of a host.
+template <class Space>
+[[nodiscard]] count_t multiprocessors(Space const& space) {
+  if constexpr (is_device_space<Space>)
+    return device_multiprocessors(space);
+  else
+    return static_cast<count_t>(std::max(1, space.concurrency()));
+}
+
+}  // namespace polyad
