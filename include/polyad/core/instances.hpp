@@ -1,9 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the library compiles once, for users' sources to link: a header declares it `extern` with the macro
-// that a source of src/ then instantiates with.
+// What the library compiles once, for users' sources to link: for these scalars and coordinates, and for
+// Kokkos' default execution space. A header declares it `extern` with the macro that a source of src/ then
+// instantiates with.
 #pragma once
 
+#include <Kokkos_Core.hpp>
 #include <cstdint>
+#include <type_traits>
+
+namespace polyad::detail {
+
+/// Says at compile time, in a sentence, what would otherwise be a symbol that the linker misses.
+template <class Scalar, class Index, class Space>
+constexpr bool expect_compiled() {
+  static_assert(std::is_same_v<Scalar, float> || std::is_same_v<Scalar, double>,
+                "Polyad is compiled for the scalars float and double");
+  static_assert(std::is_same_v<Index, std::uint32_t> || std::is_same_v<Index, std::uint64_t>,
+                "Polyad is compiled for coordinates of std::uint32_t and std::uint64_t");
+  static_assert(std::is_same_v<Space, Kokkos::DefaultExecutionSpace>,
+                "Polyad is compiled for Kokkos' default execution space alone; POLYAD_BACKEND chooses it");
+  return true;
+}
+
+}  // namespace polyad::detail
 
 /// `prefix declaration(Scalar)` for every scalar; prefix is `extern` or empty.
 #define POLYAD_EACH_SCALAR(prefix, declaration) \

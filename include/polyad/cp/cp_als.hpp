@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/core/stop_reason.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/tensor/ktensor.hpp"
@@ -109,6 +110,8 @@ class CpAlsBody;
 /// is_running(); then take_result().
 template <class Scalar, class Space>
 class CpAlsRun {
+  static_assert(detail::expect_compiled<Scalar, std::uint32_t, Space>());
+
 public:
   /// Allocates everything and forms the start's Gram matrices. `start` is used as it is, with lambda = 1, and
   /// overwritten by the result. Shares X.

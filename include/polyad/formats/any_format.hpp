@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/formats/ceilings.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/formats/format_candidate.hpp"
@@ -99,6 +100,8 @@ struct AnyWorkspace {
 /// Shares what it holds when copied.
 template <class Scalar, class Index, class Space>
 class AnyFormat {
+  static_assert(detail::expect_compiled<Scalar, Index, Space>());
+
 public:
   using scalar_type    = Scalar;
   using index_type     = Index;
