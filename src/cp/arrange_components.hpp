@@ -10,6 +10,7 @@
 #include <numeric>
 #include <vector>
 
+#include "polyad/core/per_mode.hpp"
 #include "polyad/tensor/ktensor.hpp"
 
 namespace polyad::detail {
@@ -75,9 +76,8 @@ void arrange_components(Space const& space, Ktensor<Scalar, Space>& model) {
   auto const rank = static_cast<std::size_t>(model.factors.rank());
   std::vector<int> source(rank);
   std::iota(source.begin(), source.end(), 0);
-  std::stable_sort(source.begin(), source.end(), [&](int a, int b) {
-    return model.weights[static_cast<std::size_t>(a)] > model.weights[static_cast<std::size_t>(b)];
-  });
+  std::stable_sort(source.begin(), source.end(),
+                   [&](int a, int b) { return of_mode(model.weights, a) > of_mode(model.weights, b); });
   std::vector<double> remaining(rank, 1.0);
   int const order = model.factors.order();
   for (int n = 0; n < order; ++n) {

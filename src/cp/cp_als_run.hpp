@@ -17,6 +17,7 @@
 #include "dense/normal_equations.hpp"
 #include "dense/normalize_columns.hpp"
 #include "dense/update_factor.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/cp/cp_als.hpp"
 
 namespace polyad::detail {
@@ -159,8 +160,7 @@ public:
     POLYAD_EXPECTS(
         state.factors.size() == static_cast<std::size_t>(order()) && state.grams.size() == grams.size(),
         "the state is of another run");
-    for (int n = 0; n < order(); ++n)
-      from_host<Scalar>(m_space, state.factors[static_cast<std::size_t>(n)], factor(n));
+    for (int n = 0; n < order(); ++n) from_host<Scalar>(m_space, of_mode(state.factors, n), factor(n));
     std::copy(state.grams.begin(), state.grams.end(), grams.data());
     Kokkos::deep_copy(m_space, m_work.grams, grams);
     m_work.host_numbers(gram_fallbacks) = static_cast<double>(state.gram_fallbacks);

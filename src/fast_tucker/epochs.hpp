@@ -12,6 +12,7 @@
 #include "fast_tucker/gradients.hpp"
 #include "fast_tucker/sgd.hpp"
 #include "fast_tucker/shrinkage.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 
 namespace polyad::detail {
@@ -115,9 +116,9 @@ private:
     return m_options.update_cores && !(shrinks() && m_model.columns(n) >= m_model.rank());
   }
   void update_squares(int n) const {
-    m_squares.update(m_space, n, m_C[n], m_rows[static_cast<std::size_t>(n)], m_tensor.nnz(), G(n));
+    m_squares.update(m_space, n, m_C[n], of_mode(m_rows, n), m_tensor.nnz(), G(n));
   }
-  [[nodiscard]] Work& work(int n) { return m_work[static_cast<std::size_t>(n)]; }
+  [[nodiscard]] Work& work(int n) { return of_mode(m_work, n); }
   [[nodiscard]] FactorMatrix<Scalar, Space> G(int n) const {
     return Kokkos::subview(m_G, Kokkos::make_pair(count_t(0), m_model.extents()[n]), Kokkos::ALL);
   }
@@ -145,7 +146,7 @@ private:
     if (shrinks()) {
       m_squares.set_unit(m_space, n);
       penalty = {{m_options.shrinkage.observations, m_options.shrinkage.share, m_squares.unit()},
-                 m_rows[static_cast<std::size_t>(n)]};
+                 of_mode(m_rows, n)};
     }
     least_squares_rows(m_space, m_tensor, m_C, n, problem, m_rows, m_model.A(n), penalty.shrinkage);
     form_intermediates(m_space, m_model, n, m_C);

@@ -6,6 +6,7 @@
 #include <Kokkos_Core.hpp>
 #include <array>
 
+#include "polyad/core/per_mode.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
 
@@ -25,14 +26,14 @@ struct KeptModel {
   }
   void keep(Space const& space, FastTuckerModel<Scalar, Space> const& model) const {
     for (int n = 0; n < model.order(); ++n) {
-      Kokkos::deep_copy(space, A[static_cast<std::size_t>(n)], model.A(n));
-      Kokkos::deep_copy(space, B[static_cast<std::size_t>(n)], model.B(n));
+      Kokkos::deep_copy(space, of_mode(A, n), model.A(n));
+      Kokkos::deep_copy(space, of_mode(B, n), model.B(n));
     }
   }
   void restore(Space const& space, FastTuckerModel<Scalar, Space> const& model) const {
     for (int n = 0; n < model.order(); ++n) {
-      Kokkos::deep_copy(space, model.A(n), A[static_cast<std::size_t>(n)]);
-      Kokkos::deep_copy(space, model.B(n), B[static_cast<std::size_t>(n)]);
+      Kokkos::deep_copy(space, model.A(n), of_mode(A, n));
+      Kokkos::deep_copy(space, model.B(n), of_mode(B, n));
     }
   }
   std::array<FactorMatrix<Scalar, Space>, max_order> A;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "polyad/core/per_mode.hpp"
 #include "polyad/kernel/device_chunks.hpp"
 
 namespace polyad::detail {
@@ -91,7 +92,7 @@ double gather_rate(Ceilings const& machine, double bytes) {
 
 double gather_seconds(CostInput const& input, int mode, double bytes) {
   double seconds = 0;
-  for_each_bin(input.tensor.modes[static_cast<std::size_t>(mode)], [&](double rows, double nonzeros) {
+  for_each_bin(of_mode(input.tensor.modes, mode), [&](double rows, double nonzeros) {
     seconds += nonzeros * bytes / gather_rate(input.machine, rows * row_bytes(input));
   });
   return seconds;
@@ -102,9 +103,8 @@ std::vector<int> ordered_modes(CostInput const& input, int first) {
   std::vector<int> ordered;
   for (int n = 0; n < input.tensor.order(); ++n)
     if (n != first) ordered.push_back(n);
-  std::stable_sort(ordered.begin(), ordered.end(), [&](int a, int b) {
-    return modes[static_cast<std::size_t>(a)].extent < modes[static_cast<std::size_t>(b)].extent;
-  });
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [&](int a, int b) { return of_mode(modes, a).extent < of_mode(modes, b).extent; });
   ordered.insert(ordered.begin(), first);
   return ordered;
 }
@@ -119,7 +119,7 @@ double far_seconds(CostInput const& input, int mode) {
 
 double atomic_seconds(CostInput const& input, int mode) {
   double seconds = 0;
-  for_each_bin(input.tensor.modes[static_cast<std::size_t>(mode)], [&](double rows, double nonzeros) {
+  for_each_bin(of_mode(input.tensor.modes, mode), [&](double rows, double nonzeros) {
     seconds += nonzeros * row_bytes(input) /
                interpolate(input.machine.atomic_add, rows * row_bytes(input) / megabyte);
   });
@@ -148,7 +148,7 @@ double crowded_rate(CostInput const& input, double rows) {
 double hot_seconds(CostInput const& input, int mode) {
   double seconds = 0, nonzeros_so_far = 0;
   auto const nnz = static_cast<double>(input.tensor.nnz);
-  for_each_bin(input.tensor.modes[static_cast<std::size_t>(mode)], [&](double rows, double nonzeros) {
+  for_each_bin(of_mode(input.tensor.modes, mode), [&](double rows, double nonzeros) {
     // Of the additions that are under way at a time these rows have their share only.
     nonzeros_so_far += nonzeros;
     double const crowd = rows * nnz / nonzeros_so_far;
@@ -162,7 +162,7 @@ double hot_seconds(CostInput const& input, int mode) {
 
 double ordered_seconds(CostInput const& input, int mode) {
   double seconds = 0, rows_so_far = 0;
-  for_each_bin(input.tensor.modes[static_cast<std::size_t>(mode)], [&](double rows, double nonzeros) {
+  for_each_bin(of_mode(input.tensor.modes, mode), [&](double rows, double nonzeros) {
     // Some eight nonzeros a thread are under way, in as few rows as the length of a row says.
     double const length = nonzeros / (rows - rows_so_far);
     rows_so_far         = rows;
@@ -183,7 +183,7 @@ ModeTerms walk(CostInput const& input, int mode, double nonzero_bytes) {
     terms.gather += far_seconds(input, m);
     terms.narrow += gather_seconds(input, m, 64 * passes(input));
   }
-  auto const& out = input.tensor.modes[static_cast<std::size_t>(mode)];
+  auto const& out = of_mode(input.tensor.modes, mode);
   terms.output    = copy_seconds(input, static_cast<double>(out.extent) * row_bytes(input));
   return terms;
 }
@@ -196,7 +196,7 @@ double border_rows(CostInput const& input, int mode) {
   if (!input.machine.is_device) return 2.0 / longest_device_chunk;
   auto const nnz   = input.tensor.nnz;
   auto const chunk = device_chunk(nnz, 8, static_cast<std::uint64_t>(std::max(input.machine.concurrency, 1)));
-  auto const rows  = input.tensor.modes[static_cast<std::size_t>(mode)].used();
+  auto const rows  = of_mode(input.tensor.modes, mode).used();
   constexpr double chunks_of_a_team = 8;
   bool const long_rows              = nnz / chunk >= chunks_of_a_long_row(input.scalar_bytes) * rows;
   return (long_rows ? 1 / chunks_of_a_team : 2) / static_cast<double>(chunk);

@@ -20,6 +20,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "polyad/core/per_mode.hpp"
 #include "polyad/kernel/lanes.hpp"
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/whole_row_walk.hpp"
@@ -53,7 +54,7 @@ struct LevelRows {
   LevelRows(FactorMatrices<Scalar, Space> const& C, Kokkos::Array<int, max_order> const& modes)
       : levels(C.order() - 1) {
     for (int l = 0; l <= levels; ++l) {
-      auto const n = modes[static_cast<std::size_t>(l)];
+      auto const n = of_mode(modes, l);
       rows[l]      = C[n].data();
       stride[l]    = static_cast<unsigned>(C[n].stride(0));
     }
@@ -63,7 +64,7 @@ struct LevelRows {
   LevelRows(FastTuckerModel<Scalar, Space> const& model, Kokkos::Array<int, max_order> const& modes)
       : core_stride(static_cast<unsigned>(model.B(0).stride(0))), levels(model.order() - 1), formed(true) {
     for (int l = 0; l <= levels; ++l) {
-      auto const n = modes[static_cast<std::size_t>(l)];
+      auto const n = of_mode(modes, l);
       rows[l]      = model.A(n).data();
       stride[l]    = static_cast<unsigned>(model.A(n).stride(0));
       cores[l]     = model.B(n).data();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "polyad/core/instances.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/io/array_npz.hpp"
 
 namespace polyad {
@@ -77,8 +78,7 @@ Ktensor<Scalar, Space> to_model(Space const& space, HostKtensor const& host) {
   expect_consistent(host);
   Ktensor<Scalar, Space> model{host.weights,
                                {space, Extents(std::span<count_t const>(host.extents)), host.rank()}};
-  for (int n = 0; n < host.order(); ++n)
-    from_host<Scalar>(space, host.factors[static_cast<std::size_t>(n)], model.factors[n]);
+  for (int n = 0; n < host.order(); ++n) from_host<Scalar>(space, of_mode(host.factors, n), model.factors[n]);
   return model;
 }
 

@@ -9,6 +9,8 @@
 #include "io/quoted.hpp"
 #include "io/tokens.hpp"
 
+#include "polyad/core/per_mode.hpp"
+
 namespace polyad::io {
 
 namespace {
@@ -109,7 +111,7 @@ public:
   void extent(HeaderLine& line, int n) {
     // 2^64 - 1 is no limit at all: an index beyond it would not fit 64 bits.
     header.extents.push_back(line.number("extent " + std::to_string(n + 1), 1, no_limit));
-    header.rules.limits[static_cast<std::size_t>(n)] = header.extents.back();
+    of_mode(header.rules.limits, n) = header.extents.back();
   }
 
   void nnz(HeaderLine& line) {

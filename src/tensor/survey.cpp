@@ -9,6 +9,7 @@
 #include <mutex>
 #include <numeric>
 #include <thread>
+#include "polyad/core/per_mode.hpp"
 
 namespace polyad {
 namespace {
@@ -108,8 +109,7 @@ int TensorSurvey::linear_bits() const {
 int leaf_of(TensorSurvey const& tensor, int root) {
   int leaf = -1;
   for (int n = 0; n < tensor.order(); ++n)
-    if (n != root && (leaf < 0 || tensor.modes[static_cast<std::size_t>(n)].extent >=
-                                      tensor.modes[static_cast<std::size_t>(leaf)].extent))
+    if (n != root && (leaf < 0 || of_mode(tensor.modes, n).extent >= of_mode(tensor.modes, leaf).extent))
       leaf = n;
   return leaf;
 }

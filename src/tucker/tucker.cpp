@@ -8,6 +8,7 @@
 #include "dense/transposed_product.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/dense/nvecs.hpp"
 #include "tucker/leading_vectors.hpp"
 
@@ -42,7 +43,7 @@ TuckerStart<Scalar, Space> random_tucker_start(Space const& space, Extents const
   LeadingVectors<Scalar, Space> vectors(space, options.vectors);
   TuckerStart<Scalar, Space> U;
   for (int n = 0; n < extents.order(); ++n) {
-    count_t const rank = options.ranks[static_cast<std::size_t>(n)];
+    count_t const rank = of_mode(options.ranks, n);
     auto const random  = make_factor_matrix<Scalar>(space, "polyad::tucker_start", extents[n], rank);
     U.push_back(make_factor_matrix<Scalar>(space, "polyad::tucker_factor", extents[n], rank));
     Kokkos::parallel_for(
@@ -65,7 +66,7 @@ TuckerStart<Scalar, Space> hosvd_tucker_start(Space const& space,
   LeadingVectors<Scalar, Space> vectors(space, options.vectors);
   TuckerStart<Scalar, Space> U;
   for (int n = 0; n < tensor.order(); ++n) {
-    count_t const columns = options.ranks[static_cast<std::size_t>(n)];
+    count_t const columns = of_mode(options.ranks, n);
     auto const first =
         make_factor_matrix<Scalar>(space, "polyad::tucker_start", tensor.extents()[n], columns);
     Kokkos::deep_copy(space, first,
@@ -85,8 +86,8 @@ TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, 
   expect_tucker_ranks(extents, options.ranks);
   POLYAD_EXPECTS(start.size() == static_cast<std::size_t>(order), start.size(), " factors to start from");
   for (int n = 0; n < order; ++n) {
-    auto const& U = start[static_cast<std::size_t>(n)];
-    POLYAD_EXPECTS(U.extent(0) == extents[n] && U.extent(1) == options.ranks[static_cast<std::size_t>(n)],
+    auto const& U = of_mode(start, n);
+    POLYAD_EXPECTS(U.extent(0) == extents[n] && U.extent(1) == of_mode(options.ranks, n),
                    "the start of mode ", n, " is ", U.extent(0), " x ", U.extent(1));
   }
   POLYAD_EXPECTS(X.can(Capability::ttmc), "the format ", X.chosen(), " has no ", to_string(Capability::ttmc));

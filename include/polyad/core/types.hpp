@@ -12,6 +12,7 @@
 #include <string>
 
 #include "polyad/core/error.hpp"
+#include "polyad/core/per_mode.hpp"
 
 namespace polyad {
 
@@ -30,7 +31,7 @@ public:
   explicit Extents(std::span<count_t const> sizes) : m_order(static_cast<int>(sizes.size())) {
     POLYAD_EXPECTS(sizes.size() >= 1 && sizes.size() <= max_order, "a tensor has 1 to ", max_order,
                    " modes, not ", sizes.size());
-    for (int n = 0; n < m_order; ++n) m_sizes[n] = sizes[static_cast<std::size_t>(n)];
+    for (int n = 0; n < m_order; ++n) m_sizes[n] = of_mode(sizes, n);
   }
   Extents(std::initializer_list<count_t> sizes)
       : Extents(std::span<count_t const>(sizes.begin(), sizes.size())) {}

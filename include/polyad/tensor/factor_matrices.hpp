@@ -9,6 +9,7 @@
 
 #include "polyad/core/counter_rng.hpp"
 #include "polyad/core/instances.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/core/rank.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
@@ -58,8 +59,8 @@ public:
 
   [[nodiscard]] int order() const { return m_order; }
   [[nodiscard]] count_t rank() const { return m_rank; }
-  [[nodiscard]] matrix_type& operator[](int n) { return m_matrices[static_cast<std::size_t>(n)]; }
-  [[nodiscard]] matrix_type const& operator[](int n) const { return m_matrices[static_cast<std::size_t>(n)]; }
+  [[nodiscard]] matrix_type& operator[](int n) { return of_mode(m_matrices, n); }
+  [[nodiscard]] matrix_type const& operator[](int n) const { return of_mode(m_matrices, n); }
 
 private:
   int m_order    = 0;

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "polyad/core/counter_rng.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
 namespace polyad {
@@ -51,7 +52,7 @@ public:
                    " column counts J for a model of ", extents.order(), " modes");
     checked_rank(rank);
     for (int n = 0; n < order(); ++n) {
-      count_t const columns = J[static_cast<std::size_t>(n)];
+      count_t const columns = of_mode(J, n);
       POLYAD_EXPECTS(columns >= 1, "J of mode ", n, " is 0: a factor has at least one column");
       checked_rank(columns);
       std::string const mode = std::to_string(n);
@@ -71,12 +72,12 @@ public:
   [[nodiscard]] count_t columns(int n) const { return A(n).extent(1); }
   [[nodiscard]] bool has_biases() const { return m_has_biases; }
 
-  [[nodiscard]] matrix_type& A(int n) { return m_factors[static_cast<std::size_t>(n)]; }
-  [[nodiscard]] matrix_type const& A(int n) const { return m_factors[static_cast<std::size_t>(n)]; }
-  [[nodiscard]] matrix_type& B(int n) { return m_cores[static_cast<std::size_t>(n)]; }
-  [[nodiscard]] matrix_type const& B(int n) const { return m_cores[static_cast<std::size_t>(n)]; }
-  [[nodiscard]] bias_type& bias(int n) { return m_biases[static_cast<std::size_t>(n)]; }
-  [[nodiscard]] bias_type const& bias(int n) const { return m_biases[static_cast<std::size_t>(n)]; }
+  [[nodiscard]] matrix_type& A(int n) { return of_mode(m_factors, n); }
+  [[nodiscard]] matrix_type const& A(int n) const { return of_mode(m_factors, n); }
+  [[nodiscard]] matrix_type& B(int n) { return of_mode(m_cores, n); }
+  [[nodiscard]] matrix_type const& B(int n) const { return of_mode(m_cores, n); }
+  [[nodiscard]] bias_type& bias(int n) { return of_mode(m_biases, n); }
+  [[nodiscard]] bias_type const& bias(int n) const { return of_mode(m_biases, n); }
 
   double mean = 0;
   ValueRange range;

@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "polyad/core/per_mode.hpp"
 #include "polyad/core/sort.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 
@@ -45,8 +46,7 @@ struct PackKeys {
   KOKKOS_FUNCTION void operator()(count_t i) const {
     std::uint64_t key = 0;
     for (int m = 0; m < count; ++m)
-      key = key << bits[static_cast<std::size_t>(m)] |
-            indices(permutation(i), modes[static_cast<std::size_t>(m)]);
+      key = key << of_mode(bits, m) | indices(permutation(i), of_mode(modes, m));
     keys(i) = key;
   }
 };
@@ -105,7 +105,7 @@ void sort_by_modes(Space const& space, CooTensor<Scalar, Index, Space> const& te
                                                                 end - begin};
     for (int m = begin; m < end; ++m) {
       auto const at  = static_cast<std::size_t>(m - begin);
-      pack.modes[at] = modes[static_cast<std::size_t>(m)];
+      pack.modes[at] = of_mode(modes, m);
       // A shift by 64 has no meaning, but a mode of 64 bits is alone in its word.
       pack.bits[at] = m == begin ? 0 : bits_for(tensor.extents()[pack.modes[at]]);
     }

@@ -9,13 +9,14 @@
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/tensor_facts.hpp"
 #include "polyad/core/device.hpp"
+#include "polyad/core/per_mode.hpp"
 
 namespace polyad::cli {
 
 namespace {
 
 void print_runs(std::vector<RunReport> const& runs, std::uint64_t nnz, int mode) {
-  RunReport const& run = runs[static_cast<std::size_t>(mode)];
+  RunReport const& run = of_mode(runs, mode);
   fmt::print(" {:>12} {:>12} {:>12} {:>12.2f} {:>12.2f}", run.nonempty, run.single, run.longest,
              static_cast<double>(nnz) / static_cast<double>(run.nonempty), run.deviation);
 }

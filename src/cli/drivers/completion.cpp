@@ -8,6 +8,8 @@
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/entries.hpp"
 
+#include "polyad/core/per_mode.hpp"
+
 namespace polyad::cli {
 
 // Instantiated in completion_f32.cpp and completion_f64.cpp.
@@ -36,7 +38,7 @@ std::vector<double> predict_entries(io::HostFastTucker const& model, io::Coordin
 double predict_by_biases(io::HostFastTucker const& model, io::CoordinateList const& places, std::uint64_t p) {
   double prediction = model.mean;
   for (int n = 0; n < model.order() && !model.biases.empty(); ++n) {
-    auto const& bias      = model.biases[static_cast<std::size_t>(n)];
+    auto const& bias      = of_mode(model.biases, n);
     std::uint64_t const i = index_of(places, p, n);
     if (i < bias.size()) prediction += bias[i];
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/tensors/device_tensor.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
@@ -23,7 +24,7 @@ std::vector<double> mttkrp_product(io::CoordinateList&& tensor, io::HostKtensor 
     auto work     = X.make_workspace(space, model.rank());
     FactorMatrices<double, Space> const factors(space, X.extents(), model.rank());
     for (int n = 0; n < X.extents().order(); ++n)
-      from_host<double>(space, model.factors[static_cast<std::size_t>(n)], factors[n]);
+      from_host<double>(space, of_mode(model.factors, n), factors[n]);
     auto const V =
         make_factor_matrix<double>(space, "polyad::mttkrp_output", X.extents()[mode], model.rank());
     mttkrp(space, X, factors, mode, work, V);

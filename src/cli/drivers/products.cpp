@@ -10,6 +10,7 @@
 #include "cli/run/interrupt.hpp"
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/empty_slices.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/formats/semi_sparse.hpp"
 #include "polyad/io/saved_models.hpp"
@@ -94,7 +95,7 @@ io::HostArray multiply(TtmcOptions const& options, io::CoordinateList&& tensor,
         int const mode = options.mode - 1;
         std::vector<FactorMatrix<Scalar, Space>> U(static_cast<std::size_t>(coo.order()));
         for (auto const& [n, matrix] : matrices)
-          if (n != mode && n < coo.order()) U[static_cast<std::size_t>(n)] = to_device<Scalar>(space, matrix);
+          if (n != mode && n < coo.order()) of_mode(U, n) = to_device<Scalar>(space, matrix);
         auto const Y =
             make_spttmc_output(space, coo.extents(), U, mode);  // refused before anything is sorted
         auto const X = build_format(space, coo, report);

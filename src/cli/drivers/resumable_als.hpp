@@ -8,6 +8,7 @@
 
 #include "cli/drivers/factor.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/cp/cp_als.hpp"
 
 namespace polyad::cli {
@@ -28,7 +29,7 @@ void expect_same_run(CpdOptions const& options, io::Checkpoint const& checkpoint
   bool same =
       checkpoint.extents.size() == static_cast<std::size_t>(X.extents().order()) && checkpoint.nnz == nnz;
   for (int n = 0; same && n < X.extents().order(); ++n)
-    same = checkpoint.extents[static_cast<std::size_t>(n)] == X.extents()[n];
+    same = of_mode(checkpoint.extents, n) == X.extents()[n];
   // Norms of one tensor differ by how their sum was split between threads.
   same = same && std::abs(checkpoint.norm_squared - X.norm_squared()) <= 1e-6 * X.norm_squared();
   if (!same) refuse("is a checkpoint of another tensor");

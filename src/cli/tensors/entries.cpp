@@ -2,6 +2,7 @@
 #include "cli/tensors/entries.hpp"
 
 #include "polyad/core/error.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/io/clean_list.hpp"
 
 namespace polyad::cli {
@@ -16,7 +17,7 @@ std::uint64_t index_of(io::CoordinateList const& list, std::uint64_t p, int n) {
 
 int mode_outside(io::CoordinateList const& list, std::uint64_t p, std::vector<std::uint64_t> const& extents) {
   for (int n = 0; n < list.order(); ++n)
-    if (index_of(list, p, n) >= extents[static_cast<std::size_t>(n)]) return n;
+    if (index_of(list, p, n) >= of_mode(extents, n)) return n;
   return -1;
 }
 
@@ -33,8 +34,7 @@ std::pair<io::CoordinateList, io::CoordinateList> split_off_cold(io::CoordinateL
       throw InputError(file, 0, 0,
                        "entry " + std::to_string(p + 1) + " has index " +
                            std::to_string(index_of(list, p, n)) + " (from 0) in mode " + std::to_string(n) +
-                           ", of which the training set has " +
-                           std::to_string(extents[static_cast<std::size_t>(n)]) +
+                           ", of which the training set has " + std::to_string(of_mode(extents, n)) +
                            " rows; --cold-start bias predicts it from its biases");
     return n >= 0;
   });

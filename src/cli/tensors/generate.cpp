@@ -8,6 +8,7 @@
 #include <span>
 
 #include "polyad/core/counter_rng.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "polyad/tensor/generate.hpp"
 
@@ -94,7 +95,7 @@ GeneratedTensor generate(GenOptions const& options) {
   PowerLawOptions law;
   law.seed = options.seed;
   if (options.kind != "uniform")
-    for (int n = 0; n < extents.order(); ++n) law.skew[static_cast<std::size_t>(n)] = options.skew;
+    for (int n = 0; n < extents.order(); ++n) of_mode(law.skew, n) = options.skew;
   result.tensor =
       to_list(power_law_tensor<double, std::uint64_t>(space, extents, options.nnz, law), options.dims);
   if (options.kind == "ratings") rate(options, result.tensor);

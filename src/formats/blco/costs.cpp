@@ -5,6 +5,8 @@
 #include "formats/blco/weights.hpp"
 #include "formats/cost_model.hpp"
 
+#include "polyad/core/per_mode.hpp"
+
 namespace polyad::detail {
 namespace {
 
@@ -13,7 +15,7 @@ constexpr double tile = 1792;
 
 /// Rows that a tile's nonzeros fall into, as a share of the tile: one atomic row each.
 double rows_of_a_tile(CostInput const& input, int mode) {
-  auto const& survey = input.tensor.modes[static_cast<std::size_t>(mode)];
+  auto const& survey = of_mode(input.tensor.modes, mode);
   return std::min(1.0, static_cast<double>(std::max<std::uint64_t>(survey.used(), 1)) / tile);
 }
 

@@ -16,6 +16,7 @@
 
 #include "formats/blco/alto_order.hpp"
 #include "polyad/core/counter_rng.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/core/sort.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
@@ -106,7 +107,7 @@ private:
     };
     auto const inside = [&](count_t p) {
       for (int n = 0; n < layout.order(); ++n)
-        if (((index(p, n) ^ index(center, n)) & mask[static_cast<std::size_t>(n)]) != 0) return false;
+        if (((index(p, n) ^ index(center, n)) & of_mode(mask, n)) != 0) return false;
       return true;
     };
     // A sparse sample says how many bits leave about as many nonzeros as are wanted.

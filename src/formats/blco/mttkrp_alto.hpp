@@ -25,6 +25,7 @@
 #include "kernel/row_locks.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"
@@ -265,7 +266,7 @@ void with_inner(int inner, F&& f) {
 template <class Space, class Scalar, class Index>
 AltoFactor<Scalar, Index> alto_factor(Alto<Scalar, Index, Space> const& X,
                                       FactorMatrices<Scalar, Space> const& factors, int m) {
-  int const n                = X.modes()[static_cast<std::size_t>(m)];
+  int const n                = of_mode(X.modes(), m);
   Index const* const indices = m < X.grouped() ? &X.group_indices()(m, 0) : &X.indices()(m - X.grouped(), 0);
   return {factors[n].data(), static_cast<count_t>(factors[n].stride(0)), indices};
 }
@@ -300,7 +301,7 @@ AltoOperands<Scalar, Index> alto_operands(Alto<Scalar, Index, Space> const& X,
   for (int m = 0; m < X.extents().order(); ++m) {
     auto const factor     = alto_factor(X, factors, m);
     bool const is_grouped = m < X.grouped();
-    if (X.modes()[static_cast<std::size_t>(m)] == mode) {
+    if (of_mode(X.modes(), m) == mode) {
       rows     = factor.indices;
       of_group = is_grouped;
     } else {

@@ -7,6 +7,7 @@
 #include "formats/coo/coo_permuted.hpp"
 #include "formats/coo/nonzero_sources.hpp"
 #include "formats/coo/row_starts.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
 
 namespace polyad::detail {
@@ -22,7 +23,7 @@ CooPermuted<Scalar, Index, Space> CooPermuted<Scalar, Index, Space>::build(
   for (int n = 0; n < coo.order(); ++n) {
     auto const permutation = identity_permutation<Index>(space, coo.nnz());
     sort_by_mode(space, coo, n, permutation);
-    format.m_permutations[static_cast<std::size_t>(n)] = permutation;
+    of_mode(format.m_permutations, n) = permutation;
   }
   return format;
 }
@@ -31,7 +32,7 @@ template <class Scalar, class Index, class Space>
 RowStarts<Space> CooPermuted<Scalar, Index, Space>::make_row_workspace(Space const& space) const {
   RowStarts<Space> starts;
   for (int n = 0; n < extents().order(); ++n)
-    starts[static_cast<std::size_t>(n)] =
+    of_mode(starts, n) =
         detail::make_row_starts(space, detail::PermutedSource<Scalar, Index>(*this, n), extents()[n], nnz());
   return starts;
 }

@@ -12,6 +12,8 @@
 #include "formats/coo/row_starts.hpp"
 #include "formats/coo/sorted.hpp"
 
+#include "polyad/core/per_mode.hpp"
+
 namespace polyad::detail {
 
 template <class Scalar, class Index, class Space>
@@ -42,8 +44,7 @@ Sorted<Scalar, Index, Space> Sorted<Scalar, Index, Space>::build(Space const& sp
     return format;
   }
   for (int n = 0; n < coo.order(); ++n)
-    format.m_copies[static_cast<std::size_t>(n)] =
-        make_sorted_copy(space, coo, n, options.deterministic, options.block_rows);
+    of_mode(format.m_copies, n) = make_sorted_copy(space, coo, n, options.deterministic, options.block_rows);
   return format;
 }
 
@@ -67,7 +68,7 @@ RowStarts<Space> Sorted<Scalar, Index, Space>::make_row_workspace(Space const& s
   RowStarts<Space> starts;
   for (int n = 0; n < m_extents.order(); ++n) {
     POLYAD_EXPECTS(copy(n).block_rows == 0, "mode ", n, " is cut into locality blocks: build without them");
-    starts[static_cast<std::size_t>(n)] =
+    of_mode(starts, n) =
         detail::make_row_starts(space, detail::SortedSource<Scalar, Index>(copy(n)), m_extents[n], m_nnz);
   }
   return starts;

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "polyad/core/instances.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad::detail {
@@ -39,9 +40,7 @@ public:
 
   [[nodiscard]] CooTensor<Scalar, Index, Space> const& coo() const { return m_coo; }
   /// Positions of the nonzeros in the order of mode n's index.
-  [[nodiscard]] permutation_type const& permutation(int n) const {
-    return m_permutations[static_cast<std::size_t>(n)];
-  }
+  [[nodiscard]] permutation_type const& permutation(int n) const { return of_mode(m_permutations, n); }
 
   /// Where each row's nonzeros begin in the order of each mode, for least_squares_rows. \throws MemoryError
   [[nodiscard]] RowStarts<Space> make_row_workspace(Space const& space) const;

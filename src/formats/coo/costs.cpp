@@ -8,6 +8,8 @@
 #include "formats/coo/weights.hpp"
 #include "formats/cost_model.hpp"
 
+#include "polyad/core/per_mode.hpp"
+
 namespace polyad::detail {
 namespace {
 
@@ -56,11 +58,9 @@ double runs(CostInput const& input, int mode) {
   auto most = static_cast<double>(input.tensor.nnz);
   if (mode == last) return most;
   for (int root = 0; root < last; ++root)  // whose fibers are those along the last mode
-    if (leaf_of(input.tensor, root) == last)
-      most = std::min(most, input.tensor.modes[static_cast<std::size_t>(root)].fibers);
+    if (leaf_of(input.tensor, root) == last) most = std::min(most, of_mode(input.tensor.modes, root).fibers);
   double distinct = 1;
-  for (int m = 0; m <= mode; ++m)
-    distinct *= static_cast<double>(input.tensor.modes[static_cast<std::size_t>(m)].used());
+  for (int m = 0; m <= mode; ++m) distinct *= static_cast<double>(of_mode(input.tensor.modes, m).used());
   return std::min(most, distinct);
 }
 
@@ -108,8 +108,8 @@ std::optional<LocalityBlocks> locality_blocks(CostInput const& input, int mode) 
   auto const& modes = input.tensor.modes;
   if (!input.machine.is_device || modes.size() < 2) return std::nullopt;
   int const shortest   = costs::ordered_modes(input, mode)[1];
-  auto const& survey   = modes[static_cast<std::size_t>(mode)];
-  std::uint64_t extent = modes[static_cast<std::size_t>(shortest)].extent;
+  auto const& survey   = of_mode(modes, mode);
+  std::uint64_t extent = of_mode(modes, shortest).extent;
   std::uint64_t rows   = std::max<std::uint64_t>(survey.used(), 1);
   double const runs    = std::min(survey.fibers, static_cast<double>(rows) * static_cast<double>(extent));
   auto const nnz       = static_cast<double>(input.tensor.nnz);
@@ -122,7 +122,7 @@ std::optional<LocalityBlocks> locality_blocks(CostInput const& input, int mode) 
 
 ModeTerms sorted_walk(CostInput const& input, int mode) {
   ModeTerms terms    = costs::walk(input, mode, coordinates(input));
-  auto const& survey = input.tensor.modes[static_cast<std::size_t>(mode)];
+  auto const& survey = of_mode(input.tensor.modes, mode);
   auto const blocks  = locality_blocks(input, mode);
   if (blocks) terms.gather -= costs::far_seconds(input, blocks->mode);
   costs::add_atomics(terms, input, mode, blocks ? blocks->added : costs::border_rows(input, mode));

@@ -17,6 +17,7 @@
 
 #include "formats/coo/nonzero_sources.hpp"
 #include "formats/coo/sorted.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/other_factors.hpp"
@@ -270,7 +271,7 @@ void expect_row_problem(Extents const& extents, FactorMatrices<Scalar, Space> co
   POLYAD_EXPECTS(problem.ridge >= 0, "the ridge ", problem.ridge, " is negative");
   POLYAD_EXPECTS(shrinkage.nonzeros >= 0 && shrinkage.share >= 0, "rows are shrunk by ", shrinkage.nonzeros,
                  " nonzeros and a share of ", shrinkage.share);
-  POLYAD_EXPECTS(starts[static_cast<std::size_t>(mode)].extent(0) == extents[mode] + 1,
+  POLYAD_EXPECTS(of_mode(starts, mode).extent(0) == extents[mode] + 1,
                  "the starts of rows are those of another tensor");
   POLYAD_EXPECTS(!is_device_space<Space> || rows_are_aligned(C, C[mode]),
                  "the rows of C do not allow packs of 16 bytes (make_packed_factors)");
@@ -284,8 +285,8 @@ void least_squares_rows(Space const& space, CooPermuted<Scalar, Index, Space> co
   detail::expect_row_problem(X.extents(), C, mode, problem, starts, A, shrinkage);
   using Source = detail::PermutedSource<Scalar, Index>;
   detail::solve_rows_of<Space, Scalar, Index>(
-      space, Source(X, mode), OtherFactors<Scalar, any_order>(C, mode),
-      starts[static_cast<std::size_t>(mode)].data(), X.extents()[mode], problem, A, shrinkage);
+      space, Source(X, mode), OtherFactors<Scalar, any_order>(C, mode), of_mode(starts, mode).data(),
+      X.extents()[mode], problem, A, shrinkage);
 }
 
 template <class Space, class Scalar, class Index>
@@ -298,7 +299,7 @@ void least_squares_rows(Space const& space, Sorted<Scalar, Index, Space> const& 
   using Source = detail::SortedSource<Scalar, Index>;
   detail::solve_rows_of<Space, Scalar, Index>(
       space, Source(X.copy(mode)), OtherFactors<Scalar, any_order>(C, X.copy(mode).modes),
-      starts[static_cast<std::size_t>(mode)].data(), X.extents()[mode], problem, A, shrinkage);
+      of_mode(starts, mode).data(), X.extents()[mode], problem, A, shrinkage);
 }
 
 #define POLYAD_LEAST_SQUARES_ROWS(Format, Scalar, Index)                                                 \

@@ -9,6 +9,7 @@
 #include "formats/coo/coo_tiny_vec.hpp"
 #include "formats/sgd_sweep.hpp"
 #include "polyad/core/instances.hpp"
+#include "polyad/core/per_mode.hpp"
 
 namespace polyad::detail {
 
@@ -57,7 +58,7 @@ CooFibers<Scalar, Index> coo_fibers(Space const& space, CooTensor<Scalar, Index,
 /// The levels' modes: all others in their order, then the one at hand.
 inline Kokkos::Array<int, max_order> coo_levels(int order, int mode) {
   Kokkos::Array<int, max_order> modes{};
-  for (int m = 0; m < order - 1; ++m) modes[static_cast<std::size_t>(m)] = m < mode ? m : m + 1;
+  for (int m = 0; m < order - 1; ++m) of_mode(modes, m) = m < mode ? m : m + 1;
   modes[static_cast<std::size_t>(order - 1)] = mode;
   return modes;
 }

@@ -13,6 +13,7 @@
 #include "formats/coo/coo_permuted.hpp"
 #include "formats/coo/sorted_copy.hpp"
 #include "polyad/core/instances.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/formats/option_text.hpp"
 
@@ -72,7 +73,7 @@ public:
   /// Room for the borders of every mode that merges them, or may.
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const;
 
-  [[nodiscard]] copy_type const& copy(int n) const { return m_copies[static_cast<std::size_t>(n)]; }
+  [[nodiscard]] copy_type const& copy(int n) const { return of_mode(m_copies, n); }
   /// Set where one copy and permutations are kept instead.
   [[nodiscard]] std::optional<CooPermuted<Scalar, Index, Space>> const& permuted() const {
     return m_permuted;
@@ -89,8 +90,8 @@ public:
 
   /// The same with other values of mode n, in the order of its copy; its norm is not meant to be asked for.
   [[nodiscard]] Sorted with_values(int n, typename copy_type::values_type values) const {
-    Sorted other                                       = *this;
-    other.m_copies[static_cast<std::size_t>(n)].values = std::move(values);
+    Sorted other                      = *this;
+    of_mode(other.m_copies, n).values = std::move(values);
     return other;
   }
 

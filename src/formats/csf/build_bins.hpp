@@ -9,6 +9,7 @@
 #include "formats/csf/build_tree.hpp"
 #include "formats/csf/csf_bins.hpp"
 #include "formats/csf/csf_tree.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 
@@ -42,12 +43,12 @@ struct BinDivision {
   Kokkos::View<unsigned char*, typename Array::device_type> starts_slice;
 
   [[nodiscard]] KOKKOS_FUNCTION count_t first_nonzero(int level, count_t node) const {
-    for (int l = level; l < levels; ++l) node = pointers[static_cast<std::size_t>(l)](node);
+    for (int l = level; l < levels; ++l) node = of_mode(pointers, l)(node);
     return node;
   }
   /// The node of a level that holds a nonzero.
   [[nodiscard]] KOKKOS_FUNCTION count_t node_at(int level, count_t nonzero) const {
-    count_t const nodes_of_level = pointers[static_cast<std::size_t>(level)].extent(0) - 1;
+    count_t const nodes_of_level = of_mode(pointers, level).extent(0) - 1;
     return first_above(nodes_of_level, nonzero, [&](count_t node) { return first_nonzero(level, node); }) - 1;
   }
   /// The first nonzero of a level's node at or behind a nonzero.
@@ -66,7 +67,7 @@ struct BinDivision {
     bool starts = begin == nnz;
     for (int l = 0; l < levels && begin < nnz; ++l) {
       count_t const node = node_at(l, begin);
-      if (b < bins) nodes[static_cast<std::size_t>(l)](b) = static_cast<typename Array::value_type>(node);
+      if (b < bins) of_mode(nodes, l)(b) = static_cast<typename Array::value_type>(node);
       if (l == 0) starts = first_nonzero(0, node) == begin;
     }
     starts_slice(b) = starts ? 1 : 0;

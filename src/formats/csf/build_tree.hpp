@@ -9,6 +9,7 @@
 
 #include "formats/csf/csf_tree.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
@@ -123,8 +124,7 @@ struct WriteNonzeros {
   Values leaf_values;
   KOKKOS_FUNCTION void operator()(count_t i) const {
     count_t const p = permutation(i);
-    for (int l = first; l < order; ++l)
-      leaf_indices[static_cast<std::size_t>(l)](i) = indices(p, modes[static_cast<std::size_t>(l)]);
+    for (int l = first; l < order; ++l) of_mode(leaf_indices, l)(i) = indices(p, of_mode(modes, l));
     leaf_values(i) = values(p);
   }
 };

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "polyad/core/error.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/core/types.hpp"
 
 namespace polyad::detail {
@@ -45,7 +46,7 @@ struct CsfTree {
 
   [[nodiscard]] count_t nnz() const { return values.extent(0); }
   /// Nodes of level l; nonzeros where it has no pointers.
-  [[nodiscard]] count_t nodes(int l) const { return indices[static_cast<std::size_t>(l)].extent(0); }
+  [[nodiscard]] count_t nodes(int l) const { return of_mode(indices, l).extent(0); }
   [[nodiscard]] count_t slices() const { return nodes(0); }
   /// Fibers, those that were split counted by their segments.
   [[nodiscard]] count_t fibers() const { return nodes(std::max(pointer_levels - 1, 0)); }

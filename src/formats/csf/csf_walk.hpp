@@ -6,6 +6,7 @@
 
 #include "formats/csf/csf_bins.hpp"
 #include "formats/csf/csf_tree.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
@@ -26,8 +27,8 @@ struct TreeArrays {
   template <class Space>
   explicit TreeArrays(CsfTree<Scalar, Index, Space> const& tree) : values(tree.values.data()) {
     for (int l = 0; l < tree.order; ++l) {
-      indices[l]  = tree.indices[static_cast<std::size_t>(l)].data();
-      pointers[l] = tree.pointers[static_cast<std::size_t>(l)].data();
+      indices[l]  = of_mode(tree.indices, l).data();
+      pointers[l] = of_mode(tree.pointers, l).data();
       nodes[l]    = static_cast<Index>(tree.nodes(l));
     }
   }
@@ -44,7 +45,7 @@ struct BinArrays {
   template <class Space>
   explicit BinArrays(CsfBins<Index, Space> const& bins)
       : begins(bins.begins.data()), starts_slice(bins.starts_slice.data()) {
-    for (int l = 0; l < capacity; ++l) nodes[l] = bins.nodes[static_cast<std::size_t>(l)].data();
+    for (int l = 0; l < capacity; ++l) nodes[l] = of_mode(bins.nodes, l).data();
   }
 };
 

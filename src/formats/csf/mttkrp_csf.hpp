@@ -8,6 +8,7 @@
 #include "formats/csf/mttkrp_levels.hpp"
 #include "formats/csf/mttkrp_slices.hpp"
 #include "formats/csf/mttkrp_tree.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad::detail {
@@ -19,7 +20,7 @@ void mttkrp(Space const& space, Csf<Scalar, Index, Space> const& X,
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
   auto const& tree = X.tree();
   int level        = 0;
-  while (tree.modes[static_cast<std::size_t>(level)] != mode) ++level;
+  while (of_mode(tree.modes, level) != mode) ++level;
   if (level > 0) {
     Kokkos::deep_copy(space, V, Scalar(0));
     return mttkrp_level(space, tree, X.bins(), level, factors, V);

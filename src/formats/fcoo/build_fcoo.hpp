@@ -10,6 +10,7 @@
 #include "formats/fcoo/flagged_nonzeros.hpp"
 #include "formats/fcoo/sum_flagged.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 
@@ -27,7 +28,7 @@ FCoo<Scalar, Index, Space> FCoo<Scalar, Index, Space>::build(Space const& space,
   format.m_norm_squared = polyad::norm_squared(space, coo);
   int const threadlen   = options.threadlen == 0 ? automatic_threadlen(space, coo.nnz()) : options.threadlen;
   for (int n = 0; n < coo.order(); ++n)
-    format.m_nonzeros[static_cast<std::size_t>(n)] =
+    of_mode(format.m_nonzeros, n) =
         make_flagged(space, coo, mode_first(coo.order(), n), 1, FCooRows::of_mode, threadlen);
   return format;
 }
@@ -39,7 +40,7 @@ FCoo<Scalar, Index, Space> FCoo<Scalar, Index, Space>::reshaped(Space const& spa
   FCoo result      = *this;
   result.m_options = options;
   for (int n = 0; n < m_extents.order(); ++n)
-    result.m_nonzeros[static_cast<std::size_t>(n)] = repartitioned(space, nonzeros(n), options.threadlen);
+    of_mode(result.m_nonzeros, n) = repartitioned(space, nonzeros(n), options.threadlen);
   return result;
 }
 

@@ -14,6 +14,7 @@
 
 #include "formats/fcoo/flagged_nonzeros.hpp"
 #include "polyad/core/instances.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/formats/option_text.hpp"
@@ -65,7 +66,7 @@ public:
   [[nodiscard]] workspace_type make_workspace(Space const&, count_t) const { return {}; }
 
   /// With mode n as index mode.
-  [[nodiscard]] nonzeros_type const& nonzeros(int n) const { return m_nonzeros[static_cast<std::size_t>(n)]; }
+  [[nodiscard]] nonzeros_type const& nonzeros(int n) const { return of_mode(m_nonzeros, n); }
   [[nodiscard]] options_type const& options() const { return m_options; }
 
   /// The same tensor with partitions and teams of other sizes; the nonzeros are shared. Waits for `space`.

@@ -21,6 +21,7 @@
 #include "formats/fcoo/mttkrp_fcoo.hpp"
 #include "formats/fcoo/spttmc.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"
@@ -79,7 +80,7 @@ struct DenseProducts {
       double product = 1;
       count_t rest   = q;
       for (int d = count - 1; d >= 0; --d) {
-        auto const& A = factors[static_cast<std::size_t>(d)];
+        auto const& A = of_mode(factors, d);
         if (d != left_out) product *= static_cast<double>(A(rest % A.extent(0), r));
         rest /= A.extent(0);
       }

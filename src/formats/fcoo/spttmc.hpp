@@ -26,6 +26,7 @@
 #include "formats/fcoo/sum_flagged.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/other_factors.hpp"
@@ -114,7 +115,7 @@ count_t spttmc_columns(Extents const& extents, std::vector<FactorMatrix<Scalar, 
   count_t columns = 1;
   for (int m = 0; m < extents.order(); ++m) {
     if (m == mode) continue;
-    auto const& matrix = U[static_cast<std::size_t>(m)];
+    auto const& matrix = of_mode(U, m);
     POLYAD_EXPECTS(matrix.extent(0) == extents[m], "matrix ", m, " has ", matrix.extent(0),
                    " rows, its mode has ", extents[m]);
     POLYAD_EXPECTS(matrix.extent(1) >= 1, "matrix ", m, " has no columns");
@@ -157,7 +158,7 @@ void spttmc(Space const& space, FCoo<Scalar, Index, Space> const& X,
   for (int m = 0; m < X.extents().order(); ++m) {
     if (m == mode) continue;
     modes.push_back(m);
-    matrices.push_back(U[static_cast<std::size_t>(m)]);
+    matrices.push_back(of_mode(U, m));
   }
   if (matrices.size() > 1)
     return detail::kronecker_product(space, "polyad::spttmc", nonzeros, modes, matrices, X.options().shape,

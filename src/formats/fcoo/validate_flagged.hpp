@@ -10,6 +10,7 @@
 #include "formats/fcoo/build_flagged.hpp"
 #include "formats/fcoo/flagged_nonzeros.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 
@@ -101,8 +102,8 @@ void validate(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X
   expect_threadlen(X.threadlen);
   unsigned seen = 0;
   for (int m = 0; m < order; ++m) {
-    expect_mode(X.modes[static_cast<std::size_t>(m)], X.extents);
-    seen |= 1U << X.modes[static_cast<std::size_t>(m)];
+    expect_mode(of_mode(X.modes, m), X.extents);
+    seen |= 1U << of_mode(X.modes, m);
   }
   POLYAD_EXPECTS(seen + 1 == 1U << order, "a mode is named twice among index and product modes");
   auto const product = static_cast<count_t>(X.product_modes());

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// of_mode: the element that a list holds for a mode. Modes are ints, as the papers' n; lists count in
+// std::size_t. Plain C++.
+#pragma once
+
+#include <cstddef>
+
+namespace polyad {
+
+/// list[n], of a std::vector, std::array, span or the like with an element a mode (or a level, or a column of
+/// modes).
+template <class List>
+[[nodiscard]] constexpr decltype(auto) of_mode(List&& list, int n) {
+  return list[static_cast<std::size_t>(n)];
+}
+
+}  // namespace polyad
