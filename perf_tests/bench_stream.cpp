@@ -21,9 +21,8 @@ using InMemory = Blco<Scalar, std::uint32_t, Space>;
 /// Sends all nonzeros once, without computing.
 template <class Scalar>
 void send_all(Streamed<Scalar> const& X, StreamedBlcoWorkspace<Scalar, Space> const& work) {
-  for (count_t s = 0; s * work.stretch < X.nnz(); ++s)
-    X.send(work.buffers[s % work.buffers.size()], s * work.stretch,
-           std::min(X.nnz(), (s + 1) * work.stretch));
+  for (count_t s = 0; s * work.section < X.nnz(); ++s)
+    X.send(work.buffers[s % work.buffers.size()], s * work.section, std::min(X.nnz(), (s + 1) * work.section));
 }
 
 /// The copy of all nonzeros alone.
@@ -39,7 +38,7 @@ Samples time_copy(Session& session, Streamed<Scalar> const& X,
 /// The share of the nonzeros that a pass sends: not what the buffers hold from the one before.
 template <class Scalar>
 double sent_share(Streamed<Scalar> const& X, StreamedBlcoWorkspace<Scalar, Space> const& work) {
-  count_t const held = std::min(X.nnz(), work.stretch * work.buffers.size());
+  count_t const held = std::min(X.nnz(), work.section * work.buffers.size());
   return static_cast<double>(X.nnz() - held) / static_cast<double>(X.nnz());
 }
 
@@ -76,7 +75,7 @@ void add_share(Session& session, TensorChoice const& choice, int rank, double sh
             mttkrp(session.space, format, factors, n, workspace, outputs[static_cast<std::size_t>(n)]);
         };
         auto const copying = time_copy(session, X, work, session.options.samples);
-        for (auto& buffer : work.buffers) buffer.stretch = buffer.nothing;
+        for (auto& buffer : work.buffers) buffer.section = buffer.nothing;
         auto const streamed = measure(session.space, session.options.samples, [&] { all(X, work); });
         for (int n = 0; n < coo.order(); ++n) {
           auto const text =

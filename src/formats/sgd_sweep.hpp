@@ -325,7 +325,7 @@ void sweep_cores(Space const& space, Source const& source, Kokkos::Array<int, ma
       int const team      = is_device_space<Space> ? device_team_threads / lanes : 1;
       typename Kernel::Sums const tile(A.extent(1), model.rank());
       tile.expect_room(workspace.sums);
-      // As many teams as there are partial sums, each with a stretch of the bins. Tiles of 32 KiB and 128
+      // As many teams as there are partial sums, each with a chunk of the bins. Tiles of 32 KiB and 128
       // nonzeros at most; of 64 on a host, whose first cache holds them so.
       count_t const teams =
           std::min(workspace.sums.extent(0), ceil_div(source.bins(), static_cast<count_t>(team)));

@@ -32,13 +32,13 @@ struct WriteDown {
   }
 };
 
-/// Walks `keys` with products that are rows of a matrix, one thread for each policy and stretch of the keys.
+/// Walks `keys` with products that are rows of a matrix, one thread for each policy and chunk of the keys.
 template <class Space, class Scalar, int Block, RowForm Form>
 struct WalkSegments {
   using Row = TinyVec<Space, Scalar, Block, Form>;
   Kokkos::View<std::uint32_t*, typename Space::device_type> keys;
   FactorMatrix<Scalar, Space> products;  // as many rows as keys
-  int stretch;
+  int chunk;
   int rank;
   FactorMatrix<Scalar, Space> added;    // atomically
   FactorMatrix<Scalar, Space> stashed;  // by way of a stash
@@ -59,8 +59,8 @@ struct WalkSegments {
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member, rows * Block), [&](int i) { stash[i] = Scalar(0); });
     member.team_barrier();
     int const count = static_cast<int>(keys.extent(0));
-    for (int begin = member.team_rank() * stretch; begin < count; begin += member.team_size() * stretch) {
-      int const end = Kokkos::min(count, begin + stretch);
+    for (int begin = member.team_rank() * chunk; begin < count; begin += member.team_size() * chunk) {
+      int const end = Kokkos::min(count, begin + chunk);
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
         Columns const columns = Row::columns(0, rank, lane);
         if (columns.count <= 0) return;
@@ -86,15 +86,15 @@ namespace {
 
 constexpr int test_rows = 9;
 
-/// Runs of keys: long ones, single ones, one that comes again, one at each end of every stretch.
+/// Runs of keys: long ones, single ones, one that comes again, one at each end of every chunk.
 std::vector<std::uint32_t> some_keys() {
   return {3, 3, 3, 3, 3, 0, 1, 1, 8, 8, 8, 8, 3, 3, 2, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 0, 5};
 }
 
 template <class Scalar, int Block, RowForm Form>
-void expect_sums(int rank, int stretch) {
+void expect_sums(int rank, int chunk) {
   using Kernel = WalkSegments<TestSpace, Scalar, Block, Form>;
-  CAPTURE(sizeof(Scalar), Block, static_cast<int>(Form), rank, stretch);
+  CAPTURE(sizeof(Scalar), Block, static_cast<int>(Form), rank, chunk);
   TestSpace const space;
   auto const keys  = some_keys();
   auto const R     = static_cast<std::size_t>(rank);
@@ -119,7 +119,7 @@ void expect_sums(int rank, int stretch) {
       0, Kokkos::PerTeam(test_rows * Block * static_cast<int>(sizeof(Scalar)) + row_alignment));
   Kokkos::parallel_for(
       "polyad::test", policy,
-      Kernel{device_keys, rows.matrix(), stretch, rank, added.matrix(), stashed.matrix(), test_rows});
+      Kernel{device_keys, rows.matrix(), chunk, rank, added.matrix(), stashed.matrix(), test_rows});
   space.fence("polyad::test");
   CHECK(added.read() == expected.data);
   CHECK(stashed.read() == expected.data);
@@ -128,14 +128,14 @@ void expect_sums(int rank, int stretch) {
 
 template <class Scalar, RowForm Form>
 void expect_all_blocks() {
-  for (int const stretch : {1, 2, 5, 29, 100}) {
-    expect_sums<Scalar, 32, Form>(32, stretch);
-    expect_sums<Scalar, 32, Form>(27, stretch);
-    expect_sums<Scalar, 16, Form>(16, stretch);
-    expect_sums<Scalar, 16, Form>(9, stretch);
-    expect_sums<Scalar, 8, Form>(8, stretch);
-    expect_sums<Scalar, 4, Form>(4, stretch);
-    expect_sums<Scalar, 4, Form>(3, stretch);
+  for (int const chunk : {1, 2, 5, 29, 100}) {
+    expect_sums<Scalar, 32, Form>(32, chunk);
+    expect_sums<Scalar, 32, Form>(27, chunk);
+    expect_sums<Scalar, 16, Form>(16, chunk);
+    expect_sums<Scalar, 16, Form>(9, chunk);
+    expect_sums<Scalar, 8, Form>(8, chunk);
+    expect_sums<Scalar, 4, Form>(4, chunk);
+    expect_sums<Scalar, 4, Form>(3, chunk);
   }
 }
 

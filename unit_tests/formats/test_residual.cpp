@@ -87,7 +87,7 @@ void blco_residuals(TestSpace const& space, CooTensor<Scalar, Index, TestSpace> 
   }
 }
 
-/// On `alto`, on hosts also with the modes of a mask grouped, in stretches, with private rows or locked ones.
+/// On `alto`, on hosts also with the modes of a mask grouped, in chunks, with private rows or locked ones.
 template <class Scalar, class Index>
 void alto_residuals(TestSpace const& space, CooTensor<Scalar, Index, TestSpace> const& coo,
                     HostTensor const& tensor, HostFactors const& C) {
@@ -95,13 +95,13 @@ void alto_residuals(TestSpace const& space, CooTensor<Scalar, Index, TestSpace> 
   expect_residual(space, F::build(space, coo, {}), tensor, C);
   if constexpr (!is_device_space<TestSpace>) {
     for (std::uint32_t const grouped : {0U, 1U, 2U, tensor.order() > 2 ? 5U : 1U})
-      for (count_t const stretches : {1, 3}) {
+      for (count_t const chunks : {1, 3}) {
         AltoOptions options;
-        options.choice    = AltoOptions::Order::given;
-        options.order     = {grouped, 0, 0, grouped == 2};
-        options.stretches = stretches;
+        options.choice = AltoOptions::Order::given;
+        options.order  = {grouped, 0, 0, grouped == 2};
+        options.chunks = chunks;
         if (grouped == 1) options.most_private_rows = 1;
-        CAPTURE(grouped, stretches);
+        CAPTURE(grouped, chunks);
         expect_residual(space, F::build(space, coo, options), tensor, C);
       }
   }

@@ -21,7 +21,7 @@ namespace polyad {
 /// The widest block of columns, and the blocks for what is left of R after it.
 inline constexpr int full_block = 32;
 
-/// A stretch of equal blocks: `count` blocks of the dispatched width, the first at column `first`.
+/// Equal blocks side by side: `count` blocks of the dispatched width, the first at column `first`.
 struct ColumnBlocks {
   int first;
   int count;

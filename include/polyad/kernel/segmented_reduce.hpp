@@ -11,7 +11,7 @@
 //                   (the first half of BLCO's hierarchical resolution)
 //
 // Where the nonzeros say themselves that a segment ends with them (F-COO's bit flags), FlaggedSum sums a
-// thread's stretch and TeamHeads joins the stretches of a team: a segment that begins and ends inside the
+// thread's chunk and TeamHeads joins the chunks of a team: a segment that begins and ends inside the
 // team is summed by it alone, and its row is stored plainly.
 #pragma once
 
@@ -87,14 +87,14 @@ struct AddToStash {
   }
 };
 
-/// The segments of one thread's stretch of nonzeros, of which each says whether its segment ends with it. Sum
+/// The segments of one thread's chunk of nonzeros, of which each says whether its segment ends with it. Sum
 /// is what a lane holds of a row: it can be made from 0 and takes terms by +=.
 template <class Sum>
 struct FlaggedSum {
   Sum sum;
-  bool is_head;  // the segment at hand began in a stretch before: none has ended yet in this one
+  bool is_head;  // the segment at hand began in a chunk before: none has ended yet in this one
 
-  /// `begins`: the stretch begins a segment (its start flag).
+  /// `begins`: the chunk begins a segment (its start flag).
   KOKKOS_FORCEINLINE_FUNCTION explicit FlaggedSum(bool begins) : sum(0), is_head(!begins) {}
 
   /// Adds a term; when its segment ends with it, flush(sum, is_head) takes the sum.
@@ -108,8 +108,8 @@ struct FlaggedSum {
   }
 };
 
-/// What the stretches of a team's threads, in order, have of segments that began before them: their heads, in
-/// the team's scratch memory. After a barrier the thread in whose stretch a segment began adds the heads
+/// What the chunks of a team's threads, in order, have of segments that began before them: their heads, in
+/// the team's scratch memory. After a barrier the thread in whose chunk a segment began adds the heads
 /// behind it.
 template <class Sum, class Scalar, int Elements>
 class TeamHeads {
@@ -135,7 +135,7 @@ public:
   [[nodiscard]] KOKKOS_FUNCTION Sum load(int thread, Columns columns) const {
     return Sum(m_heads + thread * Elements, columns);
   }
-  /// Whether no segment ends in the thread's stretch: its head passes through to the next thread.
+  /// Whether no segment ends in the thread's chunk: its head passes through to the next thread.
   KOKKOS_FUNCTION void set_passes(int thread, bool passes) const { m_passes[thread] = passes ? 1 : 0; }
   [[nodiscard]] KOKKOS_FUNCTION bool passes(int thread) const { return m_passes[thread] != 0; }
 

@@ -4,7 +4,7 @@
 // the one that costs least there (formats/blco/fastest_order.hpp): nonzeros that share the indices of some
 // modes then form groups, whose indices are stored once.
 //
-// Hosts cut the order into stretches, one a thread, each with its own copies of the output's rows that others
+// Hosts cut the order into chunks, one a thread, each with its own copies of the output's rows that others
 // write too (formats/blco/private_rows.hpp). Devices add to the output with atomics.
 //
 // Storage: s_r + (N - g) s_o bytes a nonzero and (1 + g) s_o bytes a group of g modes.
@@ -35,7 +35,7 @@ struct AltoOptions {
   Order choice = Order::fastest;
   AltoOrder order;             // for Order::given, on hosts
   bool deterministic = false;  // hosts: the same bits with any number of threads
-  count_t stretches  = 0;      // hosts: 0 for one a thread
+  count_t chunks     = 0;      // hosts: 0 for one a thread
   /// Private rows of a mode beyond which its rows are locked instead: one for eight nonzeros, which is a copy
   /// of the output no larger than the tensor at R = 32, at least 2^16.
   count_t most_private_rows = 0;
@@ -45,7 +45,7 @@ struct AltoOptions {
     text.read("alto_order", alto_order);
     if (alto_order) choice = Order::alto;
     text.read("deterministic", deterministic);
-    text.read("stretches", stretches);
+    text.read("chunks", chunks);
     text.read("most_private_rows", most_private_rows);
   }
 };
@@ -91,7 +91,7 @@ public:
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const {
     count_t rows = 0;
     bool locks   = false;
-    for (int n = 0; n < m_extents.order() && stretches() > 0; ++n) {
+    for (int n = 0; n < m_extents.order() && chunks() > 0; ++n) {
       rows  = std::max(rows, copied_rows(n));
       locks = locks || locked(n);
     }
@@ -108,23 +108,23 @@ public:
   [[nodiscard]] indices_type const& indices() const { return m_indices; }
   [[nodiscard]] values_type const& values() const { return m_values; }
 
-  /// Hosts: the groups, one a stretch where no modes are grouped; no group crosses a stretch's border.
+  /// Hosts: the groups, one a chunk where no modes are grouped; no group crosses a chunk's border.
   [[nodiscard]] count_t groups() const { return m_starts.extent(0) == 0 ? 0 : m_starts.extent(0) - 1; }
   /// The first nonzero of each group, and P.
   [[nodiscard]] starts_type const& starts() const { return m_starts; }
   /// g x groups
   [[nodiscard]] indices_type const& group_indices() const { return m_group_indices; }
-  [[nodiscard]] count_t stretches() const {
+  [[nodiscard]] count_t chunks() const {
     return m_first_groups.extent(0) == 0 ? 0 : m_first_groups.extent(0) - 1;
   }
-  /// The first group of each stretch, and the number of groups.
+  /// The first group of each chunk, and the number of groups.
   [[nodiscard]] starts_type const& first_groups() const { return m_first_groups; }
-  /// The private rows of mode n, one entry a stretch.
+  /// The private rows of mode n, one entry a chunk.
   [[nodiscard]] PrivateRows const* private_rows_of(int n) const {
-    return m_private.data() + static_cast<count_t>(n) * stretches();
+    return m_private.data() + static_cast<count_t>(n) * chunks();
   }
   [[nodiscard]] count_t private_row_count(int n) const {
-    auto const& last = private_rows_of(n)[stretches() - 1];
+    auto const& last = private_rows_of(n)[chunks() - 1];
     return last.slot + last.count;
   }
   /// Whether mode n has too many private rows, so that its rows are locked.
@@ -149,7 +149,7 @@ private:
   starts_type m_starts;
   indices_type m_group_indices;
   starts_type m_first_groups;
-  std::vector<PrivateRows> m_private;  // N x stretches
+  std::vector<PrivateRows> m_private;  // N x chunks
   std::uint32_t m_locked = 0;          // mask of modes
 };
 

@@ -34,7 +34,7 @@ struct BlcoOptions {
   }
 };
 
-/// Copies of V, or of the rows that a part of the nonzeros touches, until they are merged.
+/// Copies of V, or of the rows that a chunk of the nonzeros touches, until they are merged.
 template <class Scalar, class Space>
 struct BlcoWorkspace {
   FactorMatrix<Scalar, Space> copies;
@@ -69,7 +69,7 @@ public:
 
   [[nodiscard]] blocks_type const& blocks() const { return m_blocks; }
   [[nodiscard]] options_type const& options() const { return m_options; }
-  [[nodiscard]] BlcoParts const& parts() const { return m_parts; }
+  [[nodiscard]] BlcoChunks const& chunks() const { return m_chunks; }
   /// How the conflicts of one mode are resolved, and what that needs.
   [[nodiscard]] BlcoResolution resolve(Space const& space, int mode) const;
 
@@ -78,7 +78,7 @@ private:
   options_type m_options;
   double m_norm_squared = 0;
   blocks_type m_blocks;
-  BlcoParts m_parts;
+  BlcoChunks m_chunks;
 };
 
 #define POLYAD_BLCO(Scalar, Index) template class Blco<Scalar, Index, Kokkos::DefaultExecutionSpace>

@@ -15,7 +15,7 @@ namespace polyad::detail {
 /// Nonzeros between two entries of the map from a nonzero to its block.
 inline constexpr count_t block_map_step = 256;
 
-/// What a kernel sees of the nonzeros: all of them, or a stretch that was sent to the device.
+/// What a kernel sees of the nonzeros: all of them, or a section that was sent to the device.
 template <class Scalar, class Index>
 struct BlcoNonzeros {
   std::uint64_t const* linear;  // nnz x words
@@ -25,7 +25,7 @@ struct BlcoNonzeros {
   count_t const* block_map;     // ceil(P / step) + 1: the block of nonzero step * c, and the last block
   count_t nnz;
   BlcoEncoding encoding;
-  count_t first = 0;  // where the stretch begins among all P nonzeros, by which blocks are counted
+  count_t first = 0;  // where the section begins among all P nonzeros, by which blocks are counted
 
   /// The block of nonzero i of these.
   [[nodiscard]] KOKKOS_FUNCTION count_t block_of(count_t i) const {

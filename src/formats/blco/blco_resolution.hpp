@@ -19,20 +19,20 @@ enum class Resolution {
               // that other threads write too, and every product is added to its row at once
 };
 
-/// A host's parts: as many stretches of the nonzeros as threads, and which rows of each mode each of them
+/// A host's chunks: as many chunks of the nonzeros as threads, and which rows of each mode each of them
 /// keeps a copy of (formats/blco/private_rows.hpp). None on a device.
-class BlcoParts {
+class BlcoChunks {
 public:
-  BlcoParts() = default;
+  BlcoChunks() = default;
 
   /// Waits for `space`.
   template <class Space, class Scalar, class Index>
-  BlcoParts(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzeros);
+  BlcoChunks(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzeros);
 
   [[nodiscard]] count_t count() const { return m_begins.empty() ? 0 : m_begins.size() - 1; }
-  /// The first nonzero of every part, and P.
+  /// The first nonzero of every chunk, and P.
   [[nodiscard]] count_t const* begins() const { return m_begins.data(); }
-  /// One entry a part.
+  /// One entry a chunk.
   [[nodiscard]] PrivateRows const* private_rows_of(int mode) const {
     return m_private.data() + static_cast<count_t>(mode) * count();
   }
@@ -45,19 +45,19 @@ public:
 
 private:
   std::vector<count_t> m_begins;
-  std::vector<PrivateRows> m_private;  // N x parts
+  std::vector<PrivateRows> m_private;  // N x chunks
 };
 
 /// The resolution of one mode.
 struct BlcoResolution {
   Resolution kind;      // never automatic
-  count_t copies;       // of V, whole; 0 where none are kept or they are a host's parts
+  count_t copies;       // of V, whole; 0 where none are kept or they are a host's chunks
   count_t copied_rows;  // rows of all copies
 
   /// `wanted` is what the caller asked for. A mode too long for a stash is resolved in registers.
   template <class Space>
   BlcoResolution(Space const& space, Resolution wanted, count_t rows, count_t scalar_bytes, count_t nnz,
-                 BlcoParts const& parts, int mode);
+                 BlcoChunks const& chunks, int mode);
 };
 
 }  // namespace polyad::detail

@@ -29,7 +29,7 @@ namespace polyad::detail {
 struct TileShape {
   count_t tiles_per_team;
   int tile;             // nonzeros
-  int stretch;          // of them that one thread walks: tile / team
+  int chunk;            // of them that one thread walks: tile / team
   int buckets;          // of the counting sort, a power of two
   int spread;           // bits of a nonzero's position that go into its bucket, behind the row's
   int team;             // threads
@@ -67,25 +67,25 @@ TileShape tile_shape(Space const& space, count_t nnz, int order, count_t rows, C
   threads = static_cast<int>(std::bit_floor(static_cast<unsigned>(threads)));
 
   TileShape shape{};
-  shape.stash_rows       = Kernel::has_stash ? static_cast<int>(rows) : 0;
-  shape.stash_stride     = Kernel::block;
-  shape.team             = is_device_space<Space> ? std::max(1, threads / lanes) : 1;
-  auto const set_stretch = [&](int stretch) {
-    shape.stretch = stretch;
-    shape.tile    = stretch * shape.team;
+  shape.stash_rows     = Kernel::has_stash ? static_cast<int>(rows) : 0;
+  shape.stash_stride   = Kernel::block;
+  shape.team           = is_device_space<Space> ? std::max(1, threads / lanes) : 1;
+  auto const set_chunk = [&](int chunk) {
+    shape.chunk = chunk;
+    shape.tile  = chunk * shape.team;
     shape.buckets =
         std::max(shape.team, static_cast<int>(std::bit_ceil(static_cast<unsigned>(shape.tile) * 3 / 4)));
   };
-  // A stretch of 8 (mod 16) nonzeros: a multiple of a pack of four, and the four threads of a warp then read
+  // A chunk of 8 (mod 16) nonzeros: a multiple of a pack of four, and the four threads of a warp then read
   // from different banks.
-  set_stretch(std::max(8, (tile / shape.team - 8) / 16 * 16 + 8));
+  set_chunk(std::max(8, (tile / shape.team - 8) / 16 * 16 + 8));
   while (shape.bytes(nonzero, sizeof(typename Kernel::scalar_type)) > team_scratch<Space>()) {
-    if (shape.stretch == 8) {
+    if (shape.chunk == 8) {
       if (shape.team == 1) break;  // Kokkos will say that it does not fit: 8 nonzeros of order 16 take 1.2 KB
       shape.team /= 2;
-      set_stretch(8);
+      set_chunk(8);
     } else {
-      set_stretch(shape.stretch - 16);
+      set_chunk(shape.chunk - 16);
     }
   }
   // Few rows: neighbours in a warp count in different buckets, or their atomics would wait for each other.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the format alto is built: the nonzeros in their order, the groups, the stretches and their private
+// How the format alto is built: the nonzeros in their order, the groups, the chunks and their private
 // rows.
 #pragma once
 
@@ -44,14 +44,14 @@ struct CopyNonzeros {
 };
 
 /// Counts the groups, and in the second pass writes them down. A group ends where an index of a grouped mode
-/// changes, and at the border of a stretch.
+/// changes, and at the border of a chunk.
 template <class Coo, class Format, class Permutation>
 struct ListGroups {
   typename Coo::indices_type coo_indices;
   Permutation permutation;
   Kokkos::Array<int, max_order> modes;
   int grouped;
-  count_t stretch;
+  count_t chunk;
   bool write;
   typename Format::starts_type starts;
   typename Format::indices_type group_indices;
@@ -59,7 +59,7 @@ struct ListGroups {
 
   KOKKOS_FUNCTION void operator()(count_t i, count_t& group, bool final) const {
     using Index       = typename Format::index_type;
-    bool const border = i % stretch == 0;
+    bool const border = i % chunk == 0;
     bool begins       = border;
     for (int m = 0; m < grouped && !begins; ++m)
       begins = coo_indices(permutation(i), modes[m]) != coo_indices(permutation(i - 1), modes[m]);
@@ -67,17 +67,17 @@ struct ListGroups {
     if (final && write) {
       starts(group) = static_cast<Index>(i);
       for (int m = 0; m < grouped; ++m) group_indices(m, group) = coo_indices(permutation(i), modes[m]);
-      if (border) first_groups(i / stretch) = static_cast<Index>(group);
+      if (border) first_groups(i / chunk) = static_cast<Index>(group);
     }
     ++group;
   }
 };
 
-/// The lowest and the highest row of a mode in a stretch; the indices are the groups' or the nonzeros'.
+/// The lowest and the highest row of a mode in a chunk; the indices are the groups' or the nonzeros'.
 template <class Index>
 struct FindTouchedRows {
   Index const* indices;
-  Index const* first_groups;  // of stretches
+  Index const* first_groups;  // of chunks
   Index const* starts;        // of groups; null where the indices are the groups'
   RowRange* touched;
 
@@ -126,13 +126,13 @@ void Alto<Scalar, Index, Space>::copy_nonzeros(Space const& space, CooTensor<Sca
 
   if constexpr (!is_device_space<Space>) {
     if (m_nnz == 0) return;
-    // A fixed number of stretches, whatever the threads, gives the same sums; 16 keep most hosts busy.
+    // A fixed number of chunks, whatever the threads, gives the same sums; 16 keep most hosts busy.
     auto wanted = options.deterministic ? count_t(16) : static_cast<count_t>(space.concurrency());
-    if (options.stretches > 0) wanted = options.stretches;
-    count_t const stretch = ceil_div(m_nnz, std::min(wanted, m_nnz));
-    count_t const count   = ceil_div(m_nnz, stretch);
+    if (options.chunks > 0) wanted = options.chunks;
+    count_t const chunk = ceil_div(m_nnz, std::min(wanted, m_nnz));
+    count_t const count = ceil_div(m_nnz, chunk);
     detail::ListGroups<Coo, Alto, Permutation<Index, Space>> list{
-        coo.indices(), order, m_modes, m_grouped, stretch, false, {}, {}, {}};
+        coo.indices(), order, m_modes, m_grouped, chunk, false, {}, {}, {}};
     count_t groups = 0;
     Kokkos::parallel_scan("polyad::alto_count_groups", Range(space, 0, m_nnz), list, groups);
     space.fence("polyad::alto_build");
@@ -141,7 +141,7 @@ void Alto<Scalar, Index, Space>::copy_nonzeros(Space const& space, CooTensor<Sca
     m_starts = starts_type(made("polyad::alto_groups"), groups + 1);
     m_group_indices =
         indices_type(made("polyad::alto_group_indices"), static_cast<count_t>(m_grouped), groups);
-    m_first_groups     = starts_type(made("polyad::alto_stretches"), count + 1);
+    m_first_groups     = starts_type(made("polyad::alto_chunks"), count + 1);
     list.write         = true;
     list.starts        = m_starts;
     list.group_indices = m_group_indices;
@@ -155,7 +155,7 @@ void Alto<Scalar, Index, Space>::copy_nonzeros(Space const& space, CooTensor<Sca
 
 template <class Scalar, class Index, class Space>
 void Alto<Scalar, Index, Space>::find_private_rows(Space const& space, options_type const& options) {
-  count_t const count = stretches();
+  count_t const count = chunks();
   if (count == 0) return;
   auto const modes      = static_cast<count_t>(m_extents.order());
   count_t const allowed = options.most_private_rows > 0 ? options.most_private_rows

@@ -42,13 +42,13 @@ Blco<Scalar, Index, Space> Blco<Scalar, Index, Space>::build(Space const& space,
   format.m_options      = options;
   format.m_norm_squared = polyad::norm_squared(space, coo);
   format.m_blocks       = make_blco_blocks(space, coo, options.max_block, options.index_bits);
-  format.m_parts        = BlcoParts(space, format.m_blocks.nonzeros());
+  format.m_chunks       = BlcoChunks(space, format.m_blocks.nonzeros());
   return format;
 }
 
 template <class Scalar, class Index, class Space>
 BlcoResolution Blco<Scalar, Index, Space>::resolve(Space const& space, int mode) const {
-  return BlcoResolution(space, m_options.resolution, m_extents[mode], sizeof(Scalar), nnz(), m_parts, mode);
+  return BlcoResolution(space, m_options.resolution, m_extents[mode], sizeof(Scalar), nnz(), m_chunks, mode);
 }
 
 template <class Scalar, class Index, class Space>

@@ -128,8 +128,8 @@ void StreamedBlco<Scalar, Index, Space>::build_on_host(Space const& space,
 
 template <class Scalar, class Index, class Space>
 BlcoResolution StreamedBlco<Scalar, Index, Space>::resolve(Space const& space, int mode) const {
-  return BlcoResolution(space, m_options.blco.resolution, m_extents[mode], sizeof(Scalar), nnz(), BlcoParts(),
-                        mode);
+  return BlcoResolution(space, m_options.blco.resolution, m_extents[mode], sizeof(Scalar), nnz(),
+                        BlcoChunks(), mode);
 }
 
 template <class Scalar, class Index, class Space>
@@ -155,15 +155,14 @@ auto StreamedBlco<Scalar, Index, Space>::make_workspace(Space const& space, coun
   if (steps == 0)
     throw MemoryError("the stream of nonzeros", count * block_map_step * nonzero_bytes(),
                       "only " + std::to_string(bytes) + " bytes are left for them");
-  work.stretch     = steps * block_map_step;
+  work.section       = steps * block_map_step;
   auto const words = static_cast<count_t>(m_encoding.words());
   for (auto const& instance : instances) {
     StreamBuffer<Scalar, Space> buffer{instance, {}, {}, StreamBuffer<Scalar, Space>::nothing};
     buffer.linear = decltype(buffer.linear)(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::stream_linear"),
-        work.stretch * words);
+        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::stream_linear"), work.section * words);
     buffer.values = decltype(buffer.values)(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::stream_values"), work.stretch);
+        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::stream_values"), work.section);
     work.buffers.push_back(buffer);
   }
   space.fence("polyad::streamed_blco");

@@ -2,11 +2,11 @@
 // The MTTKRP of the format alto, for every mode from the one copy, and its residual sweep
 // (formats/blco/residual_alto.hpp): the same walks with another term.
 //
-// Hosts: a thread walks its stretch. An output row whose mode is not grouped is read, added to and written
+// Hosts: a thread walks its chunk. An output row whose mode is not grouped is read, added to and written
 // for every nonzero: in this order it is in cache, and summing runs of equal rows in registers first cost 15
 // to 30 % (docs/design-notes.md). The product of the grouped modes' rows is formed once a group; where the
-// output's mode is grouped, a group's sum stays in registers. Rows that other stretches write too go to the
-// stretch's own copies (formats/blco/private_rows.hpp), which are added to the output at the end, or are
+// output's mode is grouped, a group's sum stays in registers. Rows that other chunks write too go to the
+// chunk's own copies (formats/blco/private_rows.hpp), which are added to the output at the end, or are
 // locked.
 //
 // Devices: formats/blco/mttkrp_alto_atomic.hpp.
@@ -39,7 +39,7 @@
 
 namespace polyad::detail {
 
-/// Where a stretch's products go.
+/// Where a chunk's products go.
 enum class AltoTarget {
   rows,           // a row for every nonzero; no modes are grouped
   rows_of_group,  // the same; the product of the grouped modes' rows is the same for a whole group
@@ -67,7 +67,7 @@ struct AltoFactors {
 
 inline constexpr int any_inner = -1;
 
-/// How a stretch is walked. Each has a loop of its own: with all that a careful one asks for, the compiler
+/// How a chunk is walked. Each has a loop of its own: with all that a careful one asks for, the compiler
 /// runs out of registers, and every nonzero took a quarter longer (uber, R = 16).
 enum class AltoWalk {
   plain,        // whole blocks of columns, rows alike
@@ -75,7 +75,7 @@ enum class AltoWalk {
   careful       // anything: a cut block of columns, rows of which some are private, locks
 };
 
-/// Hosts: one stretch s an iteration. Inner is how many factors are read for every nonzero, or any_inner.
+/// Hosts: one chunk s an iteration. Inner is how many factors are read for every nonzero, or any_inner.
 template <class Space, class Scalar, class Index, int Block, int Inner, AltoTarget Target, class Term>
 struct MttkrpAlto {
   using Row = TinyVec<Space, Scalar, Block, RowForm::simd>;
@@ -89,7 +89,7 @@ struct MttkrpAlto {
   Index const* rows;                 // of the output: for every nonzero, or for every group
   Scalar const* values;
   Index const* starts;        // of groups
-  Index const* first_groups;  // of stretches
+  Index const* first_groups;  // of chunks
   PrivateOutput<Scalar> output;
   RowLocks locks;
   bool prefetch;
@@ -201,7 +201,7 @@ struct MttkrpAlto {
 
   // Flattened, since GCC otherwise leaves operations of short rows to calls (docs/design-notes.md).
   POLYAD_FLATTEN void operator()(count_t s) const {
-    PrivateRows const own = locks.in_use() ? PrivateRows{} : output.stretches[s];
+    PrivateRows const own = locks.in_use() ? PrivateRows{} : output.chunks[s];
     for (int b = 0; b < blocks.count; ++b) {
       Columns const columns = Row::columns(blocks.first + b * Block, blocks.rank, 0);
       // A copy whose rows begin at this block. A local one also because a store to the output might change
@@ -326,13 +326,13 @@ template <class Space, class Scalar, class Index, int Block, class Term>
 void launch_alto_walks(Space const& space, Alto<Scalar, Index, Space> const& X, Scalar const* values,
                        AltoOperands<Scalar, Index> const& operands, int mode, ColumnBlocks blocks,
                        Term const& term) {
-  count_t const stretches = X.stretches();
-  clear_private_output<Space, Scalar, Block>(space, operands.output, X.extents()[mode], stretches, blocks);
+  count_t const chunks = X.chunks();
+  clear_private_output<Space, Scalar, Block>(space, operands.output, X.extents()[mode], chunks, blocks);
   with_inner<Index>(operands.inner.count, [&](auto inner_count) {
     auto const launch = [&](auto target) {
       using Kernel = MttkrpAlto<Space, Scalar, Index, Block, inner_count(), target(), Term>;
       Kokkos::parallel_for(
-          "polyad::mttkrp_alto", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, stretches),
+          "polyad::mttkrp_alto", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, chunks),
           Kernel{operands.inner, operands.outer, operands.rows, values, X.starts().data(),
                  X.first_groups().data(), operands.output, operands.locks, X.order().prefetch, blocks, term});
     };
@@ -343,8 +343,7 @@ void launch_alto_walks(Space const& space, Alto<Scalar, Index, Space> const& X, 
     else
       launch(std::integral_constant<AltoTarget, AltoTarget::rows_of_group>{});
   });
-  if (operands.has_copies)
-    merge_private_rows<Space, Scalar, Block>(space, operands.output, stretches, blocks);
+  if (operands.has_copies) merge_private_rows<Space, Scalar, Block>(space, operands.output, chunks, blocks);
 }
 
 /// The MTTKRP with `values` in place of X's own, in their order.

@@ -7,7 +7,7 @@
 
 #include "formats/blco/blco.hpp"
 #include "formats/blco/blco_tiles.hpp"
-#include "formats/blco/mttkrp_blco_parts.hpp"
+#include "formats/blco/mttkrp_blco_chunks.hpp"
 #include "formats/blco/mttkrp_blco_tiles.hpp"
 #include "formats/blco/nonzero_terms.hpp"
 #include "formats/blco/private_output.hpp"
@@ -60,25 +60,25 @@ void launch_tiles(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzero
              output.stride, std::max<count_t>(resolution.copies, 1), output.rows, term});
 }
 
-/// A host's parts: V, and their copies of rows, = the terms of the nonzeros, which are X's, maybe with other
+/// A host's chunks: V, and their copies of rows, = the terms of the nonzeros, which are X's, maybe with other
 /// values; then the copies are added to V.
 template <class Space, class Scalar, class Index, int Block, int Order, class Term>
-void launch_parts(Space const& space, Blco<Scalar, Index, Space> const& X,
-                  BlcoNonzeros<Scalar, Index> const& nonzeros, FactorMatrices<Scalar, Space> const& factors,
-                  int mode, ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& copies,
-                  FactorMatrix<Scalar, Space> const& V, Term const& term) {
-  using Kernel         = MttkrpBlcoParts<Space, Scalar, Index, Block, Order, Term>;
-  auto const& parts    = X.parts();
-  bool const is_copied = parts.copied_rows(mode) > 0;
+void launch_chunks(Space const& space, Blco<Scalar, Index, Space> const& X,
+                   BlcoNonzeros<Scalar, Index> const& nonzeros, FactorMatrices<Scalar, Space> const& factors,
+                   int mode, ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& copies,
+                   FactorMatrix<Scalar, Space> const& V, Term const& term) {
+  using Kernel         = MttkrpBlcoChunks<Space, Scalar, Index, Block, Order, Term>;
+  auto const& chunks   = X.chunks();
+  bool const is_copied = chunks.copied_rows(mode) > 0;
   PrivateOutput<Scalar> const output{V.data(), static_cast<count_t>(V.stride(0)),
                                      is_copied ? copies.data() : nullptr,
-                                     static_cast<count_t>(copies.stride(0)), parts.private_rows_of(mode)};
-  clear_private_output<Space, Scalar, Block>(space, output, V.extent(0), parts.count(), blocks);
-  ChunkWalk const walks{parts.count(), 1, blocks};
-  Kokkos::parallel_for("polyad::mttkrp_blco_parts", walks.template policy<typename Kernel::Row>(space),
-                       Kernel{nonzeros, OtherFactors<Scalar, Order>(factors, mode), mode, parts.begins(),
+                                     static_cast<count_t>(copies.stride(0)), chunks.private_rows_of(mode)};
+  clear_private_output<Space, Scalar, Block>(space, output, V.extent(0), chunks.count(), blocks);
+  ChunkWalk const walks{chunks.count(), 1, blocks};
+  Kokkos::parallel_for("polyad::mttkrp_blco_chunks", walks.template policy<typename Kernel::Row>(space),
+                       Kernel{nonzeros, OtherFactors<Scalar, Order>(factors, mode), mode, chunks.begins(),
                               output, walks, term});
-  if (is_copied) merge_private_rows<Space, Scalar, Block>(space, output, parts.count(), blocks);
+  if (is_copied) merge_private_rows<Space, Scalar, Block>(space, output, chunks.count(), blocks);
 }
 
 /// V = the sum of its copies, for some blocks of columns.
@@ -150,10 +150,10 @@ void mttkrp_with_values(Space const& space, Blco<Scalar, Index, Space> const& X,
   auto nonzeros     = X.blocks().nonzeros();
   nonzeros.values   = values;
   if constexpr (!is_device_space<Space>)
-    if (resolution.kind == Resolution::privatised && X.parts().count() > 0)
+    if (resolution.kind == Resolution::privatised && X.chunks().count() > 0)
       return with_order<sizeof(Index) == 8>(X.extents().order(), [&](auto given) {
         for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-          launch_parts<Space, Scalar, Index, block(), blco_order<given()>>(
+          launch_chunks<Space, Scalar, Index, block(), blco_order<given()>>(
               space, X, nonzeros, factors, mode, blocks, workspace.copies, V, ProductTerm());
         });
       });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // BLCO's MTTKRP over tiles (BLCO, section 5): a team groups a tile's nonzeros by their row of V, then each of
-// its threads walks a stretch of the grouped nonzeros with the lanes of a factor row and sums a row's
+// its threads walks a chunk of the grouped nonzeros with the lanes of a factor row and sums a row's
 // products in registers. At the end of a segment the sum goes to V, to a copy of V, or to the team's stash.
 // The residual sweep is the same walk with another term (formats/blco/nonzero_terms.hpp).
 //
@@ -84,8 +84,8 @@ struct MttkrpBlcoTiles {
   template <class Member>
   KOKKOS_FUNCTION void walk_tile(Member const& member, TileScratch<Scalar, Index> const& scratch, int count,
                                  int first_column) const {
-    int const begin = member.team_rank() * shape.stretch;
-    int const end   = Kokkos::min(count, begin + shape.stretch);
+    int const begin = member.team_rank() * shape.chunk;
+    int const end   = Kokkos::min(count, begin + shape.chunk);
     if (begin >= end) return;
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
       Columns const columns = Term::is_residual ? columns_or_none<Row>(0, blocks.rank, lane)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contract's mttkrp for a streamed BLCO tensor: stretch c of the nonzeros goes to buffer c mod K, and
+// The contract's mttkrp for a streamed BLCO tensor: section c of the nonzeros goes to buffer c mod K, and
 // instance c mod K of the execution space first copies it and then adds its products to V, while the other
-// instances are a stretch ahead or behind (BLCO, section 4.2). Passes go forwards and backwards in turn, so
-// the stretches that the buffers hold at the end of a pass need not be sent again by the next.
+// instances are a section ahead or behind (BLCO, section 4.2). Passes go forwards and backwards in turn, so
+// the sections that the buffers hold at the end of a pass need not be sent again by the next.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -30,15 +30,15 @@ void mttkrp(Space const& space, StreamedBlco<Scalar, Index, Space> const& X,
   auto const target = detail::tile_target<Scalar, Space>(resolution, work.copies, factors.rank(), V);
   Kokkos::deep_copy(space, target, Scalar(0));
 
-  count_t const stretches = ceil_div(X.nnz(), work.stretch);
-  count_t const count     = work.buffers.size();
-  for (count_t s = 0; s < stretches; ++s) {
-    count_t const stretch = work.is_backward ? stretches - 1 - s : s;
-    count_t const begin   = stretch * work.stretch;
-    count_t const end     = std::min(X.nnz(), begin + work.stretch);
-    auto& buffer          = work.buffers[stretch % count];
-    if (buffer.stretch != stretch) X.send(buffer, begin, end);
-    buffer.stretch = stretch;
+  count_t const sections = ceil_div(X.nnz(), work.section);
+  count_t const count   = work.buffers.size();
+  for (count_t s = 0; s < sections; ++s) {
+    count_t const section = work.is_backward ? sections - 1 - s : s;
+    count_t const begin = section * work.section;
+    count_t const end   = std::min(X.nnz(), begin + work.section);
+    auto& buffer        = work.buffers[section % count];
+    if (buffer.section != section) X.send(buffer, begin, end);
+    buffer.section = section;
     // The first kernels wait for the factors and the zeroed V; their copies need not.
     if (s < count) enqueue_after(buffer.instance, space);
     detail::add_tile_products(buffer.instance, X.nonzeros(buffer, begin, end), X.options().blco, factors,

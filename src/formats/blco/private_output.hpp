@@ -22,12 +22,12 @@ struct RowsAt {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar* row(count_t row) const { return data + row * stride; }
 };
 
-/// Where stretches add to a row: to their copy of a private row, to the output itself for any other.
+/// Where chunks add to a row: to their copy of a private row, to the output itself for any other.
 template <class Scalar>
 struct PrivateOutput {
-  RowsAt<Scalar> output;         // I_n x R
-  RowsAt<Scalar> copies;         // private rows of all stretches x R
-  PrivateRows const* stretches;  // of this mode
+  RowsAt<Scalar> output;      // I_n x R
+  RowsAt<Scalar> copies;      // private rows of all chunks x R
+  PrivateRows const* chunks;  // of this mode
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar* copy(PrivateRows const& own, count_t row) const {
     return copies.row(own.slot + row - own.first);
@@ -35,20 +35,20 @@ struct PrivateOutput {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar* row(PrivateRows const& own, count_t row) const {
     return own.contain(row) ? copy(own, row) : output.row(row);
   }
-  /// Where row 0 would be, were all rows like those of a stretch whose rows are alike.
+  /// Where row 0 would be, were all rows like those of a chunk whose rows are alike.
   [[nodiscard]] RowsAt<Scalar> alike(PrivateRows const& own) const {
     if (own.count == 0) return output;
     return {copies.data + (own.slot - own.first) * copies.stride, copies.stride};
   }
 };
 
-/// Zeroes the output, a part a stretch, and the stretches' own copies.
+/// Zeroes the output, a share a chunk, and the chunks' own copies.
 template <class Space, class Scalar, int Block>
 struct ClearPrivateOutput {
   using Row = TinyVec<Space, Scalar, Block, RowForm::simd>;
   PrivateOutput<Scalar> output;
   count_t rows;
-  count_t stretches;
+  count_t chunks;
   ColumnBlocks blocks;
 
   void operator()(count_t s) const {
@@ -58,32 +58,30 @@ struct ClearPrivateOutput {
         for (int b = 0; b < blocks.count; ++b)
           zero.store(at.row(i), Row::columns(blocks.first + b * Block, blocks.rank, 0));
     };
-    clear(output.output, part(s), part(s + 1));
-    PrivateRows const own = output.stretches[s];
+    clear(output.output, share(s), share(s + 1));
+    PrivateRows const own = output.chunks[s];
     if (output.copies.data != nullptr) clear(output.copies, own.slot, own.slot + own.count);
   }
-  /// Where part s of the output begins.
-  [[nodiscard]] count_t part(count_t s) const {
-    return rows / stretches * s + Kokkos::min(s, rows % stretches);
-  }
+  /// Where share s of the output begins.
+  [[nodiscard]] count_t share(count_t s) const { return rows / chunks * s + Kokkos::min(s, rows % chunks); }
 };
 
-/// Adds the copies of chunk c of the private rows to the output, stretch by stretch.
+/// Adds the copies of rows_each private rows to the output, chunk by chunk.
 template <class Space, class Scalar, int Block>
 struct MergePrivateRows {
-  using Row                      = TinyVec<Space, Scalar, Block, RowForm::simd>;
-  static constexpr count_t chunk = 64;  // rows: 16 KB of 32 doubles
+  using Row                          = TinyVec<Space, Scalar, Block, RowForm::simd>;
+  static constexpr count_t rows_each = 64;  // 16 KB of 32 doubles
 
   PrivateOutput<Scalar> output;
   RowRange rows;  // all private rows lie there
-  count_t stretches;
+  count_t chunks;
   ColumnBlocks blocks;
 
-  void operator()(count_t c) const {
-    count_t const first = rows.first + c * chunk;
-    count_t const end   = Kokkos::min(first + chunk, rows.last + 1);
-    for (count_t s = 0; s < stretches; ++s) {
-      PrivateRows const own = output.stretches[s];
+  void operator()(count_t task) const {
+    count_t const first = rows.first + task * rows_each;
+    count_t const end   = Kokkos::min(first + rows_each, rows.last + 1);
+    for (count_t s = 0; s < chunks; ++s) {
+      PrivateRows const own = output.chunks[s];
       count_t const from    = Kokkos::max(first, own.first);
       count_t const to      = Kokkos::min(end, own.first + own.count);
       for (count_t row = from; row < to; ++row)
@@ -100,26 +98,26 @@ struct MergePrivateRows {
 
 template <class Space, class Scalar, int Block>
 void clear_private_output(Space const& space, PrivateOutput<Scalar> const& output, count_t rows,
-                          count_t stretches, ColumnBlocks blocks) {
+                          count_t chunks, ColumnBlocks blocks) {
   Kokkos::parallel_for("polyad::clear_private_output",
-                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, stretches),
-                       ClearPrivateOutput<Space, Scalar, Block>{output, rows, stretches, blocks});
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, chunks),
+                       ClearPrivateOutput<Space, Scalar, Block>{output, rows, chunks, blocks});
 }
 
 template <class Space, class Scalar, int Block>
-void merge_private_rows(Space const& space, PrivateOutput<Scalar> const& output, count_t stretches,
+void merge_private_rows(Space const& space, PrivateOutput<Scalar> const& output, count_t chunks,
                         ColumnBlocks blocks) {
   using Kernel = MergePrivateRows<Space, Scalar, Block>;
   RowRange merged;
-  for (count_t s = 0; s < stretches; ++s) {
-    PrivateRows const own = output.stretches[s];
+  for (count_t s = 0; s < chunks; ++s) {
+    PrivateRows const own = output.chunks[s];
     if (own.count > 0) merged.include(RowRange{own.first, own.first + own.count - 1});
   }
   if (merged.empty()) return;
-  count_t const chunks = ceil_div(merged.last + 1 - merged.first, Kernel::chunk);
+  count_t const tasks = ceil_div(merged.last + 1 - merged.first, Kernel::rows_each);
   Kokkos::parallel_for("polyad::merge_private_rows",
-                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, chunks),
-                       Kernel{output, merged, stretches, blocks});
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, tasks),
+                       Kernel{output, merged, chunks, blocks});
 }
 
 }  // namespace polyad::detail

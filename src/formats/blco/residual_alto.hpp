@@ -25,7 +25,7 @@
 
 namespace polyad::detail {
 
-/// Hosts: the residuals of one stretch an iteration, for rows of any length.
+/// Hosts: the residuals of one chunk an iteration, for rows of any length.
 template <class Space, class Scalar, class Index>
 struct FormAltoResiduals {
   using Row = TinyVec<Space, Scalar, full_block, RowForm::simd>;
@@ -34,7 +34,7 @@ struct FormAltoResiduals {
   AltoFactors<Scalar, Index> outer;  // and for every group
   Scalar const* values;
   Index const* starts;        // of groups
-  Index const* first_groups;  // of stretches
+  Index const* first_groups;  // of chunks
   int rank;
   Scalar* residuals;
 
@@ -106,7 +106,7 @@ void form_alto_residuals(Space const& space, Alto<Scalar, Index, Space> const& X
     for (int m = 0; m < X.extents().order(); ++m)
       (m < X.grouped() ? outer : inner).append(alto_factor(X, C, m));
     Kokkos::parallel_for("polyad::form_alto_residuals",
-                         Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, X.stretches()),
+                         Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, X.chunks()),
                          FormAltoResiduals<Space, Scalar, Index>{inner, outer, X.values().data(),
                                                                  X.starts().data(), X.first_groups().data(),
                                                                  checked_rank(C.rank()), residuals.data()});

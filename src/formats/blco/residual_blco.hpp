@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The residual sweep (the concept ResidualFormat of formats/format.hpp) on `blco`, for every mode from the
-// one copy: the walks of the MTTKRP over tiles or a host's parts (formats/blco/mttkrp_blco.hpp), and its
+// one copy: the walks of the MTTKRP over tiles or a host's chunks (formats/blco/mttkrp_blco.hpp), and its
 // resolution of conflicts, with e p in place of x p. A nonzero reads one row more than in the MTTKRP, C(k,
 // :). Rows of more than 32 columns do not fit the registers: their residuals are formed first and kept, and
 // the MTTKRP takes them for the values.
@@ -75,10 +75,10 @@ void residual_mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
   ResidualTerm<Scalar> const term{C[mode].data(), static_cast<count_t>(C[mode].stride(0))};
   ColumnBlocks const blocks{0, 1, rank};
   if constexpr (!is_device_space<Space>)
-    if (resolution.kind == Resolution::privatised && X.parts().count() > 0)
+    if (resolution.kind == Resolution::privatised && X.chunks().count() > 0)
       return with_row_block(rank, [&](auto block) {
-        detail::launch_parts<Space, Scalar, Index, block(), any_order>(space, X, nonzeros, C, mode, blocks,
-                                                                       copies, G, term);
+        detail::launch_chunks<Space, Scalar, Index, block(), any_order>(space, X, nonzeros, C, mode, blocks,
+                                                                        copies, G, term);
       });
   Kokkos::deep_copy(space, target, Scalar(0));
   detail::BlcoOutput<Scalar> const output{target.data(), static_cast<count_t>(target.stride(0)), G.extent(0)};

@@ -23,35 +23,35 @@ inline constexpr int blco_team_threads = 256;
 inline constexpr count_t blco_copies = 8;
 
 template <class Scalar, class Index>
-struct FindTouchedRowsOfParts {
+struct FindTouchedRowsOfChunks {
   BlcoNonzeros<Scalar, Index> nonzeros;
   count_t const* begins;
-  count_t parts;
-  RowRange* touched;  // N x parts
-  void operator()(count_t part) const {
+  count_t chunks;
+  RowRange* touched;  // N x chunks
+  void operator()(count_t chunk) const {
     RowRange ranges[max_order];
-    for (count_t p = begins[part]; p < begins[part + 1]; ++p)
+    for (count_t p = begins[chunk]; p < begins[chunk + 1]; ++p)
       nonzeros.for_each_index(p, nonzeros.block_of(p), [&](int n, Index index) { ranges[n].include(index); });
     for (int n = 0; n < nonzeros.encoding.order(); ++n)
-      touched[static_cast<count_t>(n) * parts + part] = ranges[n];
+      touched[static_cast<count_t>(n) * chunks + chunk] = ranges[n];
   }
 };
 
 template <class Space, class Scalar, class Index>
-BlcoParts::BlcoParts(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzeros) {
+BlcoChunks::BlcoChunks(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzeros) {
   if constexpr (!is_device_space<Space>) {
     if (nonzeros.nnz == 0) return;
-    auto const order    = static_cast<count_t>(nonzeros.encoding.order());
-    count_t const parts = std::min(nonzeros.nnz, multiprocessors(space));
-    for (count_t part = 0; part <= parts; ++part)
-      m_begins.push_back(nonzeros.nnz / parts * part + std::min(part, nonzeros.nnz % parts));
-    std::vector<RowRange> touched(order * parts);
+    auto const order     = static_cast<count_t>(nonzeros.encoding.order());
+    count_t const chunks = std::min(nonzeros.nnz, multiprocessors(space));
+    for (count_t chunk = 0; chunk <= chunks; ++chunk)
+      m_begins.push_back(nonzeros.nnz / chunks * chunk + std::min(chunk, nonzeros.nnz % chunks));
+    std::vector<RowRange> touched(order * chunks);
     Kokkos::parallel_for(
-        "polyad::blco_touched_rows", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, parts),
-        detail::FindTouchedRowsOfParts<Scalar, Index>{nonzeros, m_begins.data(), parts, touched.data()});
-    space.fence("polyad::blco_parts");
+        "polyad::blco_touched_rows", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, chunks),
+        detail::FindTouchedRowsOfChunks<Scalar, Index>{nonzeros, m_begins.data(), chunks, touched.data()});
+    space.fence("polyad::blco_chunks");
     for (count_t n = 0; n < order; ++n) {
-      auto const own = private_rows(std::span<RowRange const>(touched.data() + n * parts, parts));
+      auto const own = private_rows(std::span<RowRange const>(touched.data() + n * chunks, chunks));
       m_private.insert(m_private.end(), own.begin(), own.end());
     }
   }
@@ -59,25 +59,25 @@ BlcoParts::BlcoParts(Space const& space, BlcoNonzeros<Scalar, Index> const& nonz
 
 template <class Space>
 BlcoResolution::BlcoResolution(Space const& space, Resolution wanted, count_t rows, count_t scalar_bytes,
-                               count_t nnz, BlcoParts const& parts, int mode) {
+                               count_t nnz, BlcoChunks const& chunks, int mode) {
   // A quarter of the scratch memory is left for the tile.
-  bool const stash_fits  = rows <= team_scratch<Space>() * 3 / 4 / (scalar_bytes * full_block);
-  bool const is_parted   = parts.count() > 0;  // a host's tensor in memory
-  count_t const of_parts = parts.copied_rows(mode);
+  bool const stash_fits   = rows <= team_scratch<Space>() * 3 / 4 / (scalar_bytes * full_block);
+  bool const is_chunked   = chunks.count() > 0;  // a host's tensor in memory
+  count_t const of_chunks = chunks.copied_rows(mode);
   // Copies no larger than the tensor at R = 32, as in the format alto.
   count_t const allowed = std::max<count_t>(nnz / 8, count_t(1) << 16);
   kind                  = wanted;
   if (wanted == Resolution::automatic) {
-    if (is_parted)
-      kind = of_parts <= allowed ? Resolution::privatised : Resolution::registers;
+    if (is_chunked)
+      kind = of_chunks <= allowed ? Resolution::privatised : Resolution::registers;
     else
       kind = rows < multiprocessors(space) ? Resolution::hierarchical : Resolution::registers;
   }
   if (kind == Resolution::hierarchical && !stash_fits) kind = Resolution::registers;
   copies =
-      kind == Resolution::hierarchical || (kind == Resolution::privatised && !is_parted) ? blco_copies : 0;
+      kind == Resolution::hierarchical || (kind == Resolution::privatised && !is_chunked) ? blco_copies : 0;
   copied_rows = copies > 0 ? checked_product("the copies of V", copies, rows)
-                           : (kind == Resolution::privatised ? of_parts : 0);
+                           : (kind == Resolution::privatised ? of_chunks : 0);
 }
 
 }  // namespace polyad::detail

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // streamed-blco: a BLCO tensor in host memory, for tensors larger than the device (BLCO, section 4.2). The
-// nonzeros are sent in stretches to a few buffers on the device while the kernel of blco works on those that
+// nonzeros are sent in sections to a few buffers on the device while the kernel of blco works on those that
 // are there (mttkrp_streamed_blco.hpp); factors, V and the headers of the blocks stay on the device. Since
-// every nonzero finds its block by the map (blco_blocks.hpp), a stretch may begin and end anywhere.
+// every nonzero finds its block by the map (blco_blocks.hpp), a section may begin and end anywhere.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -43,22 +43,22 @@ struct StreamedBlcoOptions {
   }
 };
 
-/// Where the nonzeros of one instance are sent to, and which stretch is there.
+/// Where the nonzeros of one instance are sent to, and which section is there.
 template <class Scalar, class Space>
 struct StreamBuffer {
   static constexpr count_t nothing = ~count_t(0);
   Space instance;
   Kokkos::View<std::uint64_t*, typename Space::device_type> linear;
   Kokkos::View<Scalar*, typename Space::device_type> values;
-  count_t stretch = nothing;
+  count_t section = nothing;
 };
 
 template <class Scalar, class Space>
 struct StreamedBlcoWorkspace {
   FactorMatrix<Scalar, Space> copies;  // of V (blco_resolution.hpp)
   std::vector<StreamBuffer<Scalar, Space>> buffers;
-  count_t stretch  = 0;      // nonzeros in a buffer
-  bool is_backward = false;  // the next pass begins with the last stretch, which the buffers still hold
+  count_t section    = 0;      // nonzeros in a buffer
+  bool is_backward = false;  // the next pass begins with the last section, which the buffers still hold
 };
 
 template <class Scalar, class Index, class Space>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows that each stretch of the nonzeros touches, and which of them are private to it
+// The rows that each chunk of the nonzeros touches, and which of them are private to it
 // (formats/blco/private_rows.hpp).
 #pragma once
 
@@ -30,8 +30,8 @@ struct RowRange {
   }
 };
 
-/// The private rows of each stretch, given the rows that it touches: of its range the part, from the lowest
-/// to the highest row, that ranges of earlier stretches cover; all of the range where that is half of it or
+/// The private rows of each chunk, given the rows that it touches: of its range the part, from the lowest
+/// to the highest row, that ranges of earlier chunks cover; all of the range where that is half of it or
 /// more, or where the range has at most `cheap` rows, since a walk need not ask for every nonzero then.
 inline std::vector<PrivateRows> private_rows(std::span<RowRange const> touched, count_t cheap = 0) {
   std::vector<PrivateRows> result(touched.size());

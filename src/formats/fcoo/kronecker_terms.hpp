@@ -126,7 +126,7 @@ struct KroneckerTerms {
   static constexpr int batch = is_device_space<Space> && (sizeof(Scalar) == 4 || packs == 1) ? 2 : 1;
   /// Sums and terms take more than the 80 registers of three.
   static constexpr int resident_teams = 2;
-  /// A whole tile goes to the scratch pad and to memory at the end of a stretch.
+  /// A whole tile goes to the scratch pad and to memory at the end of a chunk.
   static constexpr int most_partitions = 4;
 
   KroneckerMatrices<Scalar, Index, Modes> matrices;

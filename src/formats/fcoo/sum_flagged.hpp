@@ -87,7 +87,7 @@ struct SumFlagged {
   struct Open {
     Sum sum;
     Index row;
-    bool is_open;  // the last segment goes on in the next thread's stretch
+    bool is_open;  // the last segment goes on in the next thread's chunk
     bool is_head;  // no segment ended
   };
 
@@ -158,7 +158,7 @@ struct SumFlagged {
 
 /// Whole partitions that a thread walks. On a device as many as Terms asks for, as long as there are two
 /// threads for each that its multiprocessors hold; the team joins them. On a host a team is one thread, and
-/// only the borders of its stretch pay for atomics, so that it is as long as balance allows.
+/// only the borders of its chunk pay for atomics, so that it is as long as balance allows.
 template <class Terms, class Space, class Scalar, class Index>
 count_t partitions_per_thread(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X,
                               int column_blocks) {
@@ -179,9 +179,9 @@ void sum_flagged(Space const& space, std::string const& label, FlaggedNonzeros<S
                  ColumnBlocks blocks, FCooShape const& shape, Terms const& terms) {
   using Kernel = SumFlagged<Scalar, Index, Terms>;
   using Bounds = Kokkos::LaunchBounds<fcoo_most_threads, Terms::resident_teams>;
-  count_t const stretch =
+  count_t const chunk =
       partitions_per_thread<Terms>(space, X, blocks.count) * static_cast<count_t>(X.threadlen);
-  ChunkWalk const chunks{X.nnz, stretch, blocks};
+  ChunkWalk const chunks{X.nnz, chunk, blocks};
   constexpr int lanes = Terms::lanes;
   int team            = is_device_space<Space> ? shape.team_threads / lanes : 1;
   while (Kernel::Heads::bytes(team) > device_team_scratch && team > 1) team /= 2;

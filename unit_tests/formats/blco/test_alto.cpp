@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // White box: the format `alto`. What its arrays hold: every nonzero once, in its order, in groups that no
-// border of a stretch crosses; the rows that are private to a stretch; the MTTKRP with any modes grouped, any
-// number of stretches, copies and locks; rows without nonzeros; the same bits with any number of threads.
+// border of a chunk crosses; the rows that are private to a chunk; the MTTKRP with any modes grouped, any
+// number of chunks, copies and locks; rows without nonzeros; the same bits with any number of threads.
 #include "formats/blco/alto.hpp"
 
 #include <Kokkos_Core.hpp>
@@ -26,11 +26,11 @@ using Order = AltoOptions::Order;
 template <class Scalar, class Index>
 using TestAlto = Alto<Scalar, Index, TestSpace>;
 
-AltoOptions given(std::uint32_t grouped, count_t stretches, int slab = 0, int slab_bits = 0) {
+AltoOptions given(std::uint32_t grouped, count_t chunks, int slab = 0, int slab_bits = 0) {
   AltoOptions options;
-  options.choice    = Order::given;
-  options.order     = {grouped, slab, slab_bits, (grouped + stretches) % 2 == 1};
-  options.stretches = stretches;
+  options.choice = Order::given;
+  options.order  = {grouped, slab, slab_bits, (grouped + chunks) % 2 == 1};
+  options.chunks = chunks;
   return options;
 }
 
@@ -56,7 +56,7 @@ void expect_arrays(HostTensor const& tensor, AltoOptions const& options) {
   auto const coo = to_device<Scalar, Index>(space, tensor);
   auto const X   = TestAlto<Scalar, Index>::build(space, coo, options);
   int const N    = int(tensor.order());
-  CAPTURE(tensor.name, options.order.grouped, options.stretches, options.order.slab_bits);
+  CAPTURE(tensor.name, options.order.grouped, options.chunks, options.order.slab_bits);
   CHECK(X.indices().extent(1) % 4 == 0);  // a device reads packs of four
 
   // Every nonzero, in the linear order.
@@ -70,18 +70,18 @@ void expect_arrays(HostTensor const& tensor, AltoOptions const& options) {
     for (int n = 0; n < N; ++n) REQUIRE(rows[std::size_t(n)][i] == tensor.index(order(i), std::size_t(n)));
   }
   if (X.nnz() == 0) {
-    CHECK(X.stretches() == 0);
+    CHECK(X.chunks() == 0);
     CHECK(X.groups() == 0);
     return;
   }
 
-  // The groups cover the nonzeros, no two that follow each other in a stretch are the same.
+  // The groups cover the nonzeros, no two that follow each other in a chunk are the same.
   CHECK(X.starts()(0) == 0);
   CHECK(X.starts()(X.groups()) == X.nnz());
   CHECK(X.first_groups()(0) == 0);
-  CHECK(X.first_groups()(X.stretches()) == X.groups());
-  CHECK(X.stretches() <= std::max<count_t>(1, options.stretches));
-  for (count_t s = 0; s < X.stretches(); ++s) {
+  CHECK(X.first_groups()(X.chunks()) == X.groups());
+  CHECK(X.chunks() <= std::max<count_t>(1, options.chunks));
+  for (count_t s = 0; s < X.chunks(); ++s) {
     REQUIRE(X.first_groups()(s) < X.first_groups()(s + 1));
     for (count_t g = X.first_groups()(s) + 1; g < X.first_groups()(s + 1); ++g) {
       REQUIRE(X.starts()(g) > X.starts()(g - 1));
@@ -94,28 +94,27 @@ void expect_arrays(HostTensor const& tensor, AltoOptions const& options) {
   CHECK(X.storage_bytes() == X.nnz() * (sizeof(Scalar) + std::size_t(N - X.grouped()) * sizeof(Index)) +
                                  X.groups() * std::size_t(1 + X.grouped()) * sizeof(Index));
 
-  // A row that two stretches touch is private to all of them but one, and no two copies share a slot.
+  // A row that two chunks touch is private to all of them but one, and no two copies share a slot.
   for (int n = 0; n < N; ++n) {
     std::map<std::uint64_t, std::vector<count_t>> touching;
-    for (count_t s = 0; s < X.stretches(); ++s)
+    for (count_t s = 0; s < X.chunks(); ++s)
       for (count_t p = X.starts()(X.first_groups()(s)); p < X.starts()(X.first_groups()(s + 1)); ++p)
         touching[rows[std::size_t(n)][p]].push_back(s);
     PrivateRows const* const own = X.private_rows_of(n);
-    for (auto& [row, stretches] : touching) {
-      stretches.erase(std::unique(stretches.begin(), stretches.end()), stretches.end());
+    for (auto& [row, chunks] : touching) {
+      chunks.erase(std::unique(chunks.begin(), chunks.end()), chunks.end());
       std::size_t direct = 0;
-      for (auto const s : stretches)
-        direct += row < own[s].first || row >= own[s].first + own[s].count ? 1 : 0;
+      for (auto const s : chunks) direct += row < own[s].first || row >= own[s].first + own[s].count ? 1 : 0;
       REQUIRE(direct <= 1);
     }
     count_t slot = 0;
-    for (count_t s = 0; s < X.stretches(); ++s) {
+    for (count_t s = 0; s < X.chunks(); ++s) {
       CHECK(own[s].slot == slot);
       CHECK(own[s].first + own[s].count <= tensor.extents[std::size_t(n)]);
       slot += own[s].count;
     }
     CHECK(X.private_row_count(n) == slot);
-    CHECK((X.stretches() > 1 || slot == 0));
+    CHECK((X.chunks() > 1 || slot == 0));
   }
 }
 
@@ -129,7 +128,7 @@ void expect_right(HostTensor const& tensor, AltoOptions const& options, std::siz
   auto workspace     = X.make_workspace(space, rank);
   for (std::size_t mode = 0; mode < tensor.order(); ++mode) {
     auto const expected = oracle_mttkrp(tensor, host_factors, mode);
-    CAPTURE(tensor.name, mode, rank, options.order.grouped, options.stretches, options.most_private_rows);
+    CAPTURE(tensor.name, mode, rank, options.order.grouped, options.chunks, options.most_private_rows);
     for (int again = 0; again < 2; ++again) {
       WatchedMatrix<Scalar> V(space, RowLayout::subview, tensor.extents[mode], rank);
       mttkrp(space, X, factors, int(mode), workspace, V.matrix());
@@ -140,7 +139,7 @@ void expect_right(HostTensor const& tensor, AltoOptions const& options, std::siz
   }
 }
 
-TEST_CASE("private rows: what earlier stretches may write", "[formats][alto]") {
+TEST_CASE("private rows: what earlier chunks may write", "[formats][alto]") {
   auto const counts = [](std::vector<RowRange> const& touched) {
     std::vector<std::array<count_t, 3>> result;
     for (auto const& own : private_rows(touched)) result.push_back({own.first, own.count, own.slot});
@@ -168,23 +167,23 @@ TEST_CASE("alto: its arrays, with any modes grouped", POLYAD_HOST_ONLY "[formats
     for (std::size_t const order : {1, 2, 3, 4, 6}) {
       auto const tensor = small_tensor(kind, order);
       for (std::uint32_t grouped = 0; grouped + 1 < 1U << order; grouped += order > 4 ? 5 : 1)
-        for (count_t const stretches : {1, 2, 7}) {
-          expect_arrays<double, std::uint32_t>(tensor, given(grouped, stretches));
+        for (count_t const chunks : {1, 2, 7}) {
+          expect_arrays<double, std::uint32_t>(tensor, given(grouped, chunks));
           if (grouped != 0 && grouped % 2 == 0 && tensor.extents[0] > 4)
-            expect_arrays<float, std::uint64_t>(tensor, given(grouped, stretches, 0, 2));
+            expect_arrays<float, std::uint64_t>(tensor, given(grouped, chunks, 0, 2));
         }
     }
 }
 
-TEST_CASE("alto: any modes grouped, any number of stretches, copies and locks", "[formats][alto]") {
+TEST_CASE("alto: any modes grouped, any number of chunks, copies and locks", "[formats][alto]") {
   for (Kind const kind : all_kinds)
     for (std::size_t const order : {1, 2, 3, 4, 5, 6}) {
       auto const tensor = small_tensor(kind, order);
       for (std::uint32_t grouped = 0; grouped + 1 < 1U << order; grouped += order > 3 ? 3 : 1)
-        for (count_t const stretches : {1, 3, 8}) {
-          auto options              = given(grouped, stretches);
-          std::size_t const rank    = std::array{1, 16, 33}[(grouped + order + stretches) % 3];
-          options.most_private_rows = (grouped + stretches) % 2;  // one: nearly all modes are locked
+        for (count_t const chunks : {1, 3, 8}) {
+          auto options              = given(grouped, chunks);
+          std::size_t const rank    = std::array{1, 16, 33}[(grouped + order + chunks) % 3];
+          options.most_private_rows = (grouped + chunks) % 2;  // one: nearly all modes are locked
           expect_right<double, std::uint32_t>(tensor, options, rank);
           if (grouped % 3 == 1) expect_right<float, std::uint64_t>(tensor, options, rank);
         }
@@ -195,16 +194,16 @@ HostTensor few_nonzeros() {
   return {"few", {1, 5, 1}, {0, 4, 0, 0, 1, 0, 0, 4, 0}, {2, 3, 5}};
 }
 
-TEST_CASE("alto: more stretches than nonzeros, and modes of one row", "[formats][alto]") {
+TEST_CASE("alto: more chunks than nonzeros, and modes of one row", "[formats][alto]") {
   for (std::uint32_t const grouped : {0, 1, 2, 3, 5})
-    for (count_t const stretches : {1, 2, 3, 100})
-      expect_right<double, std::uint32_t>(few_nonzeros(), given(grouped, stretches), 4);
+    for (count_t const chunks : {1, 2, 3, 100})
+      expect_right<double, std::uint32_t>(few_nonzeros(), given(grouped, chunks), 4);
 }
 
-TEST_CASE("alto: its arrays with more stretches than nonzeros", POLYAD_HOST_ONLY "[formats][alto]") {
+TEST_CASE("alto: its arrays with more chunks than nonzeros", POLYAD_HOST_ONLY "[formats][alto]") {
   for (std::uint32_t const grouped : {0, 1, 2, 3, 5})
-    for (count_t const stretches : {1, 2, 3, 100})
-      expect_arrays<double, std::uint32_t>(few_nonzeros(), given(grouped, stretches));
+    for (count_t const chunks : {1, 2, 3, 100})
+      expect_arrays<double, std::uint32_t>(few_nonzeros(), given(grouped, chunks));
 }
 
 TEST_CASE("alto: rows are locked where copies would be too many", POLYAD_HOST_ONLY "[formats][alto]") {
@@ -251,7 +250,7 @@ TEST_CASE("alto: a device refuses deterministic sums, a host has them", "[format
   if (is_device_space<TestSpace>)
     CHECK_THROWS_AS((TestAlto<float, std::uint32_t>::build(space, coo, options)), UsageError);
   else
-    CHECK(TestAlto<float, std::uint32_t>::build(space, coo, options).stretches() == 16);
+    CHECK(TestAlto<float, std::uint32_t>::build(space, coo, options).chunks() == 16);
 }
 
 TEST_CASE("alto: deterministic sums have the same bits whatever the threads",
@@ -267,7 +266,7 @@ TEST_CASE("alto: deterministic sums have the same bits whatever the threads",
   for (TestSpace const& other : instances_of<TestSpace>({1, 2, 7})) {
     auto const X   = TestAlto<float, std::uint32_t>::build(other, coo, options);
     auto workspace = X.make_workspace(other, 9);
-    CHECK(X.stretches() == 16);
+    CHECK(X.chunks() == 16);
     for (int again = 0; again < 3; ++again)
       for (int mode = 0; mode < 3; ++mode) {
         auto const V = make_factor_matrix<float>(other, "polyad::test", tensor.extents[std::size_t(mode)], 9);

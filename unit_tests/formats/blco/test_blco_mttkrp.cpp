@@ -85,7 +85,7 @@ TEST_CASE("blco: tiles of any length, and teams of any size", "[formats]") {
   }
 }
 
-TEST_CASE("blco: many tiles and parts, on any number of threads", "[formats]") {
+TEST_CASE("blco: many tiles and chunks, on any number of threads", "[formats]") {
   Random random(3);
   // A mode of three rows; rows that share the lowest bits of their index; rows that nothing adds to.
   auto tensor = random_tensor(random, {3, 1u << 18, 777}, 40000, random_integer);
@@ -132,21 +132,21 @@ TEST_CASE("blco: the resolution of a mode", "[formats]") {
     // The paper's heuristic: shorter than the number of multiprocessors.
     CHECK(automatic.resolve(space, 0).kind == Resolution::hierarchical);
     CHECK(automatic.resolve(space, 1).kind == Resolution::registers);
-    CHECK(automatic.parts().count() == 0);
+    CHECK(automatic.chunks().count() == 0);
   } else {
-    // Copies of the rows that parts share, unless there are more of them than 2^16.
+    // Copies of the rows that chunks share, unless there are more of them than 2^16.
     auto const threads = static_cast<count_t>(space.concurrency());
-    auto const& parts  = automatic.parts();
-    REQUIRE(parts.count() == threads);
+    auto const& chunks = automatic.chunks();
+    REQUIRE(chunks.count() == threads);
     CHECK(automatic.resolve(space, 0).kind == Resolution::privatised);
     CHECK(automatic.resolve(space, 0).copied_rows == 3 * (threads - 1));
     CHECK(automatic.resolve(space, 0).copies == 0);
     int in_registers = 0;
     for (int const mode : {1, 3}) {
-      bool const is_long = parts.copied_rows(mode) > (count_t(1) << 16);
+      bool const is_long = chunks.copied_rows(mode) > (count_t(1) << 16);
       CHECK(automatic.resolve(space, mode).kind ==
             (is_long ? Resolution::registers : Resolution::privatised));
-      CHECK(automatic.resolve(space, mode).copied_rows == (is_long ? 0 : parts.copied_rows(mode)));
+      CHECK(automatic.resolve(space, mode).copied_rows == (is_long ? 0 : chunks.copied_rows(mode)));
       in_registers += is_long ? 1 : 0;
     }
     CHECK((in_registers > 0) == (threads > 1));
@@ -166,35 +166,35 @@ TEST_CASE("blco: the resolution of a mode", "[formats]") {
   for (int mode = 0; mode < 4; ++mode) CHECK(privatised.resolve(space, mode).kind == Resolution::privatised);
 }
 
-TEST_CASE("blco: a host's part has copies of all rows that an earlier part touches",
+TEST_CASE("blco: a host's chunk has copies of all rows that an earlier chunk touches",
           POLYAD_HOST_ONLY "[formats]") {
   Random random(13);
   auto const tensor = random_tensor(random, {40, 1000, 200}, 5000);
   for (auto const& space : instances_of<TestSpace>({1, 4, 7})) {
     auto const X = TestBlco<double, std::uint32_t>::build(
         space, to_device<double, std::uint32_t>(space, tensor), with(Resolution::privatised, 1u << 27, 0));
-    auto const& parts   = X.parts();
+    auto const& chunks  = X.chunks();
     auto const nonzeros = X.blocks().nonzeros();
-    REQUIRE(parts.count() >= 1);
-    CHECK(parts.begins()[0] == 0);
-    CHECK(parts.begins()[parts.count()] == X.nnz());
+    REQUIRE(chunks.count() >= 1);
+    CHECK(chunks.begins()[0] == 0);
+    CHECK(chunks.begins()[chunks.count()] == X.nnz());
     for (int mode = 0; mode < 3; ++mode) {
-      std::vector<bool> written(1000);  // by earlier parts
+      std::vector<bool> written(1000);  // by earlier chunks
       bool right   = true;
       count_t slot = 0;
-      for (count_t part = 0; part < parts.count(); ++part) {
-        PrivateRows const own = parts.private_rows_of(mode)[part];
-        right                 = right && own.slot == slot && parts.begins()[part] < parts.begins()[part + 1];
+      for (count_t chunk = 0; chunk < chunks.count(); ++chunk) {
+        PrivateRows const own = chunks.private_rows_of(mode)[chunk];
+        right = right && own.slot == slot && chunks.begins()[chunk] < chunks.begins()[chunk + 1];
         slot += own.count;
         std::vector<count_t> rows;
-        for (count_t p = parts.begins()[part]; p < parts.begins()[part + 1]; ++p)
+        for (count_t p = chunks.begins()[chunk]; p < chunks.begins()[chunk + 1]; ++p)
           rows.push_back(nonzeros.index(p, nonzeros.block_of(p), mode));
         for (count_t const k : rows)
           if (written[k]) right = right && k >= own.first && k < own.first + own.count;
         for (count_t const k : rows) written[k] = true;
       }
       CHECK(right);
-      CHECK(parts.copied_rows(mode) == slot);
+      CHECK(chunks.copied_rows(mode) == slot);
     }
   }
 }

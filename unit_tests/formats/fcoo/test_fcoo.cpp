@@ -3,7 +3,7 @@
 // that end just before, at and just behind the border of a partition and of a team; what validate refuses;
 // SpTTM.
 //
-// The join of a team's stretches is walked here with teams of several threads on hosts too, where the
+// The join of a team's chunks is walked here with teams of several threads on hosts too, where the
 // library's own launches have one thread a team.
 #include "formats/fcoo/fcoo.hpp"
 

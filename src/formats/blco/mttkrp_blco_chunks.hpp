@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A host's MTTKRP of BLCO, and its residual sweep (formats/blco/nonzero_terms.hpp): every thread walks its
-// part of the nonzeros and adds each product at once to its row of V, or to its own copy of a row that other
-// parts write too. In ALTO's order these rows, and those of the other factors, stay in a core's caches;
+// chunk of the nonzeros and adds each product at once to its row of V, or to its own copy of a row that other
+// chunks write too. In ALTO's order these rows, and those of the other factors, stay in a core's caches;
 // summing runs in registers first cost 15 to 30 % there. And the merge of a device's copies of V.
 #pragma once
 
@@ -18,15 +18,15 @@
 namespace polyad::detail {
 
 template <class Space, class Scalar, class Index, int Block, int Order, class Term>
-struct MttkrpBlcoParts {
+struct MttkrpBlcoChunks {
   using Row = TinyVec<Space, Scalar, Block, RowForm::simd>;
 
   BlcoNonzeros<Scalar, Index> nonzeros;
   OtherFactors<Scalar, Order> factors;
   int mode;
-  count_t const* begins;  // of the parts, and P
+  count_t const* begins;  // of the chunks, and P
   PrivateOutput<Scalar> output;
-  ChunkWalk walks;  // over the parts
+  ChunkWalk walks;  // over the chunks
   Term term;
 
   /// Adds the nonzeros begin ... end - 1, which lie in one block.
@@ -51,10 +51,10 @@ struct MttkrpBlcoParts {
     }
   }
 
-  void walk_part(count_t part, Columns columns) const {
-    PrivateRows const own = output.stretches[part];
-    count_t const end     = begins[part + 1];
-    count_t begin         = begins[part];
+  void walk_chunk(count_t chunk, Columns columns) const {
+    PrivateRows const own = output.chunks[chunk];
+    count_t const end     = begins[chunk + 1];
+    count_t begin         = begins[chunk];
     for (count_t block = nonzeros.block_of(begin); begin < end; ++block) {
       count_t const block_end = Kokkos::min(end, nonzeros.begins[block + 1]);
       if (nonzeros.encoding.words() == 1)
@@ -68,7 +68,7 @@ struct MttkrpBlcoParts {
   template <class Member>
   void operator()(Member const& member) const {
     walks.template operator()<Row, Block>(
-        member, [&](count_t part, count_t, Columns columns) { walk_part(part, columns); });
+        member, [&](count_t chunk, count_t, Columns columns) { walk_chunk(chunk, columns); });
   }
 };
 
