@@ -22,7 +22,8 @@ using InMemory = Blco<Scalar, std::uint32_t, Space>;
 template <class Scalar>
 void send_all(Streamed<Scalar> const& X, StreamedBlcoWorkspace<Scalar, Space> const& work) {
   for (count_t s = 0; s * work.section < X.nnz(); ++s)
-    X.send(work.buffers[s % work.buffers.size()], s * work.section, std::min(X.nnz(), (s + 1) * work.section));
+    X.send(work.buffers[s % work.buffers.size()], s * work.section,
+           std::min(X.nnz(), (s + 1) * work.section));
 }
 
 /// The copy of all nonzeros alone.

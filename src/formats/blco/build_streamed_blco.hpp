@@ -155,12 +155,13 @@ auto StreamedBlco<Scalar, Index, Space>::make_workspace(Space const& space, coun
   if (steps == 0)
     throw MemoryError("the stream of nonzeros", count * block_map_step * nonzero_bytes(),
                       "only " + std::to_string(bytes) + " bytes are left for them");
-  work.section       = steps * block_map_step;
+  work.section     = steps * block_map_step;
   auto const words = static_cast<count_t>(m_encoding.words());
   for (auto const& instance : instances) {
     StreamBuffer<Scalar, Space> buffer{instance, {}, {}, StreamBuffer<Scalar, Space>::nothing};
     buffer.linear = decltype(buffer.linear)(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::stream_linear"), work.section * words);
+        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::stream_linear"),
+        work.section * words);
     buffer.values = decltype(buffer.values)(
         Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::stream_values"), work.section);
     work.buffers.push_back(buffer);

@@ -31,12 +31,12 @@ void mttkrp(Space const& space, StreamedBlco<Scalar, Index, Space> const& X,
   Kokkos::deep_copy(space, target, Scalar(0));
 
   count_t const sections = ceil_div(X.nnz(), work.section);
-  count_t const count   = work.buffers.size();
+  count_t const count    = work.buffers.size();
   for (count_t s = 0; s < sections; ++s) {
     count_t const section = work.is_backward ? sections - 1 - s : s;
-    count_t const begin = section * work.section;
-    count_t const end   = std::min(X.nnz(), begin + work.section);
-    auto& buffer        = work.buffers[section % count];
+    count_t const begin   = section * work.section;
+    count_t const end     = std::min(X.nnz(), begin + work.section);
+    auto& buffer          = work.buffers[section % count];
     if (buffer.section != section) X.send(buffer, begin, end);
     buffer.section = section;
     // The first kernels wait for the factors and the zeroed V; their copies need not.

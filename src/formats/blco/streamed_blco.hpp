@@ -57,7 +57,7 @@ template <class Scalar, class Space>
 struct StreamedBlcoWorkspace {
   FactorMatrix<Scalar, Space> copies;  // of V (blco_resolution.hpp)
   std::vector<StreamBuffer<Scalar, Space>> buffers;
-  count_t section    = 0;      // nonzeros in a buffer
+  count_t section  = 0;      // nonzeros in a buffer
   bool is_backward = false;  // the next pass begins with the last section, which the buffers still hold
 };
 

@@ -25,14 +25,19 @@
 
 namespace polyad::detail {
 
+/// Nonzeros read and gathered at the same time (see MttkrpPermuted): on the H200 two are best for 32 doubles
+/// (vast 2.41 ms, with four 2.46; nell2 3.43 and 3.45), by registers; four otherwise.
+template <class Space, class Scalar, int Block>
+inline constexpr int sorted_batch = !is_device_space<Space>                         ? 1
+                                    : Block < 32 || sizeof(Scalar) == sizeof(float) ? 4
+                                                                                    : 2;
+
+/// Batch is a parameter so that tests run each on every space.
 template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Hoist,
-          bool Together>
+          bool Together, int Batch = sorted_batch<Space, Scalar, Block>>
 struct MttkrpSorted {
   using Row = TinyVec<Space, Scalar, Block, Form>;
 
-  /// Nonzeros read and gathered at the same time (see MttkrpPermuted): on the H200 two are best for 32
-  /// doubles (vast 2.41 ms, with four 2.46; nell2 3.43 and 3.45), by registers; four otherwise.
-  static constexpr int batch = !is_device_space<Space> ? 1 : Block < 32 || sizeof(Scalar) == 4 ? 4 : 2;
   /// Teams on a multiprocessor that the compiler leaves registers for: without a bound it keeps fewer gathers
   /// under way than there is room for (delicious: f32 6.98 ms, with four 6.58; f64 15.1, with six 12.9).
   static constexpr int teams = Order == 3 || sizeof(Scalar) == 8 ? 6 : 4;
@@ -124,7 +129,7 @@ struct MttkrpSorted {
     run.is_first = true;
     if constexpr (Hoist) start_run(run, indices[index_stride + begin], columns);
     count_t p = begin;
-    for (; p + batch <= end; p += batch) add<batch>(p, run, chunk, columns);
+    for (; p + Batch <= end; p += Batch) add<Batch>(p, run, chunk, columns);
     for (; p < end; ++p) add<1>(p, run, chunk, columns);
     if constexpr (Hoist) run.sum.multiply_add(run.hoisted, run.run_sum);
     if constexpr (Last::is_wanted)

@@ -30,32 +30,6 @@
 
 namespace polyad::test {
 
-/// The walk of the format's kernel with packs of Count nonzeros, on any backend: hosts take one at a time.
-template <class Kernel, int Block, int Count>
-struct WalkInPacks {
-  Kernel kernel;
-
-  KOKKOS_FUNCTION void walk(count_t begin, count_t end, Columns columns) const {
-    count_t const chunk = begin / kernel.chunks.chunk;
-    typename Kernel::Run run;
-    run.row      = kernel.indices[begin];
-    run.sum      = typename Kernel::Row(0);
-    run.is_first = true;
-    kernel.start_run(run, kernel.indices[kernel.index_stride + begin], columns);
-    count_t p = begin;
-    for (; p + Count <= end; p += Count) kernel.template add<Count>(p, run, chunk, columns);
-    for (; p < end; ++p) kernel.template add<1>(p, run, chunk, columns);
-    if constexpr (Kernel::inner == 1) run.sum.multiply_add(run.hoisted, run.run_sum);
-    kernel.writer.last(chunk, run.is_first, run.row, run.sum, columns);
-  }
-
-  template <class Member>
-  KOKKOS_FUNCTION void operator()(Member const& member) const {
-    kernel.chunks.template operator()<typename Kernel::Row, Block>(
-        member, [&](count_t begin, count_t end, Columns columns) { walk(begin, end, columns); });
-  }
-};
-
 namespace {
 
 using Storage = SortedOptions::Storage;
@@ -267,7 +241,7 @@ template <class Scalar, int Count, bool Hoist>
 void expect_exact_packs(HostTensor const& tensor, count_t chunk, int mode, count_t block_rows = 0) {
   constexpr int block    = 8;
   constexpr RowForm form = is_device_space<TestSpace> ? RowForm::packed : RowForm::simd;
-  using Kernel        = detail::MttkrpSorted<TestSpace, Scalar, std::uint32_t, block, form, 3, Hoist, false>;
+  using Kernel        = MttkrpSorted<TestSpace, Scalar, std::uint32_t, block, form, 3, Hoist, false, Count>;
   constexpr int lanes = Kernel::Row::lanes;
   TestSpace const space;
   Random random(chunk);
@@ -282,15 +256,15 @@ void expect_exact_packs(HostTensor const& tensor, count_t chunk, int mode, count
   ChunkWalk const chunks{copy.nnz, chunk, ColumnBlocks{0, 1, static_cast<int>(rank)}};
   int const team = is_device_space<TestSpace> ? 32 / lanes : 1;
   Kokkos::parallel_for("polyad::test", team_policy(space, chunks.shape(team, lanes)),
-                       WalkInPacks<Kernel, block, Count>{Kernel{copy.indices.data(),
-                                                                static_cast<count_t>(copy.indices.stride(0)),
-                                                                copy.values.data(),
-                                                                OtherFactors<Scalar, 3>(factors, copy.modes),
-                                                                {V.matrix().data(),
-                                                                 static_cast<count_t>(V.matrix().stride(0)),
-                                                                 {nullptr, nullptr, 0},
-                                                                 block_rows > 0},
-                                                                chunks}});
+                       Kernel{copy.indices.data(),
+                              static_cast<count_t>(copy.indices.stride(0)),
+                              copy.values.data(),
+                              OtherFactors<Scalar, 3>(factors, copy.modes),
+                              {V.matrix().data(),
+                               static_cast<count_t>(V.matrix().stride(0)),
+                               {nullptr, nullptr, 0},
+                               block_rows > 0},
+                              chunks});
   auto const expected = exact_mttkrp<Scalar>(tensor, host_factors, n);
   CAPTURE(chunk, mode, Count, Hoist, sizeof(Scalar));
   CHECK(violation<Scalar>(expected, V.read(), 3) == "");
