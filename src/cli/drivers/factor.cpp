@@ -2,11 +2,11 @@
 // factor(), over both scalars and both coordinate types.
 #include "cli/drivers/factor.hpp"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/drivers/model_memory.hpp"
 #include "cli/drivers/resumable_als.hpp"
 #include "cli/format_choice/machine.hpp"
 #include "cli/format_choice/stored_choice.hpp"
@@ -14,7 +14,6 @@
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/empty_slices.hpp"
 #include "cli/tensors/survey_list.hpp"
-#include "formats/choose_format.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/dense/nvecs.hpp"
@@ -24,30 +23,6 @@
 
 namespace polyad::cli {
 namespace {
-
-/// Refuses a rank whose model alone exceeds the free memory: factors, the output of the longest mode, one
-/// copy of it at the end, and the Gram matrices with their scratch.
-template <class Scalar>
-void expect_model_fits(Space const& space, Extents const& extents, count_t rank) {
-  std::string const what = "a model of rank " + std::to_string(rank);
-  auto const order       = static_cast<count_t>(extents.order());
-  count_t rows           = 0;
-  count_t longest        = 0;
-  auto const add         = [&](count_t a, count_t b) {
-    count_t sum = 0;
-    if (__builtin_add_overflow(a, b, &sum)) checked_product(what, ~count_t(0), 2);
-    return sum;
-  };
-  for (int n = 0; n < extents.order(); ++n) {
-    rows    = add(rows, extents[n]);
-    longest = std::max(longest, extents[n]);
-  }
-  rows                = add(rows, checked_product(what, longest, 2));
-  count_t const dense = checked_product(what, checked_product(what, rows, rank), sizeof(Scalar));
-  count_t const grams =
-      checked_product(what, checked_product(what, rank, rank), (order + 2) * sizeof(double));
-  expect_fits(space, what, add(dense, grams), 1);
-}
 
 IterationReport to_report(CpAlsIteration const& it) {
   return {it.iteration, it.fit, it.delta, it.seconds, it.phases};
