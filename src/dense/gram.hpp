@@ -55,7 +55,7 @@ public:
   /// Columns of the blocks that G is cut into. On hosts 16 at most: a thread then holds 8 rows of a block in
   /// registers, and fewer blocks lie above the diagonal only in part.
   static int block(count_t rank) {
-    return rank > 16 && is_device_space<Space> ? 32 : rank > 8 ? 16 : rank > 4 ? 8 : 4;
+    return std::min(block_for(rank), is_device_space<Space> ? full_block : 16);
   }
   /// R rounded up to whole blocks of columns.
   static count_t padded_columns(count_t rank) {

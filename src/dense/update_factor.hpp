@@ -17,6 +17,7 @@
 #include "dense/gram.hpp"
 #include "dense/solve_rows.hpp"
 #include "polyad/core/instances.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
 
 namespace polyad::detail {
 
@@ -172,9 +173,10 @@ void update_factor(Space const& space, FactorMatrix<Scalar, Space> const& V,
                  A.extent(0), " x ", A.extent(1), " and G is ", G.extent(0), " x ", G.extent(1));
   workspace.expect_rank(rank);
   if constexpr (is_device_space<Space>) {
-    if (rank <= 8) return detail::update_and_sum<Space, Scalar, 8>(space, V, W, A, workspace, G);
-    if (rank <= 16) return detail::update_and_sum<Space, Scalar, 16>(space, V, W, A, workspace, G);
-    if (rank <= 32) return detail::update_and_sum<Space, Scalar, 32>(space, V, W, A, workspace, G);
+    if (rank <= full_block)
+      return with_block<8>(rank, [&](auto block) {
+        detail::update_and_sum<Space, Scalar, block()>(space, V, W, A, workspace, G);
+      });
   }
   solve_rows(space, V, W, A);
   gram(space, A, workspace, G);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "polyad/fast_tucker/predict.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
 
 #include <cmath>
 
@@ -118,7 +119,7 @@ void launch(Space const& space, FastTuckerModel<Scalar, Space> const& model,
   expect_factors(C, model.extents());
   if (X.nnz() == 0) return;
   int const rank = checked_rank(C.rank());
-  with_row_block(rank, [&](auto block) {
+  with_block(static_cast<count_t>(rank), [&](auto block) {
     using Kernel = PredictEntries<Space, Scalar, Index, block()>;
     Kernel kernel{};
     kernel.indices = X.indices().data();

@@ -22,6 +22,7 @@
 
 #include "polyad/core/per_mode.hpp"
 #include "polyad/kernel/lanes.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/whole_row_walk.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
@@ -128,12 +129,8 @@ KOKKOS_FORCEINLINE_FUNCTION Scalar interaction(LevelRows<Scalar> const& factors,
 /// for which rows that are cut off would take twice the time; 32 otherwise and for coordinates of 64 bits.
 template <class Space, class Index, class F>
 void with_fiber_block(count_t longest_row, F&& f) {
-  if constexpr (sizeof(Index) == 4) {
-    if constexpr (!is_device_space<Space>)
-      if (longest_row <= 8) return f(std::integral_constant<int, 8>{});
-    if (longest_row <= 16) return f(std::integral_constant<int, 16>{});
-  }
-  f(std::integral_constant<int, full_block>{});
+  constexpr int narrowest = sizeof(Index) == 8 ? full_block : is_device_space<Space> ? 16 : 8;
+  with_block<narrowest>(longest_row, f);
 }
 
 }  // namespace polyad::detail

@@ -18,8 +18,27 @@
 
 namespace polyad {
 
-/// The widest block of columns, and the blocks for what is left of R after it.
+/// The widest block of columns.
 inline constexpr int full_block = 32;
+
+/// The narrowest block that holds so many columns, or the widest.
+[[nodiscard]] constexpr int block_for(count_t columns) {
+  return columns > 16 ? full_block : columns > 8 ? 16 : columns > 4 ? 8 : 4;
+}
+
+/// Calls f(std::integral_constant<int, Block>) with the narrowest block that holds so many columns, or the
+/// widest; none is narrower than Narrowest.
+template <int Narrowest = 4, class F>
+void with_block(count_t columns, F&& f) {
+  int const block = block_for(columns);
+  if constexpr (Narrowest <= 4)
+    if (block == 4) return f(std::integral_constant<int, 4>{});
+  if constexpr (Narrowest <= 8)
+    if (block <= 8) return f(std::integral_constant<int, 8>{});
+  if constexpr (Narrowest <= 16)
+    if (block <= 16) return f(std::integral_constant<int, 16>{});
+  f(std::integral_constant<int, full_block>{});
+}
 
 /// Equal blocks side by side: `count` blocks of the dispatched width, the first at column `first`.
 struct ColumnBlocks {
@@ -36,14 +55,7 @@ void for_each_column_block(int rank, F&& f) {
   int const rest = rank % full_block;
   if (full > 0) f(std::integral_constant<int, full_block>{}, ColumnBlocks{0, full, rank});
   ColumnBlocks const tail{full * full_block, 1, rank};
-  if (rest > 16)
-    f(std::integral_constant<int, 32>{}, tail);
-  else if (rest > 8)
-    f(std::integral_constant<int, 16>{}, tail);
-  else if (rest > 4)
-    f(std::integral_constant<int, 8>{}, tail);
-  else if (rest > 0)
-    f(std::integral_constant<int, 4>{}, tail);
+  if (rest > 0) with_block(static_cast<count_t>(rest), [&](auto block) { f(block, tail); });
 }
 
 }  // namespace polyad

@@ -50,18 +50,4 @@ struct WholeRowWalk {
   }
 };
 
-/// Calls f(std::integral_constant<int, Block>) with the narrowest block that holds a whole row of R columns,
-/// or the widest one.
-template <class F>
-void with_row_block(int rank, F&& f) {
-  if (rank > 16)
-    f(std::integral_constant<int, full_block>{});
-  else if (rank > 8)
-    f(std::integral_constant<int, 16>{});
-  else if (rank > 4)
-    f(std::integral_constant<int, 8>{});
-  else
-    f(std::integral_constant<int, 4>{});
-}
-
 }  // namespace polyad

@@ -128,7 +128,7 @@ void residual_mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
   }
   ResidualTerm<Scalar> const term{C[mode].data(), static_cast<count_t>(C[mode].stride(0))};
   ColumnBlocks const blocks{0, 1, rank};
-  with_row_block(rank, [&](auto block) {
+  with_block(static_cast<count_t>(rank), [&](auto block) {
     if constexpr (is_device_space<Space>) {
       Kokkos::deep_copy(space, G, Scalar(0));
       detail::launch_alto_atomic<Space, Scalar, Index, block(), RowForm::packed, any_order>(

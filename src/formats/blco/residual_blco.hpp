@@ -76,13 +76,13 @@ void residual_mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
   ColumnBlocks const blocks{0, 1, rank};
   if constexpr (!is_device_space<Space>)
     if (resolution.kind == Resolution::privatised && X.chunks().count() > 0)
-      return with_row_block(rank, [&](auto block) {
+      return with_block(static_cast<count_t>(rank), [&](auto block) {
         detail::launch_chunks<Space, Scalar, Index, block(), any_order>(space, X, nonzeros, C, mode, blocks,
                                                                         copies, G, term);
       });
   Kokkos::deep_copy(space, target, Scalar(0));
   detail::BlcoOutput<Scalar> const output{target.data(), static_cast<count_t>(target.stride(0)), G.extent(0)};
-  with_row_block(rank, [&](auto block) {
+  with_block(static_cast<count_t>(rank), [&](auto block) {
     constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
     if (resolution.kind == Resolution::hierarchical)
       detail::launch_tiles<Space, Scalar, Index, block(), form, any_order, true>(

@@ -26,6 +26,7 @@
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/lanes.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/whole_row_walk.hpp"
 
@@ -153,7 +154,7 @@ void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
     borders = {workspace.format.rows.data(), workspace.format.sums.data(),
                static_cast<count_t>(workspace.format.sums.stride(0))};
   detail::with_residual_order<sizeof(Index) == 8>(X.extents().order(), [&](auto order) {
-    with_row_block(rank, [&](auto block) {
+    with_block(static_cast<count_t>(rank), [&](auto block) {
       using Source = detail::SortedSource<Scalar, Index>;
       using Kernel = detail::ResidualMttkrp<Space, Scalar, Index, block(), order(), Source>;
       ColumnBlocks const blocks{0, 1, rank};
@@ -193,7 +194,7 @@ void residual_mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const
     detail::form_residuals<Space, Scalar>(space, source, C, mode, others, chunks, workspace.residuals);
     return mttkrp(space, X.with_values(workspace.residuals), C, mode, workspace.format, G, true);
   }
-  with_row_block(rank, [&](auto block) {
+  with_block(static_cast<count_t>(rank), [&](auto block) {
     using Kernel = detail::ResidualMttkrp<Space, Scalar, Index, block(), any_order, Source>;
     Kokkos::parallel_for("polyad::residual_mttkrp_permuted",
                          chunks.template policy<typename Kernel::Row>(space),

@@ -21,6 +21,7 @@
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/other_factors.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/unrolled.hpp"
 #include "polyad/kernel/whole_row_walk.hpp"
@@ -236,7 +237,7 @@ void solve_rows_of(Space const& space, Source const& source, OtherFactors<Scalar
                    FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage) {
   int const J = checked_rank(problem.B.extent(0));
   int const R = checked_rank(problem.B.extent(1));
-  with_row_block(R, [&](auto block) {
+  with_block(static_cast<count_t>(R), [&](auto block) {
     using Kernel        = RowLeastSquares<Space, Scalar, Index, block(), Source>;
     constexpr int lanes = Kernel::Row::lanes;
     RowSolveSizes const sizes{J, R, Kernel::whole_blocks(J), Kernel::whole_blocks(R),

@@ -43,9 +43,7 @@ namespace polyad::detail {
 template <class Space, class F>
 void with_tile_block(int before, int last, F&& f) {
   int const columns = is_device_space<Space> ? std::min(before, last) : last;
-  if (columns <= 8) return f(std::integral_constant<int, 8>{});
-  if (columns <= 16) return f(std::integral_constant<int, 16>{});
-  f(std::integral_constant<int, 32>{});
+  with_block<8>(static_cast<count_t>(columns), f);
 }
 
 /// Y, a row for every row that X's operation has, is overwritten. matrices[m] belongs to product mode

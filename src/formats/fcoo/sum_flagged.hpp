@@ -184,7 +184,7 @@ void sum_flagged(Space const& space, std::string const& label, FlaggedNonzeros<S
   ChunkWalk const chunks{X.nnz, chunk, blocks};
   constexpr int lanes = Terms::lanes;
   int team            = is_device_space<Space> ? shape.team_threads / lanes : 1;
-  while (Kernel::Heads::bytes(team) > device_team_scratch && team > 1) team /= 2;
+  while (static_cast<count_t>(Kernel::Heads::bytes(team)) > device_team_scratch && team > 1) team /= 2;
   auto policy = team_policy<Bounds>(space, chunks.shape(team, lanes));
   policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::Heads::bytes(team)));
   Kokkos::parallel_for(label, policy, Kernel{terms, FlaggedSegments<Index>(X), chunks});
