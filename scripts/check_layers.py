@@ -10,7 +10,8 @@
 - The border: what include/polyad holds is public, and includes nothing of src/; neither do the examples, and the
   tool takes the choice of a format alone (OF_THE_TOOL). polyad.hpp includes no kernel. There are at most MOST_PUBLIC headers of MOST_PUBLIC_LINES lines together; the
   ceilings sink, and rise only with a reason in CONTRIBUTING.md.
-- Kernels are written once: what belongs to one backend stays inside core/ and kernel/.
+- Kernels are written once: what belongs to one backend stays inside core/ and kernel/, in files that
+  CONTRIBUTING.md lists, MOST_BACKEND_FILES at most.
 - Labels of Views and kernels begin with polyad::, and a kernel launched on an instance has one.
 - Every header and source is in its CMakeLists.txt, and what stands there exists.
 - A folder of the tool holds at most MOST_TOOL_FILES files.
@@ -52,6 +53,7 @@ BACKEND_ONLY = re.compile(
     r"\b(?:threadIdx|blockIdx|blockDim|gridDim|warpSize)\b|\batomic(?:Add|CAS|Exch|Min|Max|Or|And)\s*\(|"
     r"\bcu(?:da|blas|sparse|solver|rand)[A-Z]\w*|\bcub::|\bthrust::|#\s*include\s*<(?:cuda|cub|thrust|cooperative)\w*"
 )
+MOST_BACKEND_FILES = 10
 LAUNCH = re.compile(r"\bparallel_(for|reduce|scan)\s*\(")
 NESTED_RANGE = re.compile(r"(?:Team(?:Thread|Vector)|ThreadVector)(?:MD)?Range")
 ALLOCATION = re.compile(r"\bview_alloc\s*\(")
@@ -247,6 +249,19 @@ class Checker:
             line = text.count("\n", 0, match.start()) + 1
             self.report(path, line, f"'{match.group(0).strip()}' belongs into core/ or kernel/: kernels are written once")
 
+    def check_port_list(self, codes):
+        """Files with a backend's words are what a port to another one edits: CONTRIBUTING.md lists them."""
+        page = self.root / "CONTRIBUTING.md"
+        if not page.exists():
+            return
+        listed = page.read_text()
+        users = [path for path, code in codes.items() if BACKEND_ONLY.search(code)]
+        for path in users:
+            if f"`{path.relative_to(self.root)}`" not in listed:
+                self.report(path, 1, "has a backend's words, and CONTRIBUTING.md does not list it for a port")
+        if len(users) > MOST_BACKEND_FILES:
+            self.report(page, 1, f"{len(users)} files with a backend's words, more than {MOST_BACKEND_FILES}")
+
     def check_labels(self, path, text):
         def wrong(match, what):
             self.report(path, text.count("\n", 0, match.start()) + 1, what)
@@ -345,6 +360,7 @@ class Checker:
         for path, code in codes.items():
             self.check_format_names(path, code, names)
         self.check_cycles(codes)
+        self.check_port_list(codes)
         self.check_counts(headers)
         for path in self.files("examples"):
             if path.suffix in CODE:

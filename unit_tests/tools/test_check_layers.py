@@ -103,6 +103,13 @@ class CheckLayers(unittest.TestCase):
         self.assert_found("src/dense/p.hpp", '#include "cp/q.hpp"', "includes go down only")
         self.assert_found(f"{inner}/tensor/t.hpp", "#include <polyad/core/a.hpp>", "quotes")
 
+    def test_port_list(self):
+        one = "| `include/polyad/core/a.hpp` | streams |\n"
+        self.assertEqual(faults({"CONTRIBUTING.md": one + "| `include/polyad/kernel/k.hpp` | lanes |\n"}), [])
+        found = faults({"CONTRIBUTING.md": one})
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("kernel/k.hpp:1: has a backend's words", found[0])
+
     def test_border(self):
         self.assert_found("include/polyad/cp/cp.hpp", '#include "dense/p.hpp"', "private")
         self.assert_found("src/cli/main.hpp", '#include "dense/p.hpp"', "private")
