@@ -137,7 +137,6 @@ TensorSurvey survey_of(Space const& space, CooTensor<Scalar, Index, Space> const
 template <class Scalar, class Space>
 Ceilings ceilings_for(Space const& space, AnyFormatOptions const& options, double seconds) {
   if (options.hooks.machine) return options.hooks.machine(seconds);
-  if (options.machine) return *options.machine;
   if (seconds >= worth_measuring_s) try {
       return measure_ceilings<Scalar>(space);
     } catch (MemoryError const&) {  // the usual ones do as well

@@ -49,7 +49,8 @@ struct FormatHooks {
   /// Asked by auto: taken where it is a candidate that fits.
   std::function<std::optional<StoredFormat>()> stored = {};
   FormatTrial trial                                   = FormatTrial::none;
-  /// What the machine can do, asked for a run of so many seconds; before AnyFormatOptions::machine.
+  /// What the machine can do, asked for a run of so many seconds. Unset: the usual ones (usual_ceilings), and
+  /// measured for runs that are expected to last two seconds or more.
   std::function<Ceilings(double)> machine = {};
   /// Called after each step with its name, "building the format"; what it throws ends the choice.
   std::function<void(char const*)> progress = {};
@@ -66,9 +67,6 @@ struct AnyFormatOptions {
   /// Bytes that the tensor, its format and the model may take together where the tensor is. Unset: what is
   /// free, and what the tensor itself takes.
   std::optional<count_t> memory_bytes = {};
-  /// Unset: the usual ones (usual_ceilings), and measured for runs that are expected to last two seconds or
-  /// more.
-  std::optional<Ceilings> machine = {};
   /// Unset: made, for which a device's coordinates are copied to the host.
   std::optional<TensorSurvey> survey = {};
   /// Refuse to build where the format would be stored otherwise than its name says.

@@ -70,8 +70,8 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
   format.format                  = options.format;
   format.deterministic           = options.deterministic;
   if (options.format == "auto") {
-    format.survey  = survey_list(sets.train, options.common.threads);
-    format.machine = machine_ceilings(*report.backend, sizeof(Scalar), 0);
+    format.survey        = survey_list(sets.train, options.common.threads);
+    format.hooks.machine = [&](double) { return machine_ceilings(*report.backend, sizeof(Scalar), 0); };
   }
   std::vector<count_t> columns(options.columns.begin(), options.columns.end());
   if (columns.size() == 1) columns.assign(sets.train.extents.size(), columns[0]);
