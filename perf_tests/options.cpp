@@ -54,9 +54,29 @@ public:
   }
 };
 
-/// Values between commas in one argument; given again, it replaces what was given before.
-CLI::Option* separated(CLI::Option* option, CLI::Validator const& each) {
-  return option->delimiter(',')->allow_extra_args(false)->trigger_on_parse()->transform(each);
+std::vector<std::string> split(std::string const& text, char separator) {
+  std::vector<std::string> parts(1);
+  for (char const c : text)
+    if (c == separator)
+      parts.emplace_back();
+    else
+      parts.back().push_back(c);
+  return parts;
+}
+
+/// Values between commas in one argument; given again, it replaces what was given before. CLI11's own lists
+/// drop an empty value, and take the next argument where nothing else is left.
+template <class T>
+CLI::Option* add_list(CLI::App& app, std::string const& name, std::vector<T>& values,
+                      std::string const& meaning, CLI::Validator const& each) {
+  auto const take = [&values, name, each](std::string const& text) {
+    values.clear();
+    for (auto& part : split(text, ',')) {
+      if (auto const refusal = each(part); !refusal.empty()) throw CLI::ValidationError(name, refusal);
+      CLI::detail::lexical_cast(part, values.emplace_back());
+    }
+  };
+  return app.add_option_function<std::string>(name, take, meaning)->take_last();
 }
 
 template <class T>
@@ -67,7 +87,7 @@ std::string joined(std::vector<T> const& values) {
 /// R, or FIRST:LAST:STEP
 std::vector<int> ranks_of(std::string const& text) {
   std::vector<int> numbers;
-  for (auto part : CLI::detail::split(text, ':')) {
+  for (auto part : split(text, ':')) {
     if (auto const refusal = number_from(1)(part); !refusal.empty())
       throw CLI::ValidationError("--ranks", refusal);
     numbers.push_back(std::stoi(part));
@@ -76,7 +96,8 @@ std::vector<int> ranks_of(std::string const& text) {
   if (numbers.size() != 3 || numbers[0] > numbers[1])
     throw CLI::ValidationError("--ranks", "'" + text + "' is no FIRST:LAST:STEP");
   std::vector<int> ranks;
-  for (int rank = numbers[0]; rank <= numbers[1]; rank += numbers[2]) ranks.push_back(rank);
+  for (std::int64_t rank = numbers[0]; rank <= numbers[1]; rank += numbers[2])
+    ranks.push_back(static_cast<int>(rank));
   return ranks;
 }
 
@@ -96,44 +117,32 @@ PerfOptions parse_options(int argc, char const* const* argv) {
   app.get_formatter()->column_width(22);
   app.get_formatter()->label("OPTIONS", "options");
   app.allow_extras();
-  separated(
-      app.add_option("--tensor", options.tensors,
-                     "Presets (uniform10m, uber, vast, nell2, delicious, fr_m, darpa, brainq, even10m,\n"
-                     "skewed10m, netflix30m, order3 ... order10, cube1000, tiny), .tns files (plain or\n"
-                     "compressed) or gentns' binary files; default uniform10m"),
-      not_empty())
+  add_list(app, "--tensor", options.tensors,
+           "Presets (uniform10m, uber, vast, nell2, delicious, fr_m, darpa, brainq, even10m,\n"
+           "skewed10m, netflix30m, order3 ... order10, cube1000, tiny), .tns files (plain or\n"
+           "compressed) or gentns' binary files; default uniform10m",
+           not_empty())
       ->type_name("A,B,..");
-  separated(app.add_option("--scale", options.scales, "Multiples of a preset's number of nonzeros"),
-            number_from(1e-6))
+  add_list(app, "--scale", options.scales, "Multiples of a preset's number of nonzeros", number_from(1e-6))
       ->type_name("X,Y,..")
       ->default_str(joined(options.scales));
-  separated(app.add_option("--formats", options.formats,
-                           "Storage formats, and on hosts alto-reference, a yardstick; default all"),
-            not_empty())
+  add_list(app, "--formats", options.formats,
+           "Storage formats, and on hosts alto-reference, a yardstick; default all", not_empty())
       ->type_name("A,B,..");
-  separated(app.add_option_function<std::vector<std::string>>(
-                "--ranks",
-                [&](std::vector<std::string> const& parts) {
-                  options.ranks.clear();
-                  for (auto const& part : parts)
-                    for (int const rank : ranks_of(part)) options.ranks.push_back(rank);
-                },
-                "Ranks, or FIRST:LAST:STEP"),
-            not_empty())
+  std::vector<std::string> ranks;
+  add_list(app, "--ranks", ranks, "Ranks, or FIRST:LAST:STEP", not_empty())
       ->type_name("R,S,..")
       ->default_str(joined(options.ranks));
-  separated(app.add_option("--scalar", options.scalars, "Scalars of values and factors"),
-            CLI::IsMember({"f32", "f64"}))
+  add_list(app, "--scalar", options.scalars, "Scalars of values and factors", CLI::IsMember({"f32", "f64"}))
       ->type_name("f32,f64")
       ->default_str(joined(options.scalars));
-  separated(
-      app.add_option("--modes", options.modes, "Modes, counted from 0, or all in one; default all and each"),
-      all_or_number())
+  add_list(app, "--modes", options.modes, "Modes, counted from 0, or all in one; default all and each",
+           all_or_number())
       ->type_name("all,0,..");
-  separated(app.add_option("--stream", options.stream,
-                           "Also time streamed-blco with buffers for these shares of the nonzeros,\n"
-                           "such as 0.5,0.05"),
-            number_from(1e-9))
+  add_list(app, "--stream", options.stream,
+           "Also time streamed-blco with buffers for these shares of the nonzeros,\n"
+           "such as 0.5,0.05",
+           number_from(1e-9))
       ->type_name("X,Y,..");
   app.add_option("--device-memory", options.device_memory,
                  "Also run CP-ALS over streamed-blco, built on the host, in so many bytes of the device")
@@ -149,6 +158,9 @@ PerfOptions parse_options(int argc, char const* const* argv) {
                "The tensor `tiny`, one sample: does everything run and pass its check?");
   try {
     app.parse(argc, argv);
+    if (!ranks.empty()) options.ranks.clear();
+    for (auto const& text : ranks)
+      for (int const rank : ranks_of(text)) options.ranks.push_back(rank);
   } catch (CLI::Success const&) {
     std::fputs(app.help().c_str(), stdout);
     std::exit(0);
