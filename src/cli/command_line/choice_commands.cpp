@@ -6,7 +6,6 @@
 #include "cli/command_line/checks.hpp"
 #include "cli/command_line/command.hpp"
 #include "cli/command_line/shared_options.hpp"
-#include "cli/drivers/factor.hpp"
 #include "polyad/formats/capability.hpp"
 
 namespace polyad::cli {
@@ -40,8 +39,7 @@ ChoiceCommands::ChoiceCommands(CLI::App& app) : m_app(app) {
       "Example: polyad estimate uber.tns.xz -r 32 --device-memory 8G");
   Command tune(app, "tune", "Try the formats on a tensor, and say which is the fastest", m_tune.of.common);
   add_shared(tune, m_tune.of);
-  tune.add_option("--format", m_tune.format, "Try this format alone, in all its shapes: " + format_names())
-      ->type_name("NAME");
+  add_format(tune, m_tune.format, "Try this format alone, in all its shapes: " + format_names());
   tune.add_flag(
       "--store", m_tune.store,
       "Keep the choice beside the tensor, in TENSOR.tune.json, where --format auto of this rank, precision "

@@ -17,7 +17,6 @@
 #include "cli/command_line/help.hpp"
 #include "cli/command_line/product_commands.hpp"
 #include "cli/command_line/shared_options.hpp"
-#include "cli/drivers/factor.hpp"
 #include "cli/report/git_hash.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/formats/capability.hpp"
@@ -43,12 +42,9 @@ void add_cpd(Command command, CpdOptions& options) {
   add_iterations(command, options.max_iterations, "Most iterations");
   add_tolerance(command, options.tolerance);
   add_time_limit(command, options.time_limit_s);
-  command
-      .add_option("--format", options.format,
-                  "Storage format: " + format_names() +
-                      "; or auto, the fastest that fits by what is known of tensor and machine")
-      ->type_name("NAME")
-      ->capture_default_str();
+  add_format(command, options.format,
+             "Storage format: " + format_names() +
+                 "; or auto, the fastest that fits by what is known of tensor and machine");
   command.add_flag("--tune", options.tune, "With --format auto: try all formats that fit, on this tensor");
   add_precision(command, options.precision);
   add_seed(command, options.seed, "the random start");

@@ -123,13 +123,10 @@ void add_fast_tucker(Command command, TrainOptions& options) {
       ->expected(2)
       ->type_name("LOWEST,HIGHEST");
   add_cold_start(command, options.cold_start);
-  command
-      .add_option("--format", options.format,
-                  "Of als: " + format_names({Capability::row_least_squares}) +
-                      "; of adam: " + format_names({Capability::residual_sweep}) +
-                      "; of sgd: " + format_names({Capability::sgd}) + "; auto: the fastest")
-      ->type_name("NAME")
-      ->capture_default_str();
+  add_format(command, options.format,
+             "Of als: " + format_names({Capability::row_least_squares}) +
+                 "; of adam: " + format_names({Capability::residual_sweep}) +
+                 "; of sgd: " + format_names({Capability::sgd}) + "; auto: the fastest");
   add_precision(command, options.precision);
   add_seed(command, options.seed, "the start and of what is held out");
   add_deterministic(command, options.deterministic, "model in every run on one device");

@@ -93,6 +93,10 @@ void add_seed(Command& command, std::uint64_t& seed, std::string const& of) {
   command.after_parsing([&seed, &common = command.common()] { common.seed = seed; });
 }
 
+void add_format(Command& command, std::string& format, std::string const& meaning) {
+  command.add_option("--format", format, meaning)->type_name("NAME")->capture_default_str();
+}
+
 void add_precision(Command& command, std::string& precision, std::string const& of) {
   command.add_choice("--precision", precision, {"f32", "f64"}, "Of " + of);
 }

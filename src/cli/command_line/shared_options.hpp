@@ -45,6 +45,9 @@ void add_time_limit(Command& command, double& seconds, std::string const& unit =
 /// --seed; `of` says of what. The report has a place of its own for it.
 void add_seed(Command& command, std::uint64_t& seed, std::string const& of);
 
+/// --format; `meaning` names the formats that the command takes
+void add_format(Command& command, std::string& format, std::string const& meaning);
+
 /// --precision; `of` says of what
 void add_precision(Command& command, std::string& precision,
                    std::string const& of = "values and factors: f32 or f64");
