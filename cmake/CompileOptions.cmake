@@ -42,8 +42,9 @@ function(polyad_compile_options TARGET)
   target_compile_options(
     ${TARGET}
     PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wconversion;${POLYAD_FALSE_WARNINGS};${POLYAD_WIDE_VECTORS_FLAG}>
-            # The host pass of nvcc compiles generated code, in which -Wconversion sees what nobody wrote.
-            $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
+            # The host pass of nvcc compiles generated code. -Wconversion and -Wparentheses see what nobody wrote.
+            $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wno-parentheses>
+            $<$<COMPILE_LANGUAGE:CUDA>:$<$<BOOL:${POLYAD_FALSE_WARNINGS}>:-Xcompiler=${POLYAD_FALSE_WARNINGS}>>)
   if(POLYAD_WERROR)
     target_compile_options(
       ${TARGET} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror>
