@@ -57,7 +57,7 @@ void add_residual(Session& session, TensorChoice const& choice, int rank) {
         int const order = X.extents().order();
         count_t longest = 0;
         for (int n = 0; n < order; ++n) longest = std::max(longest, X.extents()[n]);
-        auto const G = make_packed_matrix<typename F::scalar_type>(session.space, "polyad::perf_output",
+        auto const G = make_factor_matrix<typename F::scalar_type>(session.space, "polyad::perf_output",
                                                                    longest, C.rank());
         report(state, measure(session.space, session.options.samples, [&] {
                  for (int n = 0; n < order; ++n)
@@ -151,11 +151,11 @@ void add_gradients(Session& session, TensorChoice const& choice, int rank) {
         for (int n = 0; n < order; ++n) {
           work.push_back(make_gradient_workspace(session.space, model, n));
           G.push_back(
-              make_packed_matrix<float>(session.space, "polyad::perf_output", X.extents()[n], C.rank()));
-          dA.push_back(make_packed_matrix<float>(session.space, "polyad::perf_output", X.extents()[n],
+              make_factor_matrix<float>(session.space, "polyad::perf_output", X.extents()[n], C.rank()));
+          dA.push_back(make_factor_matrix<float>(session.space, "polyad::perf_output", X.extents()[n],
                                                  model.columns(n)));
           dB.push_back(
-              make_packed_matrix<float>(session.space, "polyad::perf_output", model.columns(n), C.rank()));
+              make_factor_matrix<float>(session.space, "polyad::perf_output", model.columns(n), C.rank()));
         }
         report(state, measure(session.space, session.options.samples, [&] {
                  for (int n = 0; n < order; ++n) {

@@ -82,7 +82,7 @@ public:
         m_work(space, X->extents(), start.rank()),
         m_format_workspace(X->make_workspace(space, start.rank())),
         m_timer(options.time_phases) {
-    m_result.model.factors = start;
+    m_result.model.factors = with_packed_rows(space, start);
     for (int n = 0; n < order(); ++n) gram(space, factor(n), m_work.gram_sums, m_work.gram_of(n));
     space.fence("polyad::cp_als");  // so that the first iteration's time is its own
     m_total.reset();

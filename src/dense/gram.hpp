@@ -74,9 +74,8 @@ private:
 
 template <class Space, class Scalar, int Block>
 struct GramOfChunk {
-  static constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
-  using Row                     = TinyVec<Space, double, Block, form>;
-  static constexpr int height   = rows_at_once<Row>(4);  // of G that a thread sums
+  using Row                   = TinyVec<Space, double, Block>;
+  static constexpr int height = rows_at_once<Row>(4);  // of G that a thread sums
   FactorMatrix<Scalar, Space> matrix;
   typename GramWorkspace<Space>::partials_type partials;
   count_t chunk;  // rows of A in a chunk

@@ -15,9 +15,9 @@
 
 namespace polyad::detail {
 
-template <class Space, class Scalar, int Block, RowForm Form>
+template <class Space, class Scalar, int Block>
 struct MultiplyRows {
-  using Row                   = TinyVec<Space, Scalar, Block, Form>;
+  using Row                   = TinyVec<Space, Scalar, Block>;
   static constexpr int height = rows_at_once<Row>(4);  // rows that share each load of B
   /// Rows of a thread: on a host many, so that its block of B stays in the first-level cache.
   static constexpr int chunk = is_device_space<Space> ? height : 64 * height;
@@ -83,20 +83,18 @@ void multiply_rows(Space const& space, FactorMatrix<Scalar, Space> const& A,
   count_t const rows    = A.extent(0);
   count_t const columns = B.extent(1);
   if (rows == 0 || columns == 0) return;
-  bool const aligned =
-      rows_are_aligned(B.data(), B.stride(0), columns) && rows_are_aligned(C.data(), C.stride(0), columns);
-  with_row_form<Space>(aligned, [&](auto form) {
-    for_each_column_block(checked_rank(columns), [&](auto block, ColumnBlocks blocks) {
-      using Kernel        = detail::MultiplyRows<Space, Scalar, block(), form()>;
-      constexpr int lanes = Kernel::Row::lanes;
-      int const team      = is_device_space<Space> ? 128 / lanes : 1;
-      count_t const teams = ceil_div(ceil_div(rows, Kernel::chunk), static_cast<count_t>(team));
-      LaunchShape const shape{teams * static_cast<count_t>(blocks.count), team, lanes};
-      Kokkos::parallel_for(
-          "polyad::multiply_rows", team_policy(space, shape),
-          Kernel{A.data(), static_cast<count_t>(A.stride(0)), B.data(), static_cast<count_t>(B.stride(0)),
-                 C.data(), static_cast<count_t>(C.stride(0)), rows, static_cast<int>(A.extent(1)), blocks});
-    });
+  expect_packed_rows<Scalar, Space>(B);
+  expect_packed_rows<Scalar, Space>(C);
+  for_each_column_block(checked_rank(columns), [&](auto block, ColumnBlocks blocks) {
+    using Kernel        = detail::MultiplyRows<Space, Scalar, block()>;
+    constexpr int lanes = Kernel::Row::lanes;
+    int const team      = is_device_space<Space> ? 128 / lanes : 1;
+    count_t const teams = ceil_div(ceil_div(rows, Kernel::chunk), static_cast<count_t>(team));
+    LaunchShape const shape{teams * static_cast<count_t>(blocks.count), team, lanes};
+    Kokkos::parallel_for(
+        "polyad::multiply_rows", team_policy(space, shape),
+        Kernel{A.data(), static_cast<count_t>(A.stride(0)), B.data(), static_cast<count_t>(B.stride(0)),
+               C.data(), static_cast<count_t>(C.stride(0)), rows, static_cast<int>(A.extent(1)), blocks});
   });
 }
 

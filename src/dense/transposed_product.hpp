@@ -46,8 +46,7 @@ TransposedProductWorkspace<Space> make_transposed_product_workspace(Space const&
 /// those of all tiles doubles.
 template <class Space, class Scalar, int Block>
 struct TileSums {
-  static constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
-  using Row                     = TinyVec<Space, Scalar, Block, form>;
+  using Row = TinyVec<Space, Scalar, Block>;
   /// Rows of the sums that a thread holds at the same time: 32 x 32 sums occupy a device's team of 128 GPU
   /// threads.
   static constexpr int height = is_device_space<Space> && sizeof(Scalar) == sizeof(float) ? 2 : 4;

@@ -16,8 +16,8 @@ template <class Scalar, class Space>
 struct AdamState {
   AdamState() = default;
   AdamState(Space const& space, FactorMatrix<Scalar, Space> const& matrix)
-      : mean(make_packed_matrix<Scalar>(space, "polyad::adam_mean", matrix.extent(0), matrix.extent(1))),
-        square(make_packed_matrix<Scalar>(space, "polyad::adam_square", matrix.extent(0), matrix.extent(1))) {
+      : mean(make_factor_matrix<Scalar>(space, "polyad::adam_mean", matrix.extent(0), matrix.extent(1))),
+        square(make_factor_matrix<Scalar>(space, "polyad::adam_square", matrix.extent(0), matrix.extent(1))) {
   }
   FactorMatrix<Scalar, Space> mean;
   FactorMatrix<Scalar, Space> square;

@@ -104,8 +104,8 @@ struct CoreStepWorkspace {
   CoreStepWorkspace(Space const& space, FastTuckerModel<Scalar, Space> const& model, int n)
       : sums(make_transposed_product_workspace(space, model.columns(n), model.rank())) {
     for (auto* matrix : {&P, &P2, &D, &next})
-      *matrix = make_packed_matrix<Scalar>(space, "polyad::core_step", model.columns(n), model.rank());
-    C = make_packed_matrix<Scalar>(space, "polyad::core_step_C", model.extents()[n], model.rank());
+      *matrix = make_factor_matrix<Scalar>(space, "polyad::core_step", model.columns(n), model.rank());
+    C = make_factor_matrix<Scalar>(space, "polyad::core_step_C", model.extents()[n], model.rank());
   }
   TransposedProductWorkspace<Space> sums;
   FactorMatrix<Scalar, Space> P, P2, D, next;  // J x R

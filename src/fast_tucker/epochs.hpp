@@ -52,7 +52,7 @@ public:
     }
     count_t longest = 0;
     for (int n = 0; n < model.order(); ++n) longest = std::max(longest, model.extents()[n]);
-    m_G         = make_packed_matrix<Scalar>(space, "polyad::residual_sweep", longest, model.rank());
+    m_G         = make_factor_matrix<Scalar>(space, "polyad::residual_sweep", longest, model.rank());
     m_workspace = make_residual_workspace(space, X, model.rank());
     for (int n = 0; n < model.order(); ++n) als ? make_als_work(n) : make_adam_work(n);
     if (als) m_rows = X.make_row_workspace(space);
@@ -124,12 +124,12 @@ private:
   }
   void make_als_work(int n) {
     work(n).transposed =
-        make_packed_matrix<Scalar>(m_space, "polyad::transposed_core", m_model.rank(), m_model.columns(n));
+        make_factor_matrix<Scalar>(m_space, "polyad::transposed_core", m_model.rank(), m_model.columns(n));
     if (steps_core(n)) work(n).core = CoreStepWorkspace<Scalar, Space>(m_space, m_model, n);
   }
   void make_adam_work(int n) {
     auto const like = [&](FactorMatrix<Scalar, Space> const& matrix) {
-      return make_packed_matrix<Scalar>(m_space, "polyad::gradient", matrix.extent(0), matrix.extent(1));
+      return make_factor_matrix<Scalar>(m_space, "polyad::gradient", matrix.extent(0), matrix.extent(1));
     };
     work(n).gradient = make_gradient_workspace(m_space, m_model, n);
     work(n).dA       = like(m_model.A(n));

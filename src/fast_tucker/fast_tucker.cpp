@@ -33,7 +33,7 @@ FastTuckerResult<Scalar, Space> fit(Space const& space, AnyFormat<Scalar, Index,
   double best       = std::numeric_limits<double>::infinity();
   if (tells) {  // epoch 0 are mean and biases alone: no interaction, where no epoch is better
     auto none = epochs.intermediates();
-    none[0]   = make_packed_matrix<Scalar>(space, "polyad::no_interaction", model.extents()[0], model.rank());
+    none[0]   = make_factor_matrix<Scalar>(space, "polyad::no_interaction", model.extents()[0], model.rank());
     best      = errors(space, model, none, data.validation, sums).rmse;
     Kokkos::deep_copy(space, kept.A[0], 0);
   }

@@ -46,7 +46,7 @@ struct GradientWorkspace {
 template <class Scalar, class Space>
 GradientWorkspace<Scalar, Space> make_gradient_workspace(Space const& space,
                                                          FastTuckerModel<Scalar, Space> const& model, int n) {
-  return {make_packed_matrix<Scalar>(space, "polyad::negative_B", model.rank(), model.columns(n)),
+  return {make_factor_matrix<Scalar>(space, "polyad::negative_B", model.rank(), model.columns(n)),
           make_transposed_product_workspace(space, model.columns(n), model.rank())};
 }
 

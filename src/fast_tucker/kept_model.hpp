@@ -18,10 +18,10 @@ struct KeptModel {
   KeptModel(Space const& space, FastTuckerModel<Scalar, Space> const& model) {
     for (int n = 0; n < model.order(); ++n) {
       auto const m = static_cast<std::size_t>(n);
-      A[m]         = make_packed_matrix<Scalar>(space, "polyad::kept_factor", model.A(n).extent(0),
+      A[m]         = make_factor_matrix<Scalar>(space, "polyad::kept_factor", model.A(n).extent(0),
                                                 model.A(n).extent(1));
       B[m] =
-          make_packed_matrix<Scalar>(space, "polyad::kept_core", model.B(n).extent(0), model.B(n).extent(1));
+          make_factor_matrix<Scalar>(space, "polyad::kept_core", model.B(n).extent(0), model.B(n).extent(1));
     }
   }
   void keep(Space const& space, FastTuckerModel<Scalar, Space> const& model) const {

@@ -21,8 +21,7 @@ inline constexpr count_t predict_chunk = is_device_space<Space> ? 128 : 1024;
 
 template <class Space, class Scalar, class Index, int Block>
 struct PredictEntries {
-  static constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
-  using Row                     = TinyVec<Space, Scalar, Block, form>;
+  using Row = TinyVec<Space, Scalar, Block>;
 
   Index const* indices;  // P x N
   Scalar const* values;  // null: none to compare with
@@ -114,7 +113,7 @@ void launch(Space const& space, FastTuckerModel<Scalar, Space> const& model,
                    " rows, but the model has ", model.extents()[n]);
     POLYAD_EXPECTS(
         C[n].stride(0) == C[0].stride(0) && rows_are_aligned(C[n].data(), C[n].stride(0), C.rank()),
-        "the rows of C", n, " do not allow packs of 16 bytes");
+        "the rows of C", n, " are not packed (FactorMatrices)");
   }
   expect_factors(C, model.extents());
   if (X.nnz() == 0) return;
@@ -153,7 +152,7 @@ void form_intermediates(Space const& space, FastTuckerModel<Scalar, Space> const
 template <class Scalar, class Space>
 FactorMatrices<Scalar, Space> make_intermediates(Space const& space,
                                                  FastTuckerModel<Scalar, Space> const& model) {
-  auto const C = make_packed_factors<Scalar>(space, model.extents(), model.rank());
+  FactorMatrices<Scalar, Space> const C(space, model.extents(), model.rank());
   for (int n = 0; n < model.order(); ++n) form_intermediates(space, model, n, C);
   return C;
 }

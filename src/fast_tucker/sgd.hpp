@@ -24,8 +24,8 @@ template <class Scalar, class Space>
 SgdWorkspace<Scalar, Space> make_sgd_workspace(Space const& space,
                                                FastTuckerModel<Scalar, Space> const& model, int n) {
   count_t const J = model.columns(n), R = model.rank();
-  return {make_packed_matrix<Scalar>(space, "polyad::transposed_core", R, J),
-          make_packed_matrix<Scalar>(space, "polyad::core_gradient", J, R),
+  return {make_factor_matrix<Scalar>(space, "polyad::transposed_core", R, J),
+          make_factor_matrix<Scalar>(space, "polyad::core_gradient", J, R),
           make_transposed_product_workspace(space, J, R)};
 }
 

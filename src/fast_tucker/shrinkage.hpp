@@ -116,7 +116,7 @@ public:
       : m_squares(Kokkos::view_alloc(space, "polyad::column_squares"), static_cast<std::size_t>(order), rank),
         m_unit(Kokkos::view_alloc(space, "polyad::shrinkage_unit")),
         m_factors(Kokkos::view_alloc(space, "polyad::balance_factors"), static_cast<std::size_t>(order)),
-        m_gram(make_packed_matrix<Scalar>(space, "polyad::column_gram", rank, rank)),
+        m_gram(make_factor_matrix<Scalar>(space, "polyad::column_gram", rank, rank)),
         m_sums(make_transposed_product_workspace(space, rank, rank)) {}
 
   /// Of mode n, from C^(n) and where each row's observations begin. `scratch` is I_n x R.

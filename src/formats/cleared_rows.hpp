@@ -47,9 +47,9 @@ Kokkos::View<Index*, typename Space::device_type> list_unflagged(Space const& sp
 }
 
 /// Zeroes the listed rows of the output.
-template <class Space, class Scalar, class Index, int Block, RowForm Form>
+template <class Space, class Scalar, class Index, int Block>
 struct ClearRows {
-  using Row = TinyVec<Space, Scalar, Block, Form>;
+  using Row = TinyVec<Space, Scalar, Block>;
   Index const* rows;
   Scalar* output;
   count_t stride;
@@ -65,11 +65,11 @@ struct ClearRows {
   }
 };
 
-template <class Space, class Scalar, class Index, int Block, RowForm Form>
+template <class Space, class Scalar, class Index, int Block>
 void clear_rows(Space const& space, Kokkos::View<Index*, typename Space::device_type> const& rows,
                 ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& V) {
   if (rows.extent(0) == 0) return;
-  using Kernel = ClearRows<Space, Scalar, Index, Block, Form>;
+  using Kernel = ClearRows<Space, Scalar, Index, Block>;
   // Four rows a thread: enough stores under way, and enough threads for short lists.
   ChunkWalk const chunks{rows.extent(0), is_device_space<Space> ? 4U : 1024U, blocks};
   Kokkos::parallel_for("polyad::clear_rows", chunks.template policy<typename Kernel::Row>(space),

@@ -266,7 +266,10 @@ std::uint64_t model_bytes(CostInput const& input) {
   auto const R = static_cast<double>(input.rank);
   // As the tool's factor() refuses a rank: the factors, an output of the longest mode and its copy.
   // CP-ALS has an instance for its R x R algebra.
-  return to_bytes((rows + 2 * longest) * costs::row_bytes(input) +
+  // Rows are packed (make_factor_matrix).
+  auto const columns = static_cast<double>(
+      input.scalar_bytes == sizeof(float) ? padded_rank<float>(input.rank) : padded_rank<double>(input.rank));
+  return to_bytes((rows + 2 * longest) * columns * input.scalar_bytes +
                   R * R * (input.tensor.order() + 2) * sizeof(double)) +
          (input.machine.is_device ? costs::device_instance_bytes : 0);
 }

@@ -16,8 +16,7 @@ namespace polyad::detail {
 /// The residuals alone, for rows of any length.
 template <class Space, class Scalar, class Source>
 struct FormResiduals {
-  static constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
-  using Row                     = TinyVec<Space, Scalar, full_block, form>;
+  using Row = TinyVec<Space, Scalar, full_block>;
   Source source;
   Scalar const* C;
   count_t stride;

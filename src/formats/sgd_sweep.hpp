@@ -26,8 +26,7 @@ using SgdBounds = Kokkos::LaunchBounds<device_team_threads, 6>;
 
 template <class Space, class Scalar, int Block, class Source>
 struct SgdFactorSweep {
-  static constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
-  using Row                     = TinyVec<Space, Scalar, Block, form>;
+  using Row = TinyVec<Space, Scalar, Block>;
 
   Source source;
   LevelRows<Scalar> factors;
@@ -115,9 +114,8 @@ using SgdCoreBounds = Kokkos::LaunchBounds<device_team_threads, 4>;
 /// every access to the pad one to memory of any kind (docs/design-notes.md).
 template <class Space, class Scalar, int Block, class Source, int Level>
 struct SgdCoreSweep {
-  static constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
-  using Row                     = TinyVec<Space, Scalar, Block, form>;
-  using Sums                    = TileSums<Space, Scalar, Block>;
+  using Row  = TinyVec<Space, Scalar, Block>;
+  using Sums = TileSums<Space, Scalar, Block>;
 
   Source source;
   LevelRows<Scalar> factors;
@@ -270,12 +268,8 @@ void expect_sgd_arguments(Extents const& extents, FastTuckerModel<Scalar, Space>
                  model.rank());
   POLYAD_EXPECTS(workspace.P.extent(0) == model.columns(mode) && workspace.P.extent(1) == model.rank(),
                  "the workspace is not of mode ", mode);
-  auto const aligned = [](FactorMatrix<Scalar, Space> const& matrix) {
-    return rows_are_aligned(matrix.data(), static_cast<count_t>(matrix.stride(0)), matrix.extent(1));
-  };
   for (int n = 0; n < extents.order(); ++n)
-    POLYAD_EXPECTS(!is_device_space<Space> || (aligned(C[n]) && aligned(model.A(n)) && aligned(model.B(n))),
-                   "the rows of mode ", n, " do not allow packs of 16 bytes (make_packed_factors)");
+    for (auto const& matrix : {C[n], model.A(n), model.B(n)}) expect_packed_rows<Scalar, Space>(matrix);
 }
 
 /// The factor sweep on a source whose levels, the leaf's last, belong to `modes`.

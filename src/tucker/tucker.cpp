@@ -98,7 +98,7 @@ TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, 
                          ": no fit can be told");
 
   TuckerResult<Scalar, Space> result;
-  result.model.factors = start;
+  for (auto const& U : start) result.model.factors.push_back(with_packed_rows<Scalar, Space>(space, U));
   std::vector<FactorMatrix<Scalar, Space>> Y;  // one a mode: all are refused before any is computed
   for (int n = 0; n < order; ++n) Y.push_back(make_spttmc_output(space, extents, result.model.factors, n));
   LeadingVectors<Scalar, Space> vectors(space, options.vectors);

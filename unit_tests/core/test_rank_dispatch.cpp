@@ -70,11 +70,7 @@ TEST_CASE("rank table: ranks that no kernel serves are refused", "[core]") {
 }
 
 TEST_CASE("rank table: padded rows hold whole packs of 16 bytes", "[core]") {
-  CHECK(padded_rank<float>(1) == 1);
-  CHECK(padded_rank<float>(2) == 2);
-  CHECK(padded_rank<double>(1) == 1);
-  CHECK(padded_rank<double>(2) == 2);
-  for (count_t rank = 3; rank <= 300; ++rank) {
+  for (count_t rank = 1; rank <= 300; ++rank) {
     CHECK(padded_rank<float>(rank) == (rank + 3) / 4 * 4);
     CHECK(padded_rank<double>(rank) == (rank + 1) / 2 * 2);
   }

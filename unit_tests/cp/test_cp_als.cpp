@@ -453,6 +453,26 @@ TEST_CASE("CP-ALS: a run goes on from its state to the same bits", "[cp]") {
   expect_restored_to_the_bit<float>();
 }
 
+TEST_CASE("CP-ALS: a start whose rows have any stride gives the same bits", "[cp]") {
+  TestSpace const space;
+  auto const tensor = distinct(small_tensor(Kind::shuffled, 3));
+  Random random(5);
+  for (std::size_t const rank : {1, 2, 5}) {
+    auto const start = random_factors(random, tensor.extents, rank);
+    auto const fit   = [&](RowLayout layout) {
+      auto const X = Sorted<double, std::uint32_t, TestSpace>::build(
+          space, to_device<double, std::uint32_t>(space, tensor), {.deterministic = true});
+      return cp_als(space, X, options_of(static_cast<count_t>(rank), 3),
+                    to_device<double>(space, start, layout), go_on)
+          .fit;
+    };
+    for (RowLayout const layout : all_layouts) {
+      CAPTURE(rank, static_cast<int>(layout));
+      CHECK(fit(layout) == fit(RowLayout::padded));
+    }
+  }
+}
+
 TEST_CASE("CP-ALS: a given start is used as it is", "[cp]") {
   TestSpace const space;
   auto const tensor = distinct(small_tensor(Kind::shuffled, 3));

@@ -34,14 +34,13 @@ void expect_solved(std::size_t rows, std::size_t rank, RowLayout layout_V, RowLa
 TEST_CASE("solve rows: every edge of the rank table, all layouts", "[dense]") {
   std::size_t count = 0;
   for (std::size_t const rank : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 129, 300})
-    for (RowLayout const layout : all_layouts) {
-      RowLayout const other = all_layouts[count++ % all_layouts.size()];
+    for (RowLayout const layout : kernel_layouts<TestSpace>) {
+      RowLayout const other = kernel_layout<TestSpace>(count++);
       expect_solved<float>(21, rank, other, layout, layout);
       expect_solved<double>(21, rank, other, layout, layout);
     }
-  // One aligned, one not: the kernel may use packs only where both are.
-  expect_solved<double>(21, 33, RowLayout::padded, RowLayout::padded, RowLayout::subview);
-  expect_solved<double>(21, 33, RowLayout::padded, RowLayout::subview, RowLayout::padded);
+  expect_solved<double>(21, 33, RowLayout::padded, RowLayout::padded, kernel_layout<TestSpace>(3));
+  expect_solved<double>(21, 33, RowLayout::padded, kernel_layout<TestSpace>(3), RowLayout::padded);
 }
 
 TEST_CASE("solve rows: every remainder of the rows that a thread takes", "[dense]") {

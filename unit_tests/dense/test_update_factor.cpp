@@ -74,9 +74,9 @@ void expect_updated(std::size_t rows, std::size_t rank, RowLayout layout) {
 TEST_CASE("update_factor: every edge of its blocks, all layouts", "[dense]") {
   std::size_t count = 0;
   for (std::size_t const rank : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64})
-    for (RowLayout const layout : all_layouts) {
-      RowLayout const other   = all_layouts[count++ % all_layouts.size()];
-      RowLayout const another = all_layouts[(count / 2) % all_layouts.size()];
+    for (RowLayout const layout : kernel_layouts<TestSpace>) {
+      RowLayout const other   = kernel_layout<TestSpace>(count++);
+      RowLayout const another = kernel_layout<TestSpace>(count / 2);
       expect_updated<float>(333, rank, other, another, layout);
       expect_updated<double>(333, rank, other, another, layout);
     }
@@ -87,7 +87,7 @@ TEST_CASE("update_factor: every edge of its tiles of rows", "[dense]") {
   // Tiles have 64, 128 or 256 rows.
   for (std::size_t const rows : {0, 1, 2, 3, 4, 5, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 513, 1000})
     for (std::size_t const rank : {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64}) {
-      RowLayout const layout = all_layouts[count++ % all_layouts.size()];
+      RowLayout const layout = kernel_layout<TestSpace>(count++);
       expect_updated<float>(rows, rank, layout);
       expect_updated<double>(rows, rank, layout);
     }

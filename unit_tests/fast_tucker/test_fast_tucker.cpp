@@ -70,7 +70,7 @@ TEST_CASE("a step for the cores alone lowers the loss, as far as it can along it
   auto const model = start(space, data.train, 3, 4, data.deviation);
   auto const C     = make_intermediates(space, model);
   auto workspace   = make_residual_workspace(space, X, 4);
-  auto const G     = make_packed_matrix<double>(space, "polyad::test", 12, 4);
+  auto const G     = make_factor_matrix<double>(space, "polyad::test", 12, 4);
   auto const sums  = make_error_sums(space, train.nnz());
   auto const loss  = [&] {
     double const rmse = errors(space, model, make_intermediates(space, model), train, sums).rmse;

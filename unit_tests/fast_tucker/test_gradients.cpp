@@ -55,10 +55,10 @@ TEST_CASE("gradients are those of the loss", "[fast_tucker]") {
       auto const built = F::build(space, to_device<double, std::uint32_t>(space, X), {});
       auto workspace   = make_residual_workspace(space, built, model.rank());
       for (int n = 0; n < model.order(); ++n) {
-        auto const G = make_packed_matrix<double>(space, "polyad::test", model.extents()[n], model.rank());
+        auto const G = make_factor_matrix<double>(space, "polyad::test", model.extents()[n], model.rank());
         auto const dA =
-            make_packed_matrix<double>(space, "polyad::test", model.extents()[n], model.columns(n));
-        auto const dB = make_packed_matrix<double>(space, "polyad::test", model.columns(n), model.rank());
+            make_factor_matrix<double>(space, "polyad::test", model.extents()[n], model.columns(n));
+        auto const dB = make_factor_matrix<double>(space, "polyad::test", model.columns(n), model.rank());
         residual_mttkrp(space, built, C, n, workspace, G);
         gradients(space, model, n, G, make_gradient_workspace(space, model, n), dA, dB);
         space.fence("polyad::test");

@@ -22,9 +22,9 @@ std::vector<double> rows_found(TestSpace const& space, F const& X,
                                bool per_entry, RowShrinkage const& shrinkage = {}) {
   auto const C = make_intermediates(space, model);
   auto const transposed =
-      make_packed_matrix<Scalar>(space, "polyad::test", model.rank(), model.columns(mode));
+      make_factor_matrix<Scalar>(space, "polyad::test", model.rank(), model.columns(mode));
   auto const A =
-      make_packed_matrix<Scalar>(space, "polyad::test", model.extents()[mode], model.columns(mode));
+      make_factor_matrix<Scalar>(space, "polyad::test", model.extents()[mode], model.columns(mode));
   Kokkos::deep_copy(A, std::numeric_limits<Scalar>::quiet_NaN());
   scaled_transpose(space, 1.0, model.B(mode), transposed);
   least_squares_rows(space, X, C, mode, {model.B(mode), transposed, ridge, per_entry},

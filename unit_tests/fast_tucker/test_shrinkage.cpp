@@ -54,7 +54,7 @@ struct Squares {
     squares           = ColumnSquares<double, TestSpace>(space, static_cast<int>(order), rank);
     for (std::size_t n = 0; n < order; ++n)
       squares.update(space, static_cast<int>(n), C[static_cast<int>(n)], starts[n], X.nnz(),
-                     make_packed_matrix<double>(space, "polyad::test", X.extents[n], rank));
+                     make_factor_matrix<double>(space, "polyad::test", X.extents[n], rank));
   }
   double unit(int n) const {
     squares.set_unit(space, n);
@@ -117,7 +117,7 @@ TEST_CASE("balancing gives all modes one scale and leaves predictions alone", "[
   auto const update = [&] {
     for (std::size_t n = 0; n < 3; ++n)
       made.squares.update(space, static_cast<int>(n), made.C[static_cast<int>(n)], starts[n], coo.nnz(),
-                          make_packed_matrix<double>(space, "polyad::test", made.X.extents[n], 5));
+                          make_factor_matrix<double>(space, "polyad::test", made.X.extents[n], 5));
   };
   auto const before = all(made.C);
   update();
@@ -150,7 +150,7 @@ TEST_CASE("a step for the cores goes as far along its direction as loss and pena
   auto const model  = start(space, data.train, 3, 4, data.deviation);
   auto const starts = X.make_row_workspace(space);
   auto workspace    = make_residual_workspace(space, X, 4);
-  auto const G      = make_packed_matrix<double>(space, "polyad::test", 12, 4);
+  auto const G      = make_factor_matrix<double>(space, "polyad::test", 12, 4);
   auto const sums   = make_error_sums(space, train.nnz());
   Kokkos::View<double, TestSpace::device_type> const unit("unit");
   Kokkos::deep_copy(unit, 0.5 * data.deviation * data.deviation);

@@ -94,9 +94,9 @@ void conformance(std::size_t parity, bool full) {
         if (!full && (k + o + r) % 2 != parity) continue;
         auto const factors = shared_factors(7 * k + 11 * o + 13 * r, tensor, conformance_ranks[r]);
         for (std::size_t mode = 0; mode < tensor.order(); ++mode)
-          for (std::size_t l = 0; l < all_layouts.size(); ++l)
-            if (full || (k + o / 2 + r + mode) % all_layouts.size() == l)
-              trials.emplace_back(tensor, factors, mode, all_layouts[l]);
+          for (std::size_t l = 0; l < kernel_layouts<TestSpace>.size(); ++l)
+            if (full || (k + o / 2 + r + mode) % kernel_layouts<TestSpace>.size() == l)
+              trials.emplace_back(tensor, factors, mode, kernel_layouts<TestSpace>[l]);
       }
       expect_mttkrps<Index>(tensor, trials);
     }
@@ -111,7 +111,7 @@ void exact_conformance() {
       auto const factors = shared_factors(order, tensor, 5 + order, random_integer);
       std::vector<Trial> trials;
       for (std::size_t mode = 0; mode < order; ++mode) {
-        trials.emplace_back(tensor, factors, mode, all_layouts[(order + mode) % 3]);
+        trials.emplace_back(tensor, factors, mode, kernel_layout<TestSpace>(order + mode));
         trials.back().expected = exact_mttkrp<float>(tensor, *factors, mode);
       }
       expect_mttkrps<Index>(tensor, trials);
@@ -128,7 +128,7 @@ void rank_edges() {
     for (std::size_t const rank : edge_ranks()) {
       if (2 + rank % 5 != order) continue;
       auto const factors = shared_factors(rank, tensor, rank);
-      for (RowLayout const layout : all_layouts)
+      for (RowLayout const layout : kernel_layouts<TestSpace>)
         trials.emplace_back(tensor, factors, (rank + static_cast<std::size_t>(layout)) % order, layout);
     }
     expect_mttkrps<Index>(tensor, trials);
@@ -147,7 +147,8 @@ void long_rows() {
     auto const tensor = random_tensor(random, extents, 25'000);
     std::vector<Trial> trials;
     for (std::size_t const rank : {1, 3, 4, 8, 16, 20, 32, 33, 70})
-      trials.emplace_back(tensor, shared_factors(rank, tensor, rank), 0, all_layouts[(order + rank) % 3]);
+      trials.emplace_back(tensor, shared_factors(rank, tensor, rank), 0,
+                          kernel_layout<TestSpace>(order + rank));
     expect_mttkrps<Index>(tensor, trials);
   }
 }
@@ -159,7 +160,7 @@ void order_16() {
   auto const factors = shared_factors(16, tensor, 6);
   std::vector<Trial> trials;
   for (std::size_t mode = 0; mode < 16; ++mode)
-    trials.emplace_back(tensor, factors, mode, all_layouts[mode % 3]);
+    trials.emplace_back(tensor, factors, mode, kernel_layout<TestSpace>(mode));
   expect_mttkrps<Index>(tensor, trials);
 }
 

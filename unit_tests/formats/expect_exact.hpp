@@ -61,7 +61,7 @@ inline std::size_t some_rank(std::size_t number) {
   return ranks[number % ranks.size()];
 }
 inline RowLayout some_layout(std::size_t number) {
-  return all_layouts[number / 2 % all_layouts.size()];
+  return kernel_layout<TestSpace>(number / 2);
 }
 
 }  // namespace polyad::test

@@ -71,8 +71,10 @@ TEST_CASE("any_format takes every kind of tensor", "[any_format]") {
   for (Kind const kind : all_kinds)  // no nonzeros, one of them, one slice and one fiber among them
     for (std::size_t const order : {1, 2, 3, 5, 16}) {
       auto const tensor = small_tensor(kind, order, random_integer);
-      expect_any<double, std::uint32_t>(tensor, some_rank(number), some_layout(number));
-      expect_any<float, std::uint64_t>(tensor, some_rank(number), some_layout(number));
+      // Rows that are not packed are copied for a device.
+      RowLayout const layout = all_layouts[number / 2 % all_layouts.size()];
+      expect_any<double, std::uint32_t>(tensor, some_rank(number), layout);
+      expect_any<float, std::uint64_t>(tensor, some_rank(number), layout);
       ++number;
     }
   expect_any<float, std::uint32_t>(some_tensor(), 8, RowLayout::padded);

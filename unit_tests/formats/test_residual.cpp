@@ -59,12 +59,9 @@ void expect_residual(TestSpace const& space, F const& X, HostTensor const& tenso
   auto const C           = to_device<Scalar>(space, host_C);
   auto workspace         = make_residual_workspace(space, X, rank);
   for (std::size_t mode = 0; mode < tensor.order(); ++mode) {
-    // Rows of one or two columns are not padded to whole packs by `padded`.
-    auto const G        = make_packed_matrix<Scalar>(space, "polyad::test", tensor.extents[mode], rank);
-    auto const packed_C = make_packed_factors<Scalar>(space, X.extents(), rank);
-    for (int n = 0; n < X.extents().order(); ++n) Kokkos::deep_copy(packed_C[n], C[n]);
+    auto const G = make_factor_matrix<Scalar>(space, "polyad::test", tensor.extents[mode], rank);
     Kokkos::deep_copy(G, std::numeric_limits<Scalar>::quiet_NaN());
-    residual_mttkrp(space, X, packed_C, static_cast<int>(mode), workspace, G);
+    residual_mttkrp(space, X, C, static_cast<int>(mode), workspace, G);
     space.fence("polyad::test");
     CAPTURE(F::name, tensor.name, mode, rank, sizeof(Scalar), sizeof(typename F::index_type));
     CHECK(violation<Scalar>(oracle_residual_mttkrp(tensor, host_C, mode), flat(G),
@@ -173,7 +170,7 @@ void expect_same_bits() {
       options.deterministic = true;
       auto const X          = F::build(space, coo, options);
       auto workspace        = make_residual_workspace(space, X, rank);
-      auto const G          = make_packed_matrix<float>(space, "polyad::test", tensor.extents[1], rank);
+      auto const G          = make_factor_matrix<float>(space, "polyad::test", tensor.extents[1], rank);
       residual_mttkrp(space, X, C, 1, workspace, G);
       space.fence("polyad::test");
       if (first.empty()) first = flat(G);
@@ -199,16 +196,16 @@ TEST_CASE("residual sweeps refuse what does not fit", "[formats][fast_tucker]") 
   auto const coo    = to_device<double, std::uint32_t>(space, tensor);
   auto const X      = Sorted<double, std::uint32_t, TestSpace>::build(space, coo, {});
   auto workspace    = make_residual_workspace(space, X, 4);
-  auto const C      = make_packed_factors<double>(space, X.extents(), 4);
-  auto const G      = [&](count_t rows, count_t rank) {
-    return make_packed_matrix<double>(space, "polyad::test", rows, rank);
+  FactorMatrices<double, TestSpace> const C(space, X.extents(), 4);
+  auto const G = [&](count_t rows, count_t rank) {
+    return make_factor_matrix<double>(space, "polyad::test", rows, rank);
   };
   CHECK_NOTHROW(residual_mttkrp(space, X, C, 0, workspace, G(tensor.extents[0], 4)));
   CHECK_THROWS_AS(residual_mttkrp(space, X, C, 0, workspace, G(tensor.extents[0] + 1, 4)), UsageError);
   CHECK_THROWS_AS(residual_mttkrp(space, X, C, 0, workspace, G(tensor.extents[0], 5)), UsageError);
   CHECK_THROWS_AS(residual_mttkrp(space, X, C, 3, workspace, G(tensor.extents[0], 4)), UsageError);
   // A workspace for few columns has no room for the residuals that more of them need.
-  auto const wide = make_packed_factors<double>(space, X.extents(), 40);
+  FactorMatrices<double, TestSpace> const wide(space, X.extents(), 40);
   CHECK_THROWS_AS(residual_mttkrp(space, X, wide, 0, workspace, G(tensor.extents[0], 40)), UsageError);
   auto const blco = Blco<double, std::uint32_t, TestSpace>::build(space, coo, {});
   auto of_blco    = make_residual_workspace(space, blco, 4);

@@ -21,12 +21,11 @@ inline int checked_rank(count_t rank) {
   return static_cast<int>(rank);
 }
 
-/// Columns of a stored row of R columns, padding included, so that rows start at multiples of 16 bytes
-/// (one or two columns stay as they are: padding would double the memory for no gain).
+/// Columns of a stored row of R columns, padding included, so that rows start at multiples of 16 bytes.
 template <class Scalar>
 KOKKOS_INLINE_FUNCTION constexpr count_t padded_rank(count_t rank) {
   constexpr count_t step = row_alignment / sizeof(Scalar);
-  return rank < step ? (rank > 2 ? step : rank) : ceil_div(rank, step) * step;
+  return ceil_div(rank, step) * step;
 }
 
 /// True when the rows of a matrix may be read and written in packs of 16 bytes.

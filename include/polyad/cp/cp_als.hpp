@@ -72,8 +72,9 @@ using CpAlsCallback = std::function<bool(CpAlsIteration const&)>;
 
 /// Factors X, which has no duplicates (tensor/sum_duplicates.hpp; their squares would not add up to the
 /// norm). Waits for `space`.
-/// \param start  A^(n) (I_n x R), used as it is, with lambda = 1, and overwritten by the result; without it,
-///               the random start that options.seed gives
+/// \param start  A^(n) (I_n x R), used as it is, with lambda = 1, and overwritten by the result. A device's
+///               matrix whose rows are not packed (make_factor_matrix) is copied first and stays. Without
+///               it, the random start that options.seed gives
 /// \throws UsageError when shapes do not match; MemoryError before allocating; NumericalError when the fit
 ///         stops being a number
 template <class Scalar, class Index, class Space>
@@ -113,8 +114,7 @@ class CpAlsRun {
   static_assert(detail::expect_compiled<Scalar, std::uint32_t, Space>());
 
 public:
-  /// Allocates everything and forms the start's Gram matrices. `start` is used as it is, with lambda = 1, and
-  /// overwritten by the result. Shares X.
+  /// Allocates everything and forms the start's Gram matrices. `start` is as for cp_als. Shares X.
   /// \throws UsageError when shapes do not match; MemoryError before allocating; NumericalError when the
   ///         tensor's norm is not a finite number
   template <class Index>

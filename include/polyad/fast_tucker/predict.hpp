@@ -40,7 +40,7 @@ using ErrorSums = Kokkos::View<double**, Kokkos::LayoutRight, typename Space::de
 
 /// Predicts the entries of `places`, whose values play no part. Launches on `space` and returns without
 /// waiting.
-/// \param C            intermediates of the model, rows that allow 16-byte packs (make_packed_factors)
+/// \param C            intermediates of the model, with packed rows (FactorMatrices)
 /// \param predictions  one number an entry, overwritten
 /// \throws UsageError when shapes do not match
 template <class Space, class Scalar, class Index>

@@ -179,16 +179,18 @@ concept OwnFormat =
     Format<F> &&
     !std::is_same_v<F, AnyFormat<typename F::scalar_type, typename F::index_type, typename F::space_type>>;
 
-/// The contract's mttkrp (formats/format.hpp). \throws UsageError also for a workspace of another tensor's
-/// format
+/// The contract's mttkrp (formats/format.hpp). On a device, matrices whose rows are not packed are copied; the
+/// call then allocates and waits. \throws UsageError also for a workspace of another tensor's format
 template <class Scalar, class Index, class Space>
 void mttkrp(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, AnyWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V) {
-  X.inside()->do_mttkrp(space, factors, mode, workspace.held.get(), V);
+  detail::on_packed_rows(space, factors, V, [&](auto const& packed, auto const& output) {
+    X.inside()->do_mttkrp(space, packed, mode, workspace.held.get(), output);
+  });
 }
 
-/// The other operations of formats/format.hpp.
+/// The other operations of formats/format.hpp. The residual sweep and SpTTMc copy as mttkrp does.
 /// \throws UsageError also where the format inside has not what is asked for
 template <class Scalar, class Index, class Space>
 AnyWorkspace make_residual_workspace(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
@@ -199,7 +201,9 @@ template <class Scalar, class Index, class Space>
 void residual_mttkrp(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                      FactorMatrices<Scalar, Space> const& C, int mode, AnyWorkspace& workspace,
                      FactorMatrix<Scalar, Space> const& G) {
-  X.inside()->do_residual_mttkrp(space, C, mode, workspace.held.get(), G);
+  detail::on_packed_rows(space, C, G, [&](auto const& packed, auto const& output) {
+    X.inside()->do_residual_mttkrp(space, packed, mode, workspace.held.get(), output);
+  });
 }
 template <class Scalar, class Index, class Space>
 void least_squares_rows(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
@@ -225,7 +229,11 @@ template <class Scalar, class Index, class Space>
 void spttmc(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
             std::vector<FactorMatrix<Scalar, Space>> const& U, int mode,
             FactorMatrix<Scalar, Space> const& Y) {
-  X.inside()->do_spttmc(space, U, mode, Y);
+  std::vector<FactorMatrix<Scalar, Space>> packed;
+  for (auto const& matrix : U) packed.push_back(with_packed_rows<Scalar, Space>(space, matrix));
+  detail::on_packed_rows(space, FactorMatrices<Scalar, Space>(), Y, [&](auto const&, auto const& output) {
+    X.inside()->do_spttmc(space, packed, mode, output);
+  });
 }
 
 /// Builds a candidate on this very tensor, times an MTTKRP of these modes (none: of all), the least of two

@@ -49,7 +49,8 @@ namespace polyad {
 ///                                                      x * prod over m != mode of A^(m)(i_m, r)
 ///
 /// mttkrp launches on `space` and returns without waiting; it allocates nothing. It throws UsageError when
-/// shapes do not match.
+/// shapes do not match. On a device the rows of all matrices are packed (make_factor_matrix): AnyFormat copies
+/// others before it calls. On a host they may have any stride.
 ///
 /// A format may also have:
 ///
@@ -118,8 +119,7 @@ using residual_workspace =
 ///                                                      e * prod over m != mode of C^(m)(i_m, r),
 ///                                            e = x - sum over r of prod over all m of C^(m)(i_m, r)
 ///
-/// Duplicates stay separate observations and explicit zeros count. On devices the rows of C and G allow
-/// 16-byte packs (make_packed_factors). Otherwise as mttkrp.
+/// Duplicates stay separate observations and explicit zeros count. Otherwise as mttkrp.
 template <class F>
 concept ResidualFormat =
     Format<F> && requires(typename F::space_type const& space, F const& format,
@@ -294,7 +294,7 @@ template <Format F>
 
 // --- for authors
 
-/// Throws UsageError unless the arguments of an mttkrp fit the tensor and each other.
+/// Throws UsageError unless the arguments of an mttkrp fit the tensor, each other and the kernels.
 template <class Scalar, class Space>
 void expect_mttkrp_arguments(Extents const& extents, FactorMatrices<Scalar, Space> const& factors, int mode,
                              FactorMatrix<Scalar, Space> const& V) {
@@ -303,25 +303,16 @@ void expect_mttkrp_arguments(Extents const& extents, FactorMatrices<Scalar, Spac
   checked_rank(factors.rank());
   POLYAD_EXPECTS(V.extent(0) == extents[mode] && V.extent(1) == factors.rank(), "the output of mode ", mode,
                  " is ", V.extent(0), " x ", V.extent(1), ", not ", extents[mode], " x ", factors.rank());
+  for (int n = 0; n < factors.order(); ++n) expect_packed_rows<Scalar, Space>(factors[n]);
+  expect_packed_rows<Scalar, Space>(V);
 }
 
-/// Whether all rows that an mttkrp reads and writes allow 16-byte packs.
-template <class Scalar, class Space>
-bool rows_are_aligned(FactorMatrices<Scalar, Space> const& factors, FactorMatrix<Scalar, Space> const& V) {
-  bool aligned = rows_are_aligned(V.data(), V.stride(0), V.extent(1));
-  for (int n = 0; n < factors.order(); ++n)
-    aligned = aligned && rows_are_aligned(factors[n].data(), factors[n].stride(0), factors.rank());
-  return aligned;
-}
-
-/// Throws UsageError unless the arguments of a residual sweep fit the tensor, each other and the kernels.
+/// The same of a residual sweep.
 template <class Scalar, class Space>
 void expect_residual_arguments(Extents const& extents, FactorMatrices<Scalar, Space> const& C, int mode,
                                FactorMatrix<Scalar, Space> const& G) {
   expect_mttkrp_arguments(extents, C, mode, G);
   POLYAD_EXPECTS(extents.order() >= 2, "a residual sweep needs a tensor of two modes or more");
-  POLYAD_EXPECTS(!is_device_space<Space> || rows_are_aligned(C, G),
-                 "the rows of C or G do not allow packs of 16 bytes (make_packed_factors)");
 }
 
 }  // namespace polyad

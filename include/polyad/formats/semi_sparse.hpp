@@ -30,7 +30,8 @@ public:
   /// Y for a U of so many columns: the fibers' coordinates, shared by all, and values that are not set yet.
   /// \throws MemoryError
   [[nodiscard]] Output make_output(Space const& space, count_t columns) const;
-  /// Y = X x_n U, U I_n x R. Launches on `space` and returns without waiting; allocates nothing.
+  /// Y = X x_n U, U I_n x R. Launches on `space` and returns without waiting; allocates nothing, unless a
+  /// device's U has rows that are not packed: it is copied then, and the call waits.
   /// \throws UsageError when the shapes do not match
   void multiply(Space const& space, FactorMatrix<Scalar, Space> const& U, Output const& Y) const;
 

@@ -5,11 +5,16 @@
 #include <Kokkos_Core.hpp>
 
 #include "polyad/core/rank.hpp"
+#include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 
 namespace polyad {
 
 enum class RowForm { packed, strided, simd };
+
+/// The form that kernels take, but for GenTen's where rows are strided.
+template <class Space>
+inline constexpr RowForm row_form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
 
 /// The columns of a row that one lane holds: `first` is its first column, `count` is how many of its
 /// elements lie left of column R (0 or less: the lane has nothing to do).
@@ -18,7 +23,7 @@ struct Columns {
   int count;
 };
 
-template <class Space, class Scalar, int Block, RowForm Form>
+template <class Space, class Scalar, int Block, RowForm Form = row_form<Space>>
 class TinyVec;
 
 /// 16 contiguous bytes, or fewer where the block is shorter, moved by one load or store.

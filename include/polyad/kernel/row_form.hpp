@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which form of TinyVec a launch takes: SIMD registers on a host; on a device packed rows where all rows
-// are aligned, strided ones otherwise or where a benchmark asks for GenTen's form.
+// Which form of TinyVec a launch takes: SIMD registers on a host, packed rows on a device. GenTen's strided
+// form is taken where it is faster, asked for, or where parts of rows are not aligned.
 #pragma once
 
 #include <type_traits>
@@ -13,15 +13,12 @@ namespace polyad {
 template <RowForm Form>
 using row_form_constant = std::integral_constant<RowForm, Form>;
 
-/// Calls f(row_form_constant<Form>) with the form that serves rows on Space.
+/// Calls f(row_form_constant<Form>) with the strided form on a device unless `packed`.
 template <class Space, class F>
 void with_row_form(bool packed, F&& f) {
-  if constexpr (!is_device_space<Space>)
-    f(row_form_constant<RowForm::simd>{});
-  else if (packed)
-    f(row_form_constant<RowForm::packed>{});
-  else
-    f(row_form_constant<RowForm::strided>{});
+  if constexpr (is_device_space<Space>)
+    if (!packed) return f(row_form_constant<RowForm::strided>{});
+  f(row_form_constant<row_form<Space>>{});
 }
 
 /// Rows that a thread sums at the same time: what the registers hold on a host, `on_device` on a device.

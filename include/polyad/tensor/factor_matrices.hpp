@@ -20,7 +20,8 @@ namespace polyad {
 template <class Scalar, class Space>
 using FactorMatrix = Kokkos::View<Scalar**, Kokkos::LayoutRight, typename Space::device_type>;
 
-/// Allocates rows x R, zero, with the row stride padded so that kernels may use 16-byte packs.
+/// Allocates rows x R, zero, with packed rows: the stride is padded, so that kernels may take 16 bytes at
+/// once. One float a row takes four times its memory.
 /// \throws MemoryError before allocating when it does not fit
 template <class Scalar, class Space>
 FactorMatrix<Scalar, Space> make_factor_matrix(Space const& space, std::string const& label, count_t rows,
@@ -32,13 +33,29 @@ FactorMatrix<Scalar, Space> make_factor_matrix(Space const& space, std::string c
   return Kokkos::subview(storage, Kokkos::ALL, Kokkos::make_pair(count_t(0), rank));
 }
 
-/// The same with rows that allow 16-byte packs for any R: one or two columns are padded too.
+/// Whether kernels on Space take the rows of this matrix: on a device they must be packed, on a host any do.
 template <class Scalar, class Space>
-FactorMatrix<Scalar, Space> make_packed_matrix(Space const& space, std::string const& label, count_t rows,
-                                               count_t rank) {
-  count_t const pack = row_alignment / sizeof(Scalar);
-  auto const storage = make_factor_matrix<Scalar>(space, label, rows, ceil_div(rank, pack) * pack);
-  return Kokkos::subview(storage, Kokkos::ALL, Kokkos::make_pair(count_t(0), rank));
+bool rows_are_packed(FactorMatrix<Scalar, Space> const& matrix) {
+  return !is_device_space<Space> ||
+         rows_are_aligned(matrix.data(), static_cast<count_t>(matrix.stride(0)), matrix.extent(1));
+}
+
+/// Throws UsageError unless kernels on Space take the rows of this matrix.
+template <class Scalar, class Space>
+void expect_packed_rows(FactorMatrix<Scalar, Space> const& matrix) {
+  POLYAD_EXPECTS((rows_are_packed<Scalar, Space>(matrix)), "the rows of ", matrix.label(),
+                 " are not packed (make_factor_matrix)");
+}
+
+/// The matrix itself where its rows are packed, otherwise a copy that has packed rows. Does not wait.
+/// \throws MemoryError
+template <class Scalar, class Space>
+FactorMatrix<Scalar, Space> with_packed_rows(Space const& space, FactorMatrix<Scalar, Space> const& matrix) {
+  if (rows_are_packed<Scalar, Space>(matrix)) return matrix;
+  auto const copy =
+      make_factor_matrix<Scalar>(space, "polyad::packed_rows", matrix.extent(0), matrix.extent(1));
+  Kokkos::deep_copy(space, copy, matrix);
+  return copy;
 }
 
 /// The factor matrices of one model, one per mode; all have R columns.
@@ -67,6 +84,38 @@ private:
   count_t m_rank = 0;
   std::array<matrix_type, max_order> m_matrices;
 };
+
+/// The same of all factors: those that are not packed are copied. Does not wait. \throws MemoryError
+template <class Scalar, class Space>
+FactorMatrices<Scalar, Space> with_packed_rows(Space const& space, FactorMatrices<Scalar, Space> factors) {
+  for (int n = 0; n < factors.order(); ++n) factors[n] = with_packed_rows<Scalar, Space>(space, factors[n]);
+  return factors;
+}
+
+namespace detail {
+
+template <class Scalar, class Space>
+bool rows_are_packed(FactorMatrices<Scalar, Space> const& factors) {
+  bool packed = true;
+  for (int n = 0; n < factors.order(); ++n)
+    packed = packed && polyad::rows_are_packed<Scalar, Space>(factors[n]);
+  return packed;
+}
+
+/// The border to kernels that take packed rows: calls f(factors, V). Where some rows are not packed, f gets
+/// copies, V is filled from its copy, and the call waits for `space`.
+template <class Scalar, class Space, class F>
+void on_packed_rows(Space const& space, FactorMatrices<Scalar, Space> const& factors,
+                    FactorMatrix<Scalar, Space> const& V, F const& f) {
+  bool const output_is_packed = polyad::rows_are_packed<Scalar, Space>(V);
+  if (output_is_packed && rows_are_packed(factors)) return f(factors, V);
+  auto const copy = with_packed_rows<Scalar, Space>(space, V);
+  f(with_packed_rows(space, factors), copy);
+  if (!output_is_packed) Kokkos::deep_copy(space, V, copy);
+  space.fence("polyad::packed_rows");
+}
+
+}  // namespace detail
 
 /// Throws UsageError unless the factors have I_n rows each and R columns in common.
 template <class Scalar, class Space>

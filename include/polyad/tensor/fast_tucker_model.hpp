@@ -56,8 +56,8 @@ public:
       POLYAD_EXPECTS(columns >= 1, "J of mode ", n, " is 0: a factor has at least one column");
       checked_rank(columns);
       std::string const mode = std::to_string(n);
-      A(n) = make_packed_matrix<Scalar>(space, "polyad::factor_" + mode, extents[n], columns);
-      B(n) = make_packed_matrix<Scalar>(space, "polyad::core_" + mode, columns, rank);
+      A(n) = make_factor_matrix<Scalar>(space, "polyad::factor_" + mode, extents[n], columns);
+      B(n) = make_factor_matrix<Scalar>(space, "polyad::core_" + mode, columns, rank);
       if (!biases) continue;
       expect_fits(space, "the biases of mode " + mode, extents[n], sizeof(Scalar));
       bias(n) = bias_type(Kokkos::view_alloc(space, "polyad::bias_" + mode), extents[n]);
@@ -90,17 +90,6 @@ private:
   std::array<matrix_type, max_order> m_cores;
   std::array<bias_type, max_order> m_biases;
 };
-
-/// The matrices C^(n) (I_n x R) of a model of these sizes, zero, with rows that allow 16-byte packs for any
-/// R.
-template <class Scalar, class Space>
-FactorMatrices<Scalar, Space> make_packed_factors(Space const& space, Extents const& extents, count_t rank) {
-  FactorMatrices<Scalar, Space> factors(space, extents, rank);
-  for (int n = 0; n < extents.order(); ++n)
-    if (!rows_are_aligned(factors[n].data(), factors[n].stride(0), rank))
-      factors[n] = make_packed_matrix<Scalar>(space, "polyad::factor_" + std::to_string(n), extents[n], rank);
-  return factors;
-}
 
 namespace detail {
 

@@ -35,11 +35,22 @@ CooTensor<Scalar, Index, Space> to_device(Space const& space, HostTensor const& 
 /// How the rows of a matrix lie in memory.
 enum class RowLayout {
   padded,   // as make_factor_matrix lays them out: rows start at multiples of 16 bytes
-  tight,    // exactly R columns a row: aligned for some R only
-  subview,  // columns 3 ... 3 + R - 1 of a matrix of R + 7 columns: never aligned in all rows
+  wide,     // the same with 16 bytes more on either side
+  tight,    // exactly R columns a row: packed for some R only
+  subview,  // columns 3 ... 3 + R - 1 of a matrix of R + 7 columns: never packed
 };
 
-inline constexpr std::array all_layouts{RowLayout::padded, RowLayout::tight, RowLayout::subview};
+inline constexpr std::array all_layouts{RowLayout::padded, RowLayout::wide, RowLayout::tight,
+                                        RowLayout::subview};
+/// Those that kernels must take (formats/format.hpp): on a device those whose rows are packed.
+template <class Space>
+inline constexpr std::span<RowLayout const> kernel_layouts =
+    std::span(all_layouts).first(is_device_space<Space> ? 2 : all_layouts.size());
+/// One of them for every number.
+template <class Space>
+constexpr RowLayout kernel_layout(std::size_t number) {
+  return kernel_layouts<Space>[number % kernel_layouts<Space>.size()];
+}
 
 /// What stands around a watched matrix.
 inline constexpr double canary = -77.25;
@@ -53,8 +64,12 @@ public:
   /// Around the matrix stands `surroundings`, in it `content`.
   WatchedMatrix(Space const& space, RowLayout layout, std::size_t rows, std::size_t columns,
                 double content = nan_value, double surroundings = canary)
-      : m_space(space), m_first(layout == RowLayout::subview ? 3 : 0), m_surroundings(surroundings) {
-    std::size_t const width = layout == RowLayout::padded  ? padded_rank<Scalar>(columns)
+      : m_space(space), m_surroundings(surroundings) {
+    std::size_t const pack  = row_alignment / sizeof(Scalar);
+    std::size_t const whole = padded_rank<Scalar>(columns);
+    m_first                 = layout == RowLayout::wide ? pack : layout == RowLayout::subview ? 3 : 0;
+    std::size_t const width = layout == RowLayout::padded  ? whole
+                              : layout == RowLayout::wide  ? whole + 2 * pack
                               : layout == RowLayout::tight ? columns
                                                            : columns + 7;
     m_parent                = matrix_type("watched", rows + 2, width);
@@ -105,7 +120,7 @@ private:
   }
 
   Space m_space;
-  std::size_t m_first;
+  std::size_t m_first;  // column of the parent
   double m_surroundings;
   matrix_type m_parent;
   matrix_type m_matrix;
@@ -168,7 +183,7 @@ void check_facts(F const& X, HostTensor const& tensor, std::string const& where,
 }
 
 /// Every kind of small tensor, orders 2 to 5 and 10, ranks at the edges of the rank table, every mode, and
-/// rows in memory in turn padded, tight and cut out of a wider matrix. A second or so on a host.
+/// in turn every layout of rows that kernels must take. A second or so on a host.
 template <Format F>
 ConformanceReport check_format(typename F::space_type const& space,
                                typename F::options_type const& options = {}) {
@@ -183,7 +198,7 @@ ConformanceReport check_format(typename F::space_type const& space,
       for (std::size_t const rank : {1, 3, 16, 33}) {
         Random random(7 * order + rank);
         auto const factors     = random_factors(random, tensor.extents, rank);
-        RowLayout const layout = all_layouts[turn++ % all_layouts.size()];
+        RowLayout const layout = kernel_layout<typename F::space_type>(turn++);
         auto const on_device   = to_device<Scalar>(space, factors, layout);
         for (std::size_t mode = 0; mode < order; ++mode)
           report.add(

@@ -24,7 +24,6 @@ struct BlcoOptions {
   int index_bits        = 0;  // of the linear index; 0: 64, or 128 where that takes fewer bytes
   int tile              = 0;  // nonzeros that a team groups by row; 0: by measurement (tile_shape)
   int team              = 0;  // GPU threads in a team, at most 256; 0: by measurement
-  bool packed = true;  // rows in packs on a device, where they are aligned; false: GenTen's strided rows
 
   void read(OptionText& text) {
     text.read("max_block", max_block);

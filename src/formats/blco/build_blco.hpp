@@ -24,12 +24,11 @@ inline void expect_tile_options(BlcoOptions const& options) {
                  ")");
 }
 
-/// Room for copies of rows of V, in rows of whole packs, whatever the rows of the factors are.
+/// Room for copies of rows of V.
 /// \throws MemoryError before allocating
 template <class Scalar, class Space>
 FactorMatrix<Scalar, Space> make_copies_of_output(Space const& space, count_t rows, count_t rank) {
-  count_t const pack = row_alignment / sizeof(Scalar);
-  return make_factor_matrix<Scalar>(space, "polyad::blco_copies", rows, ceil_div(rank, pack) * pack);
+  return make_factor_matrix<Scalar>(space, "polyad::blco_copies", rows, rank);
 }
 
 template <class Scalar, class Index, class Space>

@@ -222,11 +222,11 @@ struct MttkrpAlto {
 };
 
 /// V += the terms of X's nonzeros with these values, for some blocks of columns.
-template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, class Term>
+template <class Space, class Scalar, class Index, int Block, int Order, class Term>
 void launch_alto_atomic(Space const& space, Alto<Scalar, Index, Space> const& X, Scalar const* values,
                         FactorMatrices<Scalar, Space> const& factors, int mode, ColumnBlocks blocks,
                         FactorMatrix<Scalar, Space> const& V, Term const& term) {
-  using Kernel = MttkrpAltoAtomic<Space, Scalar, Index, Block, Form, Order, Term>;
+  using Kernel = MttkrpAltoAtomic<Space, Scalar, Index, Block, Order, Term>;
   ChunkWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), Kernel::Row::lanes), blocks};
   Kokkos::parallel_for("polyad::mttkrp_alto", chunks.template policy<typename Kernel::Row>(space),
                        Kernel{X.indices().data(), static_cast<count_t>(X.indices().stride(0)), values,
@@ -238,13 +238,11 @@ template <class Space, class Scalar, class Index>
 void mttkrp_alto_device(Space const& space, Alto<Scalar, Index, Space> const& X, Scalar const* values,
                         FactorMatrices<Scalar, Space> const& factors, int mode,
                         FactorMatrix<Scalar, Space> const& V) {
-  with_row_form<Space>(rows_are_aligned(factors, V), [&](auto form) {
-    constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
-    with_order<any_order_only>(X.extents().order(), [&](auto order) {
-      for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-        launch_alto_atomic<Space, Scalar, Index, block(), form(), order()>(space, X, values, factors, mode,
-                                                                           blocks, V, ProductTerm());
-      });
+  constexpr bool any_order_only = sizeof(Index) == 8;
+  with_order<any_order_only>(X.extents().order(), [&](auto order) {
+    for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+      launch_alto_atomic<Space, Scalar, Index, block(), order()>(space, X, values, factors, mode, blocks, V,
+                                                                 ProductTerm());
     });
   });
 }

@@ -15,9 +15,9 @@
 namespace polyad::detail {
 
 /// A thread's chunk of nonzeros; the sums of runs are added with atomics.
-template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, class Term>
+template <class Space, class Scalar, class Index, int Block, int Order, class Term>
 struct MttkrpAltoAtomic {
-  using Row = TinyVec<Space, Scalar, Block, Form>;
+  using Row = TinyVec<Space, Scalar, Block>;
 
   Index const* indices;  // N x P, row-major
   count_t index_stride;

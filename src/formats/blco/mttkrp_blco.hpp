@@ -39,11 +39,11 @@ template <int Order>
 inline constexpr int blco_order = Order == 5 ? any_order : Order;
 
 /// One launch over the tiles: V, or one of its copies, += the terms.
-template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Stash, class Term>
+template <class Space, class Scalar, class Index, int Block, int Order, bool Stash, class Term>
 void launch_tiles(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzeros, BlcoOptions const& options,
                   FactorMatrices<Scalar, Space> const& factors, int mode, BlcoResolution const& resolution,
                   ColumnBlocks blocks, BlcoOutput<Scalar> const& output, Term const& term) {
-  using Kernel    = MttkrpBlcoTiles<Space, Scalar, Index, Block, Form, Order, Stash, Term>;
+  using Kernel    = MttkrpBlcoTiles<Space, Scalar, Index, Block, Order, Stash, Term>;
   int const order = factors.order();
   TileShape const shape =
       tile_shape<Kernel>(space, nonzeros.nnz, order, output.rows, blocks, options.tile, options.team);
@@ -82,10 +82,10 @@ void launch_chunks(Space const& space, Blco<Scalar, Index, Space> const& X,
 }
 
 /// V = the sum of its copies, for some blocks of columns.
-template <class Space, class Scalar, int Block, RowForm Form>
+template <class Space, class Scalar, int Block>
 void launch_merge(Space const& space, count_t copies, FactorMatrix<Scalar, Space> const& rows,
                   ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& V) {
-  using Kernel = MergeCopies<Space, Scalar, Block, Form>;
+  using Kernel = MergeCopies<Space, Scalar, Block>;
   ChunkWalk const walks{V.extent(0), is_device_space<Space> ? 1U : 256U, blocks};
   Kokkos::parallel_for("polyad::merge_copies", walks.template policy<typename Kernel::Row>(space),
                        Kernel{rows.data(), static_cast<count_t>(rows.stride(0)), copies, V.data(),
@@ -112,18 +112,16 @@ void add_tile_products(Space const& space, BlcoNonzeros<Scalar, Index> const& no
                        BlcoResolution const& resolution, FactorMatrix<Scalar, Space> const& target) {
   BlcoOutput<Scalar> const output{target.data(), static_cast<count_t>(target.stride(0)),
                                   factors[mode].extent(0)};
-  with_row_form<Space>(options.packed && rows_are_aligned(factors, target), [&](auto form) {
-    constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
-    with_order<any_order_only>(factors.order(), [&](auto given) {
-      constexpr int order = blco_order<given()>;
-      for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-        if (resolution.kind == Resolution::hierarchical)
-          launch_tiles<Space, Scalar, Index, block(), form(), order, true>(
-              space, nonzeros, options, factors, mode, resolution, blocks, output, ProductTerm());
-        else
-          launch_tiles<Space, Scalar, Index, block(), form(), order, false>(
-              space, nonzeros, options, factors, mode, resolution, blocks, output, ProductTerm());
-      });
+  constexpr bool any_order_only = sizeof(Index) == 8;
+  with_order<any_order_only>(factors.order(), [&](auto given) {
+    constexpr int order = blco_order<given()>;
+    for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+      if (resolution.kind == Resolution::hierarchical)
+        launch_tiles<Space, Scalar, Index, block(), order, true>(space, nonzeros, options, factors, mode,
+                                                                 resolution, blocks, output, ProductTerm());
+      else
+        launch_tiles<Space, Scalar, Index, block(), order, false>(space, nonzeros, options, factors, mode,
+                                                                  resolution, blocks, output, ProductTerm());
     });
   });
 }
@@ -133,10 +131,8 @@ template <class Scalar, class Space>
 void merge_copies(Space const& space, count_t copies, FactorMatrix<Scalar, Space> const& rows,
                   FactorMatrix<Scalar, Space> const& V) {
   if (V.extent(0) == 0) return;
-  with_row_form<Space>(rows_are_aligned(V.data(), V.stride(0), V.extent(1)), [&](auto form) {
-    for_each_column_block(checked_rank(V.extent(1)), [&](auto block, ColumnBlocks blocks) {
-      launch_merge<Space, Scalar, block(), form()>(space, copies, rows, blocks, V);
-    });
+  for_each_column_block(checked_rank(V.extent(1)), [&](auto block, ColumnBlocks blocks) {
+    launch_merge<Space, Scalar, block()>(space, copies, rows, blocks, V);
   });
 }
 

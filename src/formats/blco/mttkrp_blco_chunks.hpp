@@ -73,9 +73,9 @@ struct MttkrpBlcoChunks {
 };
 
 /// V(k, :) = the sum of row k of all copies of V.
-template <class Space, class Scalar, int Block, RowForm Form>
+template <class Space, class Scalar, int Block>
 struct MergeCopies {
-  using Row = TinyVec<Space, Scalar, Block, Form>;
+  using Row = TinyVec<Space, Scalar, Block>;
 
   Scalar const* rows;
   count_t stride;

@@ -22,9 +22,9 @@
 
 namespace polyad::detail {
 
-template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Stash, class Term>
+template <class Space, class Scalar, class Index, int Block, int Order, bool Stash, class Term>
 struct MttkrpBlcoTiles {
-  using Row                       = TinyVec<Space, Scalar, Block, Form>;
+  using Row                       = TinyVec<Space, Scalar, Block>;
   using scalar_type               = Scalar;
   static constexpr int block      = Block;
   static constexpr bool has_stash = Stash;

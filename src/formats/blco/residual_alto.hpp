@@ -131,8 +131,8 @@ void residual_mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
   with_block(static_cast<count_t>(rank), [&](auto block) {
     if constexpr (is_device_space<Space>) {
       Kokkos::deep_copy(space, G, Scalar(0));
-      detail::launch_alto_atomic<Space, Scalar, Index, block(), RowForm::packed, any_order>(
-          space, X, X.values().data(), C, mode, blocks, G, term);
+      detail::launch_alto_atomic<Space, Scalar, Index, block(), any_order>(space, X, X.values().data(), C,
+                                                                           mode, blocks, G, term);
     } else {
       auto const operands = detail::alto_operands(X, C, mode, workspace.format, G);
       detail::launch_alto_walks<Space, Scalar, Index, block()>(space, X, X.values().data(), operands, mode,

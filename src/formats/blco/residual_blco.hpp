@@ -83,12 +83,11 @@ void residual_mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
   Kokkos::deep_copy(space, target, Scalar(0));
   detail::BlcoOutput<Scalar> const output{target.data(), static_cast<count_t>(target.stride(0)), G.extent(0)};
   with_block(static_cast<count_t>(rank), [&](auto block) {
-    constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
     if (resolution.kind == Resolution::hierarchical)
-      detail::launch_tiles<Space, Scalar, Index, block(), form, any_order, true>(
+      detail::launch_tiles<Space, Scalar, Index, block(), any_order, true>(
           space, nonzeros, X.options(), C, mode, resolution, blocks, output, term);
     else
-      detail::launch_tiles<Space, Scalar, Index, block(), form, any_order, false>(
+      detail::launch_tiles<Space, Scalar, Index, block(), any_order, false>(
           space, nonzeros, X.options(), C, mode, resolution, blocks, output, term);
   });
   if (resolution.copies > 0) detail::merge_copies(space, resolution.copies, copies, G);

@@ -66,9 +66,9 @@ struct RowWriter {
 };
 
 /// Sums one level of borders: whole rows to the output, those at the ends of its chunks to the next level.
-template <class Space, class Scalar, class Index, int Block, RowForm Form>
+template <class Space, class Scalar, class Index, int Block>
 struct MergeBorders {
-  using Row = TinyVec<Space, Scalar, Block, Form>;
+  using Row = TinyVec<Space, Scalar, Block>;
   BorderList<Scalar, Index> list;
   RowWriter<Row, Scalar, Index> writer;  // its borders are the next level
   bool is_last_level;                    // one chunk: every row is whole
@@ -107,10 +107,10 @@ struct MergeBorders {
 };
 
 /// Merges the borders that a walk over so many chunks left in the workspace, level by level.
-template <class Space, class Scalar, class Index, int Block, RowForm Form>
+template <class Space, class Scalar, class Index, int Block>
 void merge_borders(Space const& space, SortedWorkspace<Scalar, Index, Space> const& workspace,
                    count_t walked_chunks, ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& V) {
-  using Kernel            = MergeBorders<Space, Scalar, Index, Block, Form>;
+  using Kernel            = MergeBorders<Space, Scalar, Index, Block>;
   constexpr count_t chunk = border_merge_chunk;
   auto const stride       = static_cast<count_t>(workspace.sums.stride(0));
   count_t first           = 0;

@@ -115,7 +115,7 @@ void mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
   Kokkos::deep_copy(space, V, Scalar(0));
   if (X.nnz() == 0) return;
-  with_row_form<Space>(packed && rows_are_aligned(factors, V), [&](auto form) {
+  with_row_form<Space>(packed, [&](auto form) {
     constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
     with_order<any_order_only>(X.extents().order(), [&](auto order) {
       for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {

@@ -33,10 +33,10 @@ inline constexpr int sorted_batch = !is_device_space<Space>                     
                                                                                     : 2;
 
 /// Batch is a parameter so that tests run each on every space.
-template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Hoist,
-          bool Together, int Batch = sorted_batch<Space, Scalar, Block>>
+template <class Space, class Scalar, class Index, int Block, int Order, bool Hoist, bool Together,
+          int Batch = sorted_batch<Space, Scalar, Block>>
 struct MttkrpSorted {
-  using Row = TinyVec<Space, Scalar, Block, Form>;
+  using Row = TinyVec<Space, Scalar, Block>;
 
   /// Teams on a multiprocessor that the compiler leaves registers for: without a bound it keeps fewer gathers
   /// under way than there is room for (delicious: f32 6.98 ms, with four 6.58; f64 15.1, with six 12.9).
@@ -166,59 +166,52 @@ bool walk_by_block(Extents const& extents, int mode, FactorMatrices<Scalar, Spac
   return bytes > static_cast<double>(held) && bytes <= static_cast<double>(most) * blocks.count;
 }
 
-/// The contract's mttkrp (formats/format.hpp). `packed = false` takes GenTen's strided TinyVec on a device,
-/// for comparison.
+/// The contract's mttkrp (formats/format.hpp).
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode,
-            SortedWorkspace<Scalar, Index, Space>& workspace, FactorMatrix<Scalar, Space> const& V,
-            bool packed) {
+            SortedWorkspace<Scalar, Index, Space>& workspace, FactorMatrix<Scalar, Space> const& V) {
   if (X.permuted()) {
     NoWorkspace none;
-    return mttkrp(space, *X.permuted(), factors, mode, none, V, packed);
+    return mttkrp(space, *X.permuted(), factors, mode, none, V);
   }
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
   auto const& copy = X.copy(mode);
   if (X.nnz() == 0) return Kokkos::deep_copy(space, V, Scalar(0));
-  with_row_form<Space>(packed && rows_are_aligned(factors, V), [&](auto form) {
-    bool const merge =
-        copy.borders == Borders::merge || (copy.borders == Borders::hot && !has_team_sums<Space, form()>);
-    detail::BorderList<Scalar, Index> borders{nullptr, nullptr, 0};
-    if (merge)
-      borders = {workspace.rows.data(), workspace.sums.data(),
-                 static_cast<count_t>(workspace.sums.stride(0))};
-    constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
-    with_order<any_order_only>(X.extents().order(), [&](auto order) {
-      for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-        detail::clear_rows<Space, Scalar, Index, block(), form()>(space, copy.cleared, blocks, V);
-        auto const launch = [&](auto hoist, auto together) {
-          using Kernel =
-              detail::MttkrpSorted<Space, Scalar, Index, block(), form(), order(), hoist(), together()>;
-          ChunkWalk const chunks{copy.nnz, copy.chunk, blocks,
-                                 detail::walk_by_block(X.extents(), mode, factors, blocks)};
-          using Bounds = Kokkos::LaunchBounds<device_team_threads, Kernel::teams>;
-          Kokkos::parallel_for(
-              "polyad::mttkrp_sorted",
-              policy_with_team_sums<together(), typename Kernel::Row, block(), Scalar, Index, Bounds>(space,
-                                                                                                      chunks),
-              Kernel{copy.indices.data(),
-                     static_cast<count_t>(copy.indices.stride(0)),
-                     copy.values.data(),
-                     OtherFactors<Scalar, order()>(factors, copy.modes),
-                     {V.data(), static_cast<count_t>(V.stride(0)), borders, copy.block_rows > 0},
-                     chunks});
-        };
-        // In locality blocks rows are short again.
-        count_t const adding = merge || copy.block_rows > 0 ? 0 : ceil_div(copy.nnz, copy.chunk);
-        with_team_sums<Space, Scalar, form()>(adding, copy.rows, [&](auto together) {
-          if constexpr (SortedTuning<Space, Scalar>::may_hoist)
-            if (copy.hoist) launch(std::true_type{}, together);
-          if (!copy.hoist) launch(std::false_type{}, together);
-        });
-        if (merge)
-          detail::merge_borders<Space, Scalar, Index, block(), form()>(
-              space, workspace, ceil_div(copy.nnz, copy.chunk), blocks, V);
+  bool const merge = copy.borders == Borders::merge;
+  detail::BorderList<Scalar, Index> borders{nullptr, nullptr, 0};
+  if (merge)
+    borders = {workspace.rows.data(), workspace.sums.data(), static_cast<count_t>(workspace.sums.stride(0))};
+  constexpr bool any_order_only = sizeof(Index) == 8;
+  with_order<any_order_only>(X.extents().order(), [&](auto order) {
+    for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+      detail::clear_rows<Space, Scalar, Index, block()>(space, copy.cleared, blocks, V);
+      auto const launch = [&](auto hoist, auto together) {
+        using Kernel = detail::MttkrpSorted<Space, Scalar, Index, block(), order(), hoist(), together()>;
+        ChunkWalk const chunks{copy.nnz, copy.chunk, blocks,
+                               detail::walk_by_block(X.extents(), mode, factors, blocks)};
+        using Bounds = Kokkos::LaunchBounds<device_team_threads, Kernel::teams>;
+        Kokkos::parallel_for(
+            "polyad::mttkrp_sorted",
+            policy_with_team_sums<together(), typename Kernel::Row, block(), Scalar, Index, Bounds>(space,
+                                                                                                    chunks),
+            Kernel{copy.indices.data(),
+                   static_cast<count_t>(copy.indices.stride(0)),
+                   copy.values.data(),
+                   OtherFactors<Scalar, order()>(factors, copy.modes),
+                   {V.data(), static_cast<count_t>(V.stride(0)), borders, copy.block_rows > 0},
+                   chunks});
+      };
+      // In locality blocks rows are short again.
+      count_t const adding = merge || copy.block_rows > 0 ? 0 : ceil_div(copy.nnz, copy.chunk);
+      with_team_sums<Space, Scalar>(adding, copy.rows, [&](auto together) {
+        if constexpr (SortedTuning<Space, Scalar>::may_hoist)
+          if (copy.hoist) launch(std::true_type{}, together);
+        if (!copy.hoist) launch(std::false_type{}, together);
       });
+      if (merge)
+        detail::merge_borders<Space, Scalar, Index, block()>(space, workspace, ceil_div(copy.nnz, copy.chunk),
+                                                             blocks, V);
     });
   });
 }
@@ -228,6 +221,6 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
                        Sorted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,       \
                        FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
                        SortedWorkspace<Scalar, Index, Kokkos::DefaultExecutionSpace>&,    \
-                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, bool)
+                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 
 }  // namespace polyad::detail

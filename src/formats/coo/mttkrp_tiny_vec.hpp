@@ -72,7 +72,7 @@ void mttkrp(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
   Kokkos::deep_copy(space, V, Scalar(0));
   if (X.nnz() == 0) return;
-  with_row_form<Space>(packed && rows_are_aligned(factors, V), [&](auto form) {
+  with_row_form<Space>(packed, [&](auto form) {
     constexpr bool rare_form =
         form() != RowForm::simd && (form() == RowForm::packed) != detail::tiny_vec_packs<Scalar>;
     constexpr bool any_order_only = sizeof(Index) == 8 || rare_form;

@@ -34,8 +34,7 @@ namespace polyad::detail {
 
 template <class Space, class Scalar, class Index, int Block, int Order, class Source>
 struct ResidualMttkrp {
-  static constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
-  using Row                     = TinyVec<Space, Scalar, Block, form>;
+  using Row = TinyVec<Space, Scalar, Block>;
 
   /// Nonzeros gathered at the same time: two were best on the H200, by registers (four for the plain MTTKRP).
   static constexpr int batch = is_device_space<Space> ? 2 : 1;

@@ -50,8 +50,7 @@ struct RowSolveSizes {
 
 template <class Space, class Scalar, class Index, int Block, class Source>
 struct RowLeastSquares {
-  static constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
-  using Row                     = TinyVec<Space, Scalar, Block, form>;
+  using Row = TinyVec<Space, Scalar, Block>;
   /// Rows of a product that a thread sums at the same time: with 32 columns two make one round of a team.
   static constexpr int height = is_device_space<Space> ? 2 : 4;
   static_assert(Block % height == 0);
@@ -274,8 +273,7 @@ void expect_row_problem(Extents const& extents, FactorMatrices<Scalar, Space> co
                  " nonzeros and a share of ", shrinkage.share);
   POLYAD_EXPECTS(of_mode(starts, mode).extent(0) == extents[mode] + 1,
                  "the starts of rows are those of another tensor");
-  POLYAD_EXPECTS(!is_device_space<Space> || rows_are_aligned(C, C[mode]),
-                 "the rows of C do not allow packs of 16 bytes (make_packed_factors)");
+  for (int n = 0; n < C.order(); ++n) expect_packed_rows<Scalar, Space>(C[n]);
 }
 
 template <class Space, class Scalar, class Index>

@@ -106,13 +106,11 @@ private:
 #define POLYAD_SORTED(Scalar, Index) template class Sorted<Scalar, Index, Kokkos::DefaultExecutionSpace>
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_SORTED);
 
-/// The contract's mttkrp (formats/format.hpp). `packed = false` takes GenTen's strided TinyVec on a device,
-/// for comparison.
+/// The contract's mttkrp (formats/format.hpp).
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode,
-            SortedWorkspace<Scalar, Index, Space>& workspace, FactorMatrix<Scalar, Space> const& V,
-            bool packed = true);
+            SortedWorkspace<Scalar, Index, Space>& workspace, FactorMatrix<Scalar, Space> const& V);
 
 /// The residual sweep (formats/format.hpp). Where borders are merged (SortedOptions::deterministic) the bits
 /// are the same at every run, and on hosts at any thread count.

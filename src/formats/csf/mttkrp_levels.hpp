@@ -21,9 +21,9 @@
 
 namespace polyad::detail {
 
-template <class Space, class Scalar, class Index, int Block, RowForm Form>
+template <class Space, class Scalar, class Index, int Block>
 struct MttkrpLevel {
-  using Row = TinyVec<Space, Scalar, Block, Form>;
+  using Row = TinyVec<Space, Scalar, Block>;
 
   TreeArrays<Scalar, Index, any_order> tree;
   BinArrays<Index, any_order> bins;
@@ -120,19 +120,16 @@ void mttkrp_level(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
                   CsfBins<Index, Space> const& bins, int level, FactorMatrices<Scalar, Space> const& factors,
                   FactorMatrix<Scalar, Space> const& V) {
   if (tree.nnz() == 0) return;
-  with_row_form<Space>(rows_are_aligned(factors, V), [&](auto form) {
-    for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-      using Kernel      = detail::MttkrpLevel<Space, Scalar, Index, block(), form()>;
-      constexpr int all = -1;  // no mode is left out
-      using Bounds      = detail::CsfBounds<Scalar, any_order>;
-      ChunkWalk const workers{bins.size(), 1, blocks};
-      Kokkos::parallel_for("polyad::mttkrp_csf_level",
-                           workers.template policy<typename Kernel::Row, Bounds>(space),
-                           Kernel{detail::TreeArrays<Scalar, Index, any_order>(tree),
-                                  detail::BinArrays<Index, any_order>(bins),
-                                  OtherFactors<Scalar, any_order>(factors, all), tree.modes, level,
-                                  tree.pointer_levels, V.data(), static_cast<count_t>(V.stride(0)), workers});
-    });
+  for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+    using Kernel      = detail::MttkrpLevel<Space, Scalar, Index, block()>;
+    constexpr int all = -1;  // no mode is left out
+    using Bounds      = detail::CsfBounds<Scalar, any_order>;
+    ChunkWalk const workers{bins.size(), 1, blocks};
+    Kokkos::parallel_for(
+        "polyad::mttkrp_csf_level", workers.template policy<typename Kernel::Row, Bounds>(space),
+        Kernel{detail::TreeArrays<Scalar, Index, any_order>(tree), detail::BinArrays<Index, any_order>(bins),
+               OtherFactors<Scalar, any_order>(factors, all), tree.modes, level, tree.pointer_levels,
+               V.data(), static_cast<count_t>(V.stride(0)), workers});
   });
 }
 

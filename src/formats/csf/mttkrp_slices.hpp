@@ -35,10 +35,10 @@ KOKKOS_FORCEINLINE_FUNCTION void multiply_rows(TreeArrays<Scalar, Index, Order> 
   }
 }
 
-template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Together,
+template <class Space, class Scalar, class Index, int Block, int Order, bool Together,
           int Batch = csf_batch<Space, Scalar, Block>>
 struct MttkrpCsl {
-  using Row = TinyVec<Space, Scalar, Block, Form>;
+  using Row = TinyVec<Space, Scalar, Block>;
   using Sum = SliceSum<Row, Index>;
 
   TreeArrays<Scalar, Index, Order> tree;
@@ -91,10 +91,10 @@ struct MttkrpCsl {
   }
 };
 
-template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order,
+template <class Space, class Scalar, class Index, int Block, int Order,
           int Batch = csf_batch<Space, Scalar, Block>>
 struct MttkrpSingles {
-  using Row = TinyVec<Space, Scalar, Block, Form>;
+  using Row = TinyVec<Space, Scalar, Block>;
 
   TreeArrays<Scalar, Index, Order> tree;
   OtherFactors<Scalar, Order> factors;
@@ -128,15 +128,13 @@ void mttkrp_csl(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
                 CsfBins<Index, Space> const& bins, FactorMatrices<Scalar, Space> const& factors,
                 FactorMatrix<Scalar, Space> const& V) {
   if (tree.nnz() == 0) return;
-  with_row_form<Space>(rows_are_aligned(factors, V), [&](auto form) {
-    constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
-    with_order<any_order_only>(tree.order, [&](auto order) {
-      for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-        with_team_sums<Space, Scalar, form()>(bins.size(), tree.nodes(0), [&](auto together) {
-          using Kernel = detail::MttkrpCsl<Space, Scalar, Index, block(), form(), order(), together()>;
-          detail::launch_bins<Kernel, together(), block(), order()>("polyad::mttkrp_csl", space, tree, bins,
-                                                                    factors, blocks, V);
-        });
+  constexpr bool any_order_only = sizeof(Index) == 8;
+  with_order<any_order_only>(tree.order, [&](auto order) {
+    for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+      with_team_sums<Space, Scalar>(bins.size(), tree.nodes(0), [&](auto together) {
+        using Kernel = detail::MttkrpCsl<Space, Scalar, Index, block(), order(), together()>;
+        detail::launch_bins<Kernel, together(), block(), order()>("polyad::mttkrp_csl", space, tree, bins,
+                                                                  factors, blocks, V);
       });
     });
   });
@@ -148,20 +146,18 @@ template <class Space, class Scalar, class Index>
 void mttkrp_singles(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
                     FactorMatrices<Scalar, Space> const& factors, FactorMatrix<Scalar, Space> const& V) {
   if (tree.nnz() == 0) return;
-  with_row_form<Space>(rows_are_aligned(factors, V), [&](auto form) {
-    constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
-    with_order<any_order_only>(tree.order, [&](auto order) {
-      for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-        using Kernel = detail::MttkrpSingles<Space, Scalar, Index, block(), form(), order()>;
-        using Bounds = detail::CsfBounds<Scalar, order()>;
-        // Few nonzeros a thread: nothing is summed, so only latencies count.
-        ChunkWalk const chunks{tree.nnz(), is_device_space<Space> ? 16U : 1024U, blocks};
-        Kokkos::parallel_for("polyad::mttkrp_singles",
-                             chunks.template policy<typename Kernel::Row, Bounds>(space),
-                             Kernel{detail::TreeArrays<Scalar, Index, order()>(tree),
-                                    OtherFactors<Scalar, order()>(factors, tree.modes), V.data(),
-                                    static_cast<count_t>(V.stride(0)), chunks});
-      });
+  constexpr bool any_order_only = sizeof(Index) == 8;
+  with_order<any_order_only>(tree.order, [&](auto order) {
+    for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+      using Kernel = detail::MttkrpSingles<Space, Scalar, Index, block(), order()>;
+      using Bounds = detail::CsfBounds<Scalar, order()>;
+      // Few nonzeros a thread: nothing is summed, so only latencies count.
+      ChunkWalk const chunks{tree.nnz(), is_device_space<Space> ? 16U : 1024U, blocks};
+      Kokkos::parallel_for("polyad::mttkrp_singles",
+                           chunks.template policy<typename Kernel::Row, Bounds>(space),
+                           Kernel{detail::TreeArrays<Scalar, Index, order()>(tree),
+                                  OtherFactors<Scalar, order()>(factors, tree.modes), V.data(),
+                                  static_cast<count_t>(V.stride(0)), chunks});
     });
   });
 }
@@ -170,10 +166,8 @@ void mttkrp_singles(Space const& space, CsfTree<Scalar, Index, Space> const& tre
 template <class Space, class Scalar, class Index>
 void zero_rows(Space const& space, Kokkos::View<Index*, typename Space::device_type> const& rows,
                FactorMatrices<Scalar, Space> const& factors, FactorMatrix<Scalar, Space> const& V) {
-  with_row_form<Space>(rows_are_aligned(factors, V), [&](auto form) {
-    for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-      detail::clear_rows<Space, Scalar, Index, block(), form()>(space, rows, blocks, V);
-    });
+  for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+    detail::clear_rows<Space, Scalar, Index, block()>(space, rows, blocks, V);
   });
 }
 

@@ -24,10 +24,10 @@
 
 namespace polyad::detail {
 
-template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Reuse,
-          bool Together, int Batch = csf_batch<Space, Scalar, Block>>
+template <class Space, class Scalar, class Index, int Block, int Order, bool Reuse, bool Together,
+          int Batch = csf_batch<Space, Scalar, Block>>
 struct MttkrpTree {
-  using Row                     = TinyVec<Space, Scalar, Block, Form>;
+  using Row                     = TinyVec<Space, Scalar, Block>;
   using Sum                     = SliceSum<Row, Index>;
   static constexpr int capacity = TreeArrays<Scalar, Index, Order>::capacity;
 
@@ -251,24 +251,22 @@ void mttkrp_tree(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
                  CsfBins<Index, Space> const& bins, bool reuse, FactorMatrices<Scalar, Space> const& factors,
                  FactorMatrix<Scalar, Space> const& V) {
   if (tree.nnz() == 0) return;
-  with_row_form<Space>(rows_are_aligned(factors, V), [&](auto form) {
-    constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
-    with_order<any_order_only>(tree.order, [&](auto order) {
-      for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-        auto const launch = [&](auto reuse_constant, auto together) {
-          using Kernel = detail::MttkrpTree<Space, Scalar, Index, block(), form(), order(), reuse_constant(),
-                                            together()>;
-          detail::launch_bins<Kernel, together(), block(), order()>("polyad::mttkrp_csf_tree", space, tree,
-                                                                    bins, factors, blocks, V);
-        };
-        with_team_sums<Space, Scalar, form()>(bins.size(), tree.nodes(0), [&](auto together) {
-          if constexpr (!is_device_space<Space>)
-            launch(std::true_type{}, together);
-          else if (reuse)
-            launch(std::true_type{}, together);
-          else
-            launch(std::false_type{}, together);
-        });
+  constexpr bool any_order_only = sizeof(Index) == 8;
+  with_order<any_order_only>(tree.order, [&](auto order) {
+    for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+      auto const launch = [&](auto reuse_constant, auto together) {
+        using Kernel =
+            detail::MttkrpTree<Space, Scalar, Index, block(), order(), reuse_constant(), together()>;
+        detail::launch_bins<Kernel, together(), block(), order()>("polyad::mttkrp_csf_tree", space, tree,
+                                                                  bins, factors, blocks, V);
+      };
+      with_team_sums<Space, Scalar>(bins.size(), tree.nodes(0), [&](auto together) {
+        if constexpr (!is_device_space<Space>)
+          launch(std::true_type{}, together);
+        else if (reuse)
+          launch(std::true_type{}, together);
+        else
+          launch(std::false_type{}, together);
       });
     });
   });

@@ -23,8 +23,7 @@ namespace polyad::detail {
 /// e = x - sum over r of p(r) c(r), a thread a bin.
 template <class Space, class Scalar, class Index, int Block>
 struct FormTreeResiduals {
-  static constexpr RowForm form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
-  using Row                     = TinyVec<Space, Scalar, Block, form>;
+  using Row = TinyVec<Space, Scalar, Block>;
 
   TreeFibers<Scalar, Index> source;
   LevelRows<Scalar> factors;

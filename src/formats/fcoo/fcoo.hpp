@@ -85,13 +85,12 @@ private:
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_FCOO);
 
 /// The contract's mttkrp (formats/format.hpp): V (I_mode x R) is overwritten. Launches on `space` and returns
-/// without waiting; allocates nothing. `packed = false` takes GenTen's strided TinyVec on a device, for
-/// comparison.
+/// without waiting; allocates nothing.
 /// \throws UsageError when the shapes do not match
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, FCoo<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
-            FactorMatrix<Scalar, Space> const& V, bool packed = true);
+            FactorMatrix<Scalar, Space> const& V);
 
 /// The nonzeros as SpTTM on mode n takes them: sorted by fiber, a segment each. Waits for `space`.
 /// \param threadlen  8, 16, 32 or 64; 0: by the tensor and the device
@@ -103,12 +102,12 @@ FlaggedNonzeros<Scalar, Index, Space> build_spttm(Space const& space,
 
 /// SpTTM on mode n, Y = X x_n U: row s of `fibers` (S x R, overwritten) is the sum over the nonzeros of
 /// segment s of x U(i_n, :). X keeps all modes but n (build_spttm). Launches on `space` and returns without
-/// waiting; allocates nothing. `packed` is as for mttkrp.
+/// waiting; allocates nothing.
 /// \throws UsageError when the shapes do not match
 template <class Space, class Scalar, class Index>
 void spttm(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X,
            FactorMatrix<Scalar, Space> const& U, FactorMatrix<Scalar, Space> const& fibers,
-           FCooShape const& shape = {}, bool packed = true);
+           FCooShape const& shape = {});
 
 /// SpTTMc (formats/format.hpp). \throws UsageError when the shapes do not match
 template <class Space, class Scalar, class Index>

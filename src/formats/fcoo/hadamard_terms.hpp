@@ -16,9 +16,9 @@
 namespace polyad::detail {
 
 /// Products for SumFlagged: Order - 1 product modes, or any number of them.
-template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order>
+template <class Space, class Scalar, class Index, int Block, int Order>
 struct HadamardTerms {
-  using Row                     = TinyVec<Space, Scalar, Block, Form>;
+  using Row                     = TinyVec<Space, Scalar, Block>;
   using Sum                     = Row;
   static constexpr int lanes    = Row::lanes;
   static constexpr int block    = Block;

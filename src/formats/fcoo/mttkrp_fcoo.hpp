@@ -40,19 +40,17 @@ void with_flagged_order(int order, F&& f) {
 template <class Space, class Scalar, class Index, class MakeFactors>
 void hadamard_product(Space const& space, std::string const& label,
                       FlaggedNonzeros<Scalar, Index, Space> const& X, MakeFactors const& make_factors,
-                      FCooShape const& shape, bool packed, FactorMatrix<Scalar, Space> const& Y) {
+                      FCooShape const& shape, FactorMatrix<Scalar, Space> const& Y) {
   expect_shape(shape);
   if (X.nnz == 0) return Kokkos::deep_copy(space, Y, Scalar(0));
-  with_row_form<Space>(packed, [&](auto form) {
-    constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
-    with_flagged_order<any_order_only>(X.product_modes() + 1, [&](auto order) {
-      for_each_column_block(checked_rank(Y.extent(1)), [&](auto block, ColumnBlocks blocks) {
-        clear_rows<Space, Scalar, Index, block(), form()>(space, X.cleared, blocks, Y);
-        using Terms = HadamardTerms<Space, Scalar, Index, block(), form(), order()>;
-        sum_flagged(space, label, X, blocks, shape,
-                    Terms{X.indices.data(), static_cast<count_t>(X.indices.stride(0)), X.values.data(),
-                          make_factors(order), Y.data(), static_cast<count_t>(Y.stride(0)), blocks.rank});
-      });
+  constexpr bool any_order_only = sizeof(Index) == 8;
+  with_flagged_order<any_order_only>(X.product_modes() + 1, [&](auto order) {
+    for_each_column_block(checked_rank(Y.extent(1)), [&](auto block, ColumnBlocks blocks) {
+      clear_rows<Space, Scalar, Index, block()>(space, X.cleared, blocks, Y);
+      using Terms = HadamardTerms<Space, Scalar, Index, block(), order()>;
+      sum_flagged(space, label, X, blocks, shape,
+                  Terms{X.indices.data(), static_cast<count_t>(X.indices.stride(0)), X.values.data(),
+                        make_factors(order), Y.data(), static_cast<count_t>(Y.stride(0)), blocks.rank});
     });
   });
 }
@@ -60,20 +58,19 @@ void hadamard_product(Space const& space, std::string const& label,
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, FCoo<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace&,
-            FactorMatrix<Scalar, Space> const& V, bool packed) {
+            FactorMatrix<Scalar, Space> const& V) {
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
   auto const& nonzeros    = X.nonzeros(mode);
   auto const make_factors = [&](auto order) {
     return OtherFactors<Scalar, order()>(factors, nonzeros.modes);
   };
-  detail::hadamard_product(space, "polyad::mttkrp_fcoo", nonzeros, make_factors, X.options().shape,
-                           packed && rows_are_aligned(factors, V), V);
+  detail::hadamard_product(space, "polyad::mttkrp_fcoo", nonzeros, make_factors, X.options().shape, V);
 }
 
 template <class Space, class Scalar, class Index>
 void spttm(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X,
            FactorMatrix<Scalar, Space> const& U, FactorMatrix<Scalar, Space> const& fibers,
-           FCooShape const& shape, bool packed) {
+           FCooShape const& shape) {
   POLYAD_EXPECTS(X.product_modes() == 1, "a product with one matrix of nonzeros of ", X.product_modes(),
                  " product modes");
   int const mode = X.product_mode(0);
@@ -83,21 +80,21 @@ void spttm(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X,
   count_t const rows = X.output_rows();
   POLYAD_EXPECTS(fibers.extent(0) == rows && fibers.extent(1) == U.extent(1), "the output is ",
                  fibers.extent(0), " x ", fibers.extent(1), ", not ", rows, " x ", U.extent(1));
-  bool const aligned = rows_are_aligned(U.data(), static_cast<count_t>(U.stride(0)), U.extent(1)) &&
-                       rows_are_aligned(fibers.data(), static_cast<count_t>(fibers.stride(0)), U.extent(1));
+  expect_packed_rows<Scalar, Space>(U);
+  expect_packed_rows<Scalar, Space>(fibers);
   auto const make_factors = [&](auto order) { return OtherFactors<Scalar, order()>(U, mode); };
-  detail::hadamard_product(space, "polyad::spttm", X, make_factors, shape, packed && aligned, fibers);
+  detail::hadamard_product(space, "polyad::spttm", X, make_factors, shape, fibers);
 }
 
 #define POLYAD_MTTKRP_FCOO(Scalar, Index)                                                               \
   template void mttkrp(Kokkos::DefaultExecutionSpace const&,                                            \
                        FCoo<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                       \
                        FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, NoWorkspace&, \
-                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, bool)
+                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
 #define POLYAD_SPTTM(Scalar, Index)                                                         \
   template void spttm(Kokkos::DefaultExecutionSpace const&,                                 \
                       FlaggedNonzeros<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,           \
-                      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, FCooShape const&, bool)
+                      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, FCooShape const&)
 
 }  // namespace polyad::detail

@@ -155,7 +155,9 @@ auto SpttmPlan<Scalar, Index, Space>::make_output(Space const& space, count_t co
 template <class Scalar, class Index, class Space>
 void SpttmPlan<Scalar, Index, Space>::multiply(Space const& space, FactorMatrix<Scalar, Space> const& U,
                                                Output const& Y) const {
-  spttm(space, *m_nonzeros, U, Y.values());
+  auto const rows = with_packed_rows<Scalar, Space>(space, U);
+  spttm(space, *m_nonzeros, rows, Y.values());
+  if (rows.data() != U.data()) space.fence("polyad::packed_rows");
 }
 
 template <class Scalar, class Index, class Space>
@@ -200,8 +202,9 @@ SemiSparseTensor<Scalar, Index, Space> spttm(Space const& space,
   auto const nonzeros = make_flagged(space, coo, modes, static_cast<int>(end), FCooRows::of_segments,
                                      automatic_threadlen(space, coo.nnz()));
   auto const values   = make_factor_matrix<Scalar>(space, "polyad::fibers", nonzeros.segments, width);
+  auto const rows     = with_packed_rows<Scalar, Space>(space, U);
   detail::kronecker_product(space, "polyad::spttm", nonzeros, {static_cast<int>(k), static_cast<int>(sparse)},
-                            std::vector<FactorMatrix<Scalar, Space>>{U, Y.values()}, {}, values);
+                            std::vector<FactorMatrix<Scalar, Space>>{rows, Y.values()}, {}, values);
   std::vector<count_t> extents;
   for (int n = 0; n < Y.order(); ++n) extents.push_back(n == mode ? U.extent(1) : Y.extents()[n]);
   std::vector<int> dense{mode};
@@ -213,6 +216,10 @@ SemiSparseTensor<Scalar, Index, Space> spttm(Space const& space,
 template <class Scalar, class Index, class Space>
 void mttkrp(Space const& space, SemiSparseTensor<Scalar, Index, Space> const& Y,
             FactorMatrices<Scalar, Space> const& factors, int mode, FactorMatrix<Scalar, Space> const& V) {
+  if (!rows_are_packed<Scalar, Space>(V) || !detail::rows_are_packed(factors))
+    return detail::on_packed_rows(space, factors, V, [&](auto const& packed, auto const& output) {
+      mttkrp(space, Y, packed, mode, output);
+    });
   expect_mttkrp_arguments(Y.extents(), factors, mode, V);
   count_t const rank       = factors.rank();
   std::size_t const sparse = Y.sparse_modes().size();
@@ -229,8 +236,7 @@ void mttkrp(Space const& space, SemiSparseTensor<Scalar, Index, Space> const& Y,
                                        FCooRows::of_mode, threadlen);
     detail::hadamard_product(
         space, "polyad::mttkrp_semi_sparse", nonzeros,
-        [&](auto order) { return OtherFactors<Scalar, order()>(row_factors, nonzeros.modes); }, {},
-        rows_are_aligned(row_factors, output), output);
+        [&](auto order) { return OtherFactors<Scalar, order()>(row_factors, nonzeros.modes); }, {}, output);
   };
   if (k < sparse) {
     // Each row times the dense modes' factors, then summed.

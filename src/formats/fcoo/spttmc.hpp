@@ -55,21 +55,18 @@ void kronecker_product(Space const& space, std::string const& label,
                        FactorMatrix<Scalar, Space> const& Y) {
   expect_shape(shape);
   if (X.nnz == 0) return Kokkos::deep_copy(space, Y, Scalar(0));
-  auto const count            = matrices.size();
-  int const last              = static_cast<int>(matrices.back().extent(1));
-  int const before            = static_cast<int>(matrices[count - 2].extent(1));
-  constexpr count_t pack      = row_alignment / sizeof(Scalar);
-  auto const stride           = static_cast<count_t>(Y.stride(0));
-  auto const rows_allow_packs = [](FactorMatrix<Scalar, Space> const& matrix) {
-    return rows_are_aligned(matrix.data(), static_cast<count_t>(matrix.stride(0)), matrix.extent(1));
-  };
-  // Every row of a tile begins at a multiple of the last matrix's columns.
-  bool const aligned = last % static_cast<int>(pack) == 0 && rows_allow_packs(Y) &&
-                       rows_allow_packs(matrices.back()) && rows_allow_packs(matrices[count - 2]);
-  with_row_form<Space>(rows_allow_packs(Y), [&](auto form) {
-    for_each_column_block(checked_rank(Y.extent(1)), [&](auto block, ColumnBlocks blocks) {
-      clear_rows<Space, Scalar, Index, block(), form()>(space, X.cleared, blocks, Y);
-    });
+  auto const count       = matrices.size();
+  int const last         = static_cast<int>(matrices.back().extent(1));
+  int const before       = static_cast<int>(matrices[count - 2].extent(1));
+  constexpr count_t pack = row_alignment / sizeof(Scalar);
+  auto const stride      = static_cast<count_t>(Y.stride(0));
+  for (auto const& matrix : matrices) expect_packed_rows<Scalar, Space>(matrix);
+  expect_packed_rows<Scalar, Space>(Y);
+  // Every row of a tile begins at a multiple of the last matrix's columns: Y's rows are packed, these may not
+  // be. GenTen's strided form serves them.
+  bool const aligned = last % static_cast<int>(pack) == 0;
+  for_each_column_block(checked_rank(Y.extent(1)), [&](auto block, ColumnBlocks blocks) {
+    clear_rows<Space, Scalar, Index, block()>(space, X.cleared, blocks, Y);
   });
   with_row_form<Space>(aligned, [&](auto form) {
     with_tile_block<Space>(before, last, [&](auto block) {
@@ -162,10 +159,10 @@ void spttmc(Space const& space, FCoo<Scalar, Index, Space> const& X,
     return detail::kronecker_product(space, "polyad::spttmc", nonzeros, modes, matrices, X.options().shape,
                                      Y);
   auto const& matrix = matrices.front();
-  bool const aligned = rows_are_aligned(matrix.data(), static_cast<count_t>(matrix.stride(0)), columns) &&
-                       rows_are_aligned(Y.data(), static_cast<count_t>(Y.stride(0)), columns);
+  expect_packed_rows<Scalar, Space>(matrix);
+  expect_packed_rows<Scalar, Space>(Y);
   auto const make_factors = [&](auto order) { return OtherFactors<Scalar, order()>(matrix, modes.front()); };
-  detail::hadamard_product(space, "polyad::spttmc", nonzeros, make_factors, X.options().shape, aligned, Y);
+  detail::hadamard_product(space, "polyad::spttmc", nonzeros, make_factors, X.options().shape, Y);
 }
 
 #define POLYAD_SPTTMC(Scalar, Index)                                                                 \

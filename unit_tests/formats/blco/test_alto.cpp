@@ -124,13 +124,13 @@ void expect_right(HostTensor const& tensor, AltoOptions const& options, std::siz
   Random random(rank);
   auto const host_factors = random_factors(random, tensor.extents, rank);
   auto const X = TestAlto<Scalar, Index>::build(space, to_device<Scalar, Index>(space, tensor), options);
-  auto const factors = to_device<Scalar>(space, host_factors, RowLayout::subview);
+  auto const factors = to_device<Scalar>(space, host_factors, kernel_layout<TestSpace>(3));
   auto workspace     = X.make_workspace(space, rank);
   for (std::size_t mode = 0; mode < tensor.order(); ++mode) {
     auto const expected = oracle_mttkrp(tensor, host_factors, mode);
     CAPTURE(tensor.name, mode, rank, options.order.grouped, options.chunks, options.most_private_rows);
     for (int again = 0; again < 2; ++again) {
-      WatchedMatrix<Scalar> V(space, RowLayout::subview, tensor.extents[mode], rank);
+      WatchedMatrix<Scalar> V(space, kernel_layout<TestSpace>(3), tensor.extents[mode], rank);
       mttkrp(space, X, factors, int(mode), workspace, V.matrix());
       space.fence("polyad::test");
       REQUIRE(violation<Scalar>(expected, V.read(), tensor.order()) == "");

@@ -93,7 +93,8 @@ TEST_CASE("blco: many tiles and chunks, on any number of threads", "[formats]") 
   for (auto const& space : instances_of<TestSpace>({1, 4, 7}))
     for (Resolution const resolution : resolutions) {
       expect_exact<double, std::uint32_t>(tensor, 4, with(resolution, 1000, 25), RowLayout::padded, space);
-      expect_exact<double, std::uint32_t>(tensor, 3, with(resolution, 1u << 27, 0), RowLayout::tight, space);
+      expect_exact<double, std::uint32_t>(tensor, 3, with(resolution, 1u << 27, 0),
+                                          kernel_layout<TestSpace>(3), space);
     }
 }
 
@@ -105,16 +106,13 @@ TEST_CASE("blco: a tensor wider than 128 bits", "[formats]") {
       expect_exact<double, std::uint32_t>(tensor, 2, with(resolution, 1u << 27, index_bits));
 }
 
-TEST_CASE("blco: doubles in packs, which their lanes exchange, and in GenTen's form", "[formats]") {
-  for (std::size_t const rank : {4, 8, 16, 31, 32, 64, 100})
-    for (bool const packed : {true, false}) {
-      auto options   = with(Resolution::registers, 1000, 0);
-      options.packed = packed;
-      expect_exact<double, std::uint32_t>(small_tensor(Kind::runs_at_borders, 3, random_integer), rank,
-                                          options);
-      expect_exact<float, std::uint32_t>(small_tensor(Kind::runs_at_borders, 4, random_integer), rank,
-                                         options);
-    }
+TEST_CASE("blco: doubles, which lanes of a device exchange, and floats", "[formats]") {
+  for (std::size_t const rank : {4, 8, 16, 31, 32, 64, 100}) {
+    auto const options = with(Resolution::registers, 1000, 0);
+    expect_exact<double, std::uint32_t>(small_tensor(Kind::runs_at_borders, 3, random_integer), rank,
+                                        options);
+    expect_exact<float, std::uint32_t>(small_tensor(Kind::runs_at_borders, 4, random_integer), rank, options);
+  }
 }
 
 // ---- which resolution

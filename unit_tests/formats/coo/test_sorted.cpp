@@ -239,9 +239,8 @@ TEST_CASE("sorted: rows and runs that end at every place of a pack and of a chun
 
 template <class Scalar, int Count, bool Hoist>
 void expect_exact_packs(HostTensor const& tensor, count_t chunk, int mode, count_t block_rows = 0) {
-  constexpr int block    = 8;
-  constexpr RowForm form = is_device_space<TestSpace> ? RowForm::packed : RowForm::simd;
-  using Kernel        = MttkrpSorted<TestSpace, Scalar, std::uint32_t, block, form, 3, Hoist, false, Count>;
+  constexpr int block = 8;
+  using Kernel        = MttkrpSorted<TestSpace, Scalar, std::uint32_t, block, 3, Hoist, false, Count>;
   constexpr int lanes = Kernel::Row::lanes;
   TestSpace const space;
   Random random(chunk);
@@ -386,7 +385,7 @@ TEST_CASE("sorted: a row so hot that teams add its borders together", "[formats]
   auto const X = build_sorted<double, std::uint32_t>(tensor, {});
   CHECK(X.copy(0).borders == (is_device_space<TestSpace> ? Borders::hot : Borders::atomics));
   CHECK(X.copy(1).borders == Borders::atomics);
-  for (auto const layout : all_layouts)  // or merge them, where rows are not aligned
+  for (auto const layout : kernel_layouts<TestSpace>)
     for (std::size_t const rank : {2, 10, 40}) expect_exact(X, tensor, rank, layout);
 }
 
@@ -402,15 +401,14 @@ std::size_t levels(count_t chunks) {
 template <class Scalar, int Block>
 void expect_merged(count_t chunks, std::size_t length, int rank) {
   CAPTURE(chunks, levels(chunks), length, rank, sizeof(Scalar));
-  constexpr RowForm form = is_device_space<TestSpace> ? RowForm::packed : RowForm::simd;
-  using Format           = TestSorted<Scalar, std::uint32_t>;
+  using Format = TestSorted<Scalar, std::uint32_t>;
   TestSpace const space;
   Random random(chunks + length);
   count_t const entries = border_entries(chunks);
   auto const columns    = static_cast<count_t>(rank);
   typename Format::workspace_type const workspace{
       Kokkos::View<std::uint32_t*, TestSpace::device_type>("rows", entries),
-      make_factor_matrix<Scalar>(space, "polyad::test", entries, (columns + 3) / 4 * 4)};
+      make_factor_matrix<Scalar>(space, "polyad::test", entries, columns)};
   auto const host_rows = Kokkos::create_mirror_view(workspace.rows);
   // Levels after the first hold what must not be read before it is written.
   Kokkos::deep_copy(host_rows, 77);
@@ -437,8 +435,8 @@ void expect_merged(count_t chunks, std::size_t length, int rank) {
   Kokkos::deep_copy(workspace.rows, host_rows);
   from_host(space, sums.data, workspace.sums);
   WatchedMatrix<Scalar> const V(space, RowLayout::padded, expected.rows, columns);
-  detail::merge_borders<TestSpace, Scalar, std::uint32_t, Block, form>(space, workspace, chunks,
-                                                                       ColumnBlocks{0, 1, rank}, V.matrix());
+  detail::merge_borders<TestSpace, Scalar, std::uint32_t, Block>(space, workspace, chunks,
+                                                                 ColumnBlocks{0, 1, rank}, V.matrix());
   auto const actual = V.read();
   bool same         = true;  // NaN where no border is: the merge writes nothing there
   for (std::size_t e = 0; e < actual.size(); ++e)

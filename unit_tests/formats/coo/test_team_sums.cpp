@@ -15,9 +15,8 @@ namespace polyad::test {
 /// Chunk c leaves c + 1 in every column to rows(c), or nothing where that is `nothing`.
 template <class Scalar, int Block>
 struct LeaveEnds {
-  static constexpr RowForm form          = is_device_space<TestSpace> ? RowForm::packed : RowForm::simd;
   static constexpr std::uint32_t nothing = 1000000;
-  using Row                              = TinyVec<TestSpace, Scalar, Block, form>;
+  using Row                              = TinyVec<TestSpace, Scalar, Block>;
 
   Kokkos::View<std::uint32_t*, TestSpace> rows;
   Scalar* output;

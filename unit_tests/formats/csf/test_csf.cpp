@@ -306,10 +306,9 @@ TEST_CASE("csf: bytes by the paper's formula", "[formats]") {
 
 template <int Batch, bool Reuse, int Order>
 void expect_exact_batches(HostTensor const& tensor, int mode, std::int64_t fiber_threshold, count_t bin) {
-  constexpr int block    = 8;
-  constexpr RowForm form = is_device_space<TestSpace> ? RowForm::packed : RowForm::simd;
-  using Index            = std::uint32_t;
-  using Kernel        = detail::MttkrpTree<TestSpace, float, Index, block, form, Order, Reuse, false, Batch>;
+  constexpr int block = 8;
+  using Index         = std::uint32_t;
+  using Kernel        = detail::MttkrpTree<TestSpace, float, Index, block, Order, Reuse, false, Batch>;
   constexpr int lanes = Kernel::Row::lanes;
   TestSpace const space;
   Random random(bin);
@@ -383,7 +382,7 @@ TEST_CASE("csf: every threshold gives the oracle's sums", "[formats]") {
         options.fiber_threshold = fiber_thresholds[f];
         options.slice_threshold = slice_thresholds[s];
         std::size_t const rank  = 1 + (number + 4 * f) % 9;
-        RowLayout const layout  = all_layouts[(number / 3 + f) % 3];
+        RowLayout const layout  = kernel_layout<TestSpace>(number / 3 + f);
         CAPTURE(fiber_thresholds[f], slice_thresholds[s]);
         if ((number + f) % 2 == 0)
           expect_exact(BCsf<double, std::uint32_t, TestSpace>::build(space, coo, options), tensor, rank,

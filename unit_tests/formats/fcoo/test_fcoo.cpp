@@ -213,8 +213,7 @@ HostTensor tensor_of_rows(std::vector<std::size_t> const& lengths) {
 template <class Scalar, int Block, int Count>
 void expect_exact_team(HostTensor const& tensor, int threadlen, int team, std::size_t rank) {
   CAPTURE(threadlen, team, rank, Count, Block, sizeof(Scalar), tensor.nnz());
-  constexpr RowForm form = is_device_space<TestSpace> ? RowForm::packed : RowForm::simd;
-  using Terms  = InPacks<detail::HadamardTerms<TestSpace, Scalar, std::uint32_t, Block, form, 3>, Count>;
+  using Terms  = InPacks<detail::HadamardTerms<TestSpace, Scalar, std::uint32_t, Block, 3>, Count>;
   using Kernel = detail::SumFlagged<Scalar, std::uint32_t, Terms>;
   TestSpace const space;
   Random random(rank);
@@ -223,7 +222,7 @@ void expect_exact_team(HostTensor const& tensor, int threadlen, int team, std::s
   auto const X            = flagged<Scalar, std::uint32_t>(tensor, 0, FCooRows::of_mode, threadlen);
   WatchedMatrix<Scalar> const V(space, RowLayout::padded, tensor.extents[0], rank);
   ColumnBlocks const blocks{0, 1, static_cast<int>(rank)};
-  detail::clear_rows<TestSpace, Scalar, std::uint32_t, Block, form>(space, X.cleared, blocks, V.matrix());
+  detail::clear_rows<TestSpace, Scalar, std::uint32_t, Block>(space, X.cleared, blocks, V.matrix());
   ChunkWalk const chunks{X.nnz, static_cast<count_t>(threadlen), blocks};
   auto policy = team_policy(space, chunks.shape(team, Terms::lanes));
   policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::Heads::bytes(team)));
@@ -329,7 +328,7 @@ TEST_CASE("f-coo: SpTTM agrees with the oracle", "[formats][fcoo]") {
         constexpr std::array<std::size_t, 5> ranks{1, 3, 16, 33, 70};
         ++number;
         auto const rank     = ranks[number % 5];
-        auto const layout   = all_layouts[number / 2 % 3];
+        auto const layout   = kernel_layout<TestSpace>(number / 2);
         int const threadlen = all_threadlens[number % 4];
         expect_spttm<float, std::uint32_t>(tensor, mode, rank, layout, threadlen);
         expect_spttm<double, std::uint32_t>(tensor, mode, rank, layout, threadlen);

@@ -83,7 +83,7 @@ TEST_CASE("spttmc agrees with the oracle", "[formats][fcoo][spttmc]") {
           auto const width = widths[(number * 5 + n * 7) % widths.size()];
           columns.push_back(order <= 3 ? width : order == 4 ? 1 + width % 9 : 1 + width % 4);
         }
-        auto const layout   = all_layouts[number % 3];
+        auto const layout   = kernel_layout<TestSpace>(number);
         int const threadlen = threadlens[number % 4];
         expect_spttmc<float, std::uint32_t>(tensor, columns, mode, layout, threadlen);
         expect_spttmc<double, std::uint32_t>(tensor, columns, mode, layout, threadlen);
@@ -107,7 +107,6 @@ template <class Scalar, int Block, int Count>
 void expect_exact_team(HostTensor const& tensor, int threadlen, int team, std::size_t before,
                        std::size_t last) {
   CAPTURE(threadlen, team, before, last, Count, Block, sizeof(Scalar));
-  constexpr RowForm form = is_device_space<TestSpace> ? RowForm::packed : RowForm::simd;
   using Terms =
       KroneckerInPacks<detail::KroneckerTerms<TestSpace, Scalar, std::uint32_t, Block, form, 2>, Count>;
   using Kernel = detail::SumFlagged<Scalar, std::uint32_t, Terms>;
@@ -289,7 +288,7 @@ void expect_chain(HostTensor const& tensor, std::vector<std::size_t> const& mode
     CAPTURE(mode);
     auto oracle = oracle_mttkrp(stored, host_factors, mode);
     for (auto& terms : oracle.terms) terms += tensor.order() + 2;
-    WatchedMatrix<Scalar> const V(space, all_layouts[mode % 3], stored.extents[mode], 5);
+    WatchedMatrix<Scalar> const V(space, kernel_layout<TestSpace>(mode), stored.extents[mode], 5);
     mttkrp(space, Y, factors, static_cast<int>(mode), V.matrix());
     CHECK(violation<Scalar>(oracle, V.read(), tensor.order()) == "");
     CHECK(V.trespasses() == 0);
