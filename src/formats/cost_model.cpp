@@ -266,9 +266,8 @@ std::uint64_t model_bytes(CostInput const& input) {
   auto const R = static_cast<double>(input.rank);
   // As the tool's factor() refuses a rank: the factors, an output of the longest mode and its copy.
   // CP-ALS has an instance for its R x R algebra.
-  // Rows are packed (make_factor_matrix).
-  auto const columns = static_cast<double>(
-      input.scalar_bytes == sizeof(float) ? padded_rank<float>(input.rank) : padded_rank<double>(input.rank));
+  double const pack    = 16.0 / input.scalar_bytes;  // rows are packed (make_factor_matrix)
+  double const columns = std::ceil(R / pack) * pack;
   return to_bytes((rows + 2 * longest) * columns * input.scalar_bytes +
                   R * R * (input.tensor.order() + 2) * sizeof(double)) +
          (input.machine.is_device ? costs::device_instance_bytes : 0);

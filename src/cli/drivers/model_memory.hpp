@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "polyad/core/rank.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 

@@ -145,7 +145,7 @@ void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
   if (rank > full_block) {
     detail::form_residuals<Space, Scalar>(
         space, source, C, mode, OtherFactors<Scalar, any_order>(C, copy.modes), chunks, workspace.residuals);
-    return mttkrp(space, X.with_values(mode, workspace.residuals), C, mode, workspace.format, G, true);
+    return mttkrp(space, X.with_values(mode, workspace.residuals), C, mode, workspace.format, G);
   }
   bool const merge = copy.borders != Borders::atomics;
   detail::BorderList<Scalar, Index> borders{nullptr, nullptr, 0};
@@ -157,7 +157,7 @@ void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
       using Source = detail::SortedSource<Scalar, Index>;
       using Kernel = detail::ResidualMttkrp<Space, Scalar, Index, block(), order(), Source>;
       ColumnBlocks const blocks{0, 1, rank};
-      detail::clear_rows<Space, Scalar, Index, block(), Kernel::form>(space, copy.cleared, blocks, G);
+      detail::clear_rows<Space, Scalar, Index, block()>(space, copy.cleared, blocks, G);
       Kokkos::parallel_for("polyad::residual_mttkrp_sorted",
                            chunks.template policy<typename Kernel::Row>(space),
                            Kernel{source,
@@ -168,8 +168,8 @@ void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
                                   rank,
                                   chunks});
       if (merge)
-        detail::merge_borders<Space, Scalar, Index, block(), Kernel::form>(space, workspace.format,
-                                                                           chunks.chunks(), blocks, G);
+        detail::merge_borders<Space, Scalar, Index, block()>(space, workspace.format, chunks.chunks(), blocks,
+                                                             G);
     });
   });
 }
