@@ -179,8 +179,9 @@ concept OwnFormat =
     Format<F> &&
     !std::is_same_v<F, AnyFormat<typename F::scalar_type, typename F::index_type, typename F::space_type>>;
 
-/// The contract's mttkrp (formats/format.hpp). On a device, matrices whose rows are not packed are copied; the
-/// call then allocates and waits. \throws UsageError also for a workspace of another tensor's format
+/// The contract's mttkrp (formats/format.hpp). On a device, matrices whose rows are not packed are copied:
+/// the call then allocates and waits.
+/// \throws UsageError also for a workspace of another tensor's format
 template <class Scalar, class Index, class Space>
 void mttkrp(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, AnyWorkspace& workspace,

@@ -49,8 +49,8 @@ namespace polyad {
 ///                                                      x * prod over m != mode of A^(m)(i_m, r)
 ///
 /// mttkrp launches on `space` and returns without waiting; it allocates nothing. It throws UsageError when
-/// shapes do not match. On a device the rows of all matrices are packed (make_factor_matrix): AnyFormat copies
-/// others before it calls. On a host they may have any stride.
+/// shapes do not match. On a device the rows of all matrices are packed (make_factor_matrix): AnyFormat
+/// copies others before it calls. On a host they may have any stride.
 ///
 /// A format may also have:
 ///

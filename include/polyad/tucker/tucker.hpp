@@ -77,8 +77,8 @@ using TuckerCallback = std::function<bool(TuckerIteration const&)>;
 [[nodiscard]] AnyFormatOptions format_options(TuckerOptions const& options);
 
 /// HOOI. Waits for `space`.
-/// \param start  is overwritten by the result (mode 0's plays no part but as a guess). A device's matrix whose
-///               rows are not packed is copied first and stays. Without it, the random start that
+/// \param start  is overwritten by the result (mode 0's plays no part but as a guess). A device's matrix
+///               whose rows are not packed is copied first and stays. Without it, the random start that
 ///               options.seed gives
 /// \throws UsageError when ranks or shapes do not match or the format has no SpTTMc; MemoryError before an
 ///         output of SpTTMc that does not fit is allocated; NumericalError when the tensor is zero or not
