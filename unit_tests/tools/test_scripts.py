@@ -34,6 +34,18 @@ class Scripts(unittest.TestCase):
                 self.assertIn("opencl", result.stderr)
                 self.assertEqual(result.stdout, "")
 
+    def test_jobs_follow_cores_and_memory(self):
+        def jobs(*arguments, **environment):
+            return int(run("jobs", *arguments, **environment).stdout)
+
+        cores = len(os.sched_getaffinity(0))
+        self.assertEqual(jobs("--free", str(cores * 2621440)), cores)
+        self.assertEqual(jobs("--free", str(2621440)), 1)
+        self.assertEqual(jobs("cuda", "--free", str(cores * 4194304 - 1)), max(1, cores - 1))
+        self.assertEqual(jobs("--free", "0"), 1)
+        self.assertIn(jobs(), range(1, cores + 1))
+        self.assertEqual(jobs("--free", "0", POLYAD_JOBS="7"), 7)
+
     def test_cache_is_keyed(self):
         with tempfile.TemporaryDirectory() as cache:
 
