@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Lets clang look for errors and warnings in the library and the tool, with the flags of a build by g++:
+
+  check_clang.py BUILD_FOLDER [PART_OF_A_PATH]
+
+Makes nothing. Ends with 77 where there is no clang++, or no omp.h of clang's for a build with OpenMP (libomp-dev).
+"""
+
+import concurrent.futures
+import json
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+SKIPPED = 77
+WANTED = re.compile(r"/src/.*\.cpp$")
+# Of g++ alone, or of a precompiled header that g++ made.
+DROPPED = re.compile(r"-Winvalid-pch|-Wno-restrict|-fsanitize.*|-fno-sanitize.*")
+DROPPED_WITH_NEXT = {"-o", "-include", "--param", "-MT", "-MF"}
+
+
+def clang_command(clang, entry):
+    words = shlex.split(entry["command"])
+    command = [clang, "-fsyntax-only"]
+    skip = False
+    for word in words[1:]:
+        if not skip and word not in DROPPED_WITH_NEXT and not DROPPED.fullmatch(word) and word not in ("-c", "-MD"):
+            command.append(word)
+        skip = not skip and word in DROPPED_WITH_NEXT
+    return command
+
+
+def main():
+    clang = shutil.which("clang++")
+    if clang is None:
+        print("there is no clang++")
+        return SKIPPED
+    build = pathlib.Path(sys.argv[1])
+    part = sys.argv[2] if len(sys.argv) > 2 else ""
+    entries = json.loads((build / "compile_commands.json").read_text())
+    entries = [entry for entry in entries if WANTED.search(entry["file"]) and part in entry["file"]]
+    if any("-fopenmp" in entry["command"] for entry in entries):
+        probe = subprocess.run([clang, "-fopenmp", "-fsyntax-only", "-x", "c++", "-"], input="#include <omp.h>\n",
+                               capture_output=True, text=True)
+        if probe.returncode != 0:
+            print("clang has no omp.h: install libomp-dev")
+            return SKIPPED
+    jobs = int(subprocess.run([pathlib.Path(__file__).with_name("jobs")], capture_output=True, text=True, check=True).stdout)
+
+    def check(entry):
+        return subprocess.run(clang_command(clang, entry), cwd=entry["directory"], capture_output=True, text=True)
+
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for entry, result in zip(entries, pool.map(check, entries)):
+            if result.returncode != 0:
+                failed += 1
+                print(f"{entry['file']}:\n{result.stderr}")
+    print(f"clang: {len(entries) - failed} of {len(entries)} sources are without errors and warnings")
+    return 1 if failed or not entries else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
