@@ -99,8 +99,7 @@ struct FormatRequest {
 
 // --- the residual sweep
 
-/// Scratch of a residual sweep: the format's own, and one number a nonzero where the rank is too large to
-/// keep the residuals in registers.
+/// Scratch of a residual sweep: the format's own, and one number a nonzero where the residuals are kept.
 template <class Scalar, class FormatWorkspace, class Space>
 struct ResidualWorkspace {
   FormatWorkspace format;
@@ -129,13 +128,23 @@ concept ResidualFormat =
       { residual_mttkrp(space, format, C, 0, workspace, G) } -> std::same_as<void>;
     };
 
+/// Whether a residual sweep keeps the residuals: rows of so many columns do not fit the registers, or the
+/// format always does (`static constexpr bool keeps_residuals = true`).
+template <class F>
+[[nodiscard]] constexpr bool keeps_residuals(count_t rank) {
+  if constexpr (requires { F::keeps_residuals; })
+    return F::keeps_residuals;
+  else
+    return rank > static_cast<count_t>(full_block);
+}
+
 /// \throws MemoryError
 template <class F>
 residual_workspace<F> make_residual_workspace(typename F::space_type const& space, F const& format,
                                               count_t rank) {
   using Scalar = typename F::scalar_type;
   residual_workspace<F> workspace{format.make_workspace(space, rank), {}};
-  if (rank > static_cast<count_t>(full_block)) {
+  if (keeps_residuals<F>(rank)) {
     expect_fits(space, "the residuals", format.nnz(), sizeof(Scalar));
     workspace.residuals = Kokkos::View<Scalar*, typename F::space_type::device_type>(
         Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::residuals"), format.nnz());

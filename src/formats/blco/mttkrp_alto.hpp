@@ -247,15 +247,18 @@ void mttkrp_alto_device(Space const& space, Alto<Scalar, Index, Space> const& X,
   });
 }
 
-/// Calls f(std::integral_constant<int, Inner>): kernels are compiled for up to three factors a nonzero, with
-/// 64-bit indices for any number only.
-template <class Index, class F>
+/// Calls f(std::integral_constant<int, Inner>). Kernels are compiled for the numbers of factors a nonzero that
+/// tensors of three and four modes have; with 64-bit indices and for residuals for any number only.
+template <class Index, AltoTarget Target, class Term, class F>
 void with_inner(int inner, F&& f) {
-  if constexpr (sizeof(Index) == 4) {
-    if (inner == 0) return f(std::integral_constant<int, 0>{});
-    if (inner == 1) return f(std::integral_constant<int, 1>{});
+  if constexpr (sizeof(Index) == 4 && !Term::is_residual) {
+    if constexpr (Target == AltoTarget::rows_of_group)
+      if (inner == 0) return f(std::integral_constant<int, 0>{});
+    if constexpr (Target != AltoTarget::rows)
+      if (inner == 1) return f(std::integral_constant<int, 1>{});
     if (inner == 2) return f(std::integral_constant<int, 2>{});
-    if (inner == 3) return f(std::integral_constant<int, 3>{});
+    if constexpr (Target != AltoTarget::rows_of_group)
+      if (inner == 3) return f(std::integral_constant<int, 3>{});
   }
   f(std::integral_constant<int, any_inner>{});
 }
@@ -326,21 +329,21 @@ void launch_alto_walks(Space const& space, Alto<Scalar, Index, Space> const& X, 
                        Term const& term) {
   count_t const chunks = X.chunks();
   clear_private_output<Space, Scalar, Block>(space, operands.output, X.extents()[mode], chunks, blocks);
-  with_inner<Index>(operands.inner.count, [&](auto inner_count) {
-    auto const launch = [&](auto target) {
+  auto const launch = [&](auto target) {
+    with_inner<Index, target(), Term>(operands.inner.count, [&](auto inner_count) {
       using Kernel = MttkrpAlto<Space, Scalar, Index, Block, inner_count(), target(), Term>;
       Kokkos::parallel_for(
           "polyad::mttkrp_alto", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, chunks),
           Kernel{operands.inner, operands.outer, operands.rows, values, X.starts().data(),
                  X.first_groups().data(), operands.output, operands.locks, X.order().prefetch, blocks, term});
-    };
-    if (X.grouped() == 0)
-      launch(std::integral_constant<AltoTarget, AltoTarget::rows>{});
-    else if (operands.of_group)
-      launch(std::integral_constant<AltoTarget, AltoTarget::group>{});
-    else
-      launch(std::integral_constant<AltoTarget, AltoTarget::rows_of_group>{});
-  });
+    });
+  };
+  if (X.grouped() == 0)
+    launch(std::integral_constant<AltoTarget, AltoTarget::rows>{});
+  else if (operands.of_group)
+    launch(std::integral_constant<AltoTarget, AltoTarget::group>{});
+  else
+    launch(std::integral_constant<AltoTarget, AltoTarget::rows_of_group>{});
   if (operands.has_copies) merge_private_rows<Space, Scalar, Block>(space, operands.output, chunks, blocks);
 }
 

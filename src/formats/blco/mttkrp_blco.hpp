@@ -9,7 +9,6 @@
 #include "formats/blco/blco_tiles.hpp"
 #include "formats/blco/mttkrp_blco_chunks.hpp"
 #include "formats/blco/mttkrp_blco_tiles.hpp"
-#include "formats/blco/nonzero_terms.hpp"
 #include "formats/blco/private_output.hpp"
 #include "formats/blco/resolve_blco.hpp"
 #include "polyad/core/error.hpp"
@@ -38,12 +37,12 @@ struct BlcoOutput {
 template <int Order>
 inline constexpr int blco_order = Order == 5 ? any_order : Order;
 
-/// One launch over the tiles: V, or one of its copies, += the terms.
-template <class Space, class Scalar, class Index, int Block, int Order, bool Stash, class Term>
+/// One launch over the tiles: V, or one of its copies, += the products.
+template <class Space, class Scalar, class Index, int Block, int Order, bool Stash>
 void launch_tiles(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzeros, BlcoOptions const& options,
                   FactorMatrices<Scalar, Space> const& factors, int mode, BlcoResolution const& resolution,
-                  ColumnBlocks blocks, BlcoOutput<Scalar> const& output, Term const& term) {
-  using Kernel    = MttkrpBlcoTiles<Space, Scalar, Index, Block, Order, Stash, Term>;
+                  ColumnBlocks blocks, BlcoOutput<Scalar> const& output) {
+  using Kernel    = MttkrpBlcoTiles<Space, Scalar, Index, Block, Order, Stash>;
   int const order = factors.order();
   TileShape const shape =
       tile_shape<Kernel>(space, nonzeros.nnz, order, output.rows, blocks, options.tile, options.team);
@@ -57,17 +56,17 @@ void launch_tiles(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzero
   Kokkos::parallel_for(
       "polyad::mttkrp_blco_tiles", policy,
       Kernel{nonzeros, OtherFactors<Scalar, Order>(factors, mode), mode, shape, blocks, output.data,
-             output.stride, std::max<count_t>(resolution.copies, 1), output.rows, term});
+             output.stride, std::max<count_t>(resolution.copies, 1), output.rows});
 }
 
-/// A host's chunks: V, and their copies of rows, = the terms of the nonzeros, which are X's, maybe with other
-/// values; then the copies are added to V.
-template <class Space, class Scalar, class Index, int Block, int Order, class Term>
+/// A host's chunks: V, and their copies of rows, = the products of the nonzeros, which are X's, maybe with
+/// other values; then the copies are added to V.
+template <class Space, class Scalar, class Index, int Block, int Order>
 void launch_chunks(Space const& space, Blco<Scalar, Index, Space> const& X,
                    BlcoNonzeros<Scalar, Index> const& nonzeros, FactorMatrices<Scalar, Space> const& factors,
                    int mode, ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& copies,
-                   FactorMatrix<Scalar, Space> const& V, Term const& term) {
-  using Kernel         = MttkrpBlcoChunks<Space, Scalar, Index, Block, Order, Term>;
+                   FactorMatrix<Scalar, Space> const& V) {
+  using Kernel         = MttkrpBlcoChunks<Space, Scalar, Index, Block, Order>;
   auto const& chunks   = X.chunks();
   bool const is_copied = chunks.copied_rows(mode) > 0;
   PrivateOutput<Scalar> const output{V.data(), static_cast<count_t>(V.stride(0)),
@@ -75,9 +74,9 @@ void launch_chunks(Space const& space, Blco<Scalar, Index, Space> const& X,
                                      static_cast<count_t>(copies.stride(0)), chunks.private_rows_of(mode)};
   clear_private_output<Space, Scalar, Block>(space, output, V.extent(0), chunks.count(), blocks);
   ChunkWalk const walks{chunks.count(), 1, blocks};
-  Kokkos::parallel_for("polyad::mttkrp_blco_chunks", walks.template policy<typename Kernel::Row>(space),
-                       Kernel{nonzeros, OtherFactors<Scalar, Order>(factors, mode), mode, chunks.begins(),
-                              output, walks, term});
+  Kokkos::parallel_for(
+      "polyad::mttkrp_blco_chunks", walks.template policy<typename Kernel::Row>(space),
+      Kernel{nonzeros, OtherFactors<Scalar, Order>(factors, mode), mode, chunks.begins(), output, walks});
   if (is_copied) merge_private_rows<Space, Scalar, Block>(space, output, chunks.count(), blocks);
 }
 
@@ -118,10 +117,10 @@ void add_tile_products(Space const& space, BlcoNonzeros<Scalar, Index> const& no
     for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
       if (resolution.kind == Resolution::hierarchical)
         launch_tiles<Space, Scalar, Index, block(), order, true>(space, nonzeros, options, factors, mode,
-                                                                 resolution, blocks, output, ProductTerm());
+                                                                 resolution, blocks, output);
       else
         launch_tiles<Space, Scalar, Index, block(), order, false>(space, nonzeros, options, factors, mode,
-                                                                  resolution, blocks, output, ProductTerm());
+                                                                  resolution, blocks, output);
     });
   });
 }
@@ -149,8 +148,8 @@ void mttkrp_with_values(Space const& space, Blco<Scalar, Index, Space> const& X,
     if (resolution.kind == Resolution::privatised && X.chunks().count() > 0)
       return with_order<sizeof(Index) == 8>(X.extents().order(), [&](auto given) {
         for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-          launch_chunks<Space, Scalar, Index, block(), blco_order<given()>>(
-              space, X, nonzeros, factors, mode, blocks, workspace.copies, V, ProductTerm());
+          launch_chunks<Space, Scalar, Index, block(), blco_order<given()>>(space, X, nonzeros, factors, mode,
+                                                                            blocks, workspace.copies, V);
         });
       });
   Kokkos::deep_copy(space, target, Scalar(0));

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The residual sweep (the concept ResidualFormat of formats/format.hpp) on `blco`, for every mode from the
-// one copy: the walks of the MTTKRP over tiles or a host's chunks (formats/blco/mttkrp_blco.hpp), and its
-// resolution of conflicts, with e p in place of x p. A nonzero reads one row more than in the MTTKRP, C(k,
-// :). Rows of more than 32 columns do not fit the registers: their residuals are formed first and kept, and
-// the MTTKRP takes them for the values.
+// one copy: the residuals are formed first and kept, and the MTTKRP takes them for the values.
 #pragma once
 
 #include <Kokkos_Core.hpp>
 
 #include "formats/blco/blco.hpp"
 #include "formats/blco/mttkrp_blco.hpp"
-#include "formats/blco/nonzero_terms.hpp"
 #include "formats/form_residuals.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
@@ -60,37 +56,12 @@ void residual_mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
                      FactorMatrix<Scalar, Space> const& G) {
   expect_residual_arguments(X.extents(), C, mode, G);
   if (X.nnz() == 0) return Kokkos::deep_copy(space, G, Scalar(0));
-  int const rank      = checked_rank(C.rank());
-  auto const nonzeros = X.blocks().nonzeros();
-  if (rank > full_block) {
-    WholeRowWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), 8)};
-    detail::form_residuals(space, detail::BlcoSource<Scalar, Index>{nonzeros, mode}, C, mode,
-                           OtherFactors<Scalar, any_order>(C, mode), chunks, workspace.residuals);
-    return detail::mttkrp_with_values<Space, Scalar, Index>(space, X, workspace.residuals.data(), C, mode,
-                                                            workspace.format, G);
-  }
-  BlcoResolution const resolution = X.resolve(space, mode);
-  auto const& copies              = workspace.format.copies;
-  auto const target               = detail::tile_target<Scalar, Space>(resolution, copies, C.rank(), G);
-  ResidualTerm<Scalar> const term{C[mode].data(), static_cast<count_t>(C[mode].stride(0))};
-  ColumnBlocks const blocks{0, 1, rank};
-  if constexpr (!is_device_space<Space>)
-    if (resolution.kind == Resolution::privatised && X.chunks().count() > 0)
-      return with_block(static_cast<count_t>(rank), [&](auto block) {
-        detail::launch_chunks<Space, Scalar, Index, block(), any_order>(space, X, nonzeros, C, mode, blocks,
-                                                                        copies, G, term);
-      });
-  Kokkos::deep_copy(space, target, Scalar(0));
-  detail::BlcoOutput<Scalar> const output{target.data(), static_cast<count_t>(target.stride(0)), G.extent(0)};
-  with_block(static_cast<count_t>(rank), [&](auto block) {
-    if (resolution.kind == Resolution::hierarchical)
-      detail::launch_tiles<Space, Scalar, Index, block(), any_order, true>(
-          space, nonzeros, X.options(), C, mode, resolution, blocks, output, term);
-    else
-      detail::launch_tiles<Space, Scalar, Index, block(), any_order, false>(
-          space, nonzeros, X.options(), C, mode, resolution, blocks, output, term);
-  });
-  if (resolution.copies > 0) detail::merge_copies(space, resolution.copies, copies, G);
+  BlcoSource<Scalar, Index> const source{X.blocks().nonzeros(), mode};
+  WholeRowWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), 8)};
+  form_residuals(space, source, C, mode, OtherFactors<Scalar, any_order>(C, mode), chunks,
+                 workspace.residuals);
+  mttkrp_with_values<Space, Scalar, Index>(space, X, workspace.residuals.data(), C, mode, workspace.format,
+                                           G);
 }
 
 #define POLYAD_RESIDUAL_MTTKRP_BLCO(Scalar, Index)                                                     \

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# polyad_join_sources(LIST SIZE): replaces the sources in LIST, named from the calling folder, by sources that include
+# SIZE of them each. nvcc reads all headers four times a source, which is most of what it takes where it only looks for
+# errors. Not for a build that somebody edits: a change compiles the whole group again. (CMake's own UNITY_BUILD knows
+# nvcc from 3.31 on.)
+function(polyad_join_sources LIST SIZE)
+  set(rest ${${LIST}})
+  set(joined "")
+  set(number 0)
+  while(rest)
+    list(LENGTH rest length)
+    if(length LESS SIZE)
+      set(SIZE ${length})
+    endif()
+    list(SUBLIST rest 0 ${SIZE} group)
+    list(SUBLIST rest ${SIZE} -1 rest)
+    list(TRANSFORM group REPLACE ".+" "#include \"\\0\"\n")
+    list(JOIN group "" includes)
+    set(file ${CMAKE_CURRENT_BINARY_DIR}/joined/${LIST}_${number}.cpp)
+    file(CONFIGURE OUTPUT ${file} CONTENT "${includes}" @ONLY)
+    list(APPEND joined ${file})
+    math(EXPR number "${number} + 1")
+  endwhile()
+  set(${LIST} ${joined} PARENT_SCOPE)
+endfunction()
