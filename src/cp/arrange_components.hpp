@@ -89,7 +89,7 @@ void arrange_components(Space const& space, Ktensor<Scalar, Space>& model) {
       if (n + 1 < order) remaining[r] *= own[r];
     }
     auto const copy = make_factor_matrix<Scalar>(space, "polyad::arranged", matrix.extent(0), rank);
-    Kokkos::deep_copy(space, copy, matrix);
+    detail::copy_matrix(space, copy, matrix);
     Kokkos::View<int*, typename Space::device_type> device_source(
         Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::source"), rank);
     Kokkos::View<double*, typename Space::device_type> device_sign(

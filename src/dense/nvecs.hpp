@@ -184,7 +184,7 @@ FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index,
     FactorMatrix<Scalar, Space> S;
     if (is_short) {
       S = make_factor_matrix<Scalar>(space, "polyad::nvecs_gram_of_unfolding", extents[n], extents[n]);
-      Kokkos::deep_copy(space, S, Scalar(0));
+      zero_matrix(space, S);
       Kokkos::parallel_for("polyad::gram_of_unfolding", team_policy(space, shape),
                            detail::GramOfUnfolding<Tensor>{fibers, S});
     }
@@ -193,7 +193,7 @@ FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index,
       if (is_short) {
         intermediates(space, S, factors[n], Y);
       } else {
-        Kokkos::deep_copy(space, Y, Scalar(0));
+        zero_matrix(space, Y);
         Kokkos::parallel_for("polyad::unfolding_times_its_transpose", team_policy(space, shape),
                              detail::UnfoldingTimesItsTranspose<Tensor>{fibers, factors[n], Y});
       }

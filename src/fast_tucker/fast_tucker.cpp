@@ -35,7 +35,7 @@ FastTuckerResult<Scalar, Space> fit(Space const& space, AnyFormat<Scalar, Index,
     auto none = epochs.intermediates();
     none[0]   = make_factor_matrix<Scalar>(space, "polyad::no_interaction", model.extents()[0], model.rank());
     best      = errors(space, model, none, data.validation, sums).rmse;
-    Kokkos::deep_copy(space, kept.A[0], 0);
+    zero_matrix(space, kept.A[0]);
   }
   FastTuckerResult<Scalar, Space> result;
   Kokkos::Timer const total;

@@ -94,7 +94,7 @@ public:
       if (eigenvectors(from, true, to) < from.extent(1)) remaining = 3;
       std::swap(from, to);
     }
-    if (from.data() != Q.data()) Kokkos::deep_copy(m_space, Q, from);
+    if (from.data() != Q.data()) copy_matrix(m_space, Q, from);
   }
 
   /// U (I x R, R <= I and R <= D) = the leading R left singular vectors of Y (I x D). On entry U holds
@@ -117,7 +117,8 @@ public:
     Kokkos::parallel_for("polyad::fill_range",
                          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(m_space, 0, rows),
                          detail::FillRandom<Scalar, Space>{Z, 1, 0});
-    Kokkos::deep_copy(m_space, Kokkos::subview(Z, Kokkos::ALL, Kokkos::make_pair(count_t(0), rank)), U);
+    copy_matrix(m_space, matrix_type(Kokkos::subview(Z, Kokkos::ALL, Kokkos::make_pair(count_t(0), rank))),
+                U);
     orthonormalize(Z, Q);
     double captured = 0;
     for (int iteration = 0; iteration < m_options.max_iterations; ++iteration) {

@@ -69,8 +69,9 @@ TuckerStart<Scalar, Space> hosvd_tucker_start(Space const& space,
     count_t const columns = of_mode(options.ranks, n);
     auto const first =
         make_factor_matrix<Scalar>(space, "polyad::tucker_start", tensor.extents()[n], columns);
-    Kokkos::deep_copy(space, first,
-                      Kokkos::subview(leading[n], Kokkos::ALL, Kokkos::make_pair(count_t(0), columns)));
+    FactorMatrix<Scalar, Space> const start =
+        Kokkos::subview(leading[n], Kokkos::ALL, Kokkos::make_pair(count_t(0), columns));
+    copy_matrix(space, first, start);
     U.push_back(make_factor_matrix<Scalar>(space, "polyad::tucker_factor", tensor.extents()[n], columns));
     vectors.orthonormalize(first, U.back());
   }

@@ -33,6 +33,35 @@ FactorMatrix<Scalar, Space> make_factor_matrix(Space const& space, std::string c
   return Kokkos::subview(storage, Kokkos::ALL, Kokkos::make_pair(count_t(0), rank));
 }
 
+namespace detail {
+
+// Compiled once: Kokkos::deep_copy takes a compiler up to two seconds in each source that calls it.
+
+/// matrix = 0. Does not wait.
+template <class Scalar, class Space>
+void zero_matrix(Space const& space, FactorMatrix<Scalar, Space> const& matrix) {
+  Kokkos::deep_copy(space, matrix, Scalar(0));
+}
+
+/// to = from, of the same shape. Does not wait.
+template <class Scalar, class Space>
+void copy_matrix(Space const& space, FactorMatrix<Scalar, Space> const& to,
+                 FactorMatrix<Scalar, Space> const& from) {
+  Kokkos::deep_copy(space, to, from);
+}
+
+#define POLYAD_ZERO_MATRIX(Scalar)                                \
+  template void zero_matrix(Kokkos::DefaultExecutionSpace const&, \
+                            FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+POLYAD_EACH_SCALAR(extern, POLYAD_ZERO_MATRIX);
+#define POLYAD_COPY_MATRIX(Scalar)                                                      \
+  template void copy_matrix(Kokkos::DefaultExecutionSpace const&,                       \
+                            FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+                            FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+POLYAD_EACH_SCALAR(extern, POLYAD_COPY_MATRIX);
+
+}  // namespace detail
+
 /// Whether kernels on Space take the rows of this matrix: on a device they must be packed, on a host any do.
 template <class Scalar, class Space>
 bool rows_are_packed(FactorMatrix<Scalar, Space> const& matrix) {
@@ -54,7 +83,7 @@ FactorMatrix<Scalar, Space> with_packed_rows(Space const& space, FactorMatrix<Sc
   if (rows_are_packed<Scalar, Space>(matrix)) return matrix;
   auto const copy =
       make_factor_matrix<Scalar>(space, "polyad::packed_rows", matrix.extent(0), matrix.extent(1));
-  Kokkos::deep_copy(space, copy, matrix);
+  detail::copy_matrix(space, copy, matrix);
   return copy;
 }
 
@@ -111,7 +140,7 @@ void on_packed_rows(Space const& space, FactorMatrices<Scalar, Space> const& fac
   if (output_is_packed && rows_are_packed(factors)) return f(factors, V);
   auto const copy = with_packed_rows<Scalar, Space>(space, V);
   f(with_packed_rows(space, factors), copy);
-  if (!output_is_packed) Kokkos::deep_copy(space, V, copy);
+  if (!output_is_packed) copy_matrix(space, V, copy);
   space.fence("polyad::packed_rows");
 }
 

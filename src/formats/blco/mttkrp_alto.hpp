@@ -353,7 +353,7 @@ void mttkrp_with_values(Space const& space, Alto<Scalar, Index, Space> const& X,
                         FactorMatrices<Scalar, Space> const& factors, int mode,
                         AltoWorkspace<Scalar, Space> const& workspace, FactorMatrix<Scalar, Space> const& V) {
   if constexpr (is_device_space<Space>) {
-    Kokkos::deep_copy(space, V, Scalar(0));
+    zero_matrix(space, V);
     mttkrp_alto_device(space, X, values, factors, mode, V);
   } else {
     auto const operands = alto_operands(X, factors, mode, workspace, V);
@@ -369,7 +369,7 @@ void mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, AltoWorkspace<Scalar, Space>& workspace,
             FactorMatrix<Scalar, Space> const& V) {
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
-  if (X.nnz() == 0) return Kokkos::deep_copy(space, V, Scalar(0));
+  if (X.nnz() == 0) return zero_matrix(space, V);
   detail::mttkrp_with_values<Space, Scalar, Index>(space, X, X.values().data(), factors, mode, workspace, V);
 }
 

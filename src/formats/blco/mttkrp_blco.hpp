@@ -152,7 +152,7 @@ void mttkrp_with_values(Space const& space, Blco<Scalar, Index, Space> const& X,
                                                                             blocks, workspace.copies, V);
         });
       });
-  Kokkos::deep_copy(space, target, Scalar(0));
+  zero_matrix(space, target);
   add_tile_products(space, nonzeros, X.options(), factors, mode, resolution, target);
   if (resolution.copies > 0) merge_copies(space, resolution.copies, workspace.copies, V);
 }
@@ -162,7 +162,7 @@ void mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, BlcoWorkspace<Scalar, Space>& workspace,
             FactorMatrix<Scalar, Space> const& V) {
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
-  if (X.nnz() == 0) return Kokkos::deep_copy(space, V, Scalar(0));
+  if (X.nnz() == 0) return zero_matrix(space, V);
   detail::mttkrp_with_values<Space, Scalar, Index>(space, X, X.blocks().values.data(), factors, mode,
                                                    workspace, V);
 }

@@ -24,11 +24,11 @@ void mttkrp(Space const& space, StreamedBlco<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode,
             StreamedBlcoWorkspace<Scalar, Space>& work, FactorMatrix<Scalar, Space> const& V) {
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
-  if (X.nnz() == 0) return Kokkos::deep_copy(space, V, Scalar(0));
+  if (X.nnz() == 0) return zero_matrix(space, V);
   POLYAD_EXPECTS(!work.buffers.empty(), "a workspace without buffers");
   BlcoResolution const resolution = X.resolve(space, mode);
   auto const target = detail::tile_target<Scalar, Space>(resolution, work.copies, factors.rank(), V);
-  Kokkos::deep_copy(space, target, Scalar(0));
+  zero_matrix(space, target);
 
   count_t const sections = ceil_div(X.nnz(), work.section);
   count_t const count    = work.buffers.size();

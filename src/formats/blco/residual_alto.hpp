@@ -119,7 +119,7 @@ void residual_mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
                      ResidualWorkspace<Scalar, AltoWorkspace<Scalar, Space>, Space>& workspace,
                      FactorMatrix<Scalar, Space> const& G) {
   expect_residual_arguments(X.extents(), C, mode, G);
-  if (X.nnz() == 0) return Kokkos::deep_copy(space, G, Scalar(0));
+  if (X.nnz() == 0) return zero_matrix(space, G);
   int const rank = checked_rank(C.rank());
   if (rank > full_block) {
     detail::form_alto_residuals(space, X, C, mode, workspace.residuals);
@@ -130,7 +130,7 @@ void residual_mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
   ColumnBlocks const blocks{0, 1, rank};
   with_block(static_cast<count_t>(rank), [&](auto block) {
     if constexpr (is_device_space<Space>) {
-      Kokkos::deep_copy(space, G, Scalar(0));
+      zero_matrix(space, G);
       detail::launch_alto_atomic<Space, Scalar, Index, block(), any_order>(space, X, X.values().data(), C,
                                                                            mode, blocks, G, term);
     } else {

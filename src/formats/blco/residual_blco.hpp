@@ -55,7 +55,7 @@ void residual_mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
                      ResidualWorkspace<Scalar, BlcoWorkspace<Scalar, Space>, Space>& workspace,
                      FactorMatrix<Scalar, Space> const& G) {
   expect_residual_arguments(X.extents(), C, mode, G);
-  if (X.nnz() == 0) return Kokkos::deep_copy(space, G, Scalar(0));
+  if (X.nnz() == 0) return zero_matrix(space, G);
   BlcoSource<Scalar, Index> const source{X.blocks().nonzeros(), mode};
   WholeRowWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), 8)};
   form_residuals(space, source, C, mode, OtherFactors<Scalar, any_order>(C, mode), chunks,

@@ -113,7 +113,7 @@ void mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace&,
             FactorMatrix<Scalar, Space> const& V, bool packed) {
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
-  Kokkos::deep_copy(space, V, Scalar(0));
+  zero_matrix(space, V);
   if (X.nnz() == 0) return;
   with_row_form<Space>(packed, [&](auto form) {
     constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;

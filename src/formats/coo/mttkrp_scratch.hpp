@@ -76,7 +76,7 @@ void mttkrp(Space const& space, CooScratch<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace&,
             FactorMatrix<Scalar, Space> const& V) {
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
-  Kokkos::deep_copy(space, V, Scalar(0));
+  zero_matrix(space, V);
   if (X.nnz() == 0) return;
   using Kernel            = detail::MttkrpScratch<Space, Scalar, Index>;
   int const rank          = checked_rank(factors.rank());

@@ -177,7 +177,7 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
   }
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
   auto const& copy = X.copy(mode);
-  if (X.nnz() == 0) return Kokkos::deep_copy(space, V, Scalar(0));
+  if (X.nnz() == 0) return zero_matrix(space, V);
   bool const merge = copy.borders == Borders::merge;
   detail::BorderList<Scalar, Index> borders{nullptr, nullptr, 0};
   if (merge)

@@ -70,7 +70,7 @@ void mttkrp(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace&,
             FactorMatrix<Scalar, Space> const& V, bool packed) {
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
-  Kokkos::deep_copy(space, V, Scalar(0));
+  zero_matrix(space, V);
   if (X.nnz() == 0) return;
   with_row_form<Space>(packed, [&](auto form) {
     constexpr bool rare_form =

@@ -138,7 +138,7 @@ void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
   }
   expect_residual_arguments(X.extents(), C, mode, G);
   auto const& copy = X.copy(mode);
-  if (X.nnz() == 0) return Kokkos::deep_copy(space, G, Scalar(0));
+  if (X.nnz() == 0) return zero_matrix(space, G);
   detail::SortedSource<Scalar, Index> const source(copy);
   WholeRowWalk const chunks{copy.nnz, copy.chunk};
   int const rank = checked_rank(C.rank());
@@ -182,7 +182,7 @@ void residual_mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const
                      ResidualWorkspace<Scalar, NoWorkspace, Space>& workspace,
                      FactorMatrix<Scalar, Space> const& G) {
   expect_residual_arguments(X.extents(), C, mode, G);
-  Kokkos::deep_copy(space, G, Scalar(0));
+  zero_matrix(space, G);
   if (X.nnz() == 0) return;
   using Source   = detail::PermutedSource<Scalar, Index>;
   int const rank = checked_rank(C.rank());

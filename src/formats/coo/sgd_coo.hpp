@@ -79,7 +79,7 @@ void sgd_core_sweep(Space const& space, CooTinyVec<Scalar, Index, Space> const& 
                     FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
                     int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
   detail::expect_sgd_arguments(X.extents(), model, C, mode, workspace);
-  if (X.nnz() == 0) return Kokkos::deep_copy(space, workspace.P, Scalar(0));
+  if (X.nnz() == 0) return zero_matrix(space, workspace.P);
   detail::sweep_cores<Index>(space, detail::coo_fibers(space, X.coo(), mode),
                              detail::coo_levels(X.extents().order(), mode), model, C, form, workspace);
 }

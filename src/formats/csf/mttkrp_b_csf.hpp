@@ -28,7 +28,7 @@ void mttkrp(Space const& space, BCsf<Scalar, Index, Space> const& X,
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
   if (X.leaves()) {
     auto const& binned = X.tree(mode);
-    Kokkos::deep_copy(space, V, Scalar(0));
+    zero_matrix(space, V);
     return mttkrp_level(space, binned.tree, binned.bins, binned.tree.pointer_levels, factors, V);
   }
   zero_rows(space, X.cleared(mode), factors, V);

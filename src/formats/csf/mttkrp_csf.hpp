@@ -22,7 +22,7 @@ void mttkrp(Space const& space, Csf<Scalar, Index, Space> const& X,
   int level        = 0;
   while (of_mode(tree.modes, level) != mode) ++level;
   if (level > 0) {
-    Kokkos::deep_copy(space, V, Scalar(0));
+    zero_matrix(space, V);
     return mttkrp_level(space, tree, X.bins(), level, factors, V);
   }
   zero_rows(space, X.cleared(), factors, V);

@@ -28,7 +28,7 @@ void sgd_core_sweep(Space const& space, BCsf<Scalar, Index, Space> const& X,
                     int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
   detail::expect_sgd_arguments(X.extents(), model, C, mode, workspace);
   POLYAD_EXPECTS(X.leaves(), "b-csf with the modes at the roots has no sweeps for single observations");
-  if (X.nnz() == 0) return Kokkos::deep_copy(space, workspace.P, Scalar(0));
+  if (X.nnz() == 0) return zero_matrix(space, workspace.P);
   auto const& binned = X.tree(mode);
   detail::sweep_cores<Index>(space, detail::TreeFibers<Scalar, Index>(space, binned.tree, binned.bins),
                              binned.tree.modes, model, C, form, workspace);

@@ -42,7 +42,7 @@ void hadamard_product(Space const& space, std::string const& label,
                       FlaggedNonzeros<Scalar, Index, Space> const& X, MakeFactors const& make_factors,
                       FCooShape const& shape, FactorMatrix<Scalar, Space> const& Y) {
   expect_shape(shape);
-  if (X.nnz == 0) return Kokkos::deep_copy(space, Y, Scalar(0));
+  if (X.nnz == 0) return zero_matrix(space, Y);
   constexpr bool any_order_only = sizeof(Index) == 8;
   with_flagged_order<any_order_only>(X.product_modes() + 1, [&](auto order) {
     for_each_column_block(checked_rank(Y.extent(1)), [&](auto block, ColumnBlocks blocks) {

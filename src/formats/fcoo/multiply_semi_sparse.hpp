@@ -224,7 +224,7 @@ void mttkrp(Space const& space, SemiSparseTensor<Scalar, Index, Space> const& Y,
   count_t const rank       = factors.rank();
   std::size_t const sparse = Y.sparse_modes().size();
   std::size_t const k      = detail::position_of(mode, Y.sparse_modes());
-  if (Y.rows() == 0) return Kokkos::deep_copy(space, V, Scalar(0));
+  if (Y.rows() == 0) return zero_matrix(space, V);
   auto const coo = detail::rows_as_mode(space, Y);
   FactorMatrices<Scalar, Space> row_factors(space, coo.extents(), rank);
   for (std::size_t m = 0; m < sparse; ++m) row_factors[static_cast<int>(m)] = factors[Y.sparse_modes()[m]];

@@ -54,7 +54,7 @@ void kronecker_product(Space const& space, std::string const& label,
                        std::vector<FactorMatrix<Scalar, Space>> const& matrices, FCooShape const& shape,
                        FactorMatrix<Scalar, Space> const& Y) {
   expect_shape(shape);
-  if (X.nnz == 0) return Kokkos::deep_copy(space, Y, Scalar(0));
+  if (X.nnz == 0) return zero_matrix(space, Y);
   auto const count       = matrices.size();
   int const last         = static_cast<int>(matrices.back().extent(1));
   int const before       = static_cast<int>(matrices[count - 2].extent(1));
