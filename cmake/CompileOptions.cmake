@@ -65,7 +65,8 @@ function(polyad_compile_options TARGET)
                         $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;-Xcompiler=-Werror>)
   endif()
   if(POLYAD_CUDA_CHECK_ONLY)
-    target_compile_options(${TARGET} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcicc=-O0>)
+    # JoinedSources.cmake includes sources, and what is included must not lean on an anonymous namespace.
+    target_compile_options(${TARGET} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcicc=-O0;-Xcompiler=-Wno-subobject-linkage>)
   endif()
   if(POLYAD_SANITIZE)
     # What AddressSanitizer sees as well: null pointers, bounds of objects, pointers that overflow. What no host

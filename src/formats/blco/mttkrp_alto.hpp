@@ -247,8 +247,8 @@ void mttkrp_alto_device(Space const& space, Alto<Scalar, Index, Space> const& X,
   });
 }
 
-/// Calls f(std::integral_constant<int, Inner>). Kernels are compiled for the numbers of factors a nonzero that
-/// tensors of three and four modes have; with 64-bit indices and for residuals for any number only.
+/// Calls f(std::integral_constant<int, Inner>). Kernels are compiled for the numbers of factors a nonzero
+/// that tensors of three and four modes have; with 64-bit indices and for residuals for any number only.
 template <class Index, AltoTarget Target, class Term, class F>
 void with_inner(int inner, F&& f) {
   if constexpr (sizeof(Index) == 4 && !Term::is_residual) {
