@@ -65,7 +65,7 @@ function(polyad_compile_options TARGET)
                         $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;-Xcompiler=-Werror>)
   endif()
   if(POLYAD_CUDA_CHECK_ONLY)
-    # JoinedSources.cmake includes sources, and what is included must not lean on an anonymous namespace.
+    # For joined sources (JoinedSources.cmake): nvcc's host pass does not see their pragma.
     target_compile_options(${TARGET} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcicc=-O0;-Xcompiler=-Wno-subobject-linkage>)
   endif()
   if(POLYAD_SANITIZE)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # polyad_join_sources(LIST SIZE): replaces the sources in LIST, named from the calling folder, by sources that include
-# SIZE of them each. nvcc reads all headers four times a source, which is most of what it takes where it only looks for
-# errors. Not for a build that somebody edits: a change compiles the whole group again. (CMake's own UNITY_BUILD knows
-# nvcc from 3.31 on.)
+# SIZE of them each. The compiler then reads their headers once. (CMake's own UNITY_BUILD leaves sources with flags of
+# their own alone, and knows nvcc from 3.31 on.)
 function(polyad_join_sources LIST SIZE)
   list(LENGTH ${LIST} length)
   set(joined "")
@@ -12,7 +11,12 @@ function(polyad_join_sources LIST SIZE)
     list(TRANSFORM group REPLACE ".+" "#include \"\\0\"\n")
     list(JOIN group "" includes)
     set(file ${CMAKE_CURRENT_BINARY_DIR}/joined/${LIST}_${first}.cpp)
-    file(CONFIGURE OUTPUT ${file} CONTENT "${includes}" @ONLY)
+    # What is included must not lean on an anonymous namespace, says g++; these are no headers.
+    file(CONFIGURE OUTPUT ${file} @ONLY CONTENT "\
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
+#pragma GCC diagnostic ignored \"-Wsubobject-linkage\"
+#endif
+${includes}")
     list(APPEND joined ${file})
     math(EXPR first "${first} + ${SIZE}")
   endwhile()

@@ -17,6 +17,7 @@ import subprocess
 import sys
 
 SKIPPED = 77
+SOURCE = pathlib.Path(__file__).resolve().parent.parent / "src"
 WANTED = re.compile(r"/src/.*\.cpp$")
 # Of g++ alone, or of a precompiled header that g++ made.
 DROPPED = re.compile(r"-Winvalid-pch|-Wno-restrict|-fsanitize.*|-fno-sanitize.*")
@@ -31,7 +32,18 @@ def clang_command(clang, entry):
         if not skip and word not in DROPPED_WITH_NEXT and not DROPPED.fullmatch(word) and word not in ("-c", "-MD"):
             command.append(word)
         skip = not skip and word in DROPPED_WITH_NEXT
-    return command
+    # clang's -Wconversion asks for casts of every index; g++'s does not.
+    return [*command, "-Wno-sign-conversion"]
+
+
+def alone(entry):
+    """The sources that a joined one (cmake/JoinedSources.cmake) includes, each with its command; any other itself."""
+    file = pathlib.Path(entry["file"])
+    if file.parent.name != "joined":
+        return [entry]
+    sources = re.findall(r'(?m)^#include "(.+)"$', file.read_text())
+    paths = [str(SOURCE / source) for source in sources]
+    return [{**entry, "file": path, "command": entry["command"].replace(str(file), path)} for path in paths]
 
 
 def main():
@@ -42,6 +54,7 @@ def main():
     build = pathlib.Path(sys.argv[1])
     part = sys.argv[2] if len(sys.argv) > 2 else ""
     entries = json.loads((build / "compile_commands.json").read_text())
+    entries = [entry for joined in entries for entry in alone(joined)]
     entries = [entry for entry in entries if WANTED.search(entry["file"]) and part in entry["file"]]
     if any("-fopenmp" in entry["command"] for entry in entries):
         probe = subprocess.run([clang, "-fopenmp", "-fsyntax-only", "-x", "c++", "-"], input="#include <omp.h>\n",

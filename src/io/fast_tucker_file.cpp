@@ -14,7 +14,7 @@ namespace polyad::io {
 
 namespace {
 
-constexpr std::size_t most_modes = 16;
+constexpr std::size_t most_model_modes = 16;
 
 std::string shape_text(std::vector<std::uint64_t> const& shape) {
   std::string text;
@@ -57,7 +57,7 @@ void read_mode(NpzReader const& archive, NpzArray&& factor, HostFastTucker& mode
 
 void expect_consistent(HostFastTucker const& model) {
   std::size_t const order = model.extents.size();
-  if (order < 2 || order > most_modes)
+  if (order < 2 || order > most_model_modes)
     throw UsageError("a FastTucker model has 2 to 16 modes, not " + std::to_string(order));
   if (model.columns.size() != order || model.factors.size() != order || model.cores.size() != order ||
       (!model.biases.empty() && model.biases.size() != order))
@@ -115,7 +115,7 @@ void write_fast_tucker(std::filesystem::path const& path, HostFastTucker const& 
 HostFastTucker read_fast_tucker(std::filesystem::path const& path) {
   NpzReader const archive(path);
   HostFastTucker model;
-  for (std::size_t n = 0; n < most_modes; ++n) {
+  for (std::size_t n = 0; n < most_model_modes; ++n) {
     auto factor = archive.read("factor_" + std::to_string(n), 2);
     if (!factor) break;
     read_mode(archive, std::move(*factor), model);

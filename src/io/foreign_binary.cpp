@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::uint64_t block_nonzeros = std::uint64_t{1} << 16;
+constexpr std::uint64_t foreign_block_nonzeros = std::uint64_t{1} << 16;
 
 /// The numbers of one mode, or the values: element p at start + p * stride.
 struct Column {
@@ -66,14 +66,16 @@ CoordinateList fill(FieldReader const& reader, std::vector<std::uint64_t> const&
                     std::vector<Column> const& columns, ReadOptions const& options) {
   CoordinateList list = make_list(extents, nnz);
   FirstFault fault;
-  for_each_on_threads(thread_count(options.threads), (nnz - 1) / block_nonzeros + 1, [&](std::uint64_t b) {
-    if (fault.is_before(b)) return;
-    BinaryBlock const block{b * block_nonzeros, std::min(block_nonzeros, nnz - b * block_nonzeros)};
-    std::string reason;
-    for (std::uint64_t n = 0; n < extents.size(); ++n) fill_indices(columns[n], block, n, list, reason);
-    fill_values(columns.back(), block, options, list, reason);
-    if (!reason.empty()) fault.set(b, std::move(reason));
-  });
+  for_each_on_threads(
+      thread_count(options.threads), (nnz - 1) / foreign_block_nonzeros + 1, [&](std::uint64_t b) {
+        if (fault.is_before(b)) return;
+        BinaryBlock const block{b * foreign_block_nonzeros,
+                                std::min(foreign_block_nonzeros, nnz - b * foreign_block_nonzeros)};
+        std::string reason;
+        for (std::uint64_t n = 0; n < extents.size(); ++n) fill_indices(columns[n], block, n, list, reason);
+        fill_values(columns.back(), block, options, list, reason);
+        if (!reason.empty()) fault.set(b, std::move(reason));
+      });
   fault.throw_if_any(reader.file());
   return list;
 }

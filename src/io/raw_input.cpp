@@ -16,7 +16,7 @@ namespace polyad::io {
 
 namespace {
 
-constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
+constexpr std::size_t file_buffer_bytes = std::size_t{1} << 20;
 
 [[noreturn]] void cannot_read(std::string const& name, int code) {
   throw InputError(name, 0, 0, "cannot be read: " + std::generic_category().message(code));
@@ -44,7 +44,7 @@ RawInput::RawInput(std::filesystem::path const& path) : m_name(path.string()) {
       }
     }
     if (m_map.empty()) {
-      m_buffer  = std::make_unique_for_overwrite<char[]>(buffer_bytes);
+      m_buffer  = std::make_unique_for_overwrite<char[]>(file_buffer_bytes);
       m_pending = refill();
     }
   } catch (...) {
@@ -61,8 +61,8 @@ RawInput::~RawInput() {
 std::string_view RawInput::refill() {
   // A pipe may give a few bytes at a time: fill the buffer, so that peek() sees a whole signature.
   std::size_t size = 0;
-  while (size < buffer_bytes) {
-    ssize_t const count = ::read(m_descriptor, m_buffer.get() + size, buffer_bytes - size);
+  while (size < file_buffer_bytes) {
+    ssize_t const count = ::read(m_descriptor, m_buffer.get() + size, file_buffer_bytes - size);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) cannot_read(m_name, errno);
     if (count == 0) break;

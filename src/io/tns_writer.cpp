@@ -14,7 +14,7 @@ namespace polyad::io {
 namespace {
 
 /// Nonzeros that a thread formats at once: about a megabyte of text.
-constexpr std::uint64_t block_nonzeros = std::uint64_t{1} << 15;
+constexpr std::uint64_t text_block_nonzeros = std::uint64_t{1} << 15;
 
 std::string extents_line(std::vector<std::uint64_t> const& extents) {
   std::string line;
@@ -62,16 +62,17 @@ void write_tns(std::filesystem::path const& path, CoordinateList const& tensor, 
                int threads) {
   AtomicFile file(path);
   file.write(header_of(tensor, dialect));
-  std::uint64_t const blocks = tensor.nnz() / block_nonzeros + (tensor.nnz() % block_nonzeros != 0 ? 1 : 0);
+  std::uint64_t const blocks =
+      tensor.nnz() / text_block_nonzeros + (tensor.nnz() % text_block_nonzeros != 0 ? 1 : 0);
   std::vector<std::string> made(static_cast<std::size_t>(thread_count(threads)));
   for (std::uint64_t b = 0; b < blocks; b += made.size()) {
     std::uint64_t const count = std::min<std::uint64_t>(made.size(), blocks - b);
     for_each_on_threads(static_cast<int>(count), count, [&](std::uint64_t k) {
-      std::uint64_t const first = (b + k) * block_nonzeros;
+      std::uint64_t const first = (b + k) * text_block_nonzeros;
       made[k]                   = std::visit(
           [&](auto const& indices) {
             return lines_of(indices.data() + first * tensor.extents.size(), tensor.values.data() + first,
-                            std::min(block_nonzeros, tensor.nnz() - first), tensor.order());
+                            std::min(text_block_nonzeros, tensor.nnz() - first), tensor.order());
           },
           tensor.indices);
     });

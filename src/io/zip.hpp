@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,9 @@
 #include "polyad/io/atomic_file.hpp"
 
 namespace polyad::io {
+
+/// Where a field of 32 bits has this, the number is in the 64-bit form.
+inline constexpr std::uint64_t most_32 = std::numeric_limits<std::uint32_t>::max();
 
 /// A member of an archive, as its central directory lists it.
 struct ZipMember {

@@ -50,8 +50,6 @@ private:
   std::uint64_t m_offset;
 };
 
-constexpr std::uint64_t most_32 = std::numeric_limits<std::uint32_t>::max();
-
 /// Where the central directory lies, and how many members it lists.
 struct Directory {
   std::uint64_t offset, count;

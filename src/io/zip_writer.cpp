@@ -28,18 +28,22 @@ private:
   std::string m_bytes;
 };
 
-constexpr std::uint64_t most_32 = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t most_16 = std::numeric_limits<std::uint16_t>::max();
 
 /// 4.4.3: the version that a reader needs.
-constexpr int version(bool zip64) {
+constexpr int version_needed(bool zip64) {
   return zip64 ? 45 : 20;
 }
 
 /// The fields that local and central header share: version, flags, method, time, date, checksum, sizes,
 /// lengths. The date is 1 January 1980, the format's first, so that equal models make equal files.
 void common_fields(Fields& fields, ZipMember const& member, bool zip64, std::size_t extra) {
-  fields.u16(static_cast<std::uint64_t>(version(zip64))).u16(0).u16(0).u16(0).u16(0x0021).u32(member.crc);
+  fields.u16(static_cast<std::uint64_t>(version_needed(zip64)))
+      .u16(0)
+      .u16(0)
+      .u16(0)
+      .u16(0x0021)
+      .u32(member.crc);
   fields.u32(zip64 ? most_32 : member.packed).u32(zip64 ? most_32 : member.size);
   fields.u16(member.name.size()).u16(extra);
 }
@@ -65,7 +69,7 @@ void ZipWriter::finish() {
   for (ZipMember const& member : m_members) {
     bool const zip64 = m_force_zip64 || member.size >= most_32 || member.local_head >= most_32;
     Fields head;
-    head.u32(0x02014B50).u16(static_cast<std::uint64_t>(version(zip64)));
+    head.u32(0x02014B50).u16(static_cast<std::uint64_t>(version_needed(zip64)));
     common_fields(head, member, zip64, zip64 ? 28 : 0);
     // Comment, disk, attributes: none.
     head.u16(0).u16(0).u16(0).u32(0).u32(zip64 ? most_32 : member.local_head).text(member.name);

@@ -2,6 +2,7 @@
 // What the library compiles of tensor/. In one source: most of its cost is in the headers.
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
+#include "polyad/tensor/sort_by_mode.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
 
 namespace polyad {
@@ -13,6 +14,9 @@ POLYAD_EACH_SCALAR(, POLYAD_FROM_HOST);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_UPLOAD);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_NORM_SQUARED);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_SUM_DUPLICATES);
+POLYAD_IDENTITY_PERMUTATION(std::uint32_t);
+POLYAD_IDENTITY_PERMUTATION(std::uint64_t);
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_SORT_BY_MODES);
 
 namespace detail {
 POLYAD_EACH_SCALAR(, POLYAD_ZERO_MATRIX);

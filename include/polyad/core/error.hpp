@@ -45,22 +45,12 @@ public:
 class InputError : public Error {
 public:
   /// \param line, column  count from 1; 0 means "does not apply" and is left out of the text.
-  InputError(std::string file, std::uint64_t line, std::uint64_t column, std::string const& reason)
-      : Error(ExitCode::bad_input, position(file, line, column) + reason),
-        m_file(std::move(file)),
-        m_line(line),
-        m_column(column) {}
+  InputError(std::string file, std::uint64_t line, std::uint64_t column, std::string const& reason);
   [[nodiscard]] std::string const& file() const noexcept { return m_file; }
   [[nodiscard]] std::uint64_t line() const noexcept { return m_line; }
   [[nodiscard]] std::uint64_t column() const noexcept { return m_column; }
 
 private:
-  static std::string position(std::string const& file, std::uint64_t line, std::uint64_t column) {
-    std::string text = file;
-    if (line != 0) text += ':' + std::to_string(line);
-    if (line != 0 && column != 0) text += ':' + std::to_string(column);
-    return text + ": ";
-  }
   std::string m_file;
   std::uint64_t m_line;
   std::uint64_t m_column;
@@ -69,10 +59,7 @@ private:
 /// An array does not fit. Thrown before the allocation is tried wherever the need is known.
 class MemoryError : public Error {
 public:
-  MemoryError(std::string array, std::uint64_t bytes, std::string const& reason = "does not fit")
-      : Error(ExitCode::out_of_memory, array + " needs " + std::to_string(bytes) + " bytes: " + reason),
-        m_array(std::move(array)),
-        m_bytes(bytes) {}
+  MemoryError(std::string array, std::uint64_t bytes, std::string const& reason = "does not fit");
   [[nodiscard]] std::string const& array() const noexcept { return m_array; }
   [[nodiscard]] std::uint64_t bytes() const noexcept { return m_bytes; }
 

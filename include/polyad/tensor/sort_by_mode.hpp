@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "polyad/core/instances.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/core/sort.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
@@ -127,5 +128,17 @@ void sort_by_other_modes(Space const& space, CooTensor<Scalar, Index, Space> con
     if (n != skipped) modes[static_cast<std::size_t>(count++)] = n;
   sort_by_modes(space, tensor, modes, count, permutation);
 }
+
+#define POLYAD_IDENTITY_PERMUTATION(Ordinal)                                                  \
+  template Permutation<Ordinal, Kokkos::DefaultExecutionSpace> identity_permutation<Ordinal>( \
+      Kokkos::DefaultExecutionSpace const&, count_t)
+extern POLYAD_IDENTITY_PERMUTATION(std::uint32_t);
+extern POLYAD_IDENTITY_PERMUTATION(std::uint64_t);
+#define POLYAD_SORT_BY_MODES(Scalar, Index)                                                   \
+  template void sort_by_modes(Kokkos::DefaultExecutionSpace const&,                           \
+                              CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+                              Kokkos::Array<int, max_order> const&, int,                      \
+                              Kokkos::View<Index*, Kokkos::DefaultExecutionSpace::device_type> const&)
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_SORT_BY_MODES);
 
 }  // namespace polyad

@@ -18,12 +18,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int schema = 1;
+constexpr int ceilings_schema = 1;
 
 /// What a file must be about.
 Json identity(BackendReport const& backend, int scalar_bytes) {
-  return {{"schema", schema},         {"version", POLYAD_VERSION},          {"backend", backend.name},
-          {"device", backend.device}, {"concurrency", backend.concurrency}, {"scalar_bytes", scalar_bytes}};
+  return {{"schema", ceilings_schema}, {"version", POLYAD_VERSION},          {"backend", backend.name},
+          {"device", backend.device},  {"concurrency", backend.concurrency}, {"scalar_bytes", scalar_bytes}};
 }
 
 bool is_rate(double rate) {

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int schema = 1;
+constexpr int choice_schema = 1;
 
 /// What is the same for all choices of one tensor and version.
 Json tensor_of(ChoiceKey const& key) {
@@ -43,7 +43,8 @@ Json choices_of(ChoiceKey const& key) {
   try {
     std::ifstream file(path, std::ios::binary);
     Json const json = Json::parse(file);
-    if (json.at("schema") != schema || json.at("tensor") != tensor_of(key) || !json.at("choices").is_array())
+    if (json.at("schema") != choice_schema || json.at("tensor") != tensor_of(key) ||
+        !json.at("choices").is_array())
       return Json::array();
     return json.at("choices");
   } catch (Json::exception const&) {
@@ -118,7 +119,7 @@ void write_choice(ChoiceKey const& key, StoredChoice const& choice) {
   for (auto const& [name, value] : OptionText(format.options).all())
     entry[format.name][name] = std::stoll(value);
   choices.push_back(entry);
-  Json const json = {{"schema", schema}, {"tensor", tensor_of(key)}, {"choices", choices}};
+  Json const json = {{"schema", choice_schema}, {"tensor", tensor_of(key)}, {"choices", choices}};
   io::AtomicFile file(choice_path(key.tensor));
   file.write(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   file.commit();

@@ -69,9 +69,10 @@ void launch_chunks(Space const& space, Blco<Scalar, Index, Space> const& X,
   using Kernel         = MttkrpBlcoChunks<Space, Scalar, Index, Block, Order>;
   auto const& chunks   = X.chunks();
   bool const is_copied = chunks.copied_rows(mode) > 0;
-  PrivateOutput<Scalar> const output{V.data(), static_cast<count_t>(V.stride(0)),
-                                     is_copied ? copies.data() : nullptr,
-                                     static_cast<count_t>(copies.stride(0)), chunks.private_rows_of(mode)};
+  PrivateOutput<Scalar> const output{
+      {V.data(), static_cast<count_t>(V.stride(0))},
+      {is_copied ? copies.data() : nullptr, static_cast<count_t>(copies.stride(0))},
+      chunks.private_rows_of(mode)};
   clear_private_output<Space, Scalar, Block>(space, output, V.extent(0), chunks.count(), blocks);
   ChunkWalk const walks{chunks.count(), 1, blocks};
   Kokkos::parallel_for(

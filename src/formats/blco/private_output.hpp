@@ -120,4 +120,19 @@ void merge_private_rows(Space const& space, PrivateOutput<Scalar> const& output,
                        Kernel{output, merged, chunks, blocks});
 }
 
+// Of hosts alone: a build for a device has no such walks.
+#define POLYAD_PRIVATE_OUTPUT_BLOCK(prefix, Scalar, Block)                                      \
+  prefix template void clear_private_output<Kokkos::DefaultHostExecutionSpace, Scalar, Block>(  \
+      Kokkos::DefaultHostExecutionSpace const&, PrivateOutput<Scalar> const&, count_t, count_t, \
+      ColumnBlocks);                                                                            \
+  prefix template void merge_private_rows<Kokkos::DefaultHostExecutionSpace, Scalar, Block>(    \
+      Kokkos::DefaultHostExecutionSpace const&, PrivateOutput<Scalar> const&, count_t, ColumnBlocks)
+#define POLYAD_PRIVATE_OUTPUT(prefix, Scalar)      \
+  POLYAD_PRIVATE_OUTPUT_BLOCK(prefix, Scalar, 4);  \
+  POLYAD_PRIVATE_OUTPUT_BLOCK(prefix, Scalar, 8);  \
+  POLYAD_PRIVATE_OUTPUT_BLOCK(prefix, Scalar, 16); \
+  POLYAD_PRIVATE_OUTPUT_BLOCK(prefix, Scalar, 32)
+POLYAD_PRIVATE_OUTPUT(extern, float);
+POLYAD_PRIVATE_OUTPUT(extern, double);
+
 }  // namespace polyad::detail

@@ -37,7 +37,7 @@ int shortest_mode(CostInput const& input) {
 }
 
 /// Words and positions of the sort, and a byte a nonzero.
-std::uint64_t build_bytes(CostInput const& input) {
+std::uint64_t csf_build_bytes(CostInput const& input) {
   return costs::sort_bytes(input, 8) + input.tensor.nnz;
 }
 
@@ -98,14 +98,14 @@ BuildTerms b_csf_build(CostInput const& input) {
 std::vector<FormatCosts> csf_costs() {
   FormatCosts const csf{.name            = "csf",
                         .storage_bytes   = csf_bytes,
-                        .build_bytes     = build_bytes,
+                        .build_bytes     = csf_build_bytes,
                         .workspace_bytes = costs::no_bytes,
                         .mttkrp          = csf_walk,
                         .build           = csf_build,
                         .weights         = csf_weights};
   FormatCosts const b_csf{.name            = "b-csf",
                           .storage_bytes   = b_csf_bytes,
-                          .build_bytes     = build_bytes,
+                          .build_bytes     = csf_build_bytes,
                           .workspace_bytes = costs::no_bytes,
                           .mttkrp          = root_walk,
                           .build           = b_csf_build,

@@ -17,7 +17,7 @@ std::uint64_t storage_bytes(CostInput const& input) {
   return static_cast<std::uint64_t>(bytes);
 }
 
-std::uint64_t build_bytes(CostInput const& input) {
+std::uint64_t fcoo_build_bytes(CostInput const& input) {
   return costs::sort_bytes(input, 8);
 }
 
@@ -36,7 +36,7 @@ BuildTerms build(CostInput const& input) {
 std::vector<FormatCosts> fcoo_costs() {
   return {{.name            = "f-coo",
            .storage_bytes   = storage_bytes,
-           .build_bytes     = build_bytes,
+           .build_bytes     = fcoo_build_bytes,
            .workspace_bytes = costs::no_bytes,
            .mttkrp          = walk,
            .build           = build,

@@ -15,6 +15,7 @@
 #include "formats/fcoo/hadamard_terms.hpp"
 #include "formats/fcoo/sum_flagged.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/instances.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/other_factors.hpp"
@@ -24,35 +25,56 @@
 
 namespace polyad::detail {
 
-/// Order 2 is SpTTM of any tensor, besides SpMTTKRP of a matrix.
-template <bool AnyOrderOnly, class F>
-void with_flagged_order(int order, F&& f) {
-  if constexpr (!AnyOrderOnly) {
-    if (order == 2) return f(std::integral_constant<int, 2>{});
-    if (order == 3) return f(std::integral_constant<int, 3>{});
-    if (order == 4) return f(std::integral_constant<int, 4>{});
-  }
-  f(std::integral_constant<int, any_order>{});
+/// Y, a row for every segment or row of the one index mode, is overwritten. `factors` are the product modes'.
+template <int Order, class Space, class Scalar, class Index>
+void launch_hadamard(Space const& space, std::string const& label,
+                     FlaggedNonzeros<Scalar, Index, Space> const& X,
+                     OtherFactors<Scalar, Order> const& factors, FCooShape const& shape,
+                     FactorMatrix<Scalar, Space> const& Y) {
+  for_each_column_block(checked_rank(Y.extent(1)), [&](auto block, ColumnBlocks blocks) {
+    clear_rows<Space, Scalar, Index, block()>(space, X.cleared, blocks, Y);
+    using Terms = HadamardTerms<Space, Scalar, Index, block(), Order>;
+    sum_flagged(space, label, X, blocks, shape,
+                Terms{X.indices.data(), static_cast<count_t>(X.indices.stride(0)), X.values.data(), factors,
+                      Y.data(), static_cast<count_t>(Y.stride(0)), blocks.rank});
+  });
 }
 
-/// Y, a row for every segment or row of the one index mode, is overwritten. make_factors(order) is the
-/// product modes' OtherFactors for that many product modes and one.
-template <class Space, class Scalar, class Index, class MakeFactors>
+/// The orders that kernels are compiled for: 3, 4 and any; with 64-bit indices any alone. One product mode
+/// has a kernel too: SpTTM's, of a tensor of any order.
+template <class Index>
+inline constexpr bool flagged_any_order_only = sizeof(Index) == 8;
+
+/// The products with one matrix, of X's only product mode. Does not wait.
+template <class Space, class Scalar, class Index>
+void matrix_product(Space const& space, std::string const& label,
+                    FlaggedNonzeros<Scalar, Index, Space> const& X, FactorMatrix<Scalar, Space> const& U,
+                    FCooShape const& shape, FactorMatrix<Scalar, Space> const& Y) {
+  expect_shape(shape);
+  POLYAD_EXPECTS(X.product_modes() == 1, "a product with one matrix of nonzeros of ", X.product_modes(),
+                 " product modes");
+  if (X.nnz == 0) return zero_matrix(space, Y);
+  constexpr int order = flagged_any_order_only<Index> ? any_order : 2;
+  launch_hadamard<order>(space, label, X, OtherFactors<Scalar, order>(U, X.product_mode(0)), shape, Y);
+}
+
+/// The products with the factors of all product modes, in the order of X.modes. Does not wait.
+template <class Space, class Scalar, class Index>
 void hadamard_product(Space const& space, std::string const& label,
-                      FlaggedNonzeros<Scalar, Index, Space> const& X, MakeFactors const& make_factors,
-                      FCooShape const& shape, FactorMatrix<Scalar, Space> const& Y) {
+                      FlaggedNonzeros<Scalar, Index, Space> const& X,
+                      FactorMatrices<Scalar, Space> const& factors, FCooShape const& shape,
+                      FactorMatrix<Scalar, Space> const& Y) {
+  if (X.product_modes() == 1) return matrix_product(space, label, X, factors[X.product_mode(0)], shape, Y);
   expect_shape(shape);
   if (X.nnz == 0) return zero_matrix(space, Y);
-  constexpr bool any_order_only = sizeof(Index) == 8;
-  with_flagged_order<any_order_only>(X.product_modes() + 1, [&](auto order) {
-    for_each_column_block(checked_rank(Y.extent(1)), [&](auto block, ColumnBlocks blocks) {
-      clear_rows<Space, Scalar, Index, block()>(space, X.cleared, blocks, Y);
-      using Terms = HadamardTerms<Space, Scalar, Index, block(), order()>;
-      sum_flagged(space, label, X, blocks, shape,
-                  Terms{X.indices.data(), static_cast<count_t>(X.indices.stride(0)), X.values.data(),
-                        make_factors(order), Y.data(), static_cast<count_t>(Y.stride(0)), blocks.rank});
-    });
-  });
+  auto const launch = [&](auto order) {
+    launch_hadamard<order()>(space, label, X, OtherFactors<Scalar, order()>(factors, X.modes), shape, Y);
+  };
+  if constexpr (!flagged_any_order_only<Index>) {
+    if (X.product_modes() == 2) return launch(std::integral_constant<int, 3>{});
+    if (X.product_modes() == 3) return launch(std::integral_constant<int, 4>{});
+  }
+  launch(std::integral_constant<int, any_order>{});
 }
 
 template <class Space, class Scalar, class Index>
@@ -60,11 +82,7 @@ void mttkrp(Space const& space, FCoo<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace&,
             FactorMatrix<Scalar, Space> const& V) {
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
-  auto const& nonzeros    = X.nonzeros(mode);
-  auto const make_factors = [&](auto order) {
-    return OtherFactors<Scalar, order()>(factors, nonzeros.modes);
-  };
-  detail::hadamard_product(space, "polyad::mttkrp_fcoo", nonzeros, make_factors, X.options().shape, V);
+  hadamard_product(space, "polyad::mttkrp_fcoo", X.nonzeros(mode), factors, X.options().shape, V);
 }
 
 template <class Space, class Scalar, class Index>
@@ -82,8 +100,7 @@ void spttm(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X,
                  fibers.extent(0), " x ", fibers.extent(1), ", not ", rows, " x ", U.extent(1));
   expect_packed_rows<Scalar, Space>(U);
   expect_packed_rows<Scalar, Space>(fibers);
-  auto const make_factors = [&](auto order) { return OtherFactors<Scalar, order()>(U, mode); };
-  detail::hadamard_product(space, "polyad::spttm", X, make_factors, shape, fibers);
+  matrix_product(space, "polyad::spttm", X, U, shape, fibers);
 }
 
 #define POLYAD_MTTKRP_FCOO(Scalar, Index)                                                               \
@@ -96,5 +113,12 @@ void spttm(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X,
                       FlaggedNonzeros<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,           \
                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, FCooShape const&)
+// SpTTMc of a matrix calls it: its sources do not compile the kernels once more.
+#define POLYAD_MATRIX_PRODUCT(Scalar, Index)                                                                 \
+  template void matrix_product(Kokkos::DefaultExecutionSpace const&, std::string const&,                     \
+                               FlaggedNonzeros<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,         \
+                               FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, FCooShape const&, \
+                               FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_MATRIX_PRODUCT);
 
 }  // namespace polyad::detail

@@ -11,6 +11,7 @@ POLYAD_FCOO(float, std::uint64_t);
 POLYAD_MTTKRP_FCOO(float, std::uint64_t);
 POLYAD_BUILD_SPTTM(float, std::uint64_t);
 POLYAD_SPTTM(float, std::uint64_t);
+POLYAD_MATRIX_PRODUCT(float, std::uint64_t);
 POLYAD_TUNE_FCOO(float, std::uint64_t);
 
 }  // namespace polyad::detail

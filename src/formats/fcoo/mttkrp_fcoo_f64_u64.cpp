@@ -11,6 +11,7 @@ POLYAD_FCOO(double, std::uint64_t);
 POLYAD_MTTKRP_FCOO(double, std::uint64_t);
 POLYAD_BUILD_SPTTM(double, std::uint64_t);
 POLYAD_SPTTM(double, std::uint64_t);
+POLYAD_MATRIX_PRODUCT(double, std::uint64_t);
 POLYAD_TUNE_FCOO(double, std::uint64_t);
 
 }  // namespace polyad::detail

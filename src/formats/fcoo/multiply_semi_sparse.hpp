@@ -234,9 +234,7 @@ void mttkrp(Space const& space, SemiSparseTensor<Scalar, Index, Space> const& Y,
   auto const multiply = [&](std::size_t m, FactorMatrix<Scalar, Space> const& output) {
     auto const nonzeros = make_flagged(space, coo, mode_first(coo.order(), static_cast<int>(m)), 1,
                                        FCooRows::of_mode, threadlen);
-    detail::hadamard_product(
-        space, "polyad::mttkrp_semi_sparse", nonzeros,
-        [&](auto order) { return OtherFactors<Scalar, order()>(row_factors, nonzeros.modes); }, {}, output);
+    detail::hadamard_product(space, "polyad::mttkrp_semi_sparse", nonzeros, row_factors, {}, output);
   };
   if (k < sparse) {
     // Each row times the dense modes' factors, then summed.

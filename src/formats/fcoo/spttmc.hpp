@@ -161,8 +161,7 @@ void spttmc(Space const& space, FCoo<Scalar, Index, Space> const& X,
   auto const& matrix = matrices.front();
   expect_packed_rows<Scalar, Space>(matrix);
   expect_packed_rows<Scalar, Space>(Y);
-  auto const make_factors = [&](auto order) { return OtherFactors<Scalar, order()>(matrix, modes.front()); };
-  detail::hadamard_product(space, "polyad::spttmc", nonzeros, make_factors, X.options().shape, Y);
+  matrix_product(space, "polyad::spttmc", nonzeros, matrix, X.options().shape, Y);
 }
 
 #define POLYAD_SPTTMC(Scalar, Index)                                                                 \
