@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads observed entries, learns from nine tenths of them and predicts the others:
+// Reads observed entries, learns from nine tenths of them and reports the error on the others:
 //   example_completion ENTRIES J R
 // The same source runs on one core, on many or on a GPU: Kokkos' default execution space decides.
 #include <cstdint>
@@ -13,7 +13,7 @@ int main(int argc, char** argv) try {
     std::fprintf(stderr, "usage: %s ENTRIES J R\n", argv[0]);
     return 2;
   }
-  // The program owns Kokkos, not the library.
+  // The program, not the library, initialises Kokkos.
   Kokkos::ScopeGuard const kokkos(argc, argv);
   using Space = Kokkos::DefaultExecutionSpace;
   Space const space;

@@ -13,7 +13,7 @@ int main(int argc, char** argv) try {
     std::fprintf(stderr, "usage: %s TENSOR RANK\n", argv[0]);
     return 2;
   }
-  // The program owns Kokkos, not the library.
+  // The program, not the library, initialises Kokkos.
   Kokkos::ScopeGuard const kokkos(argc, argv);
   using Space = Kokkos::DefaultExecutionSpace;
   Space const space;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A storage format written outside the library: the nonzeros as they come, one thread a nonzero. It is
+// A storage format written outside the library: the nonzeros as they come, one thread per nonzero. It is
 // checked like the library's own, and CP-ALS runs on it:
 //   example_own_format
 #include <cstdint>

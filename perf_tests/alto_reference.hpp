@@ -238,4 +238,8 @@ void mttkrp(Space const&, AltoReference<Scalar, Index, Space> const& X,
   X.mttkrp(factors, mode, workspace, V);
 }
 
+// In alto_reference.cpp, which is optimised as the library's kernels are.
+extern template class AltoReference<float, std::uint32_t, Kokkos::DefaultHostExecutionSpace>;
+extern template class AltoReference<double, std::uint32_t, Kokkos::DefaultHostExecutionSpace>;
+
 }  // namespace polyad::perf

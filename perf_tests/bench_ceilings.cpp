@@ -23,7 +23,7 @@ void report_rows(Session& session, benchmark::State& state, Samples const& sampl
 }
 
 template <class Scalar>
-void add_rows(Session& session) {
+void bench_add_rows(Session& session) {
   std::string const prefix = std::string("ceilings<") + Space::name() + "," + scalar_name<Scalar> + ">/";
   constexpr int rank       = 32;
   constexpr double bytes   = rank * sizeof(Scalar);
@@ -59,7 +59,7 @@ void register_ceilings(Session& session) {
   add_stream(session, "copy", [&session](double& bytes) { return session.ceilings.copy(bytes); });
   add_stream(session, "triad", [&session](double& bytes) { return session.ceilings.triad(bytes); });
   for (auto const& scalar : session.options.scalars)
-    scalar == "f32" ? add_rows<float>(session) : add_rows<double>(session);
+    scalar == "f32" ? bench_add_rows<float>(session) : bench_add_rows<double>(session);
 }
 
 }  // namespace polyad::perf

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All that a program usually needs: tensors, files, any_format, the drivers and generators. What authors of a
-// format need (polyad/kernel/) has headers of its own.
+// All that a program usually needs: tensors, files, any_format, the drivers and generators. Include by name:
+// core/{device,device_memory,quantity_text}.hpp, io/{array_npz,atomic_file}.hpp, and for a format of your own
+// kernel/ and testing/. The formats' classes are private: any_format takes their names.
 #pragma once
 
 #include "polyad/cp/cp_als.hpp"

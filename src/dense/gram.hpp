@@ -10,6 +10,7 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 
+#include "kernel/launch.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
@@ -178,9 +179,8 @@ void gram_of_chunks(Space const& space, FactorMatrix<Scalar, Space> const& matri
   policy.set_scratch_size(
       level,
       Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes(static_cast<count_t>(tile_rows), columns))));
-  Kokkos::parallel_for(
-      "polyad::gram_of_chunks", policy,
-      Kernel{matrix, workspace.partials(), ceil_div(matrix.extent(0), chunks), tile_rows, level});
+  detail::launch("polyad::gram_of_chunks", policy,
+                 Kernel{matrix, workspace.partials(), ceil_div(matrix.extent(0), chunks), tile_rows, level});
 }
 
 /// G = A' A (R x R), in double. Launches on `space` and returns without waiting.

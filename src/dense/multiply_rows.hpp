@@ -6,6 +6,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "kernel/launch.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/row_form.hpp"
@@ -91,7 +92,7 @@ void multiply_rows(Space const& space, FactorMatrix<Scalar, Space> const& A,
     int const team      = is_device_space<Space> ? 128 / lanes : 1;
     count_t const teams = ceil_div(ceil_div(rows, Kernel::chunk), static_cast<count_t>(team));
     LaunchShape const shape{teams * static_cast<count_t>(blocks.count), team, lanes};
-    Kokkos::parallel_for(
+    detail::launch(
         "polyad::multiply_rows", team_policy(space, shape),
         Kernel{A.data(), static_cast<count_t>(A.stride(0)), B.data(), static_cast<count_t>(B.stride(0)),
                C.data(), static_cast<count_t>(C.stride(0)), rows, static_cast<int>(A.extent(1)), blocks});

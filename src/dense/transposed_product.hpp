@@ -11,6 +11,7 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 
+#include "kernel/launch.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
@@ -220,8 +221,8 @@ void transposed_product(Space const& space, double scale, FactorMatrix<Scalar, S
   int const tile_rows     = std::clamp(pad_bytes / static_cast<int>(tile.pad_bytes(1)), 4, 64);
   auto policy     = team_policy(space, LaunchShape{chunks, is_device_space<Space> ? 128 / lanes : 1, lanes});
   int const level = detail::set_pad(policy, tile.pad_bytes(tile_rows));
-  Kokkos::parallel_for("polyad::transposed_product", policy,
-                       Kernel{A, G, workspace, ceil_div(A.extent(0), chunks), tile, tile_rows, level});
+  detail::launch("polyad::transposed_product", policy,
+                 Kernel{A, G, workspace, ceil_div(A.extent(0), chunks), tile, tile_rows, level});
   detail::add_sums(space, workspace, chunks, scale, D);
 }
 

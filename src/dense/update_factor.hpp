@@ -16,6 +16,7 @@
 
 #include "dense/gram.hpp"
 #include "dense/solve_rows.hpp"
+#include "kernel/launch.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 
@@ -151,11 +152,11 @@ void update_and_sum(Space const& space, FactorMatrix<Scalar, Space> const& V,
   count_t const chunks = std::min<count_t>(tiles, workspace.partials().extent(0));
   // Four teams on a multiprocessor hide each other's loads; without the bound the compiler leaves room for
   // two.
-  using Policy = Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<Kernel::team, 4>>;
+  using Policy = TeamPolicy<Space, Kokkos::LaunchBounds<Kernel::team, 4>>;
   Policy policy(space, static_cast<int>(chunks), Kernel::team, 1);
   policy.set_scratch_size(0, Kokkos::PerTeam(int(Kernel::pad_bytes)));
-  Kokkos::parallel_for("polyad::update_factor", policy,
-                       Kernel{V, W, A, workspace.partials(), ceil_div(tiles, chunks) * Kernel::tile_rows});
+  detail::launch("polyad::update_factor", policy,
+                 Kernel{V, W, A, workspace.partials(), ceil_div(tiles, chunks) * Kernel::tile_rows});
   sum_chunks(space, workspace, G, chunks);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "polyad/fast_tucker/predict.hpp"
+#include "kernel/launch.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 
 #include <cmath>
@@ -136,8 +137,7 @@ void launch(Space const& space, FastTuckerModel<Scalar, Space> const& model,
     kernel.predictions = predictions;
     kernel.sums        = sums;
     kernel.entries     = {X.nnz(), predict_chunk<Space>};
-    Kokkos::parallel_for("polyad::predict", kernel.entries.template policy<typename Kernel::Row>(space),
-                         kernel);
+    detail::launch("polyad::predict", kernel.entries.template policy<typename Kernel::Row>(space), kernel);
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "kernel/launch.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/row_form.hpp"
@@ -72,8 +73,8 @@ void clear_rows(Space const& space, Kokkos::View<Index*, typename Space::device_
   using Kernel = ClearRows<Space, Scalar, Index, Block>;
   // Four rows a thread: enough stores under way, and enough threads for short lists.
   ChunkWalk const chunks{rows.extent(0), is_device_space<Space> ? 4U : 1024U, blocks};
-  Kokkos::parallel_for("polyad::clear_rows", chunks.template policy<typename Kernel::Row>(space),
-                       Kernel{rows.data(), V.data(), static_cast<count_t>(V.stride(0)), chunks});
+  detail::launch("polyad::clear_rows", chunks.template policy<typename Kernel::Row>(space),
+                 Kernel{rows.data(), V.data(), static_cast<count_t>(V.stride(0)), chunks});
 }
 
 }  // namespace polyad::detail

@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "kernel/launch.hpp"
 #include "polyad/kernel/lanes.hpp"
 #include "polyad/kernel/other_factors.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
@@ -62,9 +63,9 @@ void form_residuals(Space const& space, Source const& source, FactorMatrices<Sca
                     Kokkos::View<Scalar*, typename Space::device_type> const& residuals) {
   expect_room_for_residuals(residuals.extent(0), chunks.nnz);
   using Kernel = FormResiduals<Space, Scalar, Source>;
-  Kokkos::parallel_for("polyad::form_residuals", chunks.template policy<typename Kernel::Row>(space),
-                       Kernel{source, C[mode].data(), static_cast<count_t>(C[mode].stride(0)), others,
-                              residuals.data(), checked_rank(C.rank()), chunks});
+  detail::launch("polyad::form_residuals", chunks.template policy<typename Kernel::Row>(space),
+                 Kernel{source, C[mode].data(), static_cast<count_t>(C[mode].stride(0)), others,
+                        residuals.data(), checked_rank(C.rank()), chunks});
 }
 
 }  // namespace polyad::detail

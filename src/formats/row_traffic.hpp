@@ -7,6 +7,7 @@
 #include <Kokkos_Core.hpp>
 #include <cstdint>
 
+#include "kernel/launch.hpp"
 #include "polyad/core/counter_rng.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
@@ -85,7 +86,7 @@ void walk_rows(Space const& space, char const* label, count_t accesses, ColumnBl
                Make const& make) {
   using Row = typename Kernel::Row;
   ChunkWalk const chunks{accesses, chunk_length(space, accesses, Row::lanes), blocks};
-  Kokkos::parallel_for(label, chunks.template policy<Row>(space), make(chunks));
+  detail::launch(label, chunks.template policy<Row>(space), make(chunks));
 }
 
 /// Gathers the rows that `rows` names, in blocks of columns of the width Block.

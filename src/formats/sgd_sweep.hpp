@@ -15,6 +15,7 @@
 
 #include "dense/transposed_product.hpp"
 #include "formats/fiber_products.hpp"
+#include "kernel/launch.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/segmented_reduce.hpp"
@@ -301,7 +302,7 @@ void sweep_factors(Space const& space, Source const& source, Kokkos::Array<int, 
         space, LaunchShape{ceil_div(source.bins(), static_cast<count_t>(team)), team, lanes});
     kernel.level = set_pad(policy, static_cast<std::ptrdiff_t>(team * kernel.pad()) *
                                        static_cast<std::ptrdiff_t>(sizeof(Scalar)));
-    Kokkos::parallel_for("polyad::sgd_factor_sweep", policy, kernel);
+    detail::launch("polyad::sgd_factor_sweep", policy, kernel);
   });
 }
 
@@ -337,7 +338,7 @@ void sweep_cores(Space const& space, Source const& source, Kokkos::Array<int, ma
                           workspace.sums};
       auto policy = team_policy<SgdCoreBounds>(space, LaunchShape{teams, team, lanes});
       if (set_pad(policy, kernel.pad_bytes(team)) != level()) return false;
-      Kokkos::parallel_for("polyad::sgd_core_sweep", policy, kernel);
+      detail::launch("polyad::sgd_core_sweep", policy, kernel);
       add_sums(space, workspace.sums, teams, 1.0, workspace.P);
       return true;
     };

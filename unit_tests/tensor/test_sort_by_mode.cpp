@@ -88,5 +88,19 @@ TEST_CASE("sort by mode: sorting by the last mode first gives lexicographic orde
   CHECK((content<std::uint32_t>(permutation) == expected));
 }
 
+TEST_CASE("sort by mode: refuses a permutation of another length and a mode that is not there", "[tensor]") {
+  TestSpace const space;
+  auto const coo   = to_device<float, std::uint32_t>(space, small_tensor(Kind::duplicates, 4));
+  auto const whole = identity_permutation<std::uint32_t>(space, coo.nnz());
+  auto const cut   = identity_permutation<std::uint32_t>(space, coo.nnz() - 1);
+  CHECK_THROWS_AS(sort_by_mode(space, coo, 0, cut), UsageError);
+  CHECK_THROWS_AS(sort_by_mode(space, coo, 4, whole), UsageError);
+  CHECK_THROWS_AS(sort_by_mode(space, coo, -1, whole), UsageError);
+  Kokkos::Array<int, max_order> modes{2, 4};
+  CHECK_THROWS_AS(sort_by_modes(space, coo, modes, 1, cut), UsageError);
+  CHECK_THROWS_AS(sort_by_modes(space, coo, modes, 2, whole), UsageError);
+  CHECK_NOTHROW(sort_by_modes(space, coo, modes, 1, whole));
+}
+
 }  // namespace
 }  // namespace polyad::test

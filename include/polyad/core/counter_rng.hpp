@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counter-based random numbers: each value is a pure function of (seed, mode, row, column), so every
-// backend, thread count and order of evaluation gives the same bits.
+// Counter-based random numbers. Each is a pure function of (seed, mode, row, column): every backend, thread
+// count and order of evaluation gives the same bits.
 //
-// The mixing steps are those of SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
-// generators", OOPSLA 2014) over a counter made of the mode, the row and the column.
+// The mixing steps are those of SplitMix64 over a counter made of mode, row and column (Steele, Lea, Flood:
+// "Fast splittable pseudorandom number generators", OOPSLA 2014).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -11,7 +11,8 @@
 
 namespace polyad {
 
-/// 64 random bits for the entry (row, column) of mode n under a seed; all count from 0.
+/// 64 random bits for the entry (row, column) of the matrix of mode n; all count from 0. Another seed gives
+/// other bits, the same arguments the same bits everywhere. Callers also take n for a stream of their own.
 KOKKOS_INLINE_FUNCTION std::uint64_t counter_bits(std::uint64_t seed, std::uint64_t n, std::uint64_t row,
                                                   std::uint64_t column) {
   std::uint64_t z = (n + 1) * 0x9E3779B97F4A7C15ULL + (row + 1) * 0xBF58476D1CE4E5B9ULL +
@@ -21,7 +22,8 @@ KOKKOS_INLINE_FUNCTION std::uint64_t counter_bits(std::uint64_t seed, std::uint6
   return z ^ (z >> 31);
 }
 
-/// Uniform in [0, 1) with 53 bits: the entry (row, column) of the starting guess of mode n.
+/// A number in [0, 1), uniform with 53 bits; arguments as for counter_bits, and the same bits everywhere. For
+/// instance the entry (row, column) of the starting guess of mode n.
 KOKKOS_INLINE_FUNCTION double counter_uniform(std::uint64_t seed, std::uint64_t n, std::uint64_t row,
                                               std::uint64_t column) {
   return static_cast<double>(counter_bits(seed, n, row, column) >> 11) * 0x1p-53;

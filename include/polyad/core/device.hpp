@@ -21,8 +21,7 @@ struct DeviceFacts {
   [[nodiscard]] bool usable() const noexcept { return problem.empty(); }
 };
 
-/// May be called before Kokkos is initialised. Looks at the first device, which is the one that Kokkos takes
-/// unless told otherwise.
+/// May be called before Kokkos is initialised. Looks at the first device, which Kokkos takes by default.
 [[nodiscard]] DeviceFacts probe_device();
 
 /// \throws BackendError when the device is missing or this build holds no code for it

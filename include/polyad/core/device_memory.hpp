@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DeviceMemoryAccount: how many bytes Kokkos holds in the memory of the default execution space, the most
-// that it ever held, and a limit below which Polyad keeps them: `available_memory` counts only up to it, so
-// every allocation that asks first (expect_fits, core/spaces.hpp) is refused beyond it; 64 KiB of it are kept
-// for small arrays that do not ask.
+// DeviceMemoryAccount counts the bytes that Kokkos holds in the memory of the default execution space, now
+// and at most. It can set a limit: available_memory then returns at most what is left of it, and expect_fits
+// refuses larger arrays (core/spaces.hpp). 64 KiB of it are kept for small arrays that are not checked.
 //
-// On a host backend the device's memory is the host's own; the account then simulates a device: everything
-// counts but what is allocated while a HostArrays lives.
+// On a host backend the device's memory is the host's own. The account then simulates a device: all of
+// Kokkos' allocations count but those that are made while a HostArrays lives.
 #pragma once
 
 #include <optional>
@@ -14,19 +13,18 @@
 
 namespace polyad {
 
-/// Counts what is allocated while it lives, through Kokkos' hooks for profiling tools, which it gives back at
-/// its end. One at a time.
+/// Counts what is allocated from its constructor to its destructor. It takes Kokkos' hooks for profiling
+/// tools for that time. Only one may exist at a time.
 class DeviceMemoryAccount {
 public:
   /// Begins to count; Kokkos must have been initialised. \param limit in bytes; none: all that is free
-  /// \throws UsageError when another account lives, or when there is a limit but a profiling tool, which
-  ///         needs the same hooks, is loaded
+  /// \throws UsageError when another account exists, or for a limit while a profiling tool has the hooks
   explicit DeviceMemoryAccount(std::optional<count_t> limit = {});
   ~DeviceMemoryAccount();
   DeviceMemoryAccount(DeviceMemoryAccount const&)            = delete;
   DeviceMemoryAccount& operator=(DeviceMemoryAccount const&) = delete;
 
-  /// False when a profiling tool has the hooks: the numbers below are then 0.
+  /// False when a profiling tool has the hooks: nothing is counted, and the numbers below are 0.
   [[nodiscard]] bool counts() const;
   /// Bytes held now.
   [[nodiscard]] count_t in_use() const;
@@ -34,8 +32,8 @@ public:
   [[nodiscard]] count_t peak() const;
   void reset_peak();
 
-  /// What is allocated while it lives is the host's: an array that stays in host memory whatever the backend.
-  /// Matters on a host backend only. May be nested.
+  /// Allocations while one exists do not count: they are arrays that stay in host memory on any backend. It
+  /// matters on a host backend only. May be nested.
   class HostArrays {
   public:
     HostArrays();
@@ -45,8 +43,8 @@ public:
   };
 };
 
-/// What is left of the limit of the account that is open; nothing when there is no limit, or while a
-/// HostArrays lives.
+/// Bytes that are left of the account's limit. Nothing without an account or a limit, or while a HostArrays
+/// exists.
 [[nodiscard]] std::optional<count_t> left_of_device_memory_limit();
 
 }  // namespace polyad

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The typed errors of Polyad. Everything the library throws derives from polyad::Error, and each kind
-// knows the exit code that the command-line tool returns for it (README, "Exit codes"). Kokkos-free, so
-// that the readers and writers do not pay for it.
+// The typed errors of Polyad. All errors of its own derive from polyad::Error, and each kind knows the exit
+// code of the command-line tool (README, "The tool"). An allocation that fails after all may pass as it is:
+// std::bad_alloc of a container in host memory, Kokkos' std::runtime_error. What a caller's function throws
+// passes too. Kokkos-free, so that the readers and writers do not pay for it.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ enum class ExitCode : int {
   differences_found   = 8,
 };
 
-/// Base of every exception that Polyad throws.
+/// Base of every error of Polyad's own.
 class Error : public std::runtime_error {
 public:
   Error(ExitCode code, std::string const& what) : std::runtime_error(what), m_code(code) {}

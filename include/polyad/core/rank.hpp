@@ -11,7 +11,7 @@
 
 namespace polyad {
 
-/// Row storage for the packed form: rows start at multiples of this many bytes.
+/// Packed rows (tensor/factor_matrices.hpp) start at multiples of 16 bytes.
 inline constexpr int row_alignment = 16;
 
 /// Checks a rank from outside. \throws UsageError unless 1 <= R < 2^20

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Parallel stable radix sort of (key, value) pairs with 64-bit counts: CUB on CUDA, a chunked counting
-// radix sort on hosts (Kokkos::sort_by_key is serial and counts in 32 bits there). src/core/sort.cpp is
-// the only file that knows CUB.
+// radix sort on hosts (Kokkos::sort_by_key is serial and counts in 32 bits there).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -18,8 +17,9 @@ constexpr int bits_for(count_t count) {
 }
 
 /// Sorts the pairs by the lowest `key_bits` bits of their keys, stably, in place.
-/// Key and Value are std::uint32_t or std::uint64_t. Allocates a second copy of both arrays.
-/// \throws UsageError when the lengths differ; MemoryError when the copies do not fit
+/// Key and Value are std::uint32_t or std::uint64_t. Takes a second copy of both arrays. Waits for `space`.
+/// \throws UsageError when the lengths differ; MemoryError when the copies do not fit; BackendError when CUB
+///         fails
 template <class Space, class Key, class Value>
 void sort_pairs(Space const& space, Kokkos::View<Key*, typename Space::device_type> const& keys,
                 Kokkos::View<Value*, typename Space::device_type> const& values, int key_bits);

@@ -30,14 +30,26 @@ KOKKOS_INLINE_FUNCTION constexpr count_t ceil_div(count_t a, count_t b) {
   return (a + b - 1) / b;
 }
 
-/// TeamPolicy of a launch shape; Properties are Kokkos' (LaunchBounds).
+/// Kokkos' policy of teams. LaunchBounds, which only a device minds, makes no type of its own on a host.
+template <class Space, class... Properties>
+struct TeamPolicyOf {
+  using type = Kokkos::TeamPolicy<Space, Properties...>;
+};
+template <class Space, unsigned Threads, unsigned Teams>
+  requires(!is_device_space<Space>)
+struct TeamPolicyOf<Space, Kokkos::LaunchBounds<Threads, Teams>> {
+  using type = Kokkos::TeamPolicy<Space>;
+};
+template <class Space, class... Properties>
+using TeamPolicy = typename TeamPolicyOf<Space, Properties...>::type;
+
+/// The policy of a launch shape; Properties are Kokkos' (LaunchBounds).
 /// \throws UsageError when the league exceeds what Kokkos counts (2^31 - 1)
 template <class... Properties, class Space>
-Kokkos::TeamPolicy<Space, Properties...> team_policy(Space const& space, LaunchShape shape) {
+[[gnu::noinline]] TeamPolicy<Space, Properties...> team_policy(Space const& space, LaunchShape shape) {
   POLYAD_EXPECTS(shape.league <= static_cast<count_t>(std::numeric_limits<int>::max()), "a launch of ",
                  shape.league, " teams exceeds what one kernel can hold");
-  return Kokkos::TeamPolicy<Space, Properties...>(space, static_cast<int>(shape.league), shape.team,
-                                                  shape.vector);
+  return {space, static_cast<int>(shape.league), shape.team, shape.vector};
 }
 
 /// a * b for sizes in bytes or counts.
@@ -53,8 +65,8 @@ inline count_t checked_product(std::string const& array, count_t a, count_t b) {
 /// threads.
 [[nodiscard]] count_t device_multiprocessors(Kokkos::DefaultExecutionSpace const& space);
 
-/// Bytes of free memory in the memory space of Space, as the driver or the kernel reports them, within the
-/// limit of a DeviceMemoryAccount (core/device_memory.hpp).
+/// Bytes of free memory in the memory space of Space, as the device's driver or the host's system reports
+/// them, within the limit of a DeviceMemoryAccount (core/device_memory.hpp).
 template <class Space>
 count_t available_memory(Space const& space);
 

@@ -8,7 +8,7 @@ enum class StopReason {
   converged,       // the fit changes by less than the tolerance
   max_iterations,  // as many as were allowed
   time_limit,
-  interrupted,  // the callback said so
+  interrupted,  // the callback returned false
   early_stop,   // the validation error has not become less for as long as was allowed
   diverged      // the numbers grew beyond all bounds; the result is the last sound model
 };

@@ -22,7 +22,8 @@ using count_t = std::uint64_t;
 /// Orders 1 to 16 are supported.
 inline constexpr int max_order = 16;
 
-/// The sizes I_0, ..., I_{N-1} of a tensor's modes. Small, trivially copyable, usable on the device.
+/// The sizes I_0, ..., I_{N-1} of a tensor's modes 0 ... N - 1. Small, trivially copyable, usable on the
+/// device.
 class Extents {
 public:
   Extents() = default;
@@ -61,7 +62,7 @@ inline std::string to_string(Extents const& extents) {
   return text;
 }
 
-/// Throws UsageError unless 0 <= mode < N.
+/// Throws UsageError unless 0 <= mode < N. Modes count from 0; only the tool's -m MODE counts from 1.
 inline void expect_mode(int mode, Extents const& extents) {
   POLYAD_EXPECTS(mode >= 0 && mode < extents.order(), "mode ", mode, " of a tensor of order ",
                  extents.order(), " (modes count from 0)");

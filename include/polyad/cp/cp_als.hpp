@@ -5,8 +5,8 @@
 //   for n = 0 ... N - 1:  V = MTTKRP(X, A, n);  A^(n) = V (Hadamard product of A^(m)'A^(m), m != n)^+
 //
 // The columns are not normalised between updates: the Gram matrices carry their norms, and the R x R algebra
-// divides them out (dense/normal_equations.hpp), so that a factor is read and written once an update. The
-// iterates are those of the normalised method, up to rounding; lambda is split off at the end.
+// divides them out. So an update reads and writes a factor once. The iterates are those of the normalised
+// method, up to rounding; lambda is split off at the end.
 //
 // Inside an iteration nothing is allocated and the host waits once, for the numbers of the fit.
 #pragma once
@@ -27,7 +27,9 @@
 namespace polyad {
 
 struct CpAlsOptions {
-  count_t rank        = 0;  // R; 0: that of the start, or the one that X was built for
+  /// R. 0: that of the start; without a start the rank that X was built for. That is 16 for coordinates
+  /// (AnyFormatOptions::rank). A format of your own has none: cp_als throws UsageError.
+  count_t rank        = 0;
   int max_iterations  = 50;
   double tolerance    = 1e-4;  // stop when the fit changes by less between two iterations
   double time_limit_s = std::numeric_limits<double>::infinity();
@@ -54,8 +56,8 @@ struct CpAlsResult {
   count_t gram_fallbacks = 0;  // updates that took the pseudo-inverse
 };
 
-/// What the next iteration depends on, in host memory. A run that is restored to it goes on to the same bits
-/// as the one that it was taken from, where the format sums in a fixed order.
+/// What the next iteration depends on, in host memory. io::Checkpoint (io/checkpoint.hpp) has these fields
+/// too. A run that is restored to it goes on to the same bits, where the format sums in a fixed order.
 struct CpAlsState {
   int iteration          = 0;  // done so far
   double fit             = 0;
@@ -70,13 +72,13 @@ using CpAlsCallback = std::function<bool(CpAlsIteration const&)>;
 /// What these options ask of a format: any_format(space, coo, format_options(options)).
 [[nodiscard]] AnyFormatOptions format_options(CpAlsOptions const& options);
 
-/// Factors X, which has no duplicates (tensor/sum_duplicates.hpp; their squares would not add up to the
-/// norm). Waits for `space`.
-/// \param start  A^(n) (I_n x R), used as it is, with lambda = 1, and overwritten by the result. A device's
-///               matrix whose rows are not packed (make_factor_matrix) is copied first and stays. Without
-///               it, the random start that options.seed gives
-/// \throws UsageError when shapes do not match; MemoryError before allocating; NumericalError when the fit
-///         stops being a number
+/// Factors X, which has N >= 2 modes and no duplicates (tensor/sum_duplicates.hpp; their squares would not
+/// add up to the norm). Waits for `space`.
+/// \param start  A^(n) (I_n x R), used as it is, with lambda = 1. Its Views, and all that share them, are
+///               overwritten by the result. A device's matrix whose rows are not packed (make_factor_matrix)
+///               is copied first and stays. Without a start: random numbers of options.seed (fill_random)
+/// \throws UsageError when N < 2, shapes do not match or no rank is known; MemoryError before allocating;
+///         NumericalError when the norm of X or the fit is not a finite number
 template <class Scalar, class Index, class Space>
 CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                   CpAlsOptions const& options, FactorMatrices<Scalar, Space> const& start,
@@ -106,15 +108,15 @@ template <class Scalar, class Space>
 class CpAlsBody;
 }
 
-/// One run of CP-ALS, an iteration at a time, so that a host thread can keep several runs going on instances
-/// of an execution space (cp_als_restarts), or write checkpoints: launch() and finish() in turn while
-/// is_running(); then take_result().
+/// One run of CP-ALS, one iteration at a time: launch() and finish() in turn while is_running(), then
+/// take_result(). So a host thread can keep several runs going on instances of an execution space
+/// (cp_als_restarts), or write checkpoints.
 template <class Scalar, class Space>
 class CpAlsRun {
   static_assert(detail::expect_compiled<Scalar, std::uint32_t, Space>());
 
 public:
-  /// Allocates everything and forms the start's Gram matrices. `start` is as for cp_als. Shares X.
+  /// Allocates everything and forms the start's Gram matrices. `start` is as for cp_als. Shares X. Waits.
   /// \throws UsageError when shapes do not match; MemoryError before allocating; NumericalError when the
   ///         tensor's norm is not a finite number
   template <class Index>
@@ -161,12 +163,12 @@ struct RestartsResult {
   std::vector<RestartSummary> runs;  // in the order of the starts
 };
 
-/// Instances for that many runs side by side: streams of a device, eight at most, or the host's one instance,
-/// whose threads a single run keeps busy.
+/// Instances for `runs` runs side by side: streams of a device, eight at most. A host has one instance, whose
+/// threads a single run keeps busy.
 template <class Space>
 [[nodiscard]] std::vector<Space> restart_instances(Space const& space, int runs);
 
-/// The seed of run k: the first is the one that is given; the others follow it.
+/// The seed of run k, which counts from 0: seed + k.
 inline std::uint64_t restart_seed(std::uint64_t seed, int k) {
   return seed + static_cast<std::uint64_t>(k);
 }
@@ -176,8 +178,8 @@ using RestartsCallback = std::function<bool(int run, CpAlsIteration const&)>;
 
 /// Runs CP-ALS from `count` random starts on the instances, so that small tensors fill a device; the best fit
 /// wins. ALS finds local optima, and a few starts are the usual remedy (Kolda & Bader, SIAM Review 51(3),
-/// 2009, section 3.4). Each run holds a model and a workspace of its own. Waits for everything. X must be
-/// ready on all instances (fence after building it).
+/// 2009, section 3.4). Each run holds a model and a workspace of its own. Waits for all instances. X must be
+/// ready on all of them (fence after building it). For coordinates build X with any_format first.
 /// \throws as cp_als; UsageError when count < 1 or there are no instances
 template <class Scalar, class Index, class Space>
 RestartsResult<Scalar, Space> cp_als_restarts(std::vector<Space> const& instances,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nvecs: a starting guess for CP-ALS out of the leading left singular vectors of every unfolding X_(n) (the
-// initialisation by HOSVD of Kolda & Bader, SIAM Review 51(3), 2009, section 3.4).
+// nvecs: a starting guess for CP-ALS, the leading left singular vectors of every unfolding X_(n) (Kolda &
+// Bader, SIAM Review 51(3), 2009, section 3.4: initialisation by HOSVD).
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ struct NvecsOptions {
   double tolerance   = 1e-4;  // stop when the sum of the singular values changes by less, relatively
 };
 
-/// The leading R left singular vectors of every X_(n), as factor matrices with orthonormal columns; columns
-/// beyond the rank of X_(n) are the random start's. Not the same bits on every backend: sums are made with
-/// atomics. Sorts the nonzeros once a mode. An iteration takes about two MTTKRPs, or a product
-/// with an I_n x I_n matrix for a short mode. Waits for `space`.
-/// \throws MemoryError
+/// The leading R left singular vectors of every X_(n), as factor matrices I_n x R with orthonormal columns.
+/// Columns beyond the rank of X_(n) are random numbers in [0, 1), not orthonormal. Not the same bits on every
+/// backend: sums are made with atomics. Sorts the nonzeros once per mode. An iteration takes about two
+/// MTTKRPs, or a product with an I_n x I_n matrix for a short mode. Waits for `space`.
+/// \throws UsageError unless 1 <= R < 2^20; MemoryError
 template <class Scalar, class Index, class Space>
 FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index, Space> const& tensor,
                                     count_t rank, NvecsOptions const& options = {});

@@ -7,8 +7,8 @@
 //   adam  in turn for each mode: one residual sweep gives the gradients of A^(n) and of B^(n), Adam the step.
 //   sgd   the paper's own: an update for every observation, then the cores.
 //
-// A ridge is a constant for each row unless it is asked for per entry, as the paper has it: multiplied by a
-// row's count it drives the factors to zero (docs/fast-tucker.md).
+// A ridge is a constant for each row. The paper multiplies it by the row's number of observations
+// (ridge_per_entry), which drives the factors to zero (docs/fast-tucker.md).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -43,40 +43,40 @@ struct SgdRates {
   double decay     = 0.1;
   SgdForm form     = {};
 
-  /// What both rates are multiplied by in an epoch, which count from 1.
+  /// What both rates are multiplied by in an epoch; epochs count from 1.
   [[nodiscard]] double share(int epoch) const { return 1 / (1 + decay * std::pow(epoch - 1, 1.5)); }
 };
 
-/// How als draws a row towards zero: as so many observations more, and by a share of its own
-/// (docs/fast-tucker.md).
+/// How als draws a row of n observations towards zero: with the weight of observations + share n of them
+/// (docs/fast-tucker.md). Neither is negative.
 struct Shrinkage {
   double observations = 10;
-  double share        = 0.05;
+  double share        = 0.05;  // a fraction
 };
 
 enum class FastTuckerOptimizer { als, adam, sgd };
 
-/// Of the mean and the biases (fit_biases).
+/// For fit_biases, which fits the mean and the biases.
 struct BiasOptions {
   int sweeps     = 10;
   double damping = 5;
 };
 
 struct FastTuckerOptions {
-  // Of the start; one that is given has its own.
+  // These make the start; one that is given has its own.
   count_t rank                 = 8;     // R
-  std::vector<count_t> columns = {8};   // J_n: one number, or one a mode
+  std::vector<count_t> columns = {8};   // J_n: one number, or one per mode
   bool biases                  = true;  // a mean and biases, fitted first; without them as in the paper
   BiasOptions bias             = {};
   std::uint64_t seed           = 0;
 
   FastTuckerOptimizer optimizer = FastTuckerOptimizer::als;
   int max_epochs                = 20;
-  Shrinkage shrinkage           = {};     // als, unless there is a ridge
-  std::optional<double> ridge   = {};     // of a row of A^(n); adam and sgd take 5 where there is none
+  Shrinkage shrinkage           = {};     // als, with neither a ridge nor ridge_per_entry
+  std::optional<double> ridge   = {};     // of a row of A^(n); unset: 5, but for als without ridge_per_entry
   bool ridge_per_entry          = false;  // times the row's observations, as in the paper (not for adam)
   double core_ridge             = 0;      // of B^(n)
-  bool update_cores             = true;   // als: where J < R or there is a ridge
+  bool update_cores             = true;   // with shrinkage only of modes with J_n < R
   AdamRates adam                = {};
   SgdRates sgd                  = {};
   int patience        = 0;  // epochs without a better validation RMSE that end the run; 0: they never do
@@ -111,10 +111,10 @@ using FastTuckerCallback = std::function<bool(FastTuckerEpoch const&)>;
 template <class Scalar, class Index, class Space>
 struct FastTuckerData {
   CooTensor<Scalar, Index, Space> train;
-  CooTensor<Scalar, Index, Space> validation = {};  // tells the best epoch
+  CooTensor<Scalar, Index, Space> validation = {};  // its error decides which epoch is the best
   CooTensor<Scalar, Index, Space> test       = {};  // is only reported
-  /// The training set without the start's mean and biases (without_biases) in a format that is chosen
-  /// already; without it the library chooses one.
+  /// The training set without the start's mean and biases (without_biases), in a format that is chosen
+  /// already. Needs a start: fast_tucker throws UsageError without one. Unset: the library chooses.
   std::optional<AnyFormat<Scalar, Index, Space>> format = {};
 };
 
@@ -123,12 +123,14 @@ struct FastTuckerData {
 
 /// Fits a model to the training set. Waits for `space`.
 ///
-/// When the training error stops being a number, or exceeds ten times that of mean and biases alone, the run
-/// ends as diverged with the last model that was sound.
-/// \param start  is overwritten by the result; its mean and biases stay as they are. Without it, mean and
+/// A run ends as diverged when the training error is not a number, or more than ten times that of mean and
+/// biases alone. The result is then the last model that was sound.
+/// \param start  of the training set's extents. The matrices A^(n) and B^(n), and all Views that share them,
+///               are overwritten by the result; mean and biases stay as they are. Without it, mean and
 ///               biases are fitted to the training set, and fill_start makes the rest.
-/// \throws UsageError when shapes or rates make no sense or the format lacks what the optimiser needs;
-///         MemoryError before allocating; NumericalError when a value is not finite
+/// \throws UsageError when shapes or rates make no sense, the training set is empty, the format lacks what
+///         the optimiser needs or there is a format without a start; MemoryError before allocating;
+///         NumericalError when biases are to be fitted to a value that is not finite
 template <class Scalar, class Index, class Space>
 FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerData<Scalar, Index, Space> const& data,
@@ -148,31 +150,32 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space, CooTensor<Scalar
   return fast_tucker(space, FastTuckerData<Scalar, Index, Space>{.train = train}, options, rest...);
 }
 
-/// A start of either sign, whose interactions have a tenth of the given deviation, with rows of A^(n) about
-/// as long as those of C^(n). In all modes but the two longest the columns of C^(n) have means, all the same
-/// and nine tenths of their squares: the model starts as an interaction of two modes that is much the same in
-/// the rows of the others. (With means of zero in all modes the products of N - 1 of them are all chance, and
-/// nothing was learned of planted tensors of order 6; with means of chance a column whose mean is near zero
-/// starts late.) The same bits on every backend. Waits for `space`.
+/// Fills A^(n) and B^(n) with random numbers of both signs; mean and biases stay. The interactions,
+/// sum_r prod_n C^(n)(i_n, r), get a tenth of `deviation` as their standard deviation. In the two longest
+/// modes the columns of C^(n) have the mean 0. In the others all have the same mean, whose square is nine
+/// tenths of their mean square: the start depends little on these rows. (With means of 0 in all modes nothing
+/// was learned of planted tensors of order 6. With random means a column whose mean is near 0 starts late.)
+/// A deviation that is 0 or not finite counts as 1. The same bits on every backend. Waits for `space`.
 template <class Scalar, class Space>
 void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model, double deviation,
                 std::uint64_t seed);
 
-/// Fits model.mean and model.bias to the values of X, alone and first: what is left is what the factors then
-/// explain. In turn for each mode n, with e = x - mean - sum over m != n of bias^(m)(i_m),
+/// Fits model.mean and model.bias to the values of X; the model's factors play no part, and explain
+/// afterwards what is left. In turn for each mode n, with e = x - mean - sum over m != n of bias^(m)(i_m),
 ///
 ///   bias^(n)(k) = sum over observations with i_n = k of e / (damping + their number),
 ///
-/// the minimiser of sum e^2 + damping |bias^(n)|^2 (not in Li et al., whose models have no biases). The
-/// model's factors play no part. The same bits on every backend. Waits for `space`.
-/// \throws UsageError when the model has no biases or other extents, the damping is negative or X is empty;
-///         NumericalError when a value is not finite
+/// the minimiser of sum e^2 + damping |bias^(n)|^2 (not in Li et al., whose models have no biases). The same
+/// bits on every backend. Waits for `space`.
+/// \throws UsageError when the model has no biases or other extents, the damping or the sweeps are negative
+///         or X is empty; NumericalError when a value is not finite; MemoryError
 template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, BiasOptions const& options,
                 FastTuckerModel<Scalar, Space>& model);
 
-/// X with the model's mean and biases taken from its values; shares X's coordinates. Launches on `space` and
-/// returns without waiting. \throws UsageError when the extents differ; MemoryError
+/// X with the model's mean and biases subtracted from its values; shares X's coordinates. Launches on `space`
+/// and returns without waiting.
+/// \throws UsageError when the extents differ or the model has no biases; MemoryError
 template <class Space, class Scalar, class Index>
 CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X,
                                                FastTuckerModel<Scalar, Space> const& model);

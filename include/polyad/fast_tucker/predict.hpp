@@ -4,8 +4,8 @@
 //
 //   xhat = mean + sum_n bias^(n)(i_n) + sum_r prod_n C^(n)(i_n, r),  clipped to model.range
 //
-// The matrices C^(n) = A^(n) B^(n) are formed once, so that an entry costs N rows of R, like an MTTKRP.
-// Bytes an entry: s_r + N s_o streamed, N R s_r gathered.
+// The matrices C^(n) = A^(n) B^(n) are formed once, so that each entry reads N rows of R, as in an MTTKRP.
+// Bytes per entry: s_r + N s_o streamed, N R s_r gathered.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -23,25 +23,26 @@ struct PredictionErrors {
   double mae      = 0;
 };
 
-/// C^(n) = A^(n) B^(n) for one mode. Launches on `space` and returns without waiting.
+/// C^(n) (I_n x R) = A^(n) B^(n) for one mode. Launches on `space` and returns without waiting.
+/// \throws UsageError when the shapes do not match
 template <class Scalar, class Space>
 void form_intermediates(Space const& space, FastTuckerModel<Scalar, Space> const& model, int n,
                         FactorMatrices<Scalar, Space> const& C);
 
-/// Newly allocated C^(n) of all modes, rows that allow 16-byte packs. Launches on `space` and returns without
+/// Newly allocated C^(n) (I_n x R) of all modes, with packed rows. Launches on `space` and returns without
 /// waiting. \throws MemoryError
 template <class Scalar, class Space>
 FactorMatrices<Scalar, Space> make_intermediates(Space const& space,
                                                  FastTuckerModel<Scalar, Space> const& model);
 
-/// The partial sums of `errors`: two doubles a chunk.
+/// The partial sums of `errors`: two doubles per chunk of entries.
 template <class Space>
 using ErrorSums = Kokkos::View<double**, Kokkos::LayoutRight, typename Space::device_type>;
 
-/// Predicts the entries of `places`, whose values play no part. Launches on `space` and returns without
-/// waiting.
-/// \param C            intermediates of the model, with packed rows (FactorMatrices)
-/// \param predictions  one number an entry, overwritten
+/// Predicts the entries of `places`, whose values play no part and whose modes are at most as long as the
+/// model's. Launches on `space` and returns without waiting.
+/// \param C            intermediates of the model (make_intermediates): I_n x R, packed rows on hosts too
+/// \param predictions  places.nnz() numbers, in the order of the entries, overwritten
 /// \throws UsageError when shapes do not match
 template <class Space, class Scalar, class Index>
 void predict(Space const& space, FastTuckerModel<Scalar, Space> const& model,
@@ -63,6 +64,7 @@ template <class Space, class Scalar, class Index>
 
 /// Errors of the model's predictions of X's values. Waits for `space`. The same bits in every run on one
 /// device, and on hosts with any number of threads.
+/// \param C     as for predict
 /// \param sums  scratch that make_error_sums(space, X.nnz()) gave
 /// \throws UsageError when shapes do not match
 template <class Space, class Scalar, class Index>
@@ -70,7 +72,7 @@ PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const
                         FactorMatrices<Scalar, Space> const& C, CooTensor<Scalar, Index, Space> const& X,
                         ErrorSums<Space> const& sums);
 
-/// Scratch for `errors` of so many entries. \throws MemoryError
+/// Scratch for `errors` of `entries` entries. \throws MemoryError
 template <class Space>
 ErrorSums<Space> make_error_sums(Space const& space, count_t entries);
 

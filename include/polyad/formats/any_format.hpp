@@ -3,7 +3,7 @@
 // contract of formats/format.hpp. Drivers take it as they take any format:
 //
 //   auto const X      = any_format(space, tensor, {.rank = 32});
-//   auto const result = cp_als(space, X);
+//   auto const result = cp_als(space, X);  // of rank 32
 //
 // An MTTKRP costs one virtual call more than that of the format inside. Everything is compiled in the
 // library: sources that include this header see no format.
@@ -27,14 +27,14 @@
 
 namespace polyad {
 
-/// Iterations that a run to a tolerance is taken to need, of `most`: runs that stop by themselves are not
-/// known before.
+/// How many iterations the choice of a format counts with: `most` where the tolerance is 0, else 20 at most.
+/// How many a run to a tolerance takes is not known before.
 [[nodiscard]] double expected_iterations(int most, double tolerance);
 
 /// How far auto tries formats on the tensor itself before it decides.
 enum class FormatTrial {
   none,
-  close,  // the best two, in their longest mode, where they are close and the trial is short beside the run
+  close,  // the best two in their slowest mode, where they are close and the trial is short for the run
   all     // all that fit and are not streamed, in every mode
 };
 
@@ -49,8 +49,8 @@ struct FormatHooks {
   /// Asked by auto: taken where it is a candidate that fits.
   std::function<std::optional<StoredFormat>()> stored = {};
   FormatTrial trial                                   = FormatTrial::none;
-  /// What the machine can do, asked for a run of so many seconds. Unset: the usual ones (usual_ceilings), and
-  /// measured for runs that are expected to last two seconds or more.
+  /// What the machine can do. Called with 0, then with the seconds that the run is predicted to take. Unset:
+  /// usual_ceilings, and measure_ceilings for two seconds or more.
   std::function<Ceilings(double)> machine = {};
   /// Called after each step with its name, "building the format"; what it throws ends the choice.
   std::function<void(char const*)> progress = {};
@@ -62,21 +62,21 @@ struct AnyFormatOptions {
   std::string format = "auto";  // or one of format_names(), with options: "f-coo:threadlen=16"
   bool deterministic = false;   // a fixed order of summation: the same bits at every run
   bool may_stream    = true;    // keep the nonzeros in host memory where nothing else fits
-  /// What the format must be able to do beside the MTTKRP, as format_options(options) of a driver says.
+  /// What the format must be able to do besides the MTTKRP, as format_options(options) of a driver says.
   std::vector<Capability> needs = {};
-  /// Bytes that the tensor, its format and the model may take together where the tensor is. Unset: what is
+  /// Bytes that the tensor, its format and the model may take together in the tensor's memory. Unset: what is
   /// free, and what the tensor itself takes.
   std::optional<count_t> memory_bytes = {};
-  /// Unset: made, for which a device's coordinates are copied to the host.
+  /// Unset: build makes it, and for that copies a device's coordinates to the host.
   std::optional<TensorSurvey> survey = {};
   /// Refuse to build where the format would be stored otherwise than its name says.
   bool as_named     = false;
   FormatHooks hooks = {};
 };
 
-/// Where the coordinates come from, for a program that holds them elsewhere: asked once the choice is made,
-/// so that a tensor that is streamed never lies on the device. AnyFormatOptions::survey must be given with
-/// it.
+/// Where build gets the coordinates, for a program that does not hold them on the device. It chooses before
+/// it loads: a tensor that is streamed never lies on the device. The choice needs
+/// AnyFormatOptions::survey.
 template <class Scalar, class Index, class Space>
 struct TensorSource {
   using host_space = std::conditional_t<is_device_space<Space>, Kokkos::DefaultHostExecutionSpace, Space>;
@@ -84,13 +84,13 @@ struct TensorSource {
   std::function<CooTensor<Scalar, Index, Space>()> load;
   /// In host memory; `because` is why the tensor is to be streamed, empty where its format was named.
   std::function<CooTensor<Scalar, Index, host_space>(std::string const& because)> load_on_host;
-  /// False once the coordinates are given up, and no other format can be built.
+  /// Returns false once the coordinates are released: no other format can be built then. Unset: true.
   std::function<bool()> is_there = {};
-  /// Bytes of `load()` that are taken already and let go once the format is built.
+  /// Bytes of load()'s tensor that are in memory already and are released once the format is built.
   count_t held_bytes = 0;
 };
 
-/// Of the AnyFormat that made it.
+/// The scratch of one operation, for the AnyFormat that made it alone.
 struct AnyWorkspace {
   std::unique_ptr<detail::ErasedWorkspace> held;
 };
@@ -112,17 +112,18 @@ public:
   static constexpr char const* name = "any";
 
   /// Chooses and builds. A format that does not fit after all gives way to the next best. The memory is
-  /// counted as if `coo` were let go afterwards: any_format(space, std::move(coo), options) does. Waits for
-  /// `space`.
+  /// counted as if the caller released `coo` afterwards: any_format(space, std::move(coo), options) does.
+  /// Waits for `space`.
   /// \param coo  no duplicates, for CP-ALS (tensor/sum_duplicates.hpp)
-  /// \throws UsageError for a rank of 0, an unknown name, or one whose format has no fixed order of summation
-  ///         where options.deterministic asks for one; MemoryError, with the smallest need, when nothing fits
+  /// \throws UsageError unless 1 <= options.rank < 2^20; for an unknown name or option; for a named format
+  ///         without what options.needs or options.deterministic ask; for a TensorSource without a survey
+  ///         where one is needed. MemoryError, with the smallest need, when nothing fits
   static AnyFormat build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                          options_type const& options = {});
   static AnyFormat build(Space const& space, TensorSource<Scalar, Index, Space> const& source,
                          options_type const& options);
   /// streamed-blco, from a tensor in host memory, which a device's memory need not hold. Waits for `space`.
-  /// \throws MemoryError
+  /// \throws UsageError when options.format names a format that does not stream; MemoryError
   static AnyFormat stream(Space const& space, CooTensor<Scalar, Index, host_space> const& coo,
                           options_type const& options = {});
 
@@ -130,10 +131,11 @@ public:
   [[nodiscard]] count_t nnz() const { return m_format->nnz(); }
   [[nodiscard]] count_t storage_bytes() const { return m_format->storage_bytes(); }
   [[nodiscard]] double norm_squared() const { return m_format->norm_squared(); }
+  /// The scratch of mttkrp for that rank. Waits only for a format that streams. \throws MemoryError
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const {
     return {m_format->make_workspace(space, rank)};
   }
-  /// Where each row's nonzeros begin, for least_squares_rows. \throws UsageError; MemoryError
+  /// Where each row's nonzeros begin, for least_squares_rows. Does not wait. \throws UsageError; MemoryError
   [[nodiscard]] RowStarts<Space> make_row_workspace(Space const& space) const {
     return m_format->make_row_workspace(space);
   }
@@ -156,7 +158,7 @@ public:
   [[nodiscard]] double build_seconds() const { return m_build_s; }
   /// What was looked at, the best first; empty where a format was named.
   [[nodiscard]] std::vector<FormatCandidate> const& candidates() const { return m_candidates; }
-  /// The format itself, for drivers.
+  /// The format itself behind virtual functions, which the library's drivers call; of no use to others.
   [[nodiscard]] std::shared_ptr<detail::ErasedFormat<Scalar, Space> const> const& inside() const {
     return m_format;
   }
@@ -179,9 +181,9 @@ concept OwnFormat =
     Format<F> &&
     !std::is_same_v<F, AnyFormat<typename F::scalar_type, typename F::index_type, typename F::space_type>>;
 
-/// The contract's mttkrp (formats/format.hpp). On a device, matrices whose rows are not packed are copied:
-/// the call then allocates and waits.
-/// \throws UsageError also for a workspace of another tensor's format
+/// The contract's mttkrp (formats/format.hpp): V (I_mode x R) is overwritten. Launches on `space` and returns
+/// without waiting. On a device, matrices whose rows are not packed are copied: the call then waits.
+/// \throws UsageError when shapes do not match or the workspace is another format's; MemoryError for copies
 template <class Scalar, class Index, class Space>
 void mttkrp(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, AnyWorkspace& workspace,
@@ -191,8 +193,9 @@ void mttkrp(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
   });
 }
 
-/// The other operations of formats/format.hpp. The residual sweep and SpTTMc copy as mttkrp does.
-/// \throws UsageError also where the format inside has not what is asked for
+/// The other operations of formats/format.hpp. All launch on `space` and return without waiting. The residual
+/// sweep and SpTTMc copy as mttkrp does; the others throw for such matrices.
+/// \throws UsageError also where the format inside does not offer the operation; MemoryError
 template <class Scalar, class Index, class Space>
 AnyWorkspace make_residual_workspace(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                      count_t rank) {
@@ -237,12 +240,11 @@ void spttmc(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
   });
 }
 
-/// Builds a candidate on this very tensor, times an MTTKRP of these modes (none: of all), the least of two
-/// after one that warms up, fills in what was measured, and gives it up again. Modes that were not tried are
-/// predicted, by the ratio of those that were. A short build is timed when it is repeated: without the
-/// loading of its kernels, which formats that were tried before may share. False, with `fits` taken back,
-/// where the format does not fit after all. Waits for `space`.
-/// \param progress  as FormatHooks::progress
+/// Builds the candidate's format from `coo`, times an MTTKRP of each of `modes` (empty: of all), sets
+/// candidate.measured and bytes, and releases the format. A time is the shorter of two, after a first run.
+/// For other modes the prediction (there must be one) is scaled by measured over predicted. On a device a
+/// short build is repeated and the second one counts: the first also loads kernels. Waits for `space`.
+/// \return false, with candidate.fits = false, where the format does not fit the memory
 template <class Scalar, class Index, class Space>
 bool try_candidate(Space const& space, CooTensor<Scalar, Index, Space> const& coo, count_t rank,
                    std::vector<int> modes, FormatCandidate& candidate,
@@ -253,21 +255,22 @@ struct FormatShape {
   std::string format;  // "f-coo:threadlen=16,team_threads=64"
   double seconds = 0;
 };
-/// The shapes of that format on this very tensor, the fastest first: built, timed and given up again. None
-/// for a format that has one shape only. Waits for `space`. \throws UsageError; MemoryError
+/// Builds the format from `coo` in each of its shapes, times them and releases them. Returns the shapes, the
+/// fastest first; none for a format that has one shape only. Waits for `space`.
+/// \throws UsageError for an unknown name or a rank of 0; MemoryError
 template <class Scalar, class Index, class Space>
 [[nodiscard]] std::vector<FormatShape> try_shapes(Space const& space,
                                                   CooTensor<Scalar, Index, Space> const& coo,
                                                   std::string const& format, count_t rank);
 
-/// A format of one's own behind AnyFormat; its Views are shared.
+/// A format of one's own behind AnyFormat; its Views are shared. Does not wait.
 template <OwnFormat F>
 [[nodiscard]] AnyFormat<typename F::scalar_type, typename F::index_type, typename F::space_type> any_format(
     typename F::space_type const&, F const& own) {
   return AnyFormat<typename F::scalar_type, typename F::index_type, typename F::space_type>(own);
 }
 
-/// AnyFormat::build of a tensor that is given up.
+/// AnyFormat::build (which waits and throws) of a tensor that may be handed over: std::move(coo).
 template <class Scalar, class Index, class Space>
 [[nodiscard]] AnyFormat<Scalar, Index, Space> any_format(Space const& space,
                                                          CooTensor<Scalar, Index, Space> coo,

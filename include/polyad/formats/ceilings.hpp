@@ -8,26 +8,26 @@
 
 namespace polyad {
 
-/// What a machine can do with the rows of one scalar type, in bytes a second.
+/// What a machine can do with the rows of one scalar type, in bytes per second.
 struct Ceilings {
-  /// (megabytes of a table, or rows of it, rate), the first ascending.
+  /// Points (size, rate) with ascending sizes: megabytes of a table, or rows of it.
   using Curve = std::vector<std::array<double, 2>>;
 
   bool is_device  = false;
   int concurrency = 1;    // threads
   double launch_s = 0;    // of a kernel: nominal_launch_s
   double copy     = 0;    // read and written
-  Curve gather;           // random rows of 32 columns of a table of so many megabytes
-  Curve atomic_add;       // atomic additions to random rows of a table of so many megabytes
-  Curve atomic_add_rows;  // the same to so few rows only
+  Curve gather;           // random rows of 32 columns, by the megabytes of the table
+  Curve atomic_add;       // atomic additions to random rows, by the megabytes of the table
+  Curve atomic_add_rows;  // the same, by the number of rows that are added to
   double from_host = 0;   // copied from host memory
 };
 
 /// What the weights of launches are relative to. No stored result has the time of an empty launch.
 inline constexpr double nominal_launch_s = 5e-6;
 
-/// What to count with where measuring does not pay: those of an NVIDIA H200, or of so many cores of an AMD
-/// EPYC.
+/// What to count with where measuring does not pay: the ceilings of an NVIDIA H200, or of `concurrency` cores
+/// of an AMD EPYC.
 [[nodiscard]] Ceilings usual_ceilings(bool is_device, int concurrency, int scalar_bytes);
 
 /// Measures the copy, the gather and the atomic addition of rows of 32 columns: some 0.2 s, and at most a

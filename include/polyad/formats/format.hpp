@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The contract of a storage format: all that the drivers, the conformance checks, the benchmarks and the tool
-// know of one. A format of the library is a folder of src/formats/, a line of its registry, a test and a
-// page. One of your own is a class like this, which any_format(space, X) makes ready for every driver:
+// know of one. The library's formats are private, in a folder for each family (blco/: alto, blco and
+// streamed-blco). One of your own is a class like this; any_format(space, X) makes it ready for every driver:
 //
 //   template <class Scalar, class Index, class Space>
 //   class Mine {
@@ -37,7 +37,8 @@
 
 namespace polyad {
 
-/// Format F on execution space F::space_type with values F::scalar_type and coordinates F::index_type:
+/// Format F on execution space F::space_type with values F::scalar_type and coordinates F::index_type. Modes
+/// are 0 ... N - 1, rows 0 ... I_n - 1.
 ///
 ///   F::build(space, coo, options) -> F       options: F::options_type, default-constructible
 ///   f.extents(), f.nnz(), f.storage_bytes(), F::name
@@ -48,9 +49,9 @@ namespace polyad {
 ///                                            V(k, r) = sum over nonzeros with i_mode = k of
 ///                                                      x * prod over m != mode of A^(m)(i_m, r)
 ///
-/// mttkrp launches on `space` and returns without waiting; it allocates nothing. It throws UsageError when
-/// shapes do not match. On a device the rows of all matrices are packed (make_factor_matrix): AnyFormat
-/// copies others before it calls. On a host they may have any stride.
+/// build waits for `space`. mttkrp launches on `space` and returns without waiting; it allocates nothing. It
+/// throws UsageError when shapes do not match. On a device the rows of all matrices are packed
+/// (make_factor_matrix): AnyFormat copies others before it calls. On a host they may have any stride.
 ///
 /// A format may also have:
 ///
@@ -60,7 +61,7 @@ namespace polyad {
 ///   options.serve(FormatRequest const&)      what a run asks of it
 ///   options.deterministic                    a bool: sums are taken in a fixed order
 ///   F::streams = true                        build takes a tensor in host memory
-///   F::usual_for(capability) -> bool         any_format takes it where the cost model tells nothing of that
+///   F::usual_for(capability) -> bool         any_format takes it for what the cost model does not know
 ///   tune(space, f, R) -> trials              its shapes, timed, the fastest first: each has `seconds` and
 ///                                            `options`, whose text() read() takes
 template <class F>
@@ -86,7 +87,7 @@ struct NoWorkspace {};
 
 /// What a run asks of the format that it is given.
 struct FormatRequest {
-  std::vector<Capability> needs;  // beside the MTTKRP
+  std::vector<Capability> needs;  // besides the MTTKRP
   bool as_named        = false;   // refuse to build where the format would be stored otherwise
   count_t buffer_bytes = 0;       // of a format that streams, on the device; 0: what is free
 
@@ -99,7 +100,8 @@ struct FormatRequest {
 
 // --- the residual sweep
 
-/// Scratch of a residual sweep: the format's own, and one number a nonzero where the residuals are kept.
+/// Scratch of a residual sweep: the format's own, and one number per nonzero where a row of R columns does
+/// not fit the registers.
 template <class Scalar, class FormatWorkspace, class Space>
 struct ResidualWorkspace {
   FormatWorkspace format;
@@ -128,23 +130,13 @@ concept ResidualFormat =
       { residual_mttkrp(space, format, C, 0, workspace, G) } -> std::same_as<void>;
     };
 
-/// Whether a residual sweep keeps the residuals: rows of so many columns do not fit the registers, or the
-/// format always does (`static constexpr bool keeps_residuals = true`).
-template <class F>
-[[nodiscard]] constexpr bool keeps_residuals(count_t rank) {
-  if constexpr (requires { F::keeps_residuals; })
-    return F::keeps_residuals;
-  else
-    return rank > static_cast<count_t>(full_block);
-}
-
-/// \throws MemoryError
+/// The scratch of residual_mttkrp for rank R, made once. \throws MemoryError
 template <class F>
 residual_workspace<F> make_residual_workspace(typename F::space_type const& space, F const& format,
                                               count_t rank) {
   using Scalar = typename F::scalar_type;
   residual_workspace<F> workspace{format.make_workspace(space, rank), {}};
-  if (keeps_residuals<F>(rank)) {
+  if (rank > static_cast<count_t>(full_block)) {
     expect_fits(space, "the residuals", format.nnz(), sizeof(Scalar));
     workspace.residuals = Kokkos::View<Scalar*, typename F::space_type::device_type>(
         Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::residuals"), format.nnz());
@@ -164,15 +156,15 @@ struct RowProblem {
   FactorMatrix<Scalar, Space> B;           // J x R
   FactorMatrix<Scalar, Space> transposed;  // B', R x J
   double ridge;
-  bool per_entry;  // the ridge counts once for every nonzero of the row, as in Li et al., and not once a row
+  bool per_entry;  // the ridge counts once for every nonzero of the row, as in Li et al., not once per row
 };
 
-/// A ridge on |c|^2, c = B' a the row of C^(mode): to the loss of a row of n nonzeros weight(n) |c|^2 is
-/// added. A ridge on a itself would depend on how C^(mode) is cut into A and B.
+/// Draws a row to zero by its product c = B' a, a row of C^(mode): weight(n) |c|^2 is added to the loss of a
+/// row of n nonzeros. Unlike |a|^2, |c|^2 does not depend on how C^(mode) is split into A and B.
 struct RowShrinkage {
-  double nonzeros    = 0;
-  double share       = 0;
-  double const* unit = nullptr;  // on the device; null: none of this
+  double nonzeros    = 0;        // the part of the weight that is the same for all rows
+  double share       = 0;        // the part that grows with the row's nonzeros, as a fraction of them
+  double const* unit = nullptr;  // what both are multiplied by, on the device; null: no shrinkage
 
   /// unit (nonzeros + share n); on the device.
   [[nodiscard]] KOKKOS_FUNCTION double weight(count_t n) const {
@@ -180,17 +172,17 @@ struct RowShrinkage {
   }
 };
 
-/// Per mode I_n + 1 positions; the nonzeros of row k are those from the k-th on to before the next one's.
+/// For each mode I_n + 1 positions: row k has the nonzeros starts(k) ... starts(k + 1) - 1 in mode n's order.
 template <class Space>
 using RowStarts = std::array<Kokkos::View<count_t*, typename Space::device_type>, max_order>;
 
 /// A format that offers least squares for rows, each with all its nonzeros at hand:
 ///
-///   f.make_row_workspace(space)              where the rows begin, of every mode; made once
+///   f.make_row_workspace(space)              where the rows of every mode begin; made once
 ///   least_squares_rows(space, f, C, mode, problem, starts, A, shrinkage)
 ///
-/// A row without nonzeros becomes zero. Launches on `space` and returns without waiting; allocates nothing;
-/// the same bits in every run on one device, and on hosts with any number of threads.
+/// A row without nonzeros becomes zero. Launches on `space` and returns without waiting; allocates nothing.
+/// The same bits in every run on one device, and on hosts with any number of threads.
 template <class F>
 concept RowLeastSquaresFormat =
     Format<F> && requires(typename F::space_type const& space, F const& format,
@@ -210,7 +202,7 @@ struct SgdForm {
   /// FasterTucker: rows of C are read. False, FastTucker: every row a B is formed again for every nonzero,
   /// (N - 1) J R multiplications more.
   bool intermediates = true;
-  /// p and w are formed once a fiber, not once a nonzero; plain coordinates have no fibers.
+  /// p and w (SgdFormat) are formed once per fiber, not per nonzero; plain coordinates have no fibers.
   bool share_fibers = true;
 };
 
@@ -240,10 +232,10 @@ struct SgdWorkspace {
 /// Both launch on `space` and return without waiting, and allocate nothing. C^(n) = A^(n) B^(n) are the
 /// reusable intermediates; they are read where form.intermediates is set, and then must be up to date.
 ///
-/// No update is lost: a step is added to its row with atomics, since any two nonzeros may share the row.
-/// But a row is read while others add to it: steps are made from rows as they stood shortly before. On a
-/// device many nonzeros of a row are under way at the same time, which asks for smaller steps. No two runs
-/// give the same bits, but on one thread of a host.
+/// A step is added to its row with atomics, since any two nonzeros may share the row: no update is lost. But
+/// a thread may read a row while others add to it, and then computes its step from older numbers. A device
+/// handles many nonzeros of a row at once, and needs smaller steps. Runs give the same bits only on one
+/// thread of a host.
 template <class F>
 concept SgdFormat =
     Format<F> && requires(typename F::space_type const& space, F const& format,
@@ -256,8 +248,8 @@ concept SgdFormat =
 
 // --- SpTTMc
 
-/// The output of SpTTMc on mode n: I_n x D, D the product of the other matrices' columns.
-/// \throws UsageError as spttmc; MemoryError with its bytes before it is allocated
+/// The output of SpTTMc on mode n: I_n x D, D < 2^20 the product of the other matrices' columns, zero. Does
+/// not wait. \throws UsageError as spttmc; MemoryError with its bytes before it is allocated
 template <class Space, class Scalar>
 FactorMatrix<Scalar, Space> make_spttmc_output(Space const& space, Extents const& extents,
                                                std::vector<FactorMatrix<Scalar, Space>> const& U, int mode);
@@ -265,7 +257,7 @@ FactorMatrix<Scalar, Space> make_spttmc_output(Space const& space, Extents const
 /// A format that offers SpTTMc, the product that HOOI needs (Liu et al., equation 4):
 ///
 ///   spttmc(space, f, U, mode, Y)
-///       Y(k, :) = sum over the nonzeros with i_n = k of x U^(1)(i_1, :) (x) ... (x) U^(N)(i_N, :)
+///       Y(k, :) = sum over the nonzeros with i_n = k of x U^(0)(i_0, :) (x) ... (x) U^(N-1)(i_{N-1}, :)
 ///                 without U^(n)
 ///
 /// U[m] is I_m x R_m; U[n] plays no part. Y (I_n x D, make_spttmc_output) is overwritten; the last matrix's

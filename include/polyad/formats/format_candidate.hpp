@@ -11,18 +11,18 @@ namespace polyad {
 
 /// What an iteration of CP-ALS does besides its MTTKRPs: solving, normalising, Gram matrices, fit.
 struct DensePart {
-  double algebra_s = 0;  // a mode's R x R algebra
-  /// It runs beside the mode's MTTKRP, as it does on devices (CpAlsOptions::one_instance).
+  double algebra_s = 0;  // the R x R algebra of one mode
+  /// It runs at the same time as the mode's MTTKRP, as on devices (CpAlsOptions::one_instance).
   bool beside   = false;
   double rest_s = 0;
 
-  /// Seconds of an iteration whose MTTKRPs take so many.
+  /// Seconds of an iteration whose MTTKRPs take mode_s, one number per mode.
   [[nodiscard]] double iteration_s(std::vector<double> const& mode_s) const;
 };
 
 /// Seconds that a format takes.
 struct FormatTimes {
-  /// What the first use in a process takes longer, since a device loads kernels: predicted always.
+  /// What the first use in a process takes more, since a device loads kernels; always predicted.
   double load_s  = 0;
   double build_s = 0;
   std::vector<double> mode_s;  // an MTTKRP of each mode

@@ -21,7 +21,7 @@ public:
 };
 
 /// Each operation, `do_` before its name, is what format.hpp says.
-/// \throws UsageError for an operation that the format has not, or a workspace of another format
+/// \throws UsageError for an operation that the format does not offer, or a workspace of another format
 template <class Scalar, class Space>
 class ErasedFormat {
 public:

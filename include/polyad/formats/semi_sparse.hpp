@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations on semi-sparse tensors (tensor/semi_sparse_tensor.hpp), by F-COO's products.
-// The functions sort and allocate; SpttmPlan does both once, for products with several matrices.
+// Operations on semi-sparse tensors (tensor/semi_sparse_tensor.hpp), by F-COO's products. SpTTM is a sparse
+// tensor times a matrix. The functions sort and allocate; SpttmPlan does both once, for several matrices.
 #pragma once
 
 #include <memory>
@@ -27,12 +27,12 @@ public:
   /// Sorts the nonzeros by fiber. Waits for `space`. \throws UsageError for no mode of X; MemoryError
   SpttmPlan(Space const& space, CooTensor<Scalar, Index, Space> const& X, int mode);
 
-  /// Y for a U of so many columns: the fibers' coordinates, shared by all, and values that are not set yet.
-  /// \throws MemoryError
+  /// Y for a U of `columns` columns: the fibers' coordinates, shared by all, and a row for each fiber, which
+  /// multiply sets. Does not wait. \throws MemoryError
   [[nodiscard]] Output make_output(Space const& space, count_t columns) const;
-  /// Y = X x_n U, U I_n x R. Launches on `space` and returns without waiting; allocates nothing, unless a
-  /// device's U has rows that are not packed: it is copied then, and the call waits.
-  /// \throws UsageError when the shapes do not match
+  /// Y = X x_n U, U I_n x R. Launches on `space` and returns without waiting; allocates nothing. A device's U
+  /// whose rows are not packed is copied first: then the call waits.
+  /// \throws UsageError when the shapes do not match; MemoryError for the copy
   void multiply(Space const& space, FactorMatrix<Scalar, Space> const& U, Output const& Y) const;
 
 private:

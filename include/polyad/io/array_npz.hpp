@@ -16,7 +16,7 @@ struct HostArray {
   std::vector<double> elements;  // row-major
 };
 
-/// An array of floats or doubles, all finite, with so many indices (2: a matrix).
+/// An array of floats or doubles, all finite, with `order` indices (2: a matrix).
 /// \throws InputError when there is none of that name, or it has another number of indices
 [[nodiscard]] HostArray read_array_npz(std::filesystem::path const& path, std::string const& name,
                                        std::size_t order);

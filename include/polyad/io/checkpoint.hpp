@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run of CP-ALS between two iterations, as a file: all that the next iteration depends on, and by what to
-// tell that it belongs to the tensor and the options at hand (docs/file-formats.md).
+// A run of CP-ALS between two iterations, as a file (docs/file-formats.md): all that the next iteration
+// depends on, and facts that show whether it belongs to the tensor and the options at hand.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Checkpoint {
   std::vector<std::uint64_t> extents;
   std::uint64_t nnz   = 0;
   double norm_squared = 0;
-  /// Iterations done, and what the last one left.
+  /// From here on as CpAlsState (cp/cp_als.hpp) has it; the caller copies it. Iterations done, and their fit.
   std::uint64_t iteration      = 0;
   double fit                   = 0;
   std::uint64_t gram_fallbacks = 0;

@@ -27,11 +27,11 @@ struct DuplicatePair {
 /// Nonzeros that stand where an earlier one does.
 [[nodiscard]] std::uint64_t count_duplicates(CoordinateList const& list);
 
-/// Leaves one nonzero a place, where the first of them stands in the list, with the sum of their values (in
-/// the list's order) or the last one. Returns how many went. Takes up to 16 bytes a nonzero besides.
+/// Leaves one nonzero at each place, where the first of them stands in the list. Its value is their sum (in
+/// the list's order) or the last one. Returns how many went. Takes up to 16 bytes per nonzero.
 std::uint64_t merge_duplicates(CoordinateList& list, Duplicates what);
 
-/// Takes out the nonzeros whose value `unwanted` says true of; the others keep their order.
+/// Removes the nonzeros for whose value `unwanted` returns true; the others keep their order.
 void drop_values(CoordinateList& list, std::function<bool(double)> const& unwanted);
 
 /// The line of text on which nonzero number `nonzero`, counted from 0 without dropping zeros, stands; nothing
@@ -39,14 +39,14 @@ void drop_values(CoordinateList& list, std::function<bool(double)> const& unwant
 [[nodiscard]] std::optional<std::uint64_t> line_of_nonzero(std::filesystem::path const& path,
                                                            std::uint64_t nonzero);
 
-/// The nonzeros for which `second` says true of their number, in the second list, and the others in the
-/// first; both keep the order, the duplicates and the extents.
+/// Nonzero p (from 0) goes into the second list where second(p) is true, else into the first. Both keep the
+/// order, the duplicates and the extents.
 [[nodiscard]] std::pair<CoordinateList, CoordinateList> partition(
     CoordinateList const& list, std::function<bool(std::uint64_t)> const& second);
 
-/// Holds a share of the entries out, in the second list: entry p when u(seed, stream, p) < share
-/// (core/counter_rng.hpp), the same ones on every backend. Another stream, other ones; 100 are those that
-/// `polyad fast-tucker --split` holds out.
+/// The entries that stay, and a share of them (0: none, 1: all) that is held out. Entry p is held out when
+/// counter_uniform(seed, stream, p, 0) < share: the same ones on every backend. Another stream holds out
+/// others; 100 is that of `polyad fast-tucker --split`.
 [[nodiscard]] std::pair<CoordinateList, CoordinateList> hold_out(CoordinateList const& list, double share,
                                                                  std::uint64_t seed,
                                                                  std::uint64_t stream = 100);

@@ -21,7 +21,7 @@ struct HostFastTucker {
   std::vector<std::vector<double>> factors;  // A^(n), I_n x J_n, row-major
   std::vector<std::vector<double>> cores;    // B^(n), J_n x R, row-major
   double mean = 0;
-  std::vector<std::vector<double>> biases;                    // I_n numbers a mode, or nothing at all
+  std::vector<std::vector<double>> biases;                    // I_n numbers per mode, or nothing at all
   double lowest  = -std::numeric_limits<double>::infinity();  // predictions are clipped to this range
   double highest = std::numeric_limits<double>::infinity();
 

@@ -33,13 +33,17 @@ enum class ModelKind { text, npz };
 /// \throws UsageError for other endings
 [[nodiscard]] ModelKind model_kind(std::filesystem::path const& path);
 
+/// Writes all of the model or nothing, by the ending of the name (model_kind).
 /// \param single_precision  the model was computed in float: an npz then holds floats
+/// \throws UsageError for another ending or sizes that contradict; WriteError, and the previous file then
+///         stays
 void write_model(std::filesystem::path const& path, HostKtensor const& model, bool single_precision = false);
 
 /// Whether the file begins as a model does: it may still turn out damaged. \throws InputError when it cannot
 /// be read
 [[nodiscard]] bool is_model_file(std::filesystem::path const& path);
 
+/// \throws InputError for a file that is missing, damaged or no CP model
 [[nodiscard]] HostKtensor read_model(std::filesystem::path const& path);
 
 }  // namespace polyad::io

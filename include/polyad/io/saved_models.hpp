@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Models to files and back. A file is written whole or not at all; the kind of it is told by the ending of
-// its name, and read by its content (docs/file-formats.md).
+// Models to files and back. A file is written whole or not at all. When it is written the ending of its name
+// decides its kind, when it is read its content (docs/file-formats.md). Scalar is the type in memory.
 //
 //   save(space, result.model, "model.npz");
 //   auto const model = load_ktensor<double>(space, "model.npz");
@@ -20,7 +20,7 @@ namespace polyad {
 /// \throws UsageError for another ending; WriteError, and the previous file then stays
 template <class Scalar, class Space>
 void save(Space const& space, Ktensor<Scalar, Space> const& model, std::filesystem::path const& path);
-/// \throws InputError for a file that is damaged or no CP model; MemoryError before allocating
+/// Waits for `space`. \throws InputError for a file that is damaged or no CP model; MemoryError
 template <class Scalar, class Space>
 [[nodiscard]] Ktensor<Scalar, Space> load_ktensor(Space const& space, std::filesystem::path const& path);
 
@@ -28,7 +28,7 @@ template <class Scalar, class Space>
 /// \throws UsageError for another ending; WriteError, and the previous file then stays
 template <class Scalar, class Space>
 void save(Space const& space, TuckerModel<Scalar, Space> const& model, std::filesystem::path const& path);
-/// \throws InputError for a file that is damaged or no Tucker model; MemoryError before allocating
+/// Waits for `space`. \throws InputError for a file that is damaged or no Tucker model; MemoryError
 template <class Scalar, class Space>
 [[nodiscard]] TuckerModel<Scalar, Space> load_tucker(Space const& space, std::filesystem::path const& path);
 
@@ -36,7 +36,7 @@ template <class Scalar, class Space>
 /// \throws UsageError for another ending; WriteError, and the previous file then stays
 template <class Scalar, class Space>
 void save(Space const& space, FastTuckerModel<Scalar, Space> const& model, std::filesystem::path const& path);
-/// \throws InputError for a file that is damaged or no FastTucker model; MemoryError before allocating
+/// Waits for `space`. \throws InputError for a file that is damaged or no FastTucker model; MemoryError
 template <class Scalar, class Space>
 [[nodiscard]] FastTuckerModel<Scalar, Space> load_fast_tucker(Space const& space,
                                                               std::filesystem::path const& path);
@@ -49,7 +49,8 @@ template <class Scalar, class Space>
 template <class Scalar, class Space>
 [[nodiscard]] HostFastTucker to_host_model(Space const& space, FastTuckerModel<Scalar, Space> const& model);
 
-/// And back. \throws UsageError unless the arrays have the sizes that they say; MemoryError before allocating
+/// And back, shapes as in the file. Each waits for `space`.
+/// \throws UsageError unless the arrays have the sizes that host says; MemoryError before allocating
 template <class Scalar, class Space>
 [[nodiscard]] Ktensor<Scalar, Space> to_model(Space const& space, HostKtensor const& host);
 template <class Scalar, class Space>

@@ -25,18 +25,18 @@ enum class Dialect {
   splatt_binary
 };
 
-/// How the bytes of a file are packed.
+/// How the bytes of a file are compressed.
 enum class Compression { none, gzip, xz, zstd };
 
 [[nodiscard]] std::string_view to_string(Dialect dialect) noexcept;
 [[nodiscard]] std::string_view to_string(Compression compression) noexcept;
 
-/// Whether this build has the library for it.
+/// Whether this build has the library that decompresses it.
 [[nodiscard]] bool can_unpack(Compression compression) noexcept;
 
 struct ReadOptions {
-  /// 0 or 1: what the first index of a mode is called; -1 finds it: what the dialect says (Matrix Market: 1),
-  /// else 0 if any index is 0, else 1.
+  /// What the file calls the first row of a mode: 0 or 1. -1 finds it: what the dialect says (Matrix Market:
+  /// 1), else 0 if any index is 0, else 1. In memory all indices count from 0.
   int index_base = -1;
   /// Accept NaN and infinite values.
   bool allow_non_finite = false;
@@ -67,9 +67,8 @@ struct TensorFile {
   ReadReport report;
 };
 
-/// Reads text of any dialect, plain or compressed, .pten, npz and the binary files of GenTen and SPLATT,
-/// told by the content. Binary kinds count from 0; options.index_base other than 0 and -1 is refused for
-/// them.
+/// Reads text of any dialect, plain or compressed, .pten, npz and the binary files of GenTen and SPLATT: the
+/// content decides. Binary kinds count from 0; an options.index_base of 1 is refused for them.
 /// \throws InputError, for text with line and column; UsageError for options out of range
 [[nodiscard]] TensorFile read_tensor(std::filesystem::path const& path, ReadOptions const& options = {});
 
@@ -78,7 +77,7 @@ struct WriteOptions {
   std::optional<Dialect> dialect = {};
   /// Values as float, rounded; .pten and npz only.
   bool single_precision = false;
-  /// .pten packed with zstd.
+  /// .pten compressed with zstd.
   bool packed = false;
   /// Threads that format; 0 takes as many as the machine has.
   int threads = 0;
@@ -90,9 +89,11 @@ struct WriteOptions {
 /// The dialect called `name` (to_string), if it can be written: all but the binaries of others.
 [[nodiscard]] std::optional<Dialect> writable_dialect(std::string_view name);
 
-/// Writes all of the tensor or nothing; what is read back is the same to the last bit, but for extents beyond
-/// the largest index in dialects without a header, and for values rounded as asked.
-/// \throws WriteError, the previous file then stays; UsageError when the dialect cannot hold the tensor
+/// Writes all of the tensor or nothing. What is read back has the same bits, but for extents beyond the
+/// largest index in dialects without a header, and for values rounded as asked.
+/// \throws WriteError, the previous file then stays; UsageError for an unknown ending without a dialect, the
+///         two foreign binaries, a tensor without nonzeros, matrix_market unless N = 2, single_precision of
+///         text, packed in a build without zstd, or an extent of 2^63 or more in npz
 void write_tensor(std::filesystem::path const& path, CoordinateList const& tensor,
                   WriteOptions const& options = {});
 

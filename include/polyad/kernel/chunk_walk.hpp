@@ -69,13 +69,13 @@ struct ChunkWalk {
 
   /// Kokkos' policy of that launch for a kernel whose lanes hold Rows; Properties are Kokkos'.
   template <class Row, class... Properties, class Space>
-  [[nodiscard]] Kokkos::TeamPolicy<Space, Properties...> policy(Space const& space) const {
+  [[nodiscard]] TeamPolicy<Space, Properties...> policy(Space const& space) const {
     int const team = is_device_space<Space> ? device_team_threads / Row::lanes : 1;
     return team_policy<Properties...>(space, shape(team, Row::lanes));
   }
 };
 
-/// Nonzeros in a thread's chunk. On a host it is as long as balance allows (16 chunks a thread), since only
+/// Nonzeros in a thread's chunk. On a host it is as long as balance allows (16 chunks per thread), since only
 /// the first and last row of a chunk pay for atomics.
 template <class Space>
 count_t chunk_length(Space const& space, count_t nnz, int lanes) {

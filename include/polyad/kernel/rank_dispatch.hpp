@@ -3,7 +3,7 @@
 //
 // A row of R columns is covered by R / 32 blocks of 32 columns and one narrower block for what is left:
 // 32 columns are one TinyVec of 8 x float4 or 16 x double2 on a device and at most 8 registers on a host.
-// Wider blocks were slower on the H200 (8 floats a lane lost 6 to 40 %), narrower ones read the nonzeros
+// Wider blocks were slower on the H200 (8 floats per lane lost 6 to 40 %), narrower ones read the nonzeros
 // more often.
 #pragma once
 
@@ -21,12 +21,12 @@ namespace polyad {
 /// The widest block of columns.
 inline constexpr int full_block = 32;
 
-/// The narrowest block that holds so many columns, or the widest.
+/// The narrowest block that holds `columns` columns, or the widest.
 [[nodiscard]] constexpr int block_for(count_t columns) {
   return columns > 16 ? full_block : columns > 8 ? 16 : columns > 4 ? 8 : 4;
 }
 
-/// Calls f(std::integral_constant<int, Block>) with the narrowest block that holds so many columns, or the
+/// Calls f(std::integral_constant<int, Block>) with the narrowest block that holds `columns` columns, or the
 /// widest; none is narrower than Narrowest.
 template <int Narrowest = 4, class F>
 void with_block(count_t columns, F&& f) {

@@ -48,8 +48,8 @@ struct TeamSum {
 template <class Space, RowForm Form = row_form<Space>>
 inline constexpr bool has_team_sums = is_device_space<Space> && Form == RowForm::packed;
 
-/// Calls f(std::true_type) where the ends of so many chunks are to be added together, since so few rows share
-/// them, and f(std::false_type) otherwise.
+/// Calls f(std::true_type) where the ends of `chunks` chunks are to be added together, since `rows` rows are
+/// few for them, and f(std::false_type) otherwise.
 template <class Space, class Scalar, RowForm Form = row_form<Space>, class F>
 void with_team_sums(count_t chunks, count_t rows, F&& f) {
   if constexpr (has_team_sums<Space, Form>)

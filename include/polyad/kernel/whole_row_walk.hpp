@@ -43,7 +43,7 @@ struct WholeRowWalk {
 
   /// Kokkos' policy of the launch for a kernel whose lanes hold Rows, in teams of 128 threads on a device.
   template <class Row, class... Properties, class Space>
-  [[nodiscard]] Kokkos::TeamPolicy<Space, Properties...> policy(Space const& space) const {
+  [[nodiscard]] TeamPolicy<Space, Properties...> policy(Space const& space) const {
     int const team = is_device_space<Space> ? 128 / Row::lanes : 1;
     return team_policy<Properties...>(
         space, LaunchShape{ceil_div(chunks(), static_cast<count_t>(team)), team, Row::lanes});

@@ -43,7 +43,7 @@ public:
   [[nodiscard]] indices_type const& indices() const { return m_indices; }
   [[nodiscard]] values_type const& values() const { return m_values; }
 
-  /// (s_r + N s_o) bytes a nonzero
+  /// (s_r + N s_o) bytes per nonzero
   [[nodiscard]] count_t storage_bytes() const {
     return nnz() * (sizeof(Scalar) + static_cast<count_t>(order()) * sizeof(Index));
   }
@@ -54,7 +54,7 @@ private:
   values_type m_values;
 };
 
-/// Allocates the Views of a tensor, uninitialised. \throws MemoryError before allocating
+/// Allocates the Views of a tensor, uninitialised. Does not wait. \throws MemoryError before allocating
 template <class Scalar, class Index, class Space>
 CooTensor<Scalar, Index, Space> make_coo_tensor(Space const& space, Extents const& extents, count_t nnz) {
   using Tensor     = CooTensor<Scalar, Index, Space>;
@@ -69,7 +69,8 @@ CooTensor<Scalar, Index, Space> make_coo_tensor(Space const& space, Extents cons
 }
 
 /// Copies a tensor from host arrays: `indices` holds P x N numbers, row-major, from 0. Waits for `space`.
-/// \throws UsageError when the sizes do not match or a coordinate lies outside the extents
+/// \throws UsageError when the sizes do not match, a coordinate lies outside the extents or Index is too
+///         small for a mode; MemoryError before allocating
 template <class Scalar, class Index, class Space>
 CooTensor<Scalar, Index, Space> upload(Space const& space, Extents const& extents,
                                        std::span<Index const> indices, std::span<double const> values) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Factor matrices A^(n), I_n x R, row-major, with rows that start at multiples of 16 bytes.
+// Factor matrices A^(n), I_n x R, row-major. Their rows are packed: each starts at a multiple of 16 bytes and
+// is padded to whole 16 bytes. Kernels on a device take no others; those on a host take any stride.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -16,12 +17,12 @@
 
 namespace polyad {
 
-/// A^(n): I_n x R. The row stride may exceed R (see make_factor_matrix).
+/// A^(n): I_n x R, row-major. The row stride may exceed R: make_factor_matrix makes packed rows.
 template <class Scalar, class Space>
 using FactorMatrix = Kokkos::View<Scalar**, Kokkos::LayoutRight, typename Space::device_type>;
 
-/// Allocates rows x R, zero, with packed rows: the stride is padded, so that kernels may take 16 bytes at
-/// once. One float a row takes four times its memory.
+/// Allocates rows x R, zero, with packed rows: the stride is R rounded up to whole 16 bytes, so that kernels
+/// read 16 bytes at once. A column of floats takes four times its memory. Does not wait.
 /// \throws MemoryError before allocating when it does not fit
 template <class Scalar, class Space>
 FactorMatrix<Scalar, Space> make_factor_matrix(Space const& space, std::string const& label, count_t rows,
@@ -95,7 +96,7 @@ public:
 
   FactorMatrices() = default;
 
-  /// Allocates I_n x R zeros for every mode.
+  /// Allocates I_n x R zeros for every mode, packed. \throws UsageError unless 1 <= R < 2^20; MemoryError
   FactorMatrices(Space const& space, Extents const& extents, count_t rank)
       : m_order(extents.order()), m_rank(rank) {
     checked_rank(rank);
@@ -131,8 +132,8 @@ bool rows_are_packed(FactorMatrices<Scalar, Space> const& factors) {
   return packed;
 }
 
-/// The border to kernels that take packed rows: calls f(factors, V). Where some rows are not packed, f gets
-/// copies, V is filled from its copy, and the call waits for `space`.
+/// Calls f(factors, V), whose kernels take packed rows alone. Where some rows are not packed, f gets copies,
+/// V is filled from its copy, and the call waits for `space`.
 template <class Scalar, class Space, class F>
 void on_packed_rows(Space const& space, FactorMatrices<Scalar, Space> const& factors,
                     FactorMatrix<Scalar, Space> const& V, F const& f) {
@@ -172,7 +173,8 @@ struct FillRandom {
 
 }  // namespace detail
 
-/// Fills every factor with counter_uniform(seed, mode, row, column): the same bits on every backend.
+/// Fills every factor with counter_uniform(seed, mode, row, column), numbers in [0, 1) rounded to Scalar: the
+/// same bits on every backend. Launches on `space` and returns without waiting.
 template <class Scalar, class Space>
 void fill_random(Space const& space, FactorMatrices<Scalar, Space> const& factors, std::uint64_t seed) {
   for (int n = 0; n < factors.order(); ++n)
@@ -182,7 +184,7 @@ void fill_random(Space const& space, FactorMatrices<Scalar, Space> const& factor
         detail::FillRandom<Scalar, Space>{factors[n], seed, static_cast<std::uint64_t>(n)});
 }
 
-/// Row-major copy of a matrix on the host, without padding. Waits for `space`.
+/// Row-major copy of a matrix on the host, contiguous, without padding. Waits for `space`.
 template <class Scalar, class Space>
 std::vector<double> to_host(Space const& space, FactorMatrix<Scalar, Space> const& matrix) {
   using Packed = Kokkos::View<Scalar**, Kokkos::LayoutRight, typename Space::device_type>;
@@ -194,7 +196,8 @@ std::vector<double> to_host(Space const& space, FactorMatrix<Scalar, Space> cons
   return std::vector<double>(host.data(), host.data() + host.size());
 }
 
-/// Fills a matrix from row-major host data of the same shape. Waits for `space`.
+/// Fills a matrix from contiguous row-major host data of the same shape. Waits for `space`.
+/// \throws UsageError when the number of elements differs
 template <class Scalar, class Space>
 void from_host(Space const& space, std::vector<double> const& data,
                FactorMatrix<Scalar, Space> const& matrix) {

@@ -24,7 +24,7 @@ namespace polyad {
 template <class Scalar, class Space>
 using BiasVector = Kokkos::View<Scalar*, typename Space::device_type>;
 
-/// The range that predictions are clipped to; unless told otherwise all numbers.
+/// The range that predictions are clipped to; by default all numbers.
 struct ValueRange {
   double lowest  = -std::numeric_limits<double>::infinity();
   double highest = std::numeric_limits<double>::infinity();
@@ -39,8 +39,8 @@ public:
 
   FastTuckerModel() = default;
 
-  /// Allocates zeros.
-  /// \param J       J_n, one a mode
+  /// Allocates A^(n) (I_n x J_n), B^(n) (J_n x R) and bias^(n) (I_n), all zero. Does not wait.
+  /// \param J       J_n, one per mode
   /// \param biases  whether there are bias vectors; without them they have length 0
   /// \throws UsageError unless there are two modes or more, N numbers J_n, and they and R are 1 or more;
   ///         MemoryError before allocating
@@ -110,7 +110,8 @@ struct FillSigned {
 }  // namespace detail
 
 /// Fills a matrix with uniform numbers of the given mean and standard deviation, the same bits on every
-/// backend. Streams 0 ... N - 1 are the factors', max_order + 0 ... those of the core matrices.
+/// backend. Launches on `space` and returns without waiting. Streams 0 ... N - 1 are those of the factors,
+/// max_order ... max_order + N - 1 those of the core matrices.
 template <class Scalar, class Space>
 void fill_signed(Space const& space, FactorMatrix<Scalar, Space> const& matrix, std::uint64_t seed,
                  std::uint64_t stream, double mean, double deviation) {

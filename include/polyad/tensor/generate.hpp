@@ -14,7 +14,7 @@ namespace polyad {
 
 /// Where the nonzeros of a power_law_tensor fall.
 struct PowerLawOptions {
-  std::array<double, max_order> skew{};  // per mode: the k-th most frequent row has a share ~ k^-skew
+  std::array<double, max_order> skew{};  // per mode: the k-th most frequent row has nonzeros ~ k^-skew
   count_t fiber_run  = 1;                // mean length of the runs that share every index but one; 1: no runs
   int run_mode       = -1;               // the mode along which a run extends; -1: the longest one
   std::uint64_t seed = 0;
@@ -27,11 +27,11 @@ struct PlantedTensor {
   Ktensor<Scalar, Space> model;
 };
 
-/// About nnz nonzeros (at most one in a hundred fewer while the tensor has room for them) at distinct places,
-/// values in (0, 1] but for the few places that were drawn twice, whose values are summed. Waits for `space`.
-/// \throws UsageError when the shape has no room for nonzeros, a skew is negative or the run mode does not
-/// exist;
-///         MemoryError
+/// About nnz nonzeros at distinct places. There are at most one in a hundred fewer while the extents have
+/// room for them, otherwise as many as ten draws find. Values lie in (0, 1]; the few places that were drawn
+/// twice have the sum of theirs. Waits for `space`.
+/// \throws UsageError when nnz > 0 and a mode has no rows, a skew is negative, fiber_run is 0 or
+///         run_mode >= N; MemoryError
 template <class Scalar, class Index, class Space>
 CooTensor<Scalar, Index, Space> power_law_tensor(Space const& space, Extents const& extents, count_t nnz,
                                                  PowerLawOptions const& options);
@@ -45,10 +45,10 @@ CooTensor<Scalar, Index, Space> uniform_tensor(Space const& space, Extents const
   return power_law_tensor<Scalar, Index>(space, extents, nnz, options);
 }
 
-/// A sparse tensor of rank R exactly: component r is dense on `block` rows of each mode and zero elsewhere,
-/// and no two components share a row, so that the decomposition is unique (Kruskal) and CP-ALS can reach a
-/// fit of 1. nnz = R block^N, without duplicates. Launches on `space` and returns without waiting.
-/// \throws UsageError when R blocks do not fit a mode; MemoryError
+/// A sparse tensor of rank R exactly: component r is dense on `block` rows of each mode and zero elsewhere.
+/// No two components share a row: the decomposition is unique (Kruskal), and CP-ALS can reach a fit of 1.
+/// nnz = R block^N, without duplicates. Launches on `space` and returns without waiting.
+/// \throws UsageError when R or block is 0 or R blocks do not fit a mode; MemoryError
 template <class Scalar, class Index, class Space>
 PlantedTensor<Scalar, Index, Space> planted_tensor(Space const& space, Extents const& extents, count_t rank,
                                                    count_t block, std::uint64_t seed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ktensor: a CP model, sum over r of lambda_r a^(1)_r o ... o a^(N)_r.
+// Ktensor: a CP model of modes 0 ... N - 1, sum over r of lambda_r a^(0)_r o ... o a^(N-1)_r.
 #pragma once
 
 #include <utility>

@@ -52,9 +52,13 @@ struct PackKeys {
   }
 };
 
+inline void expect_permutation_of(count_t nnz, count_t length) {
+  POLYAD_EXPECTS(length == nnz, "a permutation of ", length, " numbers for ", nnz, " nonzeros");
+}
+
 }  // namespace detail
 
-/// 0, 1, ..., length - 1
+/// 0, 1, ..., length - 1. Launches on `space` and returns without waiting. \throws MemoryError
 template <class Ordinal, class Space>
 Permutation<Ordinal, Space> identity_permutation(Space const& space, count_t length) {
   expect_fits(space, "a permutation of the nonzeros", length, sizeof(Ordinal));
@@ -67,12 +71,16 @@ Permutation<Ordinal, Space> identity_permutation(Space const& space, count_t len
 }
 
 /// Reorders a permutation so that the index of `mode` does not decrease; equal ones keep their order.
+/// The permutation has P numbers. Waits for `space`. \throws UsageError for another length or no such mode;
+/// MemoryError
 template <class Scalar, class Index, class Space, class Ordinal>
 void sort_by_mode(Space const& space, CooTensor<Scalar, Index, Space> const& tensor, int mode,
                   Kokkos::View<Ordinal*, typename Space::device_type> const& permutation) {
   using Keys        = Kokkos::View<Index*, typename Space::device_type>;
   using Indices     = typename CooTensor<Scalar, Index, Space>::indices_type;
   count_t const nnz = tensor.nnz();
+  expect_mode(mode, tensor.extents());
+  detail::expect_permutation_of(nnz, permutation.extent(0));
   expect_fits(space, "the sort's keys", nnz, sizeof(Index));
   Keys const keys(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::sort_keys"), nnz);
   Kokkos::parallel_for("polyad::gather_keys",
@@ -83,13 +91,16 @@ void sort_by_mode(Space const& space, CooTensor<Scalar, Index, Space> const& ten
 }
 
 /// Reorders a permutation into the lexicographic order of the indices of modes[0], ..., modes[count - 1], the
-/// first one major; equal ones keep their order. As many modes as fit share a word of 64 bits and a sort.
+/// first one major; equal ones keep their order. As many modes as fit share a word of 64 bits and a sort. The
+/// permutation has P numbers. Waits for `space`. \throws UsageError and MemoryError as sort_by_mode does
 template <class Scalar, class Index, class Space, class Ordinal>
 void sort_by_modes(Space const& space, CooTensor<Scalar, Index, Space> const& tensor,
                    Kokkos::Array<int, max_order> const& modes, int count,
                    Kokkos::View<Ordinal*, typename Space::device_type> const& permutation) {
   using Indices     = typename CooTensor<Scalar, Index, Space>::indices_type;
   count_t const nnz = tensor.nnz();
+  for (int m = 0; m < count; ++m) expect_mode(of_mode(modes, m), tensor.extents());
+  detail::expect_permutation_of(nnz, permutation.extent(0));
   expect_fits(space, "the sort's keys", nnz, sizeof(std::uint64_t));
   Kokkos::View<std::uint64_t*, typename Space::device_type> const keys(
       Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::sort_keys"), nnz);

@@ -65,7 +65,7 @@ struct MergeRuns {
 
 /// Sums duplicates in the order in which they stand. A tensor without any is returned as it is; otherwise
 /// the nonzeros of the result are sorted, mode 0 first. Linear in the nonzeros (N radix sorts at most).
-/// Waits for `space`.
+/// Waits for `space`. \throws MemoryError
 template <class Scalar, class Index, class Space>
 Deduplicated<CooTensor<Scalar, Index, Space>> sum_duplicates(Space const& space,
                                                              CooTensor<Scalar, Index, Space> const& tensor) {

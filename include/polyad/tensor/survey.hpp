@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is known of a tensor before any format of it is built: how its nonzeros spread over the rows of each
 // mode, and how many fibers it has. One pass over a list of coordinates in host memory, without Kokkos and
-// without sorting; the cost model (formats/cost_model.hpp) lives on it.
+// without sorting. The cost model behind any_format works from it.
 #pragma once
 
 #include <array>
@@ -43,9 +43,10 @@ struct TensorSurvey {
 [[nodiscard]] int leaf_of(TensorSurvey const& tensor, int root);
 
 /// \param indices  nnz x N, row-major, counted from 0, each below its extent
-/// \param threads  to use at most; a mode is one thread's. 0: as many as the machine has
-/// Takes 4 bytes for each row of a mode, or for 4 nonzeros where that is less: a mode of more rows than that
-/// is counted by the rows' hashes, and loses what falls together (one row in nine at most).
+/// \param threads  to use at most, one per mode. 0: as many as the machine has
+///
+/// Takes 4 bytes for each row of a mode, but 4 KiB or 32 bytes per nonzero at most. A mode with more rows is
+/// counted by hashes: rows with the same hash count as one, which loses about one row in nine at most.
 template <class Index>
 [[nodiscard]] TensorSurvey survey_tensor(std::span<std::uint64_t const> extents,
                                          std::span<Index const> indices, int threads = 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// check_format: whether a storage format keeps its contract (formats/format.hpp). It is built of small
-// tensors that some kernel may get wrong, and its MTTKRPs are held against the oracle, within the derived
-// bound.
+// check_format: whether a storage format keeps the contract's core (formats/format.hpp). It is built of small
+// tensors that some kernel may get wrong. Its extents, nonzeros and norm are checked, and its MTTKRPs against
+// the oracle, within the derived bound; not the other operations that it may offer.
 //
 //   auto const report = polyad::testing::check_format<Mine<double, std::uint32_t, Space>>(space);
 //   for (auto const& failure : report.failures) std::puts(failure.c_str());
@@ -36,7 +36,7 @@ CooTensor<Scalar, Index, Space> to_device(Space const& space, HostTensor const& 
 enum class RowLayout {
   padded,   // as make_factor_matrix lays them out: rows start at multiples of 16 bytes
   wide,     // the same with 16 bytes more on either side
-  tight,    // exactly R columns a row: packed for some R only
+  tight,    // exactly R columns per row: packed for some R only
   subview,  // columns 3 ... 3 + R - 1 of a matrix of R + 7 columns: never packed
 };
 
@@ -46,7 +46,7 @@ inline constexpr std::array all_layouts{RowLayout::padded, RowLayout::wide, RowL
 template <class Space>
 inline constexpr std::span<RowLayout const> kernel_layouts =
     std::span(all_layouts).first(is_device_space<Space> ? 2 : all_layouts.size());
-/// One of them for every number.
+/// One of them in turn, for a running number.
 template <class Space>
 constexpr RowLayout kernel_layout(std::size_t number) {
   return kernel_layouts<Space>[number % kernel_layouts<Space>.size()];
@@ -182,8 +182,9 @@ void check_facts(F const& X, HostTensor const& tensor, std::string const& where,
   report.add(where, near ? "" : "the squared norm is " + std::to_string(X.norm_squared()));
 }
 
-/// Every kind of small tensor, orders 2 to 5 and 10, ranks at the edges of the rank table, every mode, and
-/// in turn every layout of rows that kernels must take. A second or so on a host.
+/// Checks extents, nonzeros, norm and the MTTKRP of every mode, for every kind of small tensor, orders 2 to 5
+/// and 10, and ranks 1, 3, 16 and 33. The layouts of rows that kernels must take come in turn. A second or so
+/// on a host. Waits for `space`. \throws what F throws
 template <Format F>
 ConformanceReport check_format(typename F::space_type const& space,
                                typename F::options_type const& options = {}) {

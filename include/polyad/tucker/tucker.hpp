@@ -20,7 +20,7 @@
 
 namespace polyad {
 
-/// Of the search for leading singular vectors by a randomised range finder (Halko, Martinsson & Tropp, SIAM
+/// For the search for leading singular vectors by a randomised range finder (Halko, Martinsson & Tropp, SIAM
 /// Review 53(2), 2011, algorithms 4.4 and 5.1).
 struct LeadingVectorsOptions {
   count_t oversampling = 8;  // Halko et al. recommend 5 to 10
@@ -29,7 +29,7 @@ struct LeadingVectorsOptions {
 };
 
 struct TuckerOptions {
-  std::vector<count_t> ranks;  // R_0, ..., R_{N-1}
+  std::vector<count_t> ranks;  // R_0, ..., R_{N-1}, each 1 ... I_n and at most the product of the others
   int max_iterations            = 50;
   double tolerance              = 1e-6;  // stop when the fit changes by less; 0 never does
   double time_limit_s           = std::numeric_limits<double>::infinity();
@@ -56,15 +56,16 @@ struct TuckerResult {
 template <class Scalar, class Space>
 using TuckerStart = std::vector<FactorMatrix<Scalar, Space>>;
 
-/// Orthonormal bases of counter_uniform(seed, n, i, r). Waits for `space`.
-/// \throws UsageError; MemoryError
+/// U^(n) (I_n x R_n): an orthonormal basis of the columns counter_uniform(options.seed, n, i, r), r < R_n.
+/// Waits for `space`.
+/// \throws UsageError when N < 2 or options.ranks do not fit the extents; MemoryError
 template <class Scalar, class Space>
 TuckerStart<Scalar, Space> random_tucker_start(Space const& space, Extents const& extents,
                                                TuckerOptions const& options);
 
-/// Factors with orthonormal columns for tucker. Beyond the rank of X_(n) they are random directions.
-/// Takes up to 150 iterations of nvecs a mode. Waits for `space`.
-/// \throws UsageError when the ranks do not match; MemoryError
+/// The R_n leading left singular vectors of X_(n) as U^(n) (I_n x R_n), with orthonormal columns. Beyond the
+/// rank of X_(n) they are random directions. Takes up to 150 iterations of nvecs per mode. Waits for `space`.
+/// \throws UsageError as random_tucker_start; MemoryError
 template <class Scalar, class Index, class Space>
 TuckerStart<Scalar, Space> hosvd_tucker_start(Space const& space,
                                               CooTensor<Scalar, Index, Space> const& tensor,
@@ -77,12 +78,12 @@ using TuckerCallback = std::function<bool(TuckerIteration const&)>;
 [[nodiscard]] AnyFormatOptions format_options(TuckerOptions const& options);
 
 /// HOOI. Waits for `space`.
-/// \param start  is overwritten by the result (mode 0's plays no part but as a guess). A device's matrix
-///               whose rows are not packed is copied first and stays. Without it, the random start that
-///               options.seed gives
-/// \throws UsageError when ranks or shapes do not match or the format has no SpTTMc; MemoryError before an
-///         output of SpTTMc that does not fit is allocated; NumericalError when the tensor is zero or not
-///         finite
+/// \param start  Its Views, and all that share them, are overwritten by the result (mode 0's plays no part
+///               but as a guess). A device's matrix whose rows are not packed (make_factor_matrix) is copied
+///               first and stays. Without a start: random_tucker_start
+/// \throws UsageError when ranks or shapes do not match, max_iterations < 1 or the format has no SpTTMc;
+///         MemoryError before an output of SpTTMc that does not fit is allocated; NumericalError when the
+///         tensor is zero or not finite
 template <class Scalar, class Index, class Space>
 TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                    TuckerOptions const& options, TuckerStart<Scalar, Space> const& start,

@@ -49,8 +49,7 @@ public:
   using workspace_type = BlcoWorkspace<Scalar, Space>;
   using blocks_type    = BlcoBlocks<Scalar, Index, Space>;
 
-  static constexpr char const* name     = "blco";
-  static constexpr bool keeps_residuals = true;  // formats/blco/residual_blco.hpp
+  static constexpr char const* name = "blco";
 
   /// Linear in the nonzeros; needs no more than the tensor, the result, one position a nonzero and what the
   /// sort takes. Waits for `space`.

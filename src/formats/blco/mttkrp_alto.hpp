@@ -21,6 +21,7 @@
 #include "formats/blco/nonzero_terms.hpp"
 #include "formats/blco/private_output.hpp"
 #include "formats/blco/private_rows.hpp"
+#include "kernel/launch.hpp"
 #include "kernel/prefetch.hpp"
 #include "kernel/row_locks.hpp"
 #include "polyad/core/error.hpp"
@@ -228,10 +229,10 @@ void launch_alto_atomic(Space const& space, Alto<Scalar, Index, Space> const& X,
                         FactorMatrix<Scalar, Space> const& V, Term const& term) {
   using Kernel = MttkrpAltoAtomic<Space, Scalar, Index, Block, Order, Term>;
   ChunkWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), Kernel::Row::lanes), blocks};
-  Kokkos::parallel_for("polyad::mttkrp_alto", chunks.template policy<typename Kernel::Row>(space),
-                       Kernel{X.indices().data(), static_cast<count_t>(X.indices().stride(0)), values,
-                              OtherFactors<Scalar, Order>(factors, mode), mode, V.data(),
-                              static_cast<count_t>(V.stride(0)), chunks, term});
+  detail::launch("polyad::mttkrp_alto", chunks.template policy<typename Kernel::Row>(space),
+                 Kernel{X.indices().data(), static_cast<count_t>(X.indices().stride(0)), values,
+                        OtherFactors<Scalar, Order>(factors, mode), mode, V.data(),
+                        static_cast<count_t>(V.stride(0)), chunks, term});
 }
 
 template <class Space, class Scalar, class Index>
@@ -332,7 +333,7 @@ void launch_alto_walks(Space const& space, Alto<Scalar, Index, Space> const& X, 
   auto const launch = [&](auto target) {
     with_inner<Index, target(), Term>(operands.inner.count, [&](auto inner_count) {
       using Kernel = MttkrpAlto<Space, Scalar, Index, Block, inner_count(), target(), Term>;
-      Kokkos::parallel_for(
+      detail::launch(
           "polyad::mttkrp_alto", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, chunks),
           Kernel{operands.inner, operands.outer, operands.rows, values, X.starts().data(),
                  X.first_groups().data(), operands.output, operands.locks, X.order().prefetch, blocks, term});

@@ -9,8 +9,10 @@
 #include "formats/blco/blco_tiles.hpp"
 #include "formats/blco/mttkrp_blco_chunks.hpp"
 #include "formats/blco/mttkrp_blco_tiles.hpp"
+#include "formats/blco/nonzero_terms.hpp"
 #include "formats/blco/private_output.hpp"
 #include "formats/blco/resolve_blco.hpp"
+#include "kernel/launch.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/spaces.hpp"
@@ -37,12 +39,12 @@ struct BlcoOutput {
 template <int Order>
 inline constexpr int blco_order = Order == 5 ? any_order : Order;
 
-/// One launch over the tiles: V, or one of its copies, += the products.
-template <class Space, class Scalar, class Index, int Block, int Order, bool Stash>
+/// One launch over the tiles: V, or one of its copies, += the terms.
+template <class Space, class Scalar, class Index, int Block, int Order, bool Stash, class Term>
 void launch_tiles(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzeros, BlcoOptions const& options,
                   FactorMatrices<Scalar, Space> const& factors, int mode, BlcoResolution const& resolution,
-                  ColumnBlocks blocks, BlcoOutput<Scalar> const& output) {
-  using Kernel    = MttkrpBlcoTiles<Space, Scalar, Index, Block, Order, Stash>;
+                  ColumnBlocks blocks, BlcoOutput<Scalar> const& output, Term const& term) {
+  using Kernel    = MttkrpBlcoTiles<Space, Scalar, Index, Block, Order, Stash, Term>;
   int const order = factors.order();
   TileShape const shape =
       tile_shape<Kernel>(space, nonzeros.nnz, order, output.rows, blocks, options.tile, options.team);
@@ -53,20 +55,20 @@ void launch_tiles(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzero
   using Bounds     = Kokkos::LaunchBounds<blco_team_threads, Kernel::resident_teams>;
   auto policy      = team_policy<Bounds>(space, {league, shape.team, Kernel::Row::lanes});
   policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes)));
-  Kokkos::parallel_for(
+  detail::launch(
       "polyad::mttkrp_blco_tiles", policy,
       Kernel{nonzeros, OtherFactors<Scalar, Order>(factors, mode), mode, shape, blocks, output.data,
-             output.stride, std::max<count_t>(resolution.copies, 1), output.rows});
+             output.stride, std::max<count_t>(resolution.copies, 1), output.rows, term});
 }
 
-/// A host's chunks: V, and their copies of rows, = the products of the nonzeros, which are X's, maybe with
-/// other values; then the copies are added to V.
-template <class Space, class Scalar, class Index, int Block, int Order>
+/// A host's chunks: V, and their copies of rows, = the terms of the nonzeros, which are X's, maybe with other
+/// values; then the copies are added to V.
+template <class Space, class Scalar, class Index, int Block, int Order, class Term>
 void launch_chunks(Space const& space, Blco<Scalar, Index, Space> const& X,
                    BlcoNonzeros<Scalar, Index> const& nonzeros, FactorMatrices<Scalar, Space> const& factors,
                    int mode, ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& copies,
-                   FactorMatrix<Scalar, Space> const& V) {
-  using Kernel         = MttkrpBlcoChunks<Space, Scalar, Index, Block, Order>;
+                   FactorMatrix<Scalar, Space> const& V, Term const& term) {
+  using Kernel         = MttkrpBlcoChunks<Space, Scalar, Index, Block, Order, Term>;
   auto const& chunks   = X.chunks();
   bool const is_copied = chunks.copied_rows(mode) > 0;
   PrivateOutput<Scalar> const output{
@@ -75,9 +77,9 @@ void launch_chunks(Space const& space, Blco<Scalar, Index, Space> const& X,
       chunks.private_rows_of(mode)};
   clear_private_output<Space, Scalar, Block>(space, output, V.extent(0), chunks.count(), blocks);
   ChunkWalk const walks{chunks.count(), 1, blocks};
-  Kokkos::parallel_for(
-      "polyad::mttkrp_blco_chunks", walks.template policy<typename Kernel::Row>(space),
-      Kernel{nonzeros, OtherFactors<Scalar, Order>(factors, mode), mode, chunks.begins(), output, walks});
+  detail::launch("polyad::mttkrp_blco_chunks", walks.template policy<typename Kernel::Row>(space),
+                 Kernel{nonzeros, OtherFactors<Scalar, Order>(factors, mode), mode, chunks.begins(), output,
+                        walks, term});
   if (is_copied) merge_private_rows<Space, Scalar, Block>(space, output, chunks.count(), blocks);
 }
 
@@ -87,9 +89,9 @@ void launch_merge(Space const& space, count_t copies, FactorMatrix<Scalar, Space
                   ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& V) {
   using Kernel = MergeCopies<Space, Scalar, Block>;
   ChunkWalk const walks{V.extent(0), is_device_space<Space> ? 1U : 256U, blocks};
-  Kokkos::parallel_for("polyad::merge_copies", walks.template policy<typename Kernel::Row>(space),
-                       Kernel{rows.data(), static_cast<count_t>(rows.stride(0)), copies, V.data(),
-                              static_cast<count_t>(V.stride(0)), walks});
+  detail::launch("polyad::merge_copies", walks.template policy<typename Kernel::Row>(space),
+                 Kernel{rows.data(), static_cast<count_t>(rows.stride(0)), copies, V.data(),
+                        static_cast<count_t>(V.stride(0)), walks});
 }
 
 /// What the tiles add to: V, or its copies in the workspace.
@@ -118,10 +120,10 @@ void add_tile_products(Space const& space, BlcoNonzeros<Scalar, Index> const& no
     for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
       if (resolution.kind == Resolution::hierarchical)
         launch_tiles<Space, Scalar, Index, block(), order, true>(space, nonzeros, options, factors, mode,
-                                                                 resolution, blocks, output);
+                                                                 resolution, blocks, output, ProductTerm());
       else
         launch_tiles<Space, Scalar, Index, block(), order, false>(space, nonzeros, options, factors, mode,
-                                                                  resolution, blocks, output);
+                                                                  resolution, blocks, output, ProductTerm());
     });
   });
 }
@@ -149,8 +151,8 @@ void mttkrp_with_values(Space const& space, Blco<Scalar, Index, Space> const& X,
     if (resolution.kind == Resolution::privatised && X.chunks().count() > 0)
       return with_order<sizeof(Index) == 8>(X.extents().order(), [&](auto given) {
         for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-          launch_chunks<Space, Scalar, Index, block(), blco_order<given()>>(space, X, nonzeros, factors, mode,
-                                                                            blocks, workspace.copies, V);
+          launch_chunks<Space, Scalar, Index, block(), blco_order<given()>>(
+              space, X, nonzeros, factors, mode, blocks, workspace.copies, V, ProductTerm());
         });
       });
   zero_matrix(space, target);

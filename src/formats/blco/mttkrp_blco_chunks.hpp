@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A host's MTTKRP of BLCO: every thread walks its chunk of the nonzeros and adds each product at once to its
-// row of V, or to its own copy of a row that other chunks write too. In ALTO's order these rows, and those of
-// the other factors, stay in a core's caches; summing runs in registers first cost 15 to 30 % there. And the
-// merge of a device's copies of V.
+// A host's MTTKRP of BLCO, and its residual sweep (formats/blco/nonzero_terms.hpp): every thread walks its
+// chunk of the nonzeros and adds each product at once to its row of V, or to its own copy of a row that other
+// chunks write too. In ALTO's order these rows, and those of the other factors, stay in a core's caches;
+// summing runs in registers first cost 15 to 30 % there. And the merge of a device's copies of V.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -17,7 +17,7 @@
 
 namespace polyad::detail {
 
-template <class Space, class Scalar, class Index, int Block, int Order>
+template <class Space, class Scalar, class Index, int Block, int Order, class Term>
 struct MttkrpBlcoChunks {
   using Row = TinyVec<Space, Scalar, Block, RowForm::simd>;
 
@@ -27,6 +27,7 @@ struct MttkrpBlcoChunks {
   count_t const* begins;  // of the chunks, and P
   PrivateOutput<Scalar> output;
   ChunkWalk walks;  // over the chunks
+  Term term;
 
   /// Adds the nonzeros begin ... end - 1, which lie in one block.
   template <int Words>
@@ -36,13 +37,15 @@ struct MttkrpBlcoChunks {
     for (int n = 0; n < encoding.order(); ++n) upper[n] = nonzeros.upper(block, n);
     for (count_t p = begin; p < end; ++p) {
       auto const linear = nonzeros.template linear_index<Words>(p);
-      Row product(nonzeros.values[p]);
+      Scalar const x    = nonzeros.values[p];
+      Row product(term.first_factor(x));
       for (int m = 0; m < factors.size(); ++m) {
         int const n = factors.mode(m);
         product *= Row(factors.row(m, encoding.decode(n, linear) | upper[n]), columns);
       }
       count_t const k      = encoding.decode(mode, linear) | upper[mode];
       Scalar* const target = output.row(own, k);
+      term.complete(product, x, k, columns);
       product += Row(target, columns);
       product.store(target, columns);
     }

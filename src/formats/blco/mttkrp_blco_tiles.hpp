@@ -2,6 +2,7 @@
 // BLCO's MTTKRP over tiles (BLCO, section 5): a team groups a tile's nonzeros by their row of V, then each of
 // its threads walks a chunk of the grouped nonzeros with the lanes of a factor row and sums a row's
 // products in registers. At the end of a segment the sum goes to V, to a copy of V, or to the team's stash.
+// The residual sweep is the same walk with another term (formats/blco/nonzero_terms.hpp).
 //
 // Bytes a nonzero: 8 + s_r for the nonzero, streamed (the linear index twice), (N - 1) R s_r gathered, and an
 // atomic row of R s_r for every row of a tile. Flops: N R.
@@ -11,16 +12,18 @@
 
 #include "formats/blco/blco_blocks.hpp"
 #include "formats/blco/blco_tiles.hpp"
+#include "formats/blco/nonzero_terms.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/other_factors.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/segmented_reduce.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
+#include "polyad/kernel/whole_row_walk.hpp"
 
 namespace polyad::detail {
 
-template <class Space, class Scalar, class Index, int Block, int Order, bool Stash>
+template <class Space, class Scalar, class Index, int Block, int Order, bool Stash, class Term>
 struct MttkrpBlcoTiles {
   using Row                       = TinyVec<Space, Scalar, Block>;
   using scalar_type               = Scalar;
@@ -48,6 +51,7 @@ struct MttkrpBlcoTiles {
   count_t output_stride;
   count_t copies;  // of V
   count_t rows;    // I_n
+  Term term;
 
   /// Adds the nonzeros i ... i + Count - 1 of the tile.
   template <int Count, class Flush>
@@ -58,11 +62,12 @@ struct MttkrpBlcoTiles {
     auto const row = *reinterpret_cast<Indices const*>(scratch.indices(0) + i);
     auto const x   = *reinterpret_cast<Pack<Scalar, Count> const*>(scratch.values() + i);
     Row product[Count];
-    for (int u = 0; u < Count; ++u) product[u] = Row(x.element[u]);
+    for (int u = 0; u < Count; ++u) product[u] = Row(term.first_factor(x.element[u]));
     for (int m = 0; m < factors.size(); ++m) {
       auto const k = *reinterpret_cast<Indices const*>(scratch.indices(m + 1) + i);
       for (int u = 0; u < Count; ++u) product[u] *= Row(factors.row(m, k.element[u]), columns);
     }
+    for (int u = 0; u < Count; ++u) term.complete(product[u], x.element[u], row.element[u], columns);
     for (int u = 0; u < Count; ++u) segment.add(row.element[u], product[u], flush);
   }
 
@@ -84,8 +89,9 @@ struct MttkrpBlcoTiles {
     int const end   = Kokkos::min(count, begin + shape.chunk);
     if (begin >= end) return;
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
-      Columns const columns = Row::columns(first_column, blocks.rank, lane);
-      if (columns.count <= 0) return;
+      Columns const columns = Term::is_residual ? columns_or_none<Row>(0, blocks.rank, lane)
+                                                : Row::columns(first_column, blocks.rank, lane);
+      if (!Term::is_residual && columns.count <= 0) return;
       if constexpr (Stash) {
         Columns const own{columns.first - first_column, columns.count};
         walk(scratch, begin, end, columns, AddToStash<Scalar>{scratch.stash(), Block, own});

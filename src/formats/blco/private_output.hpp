@@ -7,6 +7,7 @@
 
 #include "formats/blco/private_rows.hpp"
 #include "formats/blco/touched_rows.hpp"
+#include "kernel/launch.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
@@ -99,9 +100,9 @@ struct MergePrivateRows {
 template <class Space, class Scalar, int Block>
 void clear_private_output(Space const& space, PrivateOutput<Scalar> const& output, count_t rows,
                           count_t chunks, ColumnBlocks blocks) {
-  Kokkos::parallel_for("polyad::clear_private_output",
-                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, chunks),
-                       ClearPrivateOutput<Space, Scalar, Block>{output, rows, chunks, blocks});
+  detail::launch("polyad::clear_private_output",
+                 Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, chunks),
+                 ClearPrivateOutput<Space, Scalar, Block>{output, rows, chunks, blocks});
 }
 
 template <class Space, class Scalar, int Block>
@@ -115,9 +116,9 @@ void merge_private_rows(Space const& space, PrivateOutput<Scalar> const& output,
   }
   if (merged.empty()) return;
   count_t const tasks = ceil_div(merged.last + 1 - merged.first, Kernel::rows_each);
-  Kokkos::parallel_for("polyad::merge_private_rows",
-                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, tasks),
-                       Kernel{output, merged, chunks, blocks});
+  detail::launch("polyad::merge_private_rows",
+                 Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, tasks),
+                 Kernel{output, merged, chunks, blocks});
 }
 
 // Of hosts alone: a build for a device has no such walks.

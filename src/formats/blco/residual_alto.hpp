@@ -12,6 +12,7 @@
 #include "formats/blco/mttkrp_alto.hpp"
 #include "formats/blco/nonzero_terms.hpp"
 #include "formats/form_residuals.hpp"
+#include "kernel/launch.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"
@@ -105,11 +106,11 @@ void form_alto_residuals(Space const& space, Alto<Scalar, Index, Space> const& X
     AltoFactors<Scalar, Index> outer;
     for (int m = 0; m < X.extents().order(); ++m)
       (m < X.grouped() ? outer : inner).append(alto_factor(X, C, m));
-    Kokkos::parallel_for("polyad::form_alto_residuals",
-                         Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, X.chunks()),
-                         FormAltoResiduals<Space, Scalar, Index>{inner, outer, X.values().data(),
-                                                                 X.starts().data(), X.first_groups().data(),
-                                                                 checked_rank(C.rank()), residuals.data()});
+    detail::launch("polyad::form_alto_residuals",
+                   Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, X.chunks()),
+                   FormAltoResiduals<Space, Scalar, Index>{inner, outer, X.values().data(), X.starts().data(),
+                                                           X.first_groups().data(), checked_rank(C.rank()),
+                                                           residuals.data()});
   }
 }
 

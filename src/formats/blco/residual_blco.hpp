@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The residual sweep (the concept ResidualFormat of formats/format.hpp) on `blco`, for every mode from the
-// one copy: the residuals are formed first and kept, and the MTTKRP takes them for the values.
+// one copy: the walks of the MTTKRP over tiles or a host's chunks (formats/blco/mttkrp_blco.hpp), and its
+// resolution of conflicts, with e p in place of x p. A nonzero reads one row more than in the MTTKRP, C(k,
+// :). Rows of more than 32 columns do not fit the registers: their residuals are formed first and kept, and
+// the MTTKRP takes them for the values.
 #pragma once
 
 #include <Kokkos_Core.hpp>
 
 #include "formats/blco/blco.hpp"
 #include "formats/blco/mttkrp_blco.hpp"
+#include "formats/blco/nonzero_terms.hpp"
 #include "formats/form_residuals.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
@@ -49,6 +53,37 @@ struct BlcoSource {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t position(count_t p) const { return p; }
 };
 
+/// The sweep of rows that fit the registers, in one walk.
+template <class Space, class Scalar, class Index>
+void residual_mttkrp_at_once(Space const& space, Blco<Scalar, Index, Space> const& X,
+                             FactorMatrices<Scalar, Space> const& C, int mode,
+                             BlcoWorkspace<Scalar, Space> const& workspace,
+                             FactorMatrix<Scalar, Space> const& G) {
+  int const rank                  = checked_rank(C.rank());
+  auto const nonzeros             = X.blocks().nonzeros();
+  BlcoResolution const resolution = X.resolve(space, mode);
+  auto const target               = tile_target<Scalar, Space>(resolution, workspace.copies, C.rank(), G);
+  ResidualTerm<Scalar> const term{C[mode].data(), static_cast<count_t>(C[mode].stride(0))};
+  ColumnBlocks const blocks{0, 1, rank};
+  if constexpr (!is_device_space<Space>)
+    if (resolution.kind == Resolution::privatised && X.chunks().count() > 0)
+      return with_block(static_cast<count_t>(rank), [&](auto block) {
+        launch_chunks<Space, Scalar, Index, block(), any_order>(space, X, nonzeros, C, mode, blocks,
+                                                                workspace.copies, G, term);
+      });
+  zero_matrix(space, target);
+  BlcoOutput<Scalar> const output{target.data(), static_cast<count_t>(target.stride(0)), G.extent(0)};
+  with_block(static_cast<count_t>(rank), [&](auto block) {
+    if (resolution.kind == Resolution::hierarchical)
+      launch_tiles<Space, Scalar, Index, block(), any_order, true>(space, nonzeros, X.options(), C, mode,
+                                                                   resolution, blocks, output, term);
+    else
+      launch_tiles<Space, Scalar, Index, block(), any_order, false>(space, nonzeros, X.options(), C, mode,
+                                                                    resolution, blocks, output, term);
+  });
+  if (resolution.copies > 0) merge_copies(space, resolution.copies, workspace.copies, G);
+}
+
 template <class Space, class Scalar, class Index>
 void residual_mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
                      FactorMatrices<Scalar, Space> const& C, int mode,
@@ -56,6 +91,8 @@ void residual_mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
                      FactorMatrix<Scalar, Space> const& G) {
   expect_residual_arguments(X.extents(), C, mode, G);
   if (X.nnz() == 0) return zero_matrix(space, G);
+  if (C.rank() <= static_cast<count_t>(full_block))
+    return residual_mttkrp_at_once<Space, Scalar, Index>(space, X, C, mode, workspace.format, G);
   BlcoSource<Scalar, Index> const source{X.blocks().nonzeros(), mode};
   WholeRowWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), 8)};
   form_residuals(space, source, C, mode, OtherFactors<Scalar, any_order>(C, mode), chunks,

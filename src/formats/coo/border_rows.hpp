@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "formats/coo/sorted_copy.hpp"
+#include "kernel/launch.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
@@ -121,7 +122,7 @@ void merge_borders(Space const& space, SortedWorkspace<Scalar, Index, Space> con
     BorderList<Scalar, Index> const next{workspace.rows.data() + first,
                                          workspace.sums.data() + first * stride, stride};
     ChunkWalk const chunks{entries, chunk, blocks};
-    Kokkos::parallel_for(
+    detail::launch(
         "polyad::merge_borders", chunks.template policy<typename Kernel::Row>(space),
         Kernel{list, {V.data(), static_cast<count_t>(V.stride(0)), next, false}, entries <= chunk, chunks});
     if (entries <= chunk) return;

@@ -11,6 +11,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "formats/coo/coo_permuted.hpp"
+#include "kernel/launch.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
@@ -125,12 +126,11 @@ void mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
             ceil_div(X.nnz(), chunks.chunk), X.extents()[mode], [&](auto together) {
               using Kernel =
                   detail::MttkrpPermuted<Space, Scalar, Index, block(), form(), order(), together()>;
-              Kokkos::parallel_for(
-                  "polyad::mttkrp_permuted",
-                  policy_with_team_sums<together(), Row, block(), Scalar, Index>(space, chunks),
-                  Kernel{X.permutation(mode).data(), X.coo().indices().data(), X.coo().values().data(),
-                         OtherFactors<Scalar, order()>(factors, mode), mode, V.data(),
-                         static_cast<count_t>(V.stride(0)), chunks});
+              detail::launch("polyad::mttkrp_permuted",
+                             policy_with_team_sums<together(), Row, block(), Scalar, Index>(space, chunks),
+                             Kernel{X.permutation(mode).data(), X.coo().indices().data(),
+                                    X.coo().values().data(), OtherFactors<Scalar, order()>(factors, mode),
+                                    mode, V.data(), static_cast<count_t>(V.stride(0)), chunks});
             });
       });
     });

@@ -10,6 +10,7 @@
 #include <bit>
 
 #include "formats/coo/coo_scratch.hpp"
+#include "kernel/launch.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
@@ -87,10 +88,10 @@ void mttkrp(Space const& space, CooScratch<Scalar, Index, Space> const& X,
   policy.set_scratch_size(0,
                           Kokkos::PerTeam(static_cast<int>(Kernel::ScratchPad::shmem_size(
                               static_cast<std::size_t>(shape.team), static_cast<std::size_t>(block_size)))));
-  Kokkos::parallel_for("polyad::mttkrp_scratch", policy,
-                       Kernel{X.coo().indices().data(), X.coo().values().data(),
-                              OtherFactors<Scalar, any_order>(factors, mode), mode, V.data(),
-                              static_cast<count_t>(V.stride(0)), X.nnz(), chunk, rank, block_size});
+  detail::launch("polyad::mttkrp_scratch", policy,
+                 Kernel{X.coo().indices().data(), X.coo().values().data(),
+                        OtherFactors<Scalar, any_order>(factors, mode), mode, V.data(),
+                        static_cast<count_t>(V.stride(0)), X.nnz(), chunk, rank, block_size});
 }
 
 #define POLYAD_MTTKRP_SCRATCH(Scalar, Index)                                                            \

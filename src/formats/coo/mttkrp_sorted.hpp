@@ -16,6 +16,7 @@
 #include "formats/coo/border_rows.hpp"
 #include "formats/coo/sorted.hpp"
 #include "formats/coo/sorted_tuning.hpp"
+#include "kernel/launch.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
@@ -191,7 +192,7 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
         ChunkWalk const chunks{copy.nnz, copy.chunk, blocks,
                                detail::walk_by_block(X.extents(), mode, factors, blocks)};
         using Bounds = Kokkos::LaunchBounds<device_team_threads, Kernel::teams>;
-        Kokkos::parallel_for(
+        detail::launch(
             "polyad::mttkrp_sorted",
             policy_with_team_sums<together(), typename Kernel::Row, block(), Scalar, Index, Bounds>(space,
                                                                                                     chunks),

@@ -9,6 +9,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "formats/coo/coo_tiny_vec.hpp"
+#include "kernel/launch.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
@@ -81,10 +82,10 @@ void mttkrp(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
         using Kernel        = detail::MttkrpTinyVec<Space, Scalar, Index, block(), form(), order()>;
         constexpr int lanes = Kernel::Row::lanes;
         ChunkWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), lanes), blocks};
-        Kokkos::parallel_for("polyad::mttkrp_tiny_vec", chunks.template policy<typename Kernel::Row>(space),
-                             Kernel{X.coo().indices().data(), X.coo().values().data(),
-                                    OtherFactors<Scalar, order()>(factors, mode), mode, V.data(),
-                                    static_cast<count_t>(V.stride(0)), chunks});
+        detail::launch("polyad::mttkrp_tiny_vec", chunks.template policy<typename Kernel::Row>(space),
+                       Kernel{X.coo().indices().data(), X.coo().values().data(),
+                              OtherFactors<Scalar, order()>(factors, mode), mode, V.data(),
+                              static_cast<count_t>(V.stride(0)), chunks});
       });
     });
   });

@@ -17,6 +17,7 @@
 
 #include "formats/coo/nonzero_sources.hpp"
 #include "formats/coo/sorted.hpp"
+#include "kernel/launch.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/machine.hpp"
@@ -247,7 +248,7 @@ void solve_rows_of(Space const& space, Source const& source, OtherFactors<Scalar
     LaunchShape const shape{rows, is_device_space<Space> ? 128 / lanes : 1, lanes};
     auto policy = team_policy<Kokkos::Schedule<Kokkos::Dynamic>>(space, shape);  // rows differ in length
     policy.set_scratch_size(level, Kokkos::PerTeam(bytes));
-    Kokkos::parallel_for(
+    detail::launch(
         "polyad::least_squares_rows", policy,
         Kernel{source, factors, starts, problem.B.data(), static_cast<count_t>(problem.B.stride(0)),
                problem.transposed.data(), static_cast<count_t>(problem.transposed.stride(0)), problem.ridge,

@@ -6,6 +6,7 @@
 
 #include "formats/csf/csf_bins.hpp"
 #include "formats/csf/csf_tree.hpp"
+#include "kernel/launch.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
@@ -111,13 +112,12 @@ void launch_bins(char const* label, Space const& space, CsfTree<Scalar, Index, S
   using Row    = typename Kernel::Row;
   using Bounds = CsfBounds<Scalar, Order>;
   ChunkWalk const workers{bins.size(), 1, blocks};
-  Kokkos::parallel_for(label,
-                       policy_with_team_sums<Together, Row, Block, Scalar, Index, Bounds>(space, workers),
-                       Kernel{TreeArrays<Scalar, Index, Order>(tree),
-                              BinArrays<Index, Order>(bins),
-                              OtherFactors<Scalar, Order>(factors, tree.modes),
-                              {tree.indices[0].data(), V.data(), static_cast<count_t>(V.stride(0))},
-                              workers});
+  launch(label, policy_with_team_sums<Together, Row, Block, Scalar, Index, Bounds>(space, workers),
+         Kernel{TreeArrays<Scalar, Index, Order>(tree),
+                BinArrays<Index, Order>(bins),
+                OtherFactors<Scalar, Order>(factors, tree.modes),
+                {tree.indices[0].data(), V.data(), static_cast<count_t>(V.stride(0))},
+                workers});
 }
 
 }  // namespace polyad::detail

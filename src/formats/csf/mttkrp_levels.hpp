@@ -12,6 +12,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "formats/csf/csf_walk.hpp"
+#include "kernel/launch.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/formats/format.hpp"
@@ -125,7 +126,7 @@ void mttkrp_level(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
     constexpr int all = -1;  // no mode is left out
     using Bounds      = detail::CsfBounds<Scalar, any_order>;
     ChunkWalk const workers{bins.size(), 1, blocks};
-    Kokkos::parallel_for(
+    detail::launch(
         "polyad::mttkrp_csf_level", workers.template policy<typename Kernel::Row, Bounds>(space),
         Kernel{detail::TreeArrays<Scalar, Index, any_order>(tree), detail::BinArrays<Index, any_order>(bins),
                OtherFactors<Scalar, any_order>(factors, all), tree.modes, level, tree.pointer_levels,

@@ -13,6 +13,7 @@
 
 #include "formats/cleared_rows.hpp"
 #include "formats/csf/csf_walk.hpp"
+#include "kernel/launch.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
@@ -153,11 +154,10 @@ void mttkrp_singles(Space const& space, CsfTree<Scalar, Index, Space> const& tre
       using Bounds = detail::CsfBounds<Scalar, order()>;
       // Few nonzeros a thread: nothing is summed, so only latencies count.
       ChunkWalk const chunks{tree.nnz(), is_device_space<Space> ? 16U : 1024U, blocks};
-      Kokkos::parallel_for("polyad::mttkrp_singles",
-                           chunks.template policy<typename Kernel::Row, Bounds>(space),
-                           Kernel{detail::TreeArrays<Scalar, Index, order()>(tree),
-                                  OtherFactors<Scalar, order()>(factors, tree.modes), V.data(),
-                                  static_cast<count_t>(V.stride(0)), chunks});
+      detail::launch("polyad::mttkrp_singles", chunks.template policy<typename Kernel::Row, Bounds>(space),
+                     Kernel{detail::TreeArrays<Scalar, Index, order()>(tree),
+                            OtherFactors<Scalar, order()>(factors, tree.modes), V.data(),
+                            static_cast<count_t>(V.stride(0)), chunks});
     });
   });
 }

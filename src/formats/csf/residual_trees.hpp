@@ -15,6 +15,7 @@
 #include "formats/csf/mttkrp_slices.hpp"
 #include "formats/csf/tree_fibers.hpp"
 #include "formats/fiber_products.hpp"
+#include "kernel/launch.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 
@@ -84,7 +85,7 @@ void form_tree_residuals(Space const& space, CsfTree<Scalar, Index, Space> const
     kernel.level =
         detail::set_pad(policy, static_cast<std::ptrdiff_t>(team * detail::pad_row<Scalar>(rank, block())) *
                                     static_cast<std::ptrdiff_t>(sizeof(Scalar)));
-    Kokkos::parallel_for("polyad::form_tree_residuals", policy, kernel);
+    detail::launch("polyad::form_tree_residuals", policy, kernel);
   });
 }
 

@@ -27,8 +27,7 @@ namespace polyad::detail {
 
 /// Y, a row for every segment or row of the one index mode, is overwritten. `factors` are the product modes'.
 template <int Order, class Space, class Scalar, class Index>
-void launch_hadamard(Space const& space, std::string const& label,
-                     FlaggedNonzeros<Scalar, Index, Space> const& X,
+void launch_hadamard(Space const& space, char const* label, FlaggedNonzeros<Scalar, Index, Space> const& X,
                      OtherFactors<Scalar, Order> const& factors, FCooShape const& shape,
                      FactorMatrix<Scalar, Space> const& Y) {
   for_each_column_block(checked_rank(Y.extent(1)), [&](auto block, ColumnBlocks blocks) {
@@ -47,9 +46,9 @@ inline constexpr bool flagged_any_order_only = sizeof(Index) == 8;
 
 /// The products with one matrix, of X's only product mode. Does not wait.
 template <class Space, class Scalar, class Index>
-void matrix_product(Space const& space, std::string const& label,
-                    FlaggedNonzeros<Scalar, Index, Space> const& X, FactorMatrix<Scalar, Space> const& U,
-                    FCooShape const& shape, FactorMatrix<Scalar, Space> const& Y) {
+void matrix_product(Space const& space, char const* label, FlaggedNonzeros<Scalar, Index, Space> const& X,
+                    FactorMatrix<Scalar, Space> const& U, FCooShape const& shape,
+                    FactorMatrix<Scalar, Space> const& Y) {
   expect_shape(shape);
   POLYAD_EXPECTS(X.product_modes() == 1, "a product with one matrix of nonzeros of ", X.product_modes(),
                  " product modes");
@@ -60,8 +59,7 @@ void matrix_product(Space const& space, std::string const& label,
 
 /// The products with the factors of all product modes, in the order of X.modes. Does not wait.
 template <class Space, class Scalar, class Index>
-void hadamard_product(Space const& space, std::string const& label,
-                      FlaggedNonzeros<Scalar, Index, Space> const& X,
+void hadamard_product(Space const& space, char const* label, FlaggedNonzeros<Scalar, Index, Space> const& X,
                       FactorMatrices<Scalar, Space> const& factors, FCooShape const& shape,
                       FactorMatrix<Scalar, Space> const& Y) {
   if (X.product_modes() == 1) return matrix_product(space, label, X, factors[X.product_mode(0)], shape, Y);
@@ -115,7 +113,7 @@ void spttm(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X,
                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, FCooShape const&)
 // SpTTMc of a matrix calls it: its sources do not compile the kernels once more.
 #define POLYAD_MATRIX_PRODUCT(Scalar, Index)                                                                 \
-  template void matrix_product(Kokkos::DefaultExecutionSpace const&, std::string const&,                     \
+  template void matrix_product(Kokkos::DefaultExecutionSpace const&, char const*,                            \
                                FlaggedNonzeros<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,         \
                                FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, FCooShape const&, \
                                FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)

@@ -49,8 +49,8 @@ void with_tile_block(int before, int last, F&& f) {
 /// Y, a row for every row that X's operation has, is overwritten. matrices[m] belongs to product mode
 /// `modes[m]` of X; there are two or more of them.
 template <class Space, class Scalar, class Index>
-void kronecker_product(Space const& space, std::string const& label,
-                       FlaggedNonzeros<Scalar, Index, Space> const& X, std::vector<int> const& modes,
+void kronecker_product(Space const& space, char const* label, FlaggedNonzeros<Scalar, Index, Space> const& X,
+                       std::vector<int> const& modes,
                        std::vector<FactorMatrix<Scalar, Space>> const& matrices, FCooShape const& shape,
                        FactorMatrix<Scalar, Space> const& Y) {
   expect_shape(shape);
@@ -181,7 +181,7 @@ void spttmc(Space const& space, FCoo<Scalar, Index, Space> const& X,
 // A semi-sparse tensor's product needs it by itself (multiply_semi_sparse.hpp).
 #define POLYAD_KRONECKER_PRODUCT(Scalar, Index)                                                      \
   template void detail::kronecker_product(                                                           \
-      Kokkos::DefaultExecutionSpace const&, std::string const&,                                      \
+      Kokkos::DefaultExecutionSpace const&, char const*,                                             \
       FlaggedNonzeros<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, std::vector<int> const&, \
       std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> const&, FCooShape const&,     \
       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "formats/fcoo/flagged_nonzeros.hpp"
+#include "kernel/launch.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
@@ -175,7 +176,7 @@ count_t partitions_per_thread(Space const& space, FlaggedNonzeros<Scalar, Index,
 
 /// Launches SumFlagged with teams of a shape over all nonzeros and blocks of columns.
 template <class Space, class Scalar, class Index, class Terms>
-void sum_flagged(Space const& space, std::string const& label, FlaggedNonzeros<Scalar, Index, Space> const& X,
+void sum_flagged(Space const& space, char const* label, FlaggedNonzeros<Scalar, Index, Space> const& X,
                  ColumnBlocks blocks, FCooShape const& shape, Terms const& terms) {
   using Kernel = SumFlagged<Scalar, Index, Terms>;
   using Bounds = Kokkos::LaunchBounds<fcoo_most_threads, Terms::resident_teams>;
@@ -187,7 +188,7 @@ void sum_flagged(Space const& space, std::string const& label, FlaggedNonzeros<S
   while (static_cast<count_t>(Kernel::Heads::bytes(team)) > device_team_scratch && team > 1) team /= 2;
   auto policy = team_policy<Bounds>(space, chunks.shape(team, lanes));
   policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::Heads::bytes(team)));
-  Kokkos::parallel_for(label, policy, Kernel{terms, FlaggedSegments<Index>(X), chunks});
+  detail::launch(label, policy, Kernel{terms, FlaggedSegments<Index>(X), chunks});
 }
 
 }  // namespace polyad::detail

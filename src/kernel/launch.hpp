@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// launch: Kokkos::parallel_for of a kernel. A compiler spends as long on a host's launch as on a kernel, so
+// a host's launch is compiled once, for a pointer to any kernel. It costs a call per team.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "polyad/core/spaces.hpp"
+#include "polyad/core/types.hpp"
+
+namespace polyad::detail {
+
+/// Any kernel that takes an Argument: a team's member, or a number.
+template <class Argument>
+struct KernelPointer {
+  void const* kernel;
+  void (*call)(void const*, Argument const&);
+
+  void operator()(Argument const& argument) const { call(kernel, argument); }
+};
+
+template <class Policy>
+void launch_pointer(char const* label, Policy const& policy,
+                    KernelPointer<typename Policy::member_type> const& kernel) {
+  Kokkos::parallel_for(label, policy, kernel);
+}
+
+using HostSpace        = Kokkos::DefaultHostExecutionSpace;
+using HostTeams        = Kokkos::TeamPolicy<HostSpace>;
+using DynamicHostTeams = Kokkos::TeamPolicy<HostSpace, Kokkos::Schedule<Kokkos::Dynamic>>;
+using HostRange        = Kokkos::RangePolicy<HostSpace, Kokkos::IndexType<count_t>>;
+
+#define POLYAD_LAUNCH_POINTER(Policy) \
+  template void launch_pointer(char const*, Policy const&, KernelPointer<Policy::member_type> const&)
+extern POLYAD_LAUNCH_POINTER(HostTeams);
+extern POLYAD_LAUNCH_POINTER(DynamicHostTeams);
+extern POLYAD_LAUNCH_POINTER(HostRange);
+
+/// Runs kernel(member) for every team, or kernel(number) for every number of a range, each of which must
+/// stand for much work. Does not wait for a device.
+template <class Policy, class Kernel>
+void launch(char const* label, Policy const& policy, Kernel const& kernel) {
+  if constexpr (is_device_space<typename Policy::execution_space>) {
+    Kokkos::parallel_for(label, policy, kernel);
+  } else {
+    using Argument = typename Policy::member_type;
+    launch_pointer(label, policy,
+                   KernelPointer<Argument>{&kernel, [](void const* erased, Argument const& argument) {
+                                             (*static_cast<Kernel const*>(erased))(argument);
+                                           }});
+  }
+}
+
+}  // namespace polyad::detail
