@@ -11,13 +11,14 @@ namespace polyad {
 using namespace detail;
 namespace {
 
-/// x - mean - the biases of all modes but `skipped`.
+/// x - mean - the biases, where the model has them, of all modes but `skipped`.
 template <class Scalar, class Index>
 struct Remainder {
   Index const* indices;
   Scalar const* values;
   Scalar const* bias[max_order];
   int order;
+  int biased;  // modes with biases: all or none
   int skipped;
   double mean;
 
@@ -27,16 +28,17 @@ struct Remainder {
         values(X.values().data()),
         bias{},
         order(X.order()),
+        biased(model.has_biases() ? X.order() : 0),
         skipped(mode),
         mean(model.mean) {
-    for (int n = 0; n < order; ++n) bias[n] = model.bias(n).data();
+    for (int n = 0; n < biased; ++n) bias[n] = model.bias(n).data();
   }
   [[nodiscard]] KOKKOS_FUNCTION Index index(count_t p, int n) const {
     return indices[p * static_cast<count_t>(order) + static_cast<count_t>(n)];
   }
   [[nodiscard]] KOKKOS_FUNCTION double operator()(count_t p) const {
     double e = static_cast<double>(values[p]) - mean;
-    for (int n = 0; n < order; ++n)
+    for (int n = 0; n < biased; ++n)
       if (n != skipped) e -= static_cast<double>(bias[n][index(p, n)]);
     return e;
   }
@@ -104,7 +106,6 @@ void expect_same_extents(CooTensor<Scalar, Index, Space> const& X,
                          FastTuckerModel<Scalar, Space> const& model) {
   POLYAD_EXPECTS(X.extents() == model.extents(), "the tensor is ", to_string(X.extents()),
                  " but the model is ", to_string(model.extents()));
-  POLYAD_EXPECTS(model.has_biases(), "the model has no biases");
 }
 
 }  // namespace
@@ -115,6 +116,7 @@ void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, Bi
   using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
   using Sums  = Kokkos::View<Sum**, Kokkos::LayoutRight, typename Space::device_type>;
   expect_same_extents(X, model);
+  POLYAD_EXPECTS(model.has_biases(), "the model has no biases");
   POLYAD_EXPECTS(options.damping >= 0 && options.sweeps >= 0, "a damping of ", options.damping, " and ",
                  options.sweeps, " sweeps are impossible");
   POLYAD_EXPECTS(X.nnz() > 0, "there are no values to fit a mean to");
@@ -158,6 +160,7 @@ CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Sca
   using Values = typename CooTensor<Scalar, Index, Space>::values_type;
   using Rest   = Remainder<Scalar, Index>;
   expect_same_extents(X, model);
+  if (!model.has_biases() && model.mean == 0) return X;
   expect_fits(space, "values without biases", X.nnz(), sizeof(Scalar));
   Values const values(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::values_without_biases"),
                       X.nnz());

@@ -87,8 +87,7 @@ AnyFormat<Scalar, Index, Space> interactions(Space const& space,
   if (data.format) return *data.format;
   auto format = format_options(options);
   format.rank = model.rank();
-  return any_format(space, model.has_biases() ? without_biases(space, data.train, model) : data.train,
-                    format);
+  return any_format(space, without_biases(space, data.train, model), format);
 }
 
 }  // namespace

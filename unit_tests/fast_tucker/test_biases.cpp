@@ -53,6 +53,21 @@ TEST_CASE("biases are damped averages of what the others leave", "[fast_tucker]"
   }
 }
 
+TEST_CASE("a mean without biases is subtracted before the factors are fitted", "[fast_tucker]") {
+  TestSpace const space;
+  auto const X   = small_tensor(Kind::shuffled, 3, [](Random&) { return 7.0; });
+  auto const coo = to_device<double, std::uint32_t>(space, X);
+  std::vector<count_t> const J(3, 2);
+  FastTuckerModel<double, TestSpace> start(space, coo.extents(), J, 2, false);
+  CHECK(without_biases(space, coo, start).values().data() == coo.values().data());
+  start.mean = 5;
+  for (double const x : flat(without_biases(space, coo, start).values())) REQUIRE(x == 2);
+  fill_start(space, start, 2, 0);
+  auto const result = fast_tucker(space, coo, {.max_epochs = 10, .shrinkage = {0, 0}}, start);
+  CHECK(result.model.mean == 5);
+  CHECK(errors(space, result.model, coo).rmse < 0.05);
+}
+
 TEST_CASE("biases have the same bits for any number of threads", "[fast_tucker]") {
   auto const X = small_tensor(Kind::shuffled, 4);
   std::vector<double> first;

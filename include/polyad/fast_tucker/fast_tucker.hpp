@@ -173,9 +173,9 @@ template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, BiasOptions const& options,
                 FastTuckerModel<Scalar, Space>& model);
 
-/// X with the model's mean and biases subtracted from its values; shares X's coordinates. Launches on `space`
-/// and returns without waiting.
-/// \throws UsageError when the extents differ or the model has no biases; MemoryError
+/// X with the model's mean, and its biases where it has them, subtracted from the values; shares X's
+/// coordinates. Launches on `space` and returns without waiting.
+/// \throws UsageError when the extents differ; MemoryError
 template <class Space, class Scalar, class Index>
 CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X,
                                                FastTuckerModel<Scalar, Space> const& model);

@@ -82,8 +82,7 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
                                             upload_list<Scalar, Index>(space, std::move(sets.test))};
   if (options.biases) fit_biases(space, data.train, {.damping = options.bias_damping}, model);
 
-  auto const X =
-      any_format(space, model.has_biases() ? without_biases(space, data.train, model) : data.train, format);
+  auto const X = any_format(space, without_biases(space, data.train, model), format);
   report.format =
       FormatReport{X.chosen(), X.storage_bytes(), X.build_seconds(), X.chosen_because(), X.candidates()};
   data.format = X;
