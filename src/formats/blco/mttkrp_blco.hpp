@@ -61,6 +61,19 @@ void launch_tiles(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzero
              output.stride, std::max<count_t>(resolution.copies, 1), output.rows, term});
 }
 
+/// The same, with a stash in the teams' scratch memory where the conflicts are resolved by one.
+template <class Space, class Scalar, class Index, int Block, int Order, class Term>
+void add_tiles(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzeros, BlcoOptions const& options,
+               FactorMatrices<Scalar, Space> const& factors, int mode, BlcoResolution const& resolution,
+               ColumnBlocks blocks, BlcoOutput<Scalar> const& output, Term const& term) {
+  if (resolution.kind == Resolution::hierarchical)
+    launch_tiles<Space, Scalar, Index, Block, Order, true>(space, nonzeros, options, factors, mode,
+                                                           resolution, blocks, output, term);
+  else
+    launch_tiles<Space, Scalar, Index, Block, Order, false>(space, nonzeros, options, factors, mode,
+                                                            resolution, blocks, output, term);
+}
+
 /// A host's chunks: V, and their copies of rows, = the terms of the nonzeros, which are X's, maybe with other
 /// values; then the copies are added to V.
 template <class Space, class Scalar, class Index, int Block, int Order, class Term>
@@ -118,12 +131,8 @@ void add_tile_products(Space const& space, BlcoNonzeros<Scalar, Index> const& no
   with_order<any_order_only>(factors.order(), [&](auto given) {
     constexpr int order = blco_order<given()>;
     for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-      if (resolution.kind == Resolution::hierarchical)
-        launch_tiles<Space, Scalar, Index, block(), order, true>(space, nonzeros, options, factors, mode,
-                                                                 resolution, blocks, output, ProductTerm());
-      else
-        launch_tiles<Space, Scalar, Index, block(), order, false>(space, nonzeros, options, factors, mode,
-                                                                  resolution, blocks, output, ProductTerm());
+      add_tiles<Space, Scalar, Index, block(), order>(space, nonzeros, options, factors, mode, resolution,
+                                                      blocks, output, ProductTerm());
     });
   });
 }

@@ -74,12 +74,8 @@ void residual_mttkrp_at_once(Space const& space, Blco<Scalar, Index, Space> cons
   zero_matrix(space, target);
   BlcoOutput<Scalar> const output{target.data(), static_cast<count_t>(target.stride(0)), G.extent(0)};
   with_block(static_cast<count_t>(rank), [&](auto block) {
-    if (resolution.kind == Resolution::hierarchical)
-      launch_tiles<Space, Scalar, Index, block(), any_order, true>(space, nonzeros, X.options(), C, mode,
-                                                                   resolution, blocks, output, term);
-    else
-      launch_tiles<Space, Scalar, Index, block(), any_order, false>(space, nonzeros, X.options(), C, mode,
-                                                                    resolution, blocks, output, term);
+    add_tiles<Space, Scalar, Index, block(), any_order>(space, nonzeros, X.options(), C, mode, resolution,
+                                                        blocks, output, term);
   });
   if (resolution.copies > 0) merge_copies(space, resolution.copies, workspace.copies, G);
 }
