@@ -36,9 +36,16 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
   set(POLYAD_FALSE_WARNINGS -Wno-restrict)
 endif()
 
-# nvcc puts this flag behind -Xcompiler's, so it alone says how the host's part is optimised.
+# nvcc's -O is for the host's part alone, and overrules what -Xcompiler says of a target or a source. On a GPU the
+# host's part launches kernels and moves data: -O3 would double what g++ takes of a build, for nothing. Sources that
+# compute on the host ask for -O3 themselves.
+set(POLYAD_CUDA_HOST_OPTIMISATION "")
+if(CMAKE_CUDA_FLAGS_RELEASE MATCHES "-O[1-3]")
+  string(REGEX REPLACE "-O[1-3]" "" CMAKE_CUDA_FLAGS_RELEASE "${CMAKE_CUDA_FLAGS_RELEASE}")
+  set(POLYAD_CUDA_HOST_OPTIMISATION "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CUDA>>:-Xcompiler=-O1>")
+endif()
 if(POLYAD_CUDA_CHECK_ONLY)
-  set(CMAKE_CUDA_FLAGS_RELEASE "-O0 -DNDEBUG")
+  set(POLYAD_CUDA_HOST_OPTIMISATION "")
 endif()
 
 # polyad_precompile_kokkos(TARGET SOURCE...): reads Kokkos once for all sources of a target but these, which do
@@ -58,15 +65,17 @@ function(polyad_compile_options TARGET)
     PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wconversion;${POLYAD_FALSE_WARNINGS};${POLYAD_WIDE_VECTORS_FLAG}>
             # The host pass of nvcc compiles generated code. -Wconversion and -Wparentheses see what nobody wrote.
             $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wno-parentheses>
-            $<$<COMPILE_LANGUAGE:CUDA>:$<$<BOOL:${POLYAD_FALSE_WARNINGS}>:-Xcompiler=${POLYAD_FALSE_WARNINGS}>>)
+            $<$<COMPILE_LANGUAGE:CUDA>:$<$<BOOL:${POLYAD_FALSE_WARNINGS}>:-Xcompiler=${POLYAD_FALSE_WARNINGS}>>
+            # For joined sources (JoinedSources.cmake): nvcc's host pass does not see their pragma.
+            $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wno-subobject-linkage>
+            ${POLYAD_CUDA_HOST_OPTIMISATION})
   if(POLYAD_WERROR)
     target_compile_options(
       ${TARGET} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror>
                         $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;-Xcompiler=-Werror>)
   endif()
   if(POLYAD_CUDA_CHECK_ONLY)
-    # For joined sources (JoinedSources.cmake): nvcc's host pass does not see their pragma.
-    target_compile_options(${TARGET} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcicc=-O0;-Xcompiler=-Wno-subobject-linkage>)
+    target_compile_options(${TARGET} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcicc=-O0>)
   endif()
   if(POLYAD_SANITIZE)
     # What AddressSanitizer sees as well: null pointers, bounds of objects, pointers that overflow. What no host

@@ -27,13 +27,13 @@ constexpr std::array resolutions{Resolution::automatic, Resolution::registers, R
 
 /// Builds and compares, with what an earlier mode may have left in the workspace.
 template <class Scalar, class Index>
-void expect_exact(HostTensor const& tensor, std::size_t rank, BlcoOptions const& options,
-                  RowLayout layout = RowLayout::padded, TestSpace const& space = TestSpace()) {
+void expect_blco(HostTensor const& tensor, std::size_t rank, BlcoOptions const& options,
+                 RowLayout layout = RowLayout::padded, TestSpace const& space = TestSpace()) {
   auto const X   = TestBlco<Scalar, Index>::build(space, to_device<Scalar, Index>(space, tensor), options);
   auto workspace = X.make_workspace(space, rank);
   Kokkos::deep_copy(space, workspace.copies, Scalar(-5));
   CAPTURE(static_cast<int>(options.resolution), options.max_block, options.index_bits, options.tile);
-  polyad::test::expect_exact(space, X, workspace, tensor, rank, layout);
+  expect_exact(space, X, workspace, tensor, rank, layout);
 }
 
 BlcoOptions with(Resolution resolution, count_t max_block, int index_bits, int tile = 0) {
@@ -61,11 +61,11 @@ TEST_CASE("blco: every resolution on every mode, over blocks of every kind", "[f
           auto const options = with(resolution, cut.max_block, cut.index_bits);
           ++number;
           if (number % 2 == 0)
-            expect_exact<float, std::uint32_t>(tensor, some_rank(number), options, some_layout(number));
+            expect_blco<float, std::uint32_t>(tensor, some_rank(number), options, some_layout(number));
           else
-            expect_exact<double, std::uint32_t>(tensor, some_rank(number), options, some_layout(number));
+            expect_blco<double, std::uint32_t>(tensor, some_rank(number), options, some_layout(number));
           if (number % 5 == 0)
-            expect_exact<float, std::uint64_t>(tensor, some_rank(number), options, some_layout(number));
+            expect_blco<float, std::uint64_t>(tensor, some_rank(number), options, some_layout(number));
         }
       }
     }
@@ -79,8 +79,8 @@ TEST_CASE("blco: tiles of any length, and teams of any size", "[formats]") {
         for (int const team : {1, 32, 64, 100, 256}) {
           auto options = with(resolution, 90, 7, tile);
           options.team = team;
-          expect_exact<float, std::uint32_t>(tensor, 33, options);
-          expect_exact<double, std::uint32_t>(tensor, 16, options);
+          expect_blco<float, std::uint32_t>(tensor, 33, options);
+          expect_blco<double, std::uint32_t>(tensor, 16, options);
         }
   }
 }
@@ -92,9 +92,9 @@ TEST_CASE("blco: many tiles and chunks, on any number of threads", "[formats]") 
   for (std::size_t p = 0; p < tensor.nnz(); ++p) tensor.indices[3 * p + 1] &= ~std::uint64_t(0x3fff);
   for (auto const& space : instances_of<TestSpace>({1, 4, 7}))
     for (Resolution const resolution : resolutions) {
-      expect_exact<double, std::uint32_t>(tensor, 4, with(resolution, 1000, 25), RowLayout::padded, space);
-      expect_exact<double, std::uint32_t>(tensor, 3, with(resolution, 1u << 27, 0),
-                                          kernel_layout<TestSpace>(3), space);
+      expect_blco<double, std::uint32_t>(tensor, 4, with(resolution, 1000, 25), RowLayout::padded, space);
+      expect_blco<double, std::uint32_t>(tensor, 3, with(resolution, 1u << 27, 0),
+                                         kernel_layout<TestSpace>(3), space);
     }
 }
 
@@ -103,15 +103,14 @@ TEST_CASE("blco: a tensor wider than 128 bits", "[formats]") {
   auto const tensor = random_tensor(random, std::vector<std::uint64_t>(10, 10000), 500, random_integer);
   for (Resolution const resolution : {Resolution::automatic, Resolution::registers, Resolution::privatised})
     for (int const index_bits : {0, 64, 128})
-      expect_exact<double, std::uint32_t>(tensor, 2, with(resolution, 1u << 27, index_bits));
+      expect_blco<double, std::uint32_t>(tensor, 2, with(resolution, 1u << 27, index_bits));
 }
 
 TEST_CASE("blco: doubles, which lanes of a device exchange, and floats", "[formats]") {
   for (std::size_t const rank : {4, 8, 16, 31, 32, 64, 100}) {
     auto const options = with(Resolution::registers, 1000, 0);
-    expect_exact<double, std::uint32_t>(small_tensor(Kind::runs_at_borders, 3, random_integer), rank,
-                                        options);
-    expect_exact<float, std::uint32_t>(small_tensor(Kind::runs_at_borders, 4, random_integer), rank, options);
+    expect_blco<double, std::uint32_t>(small_tensor(Kind::runs_at_borders, 3, random_integer), rank, options);
+    expect_blco<float, std::uint32_t>(small_tensor(Kind::runs_at_borders, 4, random_integer), rank, options);
   }
 }
 
