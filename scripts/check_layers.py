@@ -11,7 +11,8 @@
   tool takes the choice of a format alone (OF_THE_TOOL). polyad.hpp includes no kernel. There are at most MOST_PUBLIC headers of MOST_PUBLIC_LINES lines together; the
   ceilings sink, and rise only with a reason in CONTRIBUTING.md.
 - Kernels are written once: what belongs to one backend stays inside core/ and kernel/, in files that
-  CONTRIBUTING.md lists, MOST_BACKEND_FILES at most.
+  CONTRIBUTING.md lists, MOST_BACKEND_FILES at most. Outside core/ and the shapes of launches (LAUNCH_SHAPES) at most
+  MOST_SPACE_FILES files ask whether a space is a device's; that ceiling sinks, to 8.
 - Labels of Views and kernels begin with polyad::, and a kernel launched on an instance has one.
 - Every header and source is in its CMakeLists.txt, and what stands there exists.
 - A folder of the tool holds at most MOST_TOOL_FILES files.
@@ -54,6 +55,9 @@ BACKEND_ONLY = re.compile(
     r"\bcu(?:da|blas|sparse|solver|rand)[A-Z]\w*|\bcub::|\bthrust::|#\s*include\s*<(?:cuda|cub|thrust|cooperative)\w*"
 )
 MOST_BACKEND_FILES = 10
+OF_A_DEVICE = re.compile(r"\bis_device_space\b")
+LAUNCH_SHAPES = {"kernel/chunk_walk.hpp", "kernel/launch.hpp", "kernel/launch_shape.hpp", "kernel/machine.hpp"}
+MOST_SPACE_FILES = 28
 LAUNCH = re.compile(r"\bparallel_(for|reduce|scan)\s*\(")
 NESTED_RANGE = re.compile(r"(?:Team(?:Thread|Vector)|ThreadVector)(?:MD)?Range")
 ALLOCATION = re.compile(r"\bview_alloc\s*\(")
@@ -262,6 +266,15 @@ class Checker:
         if len(users) > MOST_BACKEND_FILES:
             self.report(page, 1, f"{len(users)} files with a backend's words, more than {MOST_BACKEND_FILES}")
 
+    def check_spaces(self, codes):
+        """Files that go different ways on a device and on a host."""
+        def is_free(path):
+            return self.layer_of(path)[0] == "core" or any(path.as_posix().endswith("/" + shape) for shape in LAUNCH_SHAPES)
+
+        users = [path for path, code in codes.items() if OF_A_DEVICE.search(code) and not is_free(path)]
+        if len(users) > MOST_SPACE_FILES:
+            self.report(self.root / "src", 1, f"{len(users)} files ask is_device_space, more than {MOST_SPACE_FILES}")
+
     def check_labels(self, path, text):
         def wrong(match, what):
             self.report(path, text.count("\n", 0, match.start()) + 1, what)
@@ -361,6 +374,7 @@ class Checker:
             self.check_format_names(path, code, names)
         self.check_cycles(codes)
         self.check_port_list(codes)
+        self.check_spaces(codes)
         self.check_counts(headers)
         for path in self.files("examples"):
             if path.suffix in CODE:

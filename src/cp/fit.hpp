@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "dense/normal_equations.hpp"
+#include "kernel/launch_shape.hpp"
 
 namespace polyad::detail {
 
@@ -70,9 +71,8 @@ void fit_terms(Space const& space, FactorMatrix<Scalar, Space> const& V, FactorM
                GramMatrices<Space> const& grams,
                Kokkos::View<double*, typename Space::device_type> const& weights,
                DeviceNumbers<Space> const& numbers) {
-  using Inner       = detail::InnerProduct<Space, Scalar>;
-  bool const device = is_device_space<Space>;
-  LaunchShape const shape{ceil_div(A.extent(0), Inner::rows_per_team), device ? 8 : 1, device ? 32 : 1};
+  using Inner             = detail::InnerProduct<Space, Scalar>;
+  LaunchShape const shape = launch_shape<Space>(ceil_div(A.extent(0), Inner::rows_per_team), 8, 32);
   Kokkos::parallel_reduce("polyad::inner_product", team_policy(space, shape), Inner{V, A, weights},
                           Kokkos::subview(numbers, static_cast<int>(inner_product)));
   count_t const rank = weights.extent(0);

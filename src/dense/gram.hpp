@@ -10,7 +10,9 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 
+#include "dense/dense_tuning.hpp"
 #include "kernel/launch.hpp"
+#include "kernel/launch_shape.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
@@ -36,10 +38,7 @@ public:
     count_t const rows    = padded_rows(rank);
     count_t const columns = padded_columns(rank);
     count_t const bytes   = checked_product("the Gram matrix's partial sums", rows * columns, sizeof(double));
-    // Enough chunks to fill the machine (four teams on each of a device's multiprocessors), but at most 64
-    // MiB of partial sums. Independent of a host's threads, so that the sums are.
-    count_t const wanted = is_device_space<Space> ? 4 * multiprocessors(space) : 256;
-    count_t const chunks = std::clamp<count_t>((count_t(64) << 20) / bytes, 1, wanted);
+    count_t const chunks  = partial_sums(space, bytes);
     expect_fits(space, "the Gram matrix's partial sums", chunks, bytes);
     m_partials =
         partials_type(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::gram_partials"), chunks,
@@ -53,11 +52,8 @@ public:
                    "the workspace of a Gram matrix was made for another rank than ", rank);
   }
 
-  /// Columns of the blocks that G is cut into. On hosts 16 at most: a thread then holds 8 rows of a block in
-  /// registers, and fewer blocks lie above the diagonal only in part.
-  static int block(count_t rank) {
-    return std::min(block_for(rank), is_device_space<Space> ? full_block : 16);
-  }
+  /// Columns of the blocks that G is cut into.
+  static int block(count_t rank) { return std::min(block_for(rank), widest_gram_block<Space>); }
   /// R rounded up to whole blocks of columns.
   static count_t padded_columns(count_t rank) {
     auto const columns = static_cast<count_t>(block(rank));
@@ -65,7 +61,7 @@ public:
   }
   /// R rounded up to the most rows that a thread sums at the same time.
   static count_t padded_rows(count_t rank) {
-    count_t const height = rank > 4 && !is_device_space<Space> ? 8 : 4;
+    count_t const height = most_gram_rows<Space>(rank);
     return ceil_div(rank, height) * height;
   }
 
@@ -159,7 +155,7 @@ struct SumOfChunks {
 template <class Space>
 void sum_chunks(Space const& space, GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G,
                 count_t chunks) {
-  LaunchShape const shape{G.extent(0), is_device_space<Space> ? 8 : 1, is_device_space<Space> ? 32 : 1};
+  LaunchShape const shape = launch_shape<Space>(G.extent(0), 8, 32);
   Kokkos::parallel_for("polyad::gram_sum", team_policy(space, shape),
                        SumOfChunks<Space>{workspace.partials(), G, chunks});
 }
@@ -175,7 +171,7 @@ void gram_of_chunks(Space const& space, FactorMatrix<Scalar, Space> const& matri
   int const row_bytes       = static_cast<int>(columns * sizeof(double));
   int const tile_rows       = std::clamp(pad_bytes / row_bytes, 4, 64);
   int const level           = tile_rows * row_bytes > level_bytes ? 1 : 0;
-  auto policy = team_policy(space, LaunchShape{chunks, is_device_space<Space> ? 128 / lanes : 1, lanes});
+  auto policy               = team_policy(space, LaunchShape{chunks, team_threads<Space>(lanes), lanes});
   policy.set_scratch_size(
       level,
       Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes(static_cast<count_t>(tile_rows), columns))));
@@ -194,7 +190,7 @@ void gram(Space const& space, FactorMatrix<Scalar, Space> const& matrix,
   count_t const chunks = std::clamp<count_t>(matrix.extent(0) / 32, 1, workspace.partials().extent(0));
   count_t const rank   = matrix.extent(1);
   int const block      = GramWorkspace<Space>::block(rank);
-  if constexpr (is_device_space<Space>) {
+  if constexpr (widest_gram_block<Space> == 32) {
     if (block == 32) detail::gram_of_chunks<Space, Scalar, 32>(space, matrix, workspace, chunks);
   }
   if (block == 16) detail::gram_of_chunks<Space, Scalar, 16>(space, matrix, workspace, chunks);

@@ -7,7 +7,9 @@
 #include <Kokkos_Core.hpp>
 
 #include "kernel/launch.hpp"
+#include "kernel/launch_shape.hpp"
 #include "polyad/core/instances.hpp"
+#include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
@@ -21,7 +23,7 @@ struct MultiplyRows {
   using Row                   = TinyVec<Space, Scalar, Block>;
   static constexpr int height = rows_at_once<Row>(4);  // rows that share each load of B
   /// Rows of a thread: on a host many, so that its block of B stays in the first-level cache.
-  static constexpr int chunk = is_device_space<Space> ? height : 64 * height;
+  static constexpr auto chunk = items_per_thread<Space>(height, 64 * height);
 
   Scalar const* A;  // I x K
   count_t A_stride;
@@ -89,7 +91,7 @@ void multiply_rows(Space const& space, FactorMatrix<Scalar, Space> const& A,
   for_each_column_block(checked_rank(columns), [&](auto block, ColumnBlocks blocks) {
     using Kernel        = detail::MultiplyRows<Space, Scalar, block()>;
     constexpr int lanes = Kernel::Row::lanes;
-    int const team      = is_device_space<Space> ? 128 / lanes : 1;
+    int const team      = team_threads<Space>(lanes);
     count_t const teams = ceil_div(ceil_div(rows, Kernel::chunk), static_cast<count_t>(team));
     LaunchShape const shape{teams * static_cast<count_t>(blocks.count), team, lanes};
     detail::launch(

@@ -15,8 +15,10 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "dense/dense_tuning.hpp"
 #include "dense/gram.hpp"
 #include "dense/jacobi_eigen.hpp"
+#include "kernel/launch_shape.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/machine.hpp"
 
@@ -167,7 +169,7 @@ struct NormalEquations {
 /// One team; 16 threads of a full warp leave 128 registers a thread and hide the latency of its steps.
 template <class Space>
 LaunchShape normal_equations_shape() {
-  return is_device_space<Space> ? LaunchShape{1, 16, 32} : LaunchShape{1, 1, 1};
+  return launch_shape<Space>(1, 16, 32);
 }
 
 /// Doubles of global scratch that normal_equations needs for rank R: H, four vectors, eigenvectors.
@@ -190,7 +192,7 @@ void normal_equations(Space const& space, GramMatrices<Space> const& grams, int 
   // The matrix and the vectors in the scratch pad up to R = 73. Beyond, they stay in the first-level cache
   // of the team's multiprocessor.
   count_t const bytes = (normal_equations_scratch(rank) - (rank | 1) * rank) * sizeof(double);
-  int const pad_bytes = is_device_space<Space> && bytes <= device_team_scratch ? static_cast<int>(bytes) : 0;
+  int const pad_bytes = pad_for<Space>(bytes);
   auto policy         = team_policy(space, detail::normal_equations_shape<Space>());
   if (pad_bytes > 0) policy.set_scratch_size(0, Kokkos::PerTeam(pad_bytes));
   Kokkos::parallel_for(

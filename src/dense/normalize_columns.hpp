@@ -6,6 +6,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "dense/gram.hpp"
+#include "kernel/launch_shape.hpp"
 #include "polyad/core/instances.hpp"
 
 namespace polyad::detail {
@@ -59,12 +60,12 @@ void normalize_columns(Space const& space, FactorMatrix<Scalar, Space> const& A,
   POLYAD_EXPECTS(G.extent(0) == rank && G.extent(1) == rank && weights.extent(0) == rank, "a matrix of ",
                  rank, " columns, a Gram matrix of ", G.extent(0), " x ", G.extent(1), " and ",
                  weights.extent(0), " weights");
-  bool const device = is_device_space<Space>;
-  Kokkos::parallel_for("polyad::normalize_gram", team_policy(space, LaunchShape{1, device ? 256 : 1, 1}),
+  Kokkos::parallel_for("polyad::normalize_gram", team_policy(space, launch_shape<Space>(1, 256, 1)),
                        detail::NormalizeGram<Space>{G, weights});
   using Kernel     = detail::DivideColumns<Space, Scalar>;
-  int const vector = device ? (rank > 16 ? 32 : 16) : 1;
-  LaunchShape const shape{ceil_div(A.extent(0), Kernel::rows_per_team), device ? 256 / vector : 1, vector};
+  int const vector = rank > 16 ? 32 : 16;
+  LaunchShape const shape =
+      launch_shape<Space>(ceil_div(A.extent(0), Kernel::rows_per_team), 256 / vector, vector);
   Kokkos::parallel_for("polyad::divide_columns", team_policy(space, shape), Kernel{A, weights});
 }
 

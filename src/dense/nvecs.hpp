@@ -14,6 +14,7 @@
 
 #include "dense/gram.hpp"
 #include "dense/intermediates.hpp"
+#include "kernel/launch_shape.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/dense/nvecs.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
@@ -177,8 +178,7 @@ FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index,
     auto const by_fiber = identity_permutation<std::uint64_t>(space, tensor.nnz());
     sort_by_other_modes(space, tensor, n, by_fiber);
 
-    constexpr bool device = is_device_space<Space>;
-    LaunchShape const shape{ceil_div(tensor.nnz(), device ? 4 : 1), device ? 4 : 1, device ? 32 : 1};
+    LaunchShape const shape = thread_for_each<Space>(tensor.nnz(), 4, 32);  // a nonzero may begin a fiber
     detail::ModeFibers<Tensor> const fibers{tensor.indices(), tensor.values(), by_fiber, n};
     bool const is_short = detail::sums_unfolding_gram(extents[n], tensor.nnz());
     FactorMatrix<Scalar, Space> S;

@@ -11,7 +11,9 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 
+#include "dense/dense_tuning.hpp"
 #include "kernel/launch.hpp"
+#include "kernel/launch_shape.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
@@ -33,9 +35,7 @@ TransposedProductWorkspace<Space> make_transposed_product_workspace(Space const&
   count_t const rows    = ceil_div(J, 4) * 4;
   count_t const columns = ceil_div(R, full_block) * full_block;
   count_t const bytes   = checked_product("a core gradient's partial sums", rows * columns, sizeof(double));
-  // As many chunks as gram has, for its reasons.
-  count_t const wanted = is_device_space<Space> ? 4 * multiprocessors(space) : 256;
-  count_t const chunks = std::clamp<count_t>((count_t(64) << 20) / bytes, 1, wanted);
+  count_t const chunks  = partial_sums(space, bytes);
   expect_fits(space, "a core gradient's partial sums", chunks, bytes);
   return TransposedProductWorkspace<Space>(
       Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::transposed_product"), chunks, rows,
@@ -48,11 +48,9 @@ TransposedProductWorkspace<Space> make_transposed_product_workspace(Space const&
 template <class Space, class Scalar, int Block>
 struct TileSums {
   using Row = TinyVec<Space, Scalar, Block>;
-  /// Rows of the sums that a thread holds at the same time: 32 x 32 sums occupy a device's team of 128 GPU
-  /// threads.
-  static constexpr int height = is_device_space<Space> && sizeof(Scalar) == sizeof(float) ? 2 : 4;
-  /// Numbers of a row of A that are read at once. A host multiplies by each right from memory.
-  static constexpr int pack = is_device_space<Space> ? 2 : 1;
+  /// Rows of the sums that a thread holds at the same time, and numbers of a row of A that it reads at once.
+  static constexpr int height = transposed_rows<Space, Scalar>;
+  static constexpr int pack   = transposed_pack<Space>;
 
   int J;  // rounded up to four: whole heights, and rows of the tile that begin at multiples of 16 bytes
   int R;  // rounded up to whole blocks
@@ -195,7 +193,7 @@ int set_pad(Policy& policy, std::ptrdiff_t bytes) {
 template <class Space, class Scalar>
 void add_sums(Space const& space, TransposedProductWorkspace<Space> const& workspace, count_t chunks,
               double scale, FactorMatrix<Scalar, Space> const& D) {
-  LaunchShape const shape{D.extent(0), is_device_space<Space> ? 8 : 1, is_device_space<Space> ? 32 : 1};
+  LaunchShape const shape = launch_shape<Space>(D.extent(0), 8, 32);
   Kokkos::parallel_for("polyad::transposed_product_sum", team_policy(space, shape),
                        AddChunks<Space, Scalar>{workspace, chunks, scale, D});
 }
@@ -219,8 +217,8 @@ void transposed_product(Space const& space, double scale, FactorMatrix<Scalar, S
   count_t const chunks    = std::clamp<count_t>(A.extent(0) / 32, 1, workspace.extent(0));
   constexpr int pad_bytes = 32 * 1024;  // a tile's share of the scratch pad, leaving room for more teams
   int const tile_rows     = std::clamp(pad_bytes / static_cast<int>(tile.pad_bytes(1)), 4, 64);
-  auto policy     = team_policy(space, LaunchShape{chunks, is_device_space<Space> ? 128 / lanes : 1, lanes});
-  int const level = detail::set_pad(policy, tile.pad_bytes(tile_rows));
+  auto policy             = team_policy(space, LaunchShape{chunks, team_threads<Space>(lanes), lanes});
+  int const level         = detail::set_pad(policy, tile.pad_bytes(tile_rows));
   detail::launch("polyad::transposed_product", policy,
                  Kernel{A, G, workspace, ceil_div(A.extent(0), chunks), tile, tile_rows, level});
   detail::add_sums(space, workspace, chunks, scale, D);

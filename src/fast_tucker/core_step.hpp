@@ -14,6 +14,7 @@
 
 #include "dense/intermediates.hpp"
 #include "dense/transposed_product.hpp"
+#include "kernel/launch_shape.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/formats/format.hpp"
 
@@ -143,7 +144,7 @@ void core_step(typename F::space_type const& space, F const& X,
   intermediates(space, model.A(n), work.next, work.C);
   downhill(stepped);
   transposed_product(space, 1.0, model.A(n), G, work.sums, work.P2);
-  LaunchShape const shape = is_device_space<Space> ? LaunchShape{1, 8, 32} : LaunchShape{1, 1, 1};
+  LaunchShape const shape = launch_shape<Space>(1, 8, 32);
   Kokkos::parallel_for("polyad::core_step", team_policy(space, shape),
                        detail::CoreStep<Scalar, Space>{work.P, work.P2, work.D, ridge, model.B(n)});
   form_intermediates(space, model, n, C);

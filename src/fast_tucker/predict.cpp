@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "polyad/fast_tucker/predict.hpp"
 #include "kernel/launch.hpp"
+#include "kernel/launch_shape.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 
 #include <cmath>
@@ -18,7 +19,7 @@ namespace {
 
 /// Entries that a thread predicts. On hosts independent of the number of threads, so that the errors are.
 template <class Space>
-inline constexpr count_t predict_chunk = is_device_space<Space> ? 128 : 1024;
+inline constexpr count_t predict_chunk = items_per_thread<Space>(128, 1024);
 
 template <class Space, class Scalar, class Index, int Block>
 struct PredictEntries {
@@ -185,7 +186,7 @@ PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const
                  chunks + 1);
   launch(space, model, C, X, static_cast<Scalar*>(nullptr), sums.data());
   Kokkos::View<double*, typename Space::device_type> const totals(sums.data() + 2 * chunks, 2);
-  LaunchShape const shape = is_device_space<Space> ? LaunchShape{1, 32, 32} : LaunchShape{1, 1, 1};
+  LaunchShape const shape = launch_shape<Space>(1, 32, 32);
   Kokkos::parallel_for("polyad::add_error_sums", team_policy(space, shape),
                        AddErrorSums<Space>{sums, chunks, totals});
   double host[2] = {};

@@ -23,6 +23,7 @@
 #include <string>
 
 #include "dense/transposed_product.hpp"
+#include "kernel/launch_shape.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
 
@@ -132,7 +133,7 @@ public:
 
   /// P_n; the number that unit() points to.
   void set_unit(Space const& space, int n) const {
-    LaunchShape const shape = is_device_space<Space> ? LaunchShape{1, 1, 32} : LaunchShape{1, 1, 1};
+    LaunchShape const shape = launch_shape<Space>(1, 1, 32);
     Kokkos::parallel_for("polyad::shrinkage_unit", team_policy(space, shape),
                          detail::SquareOfProducts<Squares, Unit>{m_squares, n, m_unit});
   }

@@ -6,6 +6,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "kernel/launch.hpp"
+#include "kernel/launch_shape.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/row_form.hpp"
@@ -72,7 +73,7 @@ void clear_rows(Space const& space, Kokkos::View<Index*, typename Space::device_
   if (rows.extent(0) == 0) return;
   using Kernel = ClearRows<Space, Scalar, Index, Block>;
   // Four rows a thread: enough stores under way, and enough threads for short lists.
-  ChunkWalk const chunks{rows.extent(0), is_device_space<Space> ? 4U : 1024U, blocks};
+  ChunkWalk const chunks{rows.extent(0), items_per_thread<Space>(4, 1024), blocks};
   detail::launch("polyad::clear_rows", chunks.template policy<typename Kernel::Row>(space),
                  Kernel{rows.data(), V.data(), static_cast<count_t>(V.stride(0)), chunks});
 }

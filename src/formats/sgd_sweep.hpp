@@ -18,6 +18,7 @@
 #include "kernel/launch.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
+#include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/segmented_reduce.hpp"
 
 namespace polyad::detail {
@@ -285,7 +286,7 @@ void sweep_factors(Space const& space, Source const& source, Kokkos::Array<int, 
   with_fiber_block<Space, Index>(std::max(A.extent(1), model.rank()), [&](auto block) {
     using Kernel        = SgdFactorSweep<Space, Scalar, block(), Source>;
     constexpr int lanes = Kernel::Row::lanes;
-    int const team      = is_device_space<Space> ? device_team_threads / lanes : 1;
+    int const team      = team_threads<Space>(lanes);
     Kernel kernel{source,
                   level_rows(model, C, modes, form),
                   workspace.transposed.data(),
@@ -317,7 +318,7 @@ void sweep_cores(Space const& space, Source const& source, Kokkos::Array<int, ma
     auto const launch = [&](auto level) {
       using Kernel        = SgdCoreSweep<Space, Scalar, block(), Source, level()>;
       constexpr int lanes = Kernel::Row::lanes;
-      int const team      = is_device_space<Space> ? device_team_threads / lanes : 1;
+      int const team      = team_threads<Space>(lanes);
       typename Kernel::Sums const tile(A.extent(1), model.rank());
       tile.expect_room(workspace.sums);
       // As many teams as there are partial sums, each with a chunk of the bins. Tiles of 32 KiB and 128

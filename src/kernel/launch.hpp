@@ -51,4 +51,29 @@ void launch(char const* label, Policy const& policy, Kernel const& kernel) {
   }
 }
 
+/// A kernel that a host's team copies before it walks. As far as the compiler knows, a store to the output
+/// might change a kernel that others see too, and it reads the members anew for every nonzero; those of the
+/// copy stay in registers.
+template <class Kernel>
+struct CopiedByTeam {
+  Kernel kernel;
+
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(Member const& member) const {
+    Kernel const own = kernel;
+    own(member);
+  }
+};
+
+/// As launch, with a copy for each team of a host. Two threads, uniform10m, R = 16: the MTTKRP of `sorted` in
+/// f32 19.1 to 17.3 ms, `b-csf` f32 22.2 to 19.2, `coo-permuted` f64 165 to 141, `f-coo` f32 16.1 to 13.2.
+/// Not for kernels with large arrays: the residual sweep of `blco` took 1.5 times as long.
+template <class Policy, class Kernel>
+void launch_copied(char const* label, Policy const& policy, Kernel const& kernel) {
+  if constexpr (is_device_space<typename Policy::execution_space>)
+    Kokkos::parallel_for(label, policy, kernel);
+  else
+    launch(label, policy, CopiedByTeam<Kernel>{kernel});
+}
+
 }  // namespace polyad::detail

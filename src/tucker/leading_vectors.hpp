@@ -20,6 +20,7 @@
 #include "dense/intermediates.hpp"
 #include "dense/jacobi_eigen.hpp"
 #include "dense/transposed_product.hpp"
+#include "kernel/launch_shape.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "polyad/tucker/tucker.hpp"
 
@@ -157,9 +158,7 @@ private:
     Kokkos::View<double*, typename Space::device_type> const scratch(
         Kokkos::view_alloc(m_space, "polyad::range_scratch"), 2 * L + 1);
     gram(m_space, M, GramWorkspace<Space>(m_space, L), G);
-    constexpr bool device = is_device_space<Space>;
-    Kokkos::parallel_for("polyad::range_eigenvectors",
-                         team_policy(m_space, {1, device ? 8 : 1, device ? 32 : 1}),
+    Kokkos::parallel_for("polyad::range_eigenvectors", team_policy(m_space, launch_shape<Space>(1, 8, 32)),
                          detail::SortedEigenvectors<Scalar, Space>{G, V, scratch, T, basis});
     m_device_values = Kokkos::subview(scratch, Kokkos::make_pair(L + 1, 2 * L + 1));
     auto const host = Kokkos::create_mirror_view(Kokkos::HostSpace(), m_device_values);

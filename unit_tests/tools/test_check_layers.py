@@ -110,6 +110,19 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(len(found), 1, found)
         self.assertIn("kernel/k.hpp:1: has a backend's words", found[0])
 
+    def test_files_that_ask_for_a_device(self):
+        asks = SPDX + "int x = is_device_space<Space>;\n"
+        most = load(CHECK).MOST_SPACE_FILES
+        names = [f"dense/s{k}.hpp" for k in range(most)]
+        listed = {"src/CMakeLists.txt": GOOD["src/CMakeLists.txt"] + "\n".join(names)}
+        free = {"src/core/a.cpp": GOOD["src/core/a.cpp"] + asks, "include/polyad/kernel/machine.hpp": asks}
+        listed["src/CMakeLists.txt"] += "\nkernel/machine.hpp\n"
+        tree = {**{f"src/{name}": asks for name in names}, **free, **listed}
+        self.assertEqual(faults(tree), [])
+        found = faults({**tree, "src/dense/one_more.hpp": asks})
+        self.assertEqual(len(found), 1, found)
+        self.assertIn(f"{most + 1} files ask is_device_space", found[0])
+
     def test_border(self):
         self.assert_found("include/polyad/cp/cp.hpp", '#include "dense/p.hpp"', "private")
         self.assert_found("src/cli/main.hpp", '#include "dense/p.hpp"', "private")

@@ -6,6 +6,7 @@
 #include <Kokkos_Core.hpp>
 #include <limits>
 #include <string>
+#include <type_traits>
 
 #include "polyad/core/error.hpp"
 #include "polyad/core/types.hpp"
@@ -16,6 +17,10 @@ namespace polyad {
 template <class Space>
 inline constexpr bool is_device_space =
     !Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Space::memory_space>::accessible;
+
+/// Where the host computes beside Space: a device's host, or Space itself.
+template <class Space>
+using HostOf = std::conditional_t<is_device_space<Space>, Kokkos::DefaultHostExecutionSpace, Space>;
 
 /// The three levels of a team kernel (GenTen, section 4): `league` teams of `team` threads, each of
 /// `vector` lanes.

@@ -79,7 +79,7 @@ struct AnyFormatOptions {
 /// AnyFormatOptions::survey.
 template <class Scalar, class Index, class Space>
 struct TensorSource {
-  using host_space = std::conditional_t<is_device_space<Space>, Kokkos::DefaultHostExecutionSpace, Space>;
+  using host_space = HostOf<Space>;
 
   std::function<CooTensor<Scalar, Index, Space>()> load;
   /// In host memory; `because` is why the tensor is to be streamed, empty where its format was named.

@@ -70,8 +70,7 @@ struct ChunkWalk {
   /// Kokkos' policy of that launch for a kernel whose lanes hold Rows; Properties are Kokkos'.
   template <class Row, class... Properties, class Space>
   [[nodiscard]] TeamPolicy<Space, Properties...> policy(Space const& space) const {
-    int const team = is_device_space<Space> ? device_team_threads / Row::lanes : 1;
-    return team_policy<Properties...>(space, shape(team, Row::lanes));
+    return team_policy<Properties...>(space, shape(team_threads<Space>(Row::lanes), Row::lanes));
   }
 };
 

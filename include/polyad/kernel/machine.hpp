@@ -23,6 +23,12 @@ template <class Space>
                                 : static_cast<count_t>(Kokkos::TeamPolicy<Space>::scratch_size_max(0));
 }
 
+/// Threads of a device's team, so that they have `gpu_threads` lanes together. A host's team is one thread.
+template <class Space>
+[[nodiscard]] constexpr int team_threads(int lanes, int gpu_threads = device_team_threads) {
+  return is_device_space<Space> ? gpu_threads / lanes : 1;
+}
+
 /// Multiprocessors of a device, or the threads of a host.
 template <class Space>
 [[nodiscard]] count_t multiprocessors(Space const& space) {

@@ -9,6 +9,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "polyad/core/spaces.hpp"
+#include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
 
@@ -41,10 +42,10 @@ struct WholeRowWalk {
 
   [[nodiscard]] count_t chunks() const { return ceil_div(nnz, chunk); }
 
-  /// Kokkos' policy of the launch for a kernel whose lanes hold Rows, in teams of 128 threads on a device.
+  /// Kokkos' policy of the launch for a kernel whose lanes hold Rows.
   template <class Row, class... Properties, class Space>
   [[nodiscard]] TeamPolicy<Space, Properties...> policy(Space const& space) const {
-    int const team = is_device_space<Space> ? 128 / Row::lanes : 1;
+    int const team = team_threads<Space>(Row::lanes);
     return team_policy<Properties...>(
         space, LaunchShape{ceil_div(chunks(), static_cast<count_t>(team)), team, Row::lanes});
   }

@@ -69,7 +69,7 @@ TileShape tile_shape(Space const& space, count_t nnz, int order, count_t rows, C
   TileShape shape{};
   shape.stash_rows     = Kernel::has_stash ? static_cast<int>(rows) : 0;
   shape.stash_stride   = Kernel::block;
-  shape.team           = is_device_space<Space> ? std::max(1, threads / lanes) : 1;
+  shape.team           = std::max(1, team_threads<Space>(lanes, threads));
   auto const set_chunk = [&](int chunk) {
     shape.chunk = chunk;
     shape.tile  = chunk * shape.team;

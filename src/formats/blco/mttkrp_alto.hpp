@@ -249,10 +249,10 @@ void mttkrp_alto_device(Space const& space, Alto<Scalar, Index, Space> const& X,
 }
 
 /// Calls f(std::integral_constant<int, Inner>). Kernels are compiled for the numbers of factors a nonzero
-/// that tensors of three and four modes have; with 64-bit indices and for residuals for any number only.
-template <class Index, AltoTarget Target, class Term, class F>
+/// that tensors of three and four modes have; with 64-bit indices for any number only.
+template <class Index, AltoTarget Target, class F>
 void with_inner(int inner, F&& f) {
-  if constexpr (sizeof(Index) == 4 && !Term::is_residual) {
+  if constexpr (sizeof(Index) == 4) {
     if constexpr (Target == AltoTarget::rows_of_group)
       if (inner == 0) return f(std::integral_constant<int, 0>{});
     if constexpr (Target != AltoTarget::rows)
@@ -331,7 +331,7 @@ void launch_alto_walks(Space const& space, Alto<Scalar, Index, Space> const& X, 
   count_t const chunks = X.chunks();
   clear_private_output<Space, Scalar, Block>(space, operands.output, X.extents()[mode], chunks, blocks);
   auto const launch = [&](auto target) {
-    with_inner<Index, target(), Term>(operands.inner.count, [&](auto inner_count) {
+    with_inner<Index, target()>(operands.inner.count, [&](auto inner_count) {
       using Kernel = MttkrpAlto<Space, Scalar, Index, Block, inner_count(), target(), Term>;
       detail::launch(
           "polyad::mttkrp_alto", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, chunks),

@@ -13,6 +13,7 @@
 #include "formats/blco/private_output.hpp"
 #include "formats/blco/resolve_blco.hpp"
 #include "kernel/launch.hpp"
+#include "kernel/launch_shape.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/spaces.hpp"
@@ -101,7 +102,7 @@ template <class Space, class Scalar, int Block>
 void launch_merge(Space const& space, count_t copies, FactorMatrix<Scalar, Space> const& rows,
                   ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& V) {
   using Kernel = MergeCopies<Space, Scalar, Block>;
-  ChunkWalk const walks{V.extent(0), is_device_space<Space> ? 1U : 256U, blocks};
+  ChunkWalk const walks{V.extent(0), items_per_thread<Space>(1, 256), blocks};
   detail::launch("polyad::merge_copies", walks.template policy<typename Kernel::Row>(space),
                  Kernel{rows.data(), static_cast<count_t>(rows.stride(0)), copies, V.data(),
                         static_cast<count_t>(V.stride(0)), walks});

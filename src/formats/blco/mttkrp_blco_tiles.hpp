@@ -13,6 +13,7 @@
 #include "formats/blco/blco_blocks.hpp"
 #include "formats/blco/blco_tiles.hpp"
 #include "formats/blco/nonzero_terms.hpp"
+#include "kernel/launch_shape.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/other_factors.hpp"
@@ -40,7 +41,7 @@ struct MttkrpBlcoTiles {
   }
 
   /// Nonzeros gathered at the same time: four would spill registers.
-  static constexpr int batch = is_device_space<Space> ? 2 : 1;
+  static constexpr int batch = rows_in_flight<Space>(2);
 
   BlcoNonzeros<Scalar, Index> nonzeros;
   OtherFactors<Scalar, Order> factors;

@@ -70,7 +70,7 @@ public:
   using options_type   = StreamedBlcoOptions;
   using workspace_type = StreamedBlcoWorkspace<Scalar, Space>;
   /// Where a tensor lives that does not fit the device.
-  using host_space = std::conditional_t<is_device_space<Space>, Kokkos::DefaultHostExecutionSpace, Space>;
+  using host_space = HostOf<Space>;
 
   static constexpr char const* name = "streamed-blco";
   static constexpr bool streams     = true;

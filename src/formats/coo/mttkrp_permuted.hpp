@@ -12,6 +12,7 @@
 
 #include "formats/coo/coo_permuted.hpp"
 #include "kernel/launch.hpp"
+#include "kernel/launch_shape.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
@@ -25,9 +26,9 @@ template <class Space, class Scalar, class Index, int Block, RowForm Form, int O
 struct MttkrpPermuted {
   using Row = TinyVec<Space, Scalar, Block, Form>;
 
-  /// Nonzeros whose rows are gathered at the same time, so that their latencies overlap. Four was best on
-  /// the H200 (eight always lost, by registers); a host's core overlaps iterations by itself.
-  static constexpr int batch = is_device_space<Space> ? 4 : 1;
+  /// Nonzeros whose rows are gathered at the same time. Four was best on the H200: eight always lost, by
+  /// registers.
+  static constexpr int batch = rows_in_flight<Space>(4);
 
   Index const* permutation;
   Index const* indices;  // P x N
@@ -126,11 +127,12 @@ void mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
             ceil_div(X.nnz(), chunks.chunk), X.extents()[mode], [&](auto together) {
               using Kernel =
                   detail::MttkrpPermuted<Space, Scalar, Index, block(), form(), order(), together()>;
-              detail::launch("polyad::mttkrp_permuted",
-                             policy_with_team_sums<together(), Row, block(), Scalar, Index>(space, chunks),
-                             Kernel{X.permutation(mode).data(), X.coo().indices().data(),
-                                    X.coo().values().data(), OtherFactors<Scalar, order()>(factors, mode),
-                                    mode, V.data(), static_cast<count_t>(V.stride(0)), chunks});
+              detail::launch_copied(
+                  "polyad::mttkrp_permuted",
+                  policy_with_team_sums<together(), Row, block(), Scalar, Index>(space, chunks),
+                  Kernel{X.permutation(mode).data(), X.coo().indices().data(), X.coo().values().data(),
+                         OtherFactors<Scalar, order()>(factors, mode), mode, V.data(),
+                         static_cast<count_t>(V.stride(0)), chunks});
             });
       });
     });

@@ -11,8 +11,10 @@
 
 #include "formats/coo/coo_scratch.hpp"
 #include "kernel/launch.hpp"
+#include "kernel/launch_shape.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
+#include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/other_factors.hpp"
 
 namespace polyad::detail {
@@ -66,9 +68,8 @@ struct MttkrpScratch {
 /// GPU threads; on a CPU one thread of one lane.
 template <class Space>
 LaunchShape scratch_launch_shape(count_t nnz, count_t chunk, int block_size) {
-  int const vector = is_device_space<Space> ? std::min(block_size, 16) : 1;
-  int const team   = is_device_space<Space> ? device_team_threads / vector : 1;
-  return {ceil_div(ceil_div(nnz, chunk), static_cast<count_t>(team)), team, vector};
+  int const vector = std::min(block_size, 16);
+  return thread_for_each<Space>(ceil_div(nnz, chunk), device_team_threads / vector, vector);
 }
 
 /// The contract's mttkrp (formats/format.hpp) by MTTKRP-A.

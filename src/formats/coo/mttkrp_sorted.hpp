@@ -17,6 +17,7 @@
 #include "formats/coo/sorted.hpp"
 #include "formats/coo/sorted_tuning.hpp"
 #include "kernel/launch.hpp"
+#include "kernel/launch_shape.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
@@ -29,9 +30,8 @@ namespace polyad::detail {
 /// Nonzeros read and gathered at the same time (see MttkrpPermuted): on the H200 two are best for 32 doubles
 /// (vast 2.41 ms, with four 2.46; nell2 3.43 and 3.45), by registers; four otherwise.
 template <class Space, class Scalar, int Block>
-inline constexpr int sorted_batch = !is_device_space<Space>                         ? 1
-                                    : Block < 32 || sizeof(Scalar) == sizeof(float) ? 4
-                                                                                    : 2;
+inline constexpr int sorted_batch =
+    rows_in_flight<Space>(Block < 32 || sizeof(Scalar) == sizeof(float) ? 4 : 2);
 
 /// Batch is a parameter so that tests run each on every space.
 template <class Space, class Scalar, class Index, int Block, int Order, bool Hoist, bool Together,
@@ -149,24 +149,6 @@ struct MttkrpSorted {
   }
 };
 
-/// Whether the walk goes through all nonzeros for one block of columns before it begins the next: the
-/// factors' rows of a block then stay in the second-level cache where whole rows would not. The nonzeros are
-/// read once a block instead. H200, R = 128: uniform10m f64 7.70 to 6.10 ms, vast 11.8 to 10.2; a factor that
-/// the cache holds anyway (nell2 f32 6.16 to 6.36), or of which it does not hold a block's part (delicious
-/// f32 24.5 to 25.3), loses.
-template <class Scalar, class Space>
-bool walk_by_block(Extents const& extents, int mode, FactorMatrices<Scalar, Space> const& factors,
-                   ColumnBlocks blocks) {
-  constexpr count_t held = count_t(16) << 20;  // bytes beside everything else
-  constexpr count_t most = count_t(48) << 20;
-  if (!is_device_space<Space> || blocks.count == 1) return false;
-  count_t longest = 0;
-  for (int n = 0; n < extents.order(); ++n)
-    if (n != mode) longest = Kokkos::max(longest, extents[n]);
-  auto const bytes = static_cast<double>(longest) * static_cast<double>(factors.rank() * sizeof(Scalar));
-  return bytes > static_cast<double>(held) && bytes <= static_cast<double>(most) * blocks.count;
-}
-
 /// The contract's mttkrp (formats/format.hpp).
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
@@ -192,7 +174,7 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
         ChunkWalk const chunks{copy.nnz, copy.chunk, blocks,
                                detail::walk_by_block(X.extents(), mode, factors, blocks)};
         using Bounds = Kokkos::LaunchBounds<device_team_threads, Kernel::teams>;
-        detail::launch(
+        detail::launch_copied(
             "polyad::mttkrp_sorted",
             policy_with_team_sums<together(), typename Kernel::Row, block(), Scalar, Index, Bounds>(space,
                                                                                                     chunks),

@@ -10,6 +10,7 @@
 
 #include "formats/coo/coo_tiny_vec.hpp"
 #include "kernel/launch.hpp"
+#include "kernel/launch_shape.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
@@ -23,7 +24,7 @@ struct MttkrpTinyVec {
   using Row = TinyVec<Space, Scalar, Block, Form>;
 
   /// Nonzeros whose rows are gathered at the same time (see MttkrpPermuted).
-  static constexpr int batch = is_device_space<Space> ? 4 : 1;
+  static constexpr int batch = rows_in_flight<Space>(4);
 
   Index const* indices;  // P x N
   Scalar const* values;

@@ -24,6 +24,7 @@
 #include "formats/coo/sorted.hpp"
 #include "formats/form_residuals.hpp"
 #include "kernel/launch.hpp"
+#include "kernel/launch_shape.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/lanes.hpp"
@@ -38,7 +39,7 @@ struct ResidualMttkrp {
   using Row = TinyVec<Space, Scalar, Block>;
 
   /// Nonzeros gathered at the same time: two were best on the H200, by registers (four for the plain MTTKRP).
-  static constexpr int batch = is_device_space<Space> ? 2 : 1;
+  static constexpr int batch = rows_in_flight<Space>(2);
 
   Source source;
   Scalar const* C;  // of the output mode, I_n x R
@@ -159,14 +160,15 @@ void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
       using Kernel = detail::ResidualMttkrp<Space, Scalar, Index, block(), order(), Source>;
       ColumnBlocks const blocks{0, 1, rank};
       detail::clear_rows<Space, Scalar, Index, block()>(space, copy.cleared, blocks, G);
-      detail::launch("polyad::residual_mttkrp_sorted", chunks.template policy<typename Kernel::Row>(space),
-                     Kernel{source,
-                            C[mode].data(),
-                            static_cast<count_t>(C[mode].stride(0)),
-                            OtherFactors<Scalar, order()>(C, copy.modes),
-                            {G.data(), static_cast<count_t>(G.stride(0)), borders, copy.block_rows > 0},
-                            rank,
-                            chunks});
+      detail::launch_copied(
+          "polyad::residual_mttkrp_sorted", chunks.template policy<typename Kernel::Row>(space),
+          Kernel{source,
+                 C[mode].data(),
+                 static_cast<count_t>(C[mode].stride(0)),
+                 OtherFactors<Scalar, order()>(C, copy.modes),
+                 {G.data(), static_cast<count_t>(G.stride(0)), borders, copy.block_rows > 0},
+                 rank,
+                 chunks});
       if (merge)
         detail::merge_borders<Space, Scalar, Index, block()>(space, workspace.format, chunks.chunks(), blocks,
                                                              G);
@@ -195,14 +197,15 @@ void residual_mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const
   }
   with_block(static_cast<count_t>(rank), [&](auto block) {
     using Kernel = detail::ResidualMttkrp<Space, Scalar, Index, block(), any_order, Source>;
-    detail::launch("polyad::residual_mttkrp_permuted", chunks.template policy<typename Kernel::Row>(space),
-                   Kernel{source,
-                          C[mode].data(),
-                          static_cast<count_t>(C[mode].stride(0)),
-                          others,
-                          {G.data(), static_cast<count_t>(G.stride(0)), {nullptr, nullptr, 0}, false},
-                          rank,
-                          chunks});
+    detail::launch_copied("polyad::residual_mttkrp_permuted",
+                          chunks.template policy<typename Kernel::Row>(space),
+                          Kernel{source,
+                                 C[mode].data(),
+                                 static_cast<count_t>(C[mode].stride(0)),
+                                 others,
+                                 {G.data(), static_cast<count_t>(G.stride(0)), {nullptr, nullptr, 0}, false},
+                                 rank,
+                                 chunks});
   });
 }
 

@@ -245,7 +245,7 @@ void solve_rows_of(Space const& space, Source const& source, OtherFactors<Scalar
     // Beyond what a team may use, scratch comes from global memory.
     int const bytes = sizes.template bytes<Scalar>() + row_alignment;
     int const level = is_device_space<Space> && static_cast<count_t>(bytes) > device_team_scratch ? 1 : 0;
-    LaunchShape const shape{rows, is_device_space<Space> ? 128 / lanes : 1, lanes};
+    LaunchShape const shape{rows, team_threads<Space>(lanes), lanes};
     auto policy = team_policy<Kokkos::Schedule<Kokkos::Dynamic>>(space, shape);  // rows differ in length
     policy.set_scratch_size(level, Kokkos::PerTeam(bytes));
     detail::launch(

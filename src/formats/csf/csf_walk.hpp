@@ -7,6 +7,7 @@
 #include "formats/csf/csf_bins.hpp"
 #include "formats/csf/csf_tree.hpp"
 #include "kernel/launch.hpp"
+#include "kernel/launch_shape.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
@@ -94,11 +95,9 @@ struct SliceWriter {
 
 /// Nonzeros read and gathered at the same time, and the teams on a multiprocessor that the compiler leaves
 /// registers for, as measured for `sorted`, whose walk is the same (docs/design-notes.md): two for 32 doubles
-/// and four otherwise; a host's core overlaps iterations by itself.
+/// and four otherwise.
 template <class Space, class Scalar, int Block>
-inline constexpr int csf_batch = !is_device_space<Space>             ? 1
-                                 : Block < 32 || sizeof(Scalar) == 4 ? 4
-                                                                     : 2;
+inline constexpr int csf_batch = rows_in_flight<Space>(Block < 32 || sizeof(Scalar) == 4 ? 4 : 2);
 template <class Scalar, int Order>
 using CsfBounds =
     Kokkos::LaunchBounds<device_team_threads, Order == 3 || (Order == 4 && sizeof(Scalar) == 8) ? 6 : 4>;
@@ -112,12 +111,12 @@ void launch_bins(char const* label, Space const& space, CsfTree<Scalar, Index, S
   using Row    = typename Kernel::Row;
   using Bounds = CsfBounds<Scalar, Order>;
   ChunkWalk const workers{bins.size(), 1, blocks};
-  launch(label, policy_with_team_sums<Together, Row, Block, Scalar, Index, Bounds>(space, workers),
-         Kernel{TreeArrays<Scalar, Index, Order>(tree),
-                BinArrays<Index, Order>(bins),
-                OtherFactors<Scalar, Order>(factors, tree.modes),
-                {tree.indices[0].data(), V.data(), static_cast<count_t>(V.stride(0))},
-                workers});
+  launch_copied(label, policy_with_team_sums<Together, Row, Block, Scalar, Index, Bounds>(space, workers),
+                Kernel{TreeArrays<Scalar, Index, Order>(tree),
+                       BinArrays<Index, Order>(bins),
+                       OtherFactors<Scalar, Order>(factors, tree.modes),
+                       {tree.indices[0].data(), V.data(), static_cast<count_t>(V.stride(0))},
+                       workers});
 }
 
 }  // namespace polyad::detail

@@ -14,6 +14,7 @@
 #include "formats/cleared_rows.hpp"
 #include "formats/csf/csf_walk.hpp"
 #include "kernel/launch.hpp"
+#include "kernel/launch_shape.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
@@ -153,7 +154,7 @@ void mttkrp_singles(Space const& space, CsfTree<Scalar, Index, Space> const& tre
       using Kernel = detail::MttkrpSingles<Space, Scalar, Index, block(), order()>;
       using Bounds = detail::CsfBounds<Scalar, order()>;
       // Few nonzeros a thread: nothing is summed, so only latencies count.
-      ChunkWalk const chunks{tree.nnz(), is_device_space<Space> ? 16U : 1024U, blocks};
+      ChunkWalk const chunks{tree.nnz(), items_per_thread<Space>(16, 1024), blocks};
       detail::launch("polyad::mttkrp_singles", chunks.template policy<typename Kernel::Row, Bounds>(space),
                      Kernel{detail::TreeArrays<Scalar, Index, order()>(tree),
                             OtherFactors<Scalar, order()>(factors, tree.modes), V.data(),

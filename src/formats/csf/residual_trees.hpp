@@ -18,6 +18,7 @@
 #include "kernel/launch.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
+#include "polyad/kernel/machine.hpp"
 
 namespace polyad::detail {
 
@@ -76,7 +77,7 @@ void form_tree_residuals(Space const& space, CsfTree<Scalar, Index, Space> const
   detail::with_fiber_block<Space, Index>(C.rank(), [&](auto block) {
     using Kernel        = detail::FormTreeResiduals<Space, Scalar, Index, block()>;
     constexpr int lanes = Kernel::Row::lanes;
-    int const team      = is_device_space<Space> ? device_team_threads / lanes : 1;
+    int const team      = team_threads<Space>(lanes);
     auto const rank     = static_cast<int>(C.rank());
     Kernel kernel{detail::TreeFibers<Scalar, Index>(space, tree, bins),
                   detail::LevelRows<Scalar>(C, tree.modes), rank, 0, residuals.data()};

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "formats/cleared_rows.hpp"
+#include "formats/fcoo/fcoo_tuning.hpp"
 #include "formats/fcoo/flagged_nonzeros.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/spaces.hpp"
@@ -240,17 +241,6 @@ FlaggedNonzeros<Scalar, Index, Space> make_flagged(Space const& space,
   Kokkos::parallel_for("polyad::set_segment_coordinates", Range(space, 0, X.partitions()),
                        detail::SetCoordinates<Nonzeros>{reader, X.first_segment, index, X.coordinates});
   return repartitioned(space, X, threadlen);
-}
-
-/// The threadlen for a tensor unless one is asked for: the default, but shorter on a device that would not
-/// have two rounds of threads with it (8 lanes each, as for 32 floats).
-template <class Space>
-int automatic_threadlen(Space const& space, count_t nnz) {
-  int threadlen = default_threadlen;
-  while (is_device_space<Space> && threadlen > 16 &&
-         nnz * 8 / static_cast<count_t>(threadlen) < 2 * static_cast<count_t>(space.concurrency()))
-    threadlen /= 2;
-  return threadlen;
 }
 
 /// All modes of a tensor of order N with mode n first: what SpMTTKRP and SpTTMc on mode n keep.

@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "kernel/launch_shape.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/other_factors.hpp"
@@ -24,7 +25,7 @@ struct HadamardTerms {
   static constexpr int block    = Block;
   static constexpr int elements = Block;
   /// Nonzeros read and gathered at the same time: MttkrpSorted's choice, measured on the H200 there.
-  static constexpr int batch = !is_device_space<Space> ? 1 : Block < 32 || sizeof(Scalar) == 4 ? 4 : 2;
+  static constexpr int batch = rows_in_flight<Space>(Block < 32 || sizeof(Scalar) == 4 ? 4 : 2);
 
   /// As many registers as MttkrpSorted has: 80.
   static constexpr int resident_teams  = 3;

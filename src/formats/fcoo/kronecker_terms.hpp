@@ -10,6 +10,8 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "formats/fcoo/fcoo_tuning.hpp"
+#include "kernel/launch_shape.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/row_form.hpp"
@@ -118,12 +120,12 @@ struct KroneckerTerms {
   using Sum                  = TilePart<Row, Scalar, Block, rows, packs>;
   using Term                 = typename Sum::Term;
 
-  static constexpr int tile     = is_device_space<Space> ? Block : rows;
+  static constexpr int tile     = tile_height<Space>(Block, rows);
   static constexpr int lanes    = Row::lanes * (tile / rows);
   static constexpr int block    = 1;  // a tile has one number
   static constexpr int elements = Block * tile;
   /// Two nonzeros under way fit the registers beside the sums, of doubles only beside half of them.
-  static constexpr int batch = is_device_space<Space> && (sizeof(Scalar) == 4 || packs == 1) ? 2 : 1;
+  static constexpr int batch = rows_in_flight<Space>(sizeof(Scalar) == 4 || packs == 1 ? 2 : 1);
   /// Sums and terms take more than the 80 registers of three.
   static constexpr int resident_teams = 2;
   /// A whole tile goes to the scratch pad and to memory at the end of a chunk.

@@ -20,6 +20,7 @@
 
 #include "formats/cleared_rows.hpp"
 #include "formats/fcoo/fcoo.hpp"
+#include "formats/fcoo/fcoo_tuning.hpp"
 #include "formats/fcoo/flagged_nonzeros.hpp"
 #include "formats/fcoo/kronecker_terms.hpp"
 #include "formats/fcoo/mttkrp_fcoo.hpp"
@@ -36,15 +37,6 @@
 #include "polyad/tensor/factor_matrices.hpp"
 
 namespace polyad::detail {
-
-/// Calls f with the block of a tile. A device's is as high as it is wide: the narrowest that holds the
-/// columns of one of the two matrices, or 32. A host's rows are few, so it is the narrowest that holds the
-/// last one's.
-template <class Space, class F>
-void with_tile_block(int before, int last, F&& f) {
-  int const columns = is_device_space<Space> ? std::min(before, last) : last;
-  with_block<8>(static_cast<count_t>(columns), f);
-}
 
 /// Y, a row for every row that X's operation has, is overwritten. matrices[m] belongs to product mode
 /// `modes[m]` of X; there are two or more of them.

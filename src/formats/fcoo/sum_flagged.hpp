@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <string>
 
+#include "formats/fcoo/fcoo_tuning.hpp"
 #include "formats/fcoo/flagged_nonzeros.hpp"
 #include "kernel/launch.hpp"
 #include "polyad/core/error.hpp"
@@ -25,11 +26,6 @@
 #include "polyad/kernel/segmented_reduce.hpp"
 
 namespace polyad::detail {
-
-static_assert(FCooShape().team_threads == device_team_threads);
-
-/// Teams of more threads would leave a thread too few registers for its gathers (MttkrpSorted: 64 to 85).
-inline constexpr int fcoo_most_threads = 256;
 
 /// \throws UsageError
 inline void expect_shape(FCooShape const& shape) {
@@ -157,38 +153,21 @@ struct SumFlagged {
   }
 };
 
-/// Whole partitions that a thread walks. On a device as many as Terms asks for, as long as there are two
-/// threads for each that its multiprocessors hold; the team joins them. On a host a team is one thread, and
-/// only the borders of its chunk pay for atomics, so that it is as long as balance allows.
-template <class Terms, class Space, class Scalar, class Index>
-count_t partitions_per_thread(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X,
-                              int column_blocks) {
-  auto const threadlen = static_cast<count_t>(X.threadlen);
-  if constexpr (is_device_space<Space>) {
-    // Threads that the multiprocessors hold of these.
-    count_t const held  = multiprocessors(space) * Terms::resident_teams * fcoo_most_threads;
-    count_t const lanes = X.nnz / threadlen * static_cast<count_t>(Terms::lanes * column_blocks);
-    return std::clamp<count_t>(lanes / (2 * held), 1, Terms::most_partitions);
-  } else {
-    return ceil_div(chunk_length(space, X.nnz, 1), threadlen);
-  }
-}
-
 /// Launches SumFlagged with teams of a shape over all nonzeros and blocks of columns.
 template <class Space, class Scalar, class Index, class Terms>
 void sum_flagged(Space const& space, char const* label, FlaggedNonzeros<Scalar, Index, Space> const& X,
                  ColumnBlocks blocks, FCooShape const& shape, Terms const& terms) {
-  using Kernel = SumFlagged<Scalar, Index, Terms>;
-  using Bounds = Kokkos::LaunchBounds<fcoo_most_threads, Terms::resident_teams>;
-  count_t const chunk =
-      partitions_per_thread<Terms>(space, X, blocks.count) * static_cast<count_t>(X.threadlen);
+  using Kernel         = SumFlagged<Scalar, Index, Terms>;
+  using Bounds         = Kokkos::LaunchBounds<fcoo_most_threads, Terms::resident_teams>;
+  auto const threadlen = static_cast<count_t>(X.threadlen);
+  count_t const chunk  = partitions_per_thread<Terms>(space, X.nnz, threadlen, blocks.count) * threadlen;
   ChunkWalk const chunks{X.nnz, chunk, blocks};
   constexpr int lanes = Terms::lanes;
-  int team            = is_device_space<Space> ? shape.team_threads / lanes : 1;
+  int team            = team_threads<Space>(lanes, shape.team_threads);
   while (static_cast<count_t>(Kernel::Heads::bytes(team)) > device_team_scratch && team > 1) team /= 2;
   auto policy = team_policy<Bounds>(space, chunks.shape(team, lanes));
   policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::Heads::bytes(team)));
-  detail::launch(label, policy, Kernel{terms, FlaggedSegments<Index>(X), chunks});
+  detail::launch_copied(label, policy, Kernel{terms, FlaggedSegments<Index>(X), chunks});
 }
 
 }  // namespace polyad::detail

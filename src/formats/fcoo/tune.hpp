@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "formats/fcoo/fcoo.hpp"
+#include "formats/fcoo/fcoo_tuning.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
@@ -21,9 +22,7 @@ template <class Space>
 std::vector<FCooOptions> fcoo_grid() {
   std::vector<FCooOptions> grid;
   for (int const threadlen : {8, 16, 32, 64})
-    for (int const threads : {32, 64, 128, 256})
-      if (is_device_space<Space> || threads == FCooShape().team_threads)
-        grid.push_back({threadlen, {threads}});
+    for (int const threads : fcoo_team_sizes<Space>()) grid.push_back({threadlen, {threads}});
   return grid;
 }
 
