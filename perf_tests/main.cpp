@@ -41,6 +41,7 @@ int run(PerfOptions const& options) {
       }
       if (extents.order() >= 2) register_fast_tucker(session, choice);
       register_stream(session, choice);
+      if (extents.order() >= 3) register_strategies(session, choice);
     }
   benchmark::RunSpecifiedBenchmarks();
   benchmark::ClearRegisteredBenchmarks();

@@ -88,5 +88,6 @@ void register_fcoo(Session& session, TensorChoice const& choice, Extents const& 
                    std::string const& scalar);
 void register_fast_tucker(Session& session, TensorChoice const& choice);
 void register_stream(Session& session, TensorChoice const& choice);
+void register_strategies(Session& session, TensorChoice const& choice);
 
 }  // namespace polyad::perf

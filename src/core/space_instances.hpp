@@ -3,6 +3,7 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <vector>
 
 #include "polyad/core/spaces.hpp"
@@ -20,6 +21,12 @@ std::vector<Space> make_instances(Space const& space, int count) {
                                                  std::vector<double>(static_cast<std::size_t>(count), 1.0));
   else
     return std::vector<Space>(static_cast<std::size_t>(count), space);
+}
+
+/// How many of `wanted` instances work side by side: up to eight streams of a device, one on a host.
+template <class Space>
+[[nodiscard]] constexpr int instances_side_by_side(int wanted) {
+  return is_device_space<Space> ? std::clamp(wanted, 1, 8) : 1;
 }
 
 /// Work that is enqueued on `later` from now on waits for what `earlier` holds now. The host does not wait.

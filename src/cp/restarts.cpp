@@ -14,7 +14,7 @@ using namespace detail;
 
 template <class Space>
 std::vector<Space> restart_instances(Space const& space, int runs) {
-  return make_instances(space, is_device_space<Space> ? std::clamp(runs, 1, 8) : 1);
+  return make_instances(space, instances_side_by_side<Space>(runs));
 }
 
 template <class Scalar, class Index, class Space>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What sums over the rows of tall matrices take of a machine (dense/gram.hpp, dense/transposed_product.hpp,
-// dense/normal_equations.hpp).
+// dense/normal_equations.hpp), and which strategy update_factor takes.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,20 @@
 #include "polyad/kernel/rank_dispatch.hpp"
 
 namespace polyad::detail {
+
+/// update_factor in one pass: its Gram matrix is summed from a tile in the scratch pad.
+struct FusedUpdate {};
+/// In two passes, solve_rows and gram: a host's registers hold more of G than its team of one thread can sum
+/// from a pad.
+struct SeparateUpdate {};
+
+/// Calls f(strategy) for a rank.
+template <class Space, class F>
+void with_update_strategy(count_t rank, F&& f) {
+  if constexpr (is_device_space<Space>)
+    if (rank <= static_cast<count_t>(full_block)) return f(FusedUpdate{});
+  f(SeparateUpdate{});
+}
 
 /// Chunks of rows that have sums of their own, of `bytes` each: enough to fill the machine (four teams on
 /// each of a device's multiprocessors), but at most 64 MiB of sums. Independent of a host's threads, so that

@@ -3,8 +3,9 @@
 // summed from the tile that is still in the scratch pad. The whole dense part of an ALS update but its R x R
 // algebra.
 //
-// On a device a team walks a chunk of rows tile by tile. Its threads divide a tile of A, and then the R x R
-// Gram matrix, into parts of 4 x 4 entries; a thread keeps its part of G in registers for all tiles. The rows
+// That is the strategy FusedUpdate (dense/dense_tuning.hpp). A team walks a chunk of rows tile by tile. Its
+// threads divide a tile of A, and then the R x R Gram matrix, into parts (of 4 x 4 entries on a device); a
+// thread keeps its part of G in registers for all tiles. The rows
 // and the columns of a part are spread out evenly, so that neighbouring threads read neighbouring entries of
 // the pad: with 4 x 4 entries side by side, read 16 bytes at a time, the pad's banks were the limit
 // (delicious, R = 32: 9.3 ms in f64). Sums of G are made in double and in a fixed order, so they do not
@@ -14,19 +15,28 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 
+#include "dense/dense_tuning.hpp"
 #include "dense/gram.hpp"
 #include "dense/solve_rows.hpp"
 #include "kernel/launch.hpp"
 #include "polyad/core/instances.hpp"
+#include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 
 namespace polyad::detail {
 
+/// Parts in a row of a matrix of Block columns, so that a team's threads have one each: of 4 columns or more.
+constexpr int parts_side_by_side(int columns, int team) {
+  int parts = columns / 4;
+  while (parts * parts > team) parts /= 2;
+  return parts;
+}
+
 template <class Space, class Scalar, int Block>
 struct UpdateFactor {
-  static constexpr int team      = 128;
-  static constexpr int part      = 4;             // rows and columns of a thread's part
-  static constexpr int groups    = Block / part;  // parts side by side
+  static constexpr int team      = team_threads<Space>(1);
+  static constexpr int groups    = parts_side_by_side(Block, team);
+  static constexpr int part      = Block / groups;  // rows and columns of a thread's part
   static constexpr int tile_rows = part * team / groups;
   static constexpr int splits    = team / (groups * groups);  // threads that share a part of G, rows divided
   static constexpr int stride    = Block + 1;  // of the pad's rows: columns lie in different banks
@@ -142,7 +152,7 @@ struct UpdateFactor {
   }
 };
 
-template <class Space, class Scalar, int Block>
+template <int Block, class Space, class Scalar>
 void update_and_sum(Space const& space, FactorMatrix<Scalar, Space> const& V,
                     FactorMatrix<Scalar, Space> const& W, FactorMatrix<Scalar, Space> const& A,
                     GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G) {
@@ -160,9 +170,24 @@ void update_and_sum(Space const& space, FactorMatrix<Scalar, Space> const& V,
   sum_chunks(space, workspace, G, chunks);
 }
 
-/// A (I x R) = V (I x R) W (R x R) and G (R x R) = A' A. On a device one pass for R up to 32, where W and a
-/// tile fit a scratch pad together, and two (solve_rows and gram) beyond; two on a host, where registers hold
-/// less. Launches on `space` and returns without waiting. \throws UsageError when shapes do not match
+/// R up to 32, for which W and a tile fit a scratch pad together.
+template <class Space, class Scalar>
+void update_factor_by(FusedUpdate, Space const& space, FactorMatrix<Scalar, Space> const& V,
+                      FactorMatrix<Scalar, Space> const& W, FactorMatrix<Scalar, Space> const& A,
+                      GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G) {
+  with_block<8>(W.extent(0), [&](auto block) { update_and_sum<block()>(space, V, W, A, workspace, G); });
+}
+
+template <class Space, class Scalar>
+void update_factor_by(SeparateUpdate, Space const& space, FactorMatrix<Scalar, Space> const& V,
+                      FactorMatrix<Scalar, Space> const& W, FactorMatrix<Scalar, Space> const& A,
+                      GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G) {
+  solve_rows(space, V, W, A);
+  gram(space, A, workspace, G);
+}
+
+/// A (I x R) = V (I x R) W (R x R) and G (R x R) = A' A. Launches on `space` and returns without waiting.
+/// \throws UsageError when shapes do not match
 template <class Space, class Scalar>
 void update_factor(Space const& space, FactorMatrix<Scalar, Space> const& V,
                    FactorMatrix<Scalar, Space> const& W, FactorMatrix<Scalar, Space> const& A,
@@ -173,14 +198,8 @@ void update_factor(Space const& space, FactorMatrix<Scalar, Space> const& V,
                  "V is ", V.extent(0), " x ", V.extent(1), ", W is ", rank, " x ", W.extent(1), ", A is ",
                  A.extent(0), " x ", A.extent(1), " and G is ", G.extent(0), " x ", G.extent(1));
   workspace.expect_rank(rank);
-  if constexpr (is_device_space<Space>) {
-    if (rank <= full_block)
-      return with_block<8>(rank, [&](auto block) {
-        detail::update_and_sum<Space, Scalar, block()>(space, V, W, A, workspace, G);
-      });
-  }
-  solve_rows(space, V, W, A);
-  gram(space, A, workspace, G);
+  with_update_strategy<Space>(
+      rank, [&](auto strategy) { update_factor_by(strategy, space, V, W, A, workspace, G); });
 }
 
 #define POLYAD_UPDATE_FACTOR(Scalar)                                                                    \

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/host_side.hpp"
 #include "formats/choose_format.hpp"
 #include "formats/format_trial.hpp"
 #include "formats/registry.hpp"
@@ -122,16 +123,11 @@ std::string usual_format(std::vector<Capability> const& needs) {
 
 template <class Scalar, class Index, class Space>
 TensorSurvey survey_of(Space const& space, CooTensor<Scalar, Index, Space> const& coo) {
-  if (is_device_space<Space>)
-    expect_fits(Kokkos::DefaultHostExecutionSpace(), "the coordinates in host memory", coo.nnz(),
-                static_cast<count_t>(coo.order()) * sizeof(Index));
-  auto const indices = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, coo.indices());
-  Kokkos::deep_copy(space, indices, coo.indices());
-  space.fence("polyad::any_format");
+  auto const indices = on_host(space, "the coordinates in host memory", coo.indices());
   std::vector<std::uint64_t> extents;
   for (int n = 0; n < coo.order(); ++n) extents.push_back(coo.extents()[n]);
-  int const threads = is_device_space<Space> ? 0 : static_cast<int>(space.concurrency());
-  return survey_tensor<Index>(extents, std::span<Index const>(indices.data(), indices.size()), threads);
+  return survey_tensor<Index>(extents, std::span<Index const>(indices.data(), indices.size()),
+                              host_threads(space));
 }
 
 template <class Scalar, class Space>
@@ -141,7 +137,7 @@ Ceilings ceilings_for(Space const& space, AnyFormatOptions const& options, doubl
       return measure_ceilings<Scalar>(space);
     } catch (MemoryError const&) {  // the usual ones do as well
     }
-  return usual_ceilings(is_device_space<Space>, static_cast<int>(space.concurrency()), sizeof(Scalar));
+  return usual_ceilings_of<Space>(static_cast<int>(space.concurrency()), sizeof(Scalar));
 }
 
 /// What an earlier run chose, where it is a candidate that fits.

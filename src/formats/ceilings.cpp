@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "formats/choose_format.hpp"
 #include "formats/row_traffic.hpp"
 
 namespace polyad {
@@ -155,6 +156,12 @@ Ceilings measure_ceilings(Space const& space) {
   return ceilings;
 }
 
+template <class Space>
+Ceilings detail::usual_ceilings_of(int concurrency, int scalar_bytes) {
+  return usual_ceilings(is_device_space<Space>, concurrency, scalar_bytes);
+}
+
+template Ceilings detail::usual_ceilings_of<Kokkos::DefaultExecutionSpace>(int, int);
 template Ceilings measure_ceilings<float>(Kokkos::DefaultExecutionSpace const&);
 template Ceilings measure_ceilings<double>(Kokkos::DefaultExecutionSpace const&);
 

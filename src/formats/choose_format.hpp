@@ -41,6 +41,10 @@ struct FormatWish {
 /// Shorter runs, in seconds, lose less by a choice from the usual ceilings than a measurement takes.
 inline constexpr double worth_measuring_s = 2;
 
+/// usual_ceilings of the machine that Space runs on.
+template <class Space>
+[[nodiscard]] Ceilings usual_ceilings_of(int concurrency, int scalar_bytes);
+
 /// Puts them in that order again, once some were measured.
 void sort_candidates(std::vector<FormatCandidate>& candidates, FormatWish const& wish);
 

@@ -20,6 +20,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "kernel/launch_shape.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/kernel/lanes.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
@@ -125,11 +126,11 @@ KOKKOS_FORCEINLINE_FUNCTION Scalar interaction(LevelRows<Scalar> const& factors,
   return sum_over_lanes<Row::lanes>(sum);
 }
 
-/// Calls f(std::integral_constant<int, Block>): 16 where all rows are that short, on hosts 8 where they are,
-/// for which rows that are cut off would take twice the time; 32 otherwise and for coordinates of 64 bits.
+/// Calls f(std::integral_constant<int, Block>): 16 where all rows are that short, on hosts 8 where they are;
+/// 32 otherwise and for coordinates of 64 bits.
 template <class Space, class Index, class F>
 void with_fiber_block(count_t longest_row, F&& f) {
-  constexpr int narrowest = sizeof(Index) == 8 ? full_block : is_device_space<Space> ? 16 : 8;
+  constexpr int narrowest = sizeof(Index) == 8 ? full_block : narrowest_block<Space>(16, 8);
   with_block<narrowest>(longest_row, f);
 }
 

@@ -29,8 +29,9 @@ TrialTimes time_format(Space const& space, CooTensor<Scalar, Index, Space> const
     return Tensor::build(space, coo, {.rank = rank, .format = name, .as_named = true});
   };
   std::optional<Tensor> built(timed_build());
+  // A short one again: the first also pays what a process pays once, as for loading a device's kernels.
   constexpr double short_build_s = 0.2;
-  if (is_device_space<Space> && built->build_seconds() < short_build_s) {
+  if (built->build_seconds() < short_build_s) {
     built.reset();
     built.emplace(timed_build());
   }

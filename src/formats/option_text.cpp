@@ -77,6 +77,17 @@ void OptionText::read(std::string_view name, std::optional<std::int64_t>& number
   if (is_given(name)) number = found;
 }
 
+void OptionText::read(std::string_view name, std::string& word,
+                      std::initializer_list<std::string_view> words) {
+  auto const* const option = take(name);
+  if (!option) return;
+  std::string known;
+  for (auto const one : words) known += (known.empty() ? "" : ", ") + std::string(one);
+  POLYAD_EXPECTS(option->value && std::ranges::find(words, *option->value) != words.end(), "the option ",
+                 name, " wants one of ", known);
+  word = *option->value;
+}
+
 void OptionText::read(std::string_view name, std::optional<int>& number) {
   int found = 0;
   read_number(name, found);

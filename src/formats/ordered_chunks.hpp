@@ -4,7 +4,9 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 
+#include "kernel/launch_shape.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 
 namespace polyad::detail {
@@ -19,8 +21,9 @@ constexpr count_t longest_ordered_chunk(count_t nnz, count_t rows) {
 /// Nonzeros in a chunk; on a host as many as balance allows.
 template <class Space>
 count_t ordered_chunk(Space const& space, count_t nnz, count_t rows) {
-  if (!is_device_space<Space>) return chunk_length(space, nnz, 1);
-  return std::min(longest_ordered_chunk(nnz, rows), chunk_length(space, nnz, 8));
+  constexpr count_t no_limit = std::numeric_limits<count_t>::max();
+  return std::min(items_per_thread<Space>(longest_ordered_chunk(nnz, rows), no_limit),
+                  chunk_length(space, nnz, 8));
 }
 
 }  // namespace polyad::detail

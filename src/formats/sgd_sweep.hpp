@@ -16,6 +16,7 @@
 #include "dense/transposed_product.hpp"
 #include "formats/fiber_products.hpp"
 #include "kernel/launch.hpp"
+#include "kernel/launch_shape.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/machine.hpp"
@@ -144,28 +145,19 @@ struct SgdCoreSweep {
   }
 
   /// A thread's rows of the tile of A: a of its next nonzeros, zeros behind the last.
-  KOKKOS_FORCEINLINE_FUNCTION void fill_A(Walk const& walk, Scalar* tile_A, [[maybe_unused]] int lane) const {
-    if constexpr (is_device_space<Space>) {
-      constexpr int batch = 4;  // rows gathered at the same time
-      for (int first = 0; first < columns; first += Block) {
-        Columns const own = columns_or_none<Row>(first, columns, lane);
-        for (int d = 0; d < depth; d += batch) {
-          Row a[batch];
-          unrolled<batch>([&](auto u) {
-            count_t const i = walk.next + static_cast<count_t>(d + u);
-            a[u]            = i < walk.end ? Row(A + source.leaf(i) * A_stride, own) : Row(Scalar(0));
-          });
-          unrolled<batch>([&](auto u) {
-            if (d + u < depth) a[u].store(tile_A + (d + u) * tile.J, own);
-          });
-        }
-      }
-    } else {
-      for (int d = 0; d < depth; ++d) {
-        count_t const i = walk.next + static_cast<count_t>(d);
-        bool const any  = i < walk.end;
-        Scalar const* a = A + (any ? source.leaf(i) * A_stride : 0);
-        for (int j = 0; j < columns; ++j) tile_A[d * tile.J + j] = any ? a[j] : Scalar(0);
+  KOKKOS_FORCEINLINE_FUNCTION void fill_A(Walk const& walk, Scalar* tile_A, int lane) const {
+    constexpr int batch = rows_in_flight<Space>(4);
+    for (int first = 0; first < columns; first += Block) {
+      Columns const own = columns_or_none<Row>(first, columns, lane);
+      for (int d = 0; d < depth; d += batch) {
+        Row a[batch];
+        unrolled<batch>([&](auto u) {
+          count_t const i = walk.next + static_cast<count_t>(d + u);
+          a[u]            = i < walk.end ? Row(A + source.leaf(i) * A_stride, own) : Row(Scalar(0));
+        });
+        unrolled<batch>([&](auto u) {
+          if (d + u < depth) a[u].store(tile_A + (d + u) * tile.J, own);
+        });
       }
     }
   }
@@ -325,7 +317,7 @@ void sweep_cores(Space const& space, Source const& source, Kokkos::Array<int, ma
       // nonzeros at most; of 64 on a host, whose first cache holds them so.
       count_t const teams =
           std::min(workspace.sums.extent(0), ceil_div(source.bins(), static_cast<count_t>(team)));
-      constexpr int bytes = 32 * 1024, nonzeros = is_device_space<Space> ? 128 : 64;
+      constexpr int bytes = 32 * 1024, nonzeros = static_cast<int>(items_per_thread<Space>(128, 64));
       Kernel const kernel{source,
                           level_rows(model, C, modes, form),
                           A.data(),

@@ -30,6 +30,13 @@ template <class Space>
   return is_device_space<Space> ? on_device : 1;
 }
 
+/// Columns of the narrowest block that a kernel is compiled for, where rows may be short: of less a device's
+/// lanes make nothing; a host's thread would spend its time on columns that are not there.
+template <class Space>
+[[nodiscard]] constexpr int narrowest_block(int on_device, int on_host) {
+  return is_device_space<Space> ? on_device : on_host;
+}
+
 /// Items of a thread: few on a device, so that there are many threads.
 template <class Space>
 [[nodiscard]] constexpr count_t items_per_thread(count_t on_device, count_t on_host) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Locks for rows that several threads of a host add to, where a copy a thread would be too long. Adding a row
-// of 32 doubles under a lock takes two atomic operations; element by element it would take 32.
+// Rows that several threads add to, where a copy a thread would be too long. A thread that holds whole rows
+// locks such a row: for 32 doubles that takes two atomic operations, not 32. Where rows are spread over lanes,
+// each lane adds its own columns with atomics.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -8,6 +9,7 @@
 #include <thread>
 
 #include "polyad/core/types.hpp"
+#include "polyad/kernel/columns.hpp"
 
 namespace polyad::detail {
 
@@ -20,8 +22,24 @@ public:
   RowLocks() = default;
   explicit RowLocks(unsigned char* locks) : m_locks(locks) {}
 
-  [[nodiscard]] bool in_use() const { return m_locks != nullptr; }
+  [[nodiscard]] KOKKOS_FUNCTION bool in_use() const { return m_locks != nullptr; }
 
+  /// target += sum, with the target row `row` of a matrix.
+  template <class Row, class Scalar>
+  KOKKOS_FORCEINLINE_FUNCTION void add([[maybe_unused]] count_t row, Row const& sum, Scalar* target,
+                                       Columns columns) const {
+    if constexpr (Row::form == RowForm::simd) {
+      lock(row);
+      Row total(target, columns);
+      total += sum;
+      total.store(target, columns);
+      unlock(row);
+    } else {
+      sum.atomic_add_to(target, columns);
+    }
+  }
+
+private:
   void lock(count_t row) const {
     std::atomic_ref<unsigned char> const lock(m_locks[row % length]);
     // A thread that holds the lock may have lost its core: let it have this one.
@@ -32,7 +50,6 @@ public:
     std::atomic_ref<unsigned char>(m_locks[row % length]).store(0, std::memory_order_release);
   }
 
-private:
   unsigned char* m_locks = nullptr;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // update_factor against the oracle: A = V W, and G = A' A of the A that was stored. The edges are those of
 // the single pass that devices take up to R = 32; hosts and larger R take two passes and are held to the
-// same.
+// same. Each strategy is forced on every backend as well.
 #include "dense/update_factor.hpp"
 
 #include <Kokkos_Core.hpp>
@@ -27,8 +27,11 @@ struct Result {
   std::size_t trespasses;
 };
 
+/// What the machine takes.
+struct Automatic {};
+
 /// A and G, both from an output of NaN. NaN stands around V and W too.
-template <class Scalar>
+template <class Scalar, class Strategy = Automatic>
 Result update_of(HostMatrix const& host_V, HostMatrix const& host_W, RowLayout layout_V, RowLayout layout_W,
                  RowLayout layout_A, TestSpace const& space = TestSpace()) {
   std::size_t const rank = host_W.rows;
@@ -38,14 +41,18 @@ Result update_of(HostMatrix const& host_V, HostMatrix const& host_W, RowLayout l
   GramWorkspace<TestSpace> const workspace(space, rank);
   Kokkos::deep_copy(workspace.partials(), nan_value);
   WatchedMatrix<double> const G(space, RowLayout::subview, rank, rank);
-  update_factor(space, V.matrix(), W.matrix(), A.matrix(), workspace, GramMatrix<TestSpace>(G.matrix()));
+  GramMatrix<TestSpace> const gram(G.matrix());
+  if constexpr (std::is_same_v<Strategy, Automatic>)
+    update_factor(space, V.matrix(), W.matrix(), A.matrix(), workspace, gram);
+  else
+    update_factor_by(Strategy(), space, V.matrix(), W.matrix(), A.matrix(), workspace, gram);
   space.fence("polyad::test");
   Result result{HostMatrix(host_V.rows, rank), G.read(), A.trespasses() + G.trespasses()};
   result.A.data = A.read();
   return result;
 }
 
-template <class Scalar>
+template <class Scalar, class Strategy = Automatic>
 void expect_updated(std::size_t rows, std::size_t rank, RowLayout layout_V, RowLayout layout_W,
                     RowLayout layout_A) {
   CAPTURE(rows, rank, static_cast<int>(layout_V), static_cast<int>(layout_W), static_cast<int>(layout_A),
@@ -53,7 +60,7 @@ void expect_updated(std::size_t rows, std::size_t rank, RowLayout layout_V, RowL
   Random random(1000 * rank + rows);
   auto const V      = random_matrix(random, rows, rank);
   auto const W      = random_matrix(random, rank, rank);  // not symmetric: a transposed read shows
-  auto const result = update_of<Scalar>(V, W, layout_V, layout_W, layout_A);
+  auto const result = update_of<Scalar, Strategy>(V, W, layout_V, layout_W, layout_A);
   CHECK(violation<Scalar>(oracle_product(V, W), result.A.data, 2) == "");
   // Of A as it was stored. Summed in double, in which a product of two floats is exact, of two doubles not.
   CHECK(violation<double>(oracle_product_of_transposed(result.A, result.A), result.G,
@@ -69,6 +76,15 @@ void expect_updated(std::size_t rows, std::size_t rank, RowLayout layout_V, RowL
 template <class Scalar>
 void expect_updated(std::size_t rows, std::size_t rank, RowLayout layout) {
   expect_updated<Scalar>(rows, rank, layout, layout, layout);
+}
+
+TEST_CASE("update_factor: each strategy on every backend", "[dense][strategies]") {
+  constexpr auto padded = RowLayout::padded;
+  for (std::size_t const rows : {1, 31, 64, 65, 300})
+    for (std::size_t const rank : {1, 7, 8, 9, 16, 31, 32}) {
+      expect_updated<float, FusedUpdate>(rows, rank, padded, padded, padded);
+      expect_updated<float, SeparateUpdate>(rows, rank, padded, padded, padded);
+    }
 }
 
 TEST_CASE("update_factor: every edge of its blocks, all layouts", "[dense]") {

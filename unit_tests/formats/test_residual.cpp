@@ -16,40 +16,10 @@
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/instances.hpp"
+#include "support/oracle.hpp"
 
 namespace polyad::test {
 namespace {
-
-/// G(k, :) = sum over the nonzeros with i_mode = k of e p. A term's magnitude counts what e was made of.
-OracleSums oracle_residual_mttkrp(HostTensor const& X, HostFactors const& C, std::size_t mode) {
-  std::size_t const rank = C[0].columns;
-  OracleSums G(X.extents[mode], rank);
-  std::vector<long double> p(rank);
-  for (std::size_t i = 0; i < X.nnz(); ++i) {
-    std::size_t const k   = X.index(i, mode);
-    long double e         = X.values[i];
-    long double magnitude = std::abs(e);
-    for (std::size_t r = 0; r < rank; ++r) {
-      p[r] = 1;
-      for (std::size_t m = 0; m < X.order(); ++m)
-        if (m != mode) p[r] *= C[m](X.index(i, m), r);
-      e -= p[r] * C[mode](k, r);
-      magnitude += std::abs(p[r] * C[mode](k, r));
-    }
-    ++G.terms[k];
-    for (std::size_t r = 0; r < rank; ++r) {
-      G.value[k * rank + r] += e * p[r];
-      G.magnitude[k * rank + r] += magnitude * std::abs(p[r]);
-    }
-  }
-  return G;
-}
-
-/// A product e p has N - 2 roundings in p, and N - 1 + R in e (a product of N, R - 1 additions, the
-/// subtraction), and one for itself: 2 N + R - 2, as if it had 2 N + R - 1 factors.
-std::size_t residual_factors(std::size_t order, std::size_t rank) {
-  return 2 * order + rank - 1;
-}
 
 template <class F>
 void expect_residual(TestSpace const& space, F const& X, HostTensor const& tensor,

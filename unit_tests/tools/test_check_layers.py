@@ -123,6 +123,12 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(len(found), 1, found)
         self.assertIn(f"{most + 1} files ask is_device_space", found[0])
 
+    def test_template_parameters(self):
+        five = "template <class A, template <int> class B, int C, Pair<int, int> D, bool E = f(1, 2)"
+        good = GOOD["src/dense/p.hpp"] + f"{five}> struct K;\n"
+        self.assertEqual(faults({"src/dense/p.hpp": good}), [])
+        self.assert_found("src/dense/p.hpp", f"{five}, int G> struct K;", "K has 6 template parameters")
+
     def test_border(self):
         self.assert_found("include/polyad/cp/cp.hpp", '#include "dense/p.hpp"', "private")
         self.assert_found("src/cli/main.hpp", '#include "dense/p.hpp"', "private")

@@ -14,6 +14,10 @@ namespace polyad {
 /// Packed rows (tensor/factor_matrices.hpp) start at multiples of 16 bytes.
 inline constexpr int row_alignment = 16;
 
+/// Whether kernels on Space take packed rows alone: a device's do; a host's take any stride.
+template <class Space>
+inline constexpr bool takes_packed_rows = is_device_space<Space>;
+
 /// Checks a rank from outside. \throws UsageError unless 1 <= R < 2^20
 inline int checked_rank(count_t rank) {
   POLYAD_EXPECTS(rank >= 1, "the rank must be at least 1");

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,8 @@ public:
   void read(std::string_view name, std::optional<std::uint64_t>& number);
   void read(std::string_view name, std::int64_t& number);
   void read(std::string_view name, std::optional<std::int64_t>& number);
+  /// One of `words`. \throws UsageError that lists them
+  void read(std::string_view name, std::string& word, std::initializer_list<std::string_view> words);
 
   /// Names and values, as they stand; a flag's value is empty.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> all() const;

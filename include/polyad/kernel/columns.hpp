@@ -14,7 +14,7 @@ enum class RowForm { packed, strided, simd };
 
 /// The form that kernels take, but for GenTen's where rows are strided.
 template <class Space>
-inline constexpr RowForm row_form = is_device_space<Space> ? RowForm::packed : RowForm::simd;
+inline constexpr RowForm row_form = takes_packed_rows<Space> ? RowForm::packed : RowForm::simd;
 
 /// The columns of a row that one lane holds: `first` is its first column, `count` is how many of its
 /// elements lie left of column R (0 or less: the lane has nothing to do).

@@ -6,6 +6,7 @@
 
 #include "polyad/core/per_mode.hpp"
 #include "polyad/core/types.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
 namespace polyad {
@@ -78,6 +79,15 @@ void with_order(int order, F&& f) {
     if (order == 5) return f(std::integral_constant<int, 5>{});
   }
   f(std::integral_constant<int, any_order>{});
+}
+
+/// Calls f(order, block, blocks) for each kind of column blocks of a rank: what kernels are compiled for.
+template <bool AnyOrderOnly, class F>
+void for_each_kernel_shape(int order, count_t rank, F&& f) {
+  with_order<AnyOrderOnly>(order, [&](auto order_constant) {
+    for_each_column_block(checked_rank(rank),
+                          [&](auto block, ColumnBlocks blocks) { f(order_constant, block, blocks); });
+  });
 }
 
 }  // namespace polyad

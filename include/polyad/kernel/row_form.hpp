@@ -13,10 +13,10 @@ namespace polyad {
 template <RowForm Form>
 using row_form_constant = std::integral_constant<RowForm, Form>;
 
-/// Calls f(row_form_constant<Form>) with the strided form on a device unless `packed`.
+/// Calls f(row_form_constant<Form>), with the strided form where rows should be packed and are not.
 template <class Space, class F>
 void with_row_form(bool packed, F&& f) {
-  if constexpr (is_device_space<Space>)
+  if constexpr (row_form<Space> == RowForm::packed)
     if (!packed) return f(row_form_constant<RowForm::strided>{});
   f(row_form_constant<row_form<Space>>{});
 }

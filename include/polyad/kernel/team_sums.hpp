@@ -46,7 +46,7 @@ struct TeamSum {
 
 /// Whether rows of this form have such sums: packed ones, since strided ones are rare.
 template <class Space, RowForm Form = row_form<Space>>
-inline constexpr bool has_team_sums = is_device_space<Space> && Form == RowForm::packed;
+inline constexpr bool has_team_sums = Form == RowForm::packed;
 
 /// Calls f(std::true_type) where the ends of `chunks` chunks are to be added together, since `rows` rows are
 /// few for them, and f(std::false_type) otherwise.

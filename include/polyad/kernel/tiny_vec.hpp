@@ -30,6 +30,10 @@ namespace polyad {
 template <class Space, class Scalar, int Block>
 class TinyVec<Space, Scalar, Block, RowForm::packed> {
 public:
+  using space_type           = Space;
+  using scalar_type          = Scalar;
+  static constexpr int block = Block;
+  static constexpr auto form = RowForm::packed;
   static constexpr int width =
       Block < row_alignment / int(sizeof(Scalar)) ? Block : row_alignment / int(sizeof(Scalar));
   static constexpr int lanes = Block / width;
@@ -107,6 +111,10 @@ private:
 template <class Space, class Scalar, int Block>
 class TinyVec<Space, Scalar, Block, RowForm::strided> {
 public:
+  using space_type           = Space;
+  using scalar_type          = Scalar;
+  static constexpr int block = Block;
+  static constexpr auto form = RowForm::strided;
   static constexpr int lanes = Block < 8 ? Block : 8;  // GenTen, Table 4: vector size 8 from R = 8 to 47
   static constexpr int width = Block / lanes;
   static constexpr bool adds_together = false;

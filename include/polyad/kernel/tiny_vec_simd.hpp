@@ -58,6 +58,10 @@ struct SimdPack<Scalar, 1> {
 template <class Space, class Scalar, int Block>
 class TinyVec<Space, Scalar, Block, RowForm::simd> {
 public:
+  using space_type                    = Space;
+  using scalar_type                   = Scalar;
+  static constexpr int block          = Block;
+  static constexpr auto form          = RowForm::simd;
   static constexpr int lanes          = 1;
   static constexpr int width          = Block;
   static constexpr bool adds_together = false;

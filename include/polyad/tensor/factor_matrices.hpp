@@ -63,10 +63,10 @@ POLYAD_EACH_SCALAR(extern, POLYAD_COPY_MATRIX);
 
 }  // namespace detail
 
-/// Whether kernels on Space take the rows of this matrix: on a device they must be packed, on a host any do.
+/// Whether kernels on Space take the rows of this matrix.
 template <class Scalar, class Space>
 bool rows_are_packed(FactorMatrix<Scalar, Space> const& matrix) {
-  return !is_device_space<Space> ||
+  return !takes_packed_rows<Space> ||
          rows_are_aligned(matrix.data(), static_cast<count_t>(matrix.stride(0)), matrix.extent(1));
 }
 

@@ -42,10 +42,10 @@ enum class RowLayout {
 
 inline constexpr std::array all_layouts{RowLayout::padded, RowLayout::wide, RowLayout::tight,
                                         RowLayout::subview};
-/// Those that kernels must take (formats/format.hpp): on a device those whose rows are packed.
+/// Those that kernels must take (formats/format.hpp): only packed rows on a device.
 template <class Space>
 inline constexpr std::span<RowLayout const> kernel_layouts =
-    std::span(all_layouts).first(is_device_space<Space> ? 2 : all_layouts.size());
+    std::span(all_layouts).first(takes_packed_rows<Space> ? 2 : all_layouts.size());
 /// One of them in turn, for a running number.
 template <class Space>
 constexpr RowLayout kernel_layout(std::size_t number) {

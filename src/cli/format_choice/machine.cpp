@@ -21,7 +21,7 @@ using Space = Kokkos::DefaultExecutionSpace;
 Ceilings machine_ceilings(BackendReport const& backend, int scalar_bytes, double seconds) {
   auto const path = ceilings_path(backend, scalar_bytes);
   if (auto const known = read_ceilings(path, backend, scalar_bytes)) return *known;
-  auto const usual = usual_ceilings(is_device_space<Space>, backend.concurrency, scalar_bytes);
+  auto const usual = detail::usual_ceilings_of<Space>(backend.concurrency, scalar_bytes);
   if (seconds < detail::worth_measuring_s) return usual;
   try {
     // On a host the measurement is no part of what a simulated device holds.

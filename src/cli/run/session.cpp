@@ -4,6 +4,7 @@
 #include <Kokkos_Core.hpp>
 #include <ostream>
 
+#include "cli/format_choice/machine.hpp"
 #include "cli/report/host_facts.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/device_memory.hpp"
@@ -30,7 +31,7 @@ Kokkos::InitializationSettings settings(int threads, bool verbose) {
 struct Session::State {
   State(Kokkos::InitializationSettings const& settings, std::optional<std::uint64_t> device_memory)
       : scope(settings) {
-    if (is_device_space<Space> || device_memory) account.emplace(device_memory);
+    if (runs_on_device() || device_memory) account.emplace(device_memory);
   }
   ~State() {
     if (account && account->counts()) device_peak = account->peak();

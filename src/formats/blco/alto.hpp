@@ -4,8 +4,9 @@
 // the one that costs least there (formats/blco/fastest_order.hpp): nonzeros that share the indices of some
 // modes then form groups, whose indices are stored once.
 //
-// Hosts cut the order into chunks, one a thread, each with its own copies of the output's rows that others
-// write too (formats/blco/private_rows.hpp). Devices add to the output with atomics.
+// There are two strategies (formats/blco/blco_tuning.hpp). AltoPrivateRows, which hosts take, cuts the order
+// into chunks, one a thread, each with its own copies of the output's rows that others write too
+// (formats/blco/private_rows.hpp). AltoAtomics, which devices take, adds to the output with atomics.
 //
 // Storage: s_r + (N - g) s_o bytes a nonzero and (1 + g) s_o bytes a group of g modes.
 #pragma once
@@ -13,37 +14,40 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cstdint>
-#include <vector>
+#include <string>
 
 #include "formats/blco/alto_order.hpp"
-#include "formats/blco/private_rows.hpp"
+#include "formats/blco/blco_tuning.hpp"
+#include "formats/blco/private_row_table.hpp"
 #include "kernel/row_locks.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/formats/option_text.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
+#include "polyad/tensor/sort_by_mode.hpp"
 
 namespace polyad::detail {
 
 struct AltoOptions {
   enum class Order {
-    fastest,  // hosts: the order whose cost, estimated on a sample, is least; devices: ALTO's
+    fastest,  // private rows: the order whose cost, estimated on a sample, is least; atomics: ALTO's
     alto,     // ALTO's
     given     // `order` below
   };
   Order choice = Order::fastest;
-  AltoOrder order;             // for Order::given, on hosts
-  bool deterministic = false;  // hosts: the same bits with any number of threads
-  count_t chunks     = 0;      // hosts: 0 for one a thread
-  /// Private rows of a mode beyond which its rows are locked instead: one for eight nonzeros, which is a copy
-  /// of the output no larger than the tensor at R = 32, at least 2^16.
+  AltoOrder order;             // for Order::given
+  std::string walk   = {};     // "private" or "atomics"; empty: what the machine is faster with
+  bool deterministic = false;  // private rows: the same bits with any number of threads
+  count_t chunks     = 0;      // for private rows: 0 for one a thread
+  /// Private rows of a mode beyond which its rows are locked instead; 0: by the nonzeros.
   count_t most_private_rows = 0;
 
   void read(OptionText& text) {
     bool alto_order = false;
     text.read("alto_order", alto_order);
     if (alto_order) choice = Order::alto;
+    text.read("walk", walk, {AltoPrivateRows::walk, AltoAtomics::walk});
     text.read("deterministic", deterministic);
     text.read("chunks", chunks);
     text.read("most_private_rows", most_private_rows);
@@ -73,10 +77,14 @@ public:
 
   static constexpr char const* name = "alto";
 
-  /// \throws UsageError when Index cannot number the nonzeros, or a device is to be deterministic;
+  /// \throws UsageError when Index cannot number the nonzeros, or atomics are to be deterministic;
   /// MemoryError
   static Alto build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                     options_type const& options = {});
+  /// The same for a strategy of formats/blco/blco_tuning.hpp, which build() chooses by the machine.
+  template <class Strategy>
+  static Alto build_for(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+                        options_type const& options = {});
 
   [[nodiscard]] Extents const& extents() const { return m_extents; }
   [[nodiscard]] count_t nnz() const { return m_nnz; }
@@ -108,7 +116,7 @@ public:
   [[nodiscard]] indices_type const& indices() const { return m_indices; }
   [[nodiscard]] values_type const& values() const { return m_values; }
 
-  /// Hosts: the groups, one a chunk where no modes are grouped; no group crosses a chunk's border.
+  /// With private rows: the groups, one a chunk where no modes are grouped; no group crosses a chunk's border.
   [[nodiscard]] count_t groups() const { return m_starts.extent(0) == 0 ? 0 : m_starts.extent(0) - 1; }
   /// The first nonzero of each group, and P.
   [[nodiscard]] starts_type const& starts() const { return m_starts; }
@@ -119,23 +127,18 @@ public:
   }
   /// The first group of each chunk, and the number of groups.
   [[nodiscard]] starts_type const& first_groups() const { return m_first_groups; }
-  /// The private rows of mode n, one entry a chunk.
-  [[nodiscard]] PrivateRows const* private_rows_of(int n) const {
-    return m_private.data() + static_cast<count_t>(n) * chunks();
-  }
-  [[nodiscard]] count_t private_row_count(int n) const {
-    auto const& last = private_rows_of(n)[chunks() - 1];
-    return last.slot + last.count;
-  }
+  [[nodiscard]] PrivateRowTable<Space> const& private_rows() const { return m_private; }
   /// Whether mode n has too many private rows, so that its rows are locked.
   [[nodiscard]] bool locked(int n) const { return m_locked >> n & 1U; }
   /// Private rows that mode n needs copies of.
-  [[nodiscard]] count_t copied_rows(int n) const { return locked(n) ? 0 : private_row_count(n); }
+  [[nodiscard]] count_t copied_rows(int n) const { return locked(n) ? 0 : m_private.copied_rows(n); }
 
 private:
   void arrange_modes();
   void copy_nonzeros(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
-                     options_type const& options);
+                     Permutation<Index, Space> const& order);
+  void list_groups(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+                   Permutation<Index, Space> const& order, options_type const& options);
   void find_private_rows(Space const& space, options_type const& options);
 
   Extents m_extents;
@@ -149,8 +152,8 @@ private:
   starts_type m_starts;
   indices_type m_group_indices;
   starts_type m_first_groups;
-  std::vector<PrivateRows> m_private;  // N x chunks
-  std::uint32_t m_locked = 0;          // mask of modes
+  PrivateRowTable<Space> m_private;
+  std::uint32_t m_locked = 0;  // mask of modes
 };
 
 /// The contract's mttkrp (formats/format.hpp): V (I_mode x R) is overwritten. Does not wait.
@@ -161,7 +164,7 @@ void mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
             FactorMatrix<Scalar, Space> const& V);
 
 /// The residual sweep (the concept ResidualFormat of formats/format.hpp): G (I_mode x R) is overwritten.
-/// Where the format was built to be deterministic (AltoOptions), on hosts, the bits are the same at any
+/// Where the format was built to be deterministic (AltoOptions), the bits are the same at any
 /// number of threads. Does not wait.
 /// \throws UsageError when shapes do not match, or the workspace was not made for this format and rank
 template <class Space, class Scalar, class Index>

@@ -6,9 +6,11 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <string>
 
 #include "formats/blco/blco_blocks.hpp"
 #include "formats/blco/blco_resolution.hpp"
+#include "formats/blco/blco_tuning.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"
@@ -24,8 +26,10 @@ struct BlcoOptions {
   int index_bits        = 0;  // of the linear index; 0: 64, or 128 where that takes fewer bytes
   int tile              = 0;  // nonzeros that a team groups by row; 0: by measurement (tile_shape)
   int team              = 0;  // GPU threads in a team, at most 256; 0: by measurement
+  std::string walk = {};      // "tiles" or "chunks"; empty: what the machine is faster with (blco_tuning.hpp)
 
   void read(OptionText& text) {
+    text.read("walk", walk, {BlcoTiled::walk, BlcoChunked::walk});
     text.read("max_block", max_block);
     text.read("index_bits", index_bits);
     text.read("tile", tile);
@@ -56,6 +60,10 @@ public:
   /// \throws UsageError when Index cannot number the nonzeros, or an option is out of range; MemoryError
   static Blco build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                     options_type const& options = {});
+  /// The same for a strategy of formats/blco/blco_tuning.hpp, which build() chooses by the machine.
+  template <class Strategy>
+  static Blco build_for(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+                        options_type const& options = {});
 
   [[nodiscard]] Extents const& extents() const { return m_extents; }
   [[nodiscard]] count_t nnz() const { return m_blocks.nnz(); }
@@ -68,7 +76,7 @@ public:
 
   [[nodiscard]] blocks_type const& blocks() const { return m_blocks; }
   [[nodiscard]] options_type const& options() const { return m_options; }
-  [[nodiscard]] BlcoChunks const& chunks() const { return m_chunks; }
+  [[nodiscard]] BlcoChunks<Space> const& chunks() const { return m_chunks; }
   /// How the conflicts of one mode are resolved, and what that needs.
   [[nodiscard]] BlcoResolution resolve(Space const& space, int mode) const;
 
@@ -77,7 +85,7 @@ private:
   options_type m_options;
   double m_norm_squared = 0;
   blocks_type m_blocks;
-  BlcoChunks m_chunks;
+  BlcoChunks<Space> m_chunks;
 };
 
 #define POLYAD_BLCO(Scalar, Index) template class Blco<Scalar, Index, Kokkos::DefaultExecutionSpace>

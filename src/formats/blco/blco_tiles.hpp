@@ -14,7 +14,7 @@
 #include <bit>
 
 #include "formats/blco/blco_blocks.hpp"
-#include "formats/blco/resolve_blco.hpp"
+#include "formats/blco/blco_tuning.hpp"
 #include "polyad/core/sort.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
@@ -49,26 +49,19 @@ struct TileShape {
 template <class Kernel, class Space>
 TileShape tile_shape(Space const& space, count_t nnz, int order, count_t rows, ColumnBlocks blocks, int tile,
                      int threads) {
-  // A device's tile of 1792 nonzeros takes 37 KiB (order 3, float) or 44 (double); three or four of them
-  // leave 80 to 120 KiB of a multiprocessor to its first-level cache. A host's team is one thread, whose tile
-  // stays in the first-level cache.
-  constexpr int device_tile = 1792;
-  constexpr int host_tile   = 504;
-  constexpr int lanes       = Kernel::Row::lanes;
-  count_t const nonzero     = Kernel::nonzero_bytes(order);
-  count_t const resident    = multiprocessors(space) * (is_device_space<Space> ? Kernel::resident_teams : 1);
-  if (tile == 0) {
-    tile = is_device_space<Space> ? device_tile : host_tile;
-    // Two rounds of teams at least, or the last round leaves much of the device idle.
-    tile = static_cast<int>(std::min<count_t>(static_cast<count_t>(tile), nnz / (2 * resident)));
-  }
+  constexpr int lanes    = Kernel::Row::lanes;
+  count_t const nonzero  = Kernel::nonzero_bytes(order);
+  count_t const resident = teams_at_a_time(space, Kernel::resident_teams);
+  // Two rounds of teams at least, or the last round leaves much of the device idle.
+  if (tile == 0)
+    tile = static_cast<int>(std::min<count_t>(static_cast<count_t>(usual_tile<Space>), nnz / (2 * resident)));
   tile = std::min(tile, 1 << 16);  // more than scratch memory holds
   if (threads == 0) threads = blco_team_threads;
   threads = static_cast<int>(std::bit_floor(static_cast<unsigned>(threads)));
 
   TileShape shape{};
   shape.stash_rows     = Kernel::has_stash ? static_cast<int>(rows) : 0;
-  shape.stash_stride   = Kernel::block;
+  shape.stash_stride   = Kernel::Block;
   shape.team           = std::max(1, team_threads<Space>(lanes, threads));
   auto const set_chunk = [&](int chunk) {
     shape.chunk = chunk;
@@ -79,7 +72,7 @@ TileShape tile_shape(Space const& space, count_t nnz, int order, count_t rows, C
   // A chunk of 8 (mod 16) nonzeros: a multiple of a pack of four, and the four threads of a warp then read
   // from different banks.
   set_chunk(std::max(8, (tile / shape.team - 8) / 16 * 16 + 8));
-  while (shape.bytes(nonzero, sizeof(typename Kernel::scalar_type)) > team_scratch<Space>()) {
+  while (shape.bytes(nonzero, sizeof(typename Kernel::Scalar)) > team_scratch<Space>()) {
     if (shape.chunk == 8) {
       if (shape.team == 1) break;  // Kokkos will say that it does not fit: 8 nonzeros of order 16 take 1.2 KB
       shape.team /= 2;

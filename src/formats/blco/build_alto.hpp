@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <limits>
 #include <string>
-#include <vector>
 
+#include "core/host_side.hpp"
 #include "formats/blco/alto.hpp"
 #include "formats/blco/fastest_order.hpp"
-#include "formats/blco/private_rows.hpp"
 #include "formats/blco/touched_rows.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
@@ -73,6 +73,19 @@ struct ListGroups {
   }
 };
 
+/// What stands behind the last group and the last chunk.
+template <class Starts>
+struct EndGroups {
+  Starts starts;
+  Starts first_groups;
+
+  KOKKOS_FUNCTION void operator()(count_t nnz) const {
+    using Index                              = typename Starts::value_type;
+    starts(starts.extent(0) - 1)             = static_cast<Index>(nnz);
+    first_groups(first_groups.extent(0) - 1) = static_cast<Index>(starts.extent(0) - 1);
+  }
+};
+
 /// The lowest and the highest row of a mode in a chunk; the indices are the groups' or the nonzeros'.
 template <class Index>
 struct FindTouchedRows {
@@ -81,7 +94,7 @@ struct FindTouchedRows {
   Index const* starts;        // of groups; null where the indices are the groups'
   RowRange* touched;
 
-  void operator()(count_t s) const {
+  KOKKOS_FUNCTION void operator()(count_t s) const {
     count_t begin = first_groups[s];
     count_t end   = first_groups[s + 1];
     if (starts != nullptr) begin = starts[begin], end = starts[end];
@@ -104,78 +117,80 @@ void Alto<Scalar, Index, Space>::arrange_modes() {
 
 template <class Scalar, class Index, class Space>
 void Alto<Scalar, Index, Space>::copy_nonzeros(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
-                                               options_type const& options) {
-  using Range          = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+                                               Permutation<Index, Space> const& order) {
   using Coo            = CooTensor<Scalar, Index, Space>;
   auto const ungrouped = static_cast<count_t>(m_extents.order() - m_grouped);
-  auto const made      = [&](char const* label) {
+  // Rows of whole packs: a device reads four indices at once.
+  count_t const stored = ceil_div(m_nnz + alto_padding, 4) * 4;
+  expect_fits(space, "the nonzeros in linear order", stored, sizeof(Scalar) + ungrouped * sizeof(Index));
+  m_indices = indices_type(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::alto_indices"),
+                           ungrouped, stored);
+  m_values =
+      values_type(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::alto_values"), stored);
+  CopyNonzeros<Coo, Alto, Permutation<Index, Space>> copy{coo.indices(), coo.values(), order, {},
+                                                          m_indices,     m_values};
+  for (count_t m = 0; m < ungrouped; ++m) copy.modes[m] = m_modes[static_cast<count_t>(m_grouped) + m];
+  Kokkos::parallel_for("polyad::alto_copy",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, stored), copy);
+  space.fence("polyad::alto_build");  // before the order is freed
+}
+
+/// The chunks, and the groups within them.
+template <class Scalar, class Index, class Space>
+void Alto<Scalar, Index, Space>::list_groups(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+                                             Permutation<Index, Space> const& order,
+                                             options_type const& options) {
+  using Range     = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  using Coo       = CooTensor<Scalar, Index, Space>;
+  auto const made = [&](char const* label) {
     return Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label));
   };
-  auto const order = linear_order<Index>(
-      space, coo, LinearLayout(m_extents, m_order.grouped, m_order.slab, m_order.slab_bits));
-  // Rows of whole packs: a device reads four indices at once.
-  count_t const stored = ceil_div(m_nnz + detail::alto_padding, 4) * 4;
-  expect_fits(space, "the nonzeros in linear order", stored, sizeof(Scalar) + ungrouped * sizeof(Index));
-  m_indices = indices_type(made("polyad::alto_indices"), ungrouped, stored);
-  m_values  = values_type(made("polyad::alto_values"), stored);
-  detail::CopyNonzeros<Coo, Alto, Permutation<Index, Space>> copy{coo.indices(), coo.values(), order, {},
-                                                                  m_indices,     m_values};
-  for (count_t m = 0; m < ungrouped; ++m) copy.modes[m] = m_modes[static_cast<count_t>(m_grouped) + m];
-  Kokkos::parallel_for("polyad::alto_copy", Range(space, 0, stored), copy);
-  space.fence("polyad::alto_build");  // before the order is freed
-
-  if constexpr (!is_device_space<Space>) {
-    if (m_nnz == 0) return;
-    // A fixed number of chunks, whatever the threads, gives the same sums; 16 keep most hosts busy.
-    auto wanted = options.deterministic ? count_t(16) : static_cast<count_t>(space.concurrency());
-    if (options.chunks > 0) wanted = options.chunks;
-    count_t const chunk = ceil_div(m_nnz, std::min(wanted, m_nnz));
-    count_t const count = ceil_div(m_nnz, chunk);
-    detail::ListGroups<Coo, Alto, Permutation<Index, Space>> list{
-        coo.indices(), order, m_modes, m_grouped, chunk, false, {}, {}, {}};
-    count_t groups = 0;
-    Kokkos::parallel_scan("polyad::alto_count_groups", Range(space, 0, m_nnz), list, groups);
-    space.fence("polyad::alto_build");
-    expect_fits(space, "the groups of nonzeros", groups + 1,
-                (1 + static_cast<count_t>(m_grouped)) * sizeof(Index));
-    m_starts = starts_type(made("polyad::alto_groups"), groups + 1);
-    m_group_indices =
-        indices_type(made("polyad::alto_group_indices"), static_cast<count_t>(m_grouped), groups);
-    m_first_groups     = starts_type(made("polyad::alto_chunks"), count + 1);
-    list.write         = true;
-    list.starts        = m_starts;
-    list.group_indices = m_group_indices;
-    list.first_groups  = m_first_groups;
-    Kokkos::parallel_scan("polyad::alto_list_groups", Range(space, 0, m_nnz), list, groups);
-    space.fence("polyad::alto_build");
-    m_starts(groups)      = static_cast<Index>(m_nnz);
-    m_first_groups(count) = static_cast<Index>(groups);
-  }
+  // A fixed number of chunks, whatever the threads, gives the same sums; 16 keep most hosts busy.
+  count_t wanted = options.deterministic ? count_t(16) : private_chunks(space, m_nnz);
+  if (options.chunks > 0) wanted = options.chunks;
+  count_t const chunk = ceil_div(m_nnz, std::min(wanted, m_nnz));
+  ListGroups<Coo, Alto, Permutation<Index, Space>> list{coo.indices(), order, m_modes, m_grouped, chunk,
+                                                        false,         {},    {},      {}};
+  count_t groups = 0;
+  Kokkos::parallel_scan("polyad::alto_count_groups", Range(space, 0, m_nnz), list, groups);
+  space.fence("polyad::alto_build");
+  expect_fits(space, "the groups of nonzeros", groups + 1,
+              (1 + static_cast<count_t>(m_grouped)) * sizeof(Index));
+  m_starts        = starts_type(made("polyad::alto_groups"), groups + 1);
+  m_group_indices = indices_type(made("polyad::alto_group_indices"), static_cast<count_t>(m_grouped), groups);
+  m_first_groups  = starts_type(made("polyad::alto_chunks"), ceil_div(m_nnz, chunk) + 1);
+  list.write      = true;
+  list.starts     = m_starts;
+  list.group_indices = m_group_indices;
+  list.first_groups  = m_first_groups;
+  Kokkos::parallel_scan("polyad::alto_list_groups", Range(space, 0, m_nnz), list, groups);
+  Kokkos::parallel_for("polyad::alto_end_groups", Range(space, m_nnz, m_nnz + 1),
+                       EndGroups<starts_type>{m_starts, m_first_groups});
+  space.fence("polyad::alto_build");
 }
 
 template <class Scalar, class Index, class Space>
 void Alto<Scalar, Index, Space>::find_private_rows(Space const& space, options_type const& options) {
   count_t const count = chunks();
-  if (count == 0) return;
-  auto const modes      = static_cast<count_t>(m_extents.order());
-  count_t const allowed = options.most_private_rows > 0 ? options.most_private_rows
-                                                        : std::max<count_t>(m_nnz / 8, count_t(1) << 16);
-  m_private.resize(modes * count);
-  std::vector<RowRange> touched(count);
-  for (count_t m = 0; m < modes; ++m) {
-    bool const of_groups = m < static_cast<count_t>(m_grouped);
-    Index const* const indices =
-        of_groups ? &m_group_indices(m, 0) : &m_indices(m - static_cast<count_t>(m_grouped), 0);
-    Kokkos::parallel_for(
-        "polyad::alto_touched_rows", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, count),
-        detail::FindTouchedRows<Index>{indices, m_first_groups.data(), of_groups ? nullptr : m_starts.data(),
-                                       touched.data()});
-    space.fence("polyad::alto_build");
-    int const n = m_modes[m];
+  int const modes     = m_extents.order();
+  count_t const allowed =
+      options.most_private_rows > 0 ? options.most_private_rows : detail::most_private_rows(m_nnz);
+  Kokkos::View<RowRange*, typename Space::device_type> const touched(
+      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::alto_touched"), count);
+  m_private = PrivateRowTable<Space>(space, modes, count);
+  for (int m = 0; m < modes; ++m) {
+    bool const of_groups       = m < m_grouped;
+    auto const& stored         = of_groups ? m_group_indices : m_indices;
+    Index const* const indices = stored.data() + static_cast<count_t>(of_groups ? m : m - m_grouped) *
+                                                     static_cast<count_t>(stored.stride(0));
+    Kokkos::parallel_for("polyad::alto_touched_rows",
+                         Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, count),
+                         FindTouchedRows<Index>{indices, m_first_groups.data(),
+                                                of_groups ? nullptr : m_starts.data(), touched.data()});
+    int const n = of_mode(m_modes, m);
     // Copies of one row for sixteen nonzeros are zeroed and added in a few hundredths of the walk's time.
-    auto const own = private_rows(touched, m_nnz / count / 16);
-    std::copy(own.begin(), own.end(), m_private.begin() + static_cast<std::ptrdiff_t>(n * count));
-    if (!options.deterministic && private_row_count(n) > allowed) m_locked |= 1U << n;
+    m_private.enter(space, n, touched, m_nnz / count / 16);
+    if (!options.deterministic && m_private.copied_rows(n) > allowed) m_locked |= 1U << n;
   }
 }
 
@@ -183,25 +198,44 @@ template <class Scalar, class Index, class Space>
 Alto<Scalar, Index, Space> Alto<Scalar, Index, Space>::build(Space const& space,
                                                              CooTensor<Scalar, Index, Space> const& coo,
                                                              options_type const& options) {
+  using Strategy = AltoStrategy<Space>;
+  if (!options.walk.empty()) expect_in_library(options.walk, Strategy::walk);
+  return build_for<Strategy>(space, coo, options);
+}
+
+template <class Scalar, class Index, class Space>
+template <class Strategy>
+Alto<Scalar, Index, Space> Alto<Scalar, Index, Space>::build_for(Space const& space,
+                                                                 CooTensor<Scalar, Index, Space> const& coo,
+                                                                 options_type const& options) {
   POLYAD_EXPECTS(coo.nnz() < std::numeric_limits<Index>::max(), coo.nnz(),
                  " nonzeros need 64-bit indices in this format");
-  POLYAD_EXPECTS(!is_device_space<Space> || !options.deterministic,
-                 "alto adds with atomics on a device: it is not deterministic there");
+  POLYAD_EXPECTS(Strategy::has_chunks || !options.deterministic,
+                 "alto adds with atomics here: it is not deterministic");
   Alto format;
   format.m_extents      = coo.extents();
   format.m_nnz          = coo.nnz();
   format.m_norm_squared = polyad::norm_squared(space, coo);
-  if constexpr (!is_device_space<Space>) {
+  if constexpr (Strategy::has_chunks) {
+    using Host = HostOf<Space>;
     if (options.choice == AltoOptions::Order::given) format.m_order = options.order;
-    if (options.choice == AltoOptions::Order::fastest) format.m_order = fastest_order(space, coo);
+    if (options.choice == AltoOptions::Order::fastest)
+      format.m_order = fastest_order(host_instance(space), download<Host>(space, coo));
   }
   format.arrange_modes();
-  format.copy_nonzeros(space, coo, options);
-  if constexpr (!is_device_space<Space>) format.find_private_rows(space, options);
+  auto const& chosen = format.m_order;
+  auto const order   = linear_order<Index>(
+      space, coo, LinearLayout(coo.extents(), chosen.grouped, chosen.slab, chosen.slab_bits));
+  format.copy_nonzeros(space, coo, order);
+  if constexpr (Strategy::has_chunks)
+    if (format.m_nnz > 0) {
+      format.list_groups(space, coo, order, options);
+      format.find_private_rows(space, options);
+    }
   return format;
 }
 
-// Not the whole class: some members are for hosts only.
+// Not the whole class: some members are for private rows only.
 #define POLYAD_ALTO(Scalar, Index)                                                                          \
   template Alto<Scalar, Index, Kokkos::DefaultExecutionSpace>                                               \
   Alto<Scalar, Index, Kokkos::DefaultExecutionSpace>::build(                                                \

@@ -35,13 +35,24 @@ template <class Scalar, class Index, class Space>
 Blco<Scalar, Index, Space> Blco<Scalar, Index, Space>::build(Space const& space,
                                                              CooTensor<Scalar, Index, Space> const& coo,
                                                              options_type const& options) {
+  using Strategy = BlcoStrategy<Space>;
+  if (options.walk.empty() || options.walk == Strategy::walk) return build_for<Strategy>(space, coo, options);
+  expect_in_library(options.walk, BlcoTiled::walk);  // which modes with many private rows take anyway
+  return build_for<BlcoTiled>(space, coo, options);
+}
+
+template <class Scalar, class Index, class Space>
+template <class Strategy>
+Blco<Scalar, Index, Space> Blco<Scalar, Index, Space>::build_for(Space const& space,
+                                                                 CooTensor<Scalar, Index, Space> const& coo,
+                                                                 options_type const& options) {
   expect_tile_options(options);
   Blco format;
   format.m_extents      = coo.extents();
   format.m_options      = options;
   format.m_norm_squared = polyad::norm_squared(space, coo);
   format.m_blocks       = make_blco_blocks(space, coo, options.max_block, options.index_bits);
-  format.m_chunks       = BlcoChunks(space, format.m_blocks.nonzeros());
+  if constexpr (Strategy::has_chunks) format.m_chunks = BlcoChunks<Space>(space, format.m_blocks.nonzeros());
   return format;
 }
 

@@ -129,7 +129,7 @@ void StreamedBlco<Scalar, Index, Space>::build_on_host(Space const& space,
 template <class Scalar, class Index, class Space>
 BlcoResolution StreamedBlco<Scalar, Index, Space>::resolve(Space const& space, int mode) const {
   return BlcoResolution(space, m_options.blco.resolution, m_extents[mode], sizeof(Scalar), nnz(),
-                        BlcoChunks(), mode);
+                        BlcoChunks<Space>(), mode);
 }
 
 template <class Scalar, class Index, class Space>

@@ -7,6 +7,7 @@
 
 #include "formats/blco/blco.hpp"
 #include "formats/blco/blco_tiles.hpp"
+#include "formats/blco/blco_tuning.hpp"
 #include "formats/blco/mttkrp_blco_chunks.hpp"
 #include "formats/blco/mttkrp_blco_tiles.hpp"
 #include "formats/blco/nonzero_terms.hpp"
@@ -34,6 +35,7 @@ struct BlcoOutput {
   Scalar* data;
   count_t stride;
   count_t rows;  // I_n
+  int mode;
 };
 
 /// The orders that kernels are compiled for: 3, 4 and any.
@@ -41,60 +43,59 @@ template <int Order>
 inline constexpr int blco_order = Order == 5 ? any_order : Order;
 
 /// One launch over the tiles: V, or one of its copies, += the terms.
-template <class Space, class Scalar, class Index, int Block, int Order, bool Stash, class Term>
-void launch_tiles(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzeros, BlcoOptions const& options,
-                  FactorMatrices<Scalar, Space> const& factors, int mode, BlcoResolution const& resolution,
-                  ColumnBlocks blocks, BlcoOutput<Scalar> const& output, Term const& term) {
-  using Kernel    = MttkrpBlcoTiles<Space, Scalar, Index, Block, Order, Stash, Term>;
-  int const order = factors.order();
+template <class Kernel, class Space, class Nonzeros, class Factors, class Output, class Term>
+void launch_tiles(Space const& space, Nonzeros const& nonzeros, BlcoOptions const& options,
+                  Factors const& factors, BlcoResolution const& resolution, ColumnBlocks blocks,
+                  Output const& output, Term const& term) {
+  int const order = nonzeros.encoding.order();
   TileShape const shape =
       tile_shape<Kernel>(space, nonzeros.nnz, order, output.rows, blocks, options.tile, options.team);
   count_t const tiles = ceil_div(nonzeros.nnz, static_cast<count_t>(shape.tile));
   count_t const league =
       ceil_div(tiles, shape.tiles_per_team) * static_cast<count_t>(blocks.count / shape.blocks_per_team);
-  auto const bytes = shape.bytes(Kernel::nonzero_bytes(order), sizeof(Scalar));
+  auto const bytes = shape.bytes(Kernel::nonzero_bytes(order), sizeof(typename Kernel::Scalar));
   using Bounds     = Kokkos::LaunchBounds<blco_team_threads, Kernel::resident_teams>;
   auto policy      = team_policy<Bounds>(space, {league, shape.team, Kernel::Row::lanes});
   policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes)));
-  detail::launch(
-      "polyad::mttkrp_blco_tiles", policy,
-      Kernel{nonzeros, OtherFactors<Scalar, Order>(factors, mode), mode, shape, blocks, output.data,
-             output.stride, std::max<count_t>(resolution.copies, 1), output.rows, term});
+  detail::launch("polyad::mttkrp_blco_tiles", policy,
+                 Kernel{nonzeros, factors, output.mode, shape, blocks, output.data, output.stride,
+                        std::max<count_t>(resolution.copies, 1), output.rows, term});
 }
 
 /// The same, with a stash in the teams' scratch memory where the conflicts are resolved by one.
-template <class Space, class Scalar, class Index, int Block, int Order, class Term>
+template <class Row, int Order, class Space, class Scalar, class Index, class Term>
 void add_tiles(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzeros, BlcoOptions const& options,
-               FactorMatrices<Scalar, Space> const& factors, int mode, BlcoResolution const& resolution,
+               FactorMatrices<Scalar, Space> const& factors, BlcoResolution const& resolution,
                ColumnBlocks blocks, BlcoOutput<Scalar> const& output, Term const& term) {
+  OtherFactors<Scalar, Order> const others(factors, output.mode);
   if (resolution.kind == Resolution::hierarchical)
-    launch_tiles<Space, Scalar, Index, Block, Order, true>(space, nonzeros, options, factors, mode,
-                                                           resolution, blocks, output, term);
+    launch_tiles<MttkrpBlcoTiles<Row, Index, Order, true, Term>>(space, nonzeros, options, others, resolution,
+                                                                 blocks, output, term);
   else
-    launch_tiles<Space, Scalar, Index, Block, Order, false>(space, nonzeros, options, factors, mode,
-                                                            resolution, blocks, output, term);
+    launch_tiles<MttkrpBlcoTiles<Row, Index, Order, false, Term>>(space, nonzeros, options, others,
+                                                                  resolution, blocks, output, term);
 }
 
-/// A host's chunks: V, and their copies of rows, = the terms of the nonzeros, which are X's, maybe with other
+/// The chunks: V, and their copies of rows, = the terms of the nonzeros, which are X's, maybe with other
 /// values; then the copies are added to V.
-template <class Space, class Scalar, class Index, int Block, int Order, class Term>
+template <class Row, int Order, class Space, class Scalar, class Index, class Term>
 void launch_chunks(Space const& space, Blco<Scalar, Index, Space> const& X,
                    BlcoNonzeros<Scalar, Index> const& nonzeros, FactorMatrices<Scalar, Space> const& factors,
                    int mode, ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& copies,
                    FactorMatrix<Scalar, Space> const& V, Term const& term) {
-  using Kernel         = MttkrpBlcoChunks<Space, Scalar, Index, Block, Order, Term>;
-  auto const& chunks   = X.chunks();
-  bool const is_copied = chunks.copied_rows(mode) > 0;
+  using Kernel         = MttkrpBlcoChunks<Row, Index, Order, Term>;
+  auto const& own      = X.chunks().private_rows();
+  bool const is_copied = own.copied_rows(mode) > 0;
   PrivateOutput<Scalar> const output{
       {V.data(), static_cast<count_t>(V.stride(0))},
       {is_copied ? copies.data() : nullptr, static_cast<count_t>(copies.stride(0))},
-      chunks.private_rows_of(mode)};
-  clear_private_output<Space, Scalar, Block>(space, output, V.extent(0), chunks.count(), blocks);
-  ChunkWalk const walks{chunks.count(), 1, blocks};
-  detail::launch("polyad::mttkrp_blco_chunks", walks.template policy<typename Kernel::Row>(space),
-                 Kernel{nonzeros, OtherFactors<Scalar, Order>(factors, mode), mode, chunks.begins(), output,
-                        walks, term});
-  if (is_copied) merge_private_rows<Space, Scalar, Block>(space, output, chunks.count(), blocks);
+      own.of(mode)};
+  clear_private_output<Space, Scalar, Row::block>(space, output, V.extent(0), own.chunks(), blocks);
+  ChunkWalk const walks{own.chunks(), 1, blocks};
+  detail::launch("polyad::mttkrp_blco_chunks", walks.template policy<Row>(space),
+                 Kernel{nonzeros, OtherFactors<Scalar, Order>(factors, mode), mode, output, walks, term});
+  if (is_copied)
+    merge_private_rows<Space, Scalar, Row::block>(space, output, own.chunks(), own.merged(mode), blocks);
 }
 
 /// V = the sum of its copies, for some blocks of columns.
@@ -127,13 +128,13 @@ void add_tile_products(Space const& space, BlcoNonzeros<Scalar, Index> const& no
                        BlcoOptions const& options, FactorMatrices<Scalar, Space> const& factors, int mode,
                        BlcoResolution const& resolution, FactorMatrix<Scalar, Space> const& target) {
   BlcoOutput<Scalar> const output{target.data(), static_cast<count_t>(target.stride(0)),
-                                  factors[mode].extent(0)};
+                                  factors[mode].extent(0), mode};
   constexpr bool any_order_only = sizeof(Index) == 8;
   with_order<any_order_only>(factors.order(), [&](auto given) {
     constexpr int order = blco_order<given()>;
     for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-      add_tiles<Space, Scalar, Index, block(), order>(space, nonzeros, options, factors, mode, resolution,
-                                                      blocks, output, ProductTerm());
+      add_tiles<TinyVec<Space, Scalar, block()>, order>(space, nonzeros, options, factors, resolution, blocks,
+                                                        output, ProductTerm());
     });
   });
 }
@@ -157,11 +158,11 @@ void mttkrp_with_values(Space const& space, Blco<Scalar, Index, Space> const& X,
   auto const target = tile_target<Scalar, Space>(resolution, workspace.copies, factors.rank(), V);
   auto nonzeros     = X.blocks().nonzeros();
   nonzeros.values   = values;
-  if constexpr (!is_device_space<Space>)
-    if (resolution.kind == Resolution::privatised && X.chunks().count() > 0)
+  if constexpr (BlcoStrategy<Space>::has_chunks)
+    if (resolution.is_chunked)
       return with_order<sizeof(Index) == 8>(X.extents().order(), [&](auto given) {
         for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-          launch_chunks<Space, Scalar, Index, block(), blco_order<given()>>(
+          launch_chunks<TinyVec<Space, Scalar, block()>, blco_order<given()>>(
               space, X, nonzeros, factors, mode, blocks, workspace.copies, V, ProductTerm());
         });
       });

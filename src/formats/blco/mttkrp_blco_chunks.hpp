@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A host's MTTKRP of BLCO, and its residual sweep (formats/blco/nonzero_terms.hpp): every thread walks its
-// chunk of the nonzeros and adds each product at once to its row of V, or to its own copy of a row that other
-// chunks write too. In ALTO's order these rows, and those of the other factors, stay in a core's caches;
-// summing runs in registers first cost 15 to 30 % there. And the merge of a device's copies of V.
+// The MTTKRP of BLCO by chunks, and its residual sweep (formats/blco/nonzero_terms.hpp). It is what hosts take:
+//
+//   for each nonzero of the thread's chunk
+//     de-linearise its indices                                  (BLCO, section 5.1.1: shift and mask)
+//     p = x * the other modes' rows
+//     V(k, :) += p, or the chunk's private copy of row k += p   (formats/blco/private_rows.hpp)
+//
+// In ALTO's order these rows, and those of the other factors, stay in a core's caches; summing runs in
+// registers first cost 15 to 30 % there. And the merge of whole copies of V, which tiles add to.
 #pragma once
 
 #include <Kokkos_Core.hpp>
 
 #include "formats/blco/blco_blocks.hpp"
+#include "formats/blco/blco_resolution.hpp"
+#include "formats/blco/nonzero_terms.hpp"
 #include "formats/blco/private_output.hpp"
 #include "formats/blco/private_rows.hpp"
 #include "polyad/core/types.hpp"
@@ -17,21 +24,22 @@
 
 namespace polyad::detail {
 
-template <class Space, class Scalar, class Index, int Block, int Order, class Term>
+template <class Vec, class Index, int Order, class Term>
 struct MttkrpBlcoChunks {
-  using Row = TinyVec<Space, Scalar, Block, RowForm::simd>;
+  using Row    = Vec;
+  using Scalar = typename Row::scalar_type;
 
   BlcoNonzeros<Scalar, Index> nonzeros;
   OtherFactors<Scalar, Order> factors;
   int mode;
-  count_t const* begins;  // of the chunks, and P
   PrivateOutput<Scalar> output;
   ChunkWalk walks;  // over the chunks
   Term term;
 
   /// Adds the nonzeros begin ... end - 1, which lie in one block.
   template <int Words>
-  void walk(count_t begin, count_t end, count_t block, PrivateRows const& own, Columns columns) const {
+  KOKKOS_FUNCTION void walk(count_t begin, count_t end, count_t block, PrivateRows const& own,
+                            Columns columns) const {
     BlcoEncoding const encoding = nonzeros.encoding;
     Index upper[max_order];
     for (int n = 0; n < encoding.order(); ++n) upper[n] = nonzeros.upper(block, n);
@@ -51,10 +59,10 @@ struct MttkrpBlcoChunks {
     }
   }
 
-  void walk_chunk(count_t chunk, Columns columns) const {
+  KOKKOS_FUNCTION void walk_chunk(count_t chunk, Columns columns) const {
     PrivateRows const own = output.chunks[chunk];
-    count_t const end     = begins[chunk + 1];
-    count_t begin         = begins[chunk];
+    count_t const end     = chunk_begin(nonzeros.nnz, walks.nnz, chunk + 1);
+    count_t begin         = chunk_begin(nonzeros.nnz, walks.nnz, chunk);
     for (count_t block = nonzeros.block_of(begin); begin < end; ++block) {
       count_t const block_end = Kokkos::min(end, nonzeros.begins[block + 1]);
       if (nonzeros.encoding.words() == 1)
@@ -66,9 +74,9 @@ struct MttkrpBlcoChunks {
   }
 
   template <class Member>
-  void operator()(Member const& member) const {
-    walks.template operator()<Row, Block>(
-        member, [&](count_t chunk, count_t, Columns columns) { walk_chunk(chunk, columns); });
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    walk_chunks<Row, Term>(walks, member,
+                           [&](count_t chunk, count_t, Columns columns) { walk_chunk(chunk, columns); });
   }
 };
 

@@ -24,11 +24,11 @@
 
 namespace polyad::detail {
 
-template <class Space, class Scalar, class Index, int Block, int Order, bool Stash, class Term>
+template <class Vec, class Index, int Order, bool Stash, class Term>
 struct MttkrpBlcoTiles {
-  using Row                       = TinyVec<Space, Scalar, Block>;
-  using scalar_type               = Scalar;
-  static constexpr int block      = Block;
+  using Row                       = Vec;
+  using Scalar                    = typename Row::scalar_type;
+  static constexpr int Block      = Row::block;
   static constexpr bool has_stash = Stash;
   /// Teams of 256 threads that a multiprocessor is to hold, by registers: 64 a thread are enough for doubles
   /// (two columns a lane), 80 for floats (four), 128 where the order is not known.
@@ -41,7 +41,7 @@ struct MttkrpBlcoTiles {
   }
 
   /// Nonzeros gathered at the same time: four would spill registers.
-  static constexpr int batch = rows_in_flight<Space>(2);
+  static constexpr int batch = rows_in_flight<typename Row::space_type>(2);
 
   BlcoNonzeros<Scalar, Index> nonzeros;
   OtherFactors<Scalar, Order> factors;

@@ -11,8 +11,10 @@
 #include <Kokkos_Core.hpp>
 
 #include "polyad/core/types.hpp"
+#include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/lanes.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
+#include "polyad/kernel/whole_row_walk.hpp"
 
 namespace polyad::detail {
 
@@ -25,6 +27,8 @@ struct ProductTerm {
   }
   template <class Row, class Scalar>
   KOKKOS_FORCEINLINE_FUNCTION void complete(Row& /*product*/, Scalar /*x*/, count_t /*k*/, Columns) const {}
+  /// For columns that are counted from `first`.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION ProductTerm from_column(int /*first*/) const { return {}; }
 };
 
 /// The row of C is read for every nonzero, like those of the other modes: nonzeros of one row stand together,
@@ -40,11 +44,28 @@ struct ResidualTerm {
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static Scalar first_factor(Scalar /*x*/) { return Scalar(1); }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar const* row(count_t k) const { return C + k * stride; }
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION ResidualTerm from_column(int first) const {
+    return {C + first, stride};
+  }
   /// From p to e p.
   template <class Row>
   KOKKOS_FORCEINLINE_FUNCTION void complete(Row& product, Scalar x, count_t k, Columns columns) const {
     product *= Row(x - sum_over_lanes<Row::lanes>(product.dot(Row(row(k), columns), columns)));
   }
 };
+
+/// Calls walk(begin, end, columns) on the lanes of every thread, once for its chunk: on those that have columns,
+/// or, of a residual, on all, since all take part in its sum.
+template <class Row, class Term, class Member, class Walk>
+KOKKOS_FORCEINLINE_FUNCTION void walk_chunks(ChunkWalk const& chunks, Member const& member,
+                                             Walk const& walk) {
+  if constexpr (Term::is_residual)
+    WholeRowWalk{chunks.nnz, chunks.chunk}.template operator()<Row>(
+        member, [&](count_t begin, count_t end, int lane) {
+          walk(begin, end, columns_or_none<Row>(0, chunks.blocks.rank, lane));
+        });
+  else
+    chunks.template operator()<Row, Row::block>(member, walk);
+}
 
 }  // namespace polyad::detail

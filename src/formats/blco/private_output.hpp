@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a host's threads add to their private rows (formats/blco/private_rows.hpp), and what comes before and
-// after that: the output and the copies are zeroed, and the copies are added to the output.
+// Where threads add to their private rows (formats/blco/private_rows.hpp), and what comes before and after
+// that: the output and the copies are zeroed, and the copies are added to the output.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -10,6 +10,7 @@
 #include "kernel/launch.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
+#include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
 
@@ -37,7 +38,7 @@ struct PrivateOutput {
     return own.contain(row) ? copy(own, row) : output.row(row);
   }
   /// Where row 0 would be, were all rows like those of a chunk whose rows are alike.
-  [[nodiscard]] RowsAt<Scalar> alike(PrivateRows const& own) const {
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION RowsAt<Scalar> alike(PrivateRows const& own) const {
     if (own.count == 0) return output;
     return {copies.data + (own.slot - own.first) * copies.stride, copies.stride};
   }
@@ -46,53 +47,53 @@ struct PrivateOutput {
 /// Zeroes the output, a share a chunk, and the chunks' own copies.
 template <class Space, class Scalar, int Block>
 struct ClearPrivateOutput {
-  using Row = TinyVec<Space, Scalar, Block, RowForm::simd>;
+  using Row = TinyVec<Space, Scalar, Block>;
   PrivateOutput<Scalar> output;
   count_t rows;
-  count_t chunks;
-  ColumnBlocks blocks;
+  ChunkWalk walks;  // over the chunks
 
-  void operator()(count_t s) const {
-    Row const zero(Scalar(0));
-    auto const clear = [&](RowsAt<Scalar> const& at, count_t first, count_t end) {
-      for (count_t i = first; i < end; ++i)
-        for (int b = 0; b < blocks.count; ++b)
-          zero.store(at.row(i), Row::columns(blocks.first + b * Block, blocks.rank, 0));
-    };
-    clear(output.output, share(s), share(s + 1));
-    PrivateRows const own = output.chunks[s];
-    if (output.copies.data != nullptr) clear(output.copies, own.slot, own.slot + own.count);
+  KOKKOS_FUNCTION static void clear(RowsAt<Scalar> const& at, count_t first, count_t end, Columns columns) {
+    for (count_t i = first; i < end; ++i) Row(Scalar(0)).store(at.row(i), columns);
+  }
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    walks.template operator()<Row, Block>(member, [&](count_t s, count_t, Columns columns) {
+      clear(output.output, share(s), share(s + 1), columns);
+      PrivateRows const own = output.chunks[s];
+      if (output.copies.data != nullptr) clear(output.copies, own.slot, own.slot + own.count, columns);
+    });
   }
   /// Where share s of the output begins.
-  [[nodiscard]] count_t share(count_t s) const { return rows / chunks * s + Kokkos::min(s, rows % chunks); }
+  [[nodiscard]] KOKKOS_FUNCTION count_t share(count_t s) const {
+    return rows / walks.nnz * s + Kokkos::min(s, rows % walks.nnz);
+  }
 };
 
 /// Adds the copies of rows_each private rows to the output, chunk by chunk.
 template <class Space, class Scalar, int Block>
 struct MergePrivateRows {
-  using Row                          = TinyVec<Space, Scalar, Block, RowForm::simd>;
+  using Row                          = TinyVec<Space, Scalar, Block>;
   static constexpr count_t rows_each = 64;  // 16 KB of 32 doubles
 
   PrivateOutput<Scalar> output;
-  RowRange rows;  // all private rows lie there
   count_t chunks;
-  ColumnBlocks blocks;
+  count_t first_row;
+  ChunkWalk walks;  // over the rows between the first private one and the last
 
-  void operator()(count_t task) const {
-    count_t const first = rows.first + task * rows_each;
-    count_t const end   = Kokkos::min(first + rows_each, rows.last + 1);
-    for (count_t s = 0; s < chunks; ++s) {
-      PrivateRows const own = output.chunks[s];
-      count_t const from    = Kokkos::max(first, own.first);
-      count_t const to      = Kokkos::min(end, own.first + own.count);
-      for (count_t row = from; row < to; ++row)
-        for (int b = 0; b < blocks.count; ++b) {
-          Columns const columns = Row::columns(blocks.first + b * Block, blocks.rank, 0);
-          Scalar* const target  = output.output.row(row);
-          Row sum(target, columns);
-          sum += Row(output.copy(own, row), columns);
-          sum.store(target, columns);
-        }
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    walks.template operator()<Row, Block>(member, [&](count_t begin, count_t end, Columns columns) {
+      for (count_t s = 0; s < chunks; ++s) add(output.chunks[s], first_row + begin, first_row + end, columns);
+    });
+  }
+  /// Adds a chunk's copies of the rows first ... last - 1.
+  KOKKOS_FUNCTION void add(PrivateRows const& own, count_t first, count_t last, Columns columns) const {
+    count_t const end = Kokkos::min(last, own.first + own.count);
+    for (count_t row = Kokkos::max(first, own.first); row < end; ++row) {
+      Scalar* const target = output.output.row(row);
+      Row sum(target, columns);
+      sum += Row(output.copy(own, row), columns);
+      sum.store(target, columns);
     }
   }
 };
@@ -100,34 +101,30 @@ struct MergePrivateRows {
 template <class Space, class Scalar, int Block>
 void clear_private_output(Space const& space, PrivateOutput<Scalar> const& output, count_t rows,
                           count_t chunks, ColumnBlocks blocks) {
-  detail::launch("polyad::clear_private_output",
-                 Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, chunks),
-                 ClearPrivateOutput<Space, Scalar, Block>{output, rows, chunks, blocks});
+  using Kernel = ClearPrivateOutput<Space, Scalar, Block>;
+  ChunkWalk const walks{chunks, 1, blocks};
+  detail::launch("polyad::clear_private_output", walks.template policy<typename Kernel::Row>(space),
+                 Kernel{output, rows, walks});
 }
 
 template <class Space, class Scalar, int Block>
 void merge_private_rows(Space const& space, PrivateOutput<Scalar> const& output, count_t chunks,
-                        ColumnBlocks blocks) {
+                        RowRange const& merged, ColumnBlocks blocks) {
   using Kernel = MergePrivateRows<Space, Scalar, Block>;
-  RowRange merged;
-  for (count_t s = 0; s < chunks; ++s) {
-    PrivateRows const own = output.chunks[s];
-    if (own.count > 0) merged.include(RowRange{own.first, own.first + own.count - 1});
-  }
   if (merged.empty()) return;
-  count_t const tasks = ceil_div(merged.last + 1 - merged.first, Kernel::rows_each);
-  detail::launch("polyad::merge_private_rows",
-                 Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, tasks),
-                 Kernel{output, merged, chunks, blocks});
+  ChunkWalk const walks{merged.last + 1 - merged.first, Kernel::rows_each, blocks};
+  detail::launch("polyad::merge_private_rows", walks.template policy<typename Kernel::Row>(space),
+                 Kernel{output, chunks, merged.first, walks});
 }
 
 // Of hosts alone: a build for a device has no such walks.
-#define POLYAD_PRIVATE_OUTPUT_BLOCK(prefix, Scalar, Block)                                      \
-  prefix template void clear_private_output<Kokkos::DefaultHostExecutionSpace, Scalar, Block>(  \
-      Kokkos::DefaultHostExecutionSpace const&, PrivateOutput<Scalar> const&, count_t, count_t, \
-      ColumnBlocks);                                                                            \
-  prefix template void merge_private_rows<Kokkos::DefaultHostExecutionSpace, Scalar, Block>(    \
-      Kokkos::DefaultHostExecutionSpace const&, PrivateOutput<Scalar> const&, count_t, ColumnBlocks)
+#define POLYAD_PRIVATE_OUTPUT_BLOCK(prefix, Scalar, Block)                                              \
+  prefix template void clear_private_output<Kokkos::DefaultHostExecutionSpace, Scalar, Block>(          \
+      Kokkos::DefaultHostExecutionSpace const&, PrivateOutput<Scalar> const&, count_t, count_t,         \
+      ColumnBlocks);                                                                                    \
+  prefix template void merge_private_rows<Kokkos::DefaultHostExecutionSpace, Scalar, Block>(            \
+      Kokkos::DefaultHostExecutionSpace const&, PrivateOutput<Scalar> const&, count_t, RowRange const&, \
+      ColumnBlocks)
 #define POLYAD_PRIVATE_OUTPUT(prefix, Scalar)      \
   POLYAD_PRIVATE_OUTPUT_BLOCK(prefix, Scalar, 4);  \
   POLYAD_PRIVATE_OUTPUT_BLOCK(prefix, Scalar, 8);  \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which rows of the output a host thread keeps a copy of. The nonzeros are cut into chunks, one a thread;
+// Which rows of the output a thread keeps a copy of. The nonzeros are cut into chunks, one a thread;
 // the chunk's rows of a mode lie between a lowest and a highest one. A row that an earlier chunk may
 // write too is private: the chunk adds to its own copy of it, and the copies are added to the output at the
 // end. All other rows are written by one chunk only, straight into the output. One chunk has no private

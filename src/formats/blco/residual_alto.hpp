@@ -13,10 +13,10 @@
 #include "formats/blco/nonzero_terms.hpp"
 #include "formats/form_residuals.hpp"
 #include "kernel/launch.hpp"
-#include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
+#include "polyad/kernel/lanes.hpp"
 #include "polyad/kernel/other_factors.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
@@ -26,10 +26,11 @@
 
 namespace polyad::detail {
 
-/// Hosts: the residuals of one chunk an iteration, for rows of any length.
-template <class Space, class Scalar, class Index>
+/// Private rows: the residuals of a thread's chunk, for rows of any length.
+template <class Vec, class Index>
 struct FormAltoResiduals {
-  using Row = TinyVec<Space, Scalar, full_block, RowForm::simd>;
+  using Row    = Vec;
+  using Scalar = typename Row::scalar_type;
 
   AltoFactors<Scalar, Index> inner;  // of all modes, read for every nonzero
   AltoFactors<Scalar, Index> outer;  // and for every group
@@ -37,29 +38,36 @@ struct FormAltoResiduals {
   Index const* starts;        // of groups
   Index const* first_groups;  // of chunks
   int rank;
+  WholeRowWalk walks;  // over the chunks
   Scalar* residuals;
 
-  // Flattened as MttkrpAlto is.
-  POLYAD_FLATTEN void operator()(count_t s) const {
-    count_t const last = first_groups[s + 1];
-    for (count_t g = first_groups[s]; g < last; ++g)
-      for (count_t p = starts[g]; p < starts[g + 1]; ++p) residuals[p] = values[p] - interaction(g, p);
+  // Flattened as MttkrpAltoPrivate is.
+  template <class Member>
+  POLYAD_FLATTEN KOKKOS_FUNCTION void operator()(Member const& member) const {
+    walks.template operator()<Row>(member, [&](count_t s, count_t, int lane) {
+      count_t const last = first_groups[s + 1];
+      for (count_t g = first_groups[s]; g < last; ++g)
+        for (count_t p = starts[g]; p < starts[g + 1]; ++p) {
+          Scalar const e = values[p] - interaction(g, p, lane);
+          if (lane == 0) residuals[p] = e;
+        }
+    });
   }
-  /// sum over r of the product of all rows
-  [[nodiscard]] Scalar interaction(count_t g, count_t p) const {
+  /// sum over r of the product of all rows, known to all lanes
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar interaction(count_t g, count_t p, int lane) const {
     Scalar sum = 0;
-    for (int first = 0; first < rank; first += full_block) {
-      Columns const columns = Row::columns(first, rank, 0);
+    for (int first = 0; first < rank; first += Row::block) {
+      Columns const columns = columns_or_none<Row>(first, rank, lane);
       Row product(Scalar(1));
       for (int m = 0; m < outer.count; ++m) product *= Row(outer.factor[m].row(g), columns);
       for (int m = 0; m < inner.count; ++m) product *= Row(inner.factor[m].row(p), columns);
       sum += product.dot(Row(Scalar(1)), columns);
     }
-    return sum;
+    return sum_over_lanes<Row::lanes>(sum);
   }
 };
 
-/// Devices: the nonzeros as form_residuals() reads them.
+/// Atomics: the nonzeros as form_residuals() reads them.
 template <class Scalar, class Index>
 struct AltoSource {
   Index const* data;  // N x P, row-major
@@ -92,26 +100,46 @@ struct AltoSource {
 };
 
 template <class Space, class Scalar, class Index>
-void form_alto_residuals(Space const& space, Alto<Scalar, Index, Space> const& X,
+void form_alto_residuals(AltoAtomics, Space const& space, Alto<Scalar, Index, Space> const& X,
                          FactorMatrices<Scalar, Space> const& C, int mode,
                          Kokkos::View<Scalar*, typename Space::device_type> const& residuals) {
-  if constexpr (is_device_space<Space>) {
-    AltoSource<Scalar, Index> const source{X.indices().data(), static_cast<count_t>(X.indices().stride(0)),
-                                           X.values().data(), mode};
-    WholeRowWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), 8)};
-    form_residuals(space, source, C, mode, OtherFactors<Scalar, any_order>(C, mode), chunks, residuals);
-  } else {
-    expect_room_for_residuals(residuals.extent(0), X.nnz());
-    AltoFactors<Scalar, Index> inner;
-    AltoFactors<Scalar, Index> outer;
-    for (int m = 0; m < X.extents().order(); ++m)
-      (m < X.grouped() ? outer : inner).append(alto_factor(X, C, m));
-    detail::launch("polyad::form_alto_residuals",
-                   Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, X.chunks()),
-                   FormAltoResiduals<Space, Scalar, Index>{inner, outer, X.values().data(), X.starts().data(),
-                                                           X.first_groups().data(), checked_rank(C.rank()),
-                                                           residuals.data()});
-  }
+  AltoSource<Scalar, Index> const source{X.indices().data(), static_cast<count_t>(X.indices().stride(0)),
+                                         X.values().data(), mode};
+  WholeRowWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), 8)};
+  form_residuals(space, source, C, mode, OtherFactors<Scalar, any_order>(C, mode), chunks, residuals);
+}
+
+template <class Space, class Scalar, class Index>
+void form_alto_residuals(AltoPrivateRows, Space const& space, Alto<Scalar, Index, Space> const& X,
+                         FactorMatrices<Scalar, Space> const& C, int /*mode*/,
+                         Kokkos::View<Scalar*, typename Space::device_type> const& residuals) {
+  using Row = TinyVec<Space, Scalar, full_block>;
+  expect_room_for_residuals(residuals.extent(0), X.nnz());
+  AltoFactors<Scalar, Index> inner;
+  AltoFactors<Scalar, Index> outer;
+  for (int m = 0; m < X.extents().order(); ++m)
+    (m < X.grouped() ? outer : inner).append(alto_factor(X, C, m));
+  WholeRowWalk const walks{X.chunks(), 1};
+  detail::launch("polyad::form_alto_residuals", walks.template policy<Row>(space),
+                 FormAltoResiduals<Row, Index>{inner, outer, X.values().data(), X.starts().data(),
+                                               X.first_groups().data(), checked_rank(C.rank()), walks,
+                                               residuals.data()});
+}
+
+/// The sweep of rows that fit the registers, in one walk.
+template <class Strategy, class Space, class Scalar, class Index>
+void residual_mttkrp_at_once(Strategy strategy, Space const& space, Alto<Scalar, Index, Space> const& X,
+                             FactorMatrices<Scalar, Space> const& C, int mode,
+                             AltoWorkspace<Scalar, Space> const& workspace,
+                             FactorMatrix<Scalar, Space> const& G) {
+  int const rank = checked_rank(C.rank());
+  ResidualTerm<Scalar> const term{C[mode].data(), static_cast<count_t>(C[mode].stride(0))};
+  ColumnBlocks const blocks{0, 1, rank};
+  auto const operands = alto_operands(strategy, space, X, C, mode, workspace, G);
+  with_block(static_cast<count_t>(rank), [&](auto block) {
+    launch_alto<TinyVec<Space, Scalar, block()>>(strategy, space, X, X.values().data(), operands, mode,
+                                                 blocks, term);
+  });
 }
 
 template <class Space, class Scalar, class Index>
@@ -121,25 +149,12 @@ void residual_mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
                      FactorMatrix<Scalar, Space> const& G) {
   expect_residual_arguments(X.extents(), C, mode, G);
   if (X.nnz() == 0) return zero_matrix(space, G);
-  int const rank = checked_rank(C.rank());
-  if (rank > full_block) {
-    detail::form_alto_residuals(space, X, C, mode, workspace.residuals);
-    return detail::mttkrp_with_values<Space, Scalar, Index>(space, X, workspace.residuals.data(), C, mode,
-                                                            workspace.format, G);
-  }
-  ResidualTerm<Scalar> const term{C[mode].data(), static_cast<count_t>(C[mode].stride(0))};
-  ColumnBlocks const blocks{0, 1, rank};
-  with_block(static_cast<count_t>(rank), [&](auto block) {
-    if constexpr (is_device_space<Space>) {
-      zero_matrix(space, G);
-      detail::launch_alto_atomic<Space, Scalar, Index, block(), any_order>(space, X, X.values().data(), C,
-                                                                           mode, blocks, G, term);
-    } else {
-      auto const operands = detail::alto_operands(X, C, mode, workspace.format, G);
-      detail::launch_alto_walks<Space, Scalar, Index, block()>(space, X, X.values().data(), operands, mode,
-                                                               blocks, term);
-    }
-  });
+  AltoStrategy<Space> const strategy;
+  if (C.rank() <= static_cast<count_t>(full_block))
+    return residual_mttkrp_at_once(strategy, space, X, C, mode, workspace.format, G);
+  form_alto_residuals(strategy, space, X, C, mode, workspace.residuals);
+  mttkrp_with_values<Space, Scalar, Index>(space, X, workspace.residuals.data(), C, mode, workspace.format,
+                                           G);
 }
 
 #define POLYAD_RESIDUAL_MTTKRP_ALTO(Scalar, Index)                                                     \

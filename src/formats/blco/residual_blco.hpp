@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The residual sweep (the concept ResidualFormat of formats/format.hpp) on `blco`, for every mode from the
-// one copy: the walks of the MTTKRP over tiles or a host's chunks (formats/blco/mttkrp_blco.hpp), and its
+// one copy: the walks of the MTTKRP over tiles or chunks (formats/blco/mttkrp_blco.hpp), and its
 // resolution of conflicts, with e p in place of x p. A nonzero reads one row more than in the MTTKRP, C(k,
 // :). Rows of more than 32 columns do not fit the registers: their residuals are formed first and kept, and
 // the MTTKRP takes them for the values.
@@ -65,17 +65,17 @@ void residual_mttkrp_at_once(Space const& space, Blco<Scalar, Index, Space> cons
   auto const target               = tile_target<Scalar, Space>(resolution, workspace.copies, C.rank(), G);
   ResidualTerm<Scalar> const term{C[mode].data(), static_cast<count_t>(C[mode].stride(0))};
   ColumnBlocks const blocks{0, 1, rank};
-  if constexpr (!is_device_space<Space>)
-    if (resolution.kind == Resolution::privatised && X.chunks().count() > 0)
+  if constexpr (BlcoStrategy<Space>::has_chunks)
+    if (resolution.is_chunked)
       return with_block(static_cast<count_t>(rank), [&](auto block) {
-        launch_chunks<Space, Scalar, Index, block(), any_order>(space, X, nonzeros, C, mode, blocks,
-                                                                workspace.copies, G, term);
+        launch_chunks<TinyVec<Space, Scalar, block()>, any_order>(space, X, nonzeros, C, mode, blocks,
+                                                                  workspace.copies, G, term);
       });
   zero_matrix(space, target);
-  BlcoOutput<Scalar> const output{target.data(), static_cast<count_t>(target.stride(0)), G.extent(0)};
+  BlcoOutput<Scalar> const output{target.data(), static_cast<count_t>(target.stride(0)), G.extent(0), mode};
   with_block(static_cast<count_t>(rank), [&](auto block) {
-    add_tiles<Space, Scalar, Index, block(), any_order>(space, nonzeros, X.options(), C, mode, resolution,
-                                                        blocks, output, term);
+    add_tiles<TinyVec<Space, Scalar, block()>, any_order>(space, nonzeros, X.options(), C, resolution, blocks,
+                                                          output, term);
   });
   if (resolution.copies > 0) merge_copies(space, resolution.copies, workspace.copies, G);
 }

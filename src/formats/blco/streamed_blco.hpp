@@ -87,10 +87,10 @@ public:
     StreamedBlco format;
     format.m_extents = coo.extents();
     format.m_options = options;
-    if constexpr (is_device_space<From>)
-      format.copy_from_device(space, coo);
-    else
+    if constexpr (std::is_same_v<From, host_space>)
       format.build_on_host(space, coo);
+    else
+      format.copy_from_device(space, coo);
     return format;
   }
 

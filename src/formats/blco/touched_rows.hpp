@@ -3,6 +3,7 @@
 // (formats/blco/private_rows.hpp).
 #pragma once
 
+#include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <limits>
@@ -19,14 +20,14 @@ struct RowRange {
   count_t first = std::numeric_limits<count_t>::max();
   count_t last  = 0;
 
-  [[nodiscard]] bool empty() const { return first > last; }
-  void include(count_t row) {
-    first = std::min(first, row);
-    last  = std::max(last, row);
+  [[nodiscard]] KOKKOS_FUNCTION bool empty() const { return first > last; }
+  KOKKOS_FUNCTION void include(count_t row) {
+    first = Kokkos::min(first, row);
+    last  = Kokkos::max(last, row);
   }
-  void include(RowRange const& other) {
-    first = std::min(first, other.first);
-    last  = std::max(last, other.last);
+  KOKKOS_FUNCTION void include(RowRange const& other) {
+    first = Kokkos::min(first, other.first);
+    last  = Kokkos::max(last, other.last);
   }
 };
 

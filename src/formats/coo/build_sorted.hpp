@@ -26,6 +26,8 @@ Sorted<Scalar, Index, Space> Sorted<Scalar, Index, Space>::build(Space const& sp
                  "permutations sum with atomics: they are not deterministic");
   POLYAD_EXPECTS(!options.deterministic || options.block_rows.value_or(0) == 0,
                  "locality blocks sum with atomics: they are not deterministic");
+  POLYAD_EXPECTS((options.runs != "hoisted" || SortedTuning<Space, Scalar>::may_hoist),
+                 "runs=hoisted is slower for doubles on this backend, and compiled for polyad_perf alone");
   auto const order = static_cast<count_t>(coo.order());
   Sorted format;
   format.m_extents      = coo.extents();
@@ -44,7 +46,7 @@ Sorted<Scalar, Index, Space> Sorted<Scalar, Index, Space>::build(Space const& sp
     return format;
   }
   for (int n = 0; n < coo.order(); ++n)
-    of_mode(format.m_copies, n) = make_sorted_copy(space, coo, n, options.deterministic, options.block_rows);
+    of_mode(format.m_copies, n) = make_sorted_copy(space, coo, n, options);
   return format;
 }
 

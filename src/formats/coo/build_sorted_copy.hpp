@@ -5,9 +5,9 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <limits>
-#include <optional>
 
 #include "formats/cleared_rows.hpp"
+#include "formats/coo/sorted.hpp"
 #include "formats/coo/sorted_copy.hpp"
 #include "formats/coo/sorted_tuning.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
@@ -73,8 +73,7 @@ struct FlagStoredRows {
 template <class Scalar, class Index, class Space>
 SortedCopy<Scalar, Index, Space> make_sorted_copy(Space const& space,
                                                   CooTensor<Scalar, Index, Space> const& coo, int mode,
-                                                  bool deterministic,
-                                                  std::optional<count_t> const& block_rows) {
+                                                  SortedOptions const& options) {
   using Tensor         = CooTensor<Scalar, Index, Space>;
   using Copy           = SortedCopy<Scalar, Index, Space>;
   using Range          = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
@@ -121,12 +120,16 @@ SortedCopy<Scalar, Index, Space> make_sorted_copy(Space const& space,
                           detail::CountRuns<typename Copy::indices_type>{copy.indices, std::min(order, 2)},
                           runs);
   SortedTuning<Space, Scalar> const tuning{nnz, std::max<count_t>(rows, 1), runs};
-  copy.rows    = rows;
-  copy.chunk   = tuning.chunk(space, deterministic);
-  copy.borders = deterministic ? Borders::merge : tuning.hot(copy.chunk) ? Borders::hot : Borders::atomics;
+  copy.rows            = rows;
+  copy.chunk           = tuning.chunk(space, options.deterministic);
+  copy.borders         = options.deterministic    ? Borders::merge
+                         : tuning.hot(copy.chunk) ? Borders::hot
+                                                  : Borders::atomics;
+  bool const is_forced = !options.runs.empty();
   if (order > 1 && copy.borders == Borders::atomics)
-    copy.block_rows = block_rows.value_or(tuning.block_rows(extents[copy.modes[1]]));
-  copy.hoist = order > 2 && copy.block_rows == 0 && tuning.hoist();  // kernels do one or the other
+    copy.block_rows = options.block_rows.value_or(is_forced ? 0 : tuning.block_rows(extents[copy.modes[1]]));
+  bool const hoists = is_forced ? options.runs == "hoisted" : tuning.hoist();
+  copy.hoist        = order > 2 && copy.block_rows == 0 && hoists;  // kernels do one or the other
   if (copy.block_rows > 0) {
     using Keys           = Kokkos::View<std::uint32_t*, typename Space::device_type>;
     count_t const blocks = ceil_div(extents[copy.modes[1]], copy.block_rows);

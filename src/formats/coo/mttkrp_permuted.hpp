@@ -22,13 +22,14 @@
 
 namespace polyad::detail {
 
-template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order, bool Together>
+template <class Vec, class Index, int Order, bool Together>
 struct MttkrpPermuted {
-  using Row = TinyVec<Space, Scalar, Block, Form>;
+  using Row    = Vec;
+  using Scalar = typename Row::scalar_type;
 
   /// Nonzeros whose rows are gathered at the same time. Four was best on the H200: eight always lost, by
   /// registers.
-  static constexpr int batch = rows_in_flight<Space>(4);
+  static constexpr int batch = rows_in_flight<typename Row::space_type>(4);
 
   Index const* permutation;
   Index const* indices;  // P x N
@@ -100,7 +101,7 @@ struct MttkrpPermuted {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    walk_with_team_sums<Together, Row, Block, Index>(
+    walk_with_team_sums<Together, Row, Row::block, Index>(
         chunks, member, output, output_stride,
         [&](count_t begin, count_t end, Columns columns, auto const& last) {
           walk(begin, end, columns, last);
@@ -119,23 +120,20 @@ void mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
   if (X.nnz() == 0) return;
   with_row_form<Space>(packed, [&](auto form) {
     constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
-    with_order<any_order_only>(X.extents().order(), [&](auto order) {
-      for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-        using Row = TinyVec<Space, Scalar, block(), form()>;
-        ChunkWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), Row::lanes), blocks};
-        with_team_sums<Space, Scalar, form()>(
-            ceil_div(X.nnz(), chunks.chunk), X.extents()[mode], [&](auto together) {
-              using Kernel =
-                  detail::MttkrpPermuted<Space, Scalar, Index, block(), form(), order(), together()>;
-              detail::launch_copied(
-                  "polyad::mttkrp_permuted",
-                  policy_with_team_sums<together(), Row, block(), Scalar, Index>(space, chunks),
-                  Kernel{X.permutation(mode).data(), X.coo().indices().data(), X.coo().values().data(),
-                         OtherFactors<Scalar, order()>(factors, mode), mode, V.data(),
-                         static_cast<count_t>(V.stride(0)), chunks});
-            });
-      });
-    });
+    for_each_kernel_shape<any_order_only>(
+        X.extents().order(), factors.rank(), [&](auto order, auto block, ColumnBlocks blocks) {
+          using Row = TinyVec<Space, Scalar, block(), form()>;
+          ChunkWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), Row::lanes), blocks};
+          with_team_sums<Space, Scalar, form()>(
+              ceil_div(X.nnz(), chunks.chunk), X.extents()[mode], [&](auto together) {
+                launch_copied("polyad::mttkrp_permuted",
+                              policy_with_team_sums<together(), Row, block(), Scalar, Index>(space, chunks),
+                              MttkrpPermuted<Row, Index, order(), together()>{
+                                  X.permutation(mode).data(), X.coo().indices().data(),
+                                  X.coo().values().data(), OtherFactors<Scalar, order()>(factors, mode), mode,
+                                  V.data(), static_cast<count_t>(V.stride(0)), chunks});
+              });
+        });
   });
 }
 

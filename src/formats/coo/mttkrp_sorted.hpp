@@ -27,17 +27,12 @@
 
 namespace polyad::detail {
 
-/// Nonzeros read and gathered at the same time (see MttkrpPermuted): on the H200 two are best for 32 doubles
-/// (vast 2.41 ms, with four 2.46; nell2 3.43 and 3.45), by registers; four otherwise.
-template <class Space, class Scalar, int Block>
-inline constexpr int sorted_batch =
-    rows_in_flight<Space>(Block < 32 || sizeof(Scalar) == sizeof(float) ? 4 : 2);
-
-/// Batch is a parameter so that tests run each on every space.
-template <class Space, class Scalar, class Index, int Block, int Order, bool Hoist, bool Together,
-          int Batch = sorted_batch<Space, Scalar, Block>>
+template <class Vec, class Index, int Order, class Strategy, bool Together>
 struct MttkrpSorted {
-  using Row = TinyVec<Space, Scalar, Block>;
+  using Row                   = Vec;
+  using Scalar                = typename Row::scalar_type;
+  static constexpr int Batch  = Strategy::batch;
+  static constexpr bool Hoist = Strategy::hoists;
 
   /// Teams on a multiprocessor that the compiler leaves registers for: without a bound it keeps fewer gathers
   /// under way than there is room for (delicious: f32 6.98 ms, with four 6.58; f64 15.1, with six 12.9).
@@ -141,7 +136,7 @@ struct MttkrpSorted {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    walk_with_team_sums<Together, Row, Block, Index>(
+    walk_with_team_sums<Together, Row, Row::block, Index>(
         chunks, member, writer.output, writer.stride,
         [&](count_t begin, count_t end, Columns columns, auto const& last) {
           walk(begin, end, columns, last);
@@ -166,37 +161,33 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
   if (merge)
     borders = {workspace.rows.data(), workspace.sums.data(), static_cast<count_t>(workspace.sums.stride(0))};
   constexpr bool any_order_only = sizeof(Index) == 8;
-  with_order<any_order_only>(X.extents().order(), [&](auto order) {
-    for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-      detail::clear_rows<Space, Scalar, Index, block()>(space, copy.cleared, blocks, V);
-      auto const launch = [&](auto hoist, auto together) {
-        using Kernel = detail::MttkrpSorted<Space, Scalar, Index, block(), order(), hoist(), together()>;
+  // In locality blocks rows are short again.
+  count_t const adding = merge || copy.block_rows > 0 ? 0 : ceil_div(copy.nnz, copy.chunk);
+  for_each_kernel_shape<any_order_only>(
+      X.extents().order(), factors.rank(), [&](auto order, auto block, ColumnBlocks blocks) {
+        using Row = TinyVec<Space, Scalar, block()>;
+        clear_rows<Space, Scalar, Index, block()>(space, copy.cleared, blocks, V);
         ChunkWalk const chunks{copy.nnz, copy.chunk, blocks,
-                               detail::walk_by_block(X.extents(), mode, factors, blocks)};
-        using Bounds = Kokkos::LaunchBounds<device_team_threads, Kernel::teams>;
-        detail::launch_copied(
-            "polyad::mttkrp_sorted",
-            policy_with_team_sums<together(), typename Kernel::Row, block(), Scalar, Index, Bounds>(space,
-                                                                                                    chunks),
-            Kernel{copy.indices.data(),
-                   static_cast<count_t>(copy.indices.stride(0)),
-                   copy.values.data(),
-                   OtherFactors<Scalar, order()>(factors, copy.modes),
-                   {V.data(), static_cast<count_t>(V.stride(0)), borders, copy.block_rows > 0},
-                   chunks});
-      };
-      // In locality blocks rows are short again.
-      count_t const adding = merge || copy.block_rows > 0 ? 0 : ceil_div(copy.nnz, copy.chunk);
-      with_team_sums<Space, Scalar>(adding, copy.rows, [&](auto together) {
-        if constexpr (SortedTuning<Space, Scalar>::may_hoist)
-          if (copy.hoist) launch(std::true_type{}, together);
-        if (!copy.hoist) launch(std::false_type{}, together);
+                               walk_by_block(X.extents(), mode, factors, blocks)};
+        SortedTuning<Space, Scalar>::template with_strategy<Row>(copy.hoist, [&](auto strategy) {
+          with_team_sums<Space, Scalar>(adding, copy.rows, [&](auto together) {
+            using Kernel = MttkrpSorted<Row, Index, order(), decltype(strategy), together()>;
+            using Bounds = Kokkos::LaunchBounds<device_team_threads, Kernel::teams>;
+            launch_copied(
+                "polyad::mttkrp_sorted",
+                policy_with_team_sums<together(), Row, block(), Scalar, Index, Bounds>(space, chunks),
+                Kernel{copy.indices.data(),
+                       static_cast<count_t>(copy.indices.stride(0)),
+                       copy.values.data(),
+                       OtherFactors<Scalar, order()>(factors, copy.modes),
+                       {V.data(), static_cast<count_t>(V.stride(0)), borders, copy.block_rows > 0},
+                       chunks});
+          });
+        });
+        if (merge)
+          merge_borders<Space, Scalar, Index, block()>(space, workspace, ceil_div(copy.nnz, copy.chunk),
+                                                       blocks, V);
       });
-      if (merge)
-        detail::merge_borders<Space, Scalar, Index, block()>(space, workspace, ceil_div(copy.nnz, copy.chunk),
-                                                             blocks, V);
-    });
-  });
 }
 
 #define POLYAD_MTTKRP_SORTED(Scalar, Index)                                               \

@@ -19,12 +19,13 @@
 
 namespace polyad::detail {
 
-template <class Space, class Scalar, class Index, int Block, RowForm Form, int Order>
+template <class Vec, class Index, int Order>
 struct MttkrpTinyVec {
-  using Row = TinyVec<Space, Scalar, Block, Form>;
+  using Row    = Vec;
+  using Scalar = typename Row::scalar_type;
 
   /// Nonzeros whose rows are gathered at the same time (see MttkrpPermuted).
-  static constexpr int batch = rows_in_flight<Space>(4);
+  static constexpr int batch = rows_in_flight<typename Row::space_type>(4);
 
   Index const* indices;  // P x N
   Scalar const* values;
@@ -60,7 +61,7 @@ struct MttkrpTinyVec {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    chunks.template operator()<Row, Block>(
+    chunks.template operator()<Row, Row::block>(
         member, [&](count_t begin, count_t end, Columns columns) { walk(begin, end, columns); });
   }
 };
@@ -78,17 +79,16 @@ void mttkrp(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
     constexpr bool rare_form =
         form() != RowForm::simd && (form() == RowForm::packed) != detail::tiny_vec_packs<Scalar>;
     constexpr bool any_order_only = sizeof(Index) == 8 || rare_form;
-    with_order<any_order_only>(X.extents().order(), [&](auto order) {
-      for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-        using Kernel        = detail::MttkrpTinyVec<Space, Scalar, Index, block(), form(), order()>;
-        constexpr int lanes = Kernel::Row::lanes;
-        ChunkWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), lanes), blocks};
-        detail::launch("polyad::mttkrp_tiny_vec", chunks.template policy<typename Kernel::Row>(space),
-                       Kernel{X.coo().indices().data(), X.coo().values().data(),
-                              OtherFactors<Scalar, order()>(factors, mode), mode, V.data(),
-                              static_cast<count_t>(V.stride(0)), chunks});
-      });
-    });
+    for_each_kernel_shape<any_order_only>(
+        X.extents().order(), factors.rank(), [&](auto order, auto block, ColumnBlocks blocks) {
+          using Row = TinyVec<Space, Scalar, block(), form()>;
+          ChunkWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), Row::lanes), blocks};
+          detail::launch(
+              "polyad::mttkrp_tiny_vec", chunks.template policy<Row>(space),
+              MttkrpTinyVec<Row, Index, order()>{X.coo().indices().data(), X.coo().values().data(),
+                                                 OtherFactors<Scalar, order()>(factors, mode), mode, V.data(),
+                                                 static_cast<count_t>(V.stride(0)), chunks});
+        });
   });
 }
 

@@ -34,12 +34,13 @@
 
 namespace polyad::detail {
 
-template <class Space, class Scalar, class Index, int Block, int Order, class Source>
+template <class Vec, class Index, int Order, class Source>
 struct ResidualMttkrp {
-  using Row = TinyVec<Space, Scalar, Block>;
+  using Row    = Vec;
+  using Scalar = typename Row::scalar_type;
 
   /// Nonzeros gathered at the same time: two were best on the H200, by registers (four for the plain MTTKRP).
-  static constexpr int batch = rows_in_flight<Space>(2);
+  static constexpr int batch = rows_in_flight<typename Row::space_type>(2);
 
   Source source;
   Scalar const* C;  // of the output mode, I_n x R
@@ -157,7 +158,7 @@ void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
   detail::with_residual_order<sizeof(Index) == 8>(X.extents().order(), [&](auto order) {
     with_block(static_cast<count_t>(rank), [&](auto block) {
       using Source = detail::SortedSource<Scalar, Index>;
-      using Kernel = detail::ResidualMttkrp<Space, Scalar, Index, block(), order(), Source>;
+      using Kernel = ResidualMttkrp<TinyVec<Space, Scalar, block()>, Index, order(), Source>;
       ColumnBlocks const blocks{0, 1, rank};
       detail::clear_rows<Space, Scalar, Index, block()>(space, copy.cleared, blocks, G);
       detail::launch_copied(
@@ -196,7 +197,7 @@ void residual_mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const
     return mttkrp(space, X.with_values(workspace.residuals), C, mode, workspace.format, G, true);
   }
   with_block(static_cast<count_t>(rank), [&](auto block) {
-    using Kernel = detail::ResidualMttkrp<Space, Scalar, Index, block(), any_order, Source>;
+    using Kernel = ResidualMttkrp<TinyVec<Space, Scalar, block()>, Index, any_order, Source>;
     detail::launch_copied("polyad::residual_mttkrp_permuted",
                           chunks.template policy<typename Kernel::Row>(space),
                           Kernel{source,

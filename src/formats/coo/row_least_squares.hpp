@@ -18,6 +18,7 @@
 #include "formats/coo/nonzero_sources.hpp"
 #include "formats/coo/sorted.hpp"
 #include "kernel/launch.hpp"
+#include "kernel/launch_shape.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/machine.hpp"
@@ -53,7 +54,7 @@ template <class Space, class Scalar, class Index, int Block, class Source>
 struct RowLeastSquares {
   using Row = TinyVec<Space, Scalar, Block>;
   /// Rows of a product that a thread sums at the same time: with 32 columns two make one round of a team.
-  static constexpr int height = is_device_space<Space> ? 2 : 4;
+  static constexpr int height = static_cast<int>(items_per_thread<Space>(2, 4));
   static_assert(Block % height == 0);
   static constexpr int whole_blocks(int columns) { return (columns + Block - 1) / Block * Block; }
   /// A pivot below this share of its diagonal entry is rounding: its unknown becomes zero.
@@ -241,10 +242,10 @@ void solve_rows_of(Space const& space, Source const& source, OtherFactors<Scalar
     using Kernel        = RowLeastSquares<Space, Scalar, Index, block(), Source>;
     constexpr int lanes = Kernel::Row::lanes;
     RowSolveSizes const sizes{J, R, Kernel::whole_blocks(J), Kernel::whole_blocks(R),
-                              is_device_space<Space> ? 32 : 16};
+                              static_cast<int>(items_per_thread<Space>(32, 16))};
     // Beyond what a team may use, scratch comes from global memory.
     int const bytes = sizes.template bytes<Scalar>() + row_alignment;
-    int const level = is_device_space<Space> && static_cast<count_t>(bytes) > device_team_scratch ? 1 : 0;
+    int const level = static_cast<count_t>(bytes) > team_scratch<Space>() ? 1 : 0;
     LaunchShape const shape{rows, team_threads<Space>(lanes), lanes};
     auto policy = team_policy<Kokkos::Schedule<Kokkos::Dynamic>>(space, shape);  // rows differ in length
     policy.set_scratch_size(level, Kokkos::PerTeam(bytes));

@@ -24,6 +24,8 @@ struct SortedOptions {
   Storage storage    = Storage::automatic;  // automatic: copies where they fit
   bool deterministic = false;  // the same bits at every run on one device, and on hosts at any thread count
   std::optional<count_t> block_rows = {};  // of locality blocks (SortedCopy), 0: none; unset: where they pay
+  std::string runs =
+      {};  // "hoisted" or "each" (formats/coo/sorted_tuning.hpp); empty: by their length and the machine
 
   void read(OptionText& text) {
     bool copies = false, permutations = false;
@@ -31,6 +33,7 @@ struct SortedOptions {
     text.read("permutations", permutations);
     text.read("deterministic", deterministic);
     text.read("block_rows", block_rows);
+    text.read("runs", runs, {"hoisted", "each"});
     POLYAD_EXPECTS(!copies || !permutations, "sorted is either copies or permutations");
     if (copies) storage = Storage::copies;
     if (permutations) storage = Storage::permutations;

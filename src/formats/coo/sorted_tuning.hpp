@@ -4,11 +4,32 @@
 
 #include "formats/coo/locality_blocks.hpp"
 #include "formats/ordered_chunks.hpp"
+#include "kernel/launch_shape.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
 namespace polyad::detail {
+
+/// Nonzeros read and gathered at the same time (see MttkrpPermuted): on the H200 two are best for 32 doubles
+/// (vast 2.41 ms, with four 2.46; nell2 3.43 and 3.45), by registers; four otherwise.
+template <class Row>
+inline constexpr int sorted_batch = rows_in_flight<typename Row::space_type>(
+    Row::block < 32 || sizeof(typename Row::scalar_type) == sizeof(float) ? 4 : 2);
+
+/// Nonzeros of a run share a row of one factor, which is multiplied once a run. Batch is a parameter so that
+/// tests run each on every space.
+template <int Batch>
+struct HoistRuns {
+  static constexpr bool hoists = true;
+  static constexpr int batch   = Batch;
+};
+/// Every nonzero takes all its rows.
+template <int Batch>
+struct HoistNothing {
+  static constexpr bool hoists = false;
+  static constexpr int batch   = Batch;
+};
 
 /// How a sorted copy is walked: measured on the H200 with R = 32 on the presets of perf_tests.
 template <class Space, class Scalar>
@@ -27,6 +48,13 @@ struct SortedTuning {
   /// registers (nell2 and vast lose 5 to 8 %; in float they gain as much).
   static constexpr bool may_hoist = !is_device_space<Space> || sizeof(Scalar) == sizeof(float);
   [[nodiscard]] bool hoist() const { return may_hoist && nnz >= 4 * runs; }
+  /// Calls f(strategy) for a copy that hoists, or not.
+  template <class Row, class F>
+  static void with_strategy(bool hoists, F&& f) {
+    if constexpr (may_hoist)
+      if (hoists) return f(HoistRuns<sorted_batch<Row>>{});
+    f(HoistNothing<sorted_batch<Row>>{});
+  }
   /// Whether so many chunks share a row that their atomics would wait for each other: an atomic row of floats
   /// takes 2.4 ns when all hit the same one, of doubles 9 ns, against some 60 us for a merge.
   [[nodiscard]] bool hot(count_t chunk) const {

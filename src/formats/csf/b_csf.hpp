@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "formats/csf/csf_bins.hpp"
@@ -31,11 +32,14 @@ struct BCsfOptions {
   /// al., section 4.3). The nonzeros of a fiber then share all that their updates need but the row itself.
   /// An MTTKRP adds each nonzero with atomics; `levels` play no part.
   bool leaves = false;
+  /// "summed" or "each" (formats/csf/csf_tuning.hpp); empty: by the fibers' length and the machine.
+  std::string fibers = {};
 
   void read(OptionText& text) {
     text.read("fiber_threshold", fiber_threshold);
     text.read("slice_threshold", slice_threshold);
     text.read("leaves", leaves);
+    text.read("fibers", fibers, {"summed", "each"});
   }
   void serve(FormatRequest const& request) { leaves = leaves || request.wants(Capability::sgd); }
 };

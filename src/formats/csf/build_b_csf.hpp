@@ -10,6 +10,7 @@
 #include "formats/csf/b_csf.hpp"
 #include "formats/csf/build_bins.hpp"
 #include "formats/csf/build_tree.hpp"
+#include "formats/csf/csf_tuning.hpp"
 #include "formats/ordered_chunks.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
@@ -22,8 +23,9 @@ BinnedTree<Scalar, Index, Space> make_binned_tree(Space const& space, CsfTree<Sc
   bool const split_slices = options.slice_threshold != no_split;
   count_t bin             = ordered_chunk(space, tree.nnz(), std::max<count_t>(tree.slices(), 1));
   if (options.slice_threshold && split_slices) bin = static_cast<count_t>(*options.slice_threshold);
-  auto bins        = make_csf_bins(space, tree, bin, options.fiber_threshold != no_split, split_slices);
-  bool const reuse = reuse_pays(tree.nnz(), tree.fibers());
+  auto bins = make_csf_bins(space, tree, bin, options.fiber_threshold != no_split, split_slices);
+  bool const reuse =
+      options.fibers.empty() ? reuse_pays(tree.nnz(), tree.fibers()) : options.fibers == "summed";
   return {std::move(tree), std::move(bins), reuse};
 }
 
@@ -34,6 +36,8 @@ void expect_b_csf_options(CooTensor<Scalar, Index, Space> const& coo, BCsfOption
   expect_threshold("fiber", options.fiber_threshold);
   if (options.slice_threshold) expect_threshold("slice", *options.slice_threshold);
   POLYAD_EXPECTS(!options.leaves || coo.order() >= 2, "trees with leaves need a tensor of two modes or more");
+  POLYAD_EXPECTS(options.fibers != "each" || multiplies_each<Space>,
+                 "fibers=each is slower on this backend, and compiled for polyad_perf alone");
   level_modes(coo.extents(), 0, options.levels);
 }
 

@@ -6,6 +6,7 @@
 
 #include "formats/csf/csf_bins.hpp"
 #include "formats/csf/csf_tree.hpp"
+#include "formats/csf/csf_tuning.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
 #include "polyad/core/per_mode.hpp"
@@ -93,25 +94,22 @@ struct SliceWriter {
   }
 };
 
-/// Nonzeros read and gathered at the same time, and the teams on a multiprocessor that the compiler leaves
-/// registers for, as measured for `sorted`, whose walk is the same (docs/design-notes.md): two for 32 doubles
-/// and four otherwise.
-template <class Space, class Scalar, int Block>
-inline constexpr int csf_batch = rows_in_flight<Space>(Block < 32 || sizeof(Scalar) == 4 ? 4 : 2);
+/// Teams on a multiprocessor that the compiler leaves registers for, as measured for `sorted`.
 template <class Scalar, int Order>
 using CsfBounds =
     Kokkos::LaunchBounds<device_team_threads, Order == 3 || (Order == 4 && sizeof(Scalar) == 8) ? 6 : 4>;
 
 /// Launches a Kernel whose threads walk a bin each, from the tree, its bins, the factors of the levels below
 /// the root, where slices are written, and the walk.
-template <class Kernel, bool Together, int Block, int Order, class Space, class Scalar, class Index>
+template <class Kernel, bool Together, int Order, class Space, class Scalar, class Index>
 void launch_bins(char const* label, Space const& space, CsfTree<Scalar, Index, Space> const& tree,
                  CsfBins<Index, Space> const& bins, FactorMatrices<Scalar, Space> const& factors,
                  ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& V) {
   using Row    = typename Kernel::Row;
   using Bounds = CsfBounds<Scalar, Order>;
   ChunkWalk const workers{bins.size(), 1, blocks};
-  launch_copied(label, policy_with_team_sums<Together, Row, Block, Scalar, Index, Bounds>(space, workers),
+  launch_copied(label,
+                policy_with_team_sums<Together, Row, Row::block, Scalar, Index, Bounds>(space, workers),
                 Kernel{TreeArrays<Scalar, Index, Order>(tree),
                        BinArrays<Index, Order>(bins),
                        OtherFactors<Scalar, Order>(factors, tree.modes),

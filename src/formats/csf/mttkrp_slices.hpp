@@ -37,11 +37,12 @@ KOKKOS_FORCEINLINE_FUNCTION void multiply_rows(TreeArrays<Scalar, Index, Order> 
   }
 }
 
-template <class Space, class Scalar, class Index, int Block, int Order, bool Together,
-          int Batch = csf_batch<Space, Scalar, Block>>
+template <class Vec, class Index, int Order, bool Together>
 struct MttkrpCsl {
-  using Row = TinyVec<Space, Scalar, Block>;
-  using Sum = SliceSum<Row, Index>;
+  using Row                  = Vec;
+  using Scalar               = typename Row::scalar_type;
+  using Sum                  = SliceSum<Row, Index>;
+  static constexpr int Batch = csf_batch<Row>;
 
   TreeArrays<Scalar, Index, Order> tree;
   BinArrays<Index, Order> bins;
@@ -87,16 +88,17 @@ struct MttkrpCsl {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    walk_with_team_sums<Together, Row, Block, Index>(
+    walk_with_team_sums<Together, Row, Row::block, Index>(
         workers, member, writer.output, writer.stride,
         [&](count_t bin, count_t, Columns columns, auto const& last) { walk(bin, columns, last); });
   }
 };
 
-template <class Space, class Scalar, class Index, int Block, int Order,
-          int Batch = csf_batch<Space, Scalar, Block>>
+template <class Vec, class Index, int Order>
 struct MttkrpSingles {
-  using Row = TinyVec<Space, Scalar, Block>;
+  using Row                  = Vec;
+  using Scalar               = typename Row::scalar_type;
+  static constexpr int Batch = csf_batch<Row>;
 
   TreeArrays<Scalar, Index, Order> tree;
   OtherFactors<Scalar, Order> factors;
@@ -115,7 +117,7 @@ struct MttkrpSingles {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    chunks.template operator()<Row, Block>(member, [&](count_t begin, count_t end, Columns columns) {
+    chunks.template operator()<Row, Row::block>(member, [&](count_t begin, count_t end, Columns columns) {
       count_t p = begin;  // a multiple of four
       for (; p + Batch <= end; p += Batch) store<Batch>(p, columns);
       for (; p < end; ++p) store<1>(p, columns);
@@ -131,15 +133,14 @@ void mttkrp_csl(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
                 FactorMatrix<Scalar, Space> const& V) {
   if (tree.nnz() == 0) return;
   constexpr bool any_order_only = sizeof(Index) == 8;
-  with_order<any_order_only>(tree.order, [&](auto order) {
-    for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-      with_team_sums<Space, Scalar>(bins.size(), tree.nodes(0), [&](auto together) {
-        using Kernel = detail::MttkrpCsl<Space, Scalar, Index, block(), order(), together()>;
-        detail::launch_bins<Kernel, together(), block(), order()>("polyad::mttkrp_csl", space, tree, bins,
-                                                                  factors, blocks, V);
+  for_each_kernel_shape<any_order_only>(
+      tree.order, factors.rank(), [&](auto order, auto block, ColumnBlocks blocks) {
+        with_team_sums<Space, Scalar>(bins.size(), tree.nodes(0), [&](auto together) {
+          using Kernel = MttkrpCsl<TinyVec<Space, Scalar, block()>, Index, order(), together()>;
+          launch_bins<Kernel, together(), order()>("polyad::mttkrp_csl", space, tree, bins, factors, blocks,
+                                                   V);
+        });
       });
-    });
-  });
 }
 
 /// Stores the slices of a tree without pointers: one nonzero each. Launches one kernel per kind of block; the
@@ -149,18 +150,18 @@ void mttkrp_singles(Space const& space, CsfTree<Scalar, Index, Space> const& tre
                     FactorMatrices<Scalar, Space> const& factors, FactorMatrix<Scalar, Space> const& V) {
   if (tree.nnz() == 0) return;
   constexpr bool any_order_only = sizeof(Index) == 8;
-  with_order<any_order_only>(tree.order, [&](auto order) {
-    for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-      using Kernel = detail::MttkrpSingles<Space, Scalar, Index, block(), order()>;
-      using Bounds = detail::CsfBounds<Scalar, order()>;
-      // Few nonzeros a thread: nothing is summed, so only latencies count.
-      ChunkWalk const chunks{tree.nnz(), items_per_thread<Space>(16, 1024), blocks};
-      detail::launch("polyad::mttkrp_singles", chunks.template policy<typename Kernel::Row, Bounds>(space),
-                     Kernel{detail::TreeArrays<Scalar, Index, order()>(tree),
-                            OtherFactors<Scalar, order()>(factors, tree.modes), V.data(),
-                            static_cast<count_t>(V.stride(0)), chunks});
-    });
-  });
+  for_each_kernel_shape<any_order_only>(
+      tree.order, factors.rank(), [&](auto order, auto block, ColumnBlocks blocks) {
+        using Row    = TinyVec<Space, Scalar, block()>;
+        using Bounds = CsfBounds<Scalar, order()>;
+        // Few nonzeros a thread: nothing is summed, so only latencies count.
+        ChunkWalk const chunks{tree.nnz(), items_per_thread<Space>(16, 1024), blocks};
+        detail::launch(
+            "polyad::mttkrp_singles", chunks.template policy<Row, Bounds>(space),
+            MttkrpSingles<Row, Index, order()>{TreeArrays<Scalar, Index, order()>(tree),
+                                               OtherFactors<Scalar, order()>(factors, tree.modes), V.data(),
+                                               static_cast<count_t>(V.stride(0)), chunks});
+      });
 }
 
 /// Zeroes the listed rows of V. The factors only tell which form of rows the kernels beside it take.

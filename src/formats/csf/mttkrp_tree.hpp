@@ -6,8 +6,8 @@
 //       s = sum over its nonzeros of x * C(k, :)       in registers: the fiber's inner product
 //       V(i, :) += s * h * B(j, :)                     one multiply a fiber; the slice's sum in registers
 //
-// Where fibers are short that saves nothing, and on a device a batch's fibers one after another cost more
-// than their rows side by side: there every nonzero takes all its rows (`Reuse` = false), as it does in COO.
+// That is the strategy SumFibers; with MultiplyEach every nonzero takes all its rows
+// (formats/csf/csf_tuning.hpp).
 //
 // Bytes a nonzero: s_r + s_o streamed and R s_r gathered; a fiber: 2 s_o and R s_r; a slice: 2 s_o and R s_r.
 #pragma once
@@ -24,11 +24,12 @@
 
 namespace polyad::detail {
 
-template <class Space, class Scalar, class Index, int Block, int Order, bool Reuse, bool Together,
-          int Batch = csf_batch<Space, Scalar, Block>>
+template <class Vec, class Index, int Order, class Strategy, bool Together>
 struct MttkrpTree {
-  using Row                     = TinyVec<Space, Scalar, Block>;
+  using Row                     = Vec;
+  using Scalar                  = typename Row::scalar_type;
   using Sum                     = SliceSum<Row, Index>;
+  static constexpr int Batch    = Strategy::batch;
   static constexpr int capacity = TreeArrays<Scalar, Index, Order>::capacity;
 
   TreeArrays<Scalar, Index, Order> tree;
@@ -44,7 +45,7 @@ struct MttkrpTree {
     return Row(factors.row(level - 1, tree.indices[level][node]), columns);
   }
 
-  // ---- with the fiber's reuse
+  // ---- SumFibers
 
   /// Where a walk stands: a node of each level, and the end of its children.
   struct Path {
@@ -158,7 +159,7 @@ struct MttkrpTree {
       walk_in_batches(path, begin, end, run, columns);
   }
 
-  // ---- without
+  // ---- MultiplyEach
 
   /// Where such a walk stands: a node of each level, and the end of the slice's children.
   struct Nodes {
@@ -228,7 +229,7 @@ struct MttkrpTree {
     Index const begin = bins.begins[bin], end = bins.begins[bin + 1];
     if (begin == end) return last.leave_nothing();
     Sum run{bins.nodes[0][bin], bins.starts_slice[bin] == 0, Row(Scalar(0))};
-    if constexpr (Reuse)
+    if constexpr (Strategy::sums_fibers)
       walk_fibers(bin, begin, end, run, columns);
     else
       walk_each(bin, begin, end, run, columns);
@@ -237,39 +238,32 @@ struct MttkrpTree {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    walk_with_team_sums<Together, Row, Block, Index>(
+    walk_with_team_sums<Together, Row, Row::block, Index>(
         workers, member, writer.output, writer.stride,
         [&](count_t bin, count_t, Columns columns, auto const& last) { walk(bin, columns, last); });
   }
 };
 
 /// Adds or stores the slices of a tree of order 3 or more: rows of `bins`' shared slices must be zero before.
-/// `reuse`: whether fibers are long enough to be summed first; hosts always do. Launches one kernel per kind
-/// of block; the arguments fit each other.
+/// `reuse`: whether fibers are long enough to be summed first. Launches one kernel per kind of block; the
+/// arguments fit each other.
 template <class Space, class Scalar, class Index>
 void mttkrp_tree(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
                  CsfBins<Index, Space> const& bins, bool reuse, FactorMatrices<Scalar, Space> const& factors,
                  FactorMatrix<Scalar, Space> const& V) {
   if (tree.nnz() == 0) return;
   constexpr bool any_order_only = sizeof(Index) == 8;
-  with_order<any_order_only>(tree.order, [&](auto order) {
-    for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-      auto const launch = [&](auto reuse_constant, auto together) {
-        using Kernel =
-            detail::MttkrpTree<Space, Scalar, Index, block(), order(), reuse_constant(), together()>;
-        detail::launch_bins<Kernel, together(), block(), order()>("polyad::mttkrp_csf_tree", space, tree,
-                                                                  bins, factors, blocks, V);
-      };
-      with_team_sums<Space, Scalar>(bins.size(), tree.nodes(0), [&](auto together) {
-        if constexpr (!is_device_space<Space>)
-          launch(std::true_type{}, together);
-        else if (reuse)
-          launch(std::true_type{}, together);
-        else
-          launch(std::false_type{}, together);
+  for_each_kernel_shape<any_order_only>(
+      tree.order, factors.rank(), [&](auto order, auto block, ColumnBlocks blocks) {
+        using Row = TinyVec<Space, Scalar, block()>;
+        with_tree_strategy<Row>(reuse, [&](auto strategy) {
+          with_team_sums<Space, Scalar>(bins.size(), tree.nodes(0), [&](auto together) {
+            using Kernel = MttkrpTree<Row, Index, order(), decltype(strategy), together()>;
+            launch_bins<Kernel, together(), order()>("polyad::mttkrp_csf_tree", space, tree, bins, factors,
+                                                     blocks, V);
+          });
+        });
       });
-    });
-  });
 }
 
 #define POLYAD_MTTKRP_CSF_TREE(Scalar, Index)                                             \

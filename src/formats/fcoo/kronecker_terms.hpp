@@ -110,8 +110,12 @@ struct KroneckerMatrices {
 };
 
 /// Products for SumFlagged: Kronecker products of two or more rows.
-template <class Space, class Scalar, class Index, int Block, RowForm Form, int Modes>
+template <class Vec, class Index, int Modes>
 struct KroneckerTerms {
+  using Space                   = typename Vec::space_type;
+  using Scalar                  = typename Vec::scalar_type;
+  static constexpr int Block    = Vec::block;
+  static constexpr RowForm Form = Vec::form;
   /// Packs of the last matrix's row that a lane holds, and columns of the matrix before: 64 floats or 32
   /// doubles are 64 registers.
   static constexpr int packs = Form == RowForm::packed && Block > 8 ? 2 : 1;

@@ -63,7 +63,7 @@ void kronecker_product(Space const& space, char const* label, FlaggedNonzeros<Sc
   with_row_form<Space>(aligned, [&](auto form) {
     with_tile_block<Space>(before, last, [&](auto block) {
       auto const launch = [&](auto number_of_modes) {
-        using Terms            = KroneckerTerms<Space, Scalar, Index, block(), form(), number_of_modes()>;
+        using Terms = KroneckerTerms<TinyVec<Space, Scalar, block(), form()>, Index, number_of_modes()>;
         int const tiles_last   = (last + block() - 1) / block();
         int const tiles_before = (before + Terms::tile - 1) / Terms::tile;
         Terms terms{{}, X.values.data(), Y.data(), stride, tiles_last, tiles_before};

@@ -100,7 +100,7 @@ void expect_arrays(HostTensor const& tensor, AltoOptions const& options) {
     for (count_t s = 0; s < X.chunks(); ++s)
       for (count_t p = X.starts()(X.first_groups()(s)); p < X.starts()(X.first_groups()(s + 1)); ++p)
         touching[rows[std::size_t(n)][p]].push_back(s);
-    PrivateRows const* const own = X.private_rows_of(n);
+    PrivateRows const* const own = X.private_rows().of(n);
     for (auto& [row, chunks] : touching) {
       chunks.erase(std::unique(chunks.begin(), chunks.end()), chunks.end());
       std::size_t direct = 0;
@@ -113,7 +113,7 @@ void expect_arrays(HostTensor const& tensor, AltoOptions const& options) {
       CHECK(own[s].first + own[s].count <= tensor.extents[std::size_t(n)]);
       slot += own[s].count;
     }
-    CHECK(X.private_row_count(n) == slot);
+    CHECK(X.private_rows().copied_rows(n) == slot);
     CHECK((X.chunks() > 1 || slot == 0));
   }
 }
@@ -214,7 +214,8 @@ TEST_CASE("alto: rows are locked where copies would be too many", POLYAD_HOST_ON
   auto const free = TestAlto<double, std::uint32_t>::build(space, coo, options);
   for (int n = 0; n < 3; ++n) CHECK(!free.locked(n));
   CHECK(free.make_workspace(space, 4).copies.extent(0) ==
-        std::max({free.private_row_count(0), free.private_row_count(1), free.private_row_count(2)}));
+        std::max({free.private_rows().copied_rows(0), free.private_rows().copied_rows(1),
+                  free.private_rows().copied_rows(2)}));
   CHECK(free.make_workspace(space, 4).locks.extent(0) == 0);
   options.most_private_rows = 1;
   auto const locked         = TestAlto<double, std::uint32_t>::build(space, coo, options);
@@ -226,7 +227,7 @@ TEST_CASE("alto: rows are locked where copies would be too many", POLYAD_HOST_ON
       "long", {count_t(1) << 31, 3}, {0, 0, 5, 1, (count_t(1) << 31) - 1, 2}, {1, 2, 3}};
   auto const X = TestAlto<double, std::uint32_t>::build(
       space, to_device<double, std::uint32_t>(space, long_mode), given(0, 3));
-  CHECK(X.private_row_count(0) <= count_t(1) << 31);
+  CHECK(X.private_rows().copied_rows(0) <= count_t(1) << 31);
 }
 
 TEST_CASE("alto: a workspace of another tensor or rank is refused", POLYAD_HOST_ONLY "[formats][alto]") {

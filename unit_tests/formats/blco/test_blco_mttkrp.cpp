@@ -173,18 +173,19 @@ TEST_CASE("blco: a host's chunk has copies of all rows that an earlier chunk tou
     auto const& chunks  = X.chunks();
     auto const nonzeros = X.blocks().nonzeros();
     REQUIRE(chunks.count() >= 1);
-    CHECK(chunks.begins()[0] == 0);
-    CHECK(chunks.begins()[chunks.count()] == X.nnz());
+    auto const begin = [&](count_t chunk) { return chunk_begin(X.nnz(), chunks.count(), chunk); };
+    CHECK(begin(0) == 0);
+    CHECK(begin(chunks.count()) == X.nnz());
     for (int mode = 0; mode < 3; ++mode) {
       std::vector<bool> written(1000);  // by earlier chunks
       bool right   = true;
       count_t slot = 0;
       for (count_t chunk = 0; chunk < chunks.count(); ++chunk) {
-        PrivateRows const own = chunks.private_rows_of(mode)[chunk];
-        right = right && own.slot == slot && chunks.begins()[chunk] < chunks.begins()[chunk + 1];
+        PrivateRows const own = chunks.private_rows().of(mode)[chunk];
+        right                 = right && own.slot == slot && begin(chunk) < begin(chunk + 1);
         slot += own.count;
         std::vector<count_t> rows;
-        for (count_t p = chunks.begins()[chunk]; p < chunks.begins()[chunk + 1]; ++p)
+        for (count_t p = begin(chunk); p < begin(chunk + 1); ++p)
           rows.push_back(nonzeros.index(p, nonzeros.block_of(p), mode));
         for (count_t const k : rows)
           if (written[k]) right = right && k >= own.first && k < own.first + own.count;

@@ -243,10 +243,10 @@ TEST_CASE("sorted: rows and runs that end at every place of a pack and of a chun
     }
 }
 
-template <class Scalar, int Count, bool Hoist>
+template <class Scalar, class Strategy>
 void expect_exact_packs(HostTensor const& tensor, count_t chunk, int mode, count_t block_rows = 0) {
   constexpr int block = 8;
-  using Kernel        = MttkrpSorted<TestSpace, Scalar, std::uint32_t, block, 3, Hoist, false, Count>;
+  using Kernel        = MttkrpSorted<TinyVec<TestSpace, Scalar, block>, std::uint32_t, 3, Strategy, false>;
   constexpr int lanes = Kernel::Row::lanes;
   TestSpace const space;
   Random random(chunk);
@@ -271,12 +271,13 @@ void expect_exact_packs(HostTensor const& tensor, count_t chunk, int mode, count
                                block_rows > 0},
                               chunks});
   auto const expected = exact_mttkrp<Scalar>(tensor, host_factors, n);
-  CAPTURE(chunk, mode, Count, Hoist, sizeof(Scalar));
+  CAPTURE(chunk, mode, Strategy::batch, Strategy::hoists, sizeof(Scalar));
   CHECK(violation<Scalar>(expected, V.read(), 3) == "");
   CHECK(V.trespasses() == 0);
 }
 
-TEST_CASE("sorted: packs of two and four, whose rows and runs change at every place", "[formats]") {
+TEST_CASE("sorted: packs of two and four, whose rows and runs change at every place",
+          "[formats][strategies]") {
   // Short rows of all lengths in random order, and runs in them of one to nine nonzeros.
   for (std::size_t const cycle : {1, 2, 5, 900}) {
     Random random(cycle);
@@ -285,14 +286,14 @@ TEST_CASE("sorted: packs of two and four, whose rows and runs change at every pl
     auto const tensor = tensor_of_rows(lengths, cycle);
     for (count_t const chunk : {4, 8, 12, 20, 128, 5000})
       for (int mode = 0; mode < 3; ++mode) {
-        expect_exact_packs<float, 4, false>(tensor, chunk, mode);
-        expect_exact_packs<float, 4, true>(tensor, chunk, mode);
-        expect_exact_packs<float, 2, false>(tensor, chunk, mode);
-        expect_exact_packs<float, 2, true>(tensor, chunk, mode);
-        expect_exact_packs<double, 4, false>(tensor, chunk, mode);
-        expect_exact_packs<double, 4, true>(tensor, chunk, mode);
-        expect_exact_packs<double, 2, false>(tensor, chunk, mode);
-        expect_exact_packs<double, 2, true>(tensor, chunk, mode);
+        expect_exact_packs<float, HoistNothing<4>>(tensor, chunk, mode);
+        expect_exact_packs<float, HoistRuns<4>>(tensor, chunk, mode);
+        expect_exact_packs<float, HoistNothing<2>>(tensor, chunk, mode);
+        expect_exact_packs<float, HoistRuns<2>>(tensor, chunk, mode);
+        expect_exact_packs<double, HoistNothing<4>>(tensor, chunk, mode);
+        expect_exact_packs<double, HoistRuns<4>>(tensor, chunk, mode);
+        expect_exact_packs<double, HoistNothing<2>>(tensor, chunk, mode);
+        expect_exact_packs<double, HoistRuns<2>>(tensor, chunk, mode);
       }
   }
 }
@@ -354,8 +355,8 @@ TEST_CASE("sorted: packs in which a block ends and the next begins", "[formats]"
     for (count_t const chunk : {4, 8, 12, 600})
       for (int mode = 0; mode < 3; ++mode)
         for (count_t const block_rows : {1, 2}) {
-          expect_exact_packs<float, 4, false>(tensor, chunk, mode, block_rows);
-          expect_exact_packs<double, 2, false>(tensor, chunk, mode, block_rows);
+          expect_exact_packs<float, HoistNothing<4>>(tensor, chunk, mode, block_rows);
+          expect_exact_packs<double, HoistNothing<2>>(tensor, chunk, mode, block_rows);
         }
   }
 }

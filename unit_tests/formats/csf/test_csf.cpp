@@ -304,11 +304,11 @@ TEST_CASE("csf: bytes by the paper's formula", "[formats]") {
 
 // ---- walks
 
-template <int Batch, bool Reuse, int Order>
+template <class Strategy, int Order>
 void expect_exact_batches(HostTensor const& tensor, int mode, std::int64_t fiber_threshold, count_t bin) {
   constexpr int block = 8;
   using Index         = std::uint32_t;
-  using Kernel        = detail::MttkrpTree<TestSpace, float, Index, block, Order, Reuse, false, Batch>;
+  using Kernel        = detail::MttkrpTree<TinyVec<TestSpace, float, block>, Index, Order, Strategy, false>;
   constexpr int lanes = Kernel::Row::lanes;
   TestSpace const space;
   Random random(bin);
@@ -330,7 +330,7 @@ void expect_exact_batches(HostTensor const& tensor, int mode, std::int64_t fiber
              {tree.indices[0].data(), V.matrix().data(), static_cast<count_t>(V.matrix().stride(0))},
              workers});
   auto const expected = exact_mttkrp<float>(tensor, host_factors, n);
-  CAPTURE(tensor.name, Batch, Reuse, mode, fiber_threshold, bin);
+  CAPTURE(tensor.name, Strategy::batch, Strategy::sums_fibers, mode, fiber_threshold, bin);
   CHECK(violation<float>(expected, V.read(), tensor.order()) == "");
   CHECK(V.trespasses() == 0);
 }
@@ -338,15 +338,16 @@ void expect_exact_batches(HostTensor const& tensor, int mode, std::int64_t fiber
 template <int Order>
 void expect_exact_batches(HostTensor const& tensor, std::int64_t fiber_threshold, count_t bin) {
   for (int mode = 0; mode < static_cast<int>(tensor.order()); ++mode) {
-    expect_exact_batches<1, false, Order>(tensor, mode, fiber_threshold, bin);
-    expect_exact_batches<2, true, Order>(tensor, mode, fiber_threshold, bin);
-    expect_exact_batches<2, false, Order>(tensor, mode, fiber_threshold, bin);
-    expect_exact_batches<4, true, Order>(tensor, mode, fiber_threshold, bin);
-    expect_exact_batches<4, false, Order>(tensor, mode, fiber_threshold, bin);
+    expect_exact_batches<detail::SumFibers<1>, Order>(tensor, mode, fiber_threshold, bin);
+    expect_exact_batches<detail::MultiplyEach<1>, Order>(tensor, mode, fiber_threshold, bin);
+    expect_exact_batches<detail::SumFibers<2>, Order>(tensor, mode, fiber_threshold, bin);
+    expect_exact_batches<detail::MultiplyEach<2>, Order>(tensor, mode, fiber_threshold, bin);
+    expect_exact_batches<detail::SumFibers<4>, Order>(tensor, mode, fiber_threshold, bin);
+    expect_exact_batches<detail::MultiplyEach<4>, Order>(tensor, mode, fiber_threshold, bin);
   }
 }
 
-TEST_CASE("csf: a device's batches end fibers and slices at every place", "[formats]") {
+TEST_CASE("csf: batches of each strategy end fibers and slices at every place", "[formats][strategies]") {
   Random random(3);
   // Fibers of 1 to 7 nonzeros, and of many; bins that begin at every place of a batch.
   std::vector<std::size_t> lengths;

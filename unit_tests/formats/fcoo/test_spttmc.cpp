@@ -107,9 +107,8 @@ template <class Scalar, int Block, int Count>
 void expect_exact_team(HostTensor const& tensor, int threadlen, int team, std::size_t before,
                        std::size_t last) {
   CAPTURE(threadlen, team, before, last, Count, Block, sizeof(Scalar));
-  constexpr RowForm form = row_form<TestSpace>;
   using Terms =
-      KroneckerInPacks<detail::KroneckerTerms<TestSpace, Scalar, std::uint32_t, Block, form, 2>, Count>;
+      KroneckerInPacks<detail::KroneckerTerms<TinyVec<TestSpace, Scalar, Block>, std::uint32_t, 2>, Count>;
   using Kernel = detail::SumFlagged<Scalar, std::uint32_t, Terms>;
   TestSpace const space;
   Random random(last);

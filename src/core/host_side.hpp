@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the host does beside an execution space: it holds copies of a device's arrays, and has threads of its
+// own.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <string>
+
+#include "polyad/core/spaces.hpp"
+#include "polyad/core/types.hpp"
+
+namespace polyad::detail {
+
+/// A view of host memory with the same entries: a copy of a device's array, a host's array itself. Waits for
+/// `space`.
+/// \throws MemoryError naming `array` before the copy is allocated
+template <class Space, class View>
+auto on_host(Space const& space, std::string const& array, View const& view) {
+  if (is_device_space<Space>)
+    expect_fits(HostOf<Space>(), array, view.size(), sizeof(typename View::value_type));
+  auto const copy = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, view);
+  Kokkos::deep_copy(space, copy, view);
+  space.fence("polyad::on_host");
+  return copy;
+}
+
+/// Where the host computes beside `space`: `space` itself on a host.
+template <class Space>
+HostOf<Space> host_instance([[maybe_unused]] Space const& space) {
+  if constexpr (is_device_space<Space>)
+    return {};
+  else
+    return space;
+}
+
+/// Threads of the host for work beside `space`: those of `space` itself on a host, 0 for all on a device's.
+template <class Space>
+int host_threads(Space const& space) {
+  return is_device_space<Space> ? 0 : static_cast<int>(space.concurrency());
+}
+
+}  // namespace polyad::detail

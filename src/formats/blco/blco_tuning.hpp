@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which strategies `blco` and `alto` take on a machine, and their numbers. Each strategy is a class here and
+// a kernel of its own, which compiles for any backend. The library has those that are taken; the tests and
+// polyad_perf compile the others too (CONTRIBUTING.md, "Strategies", has the measured times).
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <type_traits>
+
+#include "polyad/core/error.hpp"
+#include "polyad/core/spaces.hpp"
+#include "polyad/core/types.hpp"
+#include "polyad/kernel/machine.hpp"
+
+namespace polyad::detail {
+
+/// alto: a thread walks one long chunk. Rows of V that other chunks write too are its private copies, which
+/// are added to V at the end; or they are locked (formats/blco/mttkrp_alto_private.hpp).
+struct AltoPrivateRows {
+  static constexpr char const* walk = "private";
+  static constexpr bool has_chunks  = true;
+};
+/// alto: threads walk short chunks and add the sums of runs with atomics
+/// (formats/blco/mttkrp_alto_atomics.hpp).
+struct AltoAtomics {
+  static constexpr char const* walk = "atomics";
+  static constexpr bool has_chunks  = false;
+};
+/// A device has too many threads for a copy each.
+template <class Space>
+using AltoStrategy = std::conditional_t<is_device_space<Space>, AltoAtomics, AltoPrivateRows>;
+
+/// blco: teams group the nonzeros of a tile by their row (the paper's; formats/blco/mttkrp_blco_tiles.hpp).
+struct BlcoTiled {
+  static constexpr char const* walk = "tiles";
+  static constexpr bool has_chunks  = false;
+};
+/// blco: a thread walks one long chunk, with private copies as in `alto`
+/// (formats/blco/mttkrp_blco_chunks.hpp). Modes with too many private rows take the tiles.
+struct BlcoChunked {
+  static constexpr char const* walk = "chunks";
+  static constexpr bool has_chunks  = true;
+};
+template <class Space>
+using BlcoStrategy = std::conditional_t<is_device_space<Space>, BlcoTiled, BlcoChunked>;
+
+/// \throws UsageError when a walk that was asked for is not the one that this build has
+inline void expect_in_library(std::string const& walk, std::string const& compiled) {
+  POLYAD_EXPECTS(walk == compiled, "walk=", walk,
+                 " is slower on this backend, and compiled for polyad_perf alone");
+}
+
+/// Chunks for private rows: one for each thread of a host, or multiprocessor of a device.
+template <class Space>
+[[nodiscard]] count_t private_chunks(Space const& space, count_t nnz) {
+  return std::min(nnz, multiprocessors(space));
+}
+
+/// Private rows of a mode beyond which it keeps no copies, unless an option says more: one for eight
+/// nonzeros, which are copies no larger than the tensor at R = 32.
+[[nodiscard]] constexpr count_t most_private_rows(count_t nnz) {
+  return std::max<count_t>(nnz / 8, count_t(1) << 16);
+}
+
+/// GPU threads in the largest team.
+inline constexpr int blco_team_threads = 256;
+/// Copies of V: one for each group of multiprocessors (GPC) of a GH100.
+inline constexpr count_t blco_copies = 8;
+
+/// Nonzeros of a tile. A device's 1792 take 37 KiB of scratch memory (order 3, float) or 44 (double).
+/// Three or four of them leave 80 to 120 KiB of a multiprocessor to its first-level cache. A host's team is
+/// one thread, whose tile stays in the first-level cache.
+template <class Space>
+inline constexpr int usual_tile = is_device_space<Space> ? 1792 : 504;
+
+/// Teams that the machine runs at a time, where a multiprocessor holds so many.
+template <class Space>
+[[nodiscard]] count_t teams_at_a_time(Space const& space, int on_multiprocessor) {
+  return multiprocessors(space) * static_cast<count_t>(is_device_space<Space> ? on_multiprocessor : 1);
+}
+
+}  // namespace polyad::detail

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The strategy AltoPrivateRows of the format alto (formats/blco/blco_tuning.hpp): its MTTKRP and its residual
+// sweep, which is the same walk with another term (formats/blco/nonzero_terms.hpp). A thread walks its chunk:
+//
+//   for each group g of the chunk
+//     h = the product of the grouped modes' rows               once a group
+//     for each nonzero p of the group
+//       V(k, :) += x * h * the other modes' rows               k the row of p; h left out where k is of a group:
+//     V(k, :) += h * the group's sum                           that sum stays in registers
+//
+// A row of V is read, added to and written for every nonzero: in this order it is in cache, and summing runs
+// of equal rows in registers first cost 15 to 30 % (docs/design-notes.md). Rows that other chunks write too go
+// to the chunk's own copies (formats/blco/private_rows.hpp), which are added to V at the end, or are locked.
+//
+// Bytes a nonzero: s_r + (N - g) s_o streamed and (N + 1) R s_r from and to cache. Flops: N R.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "formats/blco/alto.hpp"
+#include "formats/blco/nonzero_terms.hpp"
+#include "formats/blco/private_output.hpp"
+#include "formats/blco/private_rows.hpp"
+#include "kernel/launch.hpp"
+#include "kernel/prefetch.hpp"
+#include "kernel/row_locks.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/core/instances.hpp"
+#include "polyad/core/per_mode.hpp"
+#include "polyad/core/types.hpp"
+#include "polyad/formats/format.hpp"
+#include "polyad/kernel/chunk_walk.hpp"
+#include "polyad/kernel/other_factors.hpp"
+#include "polyad/kernel/rank_dispatch.hpp"
+#include "polyad/kernel/row_form.hpp"
+#include "polyad/kernel/tiny_vec.hpp"
+#include "polyad/kernel/unrolled.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+
+namespace polyad::detail {
+
+/// Where a chunk's products go.
+enum class AltoTarget {
+  rows,           // a row for every nonzero; no modes are grouped
+  rows_of_group,  // the same; the product of the grouped modes' rows is the same for a whole group
+  group           // one row a group
+};
+
+/// A factor and the index of its row for every nonzero, or every group.
+template <class Scalar, class Index>
+struct AltoFactor {
+  Scalar const* data;
+  count_t stride;
+  Index const* indices;
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar const* row(count_t i) const {
+    return data + static_cast<count_t>(indices[i]) * stride;
+  }
+};
+
+/// Up to max_order of them.
+template <class Scalar, class Index>
+struct AltoFactors {
+  AltoFactor<Scalar, Index> factor[max_order];
+  int count = 0;
+  void append(AltoFactor<Scalar, Index> const& another) { factor[count++] = another; }
+};
+
+inline constexpr int any_inner = -1;
+
+/// How a chunk is walked. Each has a loop of its own: with all that a careful one asks for, the compiler
+/// runs out of registers, and every nonzero took a quarter longer (uber, R = 16).
+enum class AltoLoop {
+  plain,        // whole blocks of columns, rows alike
+  prefetching,  // the same with prefetches
+  careful       // anything: a cut block of columns, rows of which some are private, locks
+};
+
+/// Inner is how many factors are read for every nonzero, or any_inner.
+template <class Vec, class Index, int Inner, AltoTarget Target, class Term>
+struct MttkrpAltoPrivate {
+  using Row    = Vec;
+  using Scalar = typename Row::scalar_type;
+
+  /// Nonzeros between a prefetch and the use of its rows.
+  static constexpr count_t ahead = 8;
+  static_assert(ahead <= alto_padding);
+
+  AltoFactors<Scalar, Index> inner;  // read for every nonzero
+  AltoFactors<Scalar, Index> outer;  // read for every group
+  Index const* rows;                 // of the output: for every nonzero, or for every group
+  Scalar const* values;
+  Index const* starts;        // of groups
+  Index const* first_groups;  // of chunks
+  PrivateOutput<Scalar> output;
+  RowLocks locks;
+  bool prefetch;
+  ChunkWalk walks;  // over the chunks
+  Term term;
+
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION int inner_count() const {
+    if constexpr (Inner == any_inner)
+      return inner.count;
+    else
+      return Inner;
+  }
+
+  /// sum += x * the inner factors' rows of nonzero p (* hoisted)
+  KOKKOS_FORCEINLINE_FUNCTION void add_product(Row& sum, count_t p, Row const& hoisted,
+                                               Columns columns) const {
+    constexpr bool times_hoisted = Target == AltoTarget::rows_of_group;
+    int const count              = inner_count();
+    Scalar const x               = values[p];
+    if (count == 0) {
+      if constexpr (times_hoisted)
+        sum.multiply_add(x, hoisted);
+      else
+        sum += Row(x);
+    } else if (count == 1 && !times_hoisted) {
+      sum.multiply_add(x, Row(inner.factor[0].row(p), columns));
+    } else {
+      Row product(x);
+      int const multiplied = times_hoisted ? count : count - 1;
+      for (int m = 0; m < multiplied; ++m) product *= Row(inner.factor[m].row(p), columns);
+      if constexpr (times_hoisted)
+        sum.multiply_add(product, hoisted);
+      else
+        sum.multiply_add(product, Row(inner.factor[count - 1].row(p), columns));
+    }
+  }
+
+  /// sum += e p for nonzero p of row k. Where a group is one row, `hoisted` is that row of C times the
+  /// group's rows, and the latter are multiplied by the group's sum in the end.
+  KOKKOS_FORCEINLINE_FUNCTION void add_residual(Row& sum, count_t p, Index k, Row const& hoisted,
+                                                Columns columns) const {
+    Row product = Target == AltoTarget::rows_of_group ? hoisted : Row(Scalar(1));
+    for (int m = 0; m < inner_count(); ++m) product *= Row(inner.factor[m].row(p), columns);
+    Row const own = Target == AltoTarget::group ? hoisted : Row(term.row(k), columns);
+    sum.multiply_add(values[p] - sum_over_lanes<Row::lanes>(product.dot(own, columns)), product);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void add_term(Row& sum, count_t p, [[maybe_unused]] Index k, Row const& hoisted,
+                                            Columns columns) const {
+    if constexpr (Term::is_residual)
+      add_residual(sum, p, k, hoisted, columns);
+    else
+      add_product(sum, p, hoisted, columns);
+  }
+
+  template <AltoLoop Loop>
+  KOKKOS_FORCEINLINE_FUNCTION void walk(count_t s, PrivateRows const& own, Columns columns) const {
+    constexpr bool careful      = Loop == AltoLoop::careful;
+    RowsAt<Scalar> const target = output.alike(own);  // unless careful
+    auto const row_of           = [&](Index row) {
+      if constexpr (careful)
+        return output.row(own, row);
+      else
+        return target.row(row);
+    };
+    count_t const last = first_groups[s + 1];
+    for (count_t g = first_groups[s]; g < last; ++g) {
+      count_t const end = starts[g + 1];
+      Row hoisted(Scalar(1));  // the product of the group's rows
+      Row group_sum(Scalar(0));
+      if constexpr (Target == AltoTarget::group && Term::is_residual)
+        hoisted = Row(term.row(rows[g]), columns);
+      if constexpr (Target == AltoTarget::rows_of_group || Term::is_residual)
+        for (int m = 0; m < outer.count; ++m) hoisted *= Row(outer.factor[m].row(g), columns);
+      for (count_t p = starts[g]; p < end; ++p) {
+        if constexpr (Loop == AltoLoop::prefetching) {
+          for (int m = 0; m < inner_count(); ++m) prefetch_row<Row>(inner.factor[m].row(p + ahead));
+          if constexpr (Target != AltoTarget::group) prefetch_row<Row>(target.row(rows[p + ahead]));
+          if constexpr (Target != AltoTarget::group && Term::is_residual)
+            prefetch_row<Row>(term.row(rows[p + ahead]));
+        }
+        if constexpr (Target == AltoTarget::group) {
+          add_term(group_sum, p, rows[g], hoisted, columns);
+        } else if (careful && locks.in_use()) {
+          Row sum(Scalar(0));
+          add_term(sum, p, rows[p], hoisted, columns);
+          locks.add(rows[p], sum, row_of(rows[p]), columns);
+        } else {
+          Scalar* const row = row_of(rows[p]);
+          Row sum(row, columns);
+          add_term(sum, p, rows[p], hoisted, columns);
+          sum.store(row, columns);
+        }
+      }
+      if constexpr (Target == AltoTarget::group) {
+        for (int m = 0; m < outer.count; ++m) group_sum *= Row(outer.factor[m].row(g), columns);
+        Scalar* const row = row_of(rows[g]);
+        if (careful && locks.in_use()) {
+          locks.add(rows[g], group_sum, row, columns);
+        } else {
+          group_sum += Row(row, columns);
+          group_sum.store(row, columns);
+        }
+      }
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void walk_chunk(count_t s, Columns columns) const {
+    PrivateRows const own = locks.in_use() ? PrivateRows{} : output.chunks[s];
+    // A copy whose rows begin at these columns. A local one also because a store to the output might change
+    // the members of *this, as far as the compiler knows, and it would read them anew for every nonzero.
+    MttkrpAltoPrivate self = *this;
+    for (int m = 0; m < inner.count; ++m) self.inner.factor[m].data += columns.first;
+    for (int m = 0; m < outer.count; ++m) self.outer.factor[m].data += columns.first;
+    self.output.output.data += columns.first;
+    self.output.copies.data += columns.first;
+    self.term = term.from_column(columns.first);
+    if (columns.count < Row::width || !own.alike || locks.in_use())
+      self.template walk<AltoLoop::careful>(s, own, Columns{0, columns.count});
+    else if (prefetch)
+      self.template walk<AltoLoop::prefetching>(s, own, Columns{0, Row::width});
+    else
+      self.template walk<AltoLoop::plain>(s, own, Columns{0, Row::width});
+  }
+
+  // Flattened, since GCC otherwise leaves operations of short rows to calls (docs/design-notes.md).
+  template <class Member>
+  POLYAD_FLATTEN KOKKOS_FUNCTION void operator()(Member const& member) const {
+    walk_chunks<Row, Term>(walks, member,
+                           [&](count_t s, count_t, Columns columns) { walk_chunk(s, columns); });
+  }
+};
+
+/// Calls f(std::integral_constant<int, Inner>). Kernels are compiled for the numbers of factors a nonzero
+/// that tensors of three and four modes have; with 64-bit indices for any number only.
+template <class Index, AltoTarget Target, class F>
+void with_inner(int inner, F&& f) {
+  if constexpr (sizeof(Index) == 4) {
+    if constexpr (Target == AltoTarget::rows_of_group)
+      if (inner == 0) return f(std::integral_constant<int, 0>{});
+    if constexpr (Target != AltoTarget::rows)
+      if (inner == 1) return f(std::integral_constant<int, 1>{});
+    if (inner == 2) return f(std::integral_constant<int, 2>{});
+    if constexpr (Target != AltoTarget::rows_of_group)
+      if (inner == 3) return f(std::integral_constant<int, 3>{});
+  }
+  f(std::integral_constant<int, any_inner>{});
+}
+
+/// The factor of mode X.modes()[m], with the indices that X stores of it.
+template <class Space, class Scalar, class Index>
+AltoFactor<Scalar, Index> alto_factor(Alto<Scalar, Index, Space> const& X,
+                                      FactorMatrices<Scalar, Space> const& factors, int m) {
+  int const n                = of_mode(X.modes(), m);
+  bool const is_grouped      = m < X.grouped();
+  auto const& stored         = is_grouped ? X.group_indices() : X.indices();
+  Index const* const indices = stored.data() + static_cast<count_t>(is_grouped ? m : m - X.grouped()) *
+                                                   static_cast<count_t>(stored.stride(0));
+  return {factors[n].data(), static_cast<count_t>(factors[n].stride(0)), indices};
+}
+
+/// What the walks of one mode read and write.
+template <class Scalar, class Index>
+struct AltoOperands {
+  AltoFactors<Scalar, Index> inner;
+  AltoFactors<Scalar, Index> outer;
+  Index const* rows;
+  bool of_group;  // the mode is grouped
+  PrivateOutput<Scalar> output;
+  bool has_copies;
+  RowLocks locks;
+};
+
+/// \throws UsageError when the workspace was not made for this format and rank
+template <class Space, class Scalar, class Index>
+AltoOperands<Scalar, Index> alto_operands(AltoPrivateRows, Space const& /*space*/,
+                                          Alto<Scalar, Index, Space> const& X,
+                                          FactorMatrices<Scalar, Space> const& factors, int mode,
+                                          AltoWorkspace<Scalar, Space> const& workspace,
+                                          FactorMatrix<Scalar, Space> const& V) {
+  bool const has_copies = X.copied_rows(mode) > 0;
+  POLYAD_EXPECTS(workspace.copies.extent(0) >= X.copied_rows(mode) &&
+                     (workspace.copies.extent(1) >= factors.rank() || !has_copies) &&
+                     (!X.locked(mode) || workspace.locks.extent(0) == RowLocks::length),
+                 "the workspace was made for another tensor or rank");
+  AltoFactors<Scalar, Index> inner;
+  AltoFactors<Scalar, Index> outer;
+  Index const* rows = nullptr;
+  bool of_group     = false;
+  for (int m = 0; m < X.extents().order(); ++m) {
+    auto const factor     = alto_factor(X, factors, m);
+    bool const is_grouped = m < X.grouped();
+    if (of_mode(X.modes(), m) == mode) {
+      rows     = factor.indices;
+      of_group = is_grouped;
+    } else {
+      (is_grouped ? outer : inner).append(factor);
+    }
+  }
+  PrivateOutput<Scalar> const output{
+      {V.data(), static_cast<count_t>(V.stride(0))},
+      {has_copies ? workspace.copies.data() : nullptr, static_cast<count_t>(workspace.copies.stride(0))},
+      X.private_rows().of(mode)};
+  return {inner,
+          outer,
+          rows,
+          of_group,
+          output,
+          has_copies,
+          RowLocks(X.locked(mode) ? workspace.locks.data() : nullptr)};
+}
+
+/// V = the terms of X's nonzeros with these values, for some blocks of columns. Does not wait.
+template <class Row, class Space, class Scalar, class Index, class Term>
+void launch_alto(AltoPrivateRows, Space const& space, Alto<Scalar, Index, Space> const& X,
+                 Scalar const* values, AltoOperands<Scalar, Index> const& operands, int mode,
+                 ColumnBlocks blocks, Term const& term) {
+  count_t const chunks = X.chunks();
+  clear_private_output<Space, Scalar, Row::block>(space, operands.output, X.extents()[mode], chunks, blocks);
+  ChunkWalk const walks{chunks, 1, blocks};
+  auto const launch = [&](auto target) {
+    with_inner<Index, target()>(operands.inner.count, [&](auto inner_count) {
+      using Kernel = MttkrpAltoPrivate<Row, Index, inner_count(), target(), Term>;
+      detail::launch(
+          "polyad::mttkrp_alto", walks.template policy<Row>(space),
+          Kernel{operands.inner, operands.outer, operands.rows, values, X.starts().data(),
+                 X.first_groups().data(), operands.output, operands.locks, X.order().prefetch, walks, term});
+    });
+  };
+  if (X.grouped() == 0)
+    launch(std::integral_constant<AltoTarget, AltoTarget::rows>{});
+  else if (operands.of_group)
+    launch(std::integral_constant<AltoTarget, AltoTarget::group>{});
+  else
+    launch(std::integral_constant<AltoTarget, AltoTarget::rows_of_group>{});
+  if (operands.has_copies)
+    merge_private_rows<Space, Scalar, Row::block>(space, operands.output, chunks,
+                                                  X.private_rows().merged(mode), blocks);
+}
+
+}  // namespace polyad::detail
