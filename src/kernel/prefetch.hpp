@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prefetches of rows, for walks whose rows come from the last cache or from memory. Where rows are spread over
-// lanes there are none: other threads compute while one waits.
+// Prefetches of rows, for walks whose rows come from the last cache or from memory. There are none where rows
+// are spread over lanes: other threads compute while one waits.
 #pragma once
 
 #include <Kokkos_Core.hpp>

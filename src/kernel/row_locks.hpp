@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rows that several threads add to, where a copy a thread would be too long. A thread that holds whole rows
-// locks such a row: for 32 doubles that takes two atomic operations, not 32. Where rows are spread over lanes,
-// each lane adds its own columns with atomics.
+// locks such a row. For 32 doubles that takes two atomic operations, not 32. Where rows are spread over
+// lanes, each lane adds its own columns with atomics.
 #pragma once
 
 #include <Kokkos_Core.hpp>

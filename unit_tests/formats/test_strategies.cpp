@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each strategy of the families of formats, forced on every backend: its MTTKRP is right, and its residual sweep
-// where it has one. update_factor's are in dense/test_update_factor.cpp.
+// Each strategy of the families of formats, forced on every backend: its MTTKRP is right, and its residual
+// sweep where it has one. update_factor's are in dense/test_update_factor.cpp.
 #include <array>
 #include <optional>
 

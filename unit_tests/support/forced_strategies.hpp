@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Each strategy of the families of formats (their *_tuning.hpp), forced, for the tests and for polyad_perf's
-// comparison: MTTKRPs in float with 32-bit indices, for any order and one block of columns. Those that a backend
-// does not take are compiled here and nowhere else.
+// comparison: MTTKRPs in float with 32-bit indices, for any order and one block of columns. Those that a
+// backend does not take are compiled here and nowhere else.
 //
 //   X(space, coo)                       the format, built for the strategy
 //   X.add(space, factors, mode, V, w)   V (I_mode x R) = the MTTKRP; w is X.make_workspace(space, R)

@@ -116,7 +116,7 @@ public:
   [[nodiscard]] indices_type const& indices() const { return m_indices; }
   [[nodiscard]] values_type const& values() const { return m_values; }
 
-  /// With private rows: the groups, one a chunk where no modes are grouped; no group crosses a chunk's border.
+  /// With private rows: the groups, one a chunk where no modes are grouped. None crosses a chunk's border.
   [[nodiscard]] count_t groups() const { return m_starts.extent(0) == 0 ? 0 : m_starts.extent(0) - 1; }
   /// The first nonzero of each group, and P.
   [[nodiscard]] starts_type const& starts() const { return m_starts; }

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The strategy AltoAtomics of the format alto (formats/blco/blco_tuning.hpp): its MTTKRP and its residual sweep
-// (formats/blco/nonzero_terms.hpp). As MTTKRP-B does (formats/coo/mttkrp_tiny_vec.hpp), in ALTO's order; the
-// products of nonzeros that follow each other in one row are summed before they are added with atomics.
+// The strategy AltoAtomics of the format alto (formats/blco/blco_tuning.hpp): its MTTKRP and its residual
+// sweep (formats/blco/nonzero_terms.hpp), as GenTen's MTTKRP-B in ALTO's order.
+//
+//   for each nonzero p of the thread's chunk, a pack at a time    walk()
+//     tmp = x times the other factors' rows                       add(): product[u]
+//     in the run's row k: sum += tmp                              add(): the last loop
+//     otherwise V(k, :) += sum, with atomics                      write()
+//
+// Summing runs first saves an atomic row for each nonzero that follows one of the same row.
 #pragma once
 
 #include <Kokkos_Core.hpp>

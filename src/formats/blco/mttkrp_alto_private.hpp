@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The strategy AltoPrivateRows of the format alto (formats/blco/blco_tuning.hpp): its MTTKRP and its residual
-// sweep, which is the same walk with another term (formats/blco/nonzero_terms.hpp). A thread walks its chunk:
+// sweep, which is the same walk with another term (formats/blco/nonzero_terms.hpp).
 //
-//   for each group g of the chunk
-//     h = the product of the grouped modes' rows               once a group
-//     for each nonzero p of the group
-//       V(k, :) += x * h * the other modes' rows               k the row of p; h left out where k is of a group:
-//     V(k, :) += h * the group's sum                           that sum stays in registers
+//   for each group g of the thread's chunk                        walk()
+//     h = the product of the grouped modes' rows                  hoisted, once a group
+//     where the output's mode is not grouped:
+//       for each nonzero p, k its row: V(k, :) += x * h * tmp     add_term(); tmp: the other modes' rows
+//     where it is grouped, k the group's row:
+//       sum += x * tmp for each nonzero, in registers             add_term(), group_sum
+//       V(k, :) += h * sum
 //
-// A row of V is read, added to and written for every nonzero: in this order it is in cache, and summing runs
-// of equal rows in registers first cost 15 to 30 % (docs/design-notes.md). Rows that other chunks write too go
-// to the chunk's own copies (formats/blco/private_rows.hpp), which are added to V at the end, or are locked.
+// A row of V is read, added to and written for every nonzero: in this order it is in cache. Summing runs of
+// equal rows in registers first cost 15 to 30 % (docs/design-notes.md). Rows that other chunks write too go
+// to the chunk's own copies (formats/blco/private_rows.hpp), which are added to V at the end. Where copies
+// would be too many, such rows are locked.
 //
 // Bytes a nonzero: s_r + (N - g) s_o streamed and (N + 1) R s_r from and to cache. Flops: N R.
 #pragma once

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The MTTKRP of BLCO by chunks, and its residual sweep (formats/blco/nonzero_terms.hpp). It is what hosts take:
+// The strategy BlcoChunked of BLCO (formats/blco/blco_tuning.hpp): its MTTKRP and its residual sweep
+// (formats/blco/nonzero_terms.hpp).
 //
-//   for each nonzero of the thread's chunk
-//     de-linearise its indices                                  (BLCO, section 5.1.1: shift and mask)
-//     p = x * the other modes' rows
-//     V(k, :) += p, or the chunk's private copy of row k += p   (formats/blco/private_rows.hpp)
+//   for each nonzero of the thread's chunk, block by block          walk_chunk(), walk()
+//     its indices by shift and mask (BLCO, section 5.1)             walk(): decode(), upper
+//     tmp = x * the other modes' rows                               walk()
+//     V(k, :) += tmp, or the chunk's private copy of row k += tmp   PrivateOutput::row
 //
 // In ALTO's order these rows, and those of the other factors, stay in a core's caches; summing runs in
 // registers first cost 15 to 30 % there. And the merge of whole copies of V, which tiles add to.

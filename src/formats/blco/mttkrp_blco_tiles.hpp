@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// BLCO's MTTKRP over tiles (BLCO, section 5): a team groups a tile's nonzeros by their row of V, then each of
-// its threads walks a chunk of the grouped nonzeros with the lanes of a factor row and sums a row's
-// products in registers. At the end of a segment the sum goes to V, to a copy of V, or to the team's stash.
-// The residual sweep is the same walk with another term (formats/blco/nonzero_terms.hpp).
+// BLCO's MTTKRP over tiles (BLCO, section 5), and its residual sweep (formats/blco/nonzero_terms.hpp). A team
+// takes some tiles of nonzeros:
 //
-// Bytes a nonzero: 8 + s_r for the nonzero, streamed (the linear index twice), (N - 1) R s_r gathered, and an
-// atomic row of R s_r for every row of a tile. Flops: N R.
+//   processing phase (section 5.1)                                load_tile() (formats/blco/blco_tiles.hpp)
+//     load linear indices and values, coalesced
+//     de-linearise them; group the tile's nonzeros by their row k of V: histogram and prefix sum
+//   computing phase (section 5.2)                                 walk_tile()
+//     each thread, over its chunk of the grouped nonzeros         walk()
+//       p = x * the other modes' rows                             add()
+//       sum += p in registers while k stays the same              SegmentedSum
+//       at a segment's end, conflicts are resolved:
+//         register-based: V(k, :) += sum with atomics             AddAtomically, to V or to one of its copies
+//         hierarchical: stash(k, :) += sum in scratch memory      AddToStash
+//   at the team's end the stash is added to a copy of V           flush_stash()
+//
+// The copies of V are summed at the end (formats/blco/mttkrp_blco_chunks.hpp). Bytes a nonzero: 8 + s_r for
+// the nonzero, streamed (the linear index twice), (N - 1) R s_r gathered, and an atomic row of R s_r for
+// every row of a tile. Flops: N R.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -54,8 +54,8 @@ struct ResidualTerm {
   }
 };
 
-/// Calls walk(begin, end, columns) on the lanes of every thread, once for its chunk: on those that have columns,
-/// or, of a residual, on all, since all take part in its sum.
+/// Calls walk(begin, end, columns) on the lanes of every thread, once for its chunk: on those that have
+/// columns. For a residual it calls it on all, since all take part in its sum.
 template <class Row, class Term, class Member, class Walk>
 KOKKOS_FORCEINLINE_FUNCTION void walk_chunks(ChunkWalk const& chunks, Member const& member,
                                              Walk const& walk) {

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MTTKRP-C (GenTen, section 6, Figure 4): the nonzeros are visited in the order of the output mode's index,
-// so that a row's contributions are summed in registers and written once.
+// MTTKRP-C (GenTen, section 6, Figure 4). A permutation visits the nonzeros in the order of the output mode's
+// index. A row's products are summed in registers, and the row is written once.
 //
-//   V(k, :) = sum over nonzeros with i_n = k of x * prod over m != n of A^(m)(i_m, :)
+//   for each position p of the thread's chunk, some at a time     walk()
+//     i = permutation(p)                                          add(): nonzero[u]
+//     tmp = x_i times A^(m)(i_m, :) for each other mode m         add(): product[u]
+//     where i is still in the run's row k: sum += tmp             add(): the last loop
+//     otherwise write V(k, :) and begin a new run                 finish()
+//       inside the chunk: a plain store
+//       the chunk's first and last row: with atomics, since neighbours add to them too
 //
-// Bytes a nonzero: s_o for the permutation, s_r + N s_o for the nonzero itself (scattered, so whole 32-byte
-// sectors on a GPU), (N - 1) R s_r for the gathered rows, which dominate. Flops: N R.
+// The last row's sum is added together with those of the team's other threads where rows are long
+// (team_sums.hpp). Bytes a nonzero: s_o for the permutation; s_r + N s_o for the nonzero itself, scattered,
+// so whole 32-byte sectors on a GPU; (N - 1) R s_r for the gathered rows, which dominate. Flops: N R.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -109,6 +116,23 @@ struct MttkrpPermuted {
   }
 };
 
+/// One launch, for some blocks of columns.
+template <class Row, int Order, class Space, class Scalar, class Index>
+void launch_permuted(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
+                     FactorMatrices<Scalar, Space> const& factors, int mode, ColumnBlocks blocks,
+                     FactorMatrix<Scalar, Space> const& V) {
+  ChunkWalk const walk{X.nnz(), chunk_length(space, X.nnz(), Row::lanes), blocks};
+  count_t const chunks = ceil_div(X.nnz(), walk.chunk);
+  with_team_sums<Space, Scalar, Row::form>(chunks, X.extents()[mode], [&](auto together) {
+    launch_copied("polyad::mttkrp_permuted",
+                  policy_with_team_sums<together(), Row, Row::block, Scalar, Index>(space, walk),
+                  MttkrpPermuted<Row, Index, Order, together()>{
+                      X.permutation(mode).data(), X.coo().indices().data(), X.coo().values().data(),
+                      OtherFactors<Scalar, Order>(factors, mode), mode, V.data(),
+                      static_cast<count_t>(V.stride(0)), walk});
+  });
+}
+
 /// The contract's mttkrp (formats/format.hpp) by MTTKRP-C. `packed = false` takes GenTen's strided TinyVec
 /// on a device, for comparison.
 template <class Space, class Scalar, class Index>
@@ -120,20 +144,11 @@ void mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
   if (X.nnz() == 0) return;
   with_row_form<Space>(packed, [&](auto form) {
     constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
-    for_each_kernel_shape<any_order_only>(
-        X.extents().order(), factors.rank(), [&](auto order, auto block, ColumnBlocks blocks) {
-          using Row = TinyVec<Space, Scalar, block(), form()>;
-          ChunkWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), Row::lanes), blocks};
-          with_team_sums<Space, Scalar, form()>(
-              ceil_div(X.nnz(), chunks.chunk), X.extents()[mode], [&](auto together) {
-                launch_copied("polyad::mttkrp_permuted",
-                              policy_with_team_sums<together(), Row, block(), Scalar, Index>(space, chunks),
-                              MttkrpPermuted<Row, Index, order(), together()>{
-                                  X.permutation(mode).data(), X.coo().indices().data(),
-                                  X.coo().values().data(), OtherFactors<Scalar, order()>(factors, mode), mode,
-                                  V.data(), static_cast<count_t>(V.stride(0)), chunks});
-              });
-        });
+    for_each_kernel_shape<any_order_only>(X.extents().order(), factors.rank(),
+                                          [&](auto order, auto block, ColumnBlocks blocks) {
+                                            launch_permuted<TinyVec<Space, Scalar, block(), form()>, order()>(
+                                                space, X, factors, mode, blocks, V);
+                                          });
   });
 }
 

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MTTKRP-A (GenTen, section 4.1, Figure 1): each nonzero's product is formed in the team's scratch pad, a
-// block of FBS columns at a time, and added to the output with atomics.
+// MTTKRP-A (GenTen, section 4.1, Figure 1). The product of a nonzero is formed in the team's scratch pad.
 //
-// Bytes and flops as MTTKRP-B, with the product's row moved through the scratch pad N + 1 times.
+//   for each block of FBS columns                                 operator(): the loop over `first`
+//     for each nonzero p of the thread's NZPTM = chunk nonzeros   the loop over `p`
+//       tmp(:) = x                                                the first loop over the lanes' columns
+//       tmp(:) *= A^(m)(i_m, :) for each other mode m             the loop over `m`
+//       V(i_n, :) += tmp(:), with atomics                         the last loop
+//
+// Bytes and flops are those of MTTKRP-B. The product's row also moves through the scratch pad N + 1 times.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The MTTKRP of a sorted copy. A thread walks a chunk of nonzeros and sums each row of the output in
-// registers (GenTen's MTTKRP-C, section 6, on streams instead of a permutation); nonzeros come in packs of
-// four; where runs of the shortest other mode are long, that factor is multiplied once a run (SPLATT's and
-// CSF's reuse of a fiber's row, without a tree).
+// The MTTKRP of a sorted copy: GenTen's MTTKRP-C (section 6) on streams in place of a permutation.
 //
-// Bytes a nonzero: s_r + N s_o streamed and (N - 1) R s_r gathered, (N - 2) R s_r with runs. Flops: N R. The
-// rows inside a chunk are stored plainly; those at its two ends are shared with other chunks (Borders), and
-// where rows are long the last one's sum is added together with those of the team's other threads
-// (team_sums.hpp).
+//   for each nonzero p of the thread's chunk, a pack at a time    walk()
+//     tmp = x times the other factors' rows                       add(): product[u]
+//     in the run's row k: sum += tmp                              add(), add_product()
+//     otherwise write V(k, :) and begin the next row              change_row()
+//
+// With the strategy HoistRuns (sorted_tuning.hpp) the first of the other factors is left out of tmp. Its row
+// h is the same for a run of nonzeros, so it is multiplied once a run: sum += h * run_sum, in add_product().
+// That is SPLATT's and CSF's reuse of a fiber's row, without a tree.
+//
+// The rows inside a chunk are stored plainly. Those at its two ends are shared with other chunks (Borders),
+// or summed in the team first where rows are long (team_sums.hpp). Bytes a nonzero: s_r + N s_o streamed and
+// (N - 1) R s_r gathered, (N - 2) R s_r with runs. Flops: N R.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -144,6 +149,27 @@ struct MttkrpSorted {
   }
 };
 
+/// One launch over a copy, for some blocks of columns. In locality blocks rows are short: their ends are not
+/// added together.
+template <class Row, int Order, class Space, class Scalar, class Index>
+void launch_sorted(Space const& space, SortedCopy<Scalar, Index, Space> const& copy, ChunkWalk const& walk,
+                   FactorMatrices<Scalar, Space> const& factors,
+                   RowWriter<Row, Scalar, Index> const& writer) {
+  bool const adds      = copy.borders != Borders::merge && copy.block_rows == 0;
+  count_t const adding = adds ? ceil_div(copy.nnz, copy.chunk) : 0;
+  SortedTuning<Space, Scalar>::template with_strategy<Row>(copy.hoist, [&](auto strategy) {
+    with_team_sums<Space, Scalar>(adding, copy.rows, [&](auto together) {
+      using Kernel = MttkrpSorted<Row, Index, Order, decltype(strategy), together()>;
+      using Bounds = Kokkos::LaunchBounds<device_team_threads, Kernel::teams>;
+      launch_copied(
+          "polyad::mttkrp_sorted",
+          policy_with_team_sums<together(), Row, Row::block, Scalar, Index, Bounds>(space, walk),
+          Kernel{copy.indices.data(), static_cast<count_t>(copy.indices.stride(0)), copy.values.data(),
+                 OtherFactors<Scalar, Order>(factors, copy.modes), writer, walk});
+    });
+  });
+}
+
 /// The contract's mttkrp (formats/format.hpp).
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
@@ -161,29 +187,14 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
   if (merge)
     borders = {workspace.rows.data(), workspace.sums.data(), static_cast<count_t>(workspace.sums.stride(0))};
   constexpr bool any_order_only = sizeof(Index) == 8;
-  // In locality blocks rows are short again.
-  count_t const adding = merge || copy.block_rows > 0 ? 0 : ceil_div(copy.nnz, copy.chunk);
   for_each_kernel_shape<any_order_only>(
       X.extents().order(), factors.rank(), [&](auto order, auto block, ColumnBlocks blocks) {
         using Row = TinyVec<Space, Scalar, block()>;
         clear_rows<Space, Scalar, Index, block()>(space, copy.cleared, blocks, V);
-        ChunkWalk const chunks{copy.nnz, copy.chunk, blocks,
-                               walk_by_block(X.extents(), mode, factors, blocks)};
-        SortedTuning<Space, Scalar>::template with_strategy<Row>(copy.hoist, [&](auto strategy) {
-          with_team_sums<Space, Scalar>(adding, copy.rows, [&](auto together) {
-            using Kernel = MttkrpSorted<Row, Index, order(), decltype(strategy), together()>;
-            using Bounds = Kokkos::LaunchBounds<device_team_threads, Kernel::teams>;
-            launch_copied(
-                "polyad::mttkrp_sorted",
-                policy_with_team_sums<together(), Row, block(), Scalar, Index, Bounds>(space, chunks),
-                Kernel{copy.indices.data(),
-                       static_cast<count_t>(copy.indices.stride(0)),
-                       copy.values.data(),
-                       OtherFactors<Scalar, order()>(factors, copy.modes),
-                       {V.data(), static_cast<count_t>(V.stride(0)), borders, copy.block_rows > 0},
-                       chunks});
-          });
-        });
+        ChunkWalk const walk{copy.nnz, copy.chunk, blocks, walk_by_block(X.extents(), mode, factors, blocks)};
+        launch_sorted<Row, order()>(space, copy, walk, factors,
+                                    RowWriter<Row, Scalar, Index>{V.data(), static_cast<count_t>(V.stride(0)),
+                                                                  borders, copy.block_rows > 0});
         if (merge)
           merge_borders<Space, Scalar, Index, block()>(space, workspace, ceil_div(copy.nnz, copy.chunk),
                                                        blocks, V);

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MTTKRP-B (GenTen, section 5, Figure 3): each nonzero's product is formed in a TinyVec and added to the
-// output with atomics, in the order in which the nonzeros stand.
+// MTTKRP-B (GenTen, section 5, Figure 3). The product of a nonzero is formed in registers, in a TinyVec.
 //
-// Bytes a nonzero: s_r + N s_o for the nonzero (streamed), (N - 1) R s_r for the gathered rows, and an
-// atomic row of R s_r, which costs more than the gathers where rows are hot. Flops: N R.
+//   for each nonzero of the thread's chunk, some at a time        walk()
+//     tmp = x                                                     add(): product[u]
+//     tmp *= A^(m)(i_m, :) for each other mode m                  add(): the loop over m
+//     V(i_n, :) += tmp, with atomics                              add(): atomic_add_to
+//
+// Bytes a nonzero: s_r + N s_o for the nonzero (streamed), (N - 1) R s_r for the gathered rows, and an atomic
+// row of R s_r. The atomic row costs more than the gathers where rows are hot. Flops: N R.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The residual sweep of one mode on `sorted` and `coo-permuted` (the concept ResidualFormat of
-// formats/format.hpp):
+// formats/format.hpp). It is the MTTKRP of the residual e in place of the values:
 //
-//   e       = x - sum_r prod_n C^(n)(i_n, r)
-//   G(k, :) = sum over nonzeros with i_mode = k of e prod over m != mode of C^(m)(i_m, :)
+//   for each nonzero of the thread's chunk, k its row in the mode   walk()
+//     p = the product of the other modes' rows of C                 add(): product[u]
+//     e = x - p . C(k, :)                                           add(): e[u], a sum over the lanes
+//     sum += e p; where k changes, G(k, :) is written               add()
 //
-// the MTTKRP of the residual. The gradients of a FastTucker model are two small products of it
-// (fast_tucker/gradients.hpp), so that no work of J x R falls on a nonzero as it does in Li et al.
-// ("cuFasterTucker", 2022, section 4).
+// The gradients of a FastTucker model are two small products of G (fast_tucker/gradients.hpp). No work of J x
+// R falls on a nonzero, as it does in Li et al. ("cuFasterTucker", 2022, section 4).
 //
-// As in mttkrp_sorted.hpp a thread walks a chunk and sums each row of G in registers; here it holds C(k, :)
-// beside it, so that the residual costs one dot product and a sum over the lanes. Bytes a nonzero as for the
-// MTTKRP. Rows of more than 32 columns do not fit the registers: their residuals are formed first and kept,
-// and the MTTKRP of this format does the rest.
+// C(k, :) stays in registers beside the sum. Bytes a nonzero as for the MTTKRP. Rows of more than 32 columns
+// do not fit the registers: their residuals are formed first and kept, and the MTTKRP of this format does the
+// rest.
 #pragma once
 
 #include <Kokkos_Core.hpp>

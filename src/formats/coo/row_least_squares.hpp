@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Least squares for the rows of one mode on `sorted` and `coo-permuted` (the concept RowLeastSquaresFormat of
-// formats/format.hpp): the factor update of an alternating least squares for FastTucker. With p the product
-// of the other modes' rows of C, the row a of A^(n) solves
+// formats/format.hpp): the factor update of an alternating least squares for FastTucker. A row a of A^(n)
+// solves
 //
 //   (B S B' + ridge I) a = B y,   S = sum over the row's nonzeros of p p',   y = sum of x p
 //
-// and with a RowShrinkage (B (S + weight I) B' + ridge I) a = B y.
+// where p is the product of the other modes' rows of C. With a RowShrinkage S + weight I stands in place of
+// S. A team takes a row at a time:
 //
-// A team takes a row at a time: it brings the p of some nonzeros into its scratch pad, adds them up to S and
-// y in registers, and when the row ends forms the J x J system and solves it by elimination. Memory is O(J R
-// + R^2) a team, not a row. Flops: R^2 a nonzero, and J R (J + R) + J^3 / 6 a row.
+//   for each tile of the row's nonzeros                           operator(): the loop over `first`
+//     the products p, and the values x, into the scratch pad      fill()
+//     y += sum of x p;  S += sum of p p'                          operator(); multiply()
+//   S += weight I; U = B S                                        operator(); multiply()
+//   system = U B' + ridge I, with B y as one more row             operator()
+//   a = the solution, by elimination                              solve()
+//
+// Memory is O(J R + R^2) a team. Flops: R^2 a nonzero, and J R (J + R) + J^3 / 6 a row.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The MTTKRP of a CSF tree for a mode other than its root's: one tree for all modes (SPLATT's ONEMODE, with
-// which Nisa et al. compare in section VI-A).
+// The MTTKRP of a CSF tree for a mode other than its root's: one tree for all modes. It is SPLATT's ONEMODE,
+// with which Nisa et al. compare in section VI-A.
 //
-//   internal   V(j, :) += (the rows above node j) * (the sum over its nonzeros of x * the rows below)
-//   leaf       V(k, :) += x * (the rows of all levels above)
+//   for each fiber and nonzero of the thread's bin                walk()
+//     h = the rows above the output's node                        Path::above
+//     b = the rows between that node and the leaf                 Path::below
+//     an internal mode: s += x * b * C(k, :)                      add_nonzero()
+//       where the output's node j ends: V(j, :) += h * s          end_node(), with atomics
+//     the leaf's mode: V(k, :) += x * h                           add_nonzero(), with atomics
 //
 // A node of a lower level occurs in many slices, so every sum is added with atomics: one a node, or one a
 // nonzero in the leaf mode. That is the price of a single tree; b-csf keeps one a mode.

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The MTTKRP of the two groups of HB-CSF that keep their indices by the nonzero:
+// The MTTKRP of the two groups of HB-CSF that keep all indices with the nonzero (Nisa et al., section V).
 //
-//   CSL (Nisa et al., Algorithm 4)   for each slice i of the bin: V(i, :) = sum over its nonzeros of x * B(j,
-//   :) * C(k, :) COO                              one nonzero a slice: V(i, :) = x * B(j, :) * C(k, :),
-//   stored
+//   CSL (Algorithm 4)                                             MttkrpCsl
+//     for each slice i of the thread's bin                        walk(): writer.next() where one ends
+//       sum += x * B(j, :) * C(k, :) for each of its nonzeros     add(), multiply_rows()
+//       V(i, :) = sum; slices that bins share are added           SliceWriter
+//   COO: a slice has one nonzero                                  MttkrpSingles
+//     V(i, :) = x * B(j, :) * C(k, :)                             store()
 //
-// CSL serves tensors of order 2 and 1 whole: their slices have no fibers. Bytes a nonzero: s_r + (N - 1) s_o
-// streamed, (N - 1) R s_r gathered; a slice: 2 s_o and R s_r.
+// CSL also serves tensors of order 2 and 1 whole: their slices have no fibers. Bytes a nonzero: s_r + (N - 1)
+// s_o streamed, (N - 1) R s_r gathered; a slice: 2 s_o and R s_r.
 #pragma once
 
 #include <Kokkos_Core.hpp>

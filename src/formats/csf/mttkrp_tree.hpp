@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The MTTKRP of a CSF tree's root mode (Nisa et al., Algorithm 3, on bins; any order from 3 on):
+// The MTTKRP of the root's mode of a CSF tree (Nisa et al., Algorithm 3, and section IV for the splits). A
+// thread walks one bin of consecutive nonzeros. With the strategy SumFibers (formats/csf/csf_tuning.hpp):
 //
-//   for each slice i of the bin
-//     for each fiber of the slice, with j its index and h = the product of the rows of all levels between
-//       s = sum over its nonzeros of x * C(k, :)       in registers: the fiber's inner product
-//       V(i, :) += s * h * B(j, :)                     one multiply a fiber; the slice's sum in registers
+//   for each slice i of the bin                                   writer.next() where one ends
+//     for each of its fibers j                                    enter_next_fiber()
+//       h = the rows of the levels between slice and fiber        rows_above(); order 4 and more
+//       s = sum over its nonzeros of x * C(k, :)                  walk_singly(), or add() in batches
+//       sum += s * h * B(j, :)                                    one multiply a fiber
+//     V(i, :) = sum; slices that bins share are added             SliceWriter
 //
-// That is the strategy SumFibers; with MultiplyEach every nonzero takes all its rows
-// (formats/csf/csf_tuning.hpp).
+// With MultiplyEach every nonzero takes all its rows: add_each().
 //
 // Bytes a nonzero: s_r + s_o streamed and R s_r gathered; a fiber: 2 s_o and R s_r; a slice: 2 s_o and R s_r.
 #pragma once
@@ -244,6 +246,20 @@ struct MttkrpTree {
   }
 };
 
+/// One launch, for some blocks of columns.
+template <class Row, int Order, class Space, class Scalar, class Index>
+void launch_tree(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
+                 CsfBins<Index, Space> const& bins, bool reuse, FactorMatrices<Scalar, Space> const& factors,
+                 ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& V) {
+  with_tree_strategy<Row>(reuse, [&](auto strategy) {
+    with_team_sums<Space, Scalar>(bins.size(), tree.nodes(0), [&](auto together) {
+      using Kernel = MttkrpTree<Row, Index, Order, decltype(strategy), together()>;
+      launch_bins<Kernel, together(), Order>("polyad::mttkrp_csf_tree", space, tree, bins, factors, blocks,
+                                             V);
+    });
+  });
+}
+
 /// Adds or stores the slices of a tree of order 3 or more: rows of `bins`' shared slices must be zero before.
 /// `reuse`: whether fibers are long enough to be summed first. Launches one kernel per kind of block; the
 /// arguments fit each other.
@@ -255,14 +271,7 @@ void mttkrp_tree(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
   constexpr bool any_order_only = sizeof(Index) == 8;
   for_each_kernel_shape<any_order_only>(
       tree.order, factors.rank(), [&](auto order, auto block, ColumnBlocks blocks) {
-        using Row = TinyVec<Space, Scalar, block()>;
-        with_tree_strategy<Row>(reuse, [&](auto strategy) {
-          with_team_sums<Space, Scalar>(bins.size(), tree.nodes(0), [&](auto together) {
-            using Kernel = MttkrpTree<Row, Index, order(), decltype(strategy), together()>;
-            launch_bins<Kernel, together(), order()>("polyad::mttkrp_csf_tree", space, tree, bins, factors,
-                                                     blocks, V);
-          });
-        });
+        launch_tree<TinyVec<Space, Scalar, block()>, order()>(space, tree, bins, reuse, factors, blocks, V);
       });
 }
 

@@ -38,6 +38,56 @@
 
 namespace polyad::detail {
 
+/// Calls f(std::integral_constant<int, Modes>): the number of product modes where a kernel is compiled for
+/// it, 0 for any. Strided rows and 64-bit indices are rare: they come for any number alone.
+template <bool AnyOnly, class F>
+void with_product_modes(std::size_t count, F&& f) {
+  if constexpr (!AnyOnly) {
+    if (count == 2) return f(std::integral_constant<int, 2>{});
+    if (count == 3) return f(std::integral_constant<int, 3>{});
+  }
+  f(std::integral_constant<int, 0>{});
+}
+
+/// The matrices of the product modes `modes` as a kernel sees them.
+template <int Modes, class Space, class Scalar, class Index>
+KroneckerMatrices<Scalar, Index, Modes> kronecker_matrices(
+    FlaggedNonzeros<Scalar, Index, Space> const& X, std::vector<int> const& modes,
+    std::vector<FactorMatrix<Scalar, Space>> const& matrices) {
+  KroneckerMatrices<Scalar, Index, Modes> result;
+  for (std::size_t m = 0; m < matrices.size(); ++m) {
+    int row = 0;  // of X.indices
+    while (X.product_mode(row) != modes[m]) ++row;
+    result.data[m]    = matrices[m].data();
+    result.index[m]   = X.indices.data() + static_cast<count_t>(row) * X.indices.stride(0);
+    result.stride[m]  = static_cast<unsigned>(matrices[m].stride(0));
+    result.columns[m] = static_cast<int>(matrices[m].extent(1));
+  }
+  result.count = static_cast<int>(matrices.size());
+  return result;
+}
+
+/// One launch; the last matrix is read, and Y is written, in Rows. The arguments are kronecker_product's.
+template <class Row, class Space, class Scalar, class Index>
+void launch_kronecker(Space const& space, char const* label, FlaggedNonzeros<Scalar, Index, Space> const& X,
+                      std::vector<int> const& modes, std::vector<FactorMatrix<Scalar, Space>> const& matrices,
+                      FCooShape const& shape, FactorMatrix<Scalar, Space> const& Y) {
+  constexpr bool any_only = sizeof(Index) == 8 || Row::form == RowForm::strided;
+  with_product_modes<any_only>(matrices.size(), [&](auto number) {
+    using Terms            = KroneckerTerms<Row, Index, number()>;
+    auto const count       = matrices.size();
+    int const columns      = static_cast<int>(Y.extent(1));
+    int const last         = static_cast<int>(matrices[count - 1].extent(1));
+    int const before       = static_cast<int>(matrices[count - 2].extent(1));
+    int const tiles_last   = (last + Row::block - 1) / Row::block;
+    int const tiles_before = (before + Terms::tile - 1) / Terms::tile;
+    int const tiles        = columns / (last * before) * tiles_before * tiles_last;
+    sum_flagged(space, label, X, ColumnBlocks{0, tiles, columns}, shape,
+                Terms{kronecker_matrices<number()>(X, modes, matrices), X.values.data(), Y.data(),
+                      static_cast<count_t>(Y.stride(0)), tiles_last, tiles_before});
+  });
+}
+
 /// Y, a row for every row that X's operation has, is overwritten. matrices[m] belongs to product mode
 /// `modes[m]` of X; there are two or more of them.
 template <class Space, class Scalar, class Index>
@@ -51,7 +101,6 @@ void kronecker_product(Space const& space, char const* label, FlaggedNonzeros<Sc
   int const last         = static_cast<int>(matrices.back().extent(1));
   int const before       = static_cast<int>(matrices[count - 2].extent(1));
   constexpr count_t pack = row_alignment / sizeof(Scalar);
-  auto const stride      = static_cast<count_t>(Y.stride(0));
   for (auto const& matrix : matrices) expect_packed_rows<Scalar, Space>(matrix);
   expect_packed_rows<Scalar, Space>(Y);
   // Every row of a tile begins at a multiple of the last matrix's columns: Y's rows are packed, these may not
@@ -62,31 +111,7 @@ void kronecker_product(Space const& space, char const* label, FlaggedNonzeros<Sc
   });
   with_row_form<Space>(aligned, [&](auto form) {
     with_tile_block<Space>(before, last, [&](auto block) {
-      auto const launch = [&](auto number_of_modes) {
-        using Terms = KroneckerTerms<TinyVec<Space, Scalar, block(), form()>, Index, number_of_modes()>;
-        int const tiles_last   = (last + block() - 1) / block();
-        int const tiles_before = (before + Terms::tile - 1) / Terms::tile;
-        Terms terms{{}, X.values.data(), Y.data(), stride, tiles_last, tiles_before};
-        int lead = 1;
-        for (std::size_t m = 0; m < count; ++m) {
-          int row = 0;  // of X.indices
-          while (X.product_mode(row) != modes[m]) ++row;
-          terms.matrices.data[m]    = matrices[m].data();
-          terms.matrices.index[m]   = X.indices.data() + static_cast<count_t>(row) * X.indices.stride(0);
-          terms.matrices.stride[m]  = static_cast<unsigned>(matrices[m].stride(0));
-          terms.matrices.columns[m] = static_cast<int>(matrices[m].extent(1));
-          if (m + 2 < count) lead *= terms.matrices.columns[m];
-        }
-        terms.matrices.count = static_cast<int>(count);
-        int const tiles      = lead * tiles_before * tiles_last;
-        sum_flagged(space, label, X, ColumnBlocks{0, tiles, static_cast<int>(Y.extent(1))}, shape, terms);
-      };
-      constexpr bool any_order_only = sizeof(Index) == 8 || form() == RowForm::strided;
-      if constexpr (!any_order_only) {
-        if (count == 2) return launch(std::integral_constant<int, 2>{});
-        if (count == 3) return launch(std::integral_constant<int, 3>{});
-      }
-      launch(std::integral_constant<int, 0>{});
+      launch_kronecker<TinyVec<Space, Scalar, block(), form()>>(space, label, X, modes, matrices, shape, Y);
     });
   });
 }

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one-shot product of F-COO (Liu et al., section IV): every thread forms the products of its nonzeros
-// over all product modes at once and sums them by segment, without an intermediate tensor. What a product is,
-// the operation says: Hadamard for SpMTTKRP and SpTTM (hadamard_terms.hpp), Kronecker for SpTTMc
+// The one-shot product of F-COO (Liu et al., section IV). A nonzero's product over all product modes is
+// formed at once, and products are summed by segment, without an intermediate tensor. The operation says what
+// a product is: Hadamard for SpMTTKRP and SpTTM (hadamard_terms.hpp), Kronecker for SpTTMc
 // (kronecker_terms.hpp).
 //
-// A thread is a group of vector lanes that hold a row of the output in registers; it walks whole partitions
-// of the nonzeros. Segments are summed inside a thread in registers, across the threads of a team in scratch
-// memory (kernel/segmented_reduce.hpp), and only what crosses a team's border is added with atomics.
+//   each thread, over its partitions of `threadlen` nonzeros      walk()
+//     product of the nonzero                                      Terms::add()
+//     bit flag: the segment ends here, so its sum is stored       Terms::add() calls flush()
+//     start flag: the first sum belongs to a segment that an      flush(): is_head, kept in scratch memory
+//     earlier thread began
+//   the team: segmented scan over the threads' heads              operator(), after the barrier: heads.join()
+//   what crosses the team's borders is added with atomics         Terms::add_to()
+//
+// A thread is a group of vector lanes that hold a row of the output in registers.
 #pragma once
 
 #include <Kokkos_Core.hpp>
