@@ -179,14 +179,11 @@ void add_fit(Session& session, TensorChoice const& choice, int rank) {
       [&session, choice, rank](benchmark::State& state) {
         Extents const extents = tensor(session.space, choice.name, choice.scale).extents();
         auto const R          = static_cast<count_t>(rank);
-        FactorMatrices<Scalar, Space> const factors(session.space, extents, R);
-        fill_random(session.space, factors, factor_seed);
-        auto const& A = factors[extents.order() - 1];
         GramMatrices<Space> const grams("polyad::perf_grams", static_cast<count_t>(extents.order()), R, R);
         DeviceNumbers<Space> const weights("polyad::perf_weights", R);
         DeviceNumbers<Space> const numbers("polyad::perf_numbers", static_cast<count_t>(fit_numbers));
         report(state, measure(session.space, session.options.samples,
-                              [&] { fit_terms(session.space, A, A, grams, weights, numbers); }));
+                              [&] { model_norm(session.space, grams, weights, numbers); }));
       });
 }
 

@@ -38,6 +38,12 @@ struct CpAlsWorkspace {
     return Kokkos::subview(numbers, Kokkos::make_pair(int(gram_fallbacks), int(fit_numbers)));
   }
 
+  /// Where the last mode's update sums <X, M>.
+  [[nodiscard]] InnerProductSums<Space> inner() const {
+    return {weights, inner_partials,
+            Kokkos::subview(numbers, Kokkos::make_pair(int(inner_product), int(inner_product) + 1))};
+  }
+
   GramWorkspace<Space> gram_sums;
   FactorMatrix<Scalar, Space> V;        // the longest mode's MTTKRP, shared by all modes
   FactorMatrix<Scalar, Space> inverse;  // R x R
@@ -45,6 +51,7 @@ struct CpAlsWorkspace {
   DeviceNumbers<Space> scratch;
   DeviceNumbers<Space> weights;  // lambda while it lies in the factors: ones
   DeviceNumbers<Space> numbers;  // FitNumber
+  DeviceNumbers<Space> inner_partials;
   typename DeviceNumbers<Space>::host_mirror_type host_numbers;
 };
 
@@ -63,8 +70,11 @@ CpAlsWorkspace<Scalar, Space>::CpAlsWorkspace(Space const& space, Extents const&
                                  normal_equations_scratch(rank));
   weights = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::weights"), rank);
   Kokkos::deep_copy(space, weights, 1.0);
-  numbers      = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::fit_numbers"),
-                                      static_cast<count_t>(fit_numbers));
+  numbers = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::fit_numbers"),
+                                 static_cast<count_t>(fit_numbers));
+  inner_partials =
+      DeviceNumbers<Space>(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::inner_product"),
+                           gram_sums.partials().extent(0));
   host_numbers = Kokkos::create_mirror_view(Kokkos::SharedHostPinnedSpace(), numbers);
 }
 
@@ -109,12 +119,12 @@ public:
               [&] { m_tensor->do_mttkrp(m_space, m_result.model.factors, n, m_format_workspace.get(), V); });
       enqueue_after(m_space, m_algebra);
       m_timer(m_space, "update", [&] {
-        update_factor(m_space, V, m_work.inverse, factor(n), m_work.gram_sums, m_work.gram_of(n));
+        update_factor(m_space, V, m_work.inverse, factor(n), m_work.gram_sums, m_work.gram_of(n),
+                      n + 1 == order() ? m_work.inner() : InnerProductSums<Space>());
       });
     }
     m_timer(m_space, "fit", [&] {
-      fit_terms(m_space, m_work.output(m_tensor->extents()[order() - 1]), factor(order() - 1), m_work.grams,
-                m_work.weights, m_work.numbers);
+      model_norm(m_space, m_work.grams, m_work.weights, m_work.numbers);
       Kokkos::deep_copy(m_space, m_work.host_numbers, m_work.numbers);
     });
   }

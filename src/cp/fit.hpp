@@ -13,38 +13,6 @@
 
 namespace polyad::detail {
 
-/// Sum over the rows of V(i, :) . (weights * A(i, :)).
-template <class Space, class Scalar>
-struct InnerProduct {
-  using value_type = double;
-  FactorMatrix<Scalar, Space> V;
-  FactorMatrix<Scalar, Space> A;
-  Kokkos::View<double*, typename Space::device_type> weights;
-  static constexpr count_t rows_per_team = 256;
-
-  template <class Member>
-  KOKKOS_FUNCTION void operator()(Member const& member, double& sum) const {
-    count_t const first = static_cast<count_t>(member.league_rank()) * rows_per_team;
-    count_t const rows  = Kokkos::min(count_t(rows_per_team), A.extent(0) - first);
-    double team_sum     = 0;
-    Kokkos::parallel_reduce(
-        Kokkos::TeamThreadRange(member, rows),
-        [&](count_t const i, double& rows_sum) {
-          double row_sum = 0;
-          Kokkos::parallel_reduce(
-              Kokkos::ThreadVectorRange(member, A.extent(1)),
-              [&](count_t const r, double& partial) {
-                partial +=
-                    weights(r) * static_cast<double>(V(first + i, r)) * static_cast<double>(A(first + i, r));
-              },
-              row_sum);
-          Kokkos::single(Kokkos::PerThread(member), [&] { rows_sum += row_sum; });
-        },
-        team_sum);
-    Kokkos::single(Kokkos::PerTeam(member), [&] { sum += team_sum; });
-  }
-};
-
 /// ||M||^2
 template <class Space>
 struct ModelNorm {
@@ -64,17 +32,12 @@ struct ModelNorm {
 /// pseudo-inverse was needed so far.
 enum FitNumber : int { inner_product, model_norm_squared, gram_fallbacks, fit_numbers };
 
-/// Computes <X, M> and ||M||^2 into numbers(inner_product) and numbers(model_norm_squared). A is the last
-/// updated factor, normalised, V its MTTKRP. Launches on `space` and returns without waiting.
-template <class Space, class Scalar>
-void fit_terms(Space const& space, FactorMatrix<Scalar, Space> const& V, FactorMatrix<Scalar, Space> const& A,
-               GramMatrices<Space> const& grams,
-               Kokkos::View<double*, typename Space::device_type> const& weights,
-               DeviceNumbers<Space> const& numbers) {
-  using Inner             = detail::InnerProduct<Space, Scalar>;
-  LaunchShape const shape = launch_shape<Space>(ceil_div(A.extent(0), Inner::rows_per_team), 8, 32);
-  Kokkos::parallel_reduce("polyad::inner_product", team_policy(space, shape), Inner{V, A, weights},
-                          Kokkos::subview(numbers, static_cast<int>(inner_product)));
+/// Computes ||M||^2 into numbers(model_norm_squared); the update of the last factor has left <X, M>.
+/// Launches on `space` and returns without waiting.
+template <class Space>
+void model_norm(Space const& space, GramMatrices<Space> const& grams,
+                Kokkos::View<double*, typename Space::device_type> const& weights,
+                DeviceNumbers<Space> const& numbers) {
   count_t const rank = weights.extent(0);
   Kokkos::parallel_reduce("polyad::model_norm",
                           Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, rank * rank),

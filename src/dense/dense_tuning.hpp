@@ -14,8 +14,8 @@ namespace polyad::detail {
 
 /// update_factor in one pass: its Gram matrix is summed from a tile in the scratch pad.
 struct FusedUpdate {};
-/// In two passes, solve_rows and gram: a host's registers hold more of G than its team of one thread can sum
-/// from a pad.
+/// In two passes, solve_rows and gram. Hosts take it: a thread's registers hold more of G than its team of
+/// one can sum from a pad. Devices take it from R = 33 on, for which W and a tile do not fit a pad.
 struct SeparateUpdate {};
 
 /// Calls f(strategy) for a rank.
@@ -24,6 +24,52 @@ void with_update_strategy(count_t rank, F&& f) {
   if constexpr (is_device_space<Space>)
     if (rank <= static_cast<count_t>(full_block)) return f(FusedUpdate{});
   f(SeparateUpdate{});
+}
+
+/// How a team of FusedUpdate divides its tile of A: a thread has parts of height x width entries. `teams` are
+/// resident on a multiprocessor, by registers. Measured for 23.8 M rows, ms, the part of 4 x 4 for all in
+/// front: R = 32 f32 5.8 and 3.1, f64 7.2 and 6.9; R = 16 2.2 and 1.2, 2.7 and 2.5; R = 8 1.0 and 0.67, 1.35
+/// and 1.15. Taller parts ran out of registers, smaller ones read the scratch pad more often.
+template <class Scalar, int Block>
+struct UpdateShape {
+  static constexpr bool of_floats = sizeof(Scalar) == sizeof(float);
+  static constexpr int threads    = device_team_threads;
+  static constexpr int height     = Block == 32 && of_floats ? 8 : 4;
+  static constexpr int width      = Block == 8 || (Block == 32 && of_floats) ? 4 : 8;
+  static constexpr int teams      = Block == 8 ? 5 : Block == 32 && !of_floats ? 3 : 4;
+};
+
+/// A Gram matrix of more than 32 columns by blocks of 64 x 64, of which a thread keeps 8 x 8 sums in
+/// registers for all rows of its chunk (dense/gram_by_parts.hpp).
+struct GramByParts {};
+/// By rows: sums are read from the chunk's own matrix and stored there again for each tile of rows
+/// (dense/gram.hpp).
+struct GramByRows {};
+/// By the vendor's BLAS (dense/blas.hpp), in the precision of the values: not for floats, whose sums over
+/// millions of rows it leaves with an error of 1e-4.
+struct GramByBlas {};
+
+/// Calls f(strategy) for a matrix of so many columns. H100, 17.3 M rows, ms, by rows, parts, BLAS: R = 64 f32
+/// 17.0, 6.8, -, f64 17.6, 7.3, 3.2; R = 128 60.7, 30.5, - and 61.3, 31.2, 11.8; 100,000 rows of R = 512
+/// 74, 2.5, - and 75, 2.6, 0.88.
+template <class Space, class Scalar, class F>
+void with_gram_strategy(count_t rank, F&& f) {
+  if constexpr (is_device_space<Space>)
+    if (rank > static_cast<count_t>(full_block)) {
+      if constexpr (sizeof(Scalar) == sizeof(double))
+        return f(GramByBlas{});
+      else
+        return f(GramByParts{});
+    }
+  f(GramByRows{});
+}
+
+/// Whether multiply_rows calls the vendor's BLAS for a product of K by S columns. H100, 17.3 M rows, ms, ours
+/// and BLAS: K = S = 64 f32 11.0 and 4.8, f64 14.8 and 6.1; 128 44 and 15.6, 65 and 14.8; 100,000 rows of 512
+/// 4.3 and 1.07, 5.6 and 0.97.
+template <class Space>
+[[nodiscard]] constexpr bool multiplies_by_blas(count_t inner, count_t columns) {
+  return is_device_space<Space> && inner > count_t(full_block) && columns > count_t(full_block);
 }
 
 /// Chunks of rows that have sums of their own, of `bytes` each: enough to fill the machine (four teams on

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gram: G = A' A for a tall matrix A (I x R), summed in double whatever the matrix holds.
+// gram: G = A' A for a tall matrix A (I x R), summed in double whatever the matrix holds. dense_tuning.hpp
+// says which strategy a machine takes.
 //
-// A is read once. It is cut into chunks of rows; a team takes a chunk, brings it tile by tile into its
-// scratch pad and adds up the chunk's own lower triangle, several rows of a block at a time in registers. The
-// chunks' triangles are then summed in a fixed order, so the result does not depend on timing.
-// Bytes: I R s_r + chunks R^2 8. Flops: I R^2.
+// GramByRows, below: A is read once. It is cut into chunks of rows; a team takes a chunk, brings it tile by
+// tile into its scratch pad and adds up the chunk's own lower triangle, several rows of a block at a time in
+// registers. The chunks' triangles are then summed in a fixed order, so the result does not depend on
+// timing. Bytes: I R s_r + chunks R^2 8. Flops: I R^2.
 #pragma once
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 
+#include "dense/blas.hpp"
 #include "dense/dense_tuning.hpp"
+#include "dense/inner_product.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
 #include "polyad/core/instances.hpp"
@@ -131,16 +134,25 @@ struct GramOfChunk {
   }
 };
 
-/// G(i, j) = G(j, i) = sum over the chunks, always in the same order.
+/// G(i, j) = G(j, i) = sum over the chunks, always in the same order; a team more for an inner product.
 template <class Space>
 struct SumOfChunks {
   typename GramWorkspace<Space>::partials_type partials;
   GramMatrix<Space> gram;
+  InnerProductSums<Space> inner;
   count_t chunks;
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     int const i = member.league_rank();
+    if (i == static_cast<int>(gram.extent(0))) {
+      Kokkos::single(Kokkos::PerTeam(member), [&] {
+        double sum = 0;
+        for (count_t c = 0; c < chunks; ++c) sum += inner.partials(c);
+        inner.result(0) = sum;
+      });
+      return;
+    }
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, i + 1), [&](int const j) {
       double sum = 0;
       Kokkos::parallel_reduce(
@@ -151,13 +163,13 @@ struct SumOfChunks {
   }
 };
 
-/// G out of the chunks' sums.
+/// G, and the inner product where it is wanted, out of the chunks' sums.
 template <class Space>
 void sum_chunks(Space const& space, GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G,
-                count_t chunks) {
-  LaunchShape const shape = launch_shape<Space>(G.extent(0), 8, 32);
+                count_t chunks, InnerProductSums<Space> const& inner = {}) {
+  LaunchShape const shape = launch_shape<Space>(G.extent(0) + (inner.is_wanted() ? 1 : 0), 8, 32);
   Kokkos::parallel_for("polyad::gram_sum", team_policy(space, shape),
-                       SumOfChunks<Space>{workspace.partials(), G, chunks});
+                       SumOfChunks<Space>{workspace.partials(), G, inner, chunks});
 }
 
 template <class Space, class Scalar, int Block>
@@ -179,6 +191,46 @@ void gram_of_chunks(Space const& space, FactorMatrix<Scalar, Space> const& matri
                  Kernel{matrix, workspace.partials(), ceil_div(matrix.extent(0), chunks), tile_rows, level});
 }
 
+template <class Space, class Scalar>
+void gram_by(GramByParts, Space const& space, FactorMatrix<Scalar, Space> const& A,
+             GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G);  // dense/gram_by_parts.hpp
+
+template <class Space, class Scalar>
+void gram_by(GramByRows, Space const& space, FactorMatrix<Scalar, Space> const& A,
+             GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G) {
+  // A chunk of fewer than 32 rows would spend its time on the partial sums.
+  count_t const chunks = std::clamp<count_t>(A.extent(0) / 32, 1, workspace.partials().extent(0));
+  int const block      = GramWorkspace<Space>::block(A.extent(1));
+  if constexpr (widest_gram_block<Space> == 32) {
+    if (block == 32) gram_of_chunks<Space, Scalar, 32>(space, A, workspace, chunks);
+  }
+  if (block == 16) gram_of_chunks<Space, Scalar, 16>(space, A, workspace, chunks);
+  if (block == 8) gram_of_chunks<Space, Scalar, 8>(space, A, workspace, chunks);
+  if (block == 4) gram_of_chunks<Space, Scalar, 4>(space, A, workspace, chunks);
+  sum_chunks(space, workspace, G, chunks);
+}
+
+/// G(j, i) = G(i, j) for j < i: a BLAS may sum the two in different orders.
+template <class Space>
+struct MirrorLowerTriangle {
+  GramMatrix<Space> gram;
+  KOKKOS_FUNCTION void operator()(count_t e) const {
+    count_t const i = e / gram.extent(1);
+    count_t const j = e % gram.extent(1);
+    if (j < i) gram(j, i) = gram(i, j);
+  }
+};
+
+template <class Space>
+void gram_by(GramByBlas, Space const& space, FactorMatrix<double, Space> const& A,
+             GramWorkspace<Space> const& /*workspace*/, GramMatrix<Space> const& G) {
+  if (A.extent(0) == 0) return Kokkos::deep_copy(space, G, 0.0);
+  blas_gram(space, A, G);
+  Kokkos::parallel_for("polyad::gram_mirror",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, G.size()),
+                       MirrorLowerTriangle<Space>{G});
+}
+
 /// G = A' A (R x R), in double. Launches on `space` and returns without waiting.
 template <class Space, class Scalar>
 void gram(Space const& space, FactorMatrix<Scalar, Space> const& matrix,
@@ -186,17 +238,8 @@ void gram(Space const& space, FactorMatrix<Scalar, Space> const& matrix,
   POLYAD_EXPECTS(G.extent(0) == matrix.extent(1) && G.extent(1) == matrix.extent(1), "the Gram matrix is ",
                  G.extent(0), " x ", G.extent(1), ", not R x R with R = ", matrix.extent(1));
   workspace.expect_rank(matrix.extent(1));
-  // A chunk of fewer than 32 rows would spend its time on the partial sums.
-  count_t const chunks = std::clamp<count_t>(matrix.extent(0) / 32, 1, workspace.partials().extent(0));
-  count_t const rank   = matrix.extent(1);
-  int const block      = GramWorkspace<Space>::block(rank);
-  if constexpr (widest_gram_block<Space> == 32) {
-    if (block == 32) detail::gram_of_chunks<Space, Scalar, 32>(space, matrix, workspace, chunks);
-  }
-  if (block == 16) detail::gram_of_chunks<Space, Scalar, 16>(space, matrix, workspace, chunks);
-  if (block == 8) detail::gram_of_chunks<Space, Scalar, 8>(space, matrix, workspace, chunks);
-  if (block == 4) detail::gram_of_chunks<Space, Scalar, 4>(space, matrix, workspace, chunks);
-  detail::sum_chunks(space, workspace, G, chunks);
+  with_gram_strategy<Space, Scalar>(matrix.extent(1),
+                                    [&](auto strategy) { gram_by(strategy, space, matrix, workspace, G); });
 }
 
 #define POLYAD_GRAM(Scalar)                                                                             \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the library compiles of dense/. In one source: most of its cost is in the headers.
 #include "dense/gram.hpp"
+#include "dense/gram_by_parts.hpp"
 #include "dense/multiply_rows.hpp"
 #include "dense/normal_equations.hpp"
 #include "dense/normalize_columns.hpp"

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // multiply_rows: C = A B for a tall matrix A (I x K) and a small one B (K x S): the rows of an ALS update,
 // the intermediates C^(n) = A^(n) B^(n) of FastTucker, a change of basis. A is read and C written once; B
-// stays in the caches. Bytes: I (K + S) s_r. Flops: 2 I K S.
+// stays in the caches. Bytes: I (K + S) s_r. Flops: 2 I K S. Wide products of a device are a BLAS's
+// (dense/dense_tuning.hpp).
 #pragma once
 
 #include <Kokkos_Core.hpp>
 
+#include "dense/blas.hpp"
+#include "dense/dense_tuning.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
 #include "polyad/core/instances.hpp"
@@ -88,6 +91,8 @@ void multiply_rows(Space const& space, FactorMatrix<Scalar, Space> const& A,
   if (rows == 0 || columns == 0) return;
   expect_packed_rows<Scalar, Space>(B);
   expect_packed_rows<Scalar, Space>(C);
+  if constexpr (multiplies_by_blas<Space>(full_block + 1, full_block + 1))
+    if (multiplies_by_blas<Space>(A.extent(1), columns)) return blas_product(space, A, B, C);
   for_each_column_block(checked_rank(columns), [&](auto block, ColumnBlocks blocks) {
     using Kernel        = detail::MultiplyRows<Space, Scalar, block()>;
     constexpr int lanes = Kernel::Row::lanes;

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// update_factor: A = V W and G = A' A in one pass: V is read once, A written once, and A's Gram matrix is
-// summed from the tile that is still in the scratch pad. The whole dense part of an ALS update but its R x R
-// algebra.
+// update_factor: A = V W and G = A' A, the dense part of an ALS update but its R x R algebra. On request the
+// inner product <V, A>, which the fit needs, too.
 //
-// That is the strategy FusedUpdate (dense/dense_tuning.hpp). A team walks a chunk of rows tile by tile. Its
-// threads divide a tile of A, and then the R x R Gram matrix, into parts (of 4 x 4 entries on a device); a
-// thread keeps its part of G in registers for all tiles. The rows
-// and the columns of a part are spread out evenly, so that neighbouring threads read neighbouring entries of
-// the pad: with 4 x 4 entries side by side, read 16 bytes at a time, the pad's banks were the limit
-// (delicious, R = 32: 9.3 ms in f64). Sums of G are made in double and in a fixed order, so they do not
-// depend on timing. Bytes: 2 I R s_r. Flops: 4 I R^2.
+// The strategy FusedUpdate (dense/dense_tuning.hpp) does it in one pass. V is read once and A written once.
+//
+//   each team, over its chunk of rows, a tile of rows at a time    operator()
+//     the tile of V into the scratch pad                           load_tile()
+//     A = V W; a thread has one part of height x width             solve_tile()
+//     <V, A> of that part                                          add_inner_product()
+//     A into the pad, in place of V, and to memory                 store_tile()
+//     G's parts on or below the diagonal, each of them over some   sum_parts()
+//     of the tile's rows, its split
+//     the splits' sums, added in double                            add_splits()
+//   the chunk's G, and its <V, A>                                  store_sums()
+//
+// The packs of 16 bytes that neighbouring threads read lie in neighbouring banks of the pad. Sums are made in
+// a fixed order, so they do not depend on timing. Floats are summed as floats over at most 32 rows. Bytes:
+// 2 I R s_r. Flops: 3 I R^2 and some.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -17,52 +24,99 @@
 
 #include "dense/dense_tuning.hpp"
 #include "dense/gram.hpp"
+#include "dense/inner_product.hpp"
 #include "dense/solve_rows.hpp"
 #include "kernel/launch.hpp"
 #include "polyad/core/instances.hpp"
+#include "polyad/kernel/columns.hpp"
 #include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
+#include "polyad/kernel/unrolled.hpp"
 
 namespace polyad::detail {
 
-/// Parts in a row of a matrix of Block columns, so that a team's threads have one each: of 4 columns or more.
-constexpr int parts_side_by_side(int columns, int team) {
-  int parts = columns / 4;
-  while (parts * parts > team) parts /= 2;
+/// Parts of height x width of a square matrix that hold entries on or below the diagonal.
+constexpr int parts_on_or_below(int size, int height, int width) {
+  int parts = 0;
+  for (int i = 0; i < size; i += height) parts += (i + height + width - 1) / width;
   return parts;
 }
 
 template <class Space, class Scalar, int Block>
 struct UpdateFactor {
-  static constexpr int team      = team_threads<Space>(1);
-  static constexpr int groups    = parts_side_by_side(Block, team);
-  static constexpr int part      = Block / groups;  // rows and columns of a thread's part
-  static constexpr int tile_rows = part * team / groups;
-  static constexpr int splits    = team / (groups * groups);  // threads that share a part of G, rows divided
-  static constexpr int stride    = Block + 1;  // of the pad's rows: columns lie in different banks
+  using Shape                 = UpdateShape<Scalar, Block>;
+  static constexpr int height = Shape::height;
+  static constexpr int width  = Shape::width;
+  static constexpr int pack   = row_alignment / int(sizeof(Scalar));
+  using Pack16                = Pack<Scalar, pack>;
 
-  static constexpr int tile_bytes   = tile_rows * stride * int(sizeof(Scalar));
+  static constexpr int side       = Block / width;  // parts side by side in a row of A
+  static constexpr int gram_parts = parts_on_or_below(Block, height, width);
+  static constexpr int splits     = Shape::threads / gram_parts;
+  static constexpr int workers    = splits * gram_parts;  // threads that compute
+  static constexpr int groups     = workers / side;       // of rows
+  static constexpr int tile_rows  = groups * height;
+  static constexpr int split_rows = tile_rows / splits;
+  static constexpr int sums       = gram_parts * height * width;  // entries of G that are summed
+  static_assert(workers % side == 0 && tile_rows % splits == 0 && split_rows <= 32);
+
+  /// Of the team; a host's one thread does the work of all workers in turn.
+  static constexpr int team         = team_threads<Space>(1, Shape::threads);
+  static constexpr int workers_each = (workers + team - 1) / team;
+  static constexpr int sums_each    = (sums + team - 1) / team;
+
+  static constexpr int stride = Block + pack;  // of the pad's rows: they begin in different banks
+  static constexpr int tile_bytes =
+      std::max(tile_rows * stride, workers * height * width) * int(sizeof(Scalar));
   static constexpr int matrix_bytes = Block * stride * int(sizeof(Scalar));
-  static constexpr int sums_bytes =
-      std::max(tile_rows * stride, splits * Block * Block) * int(sizeof(double));
-  static constexpr int pad_bytes = tile_bytes + matrix_bytes + sums_bytes + 3 * 16;
+  static constexpr int pad_bytes    = tile_bytes + matrix_bytes + 2 * row_alignment;
+  static_assert(tile_bytes >= team * int(sizeof(double)));
 
   FactorMatrix<Scalar, Space> V;
   FactorMatrix<Scalar, Space> W;
   FactorMatrix<Scalar, Space> A;
   typename GramWorkspace<Space>::partials_type partials;
+  InnerProductSums<Space> inner;
   count_t chunk;  // rows
+
+  /// What a thread computes of a tile.
+  struct Part {
+    Scalar entry[height][width];
+  };
+  /// The column of entry e of a row of part c: packs of neighbouring parts are neighbours.
+  KOKKOS_FORCEINLINE_FUNCTION static constexpr int column_of(int c, int e) {
+    return (e / pack * side + c) * pack + e % pack;
+  }
+  /// The row in the tile of row h of a worker's part.
+  KOKKOS_FORCEINLINE_FUNCTION static constexpr int row_of(int worker, int h) {
+    return h * groups + worker / side;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static Pack16 read(Scalar const* at) {
+    return *reinterpret_cast<Pack16 const*>(at);
+  }
+  /// The place of a part of G: parts are counted row by row.
+  struct Place {
+    int i;
+    int j;
+  };
+  KOKKOS_FORCEINLINE_FUNCTION static Place place_of(int part) {
+    Place at{0, part};
+    for (int in_row = (height + width - 1) / width; at.j >= in_row;
+         in_row     = (at.i * height + height + width - 1) / width) {
+      at.j -= in_row;
+      ++at.i;
+    }
+    return at;
+  }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     // Copies: get_shmem_aligned takes references, which constants of a class do not have on a device.
     int const bytes_of_tile   = tile_bytes;
     int const bytes_of_matrix = matrix_bytes;
-    int const bytes_of_sums   = sums_bytes;
     auto const& pad           = member.team_scratch(0);
-    auto* const tile          = static_cast<Scalar*>(pad.get_shmem_aligned(bytes_of_tile, 16));
-    auto* const matrix        = static_cast<Scalar*>(pad.get_shmem_aligned(bytes_of_matrix, 16));
-    auto* const solved        = static_cast<double*>(pad.get_shmem_aligned(bytes_of_sums, 16));
+    auto* const tile          = static_cast<Scalar*>(pad.get_shmem_aligned(bytes_of_tile, row_alignment));
+    auto* const matrix        = static_cast<Scalar*>(pad.get_shmem_aligned(bytes_of_matrix, row_alignment));
     int const rank            = static_cast<int>(W.extent(0));
     int const thread          = member.team_rank();
     count_t const begin       = static_cast<count_t>(member.league_rank()) * chunk;
@@ -73,141 +127,257 @@ struct UpdateFactor {
       int const j            = e % Block;
       matrix[i * stride + j] = i < rank && j < rank ? W(i, j) : Scalar(0);
     }
-    double sum[part][part] = {};
+    double sum[sums_each] = {};
+    double product        = 0;
     for (count_t first = begin; first < end; first += tile_rows) {
       load_tile(tile, first, end, rank, thread);
       member.team_barrier();
-      solve_tile(tile, matrix, solved, first, end, rank, thread);
-      member.team_barrier();
-      add_gram(solved, sum, thread);
-    }
-    member.team_barrier();
-    store_gram(member, solved, sum);
-  }
-
-  /// V's rows, zeros beyond them. All of a thread's loads are under way before the first is stored.
-  KOKKOS_FUNCTION void load_tile(Scalar* tile, count_t first, count_t end, int rank, int thread) const {
-    constexpr int loads = tile_rows * Block / team;
-    Scalar entry[loads];
-    for (int q = 0; q < loads; ++q) {
-      int const e       = thread + q * team;
-      count_t const row = first + static_cast<count_t>(e / Block);
-      entry[q]          = row < end && e % Block < rank ? V(row, e % Block) : Scalar(0);
-    }
-    for (int q = 0; q < loads; ++q) {
-      int const e                          = thread + q * team;
-      tile[e / Block * stride + e % Block] = entry[q];
-    }
-  }
-
-  /// A's rows, to A and to the pad.
-  KOKKOS_FUNCTION void solve_tile(Scalar const* tile, Scalar const* matrix, double* solved, count_t first,
-                                  count_t end, int rank, int thread) const {
-    constexpr int row_step   = tile_rows / part;
-    Scalar const* const v    = tile + thread / groups * stride;
-    Scalar const* const w    = matrix + thread % groups;
-    Scalar entry[part][part] = {};
-    for (int k = 0; k < rank; ++k)
-      for (int h = 0; h < part; ++h)
-        for (int c = 0; c < part; ++c)
-          entry[h][c] += v[h * row_step * stride + k] * w[k * stride + c * groups];
-    for (int h = 0; h < part; ++h)
-      for (int c = 0; c < part; ++c) {
-        int const i            = thread / groups + h * row_step;
-        int const j            = thread % groups + c * groups;
-        solved[i * stride + j] = static_cast<double>(entry[h][c]);
-        count_t const row      = first + static_cast<count_t>(i);
-        if (row < end && j < rank) A(row, j) = entry[h][c];
+      Part part[workers_each];
+      for (int w = 0; w < workers_each; ++w) {
+        int const worker = thread + w * team;
+        if (worker >= workers) break;
+        part[w] = solve_tile(tile, matrix, worker);
+        if (inner.is_wanted()) product += add_inner_product(tile, part[w], worker, rank);
       }
-  }
-
-  /// Adds this thread's share of the tile's rows to its part of G.
-  KOKKOS_FUNCTION void add_gram(double const* solved, double (&sum)[part][part], int thread) const {
-    constexpr int rows = tile_rows / splits;
-    int const index    = thread % (groups * groups);
-    double const* row  = solved + thread / (groups * groups) * rows * stride;
-    for (int t = 0; t < rows; ++t, row += stride)
-      for (int h = 0; h < part; ++h)
-        for (int c = 0; c < part; ++c)
-          sum[h][c] += row[index / groups + h * groups] * row[index % groups + c * groups];
-  }
-
-  /// Sums the splits and writes the chunk's G.
-  template <class Member>
-  KOKKOS_FUNCTION void store_gram(Member const& member, double* pad, double const (&sum)[part][part]) const {
-    int const thread = member.team_rank();
-    int const index  = thread % (groups * groups);
-    double* const G  = pad + thread / (groups * groups) * Block * Block;
-    for (int h = 0; h < part; ++h)
-      for (int c = 0; c < part; ++c)
-        G[(index / groups + h * groups) * Block + index % groups + c * groups] = sum[h][c];
-    member.team_barrier();
-    for (int e = thread; e < Block * Block; e += team) {
-      double total = 0;
-      for (int split = 0; split < splits; ++split) total += pad[split * Block * Block + e];
-      int const i = e / Block;
-      int const j = e % Block;
-      if (j <= i && i < static_cast<int>(partials.extent(1))) partials(member.league_rank(), i, j) = total;
+      member.team_barrier();
+      for (int w = 0; w < workers_each; ++w)
+        if (thread + w * team < workers) store_tile(tile, part[w], thread + w * team, first, end, rank);
+      member.team_barrier();
+      for (int w = 0; w < workers_each; ++w)
+        if (thread + w * team < workers) part[w] = sum_parts(tile, thread + w * team);
+      member.team_barrier();
+      add_splits(member, tile, part, sum, thread);
+      member.team_barrier();
     }
+    store_sums(member, tile, sum, product, thread);
+  }
+
+  /// V's rows, zeros beyond them. Several of a thread's loads are under way before the first is stored.
+  KOKKOS_FORCEINLINE_FUNCTION void load_tile(Scalar* tile, count_t first, count_t end, int rank,
+                                             int thread) const {
+    constexpr int in_row = Block / pack;
+    constexpr int packs  = tile_rows * in_row;
+    constexpr int batch  = 8;
+    for (int begin = thread; begin < packs; begin += batch * team) {
+      Pack16 entry[batch];
+      unrolled<batch>([&](auto q) {
+        int const e       = begin + q * team;
+        int const column  = e % in_row * pack;
+        count_t const row = first + static_cast<count_t>(e / in_row);
+        entry[q]          = Pack16{};
+        if (e < packs && row < end && column < rank) entry[q] = read_columns(row, column, rank);
+      });
+      unrolled<batch>([&](auto q) {
+        int const e = begin + q * team;
+        if (e < packs) *reinterpret_cast<Pack16*>(tile + e / in_row * stride + e % in_row * pack) = entry[q];
+      });
+    }
+  }
+  /// A pack of V, with zeros right of column R. Packed rows are padded to whole packs, others not.
+  KOKKOS_FORCEINLINE_FUNCTION Pack16 read_columns(count_t row, int column, int rank) const {
+    Scalar const* const at = V.data() + row * static_cast<count_t>(V.stride(0)) + column;
+    Pack16 result{};
+    if constexpr (takes_packed_rows<Space>) {
+      result = read(at);
+      if (column + pack > rank)
+        unrolled<pack>([&](auto e) {
+          if (column + e >= rank) result.element[e] = Scalar(0);
+        });
+    } else {
+      for (int e = 0; e < pack && column + e < rank; ++e) result.element[e] = at[e];
+    }
+    return result;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION Part solve_tile(Scalar const* tile, Scalar const* matrix, int worker) const {
+    int const c = worker % side;
+    Part part{};
+    for (int k = 0; k < Block; k += pack) {
+      Pack16 v[height];
+      unrolled<height>([&](auto h) { v[h] = read(tile + row_of(worker, h) * stride + k); });
+      unrolled<pack>([&](auto q) {
+        Pack16 w[width / pack];
+        unrolled<width / pack>(
+            [&](auto p) { w[p] = read(matrix + (k + q) * stride + column_of(c, p * pack)); });
+        unrolled<height>([&](auto h) {
+          unrolled<width>(
+              [&](auto e) { part.entry[h][e] += v[h].element[q] * w[e / pack].element[e % pack]; });
+        });
+      });
+    }
+    return part;
+  }
+
+  /// The weighted sum of V(i, r) A(i, r) over a part, of which the products of one column are summed first.
+  KOKKOS_FORCEINLINE_FUNCTION double add_inner_product(Scalar const* tile, Part const& part, int worker,
+                                                       int rank) const {
+    int const c = worker % side;
+    double sum  = 0;
+    unrolled<width / pack>([&](auto p) {
+      Pack16 dot{};
+      unrolled<height>([&](auto h) {
+        Pack16 const v = read(tile + row_of(worker, h) * stride + column_of(c, p * pack));
+        unrolled<pack>([&](auto e) { dot.element[e] += v.element[e] * part.entry[h][p * pack + e]; });
+      });
+      unrolled<pack>([&](auto e) {
+        int const r = column_of(c, p * pack + e);
+        if (r < rank) sum += inner.weights(r) * static_cast<double>(dot.element[e]);
+      });
+    });
+    return sum;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void store_tile(Scalar* tile, Part const& part, int worker, count_t first,
+                                              count_t end, int rank) const {
+    int const c = worker % side;
+    unrolled<height>([&](auto h) {
+      int const i       = row_of(worker, h);
+      count_t const row = first + static_cast<count_t>(i);
+      Scalar* const to  = A.data() + row * static_cast<count_t>(A.stride(0));
+      unrolled<width / pack>([&](auto p) {
+        int const j = column_of(c, p * pack);
+        Pack16 entry;
+        unrolled<pack>([&](auto e) { entry.element[e] = part.entry[h][p * pack + e]; });
+        *reinterpret_cast<Pack16*>(tile + i * stride + j) = entry;
+        if (row >= end) return;
+        if (takes_packed_rows<Space> && j + pack <= rank)
+          *reinterpret_cast<Pack16*>(to + j) = entry;
+        else
+          for (int e = 0; e < pack && j + e < rank; ++e) to[j + e] = entry.element[e];
+      });
+    });
+  }
+
+  /// A part of G over the rows of a worker's split.
+  KOKKOS_FORCEINLINE_FUNCTION Part sum_parts(Scalar const* tile, int worker) const {
+    Place const at    = place_of(worker % gram_parts);
+    Scalar const* row = tile + worker / gram_parts * split_rows * stride;
+    Part part{};
+    for (int t = 0; t < split_rows; ++t, row += stride) {
+      Pack16 a[height / pack], b[width / pack];
+      unrolled<height / pack>([&](auto p) { a[p] = read(row + at.i * height + p * pack); });
+      unrolled<width / pack>([&](auto p) { b[p] = read(row + at.j * width + p * pack); });
+      unrolled<height>([&](auto h) {
+        unrolled<width>([&](auto e) {
+          part.entry[h][e] += a[h / pack].element[h % pack] * b[e / pack].element[e % pack];
+        });
+      });
+    }
+    return part;
+  }
+
+  /// Entry s of all parts: the pad holds the entries one behind the other, for all workers each.
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void add_splits(Member const& member, Scalar* pad,
+                                              Part const (&part)[workers_each], double (&sum)[sums_each],
+                                              int thread) const {
+    for (int w = 0; w < workers_each; ++w)
+      if (thread + w * team < workers)
+        unrolled<height>([&](auto h) {
+          unrolled<width>(
+              [&](auto e) { pad[(h * width + e) * workers + thread + w * team] = part[w].entry[h][e]; });
+        });
+    member.team_barrier();
+    for (int q = 0; q < sums_each; ++q) {
+      int const s = thread + q * team;
+      if (s >= sums) break;
+      Scalar const* const of_split = pad + s / gram_parts * workers + s % gram_parts;
+      for (int split = 0; split < splits; ++split)
+        sum[q] += static_cast<double>(of_split[split * gram_parts]);
+    }
+  }
+
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void store_sums(Member const& member, Scalar* pad,
+                                              double const (&sum)[sums_each], double product,
+                                              int thread) const {
+    for (int q = 0; q < sums_each; ++q) {
+      int const s = thread + q * team;
+      if (s >= sums) break;
+      Place const at = place_of(s % gram_parts);
+      int const e    = s / gram_parts;
+      int const i    = at.i * height + e / width;
+      int const j    = at.j * width + e % width;
+      if (j <= i && i < static_cast<int>(partials.extent(1))) partials(member.league_rank(), i, j) = sum[q];
+    }
+    if (!inner.is_wanted()) return;
+    auto* const products = reinterpret_cast<double*>(pad);
+    products[thread]     = product;
+    member.team_barrier();
+    Kokkos::single(Kokkos::PerTeam(member), [&] {
+      double total = 0;
+      for (int t = 0; t < team; ++t) total += products[t];
+      inner.partials(member.league_rank()) = total;
+    });
   }
 };
 
 template <int Block, class Space, class Scalar>
 void update_and_sum(Space const& space, FactorMatrix<Scalar, Space> const& V,
                     FactorMatrix<Scalar, Space> const& W, FactorMatrix<Scalar, Space> const& A,
-                    GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G) {
+                    GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G,
+                    InnerProductSums<Space> const& inner) {
   using Kernel = UpdateFactor<Space, Scalar, Block>;
+  expect_packed_rows<Scalar, Space>(V);
+  expect_packed_rows<Scalar, Space>(A);
   // A chunk is one tile at least.
   count_t const tiles  = ceil_div(std::max<count_t>(A.extent(0), 1), Kernel::tile_rows);
   count_t const chunks = std::min<count_t>(tiles, workspace.partials().extent(0));
-  // Four teams on a multiprocessor hide each other's loads; without the bound the compiler leaves room for
-  // two.
-  using Policy = TeamPolicy<Space, Kokkos::LaunchBounds<Kernel::team, 4>>;
+  using Policy         = TeamPolicy<Space, Kokkos::LaunchBounds<Kernel::team, Kernel::Shape::teams>>;
   Policy policy(space, static_cast<int>(chunks), Kernel::team, 1);
   policy.set_scratch_size(0, Kokkos::PerTeam(int(Kernel::pad_bytes)));
   detail::launch("polyad::update_factor", policy,
-                 Kernel{V, W, A, workspace.partials(), ceil_div(tiles, chunks) * Kernel::tile_rows});
-  sum_chunks(space, workspace, G, chunks);
+                 Kernel{V, W, A, workspace.partials(), inner, ceil_div(tiles, chunks) * Kernel::tile_rows});
+  sum_chunks(space, workspace, G, chunks, inner);
 }
 
 /// R up to 32, for which W and a tile fit a scratch pad together.
 template <class Space, class Scalar>
 void update_factor_by(FusedUpdate, Space const& space, FactorMatrix<Scalar, Space> const& V,
                       FactorMatrix<Scalar, Space> const& W, FactorMatrix<Scalar, Space> const& A,
-                      GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G) {
-  with_block<8>(W.extent(0), [&](auto block) { update_and_sum<block()>(space, V, W, A, workspace, G); });
+                      GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G,
+                      InnerProductSums<Space> const& inner = {}) {
+  with_block<8>(W.extent(0),
+                [&](auto block) { update_and_sum<block()>(space, V, W, A, workspace, G, inner); });
 }
 
 template <class Space, class Scalar>
 void update_factor_by(SeparateUpdate, Space const& space, FactorMatrix<Scalar, Space> const& V,
                       FactorMatrix<Scalar, Space> const& W, FactorMatrix<Scalar, Space> const& A,
-                      GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G) {
+                      GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G,
+                      InnerProductSums<Space> const& inner = {}) {
   solve_rows(space, V, W, A);
   gram(space, A, workspace, G);
+  if (inner.is_wanted()) inner_product_of(space, V, A, inner);
 }
 
-/// A (I x R) = V (I x R) W (R x R) and G (R x R) = A' A. Launches on `space` and returns without waiting.
+/// A (I x R) = V (I x R) W (R x R) and G (R x R) = A' A; where `inner` is wanted, also its sum over all i and
+/// r of weights(r) V(i, r) A(i, r). Launches on `space` and returns without waiting.
 /// \throws UsageError when shapes do not match
 template <class Space, class Scalar>
 void update_factor(Space const& space, FactorMatrix<Scalar, Space> const& V,
                    FactorMatrix<Scalar, Space> const& W, FactorMatrix<Scalar, Space> const& A,
-                   GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G) {
+                   GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G,
+                   InnerProductSums<Space> const& inner = {}) {
   count_t const rank = W.extent(0);
   POLYAD_EXPECTS(W.extent(1) == rank && V.extent(1) == rank && A.extent(1) == rank &&
                      A.extent(0) == V.extent(0) && G.extent(0) == rank && G.extent(1) == rank,
                  "V is ", V.extent(0), " x ", V.extent(1), ", W is ", rank, " x ", W.extent(1), ", A is ",
                  A.extent(0), " x ", A.extent(1), " and G is ", G.extent(0), " x ", G.extent(1));
+  POLYAD_EXPECTS(!inner.is_wanted() || inner.weights.extent(0) == rank, inner.weights.extent(0),
+                 " weights for the rank ", rank);
   workspace.expect_rank(rank);
   with_update_strategy<Space>(
-      rank, [&](auto strategy) { update_factor_by(strategy, space, V, W, A, workspace, G); });
+      rank, [&](auto strategy) { update_factor_by(strategy, space, V, W, A, workspace, G, inner); });
 }
 
-#define POLYAD_UPDATE_FACTOR(Scalar)                                                                    \
-  template void update_factor(                                                                          \
-      Kokkos::DefaultExecutionSpace const&, FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,                                       \
-      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,                                       \
-      GramWorkspace<Kokkos::DefaultExecutionSpace> const&, GramMatrix<Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_UPDATE_FACTOR(Scalar)                                                                         \
+  template void update_factor(                                                                               \
+      Kokkos::DefaultExecutionSpace const&, FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,      \
+      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,                                            \
+      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,                                            \
+      GramWorkspace<Kokkos::DefaultExecutionSpace> const&, GramMatrix<Kokkos::DefaultExecutionSpace> const&, \
+      InnerProductSums<Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_UPDATE_FACTOR);
 
 }  // namespace polyad::detail

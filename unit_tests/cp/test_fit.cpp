@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cp/fit.hpp"
+#include "dense/inner_product.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
@@ -31,9 +32,11 @@ void expect_terms(std::size_t rows, std::size_t rank, std::size_t order) {
     for (std::size_t e = 0; e < rank * rank; ++e) host(n, e / rank, e % rank) = grams[n].data[e];
   Kokkos::deep_copy(device_grams, host);
   auto const numbers = to_device(std::vector<double>(fit_numbers, nan));
-  fit_terms(space, WatchedMatrix<Scalar>(space, RowLayout::padded, V, nan).matrix(),
-            WatchedMatrix<Scalar>(space, RowLayout::subview, A, nan).matrix(), device_grams, to_device(w),
-            numbers);
+  inner_product_of(
+      space, WatchedMatrix<Scalar>(space, RowLayout::padded, V, nan).matrix(),
+      WatchedMatrix<Scalar>(space, RowLayout::subview, A, nan).matrix(),
+      InnerProductSums<TestSpace>{to_device(w), {}, Kokkos::subview(numbers, Kokkos::make_pair(0, 1))});
+  model_norm(space, device_grams, to_device(w), numbers);
   space.fence("polyad::test");
   auto const actual = flat(numbers);
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dense/gram.hpp"
+#include "dense/gram_by_parts.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
@@ -14,8 +15,11 @@
 namespace polyad::test {
 namespace {
 
+/// What the machine takes.
+struct AutomaticGram {};
+
 /// G of a matrix, from an output of NaN.
-template <class Scalar>
+template <class Scalar, class Strategy = AutomaticGram>
 std::vector<double> gram_of(FactorMatrix<Scalar, TestSpace> const& matrix) {
   TestSpace const space;
   count_t const rank = matrix.extent(1);
@@ -23,17 +27,21 @@ std::vector<double> gram_of(FactorMatrix<Scalar, TestSpace> const& matrix) {
   Kokkos::deep_copy(workspace.partials(), nan_value);
   GramMatrix<TestSpace> const G("gram", rank, rank);
   Kokkos::deep_copy(G, nan_value);
-  gram(space, matrix, workspace, G);
+  if constexpr (std::is_same_v<Strategy, AutomaticGram>)
+    gram(space, matrix, workspace, G);
+  else
+    gram_by(Strategy(), space, matrix, workspace, G);
   space.fence("polyad::test");
   return flat(G);
 }
 
-template <class Scalar>
+template <class Scalar, class Strategy = AutomaticGram>
 void expect_gram(std::size_t rows, std::size_t rank, RowLayout layout) {
   CAPTURE(rows, rank, static_cast<int>(layout), sizeof(Scalar));
   Random random(1000 * rank + rows);
-  auto const host   = random_matrix(random, rows, rank);
-  auto const actual = gram_of<Scalar>(WatchedMatrix<Scalar>(TestSpace(), layout, host, nan_value).matrix());
+  auto const host = random_matrix(random, rows, rank);
+  auto const actual =
+      gram_of<Scalar, Strategy>(WatchedMatrix<Scalar>(TestSpace(), layout, host, nan_value).matrix());
   // Summed in double whatever the scalar; the products of two numbers of the tests are exact in double.
   CHECK(violation<double>(oracle_product_of_transposed(host, host), actual, 1) == "");
   bool symmetric = true;
@@ -50,6 +58,18 @@ TEST_CASE("gram: every edge of its blocks, all layouts", "[dense]") {
     expect_gram<float>(rank < 100 ? 333 : 65, rank, layout);
     expect_gram<double>(rank < 100 ? 333 : 65, rank, layout);
   }
+}
+
+TEST_CASE("gram: each strategy on every backend", "[dense][strategies]") {
+  std::size_t count = 0;
+  for (std::size_t const rank : {1, 7, 8, 9, 33, 63, 64, 65, 72, 128, 130, 200})
+    for (std::size_t const rows : {0, 1, 31, 32, 33, 500}) {
+      RowLayout const layout = all_layouts[count++ % all_layouts.size()];
+      expect_gram<float, GramByParts>(rows, rank, layout);
+      expect_gram<double, GramByParts>(rows, rank, layout);
+      expect_gram<float, GramByRows>(rows, rank, layout);
+      expect_gram<double, GramByBlas>(rows, rank, layout);
+    }
 }
 
 TEST_CASE("gram: every edge of its chunks and tiles of rows", "[dense]") {

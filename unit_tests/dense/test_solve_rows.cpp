@@ -43,6 +43,23 @@ TEST_CASE("solve rows: every edge of the rank table, all layouts", "[dense]") {
   expect_solved<double>(21, 33, RowLayout::padded, kernel_layout<TestSpace>(3), RowLayout::padded);
 }
 
+TEST_CASE("solve rows: by a BLAS, on every backend", "[dense][strategies]") {
+  TestSpace const space;
+  for (std::size_t const rows : {0, 1, 65, 300})
+    for (std::size_t const rank : {2, 33, 64, 130}) {
+      Random random(rank + rows);
+      auto const host_V = random_matrix(random, rows, rank);
+      auto const host_W = random_matrix(random, rank, rank);
+      WatchedMatrix<double> const V(space, RowLayout::padded, host_V, nan_value);
+      WatchedMatrix<double> const W(space, RowLayout::padded, host_W, nan_value);
+      WatchedMatrix<double> const A(space, RowLayout::wide, rows, rank);
+      blas_product(space, V.matrix(), W.matrix(), A.matrix());
+      space.fence("polyad::test");
+      CHECK(violation<double>(oracle_product(host_V, host_W), A.read(), 2) == "");
+      CHECK(A.trespasses() == 0);
+    }
+}
+
 TEST_CASE("solve rows: every remainder of the rows that a thread takes", "[dense]") {
   for (std::size_t const rows : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 63, 64, 65, 127, 128, 129, 513, 5003}) {
     expect_solved<float>(rows, 6, RowLayout::padded, RowLayout::padded, RowLayout::padded);

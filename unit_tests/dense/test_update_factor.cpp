@@ -25,7 +25,13 @@ struct Result {
   HostMatrix A;
   std::vector<double> G;
   std::size_t trespasses;
+  double inner;  // <V, A> with the weights
 };
+
+/// The weight of column r.
+double weight_of(std::size_t r) {
+  return r % 2 == 0 ? 0.25 : 2;
+}
 
 /// What the machine takes.
 struct Automatic {};
@@ -42,14 +48,31 @@ Result update_of(HostMatrix const& host_V, HostMatrix const& host_W, RowLayout l
   Kokkos::deep_copy(workspace.partials(), nan_value);
   WatchedMatrix<double> const G(space, RowLayout::subview, rank, rank);
   GramMatrix<TestSpace> const gram(G.matrix());
+  std::vector<double> weights(rank);
+  for (std::size_t r = 0; r < rank; ++r) weights[r] = weight_of(r);
+  std::vector<double> const nans(workspace.partials().extent(0), nan_value);
+  InnerProductSums<TestSpace> const inner{to_device(weights), to_device(nans),
+                                          to_device(std::vector<double>{nan_value})};
   if constexpr (std::is_same_v<Strategy, Automatic>)
-    update_factor(space, V.matrix(), W.matrix(), A.matrix(), workspace, gram);
+    update_factor(space, V.matrix(), W.matrix(), A.matrix(), workspace, gram, inner);
   else
-    update_factor_by(Strategy(), space, V.matrix(), W.matrix(), A.matrix(), workspace, gram);
+    update_factor_by(Strategy(), space, V.matrix(), W.matrix(), A.matrix(), workspace, gram, inner);
   space.fence("polyad::test");
-  Result result{HostMatrix(host_V.rows, rank), G.read(), A.trespasses() + G.trespasses()};
+  Result result{HostMatrix(host_V.rows, rank), G.read(), A.trespasses() + G.trespasses(),
+                flat(inner.result)[0]};
   result.A.data = A.read();
   return result;
+}
+
+/// One pass multiplies and sums floats as floats over up to 32 rows. Their errors are asked to stay below
+/// 1e-6, which 16 roundings of floats are: so many of doubles.
+template <class Scalar, class Strategy>
+std::size_t roundings_of_floats(std::size_t rank) {
+  bool fused = std::is_same_v<Strategy, FusedUpdate>;
+  if constexpr (std::is_same_v<Strategy, Automatic>)
+    with_update_strategy<TestSpace>(
+        rank, [&](auto strategy) { fused = std::is_same_v<decltype(strategy), FusedUpdate>; });
+  return fused && sizeof(Scalar) == sizeof(float) ? std::size_t(16) << 29 : 0;
 }
 
 template <class Scalar, class Strategy = Automatic>
@@ -62,9 +85,18 @@ void expect_updated(std::size_t rows, std::size_t rank, RowLayout layout_V, RowL
   auto const W      = random_matrix(random, rank, rank);  // not symmetric: a transposed read shows
   auto const result = update_of<Scalar, Strategy>(V, W, layout_V, layout_W, layout_A);
   CHECK(violation<Scalar>(oracle_product(V, W), result.A.data, 2) == "");
+  OracleSums inner(1, 1);
+  for (std::size_t e = 0; e < rows * rank; ++e) {
+    long double const term = static_cast<long double>(weight_of(e % rank)) * V.data[e] * result.A.data[e];
+    inner.value[0] += term;
+    inner.magnitude[0] += std::abs(term);
+  }
+  inner.terms              = {rows * rank};
+  std::size_t const floats = roundings_of_floats<Scalar, Strategy>(rank);
+  CHECK(violation<double>(inner, {result.inner}, 3 + floats) == "");
   // Of A as it was stored. Summed in double, in which a product of two floats is exact, of two doubles not.
   CHECK(violation<double>(oracle_product_of_transposed(result.A, result.A), result.G,
-                          sizeof(Scalar) == sizeof(float) ? 1 : 2) == "");
+                          (sizeof(Scalar) == sizeof(float) ? 1 : 2) + floats) == "");
   bool symmetric = true;
   for (std::size_t i = 0; i < rank; ++i)
     for (std::size_t j = 0; j < i; ++j)
@@ -80,9 +112,10 @@ void expect_updated(std::size_t rows, std::size_t rank, RowLayout layout) {
 
 TEST_CASE("update_factor: each strategy on every backend", "[dense][strategies]") {
   constexpr auto padded = RowLayout::padded;
-  for (std::size_t const rows : {1, 31, 64, 65, 300})
+  for (std::size_t const rows : {1, 31, 119, 120, 121, 252, 300})
     for (std::size_t const rank : {1, 7, 8, 9, 16, 31, 32}) {
       expect_updated<float, FusedUpdate>(rows, rank, padded, padded, padded);
+      expect_updated<double, FusedUpdate>(rows, rank, padded, padded, padded);
       expect_updated<float, SeparateUpdate>(rows, rank, padded, padded, padded);
     }
 }
@@ -100,8 +133,8 @@ TEST_CASE("update_factor: every edge of its blocks, all layouts", "[dense]") {
 
 TEST_CASE("update_factor: every edge of its tiles of rows", "[dense]") {
   std::size_t count = 0;
-  // Tiles have 64, 128 or 256 rows.
-  for (std::size_t const rows : {0, 1, 2, 3, 4, 5, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 513, 1000})
+  // Tiles have 120 or 252 rows.
+  for (std::size_t const rows : {0, 1, 2, 3, 4, 5, 63, 64, 119, 120, 121, 240, 251, 252, 253, 504, 505, 1000})
     for (std::size_t const rank : {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64}) {
       RowLayout const layout = kernel_layout<TestSpace>(count++);
       expect_updated<float>(rows, rank, layout);
@@ -112,14 +145,14 @@ TEST_CASE("update_factor: every edge of its tiles of rows", "[dense]") {
 TEST_CASE("update_factor: chunks of several tiles, and chunks left empty", "[dense]") {
   // On a device there are 528 chunks at most. One tile each and one row more leaves nearly half of them
   // empty.
-  expect_updated<float>(528 * 64 + 1, 17, RowLayout::padded);
-  expect_updated<double>(528 * 64 + 1, 32, RowLayout::padded);
-  expect_updated<double>(2 * 528 * 64 + 65, 18, RowLayout::padded);
+  expect_updated<float>(528 * 120 + 1, 17, RowLayout::padded);
+  expect_updated<double>(528 * 120 + 1, 32, RowLayout::padded);
+  expect_updated<double>(2 * 528 * 120 + 121, 18, RowLayout::padded);
   expect_updated<float>(528 * 64 + 1, 33, RowLayout::padded);
-  expect_updated<float>(528 * 128 + 1, 9, RowLayout::padded);
-  expect_updated<double>(528 * 128 + 129, 10, RowLayout::tight);
-  expect_updated<float>(528 * 256 + 257, 3, RowLayout::tight);
-  expect_updated<double>(528 * 256 + 1, 5, RowLayout::padded);
+  expect_updated<float>(528 * 252 + 1, 9, RowLayout::padded);
+  expect_updated<double>(528 * 252 + 253, 10, RowLayout::wide);
+  expect_updated<float>(528 * 252 + 253, 3, RowLayout::wide);
+  expect_updated<double>(528 * 252 + 1, 5, RowLayout::padded);
 }
 
 template <class Scalar>
@@ -153,6 +186,46 @@ TEST_CASE("update_factor: the same bits on every instance, whatever its threads"
   expect_same_bits(instances_of<TestSpace>({1, 2, 4, 7}));
 }
 
+TEST_CASE("update_factor: the same bits on four instances at once", "[dense]") {
+  auto const spaces = instances_of<TestSpace>({1, 1, 1, 1});
+  for (std::size_t const rank : {24, 64}) {
+    Random random(rank);
+    WatchedMatrix<double> const watched_V(TestSpace(), RowLayout::padded, random_matrix(random, 20000, rank),
+                                          nan_value);
+    WatchedMatrix<double> const watched_W(TestSpace(), RowLayout::padded, random_matrix(random, rank, rank),
+                                          nan_value);
+    auto const V = watched_V.matrix();
+    auto const W = watched_W.matrix();
+    GramMatrices<TestSpace> const grams("polyad::test_grams", 5, rank, rank);
+    std::vector<GramWorkspace<TestSpace>> workspaces;
+    std::vector<FactorMatrix<double, TestSpace>> outputs;
+    for (int i = 0; i < 5; ++i) {
+      workspaces.emplace_back(TestSpace(), rank);
+      outputs.push_back(make_factor_matrix<double>(TestSpace(), "polyad::test", V.extent(0), rank));
+    }
+    Kokkos::fence("polyad::test");
+    auto const update = [&](TestSpace const& space, int i) {
+      update_factor(space, V, W, outputs[std::size_t(i)], workspaces[std::size_t(i)],
+                    GramMatrix<TestSpace>(Kokkos::subview(grams, i, Kokkos::ALL, Kokkos::ALL)));
+    };
+    for (int run = 0; run < 5; ++run)
+      for (int i = 0; i < 4; ++i) update(spaces[std::size_t(i)], i);
+    for (auto const& space : spaces) space.fence("polyad::test");
+    update(TestSpace(), 4);
+    Kokkos::fence("polyad::test");
+    auto const all   = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), grams);
+    auto const alone = to_host<double>(TestSpace(), outputs[4]);
+    for (int i = 0; i < 4; ++i) {
+      CAPTURE(rank, i);
+      bool same = true;
+      for (std::size_t r = 0; r < rank; ++r)
+        for (std::size_t s = 0; s < rank; ++s) same = same && all(i, r, s) == all(4, r, s);
+      CHECK(same);
+      CHECK((to_host<double>(TestSpace(), outputs[std::size_t(i)]) == alone));
+    }
+  }
+}
+
 TEST_CASE("update_factor: a NaN of V stays in its row of A, one of W in its column of A and G", "[dense]") {
   for (std::size_t const rank : {5, 12, 30, 40}) {
     CAPTURE(rank);
@@ -163,7 +236,7 @@ TEST_CASE("update_factor: a NaN of V stays in its row of A, one of W in its colu
     auto const V = random_matrix(random, 300, rank);
     auto const W = random_matrix(random, rank, rank);
     // The first and last row of a tile, and of the matrix.
-    for (std::size_t const row : {0, 63, 64, 255, 256, 299}) {
+    for (std::size_t const row : {0, 119, 120, 251, 252, 299}) {
       auto ill           = V;
       ill(row, rank / 2) = nan_value;
       auto const result  = run(ill, W);
@@ -208,6 +281,10 @@ TEST_CASE("update_factor: shapes that do not match are refused", "[dense]") {
   CHECK_THROWS_AS(update_factor(space, V, W, make(10, 5), workspace, G), UsageError);
   CHECK_THROWS_AS(update_factor(space, V, W, A, workspace, GramMatrix<TestSpace>("G", 5, 4)), UsageError);
   CHECK_THROWS_AS(update_factor(space, V, W, A, workspace, GramMatrix<TestSpace>("G", 4, 5)), UsageError);
+  InnerProductSums<TestSpace> inner;
+  inner.weights = Kokkos::View<double*, TestSpace::device_type>("weights", 4);
+  inner.result  = Kokkos::View<double*, TestSpace::device_type>("result", 1);
+  CHECK_THROWS_AS(update_factor(space, V, W, A, workspace, G, inner), UsageError);
   CHECK(message_of([&] { update_factor(space, V, W, make(9, 6), workspace, G); }) ==
         "V is 9 x 5, W is 5 x 5, A is 9 x 6 and G is 5 x 5");
   space.fence("polyad::test");

@@ -69,7 +69,7 @@ struct MttkrpSorted {
     run.run_sum       = Row(Scalar(0));
   }
 
-  KOKKOS_FUNCTION void change_row(Run& run, Index row, count_t chunk, Columns columns) const {
+  KOKKOS_FORCEINLINE_FUNCTION void change_row(Run& run, Index row, count_t chunk, Columns columns) const {
     if (run.is_first || (!Hoist && writer.blocked))
       writer.border(chunk, 0, run.row, run.sum, columns);
     else
@@ -122,7 +122,7 @@ struct MttkrpSorted {
   }
 
   template <class Last>
-  KOKKOS_FUNCTION void walk(count_t begin, count_t end, Columns columns, Last const& last) const {
+  KOKKOS_FORCEINLINE_FUNCTION void walk(count_t begin, count_t end, Columns columns, Last const& last) const {
     count_t const chunk = begin / chunks.chunk;
     Run run;
     run.row      = indices[begin];
