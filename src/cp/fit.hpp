@@ -61,11 +61,11 @@ struct ModelNorm {
 };
 
 /// What an iteration of CP-ALS leaves on the device for the host: <X, M>, ||M||^2, and how often the
-/// pseudo-inverse was needed so far.
-enum FitNumber : int { inner_product, model_norm_squared, gram_fallbacks, fit_numbers };
+/// pseudo-inverse was needed so far; the last counts for an update that is made only to learn its scale.
+enum FitNumber : int { inner_product, model_norm_squared, gram_fallbacks, trial_fallbacks, fit_numbers };
 
 /// Computes <X, M> and ||M||^2 into numbers(inner_product) and numbers(model_norm_squared). A is the last
-/// updated factor, normalised, V its MTTKRP. Launches on `space` and returns without waiting.
+/// updated factor, V its MTTKRP, and the model is that of the weights. Launches on `space` and returns without waiting.
 template <class Space, class Scalar>
 void fit_terms(Space const& space, FactorMatrix<Scalar, Space> const& V, FactorMatrix<Scalar, Space> const& A,
                GramMatrices<Space> const& grams,
