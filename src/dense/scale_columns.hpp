@@ -43,9 +43,18 @@ struct ScaleRows {
   FactorMatrix<Scalar, Space> matrix;
   Kokkos::View<double*, typename Space::device_type> factors;
 
-  KOKKOS_FUNCTION void operator()(count_t i) const {
-    for (count_t r = 0; r < matrix.extent(1); ++r)
-      matrix(i, r) = static_cast<Scalar>(static_cast<double>(matrix(i, r)) * factors(r));
+  static constexpr count_t rows_per_team = 64;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    count_t const first = static_cast<count_t>(member.league_rank()) * rows_per_team;
+    count_t const rows  = Kokkos::min(count_t(rows_per_team), matrix.extent(0) - first);
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rows), [&](count_t const i) {
+      Scalar* const row = &matrix(first + i, 0);
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, matrix.extent(1)), [&](count_t const r) {
+        row[r] = static_cast<Scalar>(static_cast<double>(row[r]) * factors(r));
+      });
+    });
   }
 };
 
@@ -63,9 +72,11 @@ void scale_columns(Space const& space, FactorMatrix<Scalar, Space> const& A, Gra
       weights.extent(0), " weights and scratch for ", factors.extent(0), " numbers");
   Kokkos::parallel_for("polyad::scale_gram", team_policy(space, launch_shape<Space>(1, 256, 1)),
                        detail::ScaleGram<Space>{G, norm, weights, factors});
-  Kokkos::parallel_for("polyad::scale_rows",
-                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, A.extent(0)),
-                       detail::ScaleRows<Space, Scalar>{A, factors});
+  using Kernel     = detail::ScaleRows<Space, Scalar>;
+  int const vector = rank > 16 ? 32 : 16;
+  LaunchShape const shape =
+      launch_shape<Space>(ceil_div(A.extent(0), Kernel::rows_per_team), 256 / vector, vector);
+  Kokkos::parallel_for("polyad::scale_rows", team_policy(space, shape), Kernel{A, factors});
 }
 
 #define POLYAD_SCALE_COLUMNS(Scalar)                                                                    \
