@@ -16,6 +16,7 @@
 #include "dense/gram.hpp"
 #include "dense/normal_equations.hpp"
 #include "dense/normalize_columns.hpp"
+#include "dense/scale_columns.hpp"
 #include "dense/update_factor.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/cp/cp_als.hpp"
@@ -34,8 +35,8 @@ struct CpAlsWorkspace {
   }
 
   /// Where normal_equations counts its pseudo-inverses.
-  [[nodiscard]] DeviceNumbers<Space> fallbacks() const {
-    return Kokkos::subview(numbers, Kokkos::make_pair(int(gram_fallbacks), int(fit_numbers)));
+  [[nodiscard]] DeviceNumbers<Space> fallbacks(FitNumber number) const {
+    return Kokkos::subview(numbers, Kokkos::make_pair(int(number), int(number) + 1));
   }
 
   /// Where the last mode's update sums <X, M>.
@@ -49,7 +50,7 @@ struct CpAlsWorkspace {
   FactorMatrix<Scalar, Space> inverse;  // R x R
   GramMatrices<Space> grams;            // N x R x R
   DeviceNumbers<Space> scratch;
-  DeviceNumbers<Space> weights;  // lambda while it lies in the factors: ones
+  DeviceNumbers<Space> weights;  // powers of two that the last updated factor was divided by
   DeviceNumbers<Space> numbers;  // FitNumber
   DeviceNumbers<Space> inner_partials;
   typename DeviceNumbers<Space>::host_mirror_type host_numbers;
@@ -93,7 +94,12 @@ public:
         m_format_workspace(X->make_workspace(space, start.rank())),
         m_timer(options.time_phases) {
     m_result.model.factors = with_packed_rows(space, start);
-    for (int n = 0; n < order(); ++n) gram(space, factor(n), m_work.gram_sums, m_work.gram_of(n));
+    for (int n = 0; n < order(); ++n) {
+      double const norm = column_norm(X->extents()[n]);
+      gram(space, factor(n), m_work.gram_sums, m_work.gram_of(n));
+      scale_columns(space, factor(n), m_work.gram_of(n), norm, m_work.weights, m_work.scratch);
+      m_component_norm *= norm;
+    }
     space.fence("polyad::cp_als");  // so that the first iteration's time is its own
     m_total.reset();
     m_running = options.max_iterations > 0;
@@ -109,19 +115,19 @@ public:
   void launch() {
     m_clock.reset();
     m_timer.reset();
+    if (!m_scale_is_known) Kokkos::deep_copy(m_space, m_work.weights, 0.0);
     for (int n = 0; n < order(); ++n) {
-      auto const V = m_work.output(m_tensor->extents()[n]);
-      enqueue_after(m_algebra, m_space);  // the last update's Gram matrix; and it has read the inverse
-      m_timer(m_algebra, "normal_equations", [&] {
-        normal_equations(m_algebra, m_work.grams, n, m_work.scratch, m_work.fallbacks(), m_work.inverse);
-      });
+      auto const V        = m_work.output(m_tensor->extents()[n]);
+      bool const is_trial = !m_scale_is_known;
+      invert(n, is_trial ? trial_fallbacks : gram_fallbacks);
       m_timer(m_space, "mttkrp",
               [&] { m_tensor->do_mttkrp(m_space, m_result.model.factors, n, m_format_workspace.get(), V); });
-      enqueue_after(m_space, m_algebra);
-      m_timer(m_space, "update", [&] {
-        update_factor(m_space, V, m_work.inverse, factor(n), m_work.gram_sums, m_work.gram_of(n),
-                      n + 1 == order() ? m_work.inner() : InnerProductSums<Space>());
-      });
+      update(n, V);
+      if (is_trial) {  // the trial's Gram matrix tells the scale
+        invert(n, gram_fallbacks);
+        update(n, V);
+        m_scale_is_known = true;
+      }
     }
     m_timer(m_space, "fit", [&] {
       model_norm(m_space, m_work.grams, m_work.weights, m_work.numbers);
@@ -141,12 +147,16 @@ public:
     if (!std::isfinite(m_result.fit) && norm_squared > 0)
       throw NumericalError("the fit is not a finite number after iteration " + std::to_string(iteration));
     m_result.gram_fallbacks = static_cast<count_t>(numbers(gram_fallbacks));
+    auto const updates      = static_cast<count_t>(iteration) * static_cast<count_t>(order());
+    m_result.defect         = numbers(model_norm_squared) == 0     ? ModelDefect::zero
+                              : m_result.gram_fallbacks == updates ? ModelDefect::never_regular
+                                                                   : ModelDefect::none;
     m_result.history.push_back(
         {iteration, m_result.fit, m_result.fit - previous, m_clock.seconds(), m_timer.seconds()});
     if (callback && !callback(m_result.history.back())) {
       stop(StopReason::interrupted);
     } else if (iteration > 1 && std::abs(m_result.fit - previous) < m_options.tolerance) {
-      stop(StopReason::converged);
+      stop(m_result.defect == ModelDefect::none ? StopReason::converged : StopReason::stalled);
     } else if (m_total.seconds() >= m_options.time_limit_s) {
       stop(StopReason::time_limit);
     } else if (iteration >= m_options.max_iterations) {
@@ -156,10 +166,12 @@ public:
 
   /// Between iterations. Waits.
   [[nodiscard]] CpAlsState state() const {
-    CpAlsState state{iterations_done(), m_result.fit, m_result.gram_fallbacks, {}, {}};
+    CpAlsState state{iterations_done(), m_result.fit, m_result.gram_fallbacks, {}, {}, {}};
     for (int n = 0; n < order(); ++n) state.factors.push_back(to_host<Scalar>(m_space, factor(n)));
     auto const grams = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.grams);
     state.grams.assign(grams.data(), grams.data() + grams.size());
+    auto const weights = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.weights);
+    state.weights.assign(weights.data(), weights.data() + weights.size());
     return state;
   }
 
@@ -167,12 +179,18 @@ public:
   /// count on. Waits. \throws UsageError when the shapes differ
   void restore(CpAlsState const& state) {
     auto const grams = Kokkos::create_mirror_view(Kokkos::HostSpace(), m_work.grams);
-    POLYAD_EXPECTS(
-        state.factors.size() == static_cast<std::size_t>(order()) && state.grams.size() == grams.size(),
-        "the state is of another run");
+    POLYAD_EXPECTS(state.factors.size() == static_cast<std::size_t>(order()) &&
+                       state.grams.size() == grams.size() &&
+                       (state.weights.empty() || state.weights.size() == m_options.rank),
+                   "the state is of another run");
     for (int n = 0; n < order(); ++n) from_host<Scalar>(m_space, of_mode(state.factors, n), factor(n));
     std::copy(state.grams.begin(), state.grams.end(), grams.data());
     Kokkos::deep_copy(m_space, m_work.grams, grams);
+    auto const weights = Kokkos::create_mirror_view(Kokkos::HostSpace(), m_work.weights);
+    std::fill_n(weights.data(), weights.size(), 1.0);
+    std::copy(state.weights.begin(), state.weights.end(), weights.data());
+    Kokkos::deep_copy(m_space, m_work.weights, weights);
+    m_scale_is_known                    = state.iteration > 0;
     m_work.host_numbers(gram_fallbacks) = static_cast<double>(state.gram_fallbacks);
     Kokkos::deep_copy(m_space, m_work.numbers, m_work.host_numbers);
     m_space.fence("polyad::cp_als");
@@ -187,9 +205,10 @@ public:
   [[nodiscard]] CpAlsResult<Scalar, Space> take_result() {
     // Room for the copies that the model's canonical form takes, none of which is longer than V.
     m_format_workspace.reset();
-    m_work.V    = {};
-    auto& model = m_result.model;
-    model.weights.assign(m_options.rank, 1.0);
+    m_work.V         = {};
+    auto& model      = m_result.model;
+    auto const scale = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.weights);
+    model.weights.assign(scale.data(), scale.data() + scale.size());
     for (int n = 0; n < order(); ++n) {
       normalize_columns(m_space, factor(n), m_work.gram_of(n), m_work.weights);
       m_space.fence("polyad::cp_als");
@@ -216,6 +235,22 @@ private:
   [[nodiscard]] int iterations_done() const {
     return m_restored_at + static_cast<int>(m_result.history.size());
   }
+  /// The inverse of mode n's normal equations, and the weights that go with it.
+  void invert(int n, FitNumber fallbacks) {
+    enqueue_after(m_algebra, m_space);  // the last update's Gram matrix; and it has read the inverse
+    m_timer(m_algebra, "normal_equations", [&] {
+      normal_equations(m_algebra, m_work.grams, n, m_component_norm, m_work.scratch, m_work.weights,
+                       m_work.fallbacks(fallbacks), m_work.inverse);
+    });
+  }
+  /// Factor n and its Gram matrix, and of the last mode <X, M> too.
+  void update(int n, FactorMatrix<Scalar, Space> const& V) {
+    enqueue_after(m_space, m_algebra);
+    m_timer(m_space, "update", [&] {
+      update_factor(m_space, V, m_work.inverse, factor(n), m_work.gram_sums, m_work.gram_of(n),
+                    n + 1 == order() ? m_work.inner() : InnerProductSums<Space>());
+    });
+  }
   void stop(StopReason reason) {
     m_result.reason = reason;
     m_running       = false;
@@ -231,8 +266,10 @@ private:
   Kokkos::Timer m_total;
   Kokkos::Timer m_clock;
   CpAlsResult<Scalar, Space> m_result;
-  bool m_running    = false;
-  int m_restored_at = 0;
+  bool m_running          = false;
+  int m_restored_at       = 0;
+  double m_component_norm = 1;      // product of the norms near which the modes' columns are kept
+  bool m_scale_is_known   = false;  // the weights are those of a model that was fitted to X
 };
 
 }  // namespace polyad::detail

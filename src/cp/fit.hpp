@@ -29,8 +29,8 @@ struct ModelNorm {
 };
 
 /// What an iteration of CP-ALS leaves on the device for the host: <X, M>, ||M||^2, and how often the
-/// pseudo-inverse was needed so far.
-enum FitNumber : int { inner_product, model_norm_squared, gram_fallbacks, fit_numbers };
+/// pseudo-inverse was needed so far; the last counts for an update that is made only to learn its scale.
+enum FitNumber : int { inner_product, model_norm_squared, gram_fallbacks, trial_fallbacks, fit_numbers };
 
 /// Computes ||M||^2 into numbers(model_norm_squared); the update of the last factor has left <X, M>.
 /// Launches on `space` and returns without waiting.

@@ -10,8 +10,8 @@
 
 namespace polyad::detail {
 
-/// C (I x S) = A (I x K) B (K x S) for K and S of 2 or more: Kokkos Kernels 4.4 takes a padded row of one number
-/// for the next rows' too. Launches on `space` and returns without waiting; the shapes fit each
+/// C (I x S) = A (I x K) B (K x S) for K and S of 2 or more: Kokkos Kernels 4.4 takes a padded row of one
+/// number for the next rows' too. Launches on `space` and returns without waiting; the shapes fit each
 /// other.
 template <class Space, class Scalar>
 void blas_product(Space const& space, FactorMatrix<Scalar, Space> const& A,

@@ -6,6 +6,7 @@
 #include "dense/normal_equations.hpp"
 #include "dense/normalize_columns.hpp"
 #include "dense/nvecs.hpp"
+#include "dense/scale_columns.hpp"
 #include "dense/transposed_product.hpp"
 #include "dense/update_factor.hpp"
 
@@ -15,6 +16,7 @@ POLYAD_EACH_SCALAR(, POLYAD_GRAM);
 POLYAD_EACH_SCALAR(, POLYAD_MULTIPLY_ROWS);
 POLYAD_EACH_SCALAR(, POLYAD_NORMAL_EQUATIONS);
 POLYAD_EACH_SCALAR(, POLYAD_NORMALIZE_COLUMNS);
+POLYAD_EACH_SCALAR(, POLYAD_SCALE_COLUMNS);
 POLYAD_EACH_SCALAR(, POLYAD_TRANSPOSED_PRODUCT);
 POLYAD_EACH_SCALAR(, POLYAD_UPDATE_FACTOR);
 

@@ -35,7 +35,7 @@ struct MultiplyRows {
   Scalar* C;  // I x S
   count_t C_stride;
   count_t rows;
-  int inner;            // K
+  count_t inner;        // K
   ColumnBlocks blocks;  // of S
 
   /// The rows first ... first + Height - 1.
@@ -44,11 +44,10 @@ struct MultiplyRows {
     Row sum[Height];
     unrolled<Height>([&](auto h) { sum[h] = Row(Scalar(0)); });
     Scalar const* const a = A + first * A_stride;
-    for (int k = 0; k < inner; ++k) {
-      Row const row(B + static_cast<count_t>(k) * B_stride, columns);
-      unrolled<Height>([&](auto h) {
-        sum[h].multiply_add(a[static_cast<count_t>(h()) * A_stride + static_cast<count_t>(k)], row);
-      });
+    for (count_t k = 0; k < inner; ++k) {
+      Row const row(B + k * B_stride, columns);
+      unrolled<Height>(
+          [&](auto h) { sum[h].multiply_add(a[static_cast<count_t>(h()) * A_stride + k], row); });
     }
     unrolled<Height>(
         [&](auto h) { sum[h].store(C + (first + static_cast<count_t>(h())) * C_stride, columns); });
@@ -102,7 +101,7 @@ void multiply_rows(Space const& space, FactorMatrix<Scalar, Space> const& A,
     detail::launch(
         "polyad::multiply_rows", team_policy(space, shape),
         Kernel{A.data(), static_cast<count_t>(A.stride(0)), B.data(), static_cast<count_t>(B.stride(0)),
-               C.data(), static_cast<count_t>(C.stride(0)), rows, static_cast<int>(A.extent(1)), blocks});
+               C.data(), static_cast<count_t>(C.stride(0)), rows, A.extent(1), blocks});
   });
 }
 

@@ -6,6 +6,9 @@
 // Q is made of Y's columns. The nonzeros are in the order of the mode-n fibers; a fiber f has indices i and
 // values x. Short modes: S = X_(n) X_(n)' (I_n x I_n) is summed once, a fiber adds x x' to S(i, i), and Y = S
 // Q. Long modes: S is never formed; a fiber adds x z to Y(i, :), where z = sum over f of x Q(i, :).
+//
+// A thread takes a fiber, but not alone one of more than 1,024 nonzeros, as long modes may have
+// (long_fibers.hpp).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -14,6 +17,8 @@
 
 #include "dense/gram.hpp"
 #include "dense/intermediates.hpp"
+#include "dense/long_fibers.hpp"
+#include "dense/mode_fibers.hpp"
 #include "kernel/launch_shape.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/dense/nvecs.hpp"
@@ -35,40 +40,6 @@ inline bool sums_unfolding_gram(count_t extent, count_t nnz) {
   return extent <= longest_short_mode && extent * extent <= nnz;
 }
 
-/// The nonzeros in the order of the fibers of a mode, and where these begin. A thread takes a fiber.
-template <class Tensor>
-struct ModeFibers {
-  using Space  = typename Tensor::space_type;
-  using Scalar = typename Tensor::scalar_type;
-  using Index  = typename Tensor::index_type;
-  typename Tensor::indices_type indices;
-  typename Tensor::values_type values;
-  Permutation<std::uint64_t, Space> by_fiber;
-  int mode;
-
-  [[nodiscard]] KOKKOS_FUNCTION Index row(count_t i) const { return indices(by_fiber(i), mode); }
-  [[nodiscard]] KOKKOS_FUNCTION double value(count_t i) const {
-    return static_cast<double>(values(by_fiber(i)));
-  }
-  [[nodiscard]] KOKKOS_FUNCTION bool starts_fiber(count_t i) const {
-    if (i == 0) return true;
-    for (int m = 0; m < static_cast<int>(indices.extent(1)); ++m)
-      if (m != mode && indices(by_fiber(i), m) != indices(by_fiber(i - 1), m)) return true;
-    return false;
-  }
-  /// Calls f(begin, end) for the fiber that begins with this thread's nonzero, if one does.
-  template <class Member, class F>
-  KOKKOS_FUNCTION void with_fiber(Member const& member, F const& f) const {
-    count_t const begin =
-        static_cast<count_t>(member.league_rank()) * static_cast<count_t>(member.team_size()) +
-        static_cast<count_t>(member.team_rank());
-    if (begin >= values.extent(0) || !starts_fiber(begin)) return;
-    count_t end = begin + 1;
-    while (end < values.extent(0) && !starts_fiber(end)) ++end;
-    f(begin, end);
-  }
-};
-
 /// S(i, j) += x_i x_j over all fibers of mode n. Atomic: fibers share rows.
 template <class Tensor>
 struct GramOfUnfolding {
@@ -78,7 +49,8 @@ struct GramOfUnfolding {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    fibers.with_fiber(member, [&](count_t begin, count_t end) {
+    // A fiber of a short mode has 1,024 nonzeros at most, but for duplicates.
+    fibers.for_each_fiber(member, true, [&](count_t begin, count_t end) {
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, end - begin), [&](count_t const k) {
         for (count_t i = begin; i < end; ++i)
           Kokkos::atomic_add(&S(fibers.row(i), fibers.row(begin + k)),
@@ -88,7 +60,8 @@ struct GramOfUnfolding {
   }
 };
 
-/// Y(i, :) += x z over all fibers of mode n; lanes over the columns. Atomic: fibers share rows.
+/// Y(i, :) += x z over the fibers of mode n that are not long; lanes over the columns. Atomic: fibers share
+/// rows.
 template <class Tensor>
 struct UnfoldingTimesItsTranspose {
   using Scalar = typename Tensor::scalar_type;
@@ -98,7 +71,7 @@ struct UnfoldingTimesItsTranspose {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    fibers.with_fiber(member, [&](count_t begin, count_t end) {
+    fibers.for_each_fiber(member, false, [&](count_t begin, count_t end) {
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Q.extent(1)), [&](count_t const r) {
         double z = 0;
         for (count_t i = begin; i < end; ++i) z += fibers.value(i) * static_cast<double>(Q(fibers.row(i), r));
@@ -178,9 +151,9 @@ FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index,
     auto const by_fiber = identity_permutation<std::uint64_t>(space, tensor.nnz());
     sort_by_other_modes(space, tensor, n, by_fiber);
 
-    LaunchShape const shape = thread_for_each<Space>(tensor.nnz(), 4, 32);  // a nonzero may begin a fiber
     detail::ModeFibers<Tensor> const fibers{tensor.indices(), tensor.values(), by_fiber, n};
-    bool const is_short = detail::sums_unfolding_gram(extents[n], tensor.nnz());
+    LaunchShape const shape = detail::fibers_shape<Space>(tensor.nnz());
+    bool const is_short     = detail::sums_unfolding_gram(extents[n], tensor.nnz());
     FactorMatrix<Scalar, Space> S;
     if (is_short) {
       S = make_factor_matrix<Scalar>(space, "polyad::nvecs_gram_of_unfolding", extents[n], extents[n]);
@@ -188,6 +161,8 @@ FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index,
       Kokkos::parallel_for("polyad::gram_of_unfolding", team_policy(space, shape),
                            detail::GramOfUnfolding<Tensor>{fibers, S});
     }
+    auto const pieces =
+        is_short ? detail::FiberPieces<Space>{} : detail::cut_long_fibers(space, fibers, rank);
     double sum = 0;
     for (int iteration = 1; iteration <= options.max_iterations; ++iteration) {
       if (is_short) {
@@ -196,6 +171,7 @@ FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index,
         zero_matrix(space, Y);
         Kokkos::parallel_for("polyad::unfolding_times_its_transpose", team_policy(space, shape),
                              detail::UnfoldingTimesItsTranspose<Tensor>{fibers, factors[n], Y});
+        detail::add_long_fibers(space, fibers, pieces, factors[n], Y);
       }
       gram(space, Y, workspace, G);
       auto const host_gram = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), G);

@@ -19,7 +19,8 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr auto magic                   = "\x89PCKP\r\n\x1A"sv;
-constexpr std::uint64_t version        = 1;
+constexpr std::uint64_t version        = 2;
+constexpr std::uint64_t first_version  = 1;  // without weights
 constexpr std::uint64_t longest_name   = 64;
 constexpr std::uint64_t checksum_bytes = 4;
 
@@ -95,7 +96,7 @@ void write_checkpoint(std::filesystem::path const& path, Checkpoint const& check
   AtomicFile file(path);
   FieldWriter writer(file);
   writer.bytes(magic);
-  writer.u64(version);
+  writer.u64(checkpoint.weights.empty() ? first_version : version);
   writer.text(checkpoint.precision);
   writer.text(checkpoint.format);
   for (std::uint64_t const number :
@@ -109,6 +110,7 @@ void write_checkpoint(std::filesystem::path const& path, Checkpoint const& check
   writer.u64(checkpoint.gram_fallbacks);
   for (auto const& factor : checkpoint.factors) writer.numbers(factor);
   writer.numbers(checkpoint.grams);
+  writer.numbers(checkpoint.weights);
   writer.finish();
   file.commit();
 }
@@ -124,9 +126,10 @@ Checkpoint read_checkpoint(std::filesystem::path const& path) {
   if (FieldReader(file.name(), sum).u32() != crc32c(0, bytes))
     refuse("the checkpoint is damaged or cut short: its checksum is wrong");
   CheckpointReader reader(file.name(), bytes.substr(magic.size()));
-  if (std::uint64_t const found = reader.u64(); found != version)
-    refuse("is a checkpoint of version " + std::to_string(found) + "; this Polyad reads version " +
-           std::to_string(version));
+  std::uint64_t const found = reader.u64();
+  if (found != version && found != first_version)
+    refuse("is a checkpoint of version " + std::to_string(found) + "; this Polyad reads versions " +
+           std::to_string(first_version) + " and " + std::to_string(version));
   Checkpoint checkpoint;
   checkpoint.precision      = reader.text();
   checkpoint.format         = reader.text();
@@ -146,6 +149,7 @@ Checkpoint read_checkpoint(std::filesystem::path const& path) {
   std::uint64_t rows = 0;
   if (__builtin_mul_overflow(order, checkpoint.rank, &rows)) rows = no_limit;
   checkpoint.grams = reader.numbers(rows, checkpoint.rank);
+  if (found != first_version) checkpoint.weights = reader.numbers(1, checkpoint.rank);
   if (reader.fields().left() != 0) refuse("the checkpoint holds more than it says");
   return checkpoint;
 }

@@ -19,10 +19,10 @@
 #include "dense/gram.hpp"
 #include "dense/intermediates.hpp"
 #include "dense/jacobi_eigen.hpp"
-#include "dense/transposed_product.hpp"
 #include "kernel/launch_shape.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "polyad/tucker/tucker.hpp"
+#include "tucker/wide_product.hpp"
 
 namespace polyad::detail {
 
@@ -113,7 +113,7 @@ public:
     auto const Z    = matrix("polyad::range_product", rows, L);
     auto const B    = matrix("polyad::range_rows", width, L);
     auto const W    = matrix("polyad::range_basis", width, L);
-    auto const sums = make_transposed_product_workspace(m_space, width, L);
+    auto const sums = make_wide_product_workspace(m_space, width, L);
     // The start, and random directions beside it.
     Kokkos::parallel_for("polyad::fill_range",
                          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(m_space, 0, rows),
@@ -123,7 +123,7 @@ public:
     orthonormalize(Z, Q);
     double captured = 0;
     for (int iteration = 0; iteration < m_options.max_iterations; ++iteration) {
-      transposed_product(m_space, 1, Y, Q, sums, B);  // B = Y' Q, D x L
+      wide_transposed_product(m_space, Y, Q, sums, B);  // B = Y' Q, D x L
       // The singular values that Q captures are those of B, its right singular vectors lead from Q to U.
       auto const turn = matrix("polyad::range_turn", L, rank);
       decompose(B, false, turn);

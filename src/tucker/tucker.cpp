@@ -4,18 +4,27 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <string>
 
-#include "dense/transposed_product.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/dense/nvecs.hpp"
 #include "tucker/leading_vectors.hpp"
+#include "tucker/wide_product.hpp"
 
 namespace polyad {
 
 using namespace detail;
 namespace {
+
+/// "R_0 x R_1 x ...", for messages.
+std::string product_text(std::vector<count_t> const& ranks) {
+  std::string text;
+  for (count_t const rank : ranks) text += (text.empty() ? "" : " x ") + std::to_string(rank);
+  return text;
+}
 
 /// Throws UsageError unless there are N ranks, each from 1 to I_n and to the product of the others.
 void expect_tucker_ranks(Extents const& extents, std::vector<count_t> const& ranks) {
@@ -28,10 +37,43 @@ void expect_tucker_ranks(Extents const& extents, std::vector<count_t> const& ran
   for (std::size_t n = 0; n < ranks.size(); ++n) {
     count_t others = 1;
     for (std::size_t m = 0; m < ranks.size(); ++m)
-      if (m != n) others = checked_product("the core", others, ranks[m]);
+      if (m != n) others = checked_product("the core, " + product_text(ranks) + ",", others, ranks[m]);
     POLYAD_EXPECTS(ranks[n] <= others, "rank ", ranks[n], " of mode ", n,
                    " exceeds the product of the others, ", others);
   }
+}
+
+/// Y for every mode, all in one buffer that the largest fills: HOOI needs one at a time.
+/// \throws MemoryError before it is allocated
+template <class Scalar, class Space>
+std::vector<FactorMatrix<Scalar, Space>> make_shared_outputs(
+    Space const& space, Extents const& extents, std::vector<FactorMatrix<Scalar, Space>> const& U) {
+  constexpr count_t too_many = std::numeric_limits<count_t>::max();
+  std::vector<count_t> columns;
+  int largest   = 0;
+  count_t least = 0;  // elements of the largest so far
+  for (int n = 0; n < extents.order(); ++n) {
+    count_t D = 1;
+    for (int m = 0; m < extents.order(); ++m)
+      if (m != n && __builtin_mul_overflow(D, of_mode(U, m).extent(1), &D)) D = too_many;
+    count_t elements = 0;
+    if (D == too_many || __builtin_mul_overflow(extents[n], padded_rank<Scalar>(D), &elements))
+      elements = too_many;  // make_spttmc_output refuses it
+    columns.push_back(D);
+    if (elements > least) {
+      largest = n;
+      least   = elements;
+    }
+  }
+  auto const buffer = make_spttmc_output(space, extents, U, largest);
+  std::vector<FactorMatrix<Scalar, Space>> Y(columns.size(), buffer);
+  for (int n = 0; n < extents.order(); ++n) {
+    if (n == largest) continue;
+    FactorMatrix<Scalar, Space> const part(buffer.data(), extents[n],
+                                           padded_rank<Scalar>(of_mode(columns, n)));
+    of_mode(Y, n) = Kokkos::subview(part, Kokkos::ALL, Kokkos::make_pair(count_t(0), of_mode(columns, n)));
+  }
+  return Y;
 }
 
 }  // namespace
@@ -100,8 +142,7 @@ TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, 
 
   TuckerResult<Scalar, Space> result;
   for (auto const& U : start) result.model.factors.push_back(with_packed_rows<Scalar, Space>(space, U));
-  std::vector<FactorMatrix<Scalar, Space>> Y;  // one a mode: all are refused before any is computed
-  for (int n = 0; n < order; ++n) Y.push_back(make_spttmc_output(space, extents, result.model.factors, n));
+  auto const Y = make_shared_outputs<Scalar>(space, extents, result.model.factors);
   LeadingVectors<Scalar, Space> vectors(space, options.vectors);
   result.model.core =
       make_factor_matrix<Scalar>(space, "polyad::tucker_core", options.ranks.back(), Y.back().extent(1));
@@ -136,8 +177,8 @@ TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, 
     }
   }
   auto const workspace =
-      make_transposed_product_workspace(space, result.model.core.extent(0), result.model.core.extent(1));
-  transposed_product(space, 1, result.model.factors.back(), Y.back(), workspace, result.model.core);
+      make_wide_product_workspace(space, result.model.core.extent(0), result.model.core.extent(1));
+  wide_transposed_product(space, result.model.factors.back(), Y.back(), workspace, result.model.core);
   space.fence("polyad::tucker");
   return result;
 }

@@ -6,6 +6,7 @@ import lzma
 import math
 import os
 import pty
+import random
 import re
 import subprocess
 import threading
@@ -260,6 +261,39 @@ class Cpd(ToolTest):
         self.assertEqual(len(set(models)), 1)
         self.fail_with(2, "cpd", path, "-r", 5, "--deterministic", "--format", "coo-tiny-vec")
 
+    def test_a_model_that_says_nothing(self):
+        # Four components in two rows are never independent.
+        flat = self.write("flat.tns", "1 1 3\n2 2 2\n")
+        result = self.succeed("cpd", flat, "-r", 4, "--report", "r.json")
+        self.assertRegex(result.stdout, r"(?m)^fit .*\(stalled\)$")
+        self.assertRegex(result.stderr, r"(?m)^polyad: warning: every update took the pseudo-inverse: the 4 components "
+                                        r"were never independent\. Try a smaller rank, another --seed, or --init nvecs$")
+        report = json.loads((self.folder / "r.json").read_text())["result"]
+        self.assertEqual((report["converged"], report["reason"], report["defect"]),
+                         (False, "stalled", "every update took the pseudo-inverse"))
+        self.assertEqual(self.report_of("cpd", flat, "-r", 4, "-i", 1)["result"]["reason"], "iteration limit")
+        zero = self.write("zero.tns", "1 1 1 0\n2 3 2 0\n")
+        result = self.succeed("cpd", zero, "-r", 1, "--precision", "f32", "--report", "r.json")
+        self.assertRegex(result.stderr, r"(?m)^polyad: warning: the model is zero\. Try --precision f64, another --seed")
+        report = json.loads((self.folder / "r.json").read_text())["result"]
+        self.assertEqual((report["converged"], report["reason"], report["defect"]),
+                         (False, "stalled", "the model is zero"))
+        self.assertNotIn("warning", self.succeed("cpd", self.path, "-r", 2, "-i", 4).stderr)
+
+    def test_floats_hold_many_long_modes(self):
+        generator = random.Random(5)
+        lines = "".join(" ".join(str(generator.randrange(10**5) + 1) for _ in range(12)) + f" {1 + k % 7}\n"
+                        for k in range(500))
+        path = self.write("long.tns", lines)
+        fits = {}
+        for precision in ("f32", "f64"):
+            result = self.report_of("cpd", path, "-r", 4, "-i", 5, "--tol", 0, "--precision", precision)["result"]
+            self.assertEqual(result["gram_fallbacks"], 0)
+            self.assertTrue(all(weight > 0 for weight in result["weights"]))
+            fits[precision] = result["fit"]
+        self.assertGreater(fits["f64"], 0)
+        self.assertAlmostEqual((1 - fits["f32"])**2, (1 - fits["f64"])**2, delta=2e-6 + 12e-6)
+
     def test_stops(self):
         converged = self.report_of("cpd", self.path, "-r", 2, "-i", 500, "--tol", 1e-3)
         self.assertTrue(converged["result"]["converged"])
@@ -306,7 +340,8 @@ class Cpd(ToolTest):
         self.assertEqual(sorted(report["memory"]), ["device_peak_bytes", "host_peak_bytes"])
         self.assertGreater(report["memory"]["host_peak_bytes"], 2**20)
         self.assertEqual(sorted(report["result"]),
-                         ["converged", "files", "fit", "gram_fallbacks", "reason", "weights"])
+                         ["converged", "defect", "files", "fit", "gram_fallbacks", "reason", "weights"])
+        self.assertIsNone(report["result"]["defect"])
         self.assertEqual(report["result"]["fit"], report["iterations"][-1]["fit"])
 
     def test_report_lists_the_options(self):

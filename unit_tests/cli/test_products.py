@@ -144,9 +144,10 @@ class Products(ToolTest):
         ttmc = lambda mode: ("ttmc", self.file, "--matrices", two, "-m", mode, "-o", self.folder / "y.npz")
         self.fail_with(3, *ttmc(1), says="holds no array 'factor_2', of mode 3")
         self.succeed(*ttmc(3))
-        wide = self.write("wide.npz", npz({"factor_0": self.matrices[0], "factor_1": random_matrix(5, 2000, 1),
-                                           "factor_2": random_matrix(6, 2000, 2)}))
-        self.fail_with(2, "ttmc", self.file, "--matrices", wide, "-m", 1, "-o", self.folder / "z.npz", says="2^20")
+        wide = self.write("wide.npz", npz({"factor_0": self.matrices[0], "factor_1": random_matrix(5, 400000, 1),
+                                           "factor_2": random_matrix(6, 400000, 2)}))
+        self.fail_with(4, "ttmc", self.file, "--matrices", wide, "-m", 1, "-o", self.folder / "z.npz",
+                       says="the output of SpTTMc on mode 0, 7 rows of 400000 x 400000 columns, needs 8960000000000 bytes")
         tucker = lambda ranks: ("tucker", self.file, "-r", ranks, "-o", self.folder / "m.npz")
         self.fail_with(2, *tucker("2,2"), says="2 ranks for a tensor of order 3")
         self.fail_with(2, *tucker("2,2,0"), says="rank 0 of mode 2")

@@ -285,6 +285,26 @@ TEST_CASE("CP-ALS: it says why it stopped", "[cp]") {
   CHECK(std::string(to_string(StopReason::max_iterations)) == "iteration limit");
   CHECK(std::string(to_string(StopReason::time_limit)) == "time limit");
   CHECK(std::string(to_string(StopReason::interrupted)) == "interrupted");
+  CHECK(std::string(to_string(StopReason::stalled)) == "stalled");
+}
+
+TEST_CASE("CP-ALS: a run whose updates were never regular does not say that it converged", "[cp]") {
+  // Two rows hold no four independent columns.
+  HostTensor const tensor{"diagonal", {3, 2}, {0, 0, 1, 1}, {3, 2}};
+  auto result = factor<double>(tensor, options_of(4, 100, 1e-4));
+  CHECK(result.history.size() < 100);
+  CHECK(result.gram_fallbacks == 2 * result.history.size());
+  CHECK(result.reason == StopReason::stalled);
+  CHECK(result.defect == ModelDefect::never_regular);
+  CHECK(std::string(to_string(result.defect)) == "every update took the pseudo-inverse");
+  // Of runs that end for other reasons it is told as well; one regular update is enough.
+  result = factor<double>(tensor, options_of(4, 1));
+  CHECK(result.reason == StopReason::max_iterations);
+  CHECK(result.defect == ModelDefect::never_regular);
+  result = factor<double>(tensor, options_of(2, 100, 1e-4));
+  CHECK(result.reason == StopReason::converged);
+  CHECK(result.defect == ModelDefect::none);
+  CHECK(std::string(to_string(result.defect)) == "");
 }
 
 TEST_CASE("CP-ALS: a value that is not a number is an error, and nothing is returned", "[cp]") {
@@ -383,7 +403,8 @@ TEST_CASE("CP-ALS: an empty tensor has an empty model", "[cp]") {
   for (std::size_t const order : {2, 3, 5}) {
     auto const result = factor<double>(small_tensor(Kind::empty, order), options_of(3, 4, 1e-4));
     CHECK(result.fit == 1);
-    CHECK(result.reason == StopReason::converged);
+    CHECK(result.reason == StopReason::stalled);
+    CHECK(result.defect == ModelDefect::zero);
     CHECK(result.model.weights == std::vector<double>(3, 0.0));
   }
 }

@@ -30,17 +30,20 @@ long double frobenius(std::vector<long double> const& data) {
   return std::sqrt(sum);
 }
 
-/// What a call gives.
+/// What a call gives: W S for the powers of two that it chooses, and W, which is exact.
 struct Outcome {
   std::vector<double> inverse;
+  std::vector<double> scaled;
+  std::vector<double> weights;
   double fallbacks;
   std::size_t trespasses;
 };
 
-/// Grams (R x R each) of all modes; `mode` is left out. The counter starts at `fallbacks`.
+/// Grams (R x R each) of all modes; `mode` is left out. The counter starts at `fallbacks`; no weights: zeros.
 template <class Scalar>
 Outcome call(std::vector<std::vector<double>> const& grams, std::size_t mode, std::size_t rank,
-             RowLayout layout = RowLayout::padded, double fallbacks = 0) {
+             RowLayout layout = RowLayout::padded, double fallbacks = 0, std::vector<double> weights = {},
+             double component_norm = 1) {
   TestSpace const space;
   GramMatrices<TestSpace> const device_grams("grams", grams.size(), rank, rank);
   auto const host = Kokkos::create_mirror_view(device_grams);
@@ -49,9 +52,15 @@ Outcome call(std::vector<std::vector<double>> const& grams, std::size_t mode, st
   auto const scratch = to_device(std::vector<double>(normal_equations_scratch(rank), nan_value));
   auto const counter = to_device({fallbacks});
   WatchedMatrix<Scalar> const inverse(space, layout, rank, rank);
-  normal_equations(space, device_grams, static_cast<int>(mode), scratch, counter, inverse.matrix());
+  weights.resize(rank);
+  auto const device_weights = to_device(weights);
+  normal_equations(space, device_grams, static_cast<int>(mode), component_norm, scratch, device_weights,
+                   counter, inverse.matrix());
   space.fence("polyad::test");
-  return {inverse.read(), flat(counter)[0], inverse.trespasses()};
+  Outcome outcome{inverse.read(), inverse.read(), flat(device_weights), flat(counter)[0],
+                  inverse.trespasses()};
+  for (std::size_t e = 0; e < rank * rank; ++e) outcome.inverse[e] *= outcome.weights[e % rank];
+  return outcome;
 }
 
 std::vector<double> gram_on_host(HostMatrix const& A) {
@@ -293,6 +302,62 @@ TEST_CASE("normal equations: the mode's own Gram matrix does not count", "[dense
   CHECK(with.inverse == without.inverse);
 }
 
+TEST_CASE("normal equations: the weights are powers of two below the components' norms", "[dense]") {
+  std::size_t const rank = 5;
+  auto const grams       = regular_grams(4, rank);
+  std::vector<double> const before{1, 0x1p-90, 0x1p70, 3, 0.7};
+  double const norm  = 0x1p20;
+  auto const plain   = call<double>(grams, 2, rank);
+  auto const outcome = call<double>(grams, 2, rank, RowLayout::padded, 0, before, norm);
+  for (std::size_t r = 0; r < rank; ++r) {
+    CAPTURE(r);
+    long double square = 1;
+    for (auto const& gram : grams) square *= gram[r * (rank + 1)];
+    long double const expected = before[r] * std::sqrt(square) / norm;
+    int exponent               = 0;
+    CHECK(std::frexp(outcome.weights[r], &exponent) == 0.5);
+    CHECK(outcome.weights[r] <= expected);
+    CHECK(2 * outcome.weights[r] > expected);
+    // S scales columns alone, and no bit of W changes.
+    for (std::size_t i = 0; i < rank; ++i)
+      CHECK(outcome.scaled[i * rank + r] * outcome.weights[r] == plain.inverse[i * rank + r]);
+  }
+}
+
+TEST_CASE("normal equations: without weights the new factor is as large as its MTTKRP", "[dense]") {
+  auto grams = regular_grams(3, 4);
+  for (std::size_t e = 0; e < 16; ++e) grams[0][e] *= 0x1p300;
+  auto const outcome = call<double>(grams, 1, 4);
+  for (std::size_t r = 0; r < 4; ++r) {
+    double const square = grams[0][r * 5] * grams[2][r * 5];
+    CHECK(outcome.weights[r] * square >= 1);
+    CHECK(outcome.weights[r] * square < 2);
+  }
+  // Weights that are nothing to go by.
+  for (double const unknown : {nan_value, -1.0, std::numeric_limits<double>::infinity()})
+    CHECK(call<double>(grams, 1, 4, RowLayout::padded, 0, std::vector<double>(4, unknown)).weights ==
+          outcome.weights);
+}
+
+TEST_CASE("normal equations: fifteen long modes leave an inverse that floats hold", "[dense]") {
+  // Norms of I^(1/4), as columns of 10^7 rows are kept at; components that weigh 1e-40, 1 and 1e6.
+  std::vector<std::vector<double>> grams = regular_grams(16, 3);
+  for (auto& gram : grams) {
+    std::vector<double> const G = gram;
+    for (std::size_t e = 0; e < 9; ++e) gram[e] = 3136 * G[e] / std::sqrt(G[e / 3 * 4] * G[e % 3 * 4]);
+  }
+  double const norm = std::exp2(std::round(std::log2(std::pow(56.0, 16))));
+  std::vector<double> const weights{1e-40 / norm, 1 / norm, 1e6 / norm};
+  auto const exact   = call<double>(grams, 7, 3, RowLayout::padded, 0, weights, norm);
+  auto const outcome = call<float>(grams, 7, 3, RowLayout::padded, 0, weights, norm);
+  CHECK(outcome.weights == exact.weights);
+  for (std::size_t r = 0; r < 3; ++r) {
+    double const entry = outcome.scaled[r * 4];
+    CHECK(std::abs(entry - exact.scaled[r * 4]) <= 0x1p-23 * std::abs(entry));
+    CHECK(std::isnormal(static_cast<float>(entry)));
+  }
+}
+
 TEST_CASE("normal equations: NaN in comes out, and the call ends", "[dense]") {
   auto grams  = regular_grams(2, 7);
   grams[0][9] = grams[0][15] = nan_value;
@@ -309,10 +374,14 @@ TEST_CASE("normal equations: shapes that do not match are refused", "[dense]") {
   auto const make    = [&](count_t rows, count_t columns) {
     return make_factor_matrix<double>(space, "polyad::test", rows, columns);
   };
-  CHECK_THROWS_AS(normal_equations(space, grams, 0, scratch, counter, make(5, 5)), UsageError);
-  CHECK_THROWS_AS(normal_equations(space, grams, 0, scratch, counter, make(4, 5)), UsageError);
+  auto const weights = to_device(std::vector<double>(4));
+  CHECK_NOTHROW(normal_equations(space, grams, 0, 1, scratch, weights, counter, make(4, 4)));
+  CHECK_THROWS_AS(normal_equations(space, grams, 0, 1, scratch, weights, counter, make(5, 5)), UsageError);
+  CHECK_THROWS_AS(normal_equations(space, grams, 0, 1, scratch, weights, counter, make(4, 5)), UsageError);
+  CHECK_THROWS_AS(normal_equations(space, grams, 0, 1, scratch, counter, counter, make(4, 4)), UsageError);
   auto const short_scratch = to_device(std::vector<double>(normal_equations_scratch(4) - 1));
-  CHECK_THROWS_AS(normal_equations(space, grams, 0, short_scratch, counter, make(4, 4)), UsageError);
+  CHECK_THROWS_AS(normal_equations(space, grams, 0, 1, short_scratch, weights, counter, make(4, 4)),
+                  UsageError);
 }
 
 }  // namespace

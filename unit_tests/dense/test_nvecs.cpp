@@ -4,8 +4,11 @@
 
 #include <Kokkos_Core.hpp>
 #include <cmath>
+#include <limits>
+#include <utility>
 #include <vector>
 
+#include "dense/mode_fibers.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
@@ -74,6 +77,45 @@ TEST_CASE("nvecs: short and long modes in one tensor, every scalar and coordinat
   check(nvecs_of<double, std::uint64_t>(tensor, 4), 1e-9L);
   check(nvecs_of<float>(tensor, 4), 1e-4L);
   check(nvecs_of<float, std::uint64_t>(tensor, 4), 1e-4L);
+}
+
+TEST_CASE("nvecs: fibers longer than a thread walks alone", "[cp]") {
+  // Each fiber has rows and a singular value of its own: length^(1/2) times its value.
+  std::vector<std::pair<std::size_t, double>> const fibers{
+      {1024, 8}, {1, 100}, {1025, 1.5}, {2048, 0.5}, {2049, 0.25}, {5000, 0.0625}, {3, 0.25}};
+  std::size_t rows = 0;
+  HostTensor tensor{"long fibers", {0, fibers.size(), 2}, {}, {}};
+  std::vector<std::size_t> first;
+  for (std::size_t f = 0; f < fibers.size(); ++f) {
+    first.push_back(rows);
+    for (std::size_t k = 0; k < fibers[f].first; ++k) {
+      tensor.indices.insert(tensor.indices.end(), {rows++, f, f % 2});
+      tensor.values.push_back(fibers[f].second);
+    }
+  }
+  tensor.extents[0] = rows;
+  Random random(6);
+  tensor = reordered(tensor, random_order(random, tensor.nnz()));
+  TestSpace const space;
+  auto const Q = flat(nvecs(space, to_device<double, std::uint32_t>(space, tensor), 6, {0, 200, 1e-14})[0]);
+  // 256, 100, 48, 22.6, 11.3, 4.4: as they stand.
+  for (std::size_t r = 0; r < 6; ++r) {
+    double const entry = 1 / std::sqrt(static_cast<double>(fibers[r].first));
+    for (std::size_t i = 0; i < rows; ++i) {
+      bool const inside = i >= first[r] && i < first[r] + fibers[r].first;
+      if (std::abs(std::abs(Q[i * 6 + r]) - (inside ? entry : 0)) > 1e-5) {
+        CAPTURE(r, i, inside, entry, Q[i * 6 + r]);
+        FAIL("not a singular vector");
+      }
+    }
+  }
+}
+
+TEST_CASE("nvecs: a launch holds the fibers of more nonzeros than an int counts", "[cp]") {
+  count_t const nnz = count_t(1) << 33;
+  CHECK(fibers_shape<TestSpace>(nnz).league <= count_t(std::numeric_limits<int>::max()));
+  LaunchShape const shape = fibers_shape<TestSpace>(nnz + 1);
+  CHECK(shape.league * static_cast<count_t>(shape.team) * fiber_positions<TestSpace> > nnz);
 }
 
 TEST_CASE("nvecs: an empty tensor gets the random start", "[cp]") {

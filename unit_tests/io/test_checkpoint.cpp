@@ -23,6 +23,7 @@ polyad::io::Checkpoint sample() {
   checkpoint.gram_fallbacks = 1;
   checkpoint.factors        = {{1, -0.0, 1e300, 5e-324, 0.1, 0.2}, {1, 2, 3, 4}};
   checkpoint.grams          = {1, 2, 2, 3, 4, 5, 5, 6};
+  checkpoint.weights        = {0.25, 0x1p90};
   return checkpoint;
 }
 
@@ -56,6 +57,17 @@ TEST_CASE("checkpoints round-trip, and damage is detected", "[io]") {
   REQUIRE(error_of(whole.substr(0, 12)) == ": the checkpoint is cut short");
 }
 
+TEST_CASE("checkpoints of version 1 have no weights", "[io]") {
+  polyad::test::TemporaryFolder const folder;
+  auto first = sample();
+  first.weights.clear();
+  polyad::io::write_checkpoint(folder / "c", first);
+  REQUIRE(polyad::test::content_of(folder / "c")[8] == '\1');
+  REQUIRE(polyad::io::read_checkpoint(folder / "c") == first);
+  polyad::io::write_checkpoint(folder / "c", sample());
+  REQUIRE(polyad::test::content_of(folder / "c")[8] == '\2');
+}
+
 TEST_CASE("checkpoints whose sizes do not fit are refused", "[io]") {
   polyad::test::TemporaryFolder const folder;
   auto const refused = [&](auto change) {
@@ -68,8 +80,12 @@ TEST_CASE("checkpoints whose sizes do not fit are refused", "[io]") {
   REQUIRE(refused([](auto& c) { c.rank = 0; }) == ": the checkpoint has no modes or no components");
   REQUIRE(refused([](auto& c) { c.extents[0] = 1ULL << 62; }) ==
           ": is too short for 4611686018427387904 x 2 numbers");
-  REQUIRE(refused([](auto& c) { c.grams.pop_back(); }) == ": is too short for 4 x 2 numbers");
-  REQUIRE(refused([](auto& c) { c.grams.push_back(1); }) == ": the checkpoint holds more than it says");
+  REQUIRE(refused([](auto& c) { c.weights.pop_back(); }) == ": is too short for 1 x 2 numbers");
+  REQUIRE(refused([](auto& c) { c.weights.push_back(1); }) == ": the checkpoint holds more than it says");
+  REQUIRE(refused([](auto& c) {
+            c.grams.pop_back();
+            c.weights.clear();
+          }) == ": is too short for 4 x 2 numbers");
   REQUIRE(refused([](auto& c) { c.fit = 1. / 0.; }) == ": holds a number that is not finite");
   REQUIRE(refused([](auto& c) { c.format = std::string(65, 'x'); }) == ": holds a name of 65 bytes");
 }

@@ -9,9 +9,12 @@
 #include <vector>
 
 #include "formats/fcoo/fcoo.hpp"
+#include "polyad/core/device_memory.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
+#include "support/message_of.hpp"
+#include "support/oracle.hpp"
 #include "tucker/leading_vectors.hpp"
 
 namespace polyad::test {
@@ -221,6 +224,54 @@ TEST_CASE("hooi: the fit is that of the model", "[tucker]") {
   }
 }
 
+TEST_CASE("hooi: ranks whose product exceeds 2^20", "[tucker]") {
+  // Order 6: a single nonzero's model is exact.
+  std::vector<std::uint64_t> const extents{17, 17, 17, 17, 17, 18};
+  HostTensor const tensor{"one nonzero", extents, {3, 4, 5, 6, 7, 8}, {2.5}};
+  TuckerOptions options;
+  options.ranks          = {16, 16, 16, 16, 17, 2};
+  options.max_iterations = 1;
+  auto const result      = decompose<float>(tensor, options);
+  CHECK(result.model.core.extent(1) == 1114112);
+  CHECK(result.fit > 1 - 1e-3);
+}
+
+TEST_CASE("hooi: one buffer holds the products of all modes", "[tucker]") {
+  DeviceMemoryAccount const account;
+  if (!account.counts()) POLYAD_SKIP("a profiling tool has the hooks that count memory");
+  Random random(4);
+  auto const tensor = random_tensor(random, {40000, 40000, 40000}, 3000);
+  TestSpace const space;
+  auto const coo = to_device<double, std::uint32_t>(space, tensor);
+  auto const X   = FCoo<double, std::uint32_t, TestSpace>::build(space, coo);
+  TuckerOptions options;
+  options.ranks            = {3, 3, 3};
+  options.max_iterations   = 1;
+  options.vectors          = {0, 1, 1e-3};
+  auto const start         = random_tucker_start<double>(space, X.extents(), options);
+  count_t const with_start = account.in_use();
+  static_cast<void>(tucker(space, X, options, start));
+  // Y takes 40,000 rows of ten doubles, padding included. Beside one of it stand two matrices of four columns
+  // and two megabytes of partial sums.
+  CHECK(account.peak() < with_start + 3 * 40000 * 10 * sizeof(double));
+}
+
+TEST_CASE("wide products of transposed matrices agree with the oracle", "[tucker]") {
+  TestSpace const space;
+  Random random(12);
+  for (auto const& [J, R] : {std::pair<std::size_t, std::size_t>{4099, 3}, {5, 8200}, {4096, 2}}) {
+    CAPTURE(J, R);
+    auto const A        = random_matrix(random, 37, J);
+    auto const G        = random_matrix(random, 37, R);
+    auto const expected = oracle_product_of_transposed(A, G);
+    WatchedMatrix<double> const D(space, RowLayout::padded, J, R);
+    wide_transposed_product(space, uploaded(A), uploaded(G), make_wide_product_workspace(space, J, R),
+                            D.matrix());
+    CHECK(violation<double>(expected, D.read(), 1) == "");
+    CHECK(D.trespasses() == 0);
+  }
+}
+
 TEST_CASE("hooi: what does not fit is refused", "[tucker]") {
   auto const tensor  = small_tensor(Kind::shuffled, 3);
   auto const refused = [&](std::vector<count_t> ranks) {
@@ -232,7 +283,15 @@ TEST_CASE("hooi: what does not fit is refused", "[tucker]") {
   refused({2, 2, 0});
   refused({2, 2, 18});
   refused({2, 3, 7});  // more than 2 x 3
+  // 64 bits do not hold the product of the ranks.
+  std::vector<std::uint64_t> const long_modes(5, 1 << 19);
+  HostTensor const sparse{"one nonzero", long_modes, {0, 0, 0, 0, 0}, {1}};
   TuckerOptions options;
+  options.ranks.assign(5, 1 << 17);
+  CHECK(message_of<MemoryError>([&] { decompose<double>(sparse, options); }) ==
+        "the core, 131072 x 131072 x 131072 x 131072 x 131072, needs 18446744073709551615 bytes: more than "
+        "2^64 "
+        "bytes");
   options.ranks = {1, 1, 1};
   CHECK_THROWS_AS(decompose<double>(small_tensor(Kind::empty, 3), options), NumericalError);
   auto broken      = tensor;

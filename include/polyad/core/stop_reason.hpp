@@ -10,7 +10,8 @@ enum class StopReason {
   time_limit,
   interrupted,  // the callback returned false
   early_stop,   // the validation error has not become less for as long as was allowed
-  diverged      // the numbers grew beyond all bounds; the result is the last sound model
+  diverged,     // the numbers grew beyond all bounds; the result is the last sound model
+  stalled  // the fit changes by less than the tolerance, but the result has a ModelDefect (cp/cp_als.hpp)
 };
 
 [[nodiscard]] inline char const* to_string(StopReason reason) {
@@ -27,6 +28,8 @@ enum class StopReason {
       return "no better validation error";
     case StopReason::diverged:
       return "diverged";
+    case StopReason::stalled:
+      return "stalled";
   }
   return "unknown";
 }

@@ -6,7 +6,8 @@
 //
 // The columns are not normalised between updates: the Gram matrices carry their norms, and the R x R algebra
 // divides them out. So an update reads and writes a factor once. The iterates are those of the normalised
-// method, up to rounding; lambda is split off at the end.
+// method, up to rounding; lambda is split off at the end. Powers of two keep the columns' norms near
+// I_n^(1/4), in the start as well, so that nothing over- or underflows in floats at any order.
 //
 // Inside an iteration nothing is allocated and the host waits once, for the numbers of the fit.
 #pragma once
@@ -47,6 +48,20 @@ struct CpAlsIteration {
   std::map<std::string, double> phases;  // seconds; empty unless CpAlsOptions::time_phases
 };
 
+/// Why a model says nothing, or little, though its fit stands still.
+enum class ModelDefect {
+  none,
+  zero,          // all of it: the numbers underflowed, or the tensor is zero
+  never_regular  // every update took the pseudo-inverse: the components were never independent
+};
+
+/// Empty for none.
+[[nodiscard]] inline char const* to_string(ModelDefect defect) {
+  return defect == ModelDefect::zero            ? "the model is zero"
+         : defect == ModelDefect::never_regular ? "every update took the pseudo-inverse"
+                                                : "";
+}
+
 template <class Scalar, class Space>
 struct CpAlsResult {
   Ktensor<Scalar, Space> model;  // normalised, in canonical form
@@ -54,6 +69,7 @@ struct CpAlsResult {
   StopReason reason      = StopReason::max_iterations;
   double fit             = 0;  // of the model
   count_t gram_fallbacks = 0;  // updates that took the pseudo-inverse
+  ModelDefect defect     = ModelDefect::none;
 };
 
 /// What the next iteration depends on, in host memory. io::Checkpoint (io/checkpoint.hpp) has these fields
@@ -64,6 +80,7 @@ struct CpAlsState {
   count_t gram_fallbacks = 0;
   std::vector<std::vector<double>> factors;  // A^(n), I_n x R, row-major, not normalised
   std::vector<double> grams;                 // N x R x R; made by the updates, not by gram()
+  std::vector<double> weights;               // lambda, R powers of two; empty: ones
 };
 
 /// Called after each iteration; false ends the run.
@@ -74,7 +91,8 @@ using CpAlsCallback = std::function<bool(CpAlsIteration const&)>;
 
 /// Factors X, which has N >= 2 modes and no duplicates (tensor/sum_duplicates.hpp; their squares would not
 /// add up to the norm). Waits for `space`.
-/// \param start  A^(n) (I_n x R), used as it is, with lambda = 1. Its Views, and all that share them, are
+/// \param start  A^(n) (I_n x R); the scale of its columns plays no part. Its Views, and all that share
+/// them, are
 ///               overwritten by the result. A device's matrix whose rows are not packed (make_factor_matrix)
 ///               is copied first and stays. Without a start: random numbers of options.seed (fill_random)
 /// \throws UsageError when N < 2, shapes do not match or no rank is known; MemoryError before allocating;

@@ -248,8 +248,8 @@ concept SgdFormat =
 
 // --- SpTTMc
 
-/// The output of SpTTMc on mode n: I_n x D, D < 2^20 the product of the other matrices' columns, zero. Does
-/// not wait. \throws UsageError as spttmc; MemoryError with its bytes before it is allocated
+/// The output of SpTTMc on mode n: I_n x D, D the product of the other matrices' columns, zero. Does not
+/// wait. \throws UsageError as spttmc; MemoryError with the product and its bytes before it is allocated
 template <class Space, class Scalar>
 FactorMatrix<Scalar, Space> make_spttmc_output(Space const& space, Extents const& extents,
                                                std::vector<FactorMatrix<Scalar, Space>> const& U, int mode);

@@ -27,6 +27,8 @@ struct Checkpoint {
   std::vector<std::vector<double>> factors;
   /// Their Gram matrices, N x R x R.
   std::vector<double> grams;
+  /// lambda, R powers of two; empty in files of version 1, where all are 1.
+  std::vector<double> weights;
 
   bool operator==(Checkpoint const&) const = default;
 };

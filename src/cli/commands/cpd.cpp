@@ -67,6 +67,24 @@ void summarise(CpdOptions const& options, Report const& report, double seconds) 
   for (auto const& file : result.files) fmt::print("wrote    {}\n", file);
 }
 
+/// Says what to try where the fit stands still for a bad reason.
+void warn_of_defect(CpdOptions const& options, CpdReport const& result) {
+  if (result.defect.empty()) return;
+  bool const is_zero       = result.weights.empty() || result.weights.front() == 0;
+  std::string const better = options.precision == "f32" ? "--precision f64, " : "";
+  if (is_zero)
+    fmt::print(
+        stderr,
+        "polyad: warning: {}. Try {}another --seed, or --init nvecs; see whether the tensor has values "
+        "other than 0, and bring their size near 1\n",
+        result.defect, better);
+  else
+    fmt::print(stderr,
+               "polyad: warning: {}: the {} components were never independent. Try a smaller rank, {}another "
+               "--seed, or --init nvecs\n",
+               result.defect, options.rank, better);
+}
+
 }  // namespace
 
 int run(CpdOptions const& options, Report& report) {
@@ -113,6 +131,7 @@ int run(CpdOptions const& options, Report& report) {
   }
   if (!options.checkpoint.empty()) result.files.push_back(options.checkpoint.string());
   summarise(options, report, seconds);
+  warn_of_defect(options, result);
   if (interrupt_signal() == 0) return 0;
   fmt::print(stderr, "polyad: interrupted after iteration {}\n",
              report.iterations.empty() ? 0 : report.iterations.back().iteration);

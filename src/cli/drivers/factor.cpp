@@ -191,6 +191,7 @@ private:
     summary.converged      = result.reason == StopReason::converged;
     summary.reason         = to_string(result.reason);
     summary.gram_fallbacks = result.gram_fallbacks;
+    summary.defect         = to_string(result.defect);
     m_report.result        = std::move(summary);
     return io::to_host_model(m_space, result.model);
   }

@@ -50,6 +50,7 @@ io::Checkpoint to_checkpoint(CpdOptions const& options, F const& X, std::uint64_
   checkpoint.gram_fallbacks = state.gram_fallbacks;
   checkpoint.factors        = std::move(state.factors);
   checkpoint.grams          = std::move(state.grams);
+  checkpoint.weights        = std::move(state.weights);
   return checkpoint;
 }
 
@@ -64,7 +65,8 @@ CpAlsResult<typename F::scalar_type, typename F::space_type> resumable_als(
   if (checkpoints.resume) {
     expect_same_run(options, *checkpoints.resume, X, nnz);
     auto const& from = *checkpoints.resume;
-    run.restore({static_cast<int>(from.iteration), from.fit, from.gram_fallbacks, from.factors, from.grams});
+    run.restore({static_cast<int>(from.iteration), from.fit, from.gram_fallbacks, from.factors, from.grams,
+                 from.weights});
   }
   while (run.is_running()) {
     run.launch();

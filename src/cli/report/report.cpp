@@ -117,6 +117,7 @@ Json to_json(CpdReport const& result) {
                {"converged", result.converged},
                {"reason", result.reason},
                {"gram_fallbacks", result.gram_fallbacks},
+               {"defect", result.defect.empty() ? Json() : Json(result.defect)},
                {"files", result.files}};
   if (!result.restarts.empty()) {
     json["restarts"] = Json::array();

@@ -80,6 +80,7 @@ struct CpdReport {
   bool converged = false;
   std::string reason;
   std::uint64_t gram_fallbacks = 0;
+  std::string defect;  // of the model; empty: none
   std::vector<std::string> files;
   std::vector<RestartReport> restarts;  // empty for a single start
   std::size_t best_restart = 0;

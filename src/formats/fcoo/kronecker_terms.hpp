@@ -85,14 +85,15 @@ struct KroneckerMatrices {
   };
   /// Those that `number` numbers. Found once for a tile: a division a nonzero and matrix took half of a
   /// host's time.
-  [[nodiscard]] KOKKOS_FUNCTION Lead lead(int number) const {
+  [[nodiscard]] KOKKOS_FUNCTION Lead lead(count_t number) const {
     Lead result{};
     if constexpr (Modes == 3) {
-      result.column[0] = number;
+      result.column[0] = static_cast<int>(number);
     } else if constexpr (Modes == 0) {
       for (int m = size() - 3; m >= 0; --m) {
-        result.column[m] = number % columns[m];
-        number /= columns[m];
+        auto const size  = static_cast<count_t>(columns[m]);
+        result.column[m] = static_cast<int>(number % size);
+        number /= size;
       }
     }
     return result;
@@ -139,8 +140,10 @@ struct KroneckerTerms {
   Scalar const* values;
   Scalar* output;
   count_t output_stride;
-  int tiles_last;    // blocks of the last matrix's columns
-  int tiles_before;  // tiles of the one before
+  int tiles_last;          // blocks of the last matrix's columns
+  int tiles_before;        // tiles of the one before
+  count_t first_lead = 0;  // of this launch: all tiles may be more than one launch holds
+  int first_tile     = 0;  // among those of one lead
 
   /// A lane's part of a tile.
   struct TileColumns {
@@ -151,14 +154,15 @@ struct KroneckerTerms {
     int lane;             // among those that share a row
     int before;           // its first column of the matrix before
     int rows;             // how many of them exist
-    int lead;             // columns of the matrices before that one, as one number,
+    count_t lead;         // columns of the matrices before that one, as one number,
     typename KroneckerMatrices<Scalar, Index, Modes>::Lead leads;  // and each
   };
 
   [[nodiscard]] KOKKOS_FUNCTION TileColumns columns(int number, int lane) const {
     int const last_columns = matrices.columns[matrices.size() - 1];
-    int const first        = number % tiles_last * Block;
-    int const rest         = number / tiles_last;
+    int const tile_number  = number + first_tile;
+    int const first        = tile_number % tiles_last * Block;
+    int const rest         = tile_number / tiles_last;
     int const group        = lane / Row::lanes * rows;
     TileColumns result;
     result.lane = lane % Row::lanes;
@@ -170,7 +174,7 @@ struct KroneckerTerms {
     result.before    = rest % tiles_before * tile + group;
     result.rows      = Kokkos::min(matrices.columns[matrices.size() - 2] - result.before, rows + 0);
     result.count     = result.rows > 0 ? result.last[0].count : 0;
-    result.lead      = rest / tiles_before;
+    result.lead      = first_lead + static_cast<count_t>(rest / tiles_before);
     result.leads     = matrices.lead(result.lead);
     return result;
   }
@@ -224,10 +228,10 @@ struct KroneckerTerms {
 
   /// Row t of the lane's part, in the output.
   [[nodiscard]] KOKKOS_FUNCTION Scalar* target(Index row, TileColumns const& columns, int t) const {
-    int const last   = matrices.columns[matrices.size() - 1];
-    int const before = matrices.columns[matrices.size() - 2];
+    auto const last   = static_cast<count_t>(matrices.columns[matrices.size() - 1]);
+    auto const before = static_cast<count_t>(matrices.columns[matrices.size() - 2]);
     return output + static_cast<count_t>(row) * output_stride +
-           (columns.lead * before + columns.before + t) * last;
+           (columns.lead * before + static_cast<count_t>(columns.before + t)) * last;
   }
   KOKKOS_FUNCTION void store(Index row, Sum const& sum, TileColumns const& columns) const {
     Sum::for_each_pack([&](auto t, auto q) {

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "formats/cleared_rows.hpp"
@@ -37,6 +38,19 @@
 #include "polyad/tensor/factor_matrices.hpp"
 
 namespace polyad::detail {
+
+/// Columns of Y that one launch clears: more than an int counts may be asked for.
+inline constexpr count_t most_cleared_columns = count_t(1) << 30;
+
+/// Teams of one launch, at most: Kokkos counts them in an int.
+inline constexpr count_t most_launched_teams = count_t(1) << 30;
+
+/// Tiles that one launch sums, of `tiles` for each lead: those of whole leads, or a part of one's. A team
+/// walks one partition of the nonzeros at least.
+inline count_t tiles_of_launch(count_t partitions, count_t tiles, count_t most_teams) {
+  count_t const most = std::max<count_t>(most_teams / std::max<count_t>(partitions, 1), 1);
+  return most > tiles ? most / tiles * tiles : most;
+}
 
 /// Calls f(std::integral_constant<int, Modes>): the number of product modes where a kernel is compiled for
 /// it, 0 for any. Strided rows and 64-bit indices are rare: they come for any number alone.
@@ -67,24 +81,39 @@ KroneckerMatrices<Scalar, Index, Modes> kronecker_matrices(
   return result;
 }
 
-/// One launch; the last matrix is read, and Y is written, in Rows. The arguments are kronecker_product's.
+/// Launches for all tiles of all leads, each of `most_teams` teams at most; the last matrix is read, and Y is
+/// written, in Rows. The other arguments are kronecker_product's.
 template <class Row, class Space, class Scalar, class Index>
 void launch_kronecker(Space const& space, char const* label, FlaggedNonzeros<Scalar, Index, Space> const& X,
                       std::vector<int> const& modes, std::vector<FactorMatrix<Scalar, Space>> const& matrices,
-                      FCooShape const& shape, FactorMatrix<Scalar, Space> const& Y) {
+                      FCooShape const& shape, FactorMatrix<Scalar, Space> const& Y, count_t most_teams) {
   constexpr bool any_only = sizeof(Index) == 8 || Row::form == RowForm::strided;
   with_product_modes<any_only>(matrices.size(), [&](auto number) {
     using Terms            = KroneckerTerms<Row, Index, number()>;
     auto const count       = matrices.size();
-    int const columns      = static_cast<int>(Y.extent(1));
     int const last         = static_cast<int>(matrices[count - 1].extent(1));
     int const before       = static_cast<int>(matrices[count - 2].extent(1));
     int const tiles_last   = (last + Row::block - 1) / Row::block;
     int const tiles_before = (before + Terms::tile - 1) / Terms::tile;
-    int const tiles        = columns / (last * before) * tiles_before * tiles_last;
-    sum_flagged(space, label, X, ColumnBlocks{0, tiles, columns}, shape,
-                Terms{kronecker_matrices<number()>(X, modes, matrices), X.values.data(), Y.data(),
-                      static_cast<count_t>(Y.stride(0)), tiles_last, tiles_before});
+    count_t leads          = 1;
+    for (std::size_t m = 0; m + 2 < count; ++m) leads *= matrices[m].extent(1);
+    count_t const tiles = static_cast<count_t>(tiles_before) * static_cast<count_t>(tiles_last);
+    count_t const most =
+        tiles_of_launch(ceil_div(X.nnz, static_cast<count_t>(X.threadlen)), tiles, most_teams);
+    Terms terms{kronecker_matrices<number()>(X, modes, matrices),
+                X.values.data(),
+                Y.data(),
+                static_cast<count_t>(Y.stride(0)),
+                tiles_last,
+                tiles_before};
+    for (count_t first = 0; first < leads * tiles;) {
+      terms.first_lead   = first / tiles;
+      terms.first_tile   = static_cast<int>(first % tiles);
+      count_t const left = most < tiles ? tiles - first % tiles : leads * tiles - first;
+      auto const here    = static_cast<int>(std::min(most, left));
+      sum_flagged(space, label, X, ColumnBlocks{0, here, here}, shape, terms);
+      first += static_cast<count_t>(here);
+    }
   });
 }
 
@@ -94,7 +123,7 @@ template <class Space, class Scalar, class Index>
 void kronecker_product(Space const& space, char const* label, FlaggedNonzeros<Scalar, Index, Space> const& X,
                        std::vector<int> const& modes,
                        std::vector<FactorMatrix<Scalar, Space>> const& matrices, FCooShape const& shape,
-                       FactorMatrix<Scalar, Space> const& Y) {
+                       FactorMatrix<Scalar, Space> const& Y, count_t most_teams = most_launched_teams) {
   expect_shape(shape);
   if (X.nnz == 0) return zero_matrix(space, Y);
   auto const count       = matrices.size();
@@ -106,18 +135,35 @@ void kronecker_product(Space const& space, char const* label, FlaggedNonzeros<Sc
   // Every row of a tile begins at a multiple of the last matrix's columns: Y's rows are packed, these may not
   // be. GenTen's strided form serves them.
   bool const aligned = last % static_cast<int>(pack) == 0;
-  for_each_column_block(checked_rank(Y.extent(1)), [&](auto block, ColumnBlocks blocks) {
-    clear_rows<Space, Scalar, Index, block()>(space, X.cleared, blocks, Y);
-  });
+  for (count_t first = 0; first < Y.extent(1); first += most_cleared_columns) {
+    count_t const end                      = std::min(first + most_cleared_columns, count_t(Y.extent(1)));
+    FactorMatrix<Scalar, Space> const part = Kokkos::subview(Y, Kokkos::ALL, Kokkos::make_pair(first, end));
+    for_each_column_block(static_cast<int>(end - first), [&](auto block, ColumnBlocks blocks) {
+      clear_rows<Space, Scalar, Index, block()>(space, X.cleared, blocks, part);
+    });
+  }
   with_row_form<Space>(aligned, [&](auto form) {
     with_tile_block<Space>(before, last, [&](auto block) {
-      launch_kronecker<TinyVec<Space, Scalar, block(), form()>>(space, label, X, modes, matrices, shape, Y);
+      launch_kronecker<TinyVec<Space, Scalar, block(), form()>>(space, label, X, modes, matrices, shape, Y,
+                                                                most_teams);
     });
   });
 }
 
-/// D, the columns of SpTTMc on mode n. \throws UsageError for a matrix of other than I_m rows or of no
-/// columns, and beyond 2^20 columns
+/// "the output of SpTTMc on mode n, I_n rows x R_0 x ... columns", for messages.
+template <class Scalar, class Space>
+std::string spttmc_label(Extents const& extents, std::vector<FactorMatrix<Scalar, Space>> const& U,
+                         int mode) {
+  std::string text = "the output of SpTTMc on mode " + std::to_string(mode) + ", " +
+                     std::to_string(extents[mode]) + " rows of";
+  char const* sign = " ";
+  for (int m = 0; m < extents.order(); ++m)
+    if (m != mode) text += std::exchange(sign, " x ") + std::to_string(of_mode(U, m).extent(1));
+  return text + " columns,";
+}
+
+/// D, the columns of SpTTMc on mode n. \throws UsageError for a matrix of other than I_m rows, or of no
+/// columns or 2^20; MemoryError when D does not fit 64 bits
 template <class Scalar, class Space>
 count_t spttmc_columns(Extents const& extents, std::vector<FactorMatrix<Scalar, Space>> const& U, int mode) {
   expect_mode(mode, extents);
@@ -131,9 +177,12 @@ count_t spttmc_columns(Extents const& extents, std::vector<FactorMatrix<Scalar, 
     POLYAD_EXPECTS(matrix.extent(0) == extents[m], "matrix ", m, " has ", matrix.extent(0),
                    " rows, its mode has ", extents[m]);
     POLYAD_EXPECTS(matrix.extent(1) >= 1, "matrix ", m, " has no columns");
-    columns =
-        checked_product("the output of SpTTMc on mode " + std::to_string(mode), columns, matrix.extent(1));
+    checked_rank(matrix.extent(1));
   }
+  for (int m = 0; m < extents.order(); ++m)
+    if (m != mode)
+      columns =
+          checked_product(spttmc_label<Scalar, Space>(extents, U, mode), columns, of_mode(U, m).extent(1));
   return columns;
 }
 
@@ -145,10 +194,9 @@ template <class Space, class Scalar>
 FactorMatrix<Scalar, Space> make_spttmc_output(Space const& space, Extents const& extents,
                                                std::vector<FactorMatrix<Scalar, Space>> const& U, int mode) {
   count_t const columns   = detail::spttmc_columns<Scalar, Space>(extents, U, mode);
-  std::string const label = "the output of SpTTMc on mode " + std::to_string(mode);
+  std::string const label = detail::spttmc_label<Scalar, Space>(extents, U, mode);
   expect_fits(space, label, checked_product(label, extents[mode], padded_rank<Scalar>(columns)),
               sizeof(Scalar));
-  checked_rank(columns);
   return make_factor_matrix<Scalar>(space, "polyad::spttmc_output", extents[mode], columns);
 }
 
@@ -163,7 +211,6 @@ void spttmc(Space const& space, FCoo<Scalar, Index, Space> const& X,
   count_t const columns = detail::spttmc_columns<Scalar, Space>(X.extents(), U, mode);
   POLYAD_EXPECTS(Y.extent(0) == X.extents()[mode] && Y.extent(1) == columns, "the output of mode ", mode,
                  " is ", Y.extent(0), " x ", Y.extent(1), ", not ", X.extents()[mode], " x ", columns);
-  checked_rank(columns);
   auto const& nonzeros = X.nonzeros(mode);
   std::vector<int> modes;
   std::vector<FactorMatrix<Scalar, Space>> matrices;
@@ -201,7 +248,7 @@ void spttmc(Space const& space, FCoo<Scalar, Index, Space> const& X,
       Kokkos::DefaultExecutionSpace const&, char const*,                                             \
       FlaggedNonzeros<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, std::vector<int> const&, \
       std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> const&, FCooShape const&,     \
-      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
+      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, count_t)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_KRONECKER_PRODUCT);
 
 }  // namespace polyad::detail

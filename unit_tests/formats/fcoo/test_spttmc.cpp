@@ -11,12 +11,14 @@
 #include "formats/fcoo/build_flagged.hpp"
 #include "formats/fcoo/fcoo.hpp"
 #include "formats/fcoo/kronecker_terms.hpp"
+#include "formats/fcoo/spttmc.hpp"
 #include "formats/fcoo/sum_flagged.hpp"
 #include "polyad/formats/semi_sparse.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
+#include "support/message_of.hpp"
 #include "support/oracle.hpp"
 
 namespace polyad::test {
@@ -188,18 +190,60 @@ TEST_CASE("spttmc: what does not fit is refused", "[formats][fcoo][spttmc]") {
   CHECK_THROWS_AS(
       spttmc(space, X, Matrices<float>{matrix(29, 1), matrix(23, 1100), matrix(17, 1100)}, 0, matrix(29, 4)),
       UsageError);
-  // 29 rows of 2^52 columns, which exist as numbers only.
+  // 29 rows of 2^38 columns, which exist as numbers only.
   using View = FactorMatrix<float, TestSpace>;
-  Matrices<float> const wide{U[0], View(U[1].data(), 23, count_t(1) << 26),
-                             View(U[2].data(), 17, count_t(1) << 26)};
+  Matrices<float> const wide{U[0], View(U[1].data(), 23, count_t(1) << 19),
+                             View(U[2].data(), 17, count_t(1) << 19)};
   try {
     static_cast<void>(make_spttmc_output(space, X.extents(), wide, 0));
     FAIL("nothing was thrown");
   } catch (MemoryError const& error) {
-    CHECK(error.array() == "the output of SpTTMc on mode 0");
-    CHECK(error.bytes() == (count_t(29) << 54));
+    CHECK(error.array() == "the output of SpTTMc on mode 0, 29 rows of 524288 x 524288 columns,");
+    CHECK(error.bytes() == (count_t(29) << 40));
   }
+  // A product beyond 64 bits; and one matrix that no kernel takes.
+  Matrices<float> const five(5, View(U[1].data(), 23, count_t(1) << 19));
+  CHECK(message_of<MemoryError>(
+            [&] { static_cast<void>(make_spttmc_output(space, Extents{23, 23, 23, 23, 23}, five, 4)); }) ==
+        "the output of SpTTMc on mode 4, 23 rows of 524288 x 524288 x 524288 x 524288 columns, needs "
+        "18446744073709551615 bytes: more than 2^64 bytes");
+  Matrices<float> const widest{U[0], View(U[1].data(), 23, count_t(1) << 20), U[2]};
+  CHECK_THROWS_AS(make_spttmc_output(space, X.extents(), widest, 0), UsageError);
   space.fence("polyad::test");
+}
+
+TEST_CASE("spttmc: more than 2^20 columns", "[formats][fcoo][spttmc]") {
+  Random random(20);
+  auto const three = random_tensor(random, {3, 140, 150, 160}, 6);
+  expect_spttmc<float, std::uint32_t>(three, {1, 96, 97, 113}, 0, RowLayout::padded, 8);  // 1,052,256
+  auto const six = random_tensor(random, {2, 17, 17, 17, 17, 17}, 5);
+  expect_spttmc<double, std::uint32_t>(six, {1, 16, 16, 16, 16, 17}, 0, RowLayout::padded, 8);
+  expect_spttmc<float, std::uint64_t>(six, {1, 16, 16, 16, 17, 16}, 0, RowLayout::padded, 8);
+}
+
+TEST_CASE("spttmc: tiles that go to several launches", "[formats][fcoo][spttmc]") {
+  TestSpace const space;
+  Random random(21);
+  auto const tensor        = random_tensor(random, {20, 9, 8, 7, 6}, 300);
+  auto const host          = matrices_of(random, tensor, {1, 2, 3, 20, 37});
+  auto const U             = upload_matrices<double>(host, RowLayout::padded);
+  auto const coo           = to_device<double, std::uint32_t>(space, tensor);
+  auto const X             = make_flagged(space, coo, mode_first(5, 0), 1, FCooRows::of_mode, 8);
+  auto const expected      = oracle_spttmc(tensor, host, 0);
+  count_t const partitions = ceil_div(X.nnz, 8);
+  // From one tile a launch to all 6 leads.
+  for (count_t const tiles : {1, 2, 5, 9, 13, 1000}) {
+    CAPTURE(tiles);
+    WatchedMatrix<double> const Y(space, RowLayout::padded, expected.rows, expected.columns);
+    kronecker_product(space, "polyad::test", X, {1, 2, 3, 4}, Matrices<double>(U.begin() + 1, U.end()), {},
+                      Y.matrix(), tiles * partitions);
+    CHECK(violation<double>(expected, Y.read(), 5) == "");
+    CHECK(Y.trespasses() == 0);
+  }
+  CHECK(tiles_of_launch(1, 7, 100) == 98);   // whole leads
+  CHECK(tiles_of_launch(20, 7, 100) == 5);   // a part of one
+  CHECK(tiles_of_launch(200, 7, 100) == 1);  // one at least
+  CHECK(tiles_of_launch(0, 7, 100) == 98);
 }
 
 // ---- semi-sparse tensors

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// scale_columns: multiplies the columns of A (I x R) by powers of two, so that their 2-norms come near a
+// number that is asked for. No bit of a mantissa changes, but those of numbers that were or become
+// subnormal. Bytes: 2 I R s_r.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "dense/gram.hpp"
+#include "dense/power_of_two.hpp"
+#include "kernel/launch_shape.hpp"
+#include "polyad/core/instances.hpp"
+
+namespace polyad::detail {
+
+/// factors(r) = the power of two for column r, whose norm stands on G's diagonal; G becomes the Gram matrix
+/// of the scaled columns, and weights(r) is divided by the factor. A column whose norm is zero or not finite
+/// keeps its scale.
+template <class Space>
+struct ScaleGram {
+  GramMatrix<Space> gram;
+  double norm;
+  Kokkos::View<double*, typename Space::device_type> weights;
+  Kokkos::View<double*, typename Space::device_type> factors;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    int const rank = static_cast<int>(gram.extent(0));
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rank), [&](int const r) {
+      double const own = Kokkos::sqrt(gram(r, r));
+      factors(r)       = is_scale(own) ? norm / power_of_two_below(own) : 1;
+      weights(r) /= factors(r);
+    });
+    member.team_barrier();
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rank * rank), [&](int const e) {
+      gram(e / rank, e % rank) *= factors(e / rank) * factors(e % rank);
+    });
+  }
+};
+
+template <class Space, class Scalar>
+struct ScaleRows {
+  FactorMatrix<Scalar, Space> matrix;
+  Kokkos::View<double*, typename Space::device_type> factors;
+
+  static constexpr count_t rows_per_team = 64;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    count_t const first = static_cast<count_t>(member.league_rank()) * rows_per_team;
+    count_t const rows  = Kokkos::min(count_t(rows_per_team), matrix.extent(0) - first);
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rows), [&](count_t const i) {
+      Scalar* const row = &matrix(first + i, 0);
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, matrix.extent(1)), [&](count_t const r) {
+        row[r] = static_cast<Scalar>(static_cast<double>(row[r]) * factors(r));
+      });
+    });
+  }
+};
+
+/// A(:, r) becomes A(:, r) 2^k for the k that brings its norm to `norm`, a power of two, or at most twice as
+/// much; weights(r) becomes weights(r) 2^-k, and G = A' A that of the new A. `factors` is scratch for R
+/// numbers. Launches on `space` and returns without waiting.
+template <class Space, class Scalar>
+void scale_columns(Space const& space, FactorMatrix<Scalar, Space> const& A, GramMatrix<Space> const& G,
+                   double norm, Kokkos::View<double*, typename Space::device_type> const& weights,
+                   Kokkos::View<double*, typename Space::device_type> const& factors) {
+  count_t const rank = A.extent(1);
+  POLYAD_EXPECTS(
+      G.extent(0) == rank && G.extent(1) == rank && weights.extent(0) == rank && factors.extent(0) >= rank,
+      "a matrix of ", rank, " columns, a Gram matrix of ", G.extent(0), " x ", G.extent(1), ", ",
+      weights.extent(0), " weights and scratch for ", factors.extent(0), " numbers");
+  Kokkos::parallel_for("polyad::scale_gram", team_policy(space, launch_shape<Space>(1, 256, 1)),
+                       detail::ScaleGram<Space>{G, norm, weights, factors});
+  using Kernel     = detail::ScaleRows<Space, Scalar>;
+  int const vector = rank > 16 ? 32 : 16;
+  LaunchShape const shape =
+      launch_shape<Space>(ceil_div(A.extent(0), Kernel::rows_per_team), 256 / vector, vector);
+  Kokkos::parallel_for("polyad::scale_rows", team_policy(space, shape), Kernel{A, factors});
+}
+
+#define POLYAD_SCALE_COLUMNS(Scalar)                                                                    \
+  template void scale_columns(Kokkos::DefaultExecutionSpace const&,                                     \
+                              FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,               \
+                              GramMatrix<Kokkos::DefaultExecutionSpace> const&, double,                 \
+                              Kokkos::View<double*, Kokkos::DefaultExecutionSpace::device_type> const&, \
+                              Kokkos::View<double*, Kokkos::DefaultExecutionSpace::device_type> const&)
+POLYAD_EACH_SCALAR(extern, POLYAD_SCALE_COLUMNS);
+
+}  // namespace polyad::detail
