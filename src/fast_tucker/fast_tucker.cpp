@@ -90,11 +90,34 @@ AnyFormat<Scalar, Index, Space> interactions(Space const& space,
   return any_format(space, without_biases(space, data.train, model), format);
 }
 
+/// Mean and biases alone, fitted to the training set.
+template <class Scalar, class Index, class Space>
+FastTuckerResult<Scalar, Space> only_biases(Space const& space,
+                                            FastTuckerData<Scalar, Index, Space> const& data,
+                                            FastTuckerOptions const& options) {
+  FastTuckerResult<Scalar, Space> result;
+  std::vector<count_t> const one_column(static_cast<std::size_t>(data.train.order()), 1);
+  result.model = FastTuckerModel<Scalar, Space>(space, data.train.extents(), one_column, 1, options.biases);
+  result.model.range = options.range;
+  if (options.biases) fit_biases(space, data.train, options.bias, result.model);
+  result.reason = StopReason::converged;
+  return result;
+}
+
 }  // namespace
+
+FastTuckerOptions with_shape(FastTuckerOptions options, int order) {
+  auto& columns = options.columns;
+  if (options.rank == 0)
+    options.rank = columns.empty() ? 8 : *std::max_element(columns.begin(), columns.end());
+  if (columns.empty()) columns = {options.rank};
+  if (columns.size() == 1) columns.assign(static_cast<std::size_t>(order), columns[0]);
+  return options;
+}
 
 AnyFormatOptions format_options(FastTuckerOptions const& options) {
   AnyFormatOptions format;
-  format.rank       = options.rank;
+  format.rank       = with_shape(options, 1).rank;
   format.iterations = options.max_epochs;
   switch (options.optimizer) {
     case FastTuckerOptimizer::als:
@@ -124,14 +147,28 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerOptions const& options,
                                             FastTuckerCallback const& callback) {
   POLYAD_EXPECTS(!data.format, "a format that is chosen already wants the start whose biases it is without");
-  auto columns = options.columns;
-  if (columns.size() == 1) columns.assign(static_cast<std::size_t>(data.train.order()), columns[0]);
-  FastTuckerModel<Scalar, Space> model(space, data.train.extents(), columns, options.rank, options.biases);
+  std::optional<FastTuckerChoice> choice;
+  auto chosen = with_shape(options, data.train.order());
+  if (leaves_choice(options)) {
+    POLYAD_EXPECTS(data.train.nnz() > 0, "there are no entries to learn from");
+    choice = choose_fast_tucker(space, data.train, options);
+    if (!choice->learns) {
+      auto result   = only_biases(space, data, options);
+      result.choice = choice;
+      return result;
+    }
+    chosen = choice->options;
+  }
+  FastTuckerModel<Scalar, Space> model(space, data.train.extents(), chosen.columns, chosen.rank,
+                                       options.biases);
   if (options.biases) fit_biases(space, data.train, options.bias, model);
-  auto const X = interactions(space, data, options, model);
+  auto const X = interactions(space, data, chosen, model);
   POLYAD_EXPECTS(X.nnz() > 0, "there are no entries to learn from");
-  fill_start(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), options.seed);
-  return fit(space, X, data, options, model, callback);
+  fill_start(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), chosen.seed,
+             chosen.targets);
+  auto result   = fit(space, X, data, chosen, model, callback);
+  result.choice = choice;
+  return result;
 }
 
 #define POLYAD_FAST_TUCKER(Scalar, Index)                                                            \
