@@ -37,19 +37,31 @@ public:
         m_epochs(space, evidence.X, m_model, options),
         m_best(options) {}
 
-  /// Goes on for some epochs and returns the held-out errors. Keeps the model if they are the least so far.
-  PredictionErrors go_on(FastTuckerOptions const& options, int epochs) {
+  /// Goes on until two epochs bring the held-out error down by less than a thousandth, at first from the least
+  /// so far; for `least` epochs and for `most`. Returns the errors at the end. Keeps the model with the least.
+  PredictionErrors go_on(FastTuckerOptions const& options, int least, int most) {
     m_epochs.go_on_with(options);
-    for (int epoch = 0; epoch < epochs; ++epoch) m_epochs.run();
-    auto const found = errors(m_space, m_model, m_epochs.intermediates(), m_evidence.held, m_evidence.sums);
-    if (!m_has_best || found.rmse < m_least.rmse) {
-      m_has_best = std::isfinite(found.rmse);
-      m_least    = found;
-      m_best     = options;
-      m_kept.keep(m_space, m_model);
+    double before = m_has_best ? m_least.rmse : std::numeric_limits<double>::infinity();
+    PredictionErrors found;
+    for (int epoch = 0; epoch < most; epoch += 2) {
+      for (int twice = 0; twice < 2; ++twice) m_epochs.run();
+      found = errors(m_space, m_model, m_epochs.intermediates(), m_evidence.held, m_evidence.sums);
+      if (!std::isfinite(found.rmse)) break;
+      if (!m_has_best || found.rmse < m_least.rmse) {
+        m_has_best = true;
+        m_least    = found;
+        m_best     = options;
+        m_kept.keep(m_space, m_model);
+      }
+      if (epoch + 2 >= least && !(found.rmse < before * 0.999)) break;
+      before = found.rmse;
     }
     return found;
   }
+  /// The options that count as the best model's: those of a change that gained too little are not taken.
+  void recall(FastTuckerOptions const& options) { m_best = options; }
+  /// The next model is the best so far, whatever came before.
+  void forget() { m_has_best = false; }
   /// Back to the best model.
   void restore() { m_kept.restore(m_space, m_model); }
 

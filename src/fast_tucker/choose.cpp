@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -24,8 +25,12 @@ constexpr count_t least_held_out = 10;
 /// The least gain over mean and biases, in standard errors of the gain: less may be chance, since the best of
 /// many candidates is taken.
 constexpr double least_gain = 1.5;
-/// A candidate is better when its held-out error is lower by this share.
-constexpr double better_by = 1e-4;
+/// A candidate is better when its held-out error is lower by this share: an error that still falls by more
+/// from epoch to epoch would make any change look good. What adds a mode has to be worth more.
+constexpr double better_by = 1e-3, worth_a_mode = 3e-3;
+
+/// Of the best candidate with all entries: the held-out ones are few.
+constexpr int last_epochs = 8;
 
 double share_held_out(count_t nnz) {
   auto const entries = static_cast<double>(nnz);
@@ -54,6 +59,7 @@ public:
     draw_to_one();
     try_ridge_per_entry();
     if (chooses_rank) climb_ranks();
+    confirm();
   }
 
   using Run = CandidateRun<Scalar, Index, Space>;
@@ -62,38 +68,59 @@ public:
 
 private:
   static constexpr int first_epochs = 6;  // of a start: planted ratings are learned in five or six
-  static constexpr int more_epochs  = 2;  // after a change
+  static constexpr int most_epochs  = 16;
+  static constexpr int more_epochs  = 6;  // after a change, at most
 
-  std::unique_ptr<Run> start(FastTuckerOptions const& options, int epochs) {
+  std::unique_ptr<Run> start(FastTuckerOptions const& options, int least, int most) {
     ++m_candidates;
     auto run = std::make_unique<Run>(m_space, m_evidence, options);
-    run->go_on(options, epochs);
+    run->go_on(options, least, most);
     return run;
   }
-  /// Goes on from the best model; whether the error fell.
-  bool improves(FastTuckerOptions const& options, int epochs) {
+  /// Goes on from the best model; whether the error fell by that share.
+  bool improves(FastTuckerOptions const& options, double share = better_by, int least = 2) {
     ++m_candidates;
     m_best->restore();
     double const before = m_best->least().rmse;
-    return m_best->go_on(options, epochs).rmse < before * (1 - better_by);
+    auto const previous = m_best->best();
+    m_best->go_on(options, least, more_epochs);
+    if (!(m_best->least().rmse < before * (1 - share))) {
+      m_best->recall(previous);
+      return false;
+    }
+    m_previous.push_back(previous);
+    return true;
   }
   [[nodiscard]] FastTuckerOptions options() const { return m_best->best(); }
 
-  /// Which modes have a part in the product: all, or all but the shortest, and so on down to two.
+  /// Which modes have a part in the product: all, or all but the shortest, and so on down to two. A rank of 8
+  /// tells, where the columns are as many.
   void choose_targets() {
-    FastTuckerOptions options = m_options;
-    options.shrinkage         = Shrinkage{.observations = 30};
-    bool const given          = !options.targets.empty();
-    if (!given)
-      options.targets.assign(static_cast<std::size_t>(m_evidence.X.extents().order()), RowTarget::zero);
-    m_best = start(options, first_epochs);
-    if (given) return;
-    auto const modes = shortest_first(m_evidence.X.extents());
-    for (std::size_t left_out = 0; left_out + 2 < modes.size(); ++left_out) {
-      options.targets[static_cast<std::size_t>(modes[left_out])] = RowTarget::left_out;
-      auto other                                                 = start(options, first_epochs);
-      if (other->least().rmse < m_best->least().rmse) m_best = std::move(other);
+    auto options      = m_options;
+    options.shrinkage = Shrinkage{.observations = 30};
+    if (options.targets.empty()) {
+      auto small = options;
+      if (std::all_of(small.columns.begin(), small.columns.end(),
+                      [&](count_t J) { return J == small.rank; })) {
+        small.rank = std::min<count_t>(small.rank, 8);
+        small.columns.assign(small.columns.size(), small.rank);
+      }
+      small.targets.assign(small.columns.size(), RowTarget::zero);
+      m_best           = start(small, first_epochs, first_epochs);
+      auto const modes = shortest_first(m_evidence.X.extents());
+      for (std::size_t left_out = 0; left_out + 2 < modes.size(); ++left_out) {
+        small.targets[static_cast<std::size_t>(modes[left_out])] = RowTarget::left_out;
+        auto other                                               = start(small, first_epochs, first_epochs);
+        if (other->least().rmse < m_best->least().rmse * (1 + worth_a_mode)) m_best = std::move(other);
+      }
+      options.targets = m_best->best().targets;
+      if (small.rank == options.rank) {
+        m_best->restore();
+        m_best->go_on(m_best->best(), 2, most_epochs - first_epochs);
+        return;
+      }
     }
+    m_best = start(options, first_epochs, most_epochs);
   }
 
   /// From strong to weak, until the error rises; stronger than the first where that helps.
@@ -101,7 +128,7 @@ private:
     auto const step = [&](double factor) {
       auto next = options();
       next.shrinkage->observations *= factor;
-      return improves(next, more_epochs);
+      return improves(next, factor < 1 ? better_by : worth_a_mode);
     };
     bool weaker = false;
     for (int steps = 0; steps < 8 && step(1. / 3); ++steps) weaker = true;
@@ -114,9 +141,9 @@ private:
   void choose_share() {
     auto next             = options();
     next.shrinkage->share = 0.2;
-    if (improves(next, more_epochs)) return;
+    if (improves(next)) return;
     next.shrinkage->share = 0;
-    if (improves(next, more_epochs)) walk_shrinkage();
+    if (improves(next, worth_a_mode, 4)) walk_shrinkage();
   }
 
   /// Modes that are left out tell something after all: rows near one, from strongly drawn to weakly.
@@ -126,9 +153,29 @@ private:
         !m_options.targets.empty())
       return;
     std::replace(next.targets.begin(), next.targets.end(), RowTarget::left_out, RowTarget::one);
-    for (double const to_one : {1000., 300., 100., 30., 10.}) {
+    next.shrinkage->to_one = 1000;
+    if (!improves(next, worth_a_mode, 4)) return;
+    for (double const to_one : {300., 100., 30., 10.}) {
       next.shrinkage->to_one = to_one;
-      if (!improves(next, more_epochs)) break;
+      if (!improves(next)) break;
+    }
+  }
+
+  /// A candidate was judged after few epochs: where more of them raise the error, it goes back to the one
+  /// before.
+  void confirm() {
+    for (int rounds = 0; rounds < 6; ++rounds) {
+      m_best->restore();
+      auto const now      = options();
+      double const before = m_best->least().rmse;
+      double const after  = m_best->go_on(now, more_epochs, more_epochs).rmse;
+      if (after <= before * (1 + better_by) || m_previous.empty()) return;
+      auto previous    = m_previous.back();
+      previous.rank    = now.rank;
+      previous.columns = now.columns;
+      m_previous.pop_back();
+      m_best->forget();
+      m_best->go_on(previous, more_epochs, more_epochs);
     }
   }
 
@@ -143,11 +190,11 @@ private:
     next.ridge           = 0.2 * std::pow(m_evidence.deviation, 2 - 2 / modes);
     next.ridge_per_entry = true;
     next.update_cores    = false;
-    if (!improves(next, 2 * more_epochs)) return;
+    if (!improves(next, better_by, 4)) return;
     for (double const factor : {0.8, 1.25}) {
       auto step = options();
       *step.ridge *= factor;
-      if (improves(step, more_epochs)) break;
+      if (improves(step)) break;
     }
   }
 
@@ -157,7 +204,7 @@ private:
       auto next = options();
       next.rank = rank;
       next.columns.assign(next.columns.size(), rank);
-      auto other        = start(next, 2 * first_epochs);
+      auto other        = start(next, 10, 24);
       bool const better = other->least().rmse < m_best->least().rmse * (1 - better_by);
       if (!better) return;
       m_best = std::move(other);
@@ -168,6 +215,7 @@ private:
   Evidence<Scalar, Index, Space> const& m_evidence;
   FastTuckerOptions m_options;
   std::unique_ptr<Run> m_best;
+  std::vector<FastTuckerOptions> m_previous;  // the best before, and those before it
   int m_candidates = 0;
 };
 
@@ -203,11 +251,13 @@ bool leaves_choice(FastTuckerOptions const& options) {
 }
 
 template <class Scalar, class Index, class Space>
-FastTuckerChoice choose_fast_tucker(Space const& space, CooTensor<Scalar, Index, Space> const& train,
-                                    FastTuckerOptions const& options, AnyFormatOptions format) {
+FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
+                                                   CooTensor<Scalar, Index, Space> const& train,
+                                                   FastTuckerOptions const& options,
+                                                   AnyFormatOptions format) {
   POLYAD_EXPECTS(leaves_choice(options), "the options leave nothing to choose");
   Kokkos::Timer const clock;
-  FastTuckerChoice choice;
+  FastTuckerChoice<Scalar, Space> choice;
   choice.options           = with_shape(options, train.order());
   choice.options.shrinkage = Shrinkage{};
   if (choice.options.targets.empty())
@@ -235,7 +285,9 @@ FastTuckerChoice choose_fast_tucker(Space const& space, CooTensor<Scalar, Index,
                                           held, biases, sums, 0};
   double const squares = evidence.X.norm_squared();
   evidence.deviation   = std::sqrt(squares / static_cast<double>(kept.nnz()));
-  if (!(squares > 0) || choice.biases.rmse == 0) {  // the biases explain all there is
+  // What the biases leave is rounding where they explain all there is.
+  constexpr double rounding = 64 * static_cast<double>(std::numeric_limits<Scalar>::epsilon());
+  if (!(squares > rounding * rounding * norm_squared(space, kept))) {
     choice.model   = choice.biases;
     choice.seconds = clock.seconds();
     return choice;
@@ -248,9 +300,11 @@ FastTuckerChoice choose_fast_tucker(Space const& space, CooTensor<Scalar, Index,
     auto const of = [&](FastTuckerModel<Scalar, Space> const& model) {
       return to_host(space, predict(space, model, held));
     };
-    choice.options = best.best();
-    choice.model   = best.least();
-    choice.learns  = gains(to_host(space, held.values()), of(biases), of(best.model()));
+    choice.options            = best.best();
+    choice.options.max_epochs = std::min(options.max_epochs, last_epochs);
+    choice.start              = best.model();
+    choice.model              = best.least();
+    choice.learns             = gains(to_host(space, held.values()), of(biases), of(best.model()));
   }
   choice.candidates = search.candidates();
   choice.seconds    = clock.seconds();
@@ -258,7 +312,7 @@ FastTuckerChoice choose_fast_tucker(Space const& space, CooTensor<Scalar, Index,
 }
 
 #define POLYAD_CHOOSE(Scalar, Index)                                                                        \
-  template FastTuckerChoice choose_fast_tucker(                                                             \
+  template FastTuckerChoice<Scalar, Kokkos::DefaultExecutionSpace> choose_fast_tucker(                      \
       Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
       FastTuckerOptions const&, AnyFormatOptions)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_CHOOSE);

@@ -76,6 +76,7 @@ public:
     m_options.shrinkage       = options.shrinkage;
     m_options.ridge           = options.ridge;
     m_options.ridge_per_entry = options.ridge_per_entry;
+    m_options.update_cores    = m_options.update_cores && options.update_cores;  // else without their scratch
     for (int n = 0; n < m_model.order(); ++n) {
       form_intermediates(m_space, m_model, n, m_C);
       update_squares(n);

@@ -147,27 +147,29 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerOptions const& options,
                                             FastTuckerCallback const& callback) {
   POLYAD_EXPECTS(!data.format, "a format that is chosen already wants the start whose biases it is without");
-  std::optional<FastTuckerChoice> choice;
-  auto chosen = with_shape(options, data.train.order());
-  if (leaves_choice(options)) {
-    POLYAD_EXPECTS(data.train.nnz() > 0, "there are no entries to learn from");
-    choice = choose_fast_tucker(space, data.train, options);
-    if (!choice->learns) {
-      auto result   = only_biases(space, data, options);
-      result.choice = choice;
-      return result;
-    }
-    chosen = choice->options;
+  if (!leaves_choice(options)) {
+    auto const shaped = with_shape(options, data.train.order());
+    FastTuckerModel<Scalar, Space> model(space, data.train.extents(), shaped.columns, shaped.rank,
+                                         options.biases);
+    if (options.biases) fit_biases(space, data.train, options.bias, model);
+    auto const X = interactions(space, data, shaped, model);
+    POLYAD_EXPECTS(X.nnz() > 0, "there are no entries to learn from");
+    fill_start(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), options.seed,
+               options.targets);
+    return fit(space, X, data, shaped, model, callback);
   }
-  FastTuckerModel<Scalar, Space> model(space, data.train.extents(), chosen.columns, chosen.rank,
-                                       options.biases);
-  if (options.biases) fit_biases(space, data.train, options.bias, model);
-  auto const X = interactions(space, data, chosen, model);
-  POLYAD_EXPECTS(X.nnz() > 0, "there are no entries to learn from");
-  fill_start(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), chosen.seed,
-             chosen.targets);
-  auto result   = fit(space, X, data, chosen, model, callback);
-  result.choice = choice;
+  POLYAD_EXPECTS(data.train.nnz() > 0, "there are no entries to learn from");
+  auto choice = choose_fast_tucker(space, data.train, options);
+  FastTuckerResult<Scalar, Space> result;
+  if (choice.learns) {
+    auto model = choice.start;
+    if (options.biases) fit_biases(space, data.train, options.bias, model);
+    result =
+        fit(space, interactions(space, data, choice.options, model), data, choice.options, model, callback);
+  } else {
+    result = only_biases(space, data, options);
+  }
+  result.choice = std::move(choice);
   return result;
 }
 

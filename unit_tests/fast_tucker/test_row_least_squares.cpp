@@ -118,8 +118,8 @@ void orthogonalize(HostMatrix& B, double squares) {
 }
 
 struct Asked {
-  double ridge   = 0;
-  bool per_entry = false;
+  double ridge    = 0;
+  bool per_entry  = false;
   double nonzeros = 0, share = 0;  // of a shrinkage whose unit is 3; J <= R then, so that B' a tells a
   double target  = 0;
   double squares = 0;  // B has orthogonal columns
@@ -130,8 +130,8 @@ void expect_least_squares(Kind kind, std::size_t order, std::size_t J, std::size
   auto const [ridge, per_entry, nonzeros, share, target, squares] = asked;
   TestSpace const space;
   Random random(J + 10 * rank);
-  auto const X        = small_tensor(kind, order);
-  auto host           = random_model(random, X.extents, J, rank, false);
+  auto const X = small_tensor(kind, order);
+  auto host    = random_model(random, X.extents, J, rank, false);
   if (squares > 0)
     for (auto& B : host.B) orthogonalize(B, squares);
   auto const model    = to_device<Scalar>(space, host);

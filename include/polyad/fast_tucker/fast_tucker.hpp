@@ -97,11 +97,14 @@ struct FastTuckerOptions {
 };
 
 /// What choose_fast_tucker found.
+template <class Scalar, class Space>
 struct FastTuckerChoice {
-  FastTuckerOptions options;  // nothing in them is left to choose
-  bool learns = true;         // false: on the held-out entries nothing was better than mean and biases
-  PredictionErrors biases;    // of mean and biases alone, on the held-out entries
-  PredictionErrors model;     // of the best candidate there
+  FastTuckerOptions options;  // nothing in them is left to choose; few epochs, as they go on from `start`
+  /// The best candidate, with mean and biases of the entries that were not held out.
+  FastTuckerModel<Scalar, Space> start;
+  bool learns = true;       // false: on the held-out entries nothing was better than mean and biases
+  PredictionErrors biases;  // of mean and biases alone, on the held-out entries
+  PredictionErrors model;   // of the best candidate there
   int candidates = 0;
   double seconds = 0;
 };
@@ -125,7 +128,7 @@ struct FastTuckerResult {
   /// no interaction.
   int kept_epoch = 0;
   /// Where something was left to choose. A model that is mean and biases alone has kept_epoch 0.
-  std::optional<FastTuckerChoice> choice;
+  std::optional<FastTuckerChoice<Scalar, Space>> choice;
 };
 
 /// Called after each epoch; false ends the run.
@@ -165,8 +168,8 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerModel<Scalar, Space> const& start,
                                             FastTuckerCallback const& callback = {});
 ///
-/// Without a start choose_fast_tucker comes first, where the options leave it something. Where nothing beats
-/// mean and biases, they are the model: of rank 1, with factors of zeros.
+/// Without a start choose_fast_tucker comes first, where the options leave it something, and its best candidate
+/// is the start. Where nothing beats mean and biases, they are the model: of rank 1, with factors of zeros.
 template <class Scalar, class Index, class Space>
 FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerData<Scalar, Index, Space> const& data,
@@ -188,14 +191,14 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space, CooTensor<Scalar
 /// per observation) by a part of the entries that is held out: a twentieth or so, told by a hash of the
 /// coordinates; a row with few entries keeps them. Candidates are fitted to the rest, one going on from the
 /// other: what the modes are drawn to, then shrinkage from strong to weak until the held-out error rises, then
-/// higher ranks. The result is no better than chance where `learns` is false. Waits for `space`.
+/// higher ranks. The best goes on with all entries. Waits for `space`.
 /// \param format  which format holds the entries, and how; by default the library chooses
 /// \throws as fast_tucker
 template <class Scalar, class Index, class Space>
-[[nodiscard]] FastTuckerChoice choose_fast_tucker(Space const& space,
-                                                  CooTensor<Scalar, Index, Space> const& train,
-                                                  FastTuckerOptions const& options,
-                                                  AnyFormatOptions format = {});
+[[nodiscard]] FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
+                                                                 CooTensor<Scalar, Index, Space> const& train,
+                                                                 FastTuckerOptions const& options,
+                                                                 AnyFormatOptions format = {});
 
 /// Fills A^(n) and B^(n) with random numbers of both signs; mean and biases stay. The interactions,
 /// sum_r prod_n C^(n)(i_n, r), get a tenth of `deviation` as their standard deviation. In the two longest

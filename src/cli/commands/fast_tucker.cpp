@@ -70,8 +70,8 @@ void add_cold_errors(io::HostFastTucker const& model, io::CoordinateList const& 
     if (sets->empty()) continue;  // no epoch was sound
     auto& test   = (*sets)["test"];
     auto const a = static_cast<double>(test.entries), b = static_cast<double>(errors.entries);
-    test.rmse    = std::sqrt((a * test.rmse * test.rmse + b * errors.rmse * errors.rmse) / (a + b));
-    test.mae     = (a * test.mae + b * errors.mae) / (a + b);
+    test.rmse = std::sqrt((a * test.rmse * test.rmse + b * errors.rmse * errors.rmse) / (a + b));
+    test.mae  = (a * test.mae + b * errors.mae) / (a + b);
     test.entries += errors.entries;
   }
 }
@@ -90,7 +90,7 @@ void summarise(TrainOptions const& options, Report const& report, double seconds
   auto const& backend = *report.backend;
   fmt::print("entries  {}: {}, {} to learn from\n", report.input->path, dims_text(report.input->dims),
              report.input->nnz);
-  bool const learns   = !result.choice || result.choice->learns;
+  bool const learns = !result.choice || result.choice->learns;
   if (learns) {
     fmt::print("model    FastTucker of rank {}, J {}, {}, {}, {} with concurrency {}\n", result.rank,
                fmt::join(result.columns, ","), report.format->name, options.precision, backend.name,

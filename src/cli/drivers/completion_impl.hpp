@@ -95,7 +95,8 @@ FastTuckerModel<Scalar, Space> biases_of(Space const& space, FastTuckerData<Scal
 }
 
 /// What is said of a fit, before it is known how it went.
-inline CompletionReport report_of(FastTuckerOptions const& options, std::optional<FastTuckerChoice> const& choice) {
+template <class Choice>
+CompletionReport report_of(FastTuckerOptions const& options, std::optional<Choice> const& choice) {
   CompletionReport report;
   report.rank = options.rank;
   report.columns.assign(options.columns.begin(), options.columns.end());
@@ -125,7 +126,7 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
   FastTuckerData<Scalar, Index, Space> data{upload_list<Scalar, Index>(space, std::move(sets.train)),
                                             upload_list<Scalar, Index>(space, std::move(sets.validation)),
                                             upload_list<Scalar, Index>(space, std::move(sets.test))};
-  std::optional<FastTuckerChoice> choice;
+  std::optional<FastTuckerChoice<Scalar, Space>> choice;
   if (leaves_choice(asked)) choice = choose_fast_tucker(space, data.train, asked, format);
   stop_if_interrupted("choosing the shrinkage");
   auto const chosen = choice ? choice->options : with_shape(asked, data.train.order());
@@ -144,8 +145,9 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
     report.result = std::move(summary);
     return io::to_host_model(space, biases);
   }
-  FastTuckerModel<Scalar, Space> model(space, data.train.extents(), chosen.columns, chosen.rank,
-                                       options.biases);
+  auto model = choice ? choice->start
+                      : FastTuckerModel<Scalar, Space>(space, data.train.extents(), chosen.columns,
+                                                       chosen.rank, options.biases);
   model.mean = biases.mean;
   for (int n = 0; n < model.order() && options.biases; ++n) model.bias(n) = biases.bias(n);
   format.rank  = chosen.rank;
@@ -154,10 +156,11 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
       FormatReport{X.chosen(), X.storage_bytes(), X.build_seconds(), X.chosen_because(), X.candidates()};
   data.format = X;
   stop_if_interrupted("building the format");
-  fill_start(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), options.seed,
-             chosen.targets);
-  auto const result      = fast_tucker(space, data, chosen, model,
-                                       [&](FastTuckerEpoch const& epoch) { return on_epoch(to_report(epoch)); });
+  if (!choice)
+    fill_start(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), options.seed,
+               chosen.targets);
+  auto const result = fast_tucker(space, data, chosen, model,
+                                  [&](FastTuckerEpoch const& epoch) { return on_epoch(to_report(epoch)); });
   summary.kept_iteration = result.kept_epoch;
   summary.reason         = to_string(result.reason);
   if (result.kept_epoch > 0)

@@ -19,12 +19,12 @@ enum class ColdStart { refuse, bias };
 struct TrainOptions {
   CommonOptions common;
   std::filesystem::path tensor;
-  std::filesystem::path test;             // empty: none
-  double split    = 0;                    // share of the entries held out as test set
-  double validate = 0;                    // share of the training entries held out to tell the best epoch
-  int index_base  = -1;                   // -1: told by the file
-  std::vector<std::uint64_t> columns;     // J, one number or one a mode; empty: R
-  std::optional<std::uint64_t> rank;      // unset: J, or with neither chosen, or 8
+  std::filesystem::path test;          // empty: none
+  double split    = 0;                 // share of the entries held out as test set
+  double validate = 0;                 // share of the training entries held out to tell the best epoch
+  int index_base  = -1;                // -1: told by the file
+  std::vector<std::uint64_t> columns;  // J, one number or one a mode; empty: R
+  std::optional<std::uint64_t> rank;   // unset: J, or with neither chosen, or 8
   int max_epochs            = 20;
   std::string optimizer     = "als";  // or "adam" or "sgd"
   double learning_rate      = 0.01;
@@ -34,7 +34,7 @@ struct TrainOptions {
   bool share_fibers         = true;
   std::vector<double> shrink;  // empty: chosen; or observations, their share, those of modes drawn to one
   std::vector<std::string> targets;  // "zero", "one" or "out", one a mode; empty: chosen, or zero
-  std::optional<double> ridge;  // 5 where there is none and rows are not shrunk
+  std::optional<double> ridge;       // 5 where there is none and rows are not shrunk
   bool ridge_per_entry  = false;
   double core_ridge     = 0;
   bool fixed_cores      = false;

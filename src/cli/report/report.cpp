@@ -131,8 +131,8 @@ Json to_json(CompletionReport const& result) {
   put_errors(json, result.errors);
   Json entries = Json::object();
   for (auto const& [set, error] : result.errors) entries[set] = error.entries;
-  json["entries"]        = entries;
-  Json biases = Json::object();
+  json["entries"] = entries;
+  Json biases     = Json::object();
   put_errors(biases, result.biases);
   json["biases"]         = biases;
   json["rank"]           = result.rank;
