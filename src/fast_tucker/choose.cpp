@@ -296,18 +296,18 @@ FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
   search.run(options.rank == 0 && options.columns.empty());
   auto& best = search.best();
   best.restore();
-  if (best.has_best()) {
-    auto const of = [&](FastTuckerModel<Scalar, Space> const& model) {
-      return to_host(space, predict(space, model, held));
-    };
-    choice.options            = best.best();
-    choice.options.max_epochs = std::min(options.max_epochs, last_epochs);
-    choice.start              = best.model();
-    choice.model              = best.least();
-    choice.learns             = gains(to_host(space, held.values()), of(biases), of(best.model()));
-  }
-  choice.candidates = search.candidates();
-  choice.seconds    = clock.seconds();
+  if (!best.has_best())
+    throw NumericalError("no candidate's error is a finite number: scale the values, or take doubles");
+  auto const of = [&](FastTuckerModel<Scalar, Space> const& model) {
+    return to_host(space, predict(space, model, held));
+  };
+  choice.options            = best.best();
+  choice.options.max_epochs = std::min(options.max_epochs, last_epochs);
+  choice.start              = best.model();
+  choice.model              = best.least();
+  choice.learns             = gains(to_host(space, held.values()), of(biases), of(best.model()));
+  choice.candidates         = search.candidates();
+  choice.seconds            = clock.seconds();
   return choice;
 }
 

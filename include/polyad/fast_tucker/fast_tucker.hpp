@@ -146,6 +146,7 @@ struct FastTuckerData {
 };
 
 /// The options with R, and J of each mode: without R the largest J, or 8; without J R.
+/// \throws MemoryError when als would hold more than 2^31 bytes for a row
 [[nodiscard]] FastTuckerOptions with_shape(FastTuckerOptions options, int order);
 
 /// What the optimiser asks of a format: any_format(space, coo, format_options(options)).

@@ -31,15 +31,31 @@ std::string shrinkage_text(TrainOptions const& options) {
 
 void add_cold_start(Command& command, ColdStart& cold_start) {
   command
-      .add_option("--cold-start", cold_start,
-                  "Entries outside the training set's extents: refuse, or predict by bias",
-                  [&cold_start](OptionList& list) {
-                    list.emplace_back("cold_start",
-                                      std::string(cold_start == ColdStart::bias ? "bias" : "refuse"));
-                  })
+      .add_option(
+          "--cold-start", cold_start,
+          "Entries outside the training set's extents: predict by the biases that are known, or refuse",
+          [&cold_start](OptionList& list) {
+            list.emplace_back("cold_start", std::string(cold_start == ColdStart::bias ? "bias" : "refuse"));
+          })
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, ColdStart>{{"refuse", ColdStart::refuse}, {"bias", ColdStart::bias}}))
       ->type_name("refuse|bias");
+}
+
+void add_clip(Command& command, std::vector<double>& clip, std::string const& meaning) {
+  command
+      .add_option("--clip", clip, meaning,
+                  [&clip](OptionList& list) {
+                    list.emplace_back("clip_lowest", clip.empty() ? -INFINITY : clip[0]);
+                    list.emplace_back("clip_highest", clip.empty() ? INFINITY : clip[1]);
+                  })
+      ->delimiter(',')
+      ->expected(2)
+      ->type_name("LOWEST,HIGHEST");
+}
+
+void expect_range(std::vector<double> const& clip) {
+  if (!clip.empty() && !(clip[0] <= clip[1])) refuse("--clip takes LOWEST,HIGHEST");
 }
 
 void add_fast_tucker(Command command, TrainOptions& options) {
@@ -127,15 +143,7 @@ void add_fast_tucker(Command command, TrainOptions& options) {
       ->type_name("K")
       ->capture_default_str();
   add_time_limit(command, options.time_limit_s, "epoch");
-  command
-      .add_option("--clip", options.clip, "Clip predictions to this range",
-                  [&options](OptionList& list) {
-                    list.emplace_back("clip_lowest", options.clip.empty() ? -INFINITY : options.clip[0]);
-                    list.emplace_back("clip_highest", options.clip.empty() ? INFINITY : options.clip[1]);
-                  })
-      ->delimiter(',')
-      ->expected(2)
-      ->type_name("LOWEST,HIGHEST");
+  add_clip(command, options.clip, "Clip predictions to this range");
   add_cold_start(command, options.cold_start);
   add_format(command, options.format,
              "Of als: " + format_names({Capability::row_least_squares}) +
@@ -155,6 +163,7 @@ void add_predict(Command command, PredictOptions& options) {
   command.add_option("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
   add_tensor(command, options.places, options.index_base,
              "Entries to predict: N indices a line, or a tensor, whose values are then compared with");
+  add_clip(command, options.clip, "Clip predictions to this range, not to the model's");
   add_cold_start(command, options.cold_start);
   add_output(command, options.output, "Write the entries with their predictions")->required();
   add_common(command);
@@ -198,8 +207,7 @@ void check(TrainOptions const& options) {
   if (options.optimizer != "sgd" && !(options.intermediates && options.share_fibers))
     refuse("--no-intermediates and --no-sharing are for sgd");
   expect_format_for_optimizer(options);
-  if (!options.clip.empty() && !(options.clip[0] <= options.clip[1])) refuse("--clip takes LOWEST,HIGHEST");
-  if (options.cold_start == ColdStart::bias && !options.biases) refuse("--cold-start bias needs biases");
+  expect_range(options.clip);
   if (options.deterministic && options.optimizer == "sgd")
     refuse(
         "sgd updates a row for each of its entries, in the order in which threads come to them: it is not "
@@ -216,6 +224,7 @@ void check(TrainOptions const& options) {
 }
 
 void check(PredictOptions const& options) {
+  expect_range(options.clip);
   expect_distinct_files({options.model, options.places}, options.output, options.common.report);
 }
 

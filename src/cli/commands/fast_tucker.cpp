@@ -76,12 +76,18 @@ void add_cold_errors(io::HostFastTucker const& model, io::CoordinateList const& 
   }
 }
 
+/// Four decimals, or four digits of what is very large or small.
+std::string error_text(double error) {
+  return error == 0 || (error >= 0.01 && error < 1e6) ? fmt::format("{:.4f}", error)
+                                                      : fmt::format("{:.3e}", error);
+}
+
 std::string errors_text(ErrorReports const& errors) {
   std::string text;
   for (char const* set : {"train", "validation", "test"})
     if (auto const found = errors.find(set); found != errors.end())
-      text += fmt::format("{}{} RMSE {:.4f} MAE {:.4f}", text.empty() ? "" : ", ", set, found->second.rmse,
-                          found->second.mae);
+      text += fmt::format("{}{} RMSE {} MAE {}", text.empty() ? "" : ", ", set,
+                          error_text(found->second.rmse), error_text(found->second.mae));
   return text;
 }
 
@@ -105,13 +111,12 @@ void summarise(TrainOptions const& options, Report const& report, double seconds
     if (learns)
       fmt::print("chosen   -r {} -j {} --targets {} {}\n", result.rank, fmt::join(result.columns, ","),
                  fmt::join(result.targets, ","), result.regularization);
-    fmt::print("held out {} entries: RMSE {:.4f}, mean and biases {:.4f} ({} candidates in {})\n",
-               choice.biases.entries, choice.model.rmse, choice.biases.rmse, choice.candidates,
-               duration_text(choice.seconds));
+    fmt::print("held out {} entries: RMSE {}, mean and biases {} ({} candidates in {})\n",
+               choice.biases.entries, error_text(choice.model.rmse), error_text(choice.biases.rmse),
+               choice.candidates, duration_text(choice.seconds));
   }
   fmt::print("errors   {}\n", errors_text(result.errors));
   if (options.biases) fmt::print("biases   {}\n", errors_text(result.biases));
-  if (result.cold > 0) fmt::print("cold     {} test entries were predicted from their biases\n", result.cold);
   if (learns)
     fmt::print("epochs   {}, the model is that of epoch {} ({})\n", report.iterations.size(),
                result.kept_iteration, result.reason);
@@ -128,6 +133,7 @@ int run(TrainOptions const& options, Report& report) {
   if (!options.output.empty()) io::expect_writable(options.output);
   auto sets       = read_sets(options, report);
   auto const cold = std::exchange(sets.cold, {});
+  warn_of_cold(cold.nnz());
 
   Session const session(options.common.threads, options.common.verbose);
   report.backend = session.backend();

@@ -47,7 +47,7 @@ struct TrainOptions {
   std::string precision = "f32";  // or "f64"
   bool deterministic    = false;
   std::vector<double> clip;  // empty, or lowest and highest
-  ColdStart cold_start = ColdStart::refuse;
+  ColdStart cold_start = ColdStart::bias;
   std::filesystem::path output;  // empty: none
 
   [[nodiscard]] bool shrinks() const { return optimizer == "als" && !ridge && !ridge_per_entry; }
@@ -58,7 +58,8 @@ struct PredictOptions {
   std::filesystem::path model;
   std::filesystem::path places;
   int index_base       = -1;
-  ColdStart cold_start = ColdStart::refuse;
+  ColdStart cold_start = ColdStart::bias;
+  std::vector<double> clip;  // empty: as the model says
   std::filesystem::path output;
 };
 
