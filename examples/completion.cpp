@@ -29,7 +29,7 @@ int main(int argc, char** argv) try {
   options.max_epochs = 10;
   options.patience   = 10;  // keep the best epoch
   // Each row has many flights, late for reasons of their own: one says little, and no share is needed.
-  options.shrinkage = {.observations = 30, .share = 0};
+  options.shrinkage = polyad::Shrinkage{.observations = 30, .share = 0};
 
   auto const result = polyad::fast_tucker(space, data, options, [](polyad::FastTuckerEpoch const& epoch) {
     std::printf("epoch %2d: RMSE %.4f known, %.4f hidden\n", epoch.epoch, epoch.train.rmse,

@@ -24,8 +24,9 @@ def series(report, of_set):
         passed += epoch["seconds"]
         seconds.append(passed)
         errors.append(epoch["rmse"][of_set])
-    options = report["options"]
-    name = f"{options['optimizer']}, {report['format']['name']}, J {options['columns']}, R {options['rank']}"
+    result = report["result"]
+    columns = ",".join(str(J) for J in result["columns"] if len(set(result["columns"])) > 1) or result["columns"][0]
+    name = f"{report['options']['optimizer']}, {report['format']['name']}, J {columns}, R {result['rank']}"
     return name, seconds, errors
 
 

@@ -127,8 +127,9 @@ void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, Bi
   // A bias is an average of what the others leave, at most twice as large as the largest before it; so 2^N (N
   // + 2) times the largest value is room enough for the remainders, and their sum stays below 2^62.
   double const bound = std::ldexp(std::max(largest, 1e-300) * (X.order() + 2), X.order());
-  double const scale =
-      std::exp2(std::floor(62 - std::log2(bound) - std::log2(static_cast<double>(X.nnz()) + 1)));
+  // Values so small that the scale were beyond 2^1000 are rounded to multiples of 2^-1000.
+  double const scale = std::exp2(
+      std::min(1000.0, std::floor(62 - std::log2(bound) - std::log2(static_cast<double>(X.nnz()) + 1))));
 
   Sum sum = 0;
   Kokkos::parallel_reduce("polyad::sum_of_values", Range(space, 0, X.nnz()),

@@ -7,7 +7,7 @@
 //
 // since G is linear in C^(n): <D, P - P2> is the sum over the observations of (a . D p)^2. The system of all
 // J R unknowns at once would take (J R)^2 numbers and as much work a row. A RowPenalty on the rows c of
-// C^(n), weight |c|^2, is linear there, too: weight c is taken from the rows of G.
+// C^(n), weight |c - target|^2, is linear there, too: weight (c - target) is taken from the rows of G.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -27,7 +27,7 @@ struct RowPenalty {
   Kokkos::View<count_t*, typename Space::device_type> starts;
 };
 
-/// G -= weight C, row by row.
+/// G -= weight (C - target), row by row.
 template <class Scalar, class Space>
 struct AddPenalty {
   FactorMatrix<Scalar, Space> C;
@@ -36,8 +36,8 @@ struct AddPenalty {
   KOKKOS_FUNCTION void operator()(count_t i) const {
     count_t const k = i / C.extent(1);
     count_t const r = i % C.extent(1);
-    G(k, r) -=
-        static_cast<Scalar>(penalty.shrinkage.weight(penalty.starts(k + 1) - penalty.starts(k))) * C(k, r);
+    G(k, r) -= static_cast<Scalar>(penalty.shrinkage.weight(penalty.starts(k + 1) - penalty.starts(k))) *
+               (C(k, r) - static_cast<Scalar>(penalty.shrinkage.target));
   }
 };
 

@@ -10,6 +10,7 @@
 #include "fast_tucker/adam.hpp"
 #include "fast_tucker/core_step.hpp"
 #include "fast_tucker/gradients.hpp"
+#include "fast_tucker/orthogonal_squares.hpp"
 #include "fast_tucker/sgd.hpp"
 #include "fast_tucker/shrinkage.hpp"
 #include "polyad/core/per_mode.hpp"
@@ -33,8 +34,13 @@ public:
                    " but the model is ", to_string(model.extents()));
     POLYAD_EXPECTS(X.nnz() > 0, "there are no observations to learn from");
     POLYAD_EXPECTS(ridge() >= 0 && options.core_ridge >= 0, "a ridge is negative");
-    POLYAD_EXPECTS(options.shrinkage.observations >= 0 && options.shrinkage.share >= 0, "rows are shrunk by ",
-                   options.shrinkage.observations, " observations and a share of ", options.shrinkage.share);
+    Shrinkage const shrinkage = options.shrinkage.value_or(Shrinkage{});
+    POLYAD_EXPECTS(shrinkage.observations >= 0 && shrinkage.share >= 0 && shrinkage.to_one >= 0,
+                   "rows are shrunk by ", shrinkage.observations, " observations and a share of ",
+                   shrinkage.share, ", or to one by ", shrinkage.to_one);
+    POLYAD_EXPECTS(
+        options.targets.empty() || options.targets.size() == static_cast<std::size_t>(model.order()),
+        "there are ", options.targets.size(), " targets for ", model.order(), " modes");
     POLYAD_EXPECTS(options.adam.step > 0 && options.sgd.step > 0 && options.sgd.core_step > 0,
                    "the learning rate must be more than 0");
     POLYAD_EXPECTS(options.sgd.decay >= 0, "the decay of the learning rate is negative");
@@ -55,12 +61,26 @@ public:
     m_G         = make_factor_matrix<Scalar>(space, "polyad::residual_sweep", longest, model.rank());
     m_workspace = make_residual_workspace(space, X, model.rank());
     for (int n = 0; n < model.order(); ++n) als ? make_als_work(n) : make_adam_work(n);
-    if (als) m_rows = X.make_row_workspace(space);
-    if (shrinks()) {
+    if (als) {
+      m_rows    = X.make_row_workspace(space);
       m_squares = ColumnSquares<Scalar, Space>(space, model.order(), model.rank());
       for (int n = 0; n < model.order(); ++n) update_squares(n);
     }
     space.fence("polyad::fast_tucker");
+  }
+
+  /// Goes on with other targets, shrinkage or ridge, from the model as it stands, which the caller may have
+  /// changed. Launches on the space and returns without waiting.
+  void go_on_with(FastTuckerOptions const& options) {
+    m_options.targets         = options.targets;
+    m_options.shrinkage       = options.shrinkage;
+    m_options.ridge           = options.ridge;
+    m_options.ridge_per_entry = options.ridge_per_entry;
+    m_options.update_cores    = m_options.update_cores && options.update_cores;  // else without their scratch
+    for (int n = 0; n < m_model.order(); ++n) {
+      form_intermediates(m_space, m_model, n, m_C);
+      update_squares(n);
+    }
   }
 
   /// One epoch. Launches on the space and returns without waiting; allocates nothing.
@@ -73,7 +93,10 @@ public:
     }
     for (int n = 0; n < m_model.order(); ++n)
       m_options.optimizer == FastTuckerOptimizer::als ? als_mode(n) : adam_mode(n);
-    if (shrinks()) m_squares.balance(m_space, m_model, m_C);
+    if (!shrinks()) return;
+    Kokkos::Array<bool, max_order> balanced{};
+    for (int n = 0; n < m_model.order(); ++n) balanced[n] = target(n) == RowTarget::zero;
+    m_squares.balance(m_space, m_model, m_C, balanced);
   }
 
   /// The two halves of an epoch of sgd, for benchmarks. Without intermediates, C is not up to date in
@@ -102,6 +125,7 @@ private:
     FactorMatrix<Scalar, Space> dA, dB;
     AdamState<Scalar, Space> adam_A, adam_B;
     FactorMatrix<Scalar, Space> transposed;  // B', R x J
+    double squares = 0;                      // B' B is this times the identity, where not 0
     CoreStepWorkspace<Scalar, Space> core;
     SgdWorkspace<Scalar, Space> sgd;
   };
@@ -115,6 +139,9 @@ private:
   [[nodiscard]] bool steps_core(int n) const {
     return m_options.update_cores && !(shrinks() && m_model.columns(n) >= m_model.rank());
   }
+  [[nodiscard]] RowTarget target(int n) const {
+    return m_options.targets.empty() ? RowTarget::zero : m_options.targets[static_cast<std::size_t>(n)];
+  }
   void update_squares(int n) const {
     m_squares.update(m_space, n, m_C[n], of_mode(m_rows, n), m_tensor.nnz(), G(n));
   }
@@ -125,7 +152,10 @@ private:
   void make_als_work(int n) {
     work(n).transposed =
         make_factor_matrix<Scalar>(m_space, "polyad::transposed_core", m_model.rank(), m_model.columns(n));
-    if (steps_core(n)) work(n).core = CoreStepWorkspace<Scalar, Space>(m_space, m_model, n);
+    if (steps_core(n))
+      work(n).core = CoreStepWorkspace<Scalar, Space>(m_space, m_model, n);
+    else if (m_model.columns(n) >= m_model.rank())
+      work(n).squares = orthogonal_squares(m_space, m_model.B(n));
   }
   void make_adam_work(int n) {
     auto const like = [&](FactorMatrix<Scalar, Space> const& matrix) {
@@ -139,13 +169,18 @@ private:
   }
 
   void als_mode(int n) {
+    if (target(n) == RowTarget::left_out) return;
+    bool const to_one = target(n) == RowTarget::one;
     scaled_transpose(m_space, 1.0, m_model.B(n), work(n).transposed);
-    RowProblem<Scalar, Space> const problem{m_model.B(n), work(n).transposed, shrinks() ? 0.0 : ridge(),
-                                            m_options.ridge_per_entry};
+    RowProblem<Scalar, Space> const problem{m_model.B(n), work(n).transposed,
+                                            shrinks() || to_one ? 0.0 : ridge(), m_options.ridge_per_entry,
+                                            work(n).squares};
     RowPenalty<Space> penalty;
-    if (shrinks()) {
+    if (shrinks() || to_one) {
+      Shrinkage const shrinkage = m_options.shrinkage.value_or(Shrinkage{});
       m_squares.set_unit(m_space, n);
-      penalty = {{m_options.shrinkage.observations, m_options.shrinkage.share, m_squares.unit()},
+      penalty = {to_one ? RowShrinkage{shrinkage.to_one, 0, m_squares.unit(), 1}
+                        : RowShrinkage{shrinkage.observations, shrinkage.share, m_squares.unit(), 0},
                  of_mode(m_rows, n)};
     }
     least_squares_rows(m_space, m_tensor, m_C, n, problem, m_rows, m_model.A(n), penalty.shrinkage);
@@ -153,7 +188,7 @@ private:
     if (steps_core(n))
       core_step(m_space, m_tensor, m_model, n, m_options.core_ridge, m_C, m_workspace, work(n).core, G(n),
                 penalty);
-    if (shrinks()) update_squares(n);
+    if (shrinks() || !m_options.targets.empty()) update_squares(n);
   }
   void adam_mode(int n) {
     residual_mttkrp(m_space, m_tensor, m_C, n, m_workspace, G(n));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "fast_tucker/epochs.hpp"
 #include "fast_tucker/kept_model.hpp"
@@ -90,11 +91,45 @@ AnyFormat<Scalar, Index, Space> interactions(Space const& space,
   return any_format(space, without_biases(space, data.train, model), format);
 }
 
+/// Mean and biases alone, fitted to the training set.
+template <class Scalar, class Index, class Space>
+FastTuckerResult<Scalar, Space> only_biases(Space const& space,
+                                            FastTuckerData<Scalar, Index, Space> const& data,
+                                            FastTuckerOptions const& options) {
+  FastTuckerResult<Scalar, Space> result;
+  std::vector<count_t> const one_column(static_cast<std::size_t>(data.train.order()), 1);
+  result.model = FastTuckerModel<Scalar, Space>(space, data.train.extents(), one_column, 1, options.biases);
+  result.model.range = options.range;
+  if (options.biases) fit_biases(space, data.train, options.bias, result.model);
+  result.reason = StopReason::converged;
+  return result;
+}
+
 }  // namespace
+
+FastTuckerOptions with_shape(FastTuckerOptions options, int order) {
+  auto& columns = options.columns;
+  if (options.rank == 0)
+    options.rank = columns.empty() ? 8 : *std::max_element(columns.begin(), columns.end());
+  if (columns.empty()) columns = {options.rank};
+  if (columns.size() == 1) columns.assign(static_cast<std::size_t>(order), columns[0]);
+  // A row's system and products, as least squares hold them (formats/format.hpp). A start of that size would take
+  // hours before a kernel refused it.
+  count_t const R = options.rank;
+  for (count_t const J : columns) {
+    count_t const unknowns = std::min(J, R), numbers = checked_product("the system of a row", R + J, R);
+    count_t const bytes =
+        checked_product("the system of a row", unknowns, unknowns * sizeof(double)) + numbers * sizeof(float);
+    if (options.optimizer == FastTuckerOptimizer::als && bytes > std::numeric_limits<int>::max())
+      throw MemoryError("the least squares of a row", bytes,
+                        "J = " + std::to_string(J) + ", R = " + std::to_string(R) + ": take fewer columns");
+  }
+  return options;
+}
 
 AnyFormatOptions format_options(FastTuckerOptions const& options) {
   AnyFormatOptions format;
-  format.rank       = options.rank;
+  format.rank       = with_shape(options, 1).rank;
   format.iterations = options.max_epochs;
   switch (options.optimizer) {
     case FastTuckerOptimizer::als:
@@ -124,14 +159,30 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerOptions const& options,
                                             FastTuckerCallback const& callback) {
   POLYAD_EXPECTS(!data.format, "a format that is chosen already wants the start whose biases it is without");
-  auto columns = options.columns;
-  if (columns.size() == 1) columns.assign(static_cast<std::size_t>(data.train.order()), columns[0]);
-  FastTuckerModel<Scalar, Space> model(space, data.train.extents(), columns, options.rank, options.biases);
-  if (options.biases) fit_biases(space, data.train, options.bias, model);
-  auto const X = interactions(space, data, options, model);
-  POLYAD_EXPECTS(X.nnz() > 0, "there are no entries to learn from");
-  fill_start(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), options.seed);
-  return fit(space, X, data, options, model, callback);
+  if (!leaves_choice(options)) {
+    auto const shaped = with_shape(options, data.train.order());
+    FastTuckerModel<Scalar, Space> model(space, data.train.extents(), shaped.columns, shaped.rank,
+                                         options.biases);
+    if (options.biases) fit_biases(space, data.train, options.bias, model);
+    auto const X = interactions(space, data, shaped, model);
+    POLYAD_EXPECTS(X.nnz() > 0, "there are no entries to learn from");
+    fill_start(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), options.seed,
+               options.targets);
+    return fit(space, X, data, shaped, model, callback);
+  }
+  POLYAD_EXPECTS(data.train.nnz() > 0, "there are no entries to learn from");
+  auto choice = choose_fast_tucker(space, data.train, options);
+  FastTuckerResult<Scalar, Space> result;
+  if (choice.learns) {
+    auto model = choice.start;
+    if (options.biases) fit_biases(space, data.train, options.bias, model);
+    result =
+        fit(space, interactions(space, data, choice.options, model), data, choice.options, model, callback);
+  } else {
+    result = only_biases(space, data, options);
+  }
+  result.choice = std::move(choice);
+  return result;
 }
 
 #define POLYAD_FAST_TUCKER(Scalar, Index)                                                            \

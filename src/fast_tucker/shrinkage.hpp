@@ -16,7 +16,7 @@
 // be larger than needed.
 //
 // The solves shrink one mode and its neighbours make up for it, so the scales of the C^(n) would drift apart
-// from epoch to epoch; `balance` gives them one again.
+// from epoch to epoch; `balance` gives them one again. Modes that are drawn to one have their scale by that.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -72,23 +72,27 @@ struct SquareOfProducts {
   }
 };
 
-/// One thread: factors that give all C^(n) the same sum of mean squares and leave the product of all as it
-/// is.
+/// One thread: factors that give the C^(n) of the balanced modes the same sum of mean squares and leave the
+/// product of all as it is.
 template <class Squares, class Factors>
 struct BalanceFactors {
   Squares squares;
+  Kokkos::Array<bool, max_order> balanced;
   Factors factors;
   KOKKOS_FUNCTION void operator()(int) const {
     int const order = static_cast<int>(squares.extent(0));
+    int modes       = 0;
     double mean     = 0;  // of the logarithms
     for (int n = 0; n < order; ++n) {
       double sum = 0;
       for (count_t r = 0; r < squares.extent(1); ++r) sum += squares(n, r);
       factors(n) = Kokkos::log(sum);
-      mean += factors(n) / order;
+      if (!balanced[n]) continue;
+      mean += factors(n);
+      ++modes;
     }
     for (int n = 0; n < order; ++n) {
-      double const factor = Kokkos::exp((mean - factors(n)) / 2);
+      double const factor = balanced[n] ? Kokkos::exp((mean / modes - factors(n)) / 2) : 1.0;
       // Where an interaction has vanished there is nothing to balance.
       factors(n) = Kokkos::isfinite(factor) && factor > 0 ? factor : 1.0;
       for (count_t r = 0; r < squares.extent(1); ++r) squares(n, r) *= factors(n) * factors(n);
@@ -139,16 +143,18 @@ public:
   }
   [[nodiscard]] double const* unit() const { return m_unit.data(); }
 
-  /// Scales A^(n) and C^(n) so that all C^(n) have the same mean square; predictions stay as they are.
+  /// Scales A^(n) and C^(n) so that the C^(n) of all balanced modes have the same mean square; predictions
+  /// stay as they are.
   void balance(Space const& space, FastTuckerModel<Scalar, Space> const& model,
-               FactorMatrices<Scalar, Space> const& C) const {
+               FactorMatrices<Scalar, Space> const& C, Kokkos::Array<bool, max_order> const& balanced) const {
     Kokkos::parallel_for("polyad::balance_factors",
                          Kokkos::RangePolicy<Space, Kokkos::IndexType<int>>(space, 0, 1),
-                         detail::BalanceFactors<Squares, Factors>{m_squares, m_factors});
+                         detail::BalanceFactors<Squares, Factors>{m_squares, balanced, m_factors});
     for (int n = 0; n < model.order(); ++n)
-      for (auto const& matrix : {model.A(n), C[n]})
-        Kokkos::parallel_for("polyad::balance", entries_of(space, matrix),
-                             detail::ScaleByFactor<Scalar, Space, Factors>{matrix, m_factors, n});
+      if (balanced[n])
+        for (auto const& matrix : {model.A(n), C[n]})
+          Kokkos::parallel_for("polyad::balance", entries_of(space, matrix),
+                               detail::ScaleByFactor<Scalar, Space, Factors>{matrix, m_factors, n});
   }
 
 private:

@@ -4,6 +4,7 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "polyad/core/instances.hpp"
@@ -17,7 +18,9 @@ namespace detail {
 /// where there are more rows than columns such columns. Nearly singular, as matrices of chance may be, B^(n)
 /// would keep some directions of C^(n) out of reach. The same bits everywhere: made on the host, every sum in
 /// one order.
-inline std::vector<double> orthogonal_core(std::uint64_t seed, std::uint64_t stream, count_t J, count_t R) {
+/// \param ones  whether a row of ones is to be within reach, where there are fewer rows than columns
+inline std::vector<double> orthogonal_core(std::uint64_t seed, std::uint64_t stream, count_t J, count_t R,
+                                           bool ones) {
   bool const by_rows  = J <= R;
   count_t const count = by_rows ? J : R;  // vectors
   count_t const size  = by_rows ? R : J;  // of a vector
@@ -25,6 +28,8 @@ inline std::vector<double> orthogonal_core(std::uint64_t seed, std::uint64_t str
   for (count_t i = 0; i < count; ++i)
     for (count_t k = 0; k < size; ++k)
       vectors[i * size + k] = 2 * counter_uniform(seed, stream, by_rows ? i : k, by_rows ? k : i) - 1;
+  if (ones && by_rows)
+    for (count_t k = 0; k < size; ++k) vectors[k] = 1;
   auto const dot = [&](count_t i, count_t l) {
     double sum = 0;
     for (count_t k = 0; k < size; ++k) sum = std::fma(vectors[i * size + k], vectors[l * size + k], sum);
@@ -76,15 +81,23 @@ struct AddToRows {
 
 template <class Scalar, class Space>
 void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model, double deviation,
-                std::uint64_t seed) {
-  count_t const R = model.rank();
-  // R products of N entries of C have the variance R c^(2 N); an entry of C has J a^2 / R.
+                std::uint64_t seed, std::span<RowTarget const> targets) {
+  POLYAD_EXPECTS(targets.empty() || targets.size() == static_cast<std::size_t>(model.order()), "there are ",
+                 targets.size(), " targets for ", model.order(), " modes");
+  count_t const R    = model.rank();
+  auto const is_free = [&](int n) {  // not all ones
+    return targets.empty() || targets[static_cast<std::size_t>(n)] == RowTarget::zero;
+  };
+  int free_modes = 0;
+  for (int n = 0; n < model.order(); ++n) free_modes += is_free(n) ? 1 : 0;
+  // R products of as many entries of C have the variance R c^(2 N); an entry of C has J a^2 / R.
   double const target = deviation > 0 && std::isfinite(deviation) ? 0.1 * deviation : 0.1;
-  double const c      = std::pow(target / std::sqrt(static_cast<double>(R)), 1.0 / model.order());
-  auto const longer   = [&](int n) {  // modes that are, of equal ones those before
+  double const c      = std::pow(target / std::sqrt(static_cast<double>(R)), 1.0 / std::max(1, free_modes));
+  auto const longer   = [&](int n) {  // free modes that are, of equal ones those before
     int count = 0;
     for (int m = 0; m < model.order(); ++m)
-      count += model.extents()[m] > model.extents()[n] || (model.extents()[m] == model.extents()[n] && m < n)
+      count += is_free(m) && (model.extents()[m] > model.extents()[n] ||
+                              (model.extents()[m] == model.extents()[n] && m < n))
                    ? 1
                    : 0;
     return count;
@@ -92,16 +105,17 @@ void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model,
   for (int n = 0; n < model.order(); ++n) {
     auto const stream  = static_cast<std::uint64_t>(n);
     count_t const J    = model.columns(n);
-    double const a     = c * std::sqrt(static_cast<double>(R) / static_cast<double>(J));
-    double const share = longer(n) < 2 ? 0.0 : 0.9;
-    auto const core    = detail::orthogonal_core(seed, stream + max_order, J, R);
+    double const scale = is_free(n) ? c : 1.0;
+    double const a     = scale * std::sqrt(static_cast<double>(R) / static_cast<double>(J));
+    double const share = !is_free(n) ? 1.0 : longer(n) < 2 ? 0.0 : 0.9;
+    auto const core    = detail::orthogonal_core(seed, stream + max_order, J, R, !is_free(n));
     from_host<Scalar>(space, core, model.B(n));
     fill_signed(space, model.A(n), seed, stream, 0, a * std::sqrt(1 - share));
     if (share > 0) {
       Kokkos::View<double*, typename Space::device_type> const row("polyad::start_row", J);
       auto const host = Kokkos::create_mirror_view(row);
       auto const even = detail::even_row(core, J, R);
-      for (count_t j = 0; j < J; ++j) host(j) = c * std::sqrt(share) * even[j];
+      for (count_t j = 0; j < J; ++j) host(j) = scale * std::sqrt(share) * even[j];
       Kokkos::deep_copy(space, row, host);
       Kokkos::parallel_for(
           "polyad::start_row",
@@ -116,7 +130,7 @@ void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model,
 #define POLYAD_FILL_START(Scalar)                                                                 \
   template void fill_start(Kokkos::DefaultExecutionSpace const&,                                  \
                            FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, double, \
-                           std::uint64_t)
+                           std::uint64_t, std::span<RowTarget const>)
 POLYAD_EACH_SCALAR(, POLYAD_FILL_START);
 
 }  // namespace polyad

@@ -100,10 +100,15 @@ class Completion(ToolTest):
             report = self.report_of("fast-tucker", self.train, "--test", self.test, "-i", 8, *arguments)
             return report["options"]["shrink"], report["options"]["reg"], report["result"]["rmse"]
 
-        shrink, reg, errors = run()
+        self.assertEqual(run()[:2], ("auto", 0))
+        shrink, reg, errors = run("--shrink", "10")
         self.assertEqual((shrink, reg), ("10,0.05", 0))
-        self.assertEqual(run("--shrink", "10")[2], errors)
         self.assertEqual(run("--shrink", "10,0.05")[2], errors)
+        self.assertEqual(run("--shrink", "10,0.05", "--targets", "zero,zero,zero")[2], errors)
+        shrink, reg, near_one = run("--shrink", "10,0.05,300", "--targets", "zero,zero,one")
+        self.assertEqual((shrink, reg), ("10,0.05,300", 0))
+        self.assertNotEqual(near_one, errors)
+        self.assertNotEqual(run("--shrink", "10", "--targets", "zero,zero,out")[2], near_one)
         shrink, reg, strong = run("--shrink", "1000,0.5")
         self.assertEqual((shrink, reg), ("1000,0.5", 0))
         self.assertGreater(strong["train"], errors["train"])
@@ -112,6 +117,52 @@ class Completion(ToolTest):
         self.assertNotEqual(ridge, errors)
         self.assertEqual(run("--reg-per-entry")[:2], ("", 5))
         self.assertEqual(run("--optimizer", "adam")[:2], ("", 5))
+
+    def test_held_out_entries_choose(self):
+        report = self.report_of("fast-tucker", self.train, "--test", self.test, "-o", "m.npz")
+        result = report["result"]
+        self.assertTrue(result["choice"]["learns"])
+        self.assertLess(result["choice"]["rmse"]["model"], 0.3)
+        self.assertGreater(result["choice"]["rmse"]["biases"], 0.8)
+        self.assertGreater(result["biases"]["rmse"]["test"], 0.8)
+        self.assertLess(result["rmse"]["test"], 0.3)
+        self.assertNotIn("rank", report["options"])
+        model = load_npz(self.folder / "m.npz")
+        self.assertEqual([model[f"factor_{n}"][0][1] for n in range(3)], result["columns"])
+        self.assertEqual(model["core_0"][0][1], result["rank"])
+        out = self.succeed("fast-tucker", self.train, "--test", self.test).stdout
+        self.assertIn(f"--targets {','.join(result['targets'])} {result['regularization']}", out)
+        self.assertIn("biases   train RMSE", out)
+        # A user with -r alone gets as many columns.
+        self.assertEqual(self.report_of("fast-tucker", self.train, "-r", 3)["result"]["columns"], [3, 3, 3])
+
+    def test_where_nothing_beats_the_biases_they_are_the_model(self):
+        generator = random.Random(4)
+        noise = [([generator.randrange(size) for size in (40, 30, 5)], generator.gauss(3, 1)) for _ in range(3000)]
+        for lines in (noise, [(at, 4.0) for at, _ in noise], noise[:1]):
+            path = self.write("noise.tns", text(lines))
+            report = self.report_of("fast-tucker", path, "-o", "m.npz")
+            self.assertFalse(report["result"]["choice"]["learns"])
+            self.assertEqual(report["result"]["rmse"], report["result"]["biases"]["rmse"])
+            self.assertIn("mean and biases alone", self.succeed("fast-tucker", path).stdout)
+            model = load_npz(self.folder / "m.npz")
+            for at, _ in lines[:20]:
+                biases = model["mean"][1][0] + sum(model[f"bias_{n}"][1][i] for n, i in enumerate(at))
+                self.assertAlmostEqual(predict(model, at), biases, places=12)
+
+    def test_matrices(self):
+        lines = ratings((60, 40), 3000)
+        train, test = self.write("a.tns", text(lines[:2700])), self.write("b.tns", text(lines[2700:]))
+        for arguments in ((), ("--reg", 1), ("--optimizer", "adam", "--lr", 0.02, "-i", 100, "--reg", 0.01),
+                          ("--optimizer", "sgd", "--lr", 0.02, "-i", 60, "--lr-decay", 0, "--reg", 0.01)):
+            with self.subTest(arguments=arguments):
+                report = self.report_of("fast-tucker", train, "--test", test, "-j", 4, *arguments, "-o", "m.npz")
+                self.assertLess(report["result"]["rmse"]["test"], 0.6 * report["result"]["biases"]["rmse"]["test"])
+        places = self.write("places.tns", "".join(f"{at[0] + 1} {at[1] + 1}\n" for at, _ in lines[2700:]))
+        self.succeed("predict", "m.npz", places, "--index-base", 1, "-o", "p.tns")
+        model = load_npz(self.folder / "m.npz")
+        for line, (at, _) in zip((self.folder / "p.tns").read_text().splitlines(), lines[2700:]):
+            self.assertAlmostEqual(float(line.split()[2]), predict(model, at), places=5)
 
     def test_adam_descends(self):
         report = self.report_of("fast-tucker", self.train, "--optimizer", "adam", "--lr", 0.02, "-i", 100, "--reg", 0.01,
@@ -224,13 +275,14 @@ class Completion(ToolTest):
 
     def test_cold_start(self):
         outside = self.write("outside.tns", "41 1 1 3.0\n1 1 1 3.0\n")
-        self.fail_with(3, "fast-tucker", self.train, "--test", outside,
+        self.fail_with(3, "fast-tucker", self.train, "--test", outside, "--cold-start", "refuse",
                        says=["entry 1 has index 40", "mode 0", "40 rows", "--cold-start"])
-        report = self.report_of("fast-tucker", self.train, "--test", outside, "--cold-start", "bias", "-o", "m.npz")
+        report = self.report_of("fast-tucker", self.train, "--test", outside, "-o", "m.npz")
         self.assertEqual(report["result"]["cold"], 1)
         self.assertEqual(report["result"]["entries"]["test"], 2)
-        self.fail_with(3, "predict", "m.npz", outside, "-o", "p.tns", says="entry 1 has index 40")
-        self.succeed("predict", "m.npz", outside, "--cold-start", "bias", "-o", "p.tns")
+        self.fail_with(3, "predict", "m.npz", outside, "--cold-start", "refuse", "-o", "p.tns",
+                       says="entry 1 has index 40")
+        self.assertIn("1 entries have an index", self.succeed("predict", "m.npz", outside, "-o", "p.tns").stderr)
         model = load_npz(self.folder / "m.npz")
         first = float((self.folder / "p.tns").read_text().splitlines()[0].split()[3])
         self.assertAlmostEqual(first, model["mean"][1][0] + model["bias_1"][1][0] + model["bias_2"][1][0], places=6)

@@ -63,7 +63,7 @@ TEST_CASE("a mean without biases is subtracted before the factors are fitted", "
   start.mean = 5;
   for (double const x : flat(without_biases(space, coo, start).values())) REQUIRE(x == 2);
   fill_start(space, start, 2, 0);
-  auto const result = fast_tucker(space, coo, {.max_epochs = 10, .shrinkage = {0, 0}}, start);
+  auto const result = fast_tucker(space, coo, {.max_epochs = 10, .shrinkage = Shrinkage{0, 0}}, start);
   CHECK(result.model.mean == 5);
   CHECK(errors(space, result.model, coo).rmse < 0.05);
 }

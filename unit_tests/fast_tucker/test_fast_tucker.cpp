@@ -183,8 +183,10 @@ TEST_CASE("runs that cannot start are refused, and a callback ends one", "[fast_
     CHECK_THROWS_AS(run(options), UsageError);
   };
   refused([](auto& options) { options.ridge = -1; });
-  refused([](auto& options) { options.shrinkage.observations = -1; });
-  refused([](auto& options) { options.shrinkage.share = -1; });
+  refused([](auto& options) { options.shrinkage = Shrinkage{.observations = -1}; });
+  refused([](auto& options) { options.shrinkage = Shrinkage{.share = -1}; });
+  refused([](auto& options) { options.shrinkage = Shrinkage{.to_one = -1}; });
+  refused([](auto& options) { options.targets = {RowTarget::zero}; });
   refused([](auto& options) { options.adam.step = 0; });
   refused([](auto& options) {
     options.optimizer       = FastTuckerOptimizer::adam;

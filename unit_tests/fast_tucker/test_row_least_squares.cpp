@@ -19,7 +19,7 @@ namespace {
 template <class F, class Scalar>
 std::vector<double> rows_found(TestSpace const& space, F const& X,
                                FastTuckerModel<Scalar, TestSpace> const& model, int mode, double ridge,
-                               bool per_entry, RowShrinkage const& shrinkage = {}) {
+                               bool per_entry, RowShrinkage const& shrinkage = {}, double squares = 0) {
   auto const C = make_intermediates(space, model);
   auto const transposed =
       make_factor_matrix<Scalar>(space, "polyad::test", model.rank(), model.columns(mode));
@@ -27,19 +27,19 @@ std::vector<double> rows_found(TestSpace const& space, F const& X,
       make_factor_matrix<Scalar>(space, "polyad::test", model.extents()[mode], model.columns(mode));
   Kokkos::deep_copy(A, std::numeric_limits<Scalar>::quiet_NaN());
   scaled_transpose(space, 1.0, model.B(mode), transposed);
-  least_squares_rows(space, X, C, mode, {model.B(mode), transposed, ridge, per_entry},
+  least_squares_rows(space, X, C, mode, {model.B(mode), transposed, ridge, per_entry, squares},
                      X.make_row_workspace(space), A, shrinkage);
   space.fence("polyad::test");
   return flat(A);
 }
 
-/// At a minimum of sum (x - a . w)^2 + ridge |a|^2 + shrink |B' a|^2, w = B p, the sums of x w and of (a . w)
-/// w + ridge a + shrink B B' a cancel; shrink is a row's unit (nonzeros + share n). With a backward stable
+/// At a minimum of sum (x - a . w)^2 + ridge |a|^2 + shrink |B' a - target|^2, w = B p, the sums of x w and of
+/// (a . w) w + ridge a + shrink B (B' a - target) cancel; shrink is a row's unit (nonzeros + share n). With a backward stable
 /// solution what is left is rounding of the system's entries: `relative` times the terms.
 template <class Scalar>
 void expect_minimum(HostModel const& host, HostTensor const& X, std::size_t mode, double ridge,
                     bool per_entry, std::vector<double> const& rows, long double relative,
-                    double nonzeros = 0, double share = 0) {
+                    double nonzeros = 0, double share = 0, double target = 0) {
   std::size_t const J = host.A[mode].columns;
   std::vector<long double> gradient(rows.size()), terms(rows.size());
   std::vector<std::size_t> counts(X.extents[mode]);
@@ -85,8 +85,8 @@ void expect_minimum(HostModel const& host, HostTensor const& X, std::size_t mode
         c_magnitude += std::abs(term);
       }
       for (std::size_t j = 0; j < J; ++j) {
-        gradient[k * J + j] += shrink * host.B[mode](j, r) * c;
-        terms[k * J + j] += shrink * std::abs(host.B[mode](j, r)) * c_magnitude;
+        gradient[k * J + j] += shrink * host.B[mode](j, r) * (c - target);
+        terms[k * J + j] += shrink * std::abs(host.B[mode](j, r)) * (c_magnitude + target);
       }
     }
   for (std::size_t k = 0; k < counts.size(); ++k)
@@ -95,21 +95,45 @@ void expect_minimum(HostModel const& host, HostTensor const& X, std::size_t mode
       double const a        = rows[k * J + j];
       long double const off = gradient[k * J + j] + weight * a;
       CAPTURE(k, j, counts[k], a);
-      if (counts[k] == 0)
+      if (counts[k] == 0 && target == 0)
         REQUIRE(a == 0);
       else
         REQUIRE(std::abs(off) <= relative * (terms[k * J + j] + weight * std::abs(a)));
     }
 }
 
-/// With a ridge, or with a shrinkage whose unit is 3; J <= R then, so that B' a tells a.
+/// Makes the columns of a matrix orthogonal and of length sqrt(squares).
+void orthogonalize(HostMatrix& B, double squares) {
+  for (std::size_t r = 0; r < B.columns; ++r) {
+    for (int pass = 0; pass < 2; ++pass)
+      for (std::size_t s = 0; s < r; ++s) {
+        long double dot = 0;
+        for (std::size_t j = 0; j < B.rows; ++j) dot += static_cast<long double>(B(j, r)) * B(j, s);
+        for (std::size_t j = 0; j < B.rows; ++j) B(j, r) -= static_cast<double>(dot / squares * B(j, s));
+      }
+    long double length = 0;
+    for (std::size_t j = 0; j < B.rows; ++j) length += static_cast<long double>(B(j, r)) * B(j, r);
+    for (std::size_t j = 0; j < B.rows; ++j) B(j, r) *= static_cast<double>(std::sqrt(squares / length));
+  }
+}
+
+struct Asked {
+  double ridge    = 0;
+  bool per_entry  = false;
+  double nonzeros = 0, share = 0;  // of a shrinkage whose unit is 3; J <= R then, so that B' a tells a
+  double target  = 0;
+  double squares = 0;  // B has orthogonal columns
+};
+
 template <class Scalar>
-void expect_least_squares(Kind kind, std::size_t order, std::size_t J, std::size_t rank, double ridge,
-                          bool per_entry, double nonzeros = 0, double share = 0) {
+void expect_least_squares(Kind kind, std::size_t order, std::size_t J, std::size_t rank, Asked const& asked) {
+  auto const [ridge, per_entry, nonzeros, share, target, squares] = asked;
   TestSpace const space;
   Random random(J + 10 * rank);
-  auto const X        = small_tensor(kind, order);
-  auto const host     = random_model(random, X.extents, J, rank, false);
+  auto const X = small_tensor(kind, order);
+  auto host    = random_model(random, X.extents, J, rank, false);
+  if (squares > 0)
+    for (auto& B : host.B) orthogonalize(B, squares);
   auto const model    = to_device<Scalar>(space, host);
   auto const coo      = to_device<Scalar, std::uint32_t>(space, X);
   auto const built    = Sorted<Scalar, std::uint32_t, TestSpace>::build(space, coo, {.block_rows = 0});
@@ -117,41 +141,58 @@ void expect_least_squares(Kind kind, std::size_t order, std::size_t J, std::size
   Kokkos::View<double, TestSpace::device_type> const unit("unit");
   Kokkos::deep_copy(unit, 3.0);
   RowShrinkage shrinkage;
-  if (nonzeros > 0 || share > 0) shrinkage = {nonzeros, share, unit.data()};
+  if (nonzeros > 0 || share > 0) shrinkage = {nonzeros, share, unit.data(), target};
   // A sum of at most 800 products whose factors took N J + R + N roundings, R and J more for the system, and
   // J for the elimination, which is backward stable for positive definite systems (Higham, theorem 10.4).
   long double const relative = gamma<Scalar>(2 * X.nnz() + 4 * (order * (J + order) + rank + J + order));
   for (std::size_t mode = 0; mode < order; ++mode) {
-    CAPTURE(to_string(kind), order, J, rank, ridge, per_entry, nonzeros, share, mode, sizeof(Scalar));
+    CAPTURE(to_string(kind), order, J, rank, asked.ridge, asked.per_entry, asked.nonzeros, asked.share,
+            asked.target, asked.squares, mode, sizeof(Scalar));
     auto const expect = [&](auto const& format) {
-      expect_minimum<Scalar>(
-          host, X, mode, ridge, per_entry,
-          rows_found(space, format, model, static_cast<int>(mode), ridge, per_entry, shrinkage), relative,
-          3 * nonzeros, 3 * share);
+      expect_minimum<Scalar>(host, X, mode, asked.ridge, asked.per_entry,
+                             rows_found(space, format, model, static_cast<int>(mode), asked.ridge,
+                                        asked.per_entry, shrinkage, asked.squares),
+                             relative, 3 * asked.nonzeros, 3 * asked.share, asked.target);
     };
     expect(built);
     expect(permuted);
   }
 }
 
+auto const kinds_of_rows = {Kind::runs_at_borders, Kind::one_long_slice, Kind::duplicates, Kind::hypersparse,
+                            Kind::empty};
+
 TEST_CASE("rows found by least squares minimise", "[fast_tucker]") {
-  for (Kind const kind :
-       {Kind::runs_at_borders, Kind::one_long_slice, Kind::duplicates, Kind::hypersparse, Kind::empty}) {
-    expect_least_squares<double>(kind, 3, 3, 4, 0.5, false);
-    expect_least_squares<double>(kind, 4, 2, 9, 2, true);
-    expect_least_squares<float>(kind, 3, 5, 17, 5, false);
+  for (Kind const kind : kinds_of_rows) {
+    expect_least_squares<double>(kind, 3, 3, 4, {0.5, false});
+    expect_least_squares<double>(kind, 4, 2, 9, {2, true});
+    expect_least_squares<float>(kind, 3, 5, 17, {5, false});
   }
-  expect_least_squares<double>(Kind::shuffled, 2, 20, 33, 1, false);
-  expect_least_squares<float>(Kind::shuffled, 5, 4, 70, 3, false);
-  expect_least_squares<double>(Kind::shuffled, 16, 1, 2, 1, false);
+  expect_least_squares<double>(Kind::shuffled, 2, 20, 33, {1, false});
+  expect_least_squares<float>(Kind::shuffled, 5, 4, 70, {3, false});
+  expect_least_squares<double>(Kind::shuffled, 16, 1, 2, {1, false});
 }
 
-TEST_CASE("rows found by least squares minimise with what shrinks them", "[fast_tucker]") {
-  for (Kind const kind :
-       {Kind::runs_at_borders, Kind::one_long_slice, Kind::duplicates, Kind::hypersparse, Kind::empty}) {
-    expect_least_squares<double>(kind, 3, 3, 6, 0, false, 0.5, 0);
-    expect_least_squares<double>(kind, 4, 2, 9, 0, false, 0, 0.1);
-    expect_least_squares<float>(kind, 3, 5, 17, 0, false, 5, 0.1);
+TEST_CASE("rows found by least squares minimise with what draws them to zero or one", "[fast_tucker]") {
+  for (Kind const kind : kinds_of_rows)
+    for (double const target : {0, 1}) {
+      expect_least_squares<double>(kind, 3, 3, 6, {0, false, 0.5, 0, target});
+      expect_least_squares<double>(kind, 4, 2, 9, {0, false, 0.1, 0.1, target});
+      expect_least_squares<float>(kind, 3, 5, 17, {0, false, 5, 0.1, target});
+    }
+}
+
+TEST_CASE("with orthogonal columns of B the rows found minimise, too", "[fast_tucker]") {
+  // Rows of one nonzero, of a few, of about as many as there are unknowns and of many more.
+  for (Kind const kind : kinds_of_rows) {
+    expect_least_squares<double>(kind, 3, 4, 4, {0.5, false, 0, 0, 0, 1});
+    expect_least_squares<double>(kind, 4, 9, 6, {2, true, 0, 0, 0, 1.5});
+    expect_least_squares<float>(kind, 3, 17, 17, {5, false, 0, 0, 0, 1});
+    for (double const target : {0, 1}) {
+      expect_least_squares<double>(kind, 3, 33, 33, {0, false, 5, 0.1, target, 1});
+      expect_least_squares<double>(kind, 2, 70, 70, {0, false, 0.5, 0, target, 1});
+      expect_least_squares<float>(kind, 3, 12, 8, {0, false, 5, 0.1, target, 1.5});
+    }
   }
 }
 

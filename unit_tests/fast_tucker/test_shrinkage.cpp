@@ -121,7 +121,9 @@ TEST_CASE("balancing gives all modes one scale and leaves predictions alone", "[
   };
   auto const before = all(made.C);
   update();
-  made.squares.balance(space, made.model, made.C);
+  Kokkos::Array<bool, max_order> all_modes{};
+  for (int n = 0; n < 3; ++n) all_modes[n] = true;
+  made.squares.balance(space, made.model, made.C, all_modes);
   auto const unit   = made.unit(1);
   auto const after  = all(made.C);
   auto const formed = all(make_intermediates(space, made.model));  // A^(n) is scaled as C^(n) is

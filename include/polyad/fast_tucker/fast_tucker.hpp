@@ -2,8 +2,8 @@
 // fast_tucker: fits a FastTucker model to observed entries (Li et al., "cuFasterTucker", 2022), by
 //
 //   als   in turn for each mode: the rows of A^(n) by least squares, each with all its observations, and one
-//         step of best length for B^(n). Converges in few epochs. Rows are drawn to zero as Shrinkage
-//         says, or by a ridge.
+//         step of best length for B^(n). Converges in few epochs. Rows are drawn to zero or to one as
+//         Shrinkage says, or to zero by a ridge. Unless told, choose_fast_tucker finds how by held-out entries.
 //   adam  in turn for each mode: one residual sweep gives the gradients of A^(n) and of B^(n), Adam the step.
 //   sgd   the paper's own: an update for every observation, then the cores.
 //
@@ -17,6 +17,7 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "polyad/core/stop_reason.hpp"
@@ -47,11 +48,20 @@ struct SgdRates {
   [[nodiscard]] double share(int epoch) const { return 1 / (1 + decay * std::pow(epoch - 1, 1.5)); }
 };
 
-/// How als draws a row of n observations towards zero: with the weight of observations + share n of them
-/// (docs/fast-tucker.md). Neither is negative.
+/// What als draws the rows of C^(n) to. A mode that tells little of the interaction would kill the product if
+/// it were drawn to zero.
+enum class RowTarget {
+  zero,
+  one,
+  left_out,  // they are not fitted: ones, as fill_start makes them, so that the mode has no part in the product
+};
+
+/// How als draws a row of n observations to zero: with the weight of observations + share n of them; to one:
+/// with the weight of to_one (docs/fast-tucker.md). None is negative.
 struct Shrinkage {
   double observations = 10;
   double share        = 0.05;  // a fraction
+  double to_one       = 1000;
 };
 
 enum class FastTuckerOptimizer { als, adam, sgd };
@@ -64,24 +74,39 @@ struct BiasOptions {
 
 struct FastTuckerOptions {
   // These make the start; one that is given has its own.
-  count_t rank                 = 8;     // R
-  std::vector<count_t> columns = {8};   // J_n: one number, or one per mode
+  count_t rank                 = 0;     // R; 0: J, or with neither chosen, or 8
+  std::vector<count_t> columns = {};    // J_n: one number, or one per mode; none: R
   bool biases                  = true;  // a mean and biases, fitted first; without them as in the paper
   BiasOptions bias             = {};
   std::uint64_t seed           = 0;
 
   FastTuckerOptimizer optimizer = FastTuckerOptimizer::als;
   int max_epochs                = 20;
-  Shrinkage shrinkage           = {};     // als, with neither a ridge nor ridge_per_entry
-  std::optional<double> ridge   = {};     // of a row of A^(n); unset: 5, but for als without ridge_per_entry
-  bool ridge_per_entry          = false;  // times the row's observations, as in the paper (not for adam)
-  double core_ridge             = 0;      // of B^(n)
-  bool update_cores             = true;   // with shrinkage only of modes with J_n < R
-  AdamRates adam                = {};
-  SgdRates sgd                  = {};
+  // als, with neither a ridge nor ridge_per_entry; unset: chosen, or where a start is given the usual one.
+  std::optional<Shrinkage> shrinkage = {};
+  std::vector<RowTarget> targets     = {};  // of als, one a mode; none: chosen, or zero
+  std::optional<double> ridge = {};     // of a row of A^(n); unset: 5, but for als without ridge_per_entry
+  bool ridge_per_entry        = false;  // times the row's observations, as in the paper (not for adam)
+  double core_ridge           = 0;      // of B^(n)
+  bool update_cores           = true;   // with shrinkage only of modes with J_n < R
+  AdamRates adam              = {};
+  SgdRates sgd                = {};
   int patience        = 0;  // epochs without a better validation RMSE that end the run; 0: they never do
   double time_limit_s = std::numeric_limits<double>::infinity();
   ValueRange range    = {};  // of predictions, within that of the start; the model keeps it
+};
+
+/// What choose_fast_tucker found.
+template <class Scalar, class Space>
+struct FastTuckerChoice {
+  FastTuckerOptions options;  // nothing in them is left to choose; few epochs, as they go on from `start`
+  /// The best candidate, with mean and biases of the entries that were not held out.
+  FastTuckerModel<Scalar, Space> start;
+  bool learns = true;       // false: on the held-out entries nothing was better than mean and biases
+  PredictionErrors biases;  // of mean and biases alone, on the held-out entries
+  PredictionErrors model;   // of the best candidate there
+  int candidates = 0;
+  double seconds = 0;
 };
 
 /// What the callback learns after each epoch.
@@ -102,6 +127,8 @@ struct FastTuckerResult {
   /// The epoch whose model it is. 0 is the start: no epoch was sound, or with `patience` none was better than
   /// no interaction.
   int kept_epoch = 0;
+  /// Where something was left to choose. A model that is mean and biases alone has kept_epoch 0.
+  std::optional<FastTuckerChoice<Scalar, Space>> choice;
 };
 
 /// Called after each epoch; false ends the run.
@@ -117,6 +144,10 @@ struct FastTuckerData {
   /// already. Needs a start: fast_tucker throws UsageError without one. Unset: the library chooses.
   std::optional<AnyFormat<Scalar, Index, Space>> format = {};
 };
+
+/// The options with R, and J of each mode: without R the largest J, or 8; without J R.
+/// \throws MemoryError when als would hold more than 2^31 bytes for a row
+[[nodiscard]] FastTuckerOptions with_shape(FastTuckerOptions options, int order);
 
 /// What the optimiser asks of a format: any_format(space, coo, format_options(options)).
 [[nodiscard]] AnyFormatOptions format_options(FastTuckerOptions const& options);
@@ -137,6 +168,9 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerOptions const& options,
                                             FastTuckerModel<Scalar, Space> const& start,
                                             FastTuckerCallback const& callback = {});
+///
+/// Without a start choose_fast_tucker comes first, where the options leave it something, and its best candidate
+/// is the start. Where nothing beats mean and biases, they are the model: of rank 1, with factors of zeros.
 template <class Scalar, class Index, class Space>
 FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerData<Scalar, Index, Space> const& data,
@@ -150,15 +184,34 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space, CooTensor<Scalar
   return fast_tucker(space, FastTuckerData<Scalar, Index, Space>{.train = train}, options, rest...);
 }
 
+/// Whether the options leave something to choose_fast_tucker: they ask for als and fix neither a shrinkage nor
+/// a ridge.
+[[nodiscard]] bool leaves_choice(FastTuckerOptions const& options);
+
+/// Chooses what the options leave open (R where there is neither R nor J, the targets, the shrinkage or a ridge
+/// per observation) by a part of the entries that is held out: a twentieth or so, told by a hash of the
+/// coordinates; a row with few entries keeps them. Candidates are fitted to the rest, one going on from the
+/// other: what the modes are drawn to, then shrinkage from strong to weak until the held-out error rises, then
+/// higher ranks. The best goes on with all entries. Waits for `space`.
+/// \param format  which format holds the entries, and how; by default the library chooses
+/// \throws as fast_tucker
+template <class Scalar, class Index, class Space>
+[[nodiscard]] FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
+                                                                 CooTensor<Scalar, Index, Space> const& train,
+                                                                 FastTuckerOptions const& options,
+                                                                 AnyFormatOptions format = {});
+
 /// Fills A^(n) and B^(n) with random numbers of both signs; mean and biases stay. The interactions,
 /// sum_r prod_n C^(n)(i_n, r), get a tenth of `deviation` as their standard deviation. In the two longest
 /// modes the columns of C^(n) have the mean 0. In the others all have the same mean, whose square is nine
 /// tenths of their mean square: the start depends little on these rows. (With means of 0 in all modes nothing
 /// was learned of planted tensors of order 6. With random means a column whose mean is near 0 starts late.)
+/// Of modes whose target is not zero all C^(n)(k, r) are 1, and the others share the standard deviation.
 /// A deviation that is 0 or not finite counts as 1. The same bits on every backend. Waits for `space`.
+/// \param targets  one a mode, or none: zero
 template <class Scalar, class Space>
 void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model, double deviation,
-                std::uint64_t seed);
+                std::uint64_t seed, std::span<RowTarget const> targets = {});
 
 /// Fits model.mean and model.bias to the values of X; the model's factors play no part, and explain
 /// afterwards what is left. In turn for each mode n, with e = x - mean - sum over m != n of bias^(m)(i_m),

@@ -157,15 +157,22 @@ struct RowProblem {
   FactorMatrix<Scalar, Space> transposed;  // B', R x J
   double ridge;
   bool per_entry;  // the ridge counts once for every nonzero of the row, as in Li et al., not once per row
+  /// B' B is this times the identity, where not 0: R unknowns c = B' a do, and a = B c / squares; of a row of n
+  /// < R nonzeros n unknowns. A format may ignore it.
+  double squares = 0;
 };
 
-/// Draws a row to zero by its product c = B' a, a row of C^(mode): weight(n) |c|^2 is added to the loss of a
-/// row of n nonzeros. Unlike |a|^2, |c|^2 does not depend on how C^(mode) is split into A and B.
+/// Draws a row to zero, or to one, by its product c = B' a, a row of C^(mode): weight(n) |c - target|^2 is
+/// added to the loss of a row of n nonzeros. Unlike |a|^2, this does not depend on how C^(mode) is split into
+/// A and B.
 struct RowShrinkage {
   double nonzeros    = 0;        // the part of the weight that is the same for all rows
   double share       = 0;        // the part that grows with the row's nonzeros, as a fraction of them
   double const* unit = nullptr;  // what both are multiplied by, on the device; null: no shrinkage
+  double target      = 0;        // of each number of c: 0 or 1
 
+  /// Rows without nonzeros become what they are drawn to; without shrinkage, or drawn to zero, zero.
+  [[nodiscard]] KOKKOS_FUNCTION bool draws_empty_rows() const { return unit != nullptr && target != 0; }
   /// unit (nonzeros + share n); on the device.
   [[nodiscard]] KOKKOS_FUNCTION double weight(count_t n) const {
     return *unit * (nonzeros + share * static_cast<double>(n));
@@ -181,7 +188,7 @@ using RowStarts = std::array<Kokkos::View<count_t*, typename Space::device_type>
 ///   f.make_row_workspace(space)              where the rows of every mode begin; made once
 ///   least_squares_rows(space, f, C, mode, problem, starts, A, shrinkage)
 ///
-/// A row without nonzeros becomes zero. Launches on `space` and returns without waiting; allocates nothing.
+/// A row without nonzeros becomes zero, or has the product c = target. Launches on `space` and returns without waiting; allocates nothing.
 /// The same bits in every run on one device, and on hosts with any number of threads.
 template <class F>
 concept RowLeastSquaresFormat =

@@ -46,8 +46,9 @@ Listing listed_as(std::string name, T const& value) {
   return [name = std::move(name), &value](OptionList& list) { list_value(list, name, value); };
 }
 
-/// Lists numbers as one text.
-inline Listing listed_as(std::string name, std::vector<std::uint64_t> const& values, std::string between) {
+/// Lists numbers or words as one text.
+template <class T>
+Listing listed_as(std::string name, std::vector<T> const& values, std::string between) {
   return [name = std::move(name), &values, between = std::move(between)](OptionList& list) {
     list.emplace_back(name, fmt::format("{}", fmt::join(values, between)));
   };

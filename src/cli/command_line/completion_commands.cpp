@@ -18,25 +18,44 @@ namespace polyad::cli {
 namespace {
 
 // What counts unless the user says otherwise; FastTuckerOptions has the same.
-constexpr double usual_observations = 10, usual_share = 0.05, usual_ridge = 5;
+constexpr double usual_share = 0.05, usual_to_one = 1000, usual_ridge = 5;
 
-/// "10,0.05"
-std::string shrinkage_text(std::vector<double> const& shrink) {
-  return fmt::format("{},{}", shrink.empty() ? usual_observations : shrink[0],
-                     shrink.size() < 2 ? usual_share : shrink[1]);
+/// "10,0.05", and with modes that are drawn to one "10,0.05,1000"; "auto" where it is to be chosen.
+std::string shrinkage_text(TrainOptions const& options) {
+  auto const& shrink = options.shrink;
+  if (shrink.empty()) return "auto";
+  auto const text = fmt::format("{},{}", shrink[0], shrink.size() < 2 ? usual_share : shrink[1]);
+  if (std::find(options.targets.begin(), options.targets.end(), "one") == options.targets.end()) return text;
+  return fmt::format("{},{}", text, shrink.size() < 3 ? usual_to_one : shrink[2]);
 }
 
 void add_cold_start(Command& command, ColdStart& cold_start) {
   command
-      .add_option("--cold-start", cold_start,
-                  "Entries outside the training set's extents: refuse, or predict by bias",
-                  [&cold_start](OptionList& list) {
-                    list.emplace_back("cold_start",
-                                      std::string(cold_start == ColdStart::bias ? "bias" : "refuse"));
-                  })
+      .add_option(
+          "--cold-start", cold_start,
+          "Entries outside the training set's extents: predict by the biases that are known, or refuse",
+          [&cold_start](OptionList& list) {
+            list.emplace_back("cold_start", std::string(cold_start == ColdStart::bias ? "bias" : "refuse"));
+          })
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, ColdStart>{{"refuse", ColdStart::refuse}, {"bias", ColdStart::bias}}))
       ->type_name("refuse|bias");
+}
+
+void add_clip(Command& command, std::vector<double>& clip, std::string const& meaning) {
+  command
+      .add_option("--clip", clip, meaning,
+                  [&clip](OptionList& list) {
+                    list.emplace_back("clip_lowest", clip.empty() ? -INFINITY : clip[0]);
+                    list.emplace_back("clip_highest", clip.empty() ? INFINITY : clip[1]);
+                  })
+      ->delimiter(',')
+      ->expected(2)
+      ->type_name("LOWEST,HIGHEST");
+}
+
+void expect_range(std::vector<double> const& clip) {
+  if (!clip.empty() && !(clip[0] <= clip[1])) refuse("--clip takes LOWEST,HIGHEST");
 }
 
 void add_fast_tucker(Command command, TrainOptions& options) {
@@ -49,13 +68,17 @@ void add_fast_tucker(Command command, TrainOptions& options) {
                   "Hold this share of the training entries out, for --patience")
       ->type_name("SHARE");
   command
-      .add_option("-j,--columns", options.columns, "Columns of the factors: one number, or one a mode",
+      .add_option("-j,--columns", options.columns,
+                  "Columns of the factors: one number, or one a mode; without it the rank",
                   listed_as("columns", options.columns, ","))
       ->delimiter(',')
       ->check(whole_number<std::uint64_t>())
-      ->type_name("J[,J...]")
-      ->capture_default_str();
-  add_rank(command, options.rank, "Rank of the core")->capture_default_str();
+      ->type_name("J[,J...]");
+  command
+      .add_option("-r,--rank", options.rank,
+                  "Rank of the core; without -j either, chosen like the shrinkage, else the largest J")
+      ->check(whole_number<std::uint64_t>())
+      ->type_name("R");
   add_iterations(command, options.max_epochs, "Most epochs", "epoch");
   command.add_choice("--optimizer", options.optimizer, {"als", "adam", "sgd"},
                      "als, least squares; adam, whole sweeps; sgd, the paper's updates");
@@ -87,15 +110,22 @@ void add_fast_tucker(Command command, TrainOptions& options) {
   command
       .add_option("--shrink", options.shrink,
                   "als: draw rows to zero as X observations more of value 0 would, and SHARE more for each "
-                  "that there is",
+                  "that there is; rows near one as ONE would. Without it held-out entries choose",
                   [&options](OptionList& list) {
-                    list.emplace_back("shrink", options.shrinks() ? shrinkage_text(options.shrink) : "");
+                    list.emplace_back("shrink", options.shrinks() ? shrinkage_text(options) : "");
                   })
       ->delimiter(',')
-      ->expected(1, 2)
+      ->expected(1, 3)
       ->excludes(ridge)
-      ->type_name("X[,SHARE]")
-      ->default_str(shrinkage_text({}));
+      ->type_name("X[,SHARE[,ONE]]");
+  command
+      .add_option("--targets", options.targets,
+                  "als: what the rows of each mode are drawn to; a mode that is out has no part in the "
+                  "product. Without it held-out entries choose, or all are drawn to zero",
+                  listed_as("targets", options.targets, ","))
+      ->delimiter(',')
+      ->check(CLI::IsMember({"zero", "one", "out"}))
+      ->type_name("zero|one|out,...");
   command.add_flag("--reg-per-entry", options.ridge_per_entry,
                    "The ridge counts once for every entry of a row (als, sgd)");
   command.add_option("--core-reg", options.core_ridge, "Ridge of the core matrices")
@@ -113,15 +143,7 @@ void add_fast_tucker(Command command, TrainOptions& options) {
       ->type_name("K")
       ->capture_default_str();
   add_time_limit(command, options.time_limit_s, "epoch");
-  command
-      .add_option("--clip", options.clip, "Clip predictions to this range",
-                  [&options](OptionList& list) {
-                    list.emplace_back("clip_lowest", options.clip.empty() ? -INFINITY : options.clip[0]);
-                    list.emplace_back("clip_highest", options.clip.empty() ? INFINITY : options.clip[1]);
-                  })
-      ->delimiter(',')
-      ->expected(2)
-      ->type_name("LOWEST,HIGHEST");
+  add_clip(command, options.clip, "Clip predictions to this range");
   add_cold_start(command, options.cold_start);
   add_format(command, options.format,
              "Of als: " + format_names({Capability::row_least_squares}) +
@@ -141,6 +163,7 @@ void add_predict(Command command, PredictOptions& options) {
   command.add_option("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
   add_tensor(command, options.places, options.index_base,
              "Entries to predict: N indices a line, or a tensor, whose values are then compared with");
+  add_clip(command, options.clip, "Clip predictions to this range, not to the model's");
   add_cold_start(command, options.cold_start);
   add_output(command, options.output, "Write the entries with their predictions")->required();
   add_common(command);
@@ -161,6 +184,7 @@ void expect_format_for_optimizer(TrainOptions const& options) {
 }
 
 void check(TrainOptions const& options) {
+  if (options.rank && *options.rank == 0) refuse("the rank must be at least 1");
   for (auto const columns : options.columns)
     if (columns == 0) refuse("-j takes numbers from 1 on: a factor has at least one column");
   for (double const number : {options.ridge.value_or(0), options.core_ridge, options.bias_damping})
@@ -169,6 +193,7 @@ void check(TrainOptions const& options) {
   for (double const number : options.shrink)
     if (!(number >= 0) || std::isinf(number)) refuse("--shrink takes numbers from 0 on");
   if (!options.shrink.empty() && !options.shrinks()) refuse("--shrink is for als without --reg-per-entry");
+  if (!options.targets.empty() && options.optimizer != "als") refuse("--targets is for als");
   for (double const number : {options.learning_rate, options.core_learning_rate})
     if (!(number > 0) || std::isinf(number)) refuse("--lr and --core-lr take numbers above 0");
   if (!(options.decay >= 0) || std::isinf(options.decay)) refuse("--lr-decay takes a number from 0 on");
@@ -182,8 +207,7 @@ void check(TrainOptions const& options) {
   if (options.optimizer != "sgd" && !(options.intermediates && options.share_fibers))
     refuse("--no-intermediates and --no-sharing are for sgd");
   expect_format_for_optimizer(options);
-  if (!options.clip.empty() && !(options.clip[0] <= options.clip[1])) refuse("--clip takes LOWEST,HIGHEST");
-  if (options.cold_start == ColdStart::bias && !options.biases) refuse("--cold-start bias needs biases");
+  expect_range(options.clip);
   if (options.deterministic && options.optimizer == "sgd")
     refuse(
         "sgd updates a row for each of its entries, in the order in which threads come to them: it is not "
@@ -200,6 +224,7 @@ void check(TrainOptions const& options) {
 }
 
 void check(PredictOptions const& options) {
+  expect_range(options.clip);
   expect_distinct_files({options.model, options.places}, options.output, options.common.report);
 }
 

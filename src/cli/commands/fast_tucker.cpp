@@ -33,9 +33,12 @@ CompletionSets read_sets(TrainOptions const& options, Report& report) {
   std::string const file = options.tensor.string();
   sets.train             = read_input(options.tensor, options.index_base, options.common, report);
   if (sets.train.order() < 2) throw InputError(file, 0, 0, "has one mode only; FastTucker needs two or more");
-  if (options.columns.size() != 1 && options.columns.size() != sets.train.extents.size())
+  if (options.columns.size() > 1 && options.columns.size() != sets.train.extents.size())
     throw UsageError(
         fmt::format("-j gives {} numbers for {} modes", options.columns.size(), sets.train.order()));
+  if (!options.targets.empty() && options.targets.size() != sets.train.extents.size())
+    throw UsageError(
+        fmt::format("--targets gives {} words for {} modes", options.targets.size(), sets.train.order()));
   if (!options.test.empty()) {
     // The base of a file of few entries cannot be told from it.
     auto test =
@@ -61,21 +64,30 @@ void add_cold_errors(io::HostFastTucker const& model, io::CoordinateList const& 
   std::vector<double> predictions;
   for (std::uint64_t p = 0; p < cold.nnz(); ++p) predictions.push_back(predict_by_biases(model, cold, p));
   result.cold = cold.nnz();
-  if (predictions.empty() || result.kept_iteration == 0) return;
+  if (predictions.empty()) return;
   auto const errors = errors_of(cold, predictions);
-  auto& test        = result.errors["test"];
-  auto const a = static_cast<double>(test.entries), b = static_cast<double>(errors.entries);
-  test.rmse = std::sqrt((a * test.rmse * test.rmse + b * errors.rmse * errors.rmse) / (a + b));
-  test.mae  = (a * test.mae + b * errors.mae) / (a + b);
-  test.entries += errors.entries;
+  for (auto* sets : {&result.errors, &result.biases}) {
+    if (sets->empty()) continue;  // no epoch was sound
+    auto& test   = (*sets)["test"];
+    auto const a = static_cast<double>(test.entries), b = static_cast<double>(errors.entries);
+    test.rmse = std::sqrt((a * test.rmse * test.rmse + b * errors.rmse * errors.rmse) / (a + b));
+    test.mae  = (a * test.mae + b * errors.mae) / (a + b);
+    test.entries += errors.entries;
+  }
+}
+
+/// Four decimals, or four digits of what is very large or small.
+std::string error_text(double error) {
+  return error == 0 || (error >= 0.01 && error < 1e6) ? fmt::format("{:.4f}", error)
+                                                      : fmt::format("{:.3e}", error);
 }
 
 std::string errors_text(ErrorReports const& errors) {
   std::string text;
   for (char const* set : {"train", "validation", "test"})
     if (auto const found = errors.find(set); found != errors.end())
-      text += fmt::format("{}{} RMSE {:.4f} MAE {:.4f}", text.empty() ? "" : ", ", set, found->second.rmse,
-                          found->second.mae);
+      text += fmt::format("{}{} RMSE {} MAE {}", text.empty() ? "" : ", ", set,
+                          error_text(found->second.rmse), error_text(found->second.mae));
   return text;
 }
 
@@ -84,17 +96,33 @@ void summarise(TrainOptions const& options, Report const& report, double seconds
   auto const& backend = *report.backend;
   fmt::print("entries  {}: {}, {} to learn from\n", report.input->path, dims_text(report.input->dims),
              report.input->nnz);
-  fmt::print("model    FastTucker of rank {}, J {}, {}, {}, {} with concurrency {}\n", options.rank,
-             fmt::join(options.columns, ","), report.format->name, options.precision, backend.name,
-             backend.concurrency);
-  if (!report.format->chosen_because.empty())
-    fmt::print("format   {} because {}\n", report.format->name, report.format->chosen_because);
+  bool const learns = !result.choice || result.choice->learns;
+  if (learns) {
+    fmt::print("model    FastTucker of rank {}, J {}, {}, {}, {} with concurrency {}\n", result.rank,
+               fmt::join(result.columns, ","), report.format->name, options.precision, backend.name,
+               backend.concurrency);
+    if (!report.format->chosen_because.empty())
+      fmt::print("format   {} because {}\n", report.format->name, report.format->chosen_because);
+  } else {
+    fmt::print("model    mean and biases alone: held-out entries show no interaction to learn\n");
+  }
+  if (result.choice) {
+    auto const& choice = *result.choice;
+    if (learns)
+      fmt::print("chosen   -r {} -j {} --targets {} {}\n", result.rank, fmt::join(result.columns, ","),
+                 fmt::join(result.targets, ","), result.regularization);
+    fmt::print("held out {} entries: RMSE {}, mean and biases {} ({} candidates in {})\n",
+               choice.biases.entries, error_text(choice.model.rmse), error_text(choice.biases.rmse),
+               choice.candidates, duration_text(choice.seconds));
+  }
   fmt::print("errors   {}\n", errors_text(result.errors));
-  if (result.cold > 0) fmt::print("cold     {} test entries were predicted from their biases\n", result.cold);
-  fmt::print("epochs   {}, the model is that of epoch {} ({})\n", report.iterations.size(),
-             result.kept_iteration, result.reason);
-  fmt::print("time     {} to read, {} to build, {} for the epochs\n", duration_text(report.input->read_s),
-             duration_text(report.format->build_s), duration_text(seconds));
+  if (options.biases) fmt::print("biases   {}\n", errors_text(result.biases));
+  if (learns)
+    fmt::print("epochs   {}, the model is that of epoch {} ({})\n", report.iterations.size(),
+               result.kept_iteration, result.reason);
+  fmt::print("time     {} to read, {}{} for the epochs\n", duration_text(report.input->read_s),
+             learns ? duration_text(report.format->build_s) + " to build, " : std::string(),
+             duration_text(seconds));
   for (auto const& file : result.files) fmt::print("wrote    {}\n", file);
 }
 
@@ -105,6 +133,7 @@ int run(TrainOptions const& options, Report& report) {
   if (!options.output.empty()) io::expect_writable(options.output);
   auto sets       = read_sets(options, report);
   auto const cold = std::exchange(sets.cold, {});
+  warn_of_cold(cold.nnz());
 
   Session const session(options.common.threads, options.common.verbose);
   report.backend = session.backend();

@@ -45,11 +45,13 @@ io::CoordinateList with_last_index(io::CoordinateList&& list, int base, std::str
 int run(PredictOptions const& options, Report& report) {
   expect_usable_device();
   io::expect_writable(options.output);
-  auto const model       = io::read_fast_tucker(options.model);
+  auto model             = io::read_fast_tucker(options.model);
   bool const by_biases   = options.cold_start == ColdStart::bias;
   std::string const file = options.places.string();
-  if (by_biases && model.biases.empty())
-    throw InputError(options.model.string(), 0, 0, "has no biases for --cold-start");
+  if (!options.clip.empty()) {
+    model.lowest  = options.clip[0];
+    model.highest = options.clip[1];
+  }
   auto places          = read_input(options.places, options.index_base, options.common, report);
   bool const no_values = places.order() == model.order() - 1;
   if (no_values) places = with_last_index(std::move(places), report.input->base, file);
@@ -59,7 +61,8 @@ int run(PredictOptions const& options, Report& report) {
   // own.
   auto [inside, cold] = split_off_cold(io::CoordinateList(places), model.extents, file, by_biases);
   CompletionReport result;
-  result.cold   = cold.nnz();
+  result.cold = cold.nnz();
+  warn_of_cold(result.cold);
   result.mean   = model.mean;
   result.reason = "done";
   Session const session(options.common.threads, options.common.verbose);
@@ -78,7 +81,6 @@ int run(PredictOptions const& options, Report& report) {
   fmt::print("entries  {}: {}, {} entries\n", report.input->path, dims_text(report.input->dims), all.size());
   for (auto const& [set, errors] : result.errors)
     fmt::print("errors   RMSE {:.4f} MAE {:.4f} against the values given\n", errors.rmse, errors.mae);
-  if (result.cold > 0) fmt::print("cold     {} entries were predicted from their biases\n", result.cold);
   fmt::print("wrote    {}\n", options.output.string());
   report.result = std::move(result);
   return 0;

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/drivers/completion.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/entries.hpp"
 
+#include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
 
 namespace polyad::cli {
@@ -19,14 +23,79 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
 template <class Index>
 std::vector<double> predict_as(io::HostFastTucker const& model, io::CoordinateList&& places);
 
-io::HostFastTucker complete(TrainOptions const& options, CompletionSets&& sets, Report& report,
-                            OnEpoch const& on_epoch) {
+namespace {
+
+/// The power of two that brings the largest value near one, where values are so large or small that products of
+/// them leave the range of floats; otherwise one.
+/// \throws UsageError where floats are asked for that cannot hold the values
+double scale_of(io::CoordinateList const& train, TrainOptions const& options) {
+  using Float    = std::numeric_limits<float>;
+  double largest = 0;
+  for (double const x : train.values) largest = std::max(largest, std::abs(x));
+  if (!std::isfinite(largest) || largest == 0) return 1;  // what is not finite is refused later
+  if (options.precision == "f32" &&
+      (largest > 0.1 * double{Float::max()} || largest < 10 * double{Float::min()}))
+    throw UsageError(
+        fmt::format("values of magnitude {:.3g} do not fit floats: take --precision f64", largest));
+  int const exponent = std::clamp(std::ilogb(largest), -1000, 1000);
+  // A ridge that the user gives is on the scale of his values.
+  return std::abs(exponent) < 30 || !options.shrinks() ? 1 : std::ldexp(1.0, -exponent);
+}
+
+void scale(ErrorReports& errors, double factor) {
+  for (auto& [set, error] : errors) {
+    error.rmse *= factor;
+    error.mae *= factor;
+  }
+}
+
+void scale(std::vector<double>& numbers, double factor) {
+  for (double& x : numbers) x *= factor;
+}
+
+/// Back from values that were multiplied by 1 / factor.
+void scale(CompletionReport& report, double factor) {
+  report.mean *= factor;
+  scale(report.errors, factor);
+  scale(report.biases, factor);
+  if (!report.choice) return;
+  for (auto* errors : {&report.choice->biases, &report.choice->model}) {
+    errors->rmse *= factor;
+    errors->mae *= factor;
+  }
+}
+
+io::HostFastTucker complete_with_type(TrainOptions const& options, CompletionSets&& sets, Report& report,
+                                      OnEpoch const& on_epoch) {
   return with_index_type(sets.train, [&](auto index) {
     using Index = typename decltype(index)::type;
     if (options.precision == "f32")
       return complete_as<float, Index>(options, std::move(sets), report, on_epoch);
     return complete_as<double, Index>(options, std::move(sets), report, on_epoch);
   });
+}
+
+}  // namespace
+
+io::HostFastTucker complete(TrainOptions const& options, CompletionSets&& sets, Report& report,
+                            OnEpoch const& on_epoch) {
+  double const factor = scale_of(sets.train, options);
+  if (factor == 1) return complete_with_type(options, std::move(sets), report, on_epoch);
+  auto scaled = options;
+  scale(scaled.clip, factor);
+  for (auto* list : {&sets.train, &sets.validation, &sets.test})
+    for (double& x : list->values) x *= factor;
+  auto model = complete_with_type(scaled, std::move(sets), report, [&](IterationReport epoch) {
+    scale(epoch.errors, 1 / factor);
+    return on_epoch(epoch);
+  });
+  scale(std::get<CompletionReport>(report.result), 1 / factor);
+  model.mean /= factor;
+  model.lowest /= factor;
+  model.highest /= factor;
+  for (auto& bias : model.biases) scale(bias, 1 / factor);
+  scale(model.factors[0], 1 / factor);
+  return model;
 }
 
 std::vector<double> predict_entries(io::HostFastTucker const& model, io::CoordinateList&& places) {

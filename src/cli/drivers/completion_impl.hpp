@@ -2,8 +2,11 @@
 // complete() and predict_entries() for one scalar and one coordinate type. Each scalar has a file of its own.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -35,7 +38,7 @@ inline IterationReport to_report(FastTuckerEpoch const& epoch) {
 
 inline FastTuckerOptions library_options(TrainOptions const& options) {
   FastTuckerOptions result;
-  result.rank = options.rank;
+  result.rank = options.rank.value_or(0);
   result.columns.assign(options.columns.begin(), options.columns.end());
   result.biases       = options.biases;
   result.bias.damping = options.bias_damping;
@@ -44,8 +47,15 @@ inline FastTuckerOptions library_options(TrainOptions const& options) {
                         : options.optimizer == "adam" ? FastTuckerOptimizer::adam
                                                       : FastTuckerOptimizer::sgd;
   result.max_epochs   = options.max_epochs;
-  if (!options.shrink.empty()) result.shrinkage.observations = options.shrink[0];
-  if (options.shrink.size() > 1) result.shrinkage.share = options.shrink[1];
+  if (!options.shrink.empty()) {
+    result.shrinkage = Shrinkage{.observations = options.shrink[0]};
+    if (options.shrink.size() > 1) result.shrinkage->share = options.shrink[1];
+    if (options.shrink.size() > 2) result.shrinkage->to_one = options.shrink[2];
+  }
+  for (auto const& target : options.targets)
+    result.targets.push_back(target == "zero"  ? RowTarget::zero
+                             : target == "one" ? RowTarget::one
+                                               : RowTarget::left_out);
   result.ridge           = options.ridge;
   result.ridge_per_entry = options.ridge_per_entry;
   result.core_ridge      = options.core_ridge;
@@ -61,37 +71,96 @@ inline FastTuckerOptions library_options(TrainOptions const& options) {
   return result;
 }
 
+/// Shrinkage or ridge as the tool's options say them.
+inline std::string regularization_text(FastTuckerOptions const& options) {
+  if (options.optimizer != FastTuckerOptimizer::als || options.ridge || options.ridge_per_entry)
+    return fmt::format("--reg {:.4g}{}", options.ridge.value_or(5),
+                       options.ridge_per_entry ? " --reg-per-entry" : "");
+  auto const shrinkage = options.shrinkage.value_or(Shrinkage{});
+  bool const to_one =
+      std::find(options.targets.begin(), options.targets.end(), RowTarget::one) != options.targets.end();
+  return fmt::format("--shrink {:.4g},{:.4g}{}", shrinkage.observations, shrinkage.share,
+                     to_one ? fmt::format(",{:.4g}", shrinkage.to_one) : "");
+}
+
+/// The model as the start of a run with these options: zeros, but for mean and biases.
+template <class Scalar, class Index>
+FastTuckerModel<Scalar, Space> biases_of(Space const& space, FastTuckerData<Scalar, Index, Space> const& data,
+                                         FastTuckerOptions const& options, std::span<count_t const> columns,
+                                         count_t rank) {
+  FastTuckerModel<Scalar, Space> model(space, data.train.extents(), columns, rank, options.biases);
+  model.range = options.range;
+  if (options.biases) fit_biases(space, data.train, options.bias, model);
+  return model;
+}
+
+/// What is said of a fit, before it is known how it went.
+template <class Choice>
+CompletionReport report_of(FastTuckerOptions const& options, std::optional<Choice> const& choice) {
+  CompletionReport report;
+  report.rank = options.rank;
+  report.columns.assign(options.columns.begin(), options.columns.end());
+  for (auto const target : options.targets)
+    report.targets.emplace_back(target == RowTarget::zero  ? "zero"
+                                : target == RowTarget::one ? "one"
+                                                           : "out");
+  report.regularization = regularization_text(options);
+  if (choice)
+    report.choice = ChoiceReport{choice->learns, to_report(choice->biases), to_report(choice->model),
+                                 choice->candidates, choice->seconds};
+  return report;
+}
+
 template <class Scalar, class Index>
 io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& sets, Report& report,
                                OnEpoch const& on_epoch) {
   Space const space;
-  auto const fast_tucker_options = library_options(options);
-  AnyFormatOptions format        = format_options(fast_tucker_options);
-  format.format                  = options.format;
-  format.deterministic           = options.deterministic;
+  auto const asked        = library_options(options);
+  AnyFormatOptions format = format_options(asked);
+  format.format           = options.format;
+  format.deterministic    = options.deterministic;
   if (options.format == "auto") {
     format.survey        = survey_list(sets.train, options.common.threads);
     format.hooks.machine = [&](double) { return machine_ceilings(*report.backend, sizeof(Scalar), 0); };
   }
-  std::vector<count_t> columns(options.columns.begin(), options.columns.end());
-  if (columns.size() == 1) columns.assign(sets.train.extents.size(), columns[0]);
-  Extents const extents{std::span<count_t const>(sets.train.extents)};
-  FastTuckerModel<Scalar, Space> model(space, extents, columns, options.rank, options.biases);
   FastTuckerData<Scalar, Index, Space> data{upload_list<Scalar, Index>(space, std::move(sets.train)),
                                             upload_list<Scalar, Index>(space, std::move(sets.validation)),
                                             upload_list<Scalar, Index>(space, std::move(sets.test))};
-  if (options.biases) fit_biases(space, data.train, {.damping = options.bias_damping}, model);
-
+  std::optional<FastTuckerChoice<Scalar, Space>> choice;
+  if (leaves_choice(asked)) choice = choose_fast_tucker(space, data.train, asked, format);
+  stop_if_interrupted("choosing the shrinkage");
+  auto const chosen = choice ? choice->options : with_shape(asked, data.train.order());
+  auto summary      = report_of(chosen, choice);
+  std::vector<count_t> const one_column(static_cast<std::size_t>(data.train.order()), 1);
+  auto const biases = biases_of(space, data, asked, one_column, 1);
+  for (auto const& [set, entries] : {std::pair("train", data.train), std::pair("validation", data.validation),
+                                     std::pair("test", data.test)})
+    if (entries.nnz() > 0) summary.biases[set] = to_report(errors(space, biases, entries));
+  summary.mean = biases.mean;
+  if (choice && !choice->learns) {
+    summary.errors = summary.biases;
+    summary.reason = "mean and biases";
+    summary.rank   = 1;
+    summary.columns.assign(one_column.begin(), one_column.end());
+    report.result = std::move(summary);
+    return io::to_host_model(space, biases);
+  }
+  auto model = choice ? choice->start
+                      : FastTuckerModel<Scalar, Space>(space, data.train.extents(), chosen.columns,
+                                                       chosen.rank, options.biases);
+  model.mean = biases.mean;
+  for (int n = 0; n < model.order() && options.biases; ++n) model.bias(n) = biases.bias(n);
+  format.rank  = chosen.rank;
   auto const X = any_format(space, without_biases(space, data.train, model), format);
   report.format =
       FormatReport{X.chosen(), X.storage_bytes(), X.build_seconds(), X.chosen_because(), X.candidates()};
   data.format = X;
   stop_if_interrupted("building the format");
-  fill_start(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), options.seed);
-  auto const result = fast_tucker(space, data, fast_tucker_options, model,
+  if (!choice)
+    fill_start(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), options.seed,
+               chosen.targets);
+  auto const result = fast_tucker(space, data, chosen, model,
                                   [&](FastTuckerEpoch const& epoch) { return on_epoch(to_report(epoch)); });
-  CompletionReport summary;
-  summary.mean           = model.mean;
   summary.kept_iteration = result.kept_epoch;
   summary.reason         = to_string(result.reason);
   if (result.kept_epoch > 0)

@@ -19,12 +19,12 @@ enum class ColdStart { refuse, bias };
 struct TrainOptions {
   CommonOptions common;
   std::filesystem::path tensor;
-  std::filesystem::path test;             // empty: none
-  double split    = 0;                    // share of the entries held out as test set
-  double validate = 0;                    // share of the training entries held out to tell the best epoch
-  int index_base  = -1;                   // -1: told by the file
-  std::vector<std::uint64_t> columns{8};  // J, one number or one a mode
-  std::uint64_t rank        = 8;
+  std::filesystem::path test;          // empty: none
+  double split    = 0;                 // share of the entries held out as test set
+  double validate = 0;                 // share of the training entries held out to tell the best epoch
+  int index_base  = -1;                // -1: told by the file
+  std::vector<std::uint64_t> columns;  // J, one number or one a mode; empty: R
+  std::optional<std::uint64_t> rank;   // unset: J, or with neither chosen, or 8
   int max_epochs            = 20;
   std::string optimizer     = "als";  // or "adam" or "sgd"
   double learning_rate      = 0.01;
@@ -32,8 +32,9 @@ struct TrainOptions {
   double decay              = 0.1;
   bool intermediates        = true;
   bool share_fibers         = true;
-  std::vector<double> shrink;   // empty, observations, or these and their share; without a ridge
-  std::optional<double> ridge;  // 5 where there is none and rows are not shrunk
+  std::vector<double> shrink;  // empty: chosen; or observations, their share, those of modes drawn to one
+  std::vector<std::string> targets;  // "zero", "one" or "out", one a mode; empty: chosen, or zero
+  std::optional<double> ridge;       // 5 where there is none and rows are not shrunk
   bool ridge_per_entry  = false;
   double core_ridge     = 0;
   bool fixed_cores      = false;
@@ -46,7 +47,7 @@ struct TrainOptions {
   std::string precision = "f32";  // or "f64"
   bool deterministic    = false;
   std::vector<double> clip;  // empty, or lowest and highest
-  ColdStart cold_start = ColdStart::refuse;
+  ColdStart cold_start = ColdStart::bias;
   std::filesystem::path output;  // empty: none
 
   [[nodiscard]] bool shrinks() const { return optimizer == "als" && !ridge && !ridge_per_entry; }
@@ -57,7 +58,8 @@ struct PredictOptions {
   std::filesystem::path model;
   std::filesystem::path places;
   int index_base       = -1;
-  ColdStart cold_start = ColdStart::refuse;
+  ColdStart cold_start = ColdStart::bias;
+  std::vector<double> clip;  // empty: as the model says
   std::filesystem::path output;
 };
 

@@ -132,7 +132,22 @@ Json to_json(CompletionReport const& result) {
   put_errors(json, result.errors);
   Json entries = Json::object();
   for (auto const& [set, error] : result.errors) entries[set] = error.entries;
-  json["entries"]        = entries;
+  json["entries"] = entries;
+  Json biases     = Json::object();
+  put_errors(biases, result.biases);
+  json["biases"]         = biases;
+  json["rank"]           = result.rank;
+  json["columns"]        = result.columns;
+  json["targets"]        = result.targets;
+  json["regularization"] = result.regularization;
+  if (result.choice) {
+    auto const& choice = *result.choice;
+    json["choice"]     = {{"learns", choice.learns},
+                          {"entries", choice.model.entries},
+                          {"rmse", {{"biases", choice.biases.rmse}, {"model", choice.model.rmse}}},
+                          {"candidates", choice.candidates},
+                          {"seconds", choice.seconds}};
+  }
   json["kept_iteration"] = result.kept_iteration;
   json["reason"]         = result.reason;
   json["cold"]           = result.cold;

@@ -86,9 +86,24 @@ struct CpdReport {
   std::size_t best_restart = 0;
 };
 
+/// What held-out entries chose.
+struct ChoiceReport {
+  bool learns = true;  // false: nothing was better than mean and biases
+  ErrorReport biases;  // on the held-out entries
+  ErrorReport model;
+  int candidates = 0;
+  double seconds = 0;
+};
+
 struct CompletionReport {
   double mean = 0;
   ErrorReports errors;  // of the model that is kept
+  ErrorReports biases;  // of mean and biases alone
+  std::uint64_t rank = 0;
+  std::vector<std::uint64_t> columns;  // J
+  std::vector<std::string> targets;    // of each mode: zero, one or out; empty: zero
+  std::string regularization;          // shrinkage or ridge, as options of the tool
+  std::optional<ChoiceReport> choice;
   int kept_iteration = 0;
   std::string reason;
   std::uint64_t cold = 0;  // entries predicted from biases alone

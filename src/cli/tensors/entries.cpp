@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/tensors/entries.hpp"
 
+#include <fmt/format.h>
+
+#include <cstdio>
+
 #include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/io/clean_list.hpp"
@@ -41,6 +45,14 @@ std::pair<io::CoordinateList, io::CoordinateList> split_off_cold(io::CoordinateL
   list                = {};
   parts.first.extents = extents;
   return parts;
+}
+
+void warn_of_cold(std::uint64_t entries) {
+  if (entries > 0)
+    fmt::print(stderr,
+               "polyad: {} entries have an index that the training set has not: predicted by the biases "
+               "that are known\n",
+               entries);
 }
 
 }  // namespace polyad::cli

@@ -24,4 +24,7 @@ namespace polyad::cli {
     io::CoordinateList&& list, std::vector<std::uint64_t> const& extents, std::string const& file,
     bool allowed);
 
+/// Says on stderr how many entries lie outside the training set's extents, where some do.
+void warn_of_cold(std::uint64_t entries);
+
 }  // namespace polyad::cli

@@ -6,14 +6,15 @@
 //   (B S B' + ridge I) a = B y,   S = sum over the row's nonzeros of p p',   y = sum of x p
 //
 // where p is the product of the other modes' rows of C. With a RowShrinkage S + weight I stands in place of
-// S. A team takes a row at a time:
+// S, and y + weight target in place of y. (Where B has orthogonal columns: orthogonal_rows.hpp.) A team takes
+// a row at a time:
 //
 //   for each tile of the row's nonzeros                           operator(): the loop over `first`
 //     the products p, and the values x, into the scratch pad      fill()
 //     y += sum of x p;  S += sum of p p'                          operator(); multiply()
 //   S += weight I; U = B S                                        operator(); multiply()
 //   system = U B' + ridge I, with B y as one more row             operator()
-//   a = the solution, by elimination                              solve()
+//   a = the solution, by elimination                              solve_row_system()
 //
 // Memory is O(J R + R^2) a team. Flops: R^2 a nonzero, and J R (J + R) + J^3 / 6 a row.
 #pragma once
@@ -22,6 +23,9 @@
 #include <algorithm>
 
 #include "formats/coo/nonzero_sources.hpp"
+#include "formats/coo/orthogonal_rows.hpp"
+#include "formats/coo/row_scratch.hpp"
+#include "formats/coo/row_system.hpp"
 #include "formats/coo/sorted.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
@@ -45,14 +49,14 @@ struct RowSolveSizes {
   int R_width;
   int tile_rows;  // T
 
-  [[nodiscard]] KOKKOS_FUNCTION int scalars() const {
-    return tile_rows * (R_width + 1) + R_width * (R_width + 1) + J_width * R_width;
+  [[nodiscard]] KOKKOS_FUNCTION count_t scalars() const {
+    auto const width = static_cast<count_t>(R_width);
+    return (static_cast<count_t>(tile_rows) + width) * (width + 1) + static_cast<count_t>(J_width) * width;
   }
-  [[nodiscard]] KOKKOS_FUNCTION int doubles() const { return (J + 1) * (J | 1) + 2 * (J + 1); }
+  [[nodiscard]] KOKKOS_FUNCTION count_t doubles() const { return row_system_doubles(J); }
   template <class Scalar>
-  [[nodiscard]] KOKKOS_FUNCTION int bytes() const {
-    return (scalars() * static_cast<int>(sizeof(Scalar)) + 15) / 16 * 16 +
-           doubles() * static_cast<int>(sizeof(double));
+  [[nodiscard]] KOKKOS_FUNCTION count_t bytes() const {
+    return (scalars() * sizeof(Scalar) + 15) / 16 * 16 + doubles() * sizeof(double);
   }
 };
 
@@ -132,42 +136,6 @@ struct RowLeastSquares {
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member, count), [&](int const i) { numbers[i] = 0; });
   }
 
-  /// Solves M a = rhs for the symmetric M in the rows 0 ... J - 1 of `system` (its lower triangle) and rhs in
-  /// row J, where a then stands. Elimination without square roots (Golub & Van Loan, section 4.1.2), the
-  /// right-hand side as one more row of the matrix.
-  template <class Member>
-  KOKKOS_FUNCTION void solve(Member const& member, double* system, double* column, double* inverse) const {
-    int const J      = sizes.J;
-    int const stride = J | 1;
-    double* const z  = system + J * stride;
-    Kokkos::parallel_for(Kokkos::TeamVectorRange(member, J),
-                         [&](int const k) { inverse[k] = J * epsilon * system[k * stride + k]; });
-    member.team_barrier();
-    for (int k = 0; k < J; ++k) {
-      Kokkos::parallel_for(Kokkos::TeamVectorRange(member, k, J + 1),
-                           [&](int const i) { column[i] = system[i * stride + k]; });
-      member.team_barrier();
-      double const pivot      = column[k];
-      double const reciprocal = pivot > inverse[k] ? 1 / pivot : 0.0;
-      Kokkos::parallel_for(Kokkos::TeamThreadRange(member, k + 1, J + 1), [&](int const i) {
-        double const l = column[i] * reciprocal;
-        Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, k + 1, Kokkos::min(i + 1, J)),
-                             [&](int const j) { system[i * stride + j] -= l * column[j]; });
-      });
-      member.team_barrier();
-      Kokkos::single(Kokkos::PerTeam(member), [&] { inverse[k] = reciprocal; });
-    }
-    member.team_barrier();
-    for (int k = J - 1; k >= 0; --k) {
-      double const a = inverse[k] * z[k];
-      member.team_barrier();
-      Kokkos::parallel_for(Kokkos::TeamVectorRange(member, k),
-                           [&](int const m) { z[m] -= system[k * stride + m] * a; });
-      Kokkos::single(Kokkos::PerTeam(member), [&] { z[k] = a; });
-      member.team_barrier();
-    }
-  }
-
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     auto const k        = static_cast<count_t>(member.league_rank());
@@ -175,21 +143,20 @@ struct RowLeastSquares {
     count_t const end   = starts[k + 1];
     Scalar* const a     = A + k * A_stride;
     int const J         = sizes.J;
-    if (begin == end) {
+    if (begin == end && !shrinkage.draws_empty_rows()) {
       Kokkos::parallel_for(Kokkos::TeamVectorRange(member, J), [&](int const j) { a[j] = 0; });
       return;
     }
     auto* const pad = static_cast<char*>(
         member.team_scratch(level).get_shmem_aligned(sizes.bytes<Scalar>(), row_alignment));
-    int const width    = sizes.R_width;
-    auto* const tile   = reinterpret_cast<Scalar*>(pad);
-    Scalar* const S    = tile + sizes.tile_rows * width;
-    Scalar* const y    = S + width * width;
-    Scalar* const U    = y + width;
-    Scalar* const x    = U + sizes.J_width * width;
-    auto* const system = reinterpret_cast<double*>(
-        pad + (sizes.bytes<Scalar>() - sizes.doubles() * static_cast<int>(sizeof(double))));
-    double* const column = system + (J + 1) * (J | 1);
+    int const width  = sizes.R_width;
+    auto* const tile = reinterpret_cast<Scalar*>(pad);
+    Scalar* const S  = tile + sizes.tile_rows * width;
+    Scalar* const y  = S + width * width;
+    Scalar* const U  = y + width;
+    Scalar* const x  = U + sizes.J_width * width;
+    auto* const system =
+        reinterpret_cast<double*>(pad + (sizes.bytes<Scalar>() - sizes.doubles() * sizeof(double)));
 
     zero(member, tile,
          sizes.tile_rows * width + width * width + width);  // what lies right of column R stays zero
@@ -207,8 +174,10 @@ struct RowLeastSquares {
     }
     if (shrinkage.unit) {
       auto const weight = static_cast<Scalar>(shrinkage.weight(end - begin));
-      Kokkos::parallel_for(Kokkos::TeamVectorRange(member, sizes.R),
-                           [&](int const r) { S[r * width + r] += weight; });
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(member, sizes.R), [&](int const r) {
+        S[r * width + r] += weight;
+        y[r] += weight * static_cast<Scalar>(shrinkage.target);
+      });
       member.team_barrier();
     }
     multiply(
@@ -232,7 +201,7 @@ struct RowLeastSquares {
       });
     });
     member.team_barrier();
-    solve(member, system, column, column + J + 1);
+    solve_row_system(member, J, epsilon, system);
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member, J),
                          [&](int const j) { a[j] = static_cast<Scalar>(system[J * stride + j]); });
   }
@@ -242,6 +211,9 @@ template <class Space, class Scalar, class Index, class Source>
 void solve_rows_of(Space const& space, Source const& source, OtherFactors<Scalar, any_order> const& factors,
                    count_t const* starts, count_t rows, RowProblem<Scalar, Space> const& problem,
                    FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage) {
+  if (problem.squares > 0)
+    return solve_orthogonal_rows<Space, Scalar, Index>(space, source, factors, starts, rows, problem, A,
+                                                       shrinkage);
   int const J = checked_rank(problem.B.extent(0));
   int const R = checked_rank(problem.B.extent(1));
   with_block(static_cast<count_t>(R), [&](auto block) {
@@ -249,12 +221,9 @@ void solve_rows_of(Space const& space, Source const& source, OtherFactors<Scalar
     constexpr int lanes = Kernel::Row::lanes;
     RowSolveSizes const sizes{J, R, Kernel::whole_blocks(J), Kernel::whole_blocks(R),
                               static_cast<int>(items_per_thread<Space>(32, 16))};
-    // Beyond what a team may use, scratch comes from global memory.
-    int const bytes = sizes.template bytes<Scalar>() + row_alignment;
-    int const level = static_cast<count_t>(bytes) > team_scratch<Space>() ? 1 : 0;
     LaunchShape const shape{rows, team_threads<Space>(lanes), lanes};
-    auto policy = team_policy<Kokkos::Schedule<Kokkos::Dynamic>>(space, shape);  // rows differ in length
-    policy.set_scratch_size(level, Kokkos::PerTeam(bytes));
+    auto policy     = team_policy<Kokkos::Schedule<Kokkos::Dynamic>>(space, shape);  // rows differ in length
+    int const level = set_row_scratch(space, shape, sizes.template bytes<Scalar>(), policy);
     detail::launch(
         "polyad::least_squares_rows", policy,
         Kernel{source, factors, starts, problem.B.data(), static_cast<count_t>(problem.B.stride(0)),
@@ -277,6 +246,9 @@ void expect_row_problem(Extents const& extents, FactorMatrices<Scalar, Space> co
                  "the rows to solve for are ", A.extent(0), " x ", A.extent(1), ", not ", extents[mode],
                  " x ", problem.B.extent(0));
   POLYAD_EXPECTS(problem.ridge >= 0, "the ridge ", problem.ridge, " is negative");
+  POLYAD_EXPECTS(problem.squares == 0 || problem.B.extent(0) >= problem.B.extent(1),
+                 "the columns of B are not orthogonal: it is ", problem.B.extent(0), " x ",
+                 problem.B.extent(1));
   POLYAD_EXPECTS(shrinkage.nonzeros >= 0 && shrinkage.share >= 0, "rows are shrunk by ", shrinkage.nonzeros,
                  " nonzeros and a share of ", shrinkage.share);
   POLYAD_EXPECTS(of_mode(starts, mode).extent(0) == extents[mode] + 1,

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// CandidateRun: a model that is fitted to the kept entries under one choice of options after the other, and
+// judged by the held-out ones.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "fast_tucker/epochs.hpp"
+#include "fast_tucker/kept_model.hpp"
+
+namespace polyad::detail {
+
+/// What candidates are fitted to and judged by.
+template <class Scalar, class Index, class Space>
+struct Evidence {
+  AnyFormat<Scalar, Index, Space> X;      // kept entries, without mean and biases
+  CooTensor<Scalar, Index, Space> held;   // as they are
+  FastTuckerModel<Scalar, Space> biases;  // mean and biases of the kept entries, and the range
+  ErrorSums<Space> sums;
+  double deviation;  // of what the biases leave of the kept entries
+};
+
+/// A fit whose options change on the way.
+template <class Scalar, class Index, class Space>
+class CandidateRun {
+public:
+  /// From a start of its own. Waits for `space`. \throws MemoryError
+  CandidateRun(Space const& space, Evidence<Scalar, Index, Space> const& evidence,
+               FastTuckerOptions const& options)
+      : m_space(space),
+        m_evidence(evidence),
+        m_model(model_of(space, evidence, options)),
+        m_kept(space, m_model),
+        m_epochs(space, evidence.X, m_model, options),
+        m_best(options) {}
+
+  /// Goes on until two epochs bring the held-out error down by less than a thousandth, at first from the least
+  /// so far; for `least` epochs and for `most`. Returns the errors at the end. Keeps the model with the least.
+  PredictionErrors go_on(FastTuckerOptions const& options, int least, int most) {
+    m_epochs.go_on_with(options);
+    double before = m_has_best ? m_least.rmse : std::numeric_limits<double>::infinity();
+    PredictionErrors found;
+    for (int epoch = 0; epoch < most; epoch += 2) {
+      for (int twice = 0; twice < 2; ++twice) m_epochs.run();
+      found = errors(m_space, m_model, m_epochs.intermediates(), m_evidence.held, m_evidence.sums);
+      if (!std::isfinite(found.rmse)) break;
+      if (!m_has_best || found.rmse < m_least.rmse) {
+        m_has_best = true;
+        m_least    = found;
+        m_best     = options;
+        m_kept.keep(m_space, m_model);
+      }
+      if (epoch + 2 >= least && !(found.rmse < before * 0.999)) break;
+      before = found.rmse;
+    }
+    return found;
+  }
+  /// The options that count as the best model's: those of a change that gained too little are not taken.
+  void recall(FastTuckerOptions const& options) { m_best = options; }
+  /// The next model is the best so far, whatever came before.
+  void forget() { m_has_best = false; }
+  /// Back to the best model.
+  void restore() { m_kept.restore(m_space, m_model); }
+
+  [[nodiscard]] PredictionErrors const& least() const { return m_least; }
+  [[nodiscard]] FastTuckerOptions const& best() const { return m_best; }
+  [[nodiscard]] bool has_best() const { return m_has_best; }
+  /// The best model's, after restore().
+  [[nodiscard]] FastTuckerModel<Scalar, Space> const& model() const { return m_model; }
+
+private:
+  static FastTuckerModel<Scalar, Space> model_of(Space const& space,
+                                                 Evidence<Scalar, Index, Space> const& evidence,
+                                                 FastTuckerOptions const& options) {
+    FastTuckerModel<Scalar, Space> model(space, evidence.biases.extents(), options.columns, options.rank,
+                                         evidence.biases.has_biases());
+    model.mean  = evidence.biases.mean;
+    model.range = evidence.biases.range;
+    for (int n = 0; n < model.order(); ++n) model.bias(n) = evidence.biases.bias(n);
+    fill_start(space, model, evidence.deviation, options.seed, options.targets);
+    return model;
+  }
+
+  Space m_space;
+  Evidence<Scalar, Index, Space> const& m_evidence;
+  FastTuckerModel<Scalar, Space> m_model;
+  KeptModel<Scalar, Space> m_kept;
+  FastTuckerEpochs<Scalar, Index, Space> m_epochs;
+  FastTuckerOptions m_best;
+  PredictionErrors m_least = {0, std::numeric_limits<double>::infinity(), 0};
+  bool m_has_best          = false;
+};
+
+}  // namespace polyad::detail

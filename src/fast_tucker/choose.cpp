@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "fast_tucker/candidate.hpp"
+#include "fast_tucker/held_out.hpp"
+#include "polyad/core/instances.hpp"
+#include "polyad/fast_tucker/fast_tucker.hpp"
+
+namespace polyad {
+
+using namespace detail;
+namespace {
+
+// Of the entries a twentieth is held out, and of few as many as tell errors a percent apart; of many no more
+// than that takes.
+constexpr double usual_share = 0.05, largest_share = 0.2, wanted = 5000, most = 400000;
+/// With fewer there is nothing to choose by.
+constexpr count_t least_held_out = 10;
+/// The least gain over mean and biases, in standard errors of the gain: less may be chance, since the best of
+/// many candidates is taken.
+constexpr double least_gain = 1.5;
+/// A candidate is better when its held-out error is lower by this share: an error that still falls by more
+/// from epoch to epoch would make any change look good. What adds a mode has to be worth more.
+constexpr double better_by = 1e-3, worth_a_mode = 3e-3;
+
+/// Of the best candidate with all entries: the held-out ones are few.
+constexpr int last_epochs = 8;
+
+double share_held_out(count_t nnz) {
+  auto const entries = static_cast<double>(nnz);
+  return std::min(std::clamp(wanted / entries, usual_share, largest_share), std::max(most, 1.0) / entries);
+}
+
+/// Modes in the order in which they are left out of the product: the shortest first.
+std::vector<int> shortest_first(Extents const& extents) {
+  std::vector<int> modes(static_cast<std::size_t>(extents.order()));
+  std::iota(modes.begin(), modes.end(), 0);
+  std::stable_sort(modes.begin(), modes.end(), [&](int m, int n) { return extents[m] < extents[n]; });
+  return modes;
+}
+
+/// The search: each step changes one thing of the best options so far.
+template <class Scalar, class Index, class Space>
+class Search {
+public:
+  Search(Space const& space, Evidence<Scalar, Index, Space> const& evidence, FastTuckerOptions const& options)
+      : m_space(space), m_evidence(evidence), m_options(options) {}
+
+  void run(bool chooses_rank) {
+    choose_targets();
+    walk_shrinkage();
+    choose_share();
+    draw_to_one();
+    try_ridge_per_entry();
+    if (chooses_rank) climb_ranks();
+    confirm();
+  }
+
+  using Run = CandidateRun<Scalar, Index, Space>;
+  [[nodiscard]] Run& best() { return *m_best; }
+  [[nodiscard]] int candidates() const { return m_candidates; }
+
+private:
+  static constexpr int first_epochs = 6;  // of a start: planted ratings are learned in five or six
+  static constexpr int most_epochs  = 16;
+  static constexpr int more_epochs  = 6;  // after a change, at most
+
+  std::unique_ptr<Run> start(FastTuckerOptions const& options, int least, int most) {
+    ++m_candidates;
+    auto run = std::make_unique<Run>(m_space, m_evidence, options);
+    run->go_on(options, least, most);
+    return run;
+  }
+  /// Goes on from the best model; whether the error fell by that share.
+  bool improves(FastTuckerOptions const& options, double share = better_by, int least = 2) {
+    ++m_candidates;
+    m_best->restore();
+    double const before = m_best->least().rmse;
+    auto const previous = m_best->best();
+    m_best->go_on(options, least, more_epochs);
+    if (!(m_best->least().rmse < before * (1 - share))) {
+      m_best->recall(previous);
+      return false;
+    }
+    m_previous.push_back(previous);
+    return true;
+  }
+  [[nodiscard]] FastTuckerOptions options() const { return m_best->best(); }
+
+  /// Which modes have a part in the product: all, or all but the shortest, and so on down to two. A rank of 8
+  /// tells, where the columns are as many.
+  void choose_targets() {
+    auto options      = m_options;
+    options.shrinkage = Shrinkage{.observations = 30};
+    if (options.targets.empty()) {
+      auto small = options;
+      if (std::all_of(small.columns.begin(), small.columns.end(),
+                      [&](count_t J) { return J == small.rank; })) {
+        small.rank = std::min<count_t>(small.rank, 8);
+        small.columns.assign(small.columns.size(), small.rank);
+      }
+      small.targets.assign(small.columns.size(), RowTarget::zero);
+      m_best           = start(small, first_epochs, first_epochs);
+      auto const modes = shortest_first(m_evidence.X.extents());
+      for (std::size_t left_out = 0; left_out + 2 < modes.size(); ++left_out) {
+        small.targets[static_cast<std::size_t>(modes[left_out])] = RowTarget::left_out;
+        auto other                                               = start(small, first_epochs, first_epochs);
+        if (other->least().rmse < m_best->least().rmse * (1 + worth_a_mode)) m_best = std::move(other);
+      }
+      options.targets = m_best->best().targets;
+      if (small.rank == options.rank) {
+        m_best->restore();
+        m_best->go_on(m_best->best(), 2, most_epochs - first_epochs);
+        return;
+      }
+    }
+    m_best = start(options, first_epochs, most_epochs);
+  }
+
+  /// From strong to weak, until the error rises; stronger than the first where that helps.
+  void walk_shrinkage() {
+    auto const step = [&](double factor) {
+      auto next = options();
+      next.shrinkage->observations *= factor;
+      return improves(next, factor < 1 ? better_by : worth_a_mode);
+    };
+    bool weaker = false;
+    for (int steps = 0; steps < 8 && step(1. / 3); ++steps) weaker = true;
+    if (weaker) return;
+    for (int steps = 0; steps < 4 && step(3); ++steps) {
+    }
+  }
+
+  /// The share of what is uncertain in the other modes' rows; less of it calls for less shrinkage, too.
+  void choose_share() {
+    auto next             = options();
+    next.shrinkage->share = 0.2;
+    if (improves(next)) return;
+    next.shrinkage->share = 0;
+    if (improves(next, worth_a_mode, 4)) walk_shrinkage();
+  }
+
+  /// Modes that are left out tell something after all: rows near one, from strongly drawn to weakly.
+  void draw_to_one() {
+    auto next = options();
+    if (std::find(next.targets.begin(), next.targets.end(), RowTarget::left_out) == next.targets.end() ||
+        !m_options.targets.empty())
+      return;
+    std::replace(next.targets.begin(), next.targets.end(), RowTarget::left_out, RowTarget::one);
+    next.shrinkage->to_one = 1000;
+    if (!improves(next, worth_a_mode, 4)) return;
+    for (double const to_one : {300., 100., 30., 10.}) {
+      next.shrinkage->to_one = to_one;
+      if (!improves(next)) break;
+    }
+  }
+
+  /// A candidate was judged after few epochs: where more of them raise the error, it goes back to the one
+  /// before.
+  void confirm() {
+    for (int rounds = 0; rounds < 6; ++rounds) {
+      m_best->restore();
+      auto const now      = options();
+      double const before = m_best->least().rmse;
+      double const after  = m_best->go_on(now, more_epochs, more_epochs).rmse;
+      if (after <= before * (1 + better_by) || m_previous.empty()) return;
+      auto previous    = m_previous.back();
+      previous.rank    = now.rank;
+      previous.columns = now.columns;
+      m_previous.pop_back();
+      m_best->forget();
+      m_best->go_on(previous, more_epochs, more_epochs);
+    }
+  }
+
+  /// A ridge on the scale of the values: with k modes in the product C^(n) has the scale deviation^(1 / k), and
+  /// |c|^2 is to count as the square of a value does. 0.2 of it suits ratings; then to both sides.
+  void try_ridge_per_entry() {
+    auto next = options();
+    if (std::any_of(next.columns.begin(), next.columns.end(), [&](count_t J) { return J < next.rank; }))
+      return;
+    auto const modes =
+        static_cast<double>(std::count(next.targets.begin(), next.targets.end(), RowTarget::zero));
+    next.ridge           = 0.2 * std::pow(m_evidence.deviation, 2 - 2 / modes);
+    next.ridge_per_entry = true;
+    next.update_cores    = false;
+    if (!improves(next, better_by, 4)) return;
+    for (double const factor : {0.8, 1.25}) {
+      auto step = options();
+      *step.ridge *= factor;
+      if (improves(step)) break;
+    }
+  }
+
+  /// Higher ranks, while they help.
+  void climb_ranks() {
+    for (count_t const rank : {16, 32}) {
+      auto next = options();
+      next.rank = rank;
+      next.columns.assign(next.columns.size(), rank);
+      auto other        = start(next, 10, 24);
+      bool const better = other->least().rmse < m_best->least().rmse * (1 - better_by);
+      if (!better) return;
+      m_best = std::move(other);
+    }
+  }
+
+  Space m_space;
+  Evidence<Scalar, Index, Space> const& m_evidence;
+  FastTuckerOptions m_options;
+  std::unique_ptr<Run> m_best;
+  std::vector<FastTuckerOptions> m_previous;  // the best before, and those before it
+  int m_candidates = 0;
+};
+
+/// The values of X, or a model's predictions of them, on the host.
+template <class Space, class View>
+std::vector<double> to_host(Space const& space, View const& view) {
+  auto const host = Kokkos::create_mirror_view(view);
+  Kokkos::deep_copy(space, host, view);
+  space.fence("polyad::choose_fast_tucker");
+  return {host.data(), host.data() + host.size()};
+}
+
+/// Whether the gain of a model over another one, in squared errors of the same entries, is more than chance.
+bool gains(std::vector<double> const& values, std::vector<double> const& before,
+           std::vector<double> const& after) {
+  double sum = 0, squares = 0;
+  for (std::size_t p = 0; p < values.size(); ++p) {
+    double const a = values[p] - before[p], b = values[p] - after[p];
+    double const gain = a * a - b * b;
+    sum += gain;
+    squares += gain * gain;
+  }
+  auto const count   = static_cast<double>(values.size());
+  double const error = std::sqrt(std::max(0.0, squares - sum * sum / count));  // of the sum
+  return sum > 0 && sum > least_gain * error;
+}
+
+}  // namespace
+
+bool leaves_choice(FastTuckerOptions const& options) {
+  return options.optimizer == FastTuckerOptimizer::als && !options.shrinkage && !options.ridge &&
+         !options.ridge_per_entry;
+}
+
+template <class Scalar, class Index, class Space>
+FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
+                                                   CooTensor<Scalar, Index, Space> const& train,
+                                                   FastTuckerOptions const& options,
+                                                   AnyFormatOptions format) {
+  POLYAD_EXPECTS(leaves_choice(options), "the options leave nothing to choose");
+  Kokkos::Timer const clock;
+  FastTuckerChoice<Scalar, Space> choice;
+  choice.options           = with_shape(options, train.order());
+  choice.options.shrinkage = Shrinkage{};
+  if (choice.options.targets.empty())
+    choice.options.targets.assign(static_cast<std::size_t>(train.order()), RowTarget::zero);
+  auto const [kept, held] = detail::hold_out(space, train, share_held_out(train.nnz()));
+  choice.learns           = false;
+  if (held.nnz() < least_held_out || kept.nnz() == 0) {
+    choice.seconds = clock.seconds();
+    return choice;
+  }
+  std::vector<count_t> const one_column(static_cast<std::size_t>(train.order()), 1);
+  FastTuckerModel<Scalar, Space> biases(space, train.extents(), one_column, 1, options.biases);
+  biases.range = options.range;
+  if (options.biases) fit_biases(space, kept, options.bias, biases);
+  auto const sums    = make_error_sums(space, held.nnz());
+  auto const nothing = make_intermediates(space, biases);  // its factors are zero
+  choice.biases      = errors(space, biases, nothing, held, sums);
+
+  auto const search_options = with_shape(options, train.order());
+  auto const asked          = format_options(search_options);
+  format.needs              = asked.needs;
+  format.rank               = asked.rank;
+  format.iterations         = asked.iterations;
+  Evidence<Scalar, Index, Space> evidence{any_format(space, without_biases(space, kept, biases), format),
+                                          held, biases, sums, 0};
+  double const squares = evidence.X.norm_squared();
+  evidence.deviation   = std::sqrt(squares / static_cast<double>(kept.nnz()));
+  // What the biases leave is rounding where they explain all there is.
+  constexpr double rounding = 64 * static_cast<double>(std::numeric_limits<Scalar>::epsilon());
+  if (!(squares > rounding * rounding * norm_squared(space, kept))) {
+    choice.model   = choice.biases;
+    choice.seconds = clock.seconds();
+    return choice;
+  }
+  Search<Scalar, Index, Space> search(space, evidence, search_options);
+  search.run(options.rank == 0 && options.columns.empty());
+  auto& best = search.best();
+  best.restore();
+  if (!best.has_best())
+    throw NumericalError("no candidate's error is a finite number: scale the values, or take doubles");
+  auto const of = [&](FastTuckerModel<Scalar, Space> const& model) {
+    return to_host(space, predict(space, model, held));
+  };
+  choice.options            = best.best();
+  choice.options.max_epochs = std::min(options.max_epochs, last_epochs);
+  choice.start              = best.model();
+  choice.model              = best.least();
+  choice.learns             = gains(to_host(space, held.values()), of(biases), of(best.model()));
+  choice.candidates         = search.candidates();
+  choice.seconds            = clock.seconds();
+  return choice;
+}
+
+#define POLYAD_CHOOSE(Scalar, Index)                                                                        \
+  template FastTuckerChoice<Scalar, Kokkos::DefaultExecutionSpace> choose_fast_tucker(                      \
+      Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      FastTuckerOptions const&, AnyFormatOptions)
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_CHOOSE);
+
+}  // namespace polyad

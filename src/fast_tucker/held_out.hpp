@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// hold_out: entries on the device in two parts, by a hash of their coordinates.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <utility>
+
+#include "polyad/core/counter_rng.hpp"
+#include "polyad/tensor/coo_tensor.hpp"
+
+namespace polyad::detail {
+
+/// Rows of fewer entries keep all of theirs: what is left of them would say nothing.
+inline constexpr unsigned few_entries = 4;
+
+/// counts(first_row(n) + k) = the entries of row k of mode n.
+template <class Index, class Counts>
+struct CountEntries {
+  Index const* indices;
+  Kokkos::Array<count_t, max_order> first_row;
+  int order;
+  Counts counts;
+  KOKKOS_FUNCTION void operator()(count_t p) const {
+    for (int n = 0; n < order; ++n)
+      Kokkos::atomic_inc(
+          &counts(first_row[n] +
+                  static_cast<count_t>(indices[p * static_cast<count_t>(order) + static_cast<count_t>(n)])));
+  }
+};
+
+/// A scan: how many of the entries before p are held out says where entry p goes.
+template <class Scalar, class Index, class Counts>
+struct DivideEntries {
+  Index const* indices;
+  Scalar const* values;
+  Kokkos::Array<count_t, max_order> first_row;
+  int order;
+  Counts counts;
+  double share;
+  bool writes;
+  Index* kept_indices;
+  Scalar* kept_values;
+  Index* held_indices;
+  Scalar* held_values;
+
+  [[nodiscard]] KOKKOS_FUNCTION bool is_held(count_t p) const {
+    std::uint64_t hash = 0;
+    for (int n = 0; n < order; ++n) {
+      auto const k = static_cast<count_t>(indices[p * static_cast<count_t>(order) + static_cast<count_t>(n)]);
+      if (counts(first_row[n] + k) < few_entries) return false;
+      hash = mix(hash + k + 1);
+    }
+    return static_cast<double>(hash >> 11) * 0x1p-53 < share;
+  }
+  /// The last steps of counter_uniform's hash.
+  [[nodiscard]] KOKKOS_FUNCTION static std::uint64_t mix(std::uint64_t z) {
+    z *= 0x9E3779B97F4A7C15;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+    return z ^ (z >> 31);
+  }
+  KOKKOS_FUNCTION void operator()(count_t p, count_t& held_before, bool last) const {
+    bool const held = is_held(p);
+    if (last && writes) {
+      count_t const to   = held ? held_before : p - held_before;
+      Index* const index = held ? held_indices : kept_indices;
+      for (count_t n = 0; n < static_cast<count_t>(order); ++n)
+        index[to * static_cast<count_t>(order) + n] = indices[p * static_cast<count_t>(order) + n];
+      (held ? held_values : kept_values)[to] = values[p];
+    }
+    held_before += held ? 1 : 0;
+  }
+};
+
+/// The kept and the held-out entries of X, each in X's order. The same on every backend; equal coordinates go
+/// together. Waits for `space`. \throws MemoryError
+template <class Scalar, class Index, class Space>
+std::pair<CooTensor<Scalar, Index, Space>, CooTensor<Scalar, Index, Space>> hold_out(
+    Space const& space, CooTensor<Scalar, Index, Space> const& X, double share) {
+  using Counts = Kokkos::View<unsigned*, typename Space::device_type>;
+  using Range  = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  Kokkos::Array<count_t, max_order> first_row{};
+  count_t rows = 0;
+  for (int n = 0; n < X.order(); ++n) {
+    first_row[n] = rows;
+    rows += X.extents()[n];
+  }
+  expect_fits(space, "the entries of each row", rows, sizeof(unsigned));
+  Counts const counts(Kokkos::view_alloc(space, "polyad::entries_of_rows"), rows);
+  Kokkos::parallel_for("polyad::count_entries", Range(space, 0, X.nnz()),
+                       CountEntries<Index, Counts>{X.indices().data(), first_row, X.order(), counts});
+  DivideEntries<Scalar, Index, Counts> divide{X.indices().data(),
+                                              X.values().data(),
+                                              first_row,
+                                              X.order(),
+                                              counts,
+                                              share,
+                                              false,
+                                              nullptr,
+                                              nullptr,
+                                              nullptr,
+                                              nullptr};
+  count_t held = 0;
+  Kokkos::parallel_scan("polyad::count_held_out", Range(space, 0, X.nnz()), divide, held);
+  auto result         = std::pair(make_coo_tensor<Scalar, Index>(space, X.extents(), X.nnz() - held),
+                                  make_coo_tensor<Scalar, Index>(space, X.extents(), held));
+  divide.writes       = true;
+  divide.kept_indices = result.first.indices().data();
+  divide.kept_values  = result.first.values().data();
+  divide.held_indices = result.second.indices().data();
+  divide.held_values  = result.second.values().data();
+  Kokkos::parallel_scan("polyad::hold_out", Range(space, 0, X.nnz()), divide, held);
+  return result;
+}
+
+}  // namespace polyad::detail

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// set_row_scratch: scratch memory for kernels that solve a system for each row of a mode.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <limits>
+
+#include "kernel/launch_shape.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/core/spaces.hpp"
+#include "polyad/kernel/machine.hpp"
+
+namespace polyad::detail {
+
+/// Gives each team of the policy `bytes` of scratch, aligned for packed rows, and returns the level: 0, or
+/// where that is more than a team may use 1, global memory, of which Kokkos then takes as much as the teams
+/// that run at a time need.
+/// \throws MemoryError when these do not fit, or Kokkos cannot count a team's bytes
+template <class Space, class Policy>
+int set_row_scratch(Space const& space, LaunchShape const& shape, count_t bytes, Policy& policy) {
+  count_t const padded = bytes + row_alignment;
+  if (padded > static_cast<count_t>(std::numeric_limits<int>::max()))
+    throw MemoryError("the scratch memory for the least squares of a row", padded,
+                      "more than 2^31 bytes: take fewer columns");
+  int const level = padded > team_scratch<Space>() ? 1 : 0;
+  if (level == 1) {
+    auto const threads  = static_cast<count_t>(std::max(1, space.concurrency()));
+    count_t const teams = std::max<count_t>(1, threads / static_cast<count_t>(shape.team * shape.vector));
+    expect_fits(space, "the scratch memory for the least squares of rows", std::min(shape.league, teams),
+                padded);
+  }
+  policy.set_scratch_size(level, Kokkos::PerTeam(static_cast<int>(padded)));
+  return level;
+}
+
+}  // namespace polyad::detail

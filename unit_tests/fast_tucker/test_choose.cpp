@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What fast_tucker chooses by held-out entries: they are held out as promised, a mode that says nothing is left
+// out, and where nothing is better than mean and biases, these are the model.
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "fast_tucker/held_out.hpp"
+#include "polyad/fast_tucker/fast_tucker.hpp"
+#include "polyad/testing/small_tensors.hpp"
+#include "support/catch.hpp"
+#include "support/device_data.hpp"
+
+namespace polyad::test {
+namespace {
+
+/// A sum of independent numbers, near to normal, of deviation 1.
+double noise(Random& random) {
+  double sum = 0;
+  for (int i = 0; i < 4; ++i) sum += random_number(random);
+  return sum / std::sqrt(4 * 1.75);  // magnitudes are uniform from 1/2 to 2
+}
+
+struct Effects {
+  double biases      = 0;  // deviations
+  double interaction = 0;  // of the first two modes, of rank 2
+  double noise       = 0;
+};
+
+/// Ratings of 200 users, 100 items and 12 months, as they come.
+struct Ratings {
+  HostTensor train, other;
+};
+Ratings ratings(Effects const& effects, std::size_t nnz, std::uint64_t seed = 1) {
+  Random random(seed);
+  std::vector<std::uint64_t> const extents{200, 100, 12};
+  std::vector<HostMatrix> bias;
+  for (auto const extent : extents) bias.push_back(random_matrix(random, extent, 1));
+  HostMatrix const users = random_matrix(random, 200, 2), items = random_matrix(random, 100, 2);
+  auto const fill = [&](std::size_t count) {
+    HostTensor X = random_tensor(random, extents, count);
+    for (std::size_t p = 0; p < count; ++p) {
+      double x = 3;
+      for (std::size_t n = 0; n < 3; ++n)
+        x += effects.biases * bias[n](X.index(p, n), 0) / std::sqrt(1.75 * 3);
+      for (std::size_t r = 0; r < 2; ++r)
+        x += effects.interaction * users(X.index(p, 0), r) * items(X.index(p, 1), r) / (1.75 * std::sqrt(2.));
+      X.values[p] = x + effects.noise * noise(random);
+    }
+    return X;
+  };
+  return {fill(nnz), fill(4000)};
+}
+
+TEST_CASE("entries are held out by their coordinates, those of rows with few are not", "[fast_tucker]") {
+  TestSpace const space;
+  auto const X = ratings({1, 1, 1}, 3000).train;
+  // A user with few entries keeps all of them, whatever their items have.
+  auto rare = X;
+  for (std::size_t p = 0; p < 3; ++p) rare.indices[p * 3] = 199;
+  for (std::size_t p = 3; p < rare.nnz(); ++p) rare.indices[p * 3] = rare.index(p, 0) % 199;
+  auto const [kept, held] = detail::hold_out(space, to_device<double, std::uint32_t>(space, rare), 0.1);
+  REQUIRE(kept.nnz() + held.nnz() == rare.nnz());
+  CHECK(held.nnz() > 200);
+  CHECK(held.nnz() < 400);
+  auto const kept_at = flat(kept.indices()), held_at = flat(held.indices());
+  auto const kept_values = flat(kept.values()), held_values = flat(held.values());
+  std::size_t next_kept = 0, next_held = 0;
+  std::map<std::vector<std::uint64_t>, bool> went;
+  for (std::size_t p = 0; p < rare.nnz(); ++p) {  // each part in the order of the whole
+    std::vector<std::uint64_t> const at(rare.indices.begin() + static_cast<std::ptrdiff_t>(3 * p),
+                                        rare.indices.begin() + static_cast<std::ptrdiff_t>(3 * p + 3));
+    auto const is_next = [&](auto const& list, auto const& values, std::size_t next) {
+      return next < values.size() && values[next] == rare.values[p] &&
+             std::equal(at.begin(), at.end(), list.begin() + static_cast<std::ptrdiff_t>(3 * next));
+    };
+    bool const is_held = is_next(held_at, held_values, next_held);
+    REQUIRE((is_held || is_next(kept_at, kept_values, next_kept)));
+    ++(is_held ? next_held : next_kept);
+    if (auto const found = went.find(at); found != went.end()) CHECK(found->second == is_held);
+    went[at] = is_held;
+    if (p < 3) CHECK(!is_held);
+  }
+}
+
+TEST_CASE("an interaction in noise is learned as far as the noise, whatever the ranks tried",
+          "[fast_tucker]") {
+  TestSpace const space;
+  auto const data   = ratings({0.5, 1, 0.5}, 8000);
+  auto const train  = to_device<double, std::uint32_t>(space, data.train);
+  auto const other  = to_device<double, std::uint32_t>(space, data.other);
+  auto const result = fast_tucker(space, FastTuckerData<double, std::uint32_t, TestSpace>{train, {}, other});
+  REQUIRE(result.choice);
+  auto const& choice = *result.choice;
+  CHECK(choice.learns);
+  CHECK(choice.options.targets[0] == RowTarget::zero);
+  CHECK(choice.options.targets[1] == RowTarget::zero);
+  CHECK(choice.model.entries > 300);
+  CHECK(choice.biases.rmse > 1);  // of the interaction and the noise
+  CHECK(choice.model.rmse < 0.65);
+  CHECK(result.history.back().test.rmse < 0.62);
+  // The model goes on from the best candidate, with the options that were chosen.
+  CHECK(result.history.size() == static_cast<std::size_t>(choice.options.max_epochs));
+  auto const again =
+      fast_tucker(space, FastTuckerData<double, std::uint32_t, TestSpace>{train, {}, other}, choice.options);
+  CHECK(!again.choice);
+}
+
+TEST_CASE("three modes that all matter stay in the product", "[fast_tucker]") {
+  TestSpace const space;
+  Random random(3);
+  std::vector<std::uint64_t> const extents{60, 50, 40};
+  std::vector<HostMatrix> factors;
+  for (auto const extent : extents) factors.push_back(random_matrix(random, extent, 1));
+  HostTensor X = random_tensor(random, extents, 8000);
+  for (std::size_t p = 0; p < X.nnz(); ++p) {
+    X.values[p]    = 0.3 * noise(random);
+    double product = 1;  // the third mode turns signs
+    for (std::size_t n = 0; n < 3; ++n) product *= factors[n](X.index(p, n), 0);
+    X.values[p] += product;
+  }
+  FastTuckerOptions options;
+  options.seed      = 1;
+  auto const choice = choose_fast_tucker(space, to_device<double, std::uint32_t>(space, X), options);
+  CHECK(choice.learns);
+  CHECK(choice.options.targets == std::vector<RowTarget>(3, RowTarget::zero));
+  CHECK(choice.model.rmse < 0.55);  // 0.3 is noise, the product's deviation is above 2
+  CHECK(choice.biases.rmse > 1.5);
+}
+
+TEST_CASE("where there are biases alone, or noise alone, mean and biases are the model", "[fast_tucker]") {
+  TestSpace const space;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed)
+    for (Effects const& effects : {Effects{1, 0, 0.5}, Effects{0, 0, 1}, Effects{0.3, 0, 1}}) {
+      auto const data  = ratings(effects, 4000, seed);
+      auto const train = to_device<double, std::uint32_t>(space, data.train);
+      auto const other = to_device<double, std::uint32_t>(space, data.other);
+      auto const result =
+          fast_tucker(space, FastTuckerData<double, std::uint32_t, TestSpace>{train, {}, other});
+      REQUIRE(result.choice);
+      CAPTURE(seed, effects.biases, effects.noise, result.choice->model.rmse, result.choice->biases.rmse);
+      CHECK(!result.choice->learns);
+      CHECK(result.kept_epoch == 0);
+      CHECK(result.history.empty());
+      FastTuckerModel<double, TestSpace> biases(space, train.extents(), std::vector<count_t>{1, 1, 1}, 1,
+                                                true);
+      fit_biases(space, train, {}, biases);
+      CHECK(errors(space, result.model, other).rmse == errors(space, biases, other).rmse);
+    }
+}
+
+TEST_CASE("of too few entries, and of entries that are all the same, mean and biases are the model",
+          "[fast_tucker]") {
+  TestSpace const space;
+  for (double const value : {0.0, 4.0, 1e30, 1e-30})
+    for (std::size_t const nnz : {1, 20, 3000}) {
+      Random random(2);
+      HostTensor X = random_tensor(random, {30, 20}, nnz);
+      for (double& x : X.values) x = value;
+      auto const train  = to_device<double, std::uint32_t>(space, X);
+      auto const result = fast_tucker(space, train);
+      CAPTURE(value, nnz);
+      REQUIRE(result.choice);
+      CHECK(!result.choice->learns);
+      auto const found = errors(space, result.model, train);
+      CHECK(found.rmse <= 1e-12 * value);
+    }
+}
+
+TEST_CASE("what a user fixes is not chosen", "[fast_tucker]") {
+  CHECK(leaves_choice({}));
+  CHECK(leaves_choice({.rank = 4}));
+  CHECK(!leaves_choice({.shrinkage = Shrinkage{}}));
+  CHECK(!leaves_choice({.ridge = 1}));
+  CHECK(!leaves_choice({.ridge_per_entry = true}));
+  CHECK(!leaves_choice({.optimizer = FastTuckerOptimizer::adam}));
+  auto const shaped = with_shape({.columns = {2, 5, 3}}, 3);
+  CHECK(shaped.rank == 5);
+  CHECK(with_shape({.rank = 6}, 3).columns == std::vector<count_t>{6, 6, 6});
+  CHECK(with_shape({}, 2).columns == std::vector<count_t>{8, 8});
+  CHECK_THROWS_AS(with_shape({.rank = 12000}, 2), MemoryError);  // 2^31 bytes and more for a row
+  CHECK_THROWS_AS(with_shape({.rank = count_t(1) << 40}, 2), MemoryError);
+  CHECK(with_shape({.rank = 8, .columns = {12000}}, 2).rank == 8);
+  TestSpace const space;
+  auto const train = to_device<double, std::uint32_t>(space, ratings({0.5, 1, 0.5}, 4000).train);
+  FastTuckerOptions options;
+  options.columns   = {2, 3, 3};
+  options.targets   = {RowTarget::zero, RowTarget::zero, RowTarget::one};
+  auto const choice = choose_fast_tucker(space, train, options);
+  CHECK(choice.options.rank == 3);
+  CHECK(choice.options.columns == options.columns);
+  CHECK(choice.options.targets == options.targets);
+  options.ridge = 1;
+  CHECK_THROWS_AS(choose_fast_tucker(space, train, options), UsageError);
+}
+
+}  // namespace
+}  // namespace polyad::test
