@@ -37,8 +37,9 @@ public:
         m_epochs(space, evidence.X, m_model, options),
         m_best(options) {}
 
-  /// Goes on until two epochs bring the held-out error down by less than a thousandth, at first from the least
-  /// so far; for `least` epochs and for `most`. Returns the errors at the end. Keeps the model with the least.
+  /// Goes on until two epochs bring the held-out error down by less than a thousandth, at first from the
+  /// least so far; for `least` epochs and for `most`. Returns the errors at the end. Keeps the model with
+  /// the least.
   PredictionErrors go_on(FastTuckerOptions const& options, int least, int most) {
     m_epochs.go_on_with(options);
     double before = m_has_best ? m_least.rmse : std::numeric_limits<double>::infinity();

@@ -179,8 +179,8 @@ private:
     }
   }
 
-  /// A ridge on the scale of the values: with k modes in the product C^(n) has the scale deviation^(1 / k), and
-  /// |c|^2 is to count as the square of a value does. 0.2 of it suits ratings; then to both sides.
+  /// A ridge on the scale of the values: with k modes in the product C^(n) has the scale deviation^(1 / k),
+  /// and |c|^2 is to count as the square of a value does. 0.2 of it suits ratings; then to both sides.
   void try_ridge_per_entry() {
     auto next = options();
     if (std::any_of(next.columns.begin(), next.columns.end(), [&](count_t J) { return J < next.rank; }))

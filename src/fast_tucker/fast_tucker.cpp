@@ -113,8 +113,8 @@ FastTuckerOptions with_shape(FastTuckerOptions options, int order) {
     options.rank = columns.empty() ? 8 : *std::max_element(columns.begin(), columns.end());
   if (columns.empty()) columns = {options.rank};
   if (columns.size() == 1) columns.assign(static_cast<std::size_t>(order), columns[0]);
-  // A row's system and products, as least squares hold them (formats/format.hpp). A start of that size would take
-  // hours before a kernel refused it.
+  // A row's system and products, as least squares hold them (formats/format.hpp). A start of that size would
+  // take hours before a kernel refused it.
   count_t const R = options.rank;
   for (count_t const J : columns) {
     count_t const unknowns = std::min(J, R), numbers = checked_product("the system of a row", R + J, R);

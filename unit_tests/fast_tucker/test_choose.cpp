@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What fast_tucker chooses by held-out entries: they are held out as promised, a mode that says nothing is left
-// out, and where nothing is better than mean and biases, these are the model.
+// What fast_tucker chooses by held-out entries: they are held out as promised, a mode that says nothing is
+// left out, and where nothing is better than mean and biases, these are the model.
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>

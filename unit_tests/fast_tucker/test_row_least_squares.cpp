@@ -33,9 +33,10 @@ std::vector<double> rows_found(TestSpace const& space, F const& X,
   return flat(A);
 }
 
-/// At a minimum of sum (x - a . w)^2 + ridge |a|^2 + shrink |B' a - target|^2, w = B p, the sums of x w and of
-/// (a . w) w + ridge a + shrink B (B' a - target) cancel; shrink is a row's unit (nonzeros + share n). With a backward stable
-/// solution what is left is rounding of the system's entries: `relative` times the terms.
+/// At a minimum of sum (x - a . w)^2 + ridge |a|^2 + shrink |B' a - target|^2, w = B p, the sums of x w and
+/// of (a . w) w + ridge a + shrink B (B' a - target) cancel; shrink is a row's unit (nonzeros + share n).
+/// With a backward stable solution what is left is rounding of the system's entries: `relative` times the
+/// terms.
 template <class Scalar>
 void expect_minimum(HostModel const& host, HostTensor const& X, std::size_t mode, double ridge,
                     bool per_entry, std::vector<double> const& rows, long double relative,

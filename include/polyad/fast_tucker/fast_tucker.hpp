@@ -3,7 +3,8 @@
 //
 //   als   in turn for each mode: the rows of A^(n) by least squares, each with all its observations, and one
 //         step of best length for B^(n). Converges in few epochs. Rows are drawn to zero or to one as
-//         Shrinkage says, or to zero by a ridge. Unless told, choose_fast_tucker finds how by held-out entries.
+//         Shrinkage says, or to zero by a ridge. Unless told, choose_fast_tucker finds how by held-out
+//         entries.
 //   adam  in turn for each mode: one residual sweep gives the gradients of A^(n) and of B^(n), Adam the step.
 //   sgd   the paper's own: an update for every observation, then the cores.
 //
@@ -53,7 +54,7 @@ struct SgdRates {
 enum class RowTarget {
   zero,
   one,
-  left_out,  // they are not fitted: ones, as fill_start makes them, so that the mode has no part in the product
+  left_out,  // not fitted: ones, as fill_start makes them, so that the mode has no part in the product
 };
 
 /// How als draws a row of n observations to zero: with the weight of observations + share n of them; to one:
@@ -169,8 +170,9 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerModel<Scalar, Space> const& start,
                                             FastTuckerCallback const& callback = {});
 ///
-/// Without a start choose_fast_tucker comes first, where the options leave it something, and its best candidate
-/// is the start. Where nothing beats mean and biases, they are the model: of rank 1, with factors of zeros.
+/// Without a start choose_fast_tucker comes first, where the options leave it something, and its best
+/// candidate is the start. Where nothing beats mean and biases, they are the model: of rank 1, with factors
+/// of zeros.
 template <class Scalar, class Index, class Space>
 FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerData<Scalar, Index, Space> const& data,
@@ -184,15 +186,15 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space, CooTensor<Scalar
   return fast_tucker(space, FastTuckerData<Scalar, Index, Space>{.train = train}, options, rest...);
 }
 
-/// Whether the options leave something to choose_fast_tucker: they ask for als and fix neither a shrinkage nor
-/// a ridge.
+/// Whether the options leave something to choose_fast_tucker: they ask for als and fix neither a shrinkage
+/// nor a ridge.
 [[nodiscard]] bool leaves_choice(FastTuckerOptions const& options);
 
-/// Chooses what the options leave open (R where there is neither R nor J, the targets, the shrinkage or a ridge
-/// per observation) by a part of the entries that is held out: a twentieth or so, told by a hash of the
-/// coordinates; a row with few entries keeps them. Candidates are fitted to the rest, one going on from the
-/// other: what the modes are drawn to, then shrinkage from strong to weak until the held-out error rises, then
-/// higher ranks. The best goes on with all entries. Waits for `space`.
+/// Chooses what the options leave open (R where there is neither R nor J, the targets, the shrinkage or a
+/// ridge per observation) by a part of the entries that is held out: a twentieth or so, told by a hash of
+/// the coordinates; a row with few entries keeps them. Candidates are fitted to the rest, one going on from
+/// the other: what the modes are drawn to, then shrinkage from strong to weak until the held-out error
+/// rises, then higher ranks. The best goes on with all entries. Waits for `space`.
 /// \param format  which format holds the entries, and how; by default the library chooses
 /// \throws as fast_tucker
 template <class Scalar, class Index, class Space>

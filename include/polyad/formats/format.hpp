@@ -157,8 +157,8 @@ struct RowProblem {
   FactorMatrix<Scalar, Space> transposed;  // B', R x J
   double ridge;
   bool per_entry;  // the ridge counts once for every nonzero of the row, as in Li et al., not once per row
-  /// B' B is this times the identity, where not 0: R unknowns c = B' a do, and a = B c / squares; of a row of n
-  /// < R nonzeros n unknowns. A format may ignore it.
+  /// B' B is this times the identity, where not 0: R unknowns c = B' a do, and a = B c / squares; of a row
+  /// of n < R nonzeros n unknowns. A format may ignore it.
   double squares = 0;
 };
 
@@ -188,8 +188,9 @@ using RowStarts = std::array<Kokkos::View<count_t*, typename Space::device_type>
 ///   f.make_row_workspace(space)              where the rows of every mode begin; made once
 ///   least_squares_rows(space, f, C, mode, problem, starts, A, shrinkage)
 ///
-/// A row without nonzeros becomes zero, or has the product c = target. Launches on `space` and returns without waiting; allocates nothing.
-/// The same bits in every run on one device, and on hosts with any number of threads.
+/// A row without nonzeros becomes zero, or has the product c = target. Launches on `space` and returns
+/// without waiting; allocates nothing. The same bits in every run on one device, and on hosts with any
+/// number of threads.
 template <class F>
 concept RowLeastSquaresFormat =
     Format<F> && requires(typename F::space_type const& space, F const& format,

@@ -25,8 +25,8 @@ std::vector<double> predict_as(io::HostFastTucker const& model, io::CoordinateLi
 
 namespace {
 
-/// The power of two that brings the largest value near one, where values are so large or small that products of
-/// them leave the range of floats; otherwise one.
+/// The power of two that brings the largest value near one, where values are so large or small that products
+/// of them leave the range of floats; otherwise one.
 /// \throws UsageError where floats are asked for that cannot hold the values
 double scale_of(io::CoordinateList const& train, TrainOptions const& options) {
   using Float    = std::numeric_limits<float>;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Least squares for rows where the columns of B (J x R) are orthogonal, B' B = squares I, as they start with J
-// >= R. Any row c of C^(n) is within reach then, c = B' a with a = B c / squares and |a|^2 = |c|^2 / squares,
-// so that one weight w is all there is of ridge and shrinkage. With P (n x R) the products of the row's n
-// nonzeros and x (n) their values, t the target, a row is one of
+// Least squares for rows where the columns of B (J x R) are orthogonal, B' B = squares I, as they start with
+// J >= R. Any row c of C^(n) is within reach then, c = B' a with a = B c / squares and |a|^2 = |c|^2 /
+// squares, so that one weight w is all there is of ridge and shrinkage. With P (n x R) the products of the
+// row's n nonzeros and x (n) their values, t the target, a row is one of
 //
 //   (P' P + w I) c = P' x + w t                                  R unknowns
 //   c = t + P' z,   (P P' + w I) z = x - P t                     n unknowns, for rows of n < R nonzeros
@@ -89,8 +89,8 @@ struct OrthogonalRows {
     double* system;  // as solve_row_system wants it
   };
 
-  /// out (rows x columns) = [out +] the sum over k < inner of left(i, k) right(k, :). Blocks that lie right of
-  /// the diagonal are left out: the products are symmetric, and the lower triangle is read.
+  /// out (rows x columns) = [out +] the sum over k < inner of left(i, k) right(k, :). Blocks that lie right
+  /// of the diagonal are left out: the products are symmetric, and the lower triangle is read.
   template <class Member, class Left>
   KOKKOS_FUNCTION void multiply(Member const& member, int count, int inner, int columns, Left const& left,
                                 Scalar const* right, Scalar* out, bool accumulate) const {
@@ -260,8 +260,8 @@ struct OrthogonalRows {
     }
     double weight = per_entry ? ridge * static_cast<double>(n) : ridge;
     if (shrinkage.unit) weight += shrinkage.weight(n);
-    // Without a weight P P' may well be singular where P' P is not meant to be. The blocks of P' and P P' have
-    // to fit the tile and the sums.
+    // Without a weight P P' may well be singular where P' P is not meant to be. The blocks of P' and P P'
+    // have to fit the tile and the sums.
     count_t const stride = (n + Block - 1) / Block * Block;
     auto const R         = static_cast<count_t>(sizes.R);
     auto const width     = static_cast<count_t>(sizes.width);
