@@ -262,8 +262,10 @@ FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
   choice.options.shrinkage = Shrinkage{};
   if (choice.options.targets.empty())
     choice.options.targets.assign(static_cast<std::size_t>(train.order()), RowTarget::zero);
-  auto const [kept, held] = detail::hold_out(space, train, share_held_out(train.nnz()));
-  choice.learns           = false;
+  auto const parts = detail::hold_out(space, train, share_held_out(train.nnz()));
+  auto const& kept = parts.first;
+  auto const& held = parts.second;  // nvcc 13 cannot capture a structured binding
+  choice.learns    = false;
   if (held.nnz() < least_held_out || kept.nnz() == 0) {
     choice.seconds = clock.seconds();
     return choice;

@@ -179,9 +179,15 @@ private:
     if (shrinks() || to_one) {
       Shrinkage const shrinkage = m_options.shrinkage.value_or(Shrinkage{});
       m_squares.set_unit(m_space, n);
-      penalty = {to_one ? RowShrinkage{shrinkage.to_one, 0, m_squares.unit(), 1}
-                        : RowShrinkage{shrinkage.observations, shrinkage.share, m_squares.unit(), 0},
-                 of_mode(m_rows, n)};
+      penalty.starts         = of_mode(m_rows, n);
+      penalty.shrinkage.unit = m_squares.unit();
+      if (to_one) {
+        penalty.shrinkage.nonzeros = shrinkage.to_one;
+        penalty.shrinkage.target   = 1;
+      } else {
+        penalty.shrinkage.nonzeros = shrinkage.observations;
+        penalty.shrinkage.share    = shrinkage.share;
+      }
     }
     least_squares_rows(m_space, m_tensor, m_C, n, problem, m_rows, m_model.A(n), penalty.shrinkage);
     form_intermediates(m_space, m_model, n, m_C);

@@ -92,7 +92,7 @@ class Completion(ToolTest):
         options = self.report_of("fast-tucker", self.train, "-i", 1, "-j", "3,4,5", "--optimizer", "sgd", "--no-sharing",
                                  "--clip", "1,5")["options"]
         for name, value in (("columns", "3,4,5"), ("sharing", False), ("intermediates", True), ("biases", True),
-                            ("clip_lowest", 1), ("clip_highest", 5), ("cold_start", "refuse"), ("optimizer", "sgd")):
+                            ("clip_lowest", 1), ("clip_highest", 5), ("cold_start", "bias"), ("optimizer", "sgd")):
             self.assertEqual(options[name], value, name)
 
     def test_rows_are_shrunk_or_have_a_ridge(self):
@@ -123,8 +123,8 @@ class Completion(ToolTest):
         result = report["result"]
         self.assertTrue(result["choice"]["learns"])
         self.assertLess(result["choice"]["rmse"]["model"], 0.3)
-        self.assertGreater(result["choice"]["rmse"]["biases"], 0.8)
-        self.assertGreater(result["biases"]["rmse"]["test"], 0.8)
+        self.assertGreater(result["choice"]["rmse"]["biases"], 0.7)
+        self.assertGreater(result["biases"]["rmse"]["test"], 0.7)
         self.assertLess(result["rmse"]["test"], 0.3)
         self.assertNotIn("rank", report["options"])
         model = load_npz(self.folder / "m.npz")
@@ -190,7 +190,7 @@ class Completion(ToolTest):
     def test_pictures(self):
         script = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "completion_pictures.py"
         for optimizer, name in (("als", "sorted"), ("sgd", "b-csf")):
-            self.succeed("fast-tucker", self.train, "--test", self.test, "--optimizer", optimizer, "-i", 2, "--format", name,
+            self.succeed("fast-tucker", self.train, "--test", self.test, "--optimizer", optimizer, "-i", 2, "-j", 8, "--format", name,
                          "--report", f"{optimizer}.json")
         specification = importlib.util.spec_from_file_location("completion_pictures", script)
         pictures = importlib.util.module_from_spec(specification)
@@ -328,7 +328,9 @@ class Completion(ToolTest):
                 (2, "als wants", "fast-tucker", self.train, "--format", "b-csf"),
                 (2, "als wants", "fast-tucker", self.train, "--format", "blco"),
                 (2, "sgd takes", "fast-tucker", self.train, "--format", "sorted", "--optimizer", "sgd"),
-                (2, "needs biases", "fast-tucker", self.train, "--no-biases", "--cold-start", "bias"),
+                (2, "--targets is for als", "fast-tucker", self.train, "--targets", "zero,zero,one", "--optimizer", "adam"),
+                (2, "--targets", "fast-tucker", self.train, "--targets", "zero,zero,two"),
+                (4, "take fewer columns", "fast-tucker", self.train, "-r", 12000),
                 (2, "not deterministic", "fast-tucker", self.train, "--deterministic", "--format", "coo-permuted"),
                 (2, "ends with .npz", "fast-tucker", self.train, "-o", "m.ktns"),
                 (3, "one mode only", "fast-tucker", one_mode),
