@@ -72,17 +72,17 @@ void warn_of_defect(CpdOptions const& options, CpdReport const& result) {
   if (result.defect.empty()) return;
   bool const is_zero       = result.weights.empty() || result.weights.front() == 0;
   std::string const better = options.precision == "f32" ? "--precision f64, " : "";
+  char const* const start  = options.init == "nvecs" ? "random" : "nvecs";
   if (is_zero)
-    fmt::print(
-        stderr,
-        "polyad: warning: {}. Try {}another --seed, or --init nvecs; see whether the tensor has values "
-        "other than 0, and bring their size near 1\n",
-        result.defect, better);
+    fmt::print(stderr,
+               "polyad: warning: {}. Try {}another --seed, or --init {}; see whether the tensor has values "
+               "other than 0, and bring their size near 1\n",
+               result.defect, better, start);
   else
     fmt::print(stderr,
                "polyad: warning: {}: the {} components were never independent. Try a smaller rank, {}another "
-               "--seed, or --init nvecs\n",
-               result.defect, options.rank, better);
+               "--seed, or --init {}\n",
+               result.defect, options.rank, better, start);
 }
 
 }  // namespace
