@@ -122,12 +122,12 @@ public:
       invert(n, is_trial ? trial_fallbacks : gram_fallbacks);
       m_timer(m_space, "mttkrp",
               [&] { m_tensor->do_mttkrp(m_space, m_result.model.factors, n, m_format_workspace.get(), V); });
-      update(n, V);
-      if (is_trial) {  // the trial's Gram matrix tells the scale
+      if (is_trial) {  // its Gram matrix tells the scale
+        try_update(n, V);
         invert(n, gram_fallbacks);
-        update(n, V);
         m_scale_is_known = true;
       }
+      update(n, V);
     }
     m_timer(m_space, "fit", [&] {
       model_norm(m_space, m_work.grams, m_work.weights, m_work.numbers);
@@ -249,6 +249,14 @@ private:
     m_timer(m_space, "update", [&] {
       update_factor(m_space, V, m_work.inverse, factor(n), m_work.gram_sums, m_work.gram_of(n),
                     n + 1 == order() ? m_work.inner() : InnerProductSums<Space>());
+    });
+  }
+  /// An update whose scale is not known: its entries may be too small or too large for squares in floats.
+  void try_update(int n, FactorMatrix<Scalar, Space> const& V) {
+    enqueue_after(m_space, m_algebra);
+    m_timer(m_space, "update", [&] {
+      update_factor_by(SeparateUpdate{}, m_space, V, m_work.inverse, factor(n), m_work.gram_sums,
+                       m_work.gram_of(n));
     });
   }
   void stop(StopReason reason) {

@@ -59,6 +59,8 @@ struct InnerProduct {
 template <class Space, class Scalar>
 void inner_product_of(Space const& space, FactorMatrix<Scalar, Space> const& V,
                       FactorMatrix<Scalar, Space> const& A, InnerProductSums<Space> const& inner) {
+  // Kokkos would write the result of no teams from the host.
+  if (A.extent(0) == 0) return Kokkos::deep_copy(space, inner.result, 0.0);
   using Kernel            = InnerProduct<Space, Scalar>;
   LaunchShape const shape = launch_shape<Space>(ceil_div(A.extent(0), Kernel::rows_per_team), 8, 32);
   Kokkos::parallel_reduce("polyad::inner_product", team_policy(space, shape), Kernel{V, A, inner.weights},

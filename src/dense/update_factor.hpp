@@ -208,20 +208,22 @@ struct UpdateFactor {
     return part;
   }
 
-  /// The weighted sum of V(i, r) A(i, r) over a part, of which the products of one column are summed first.
+  /// The weighted sum of V(i, r) A(i, r) over a part, in double: products of floats may leave their range.
   KOKKOS_FORCEINLINE_FUNCTION double add_inner_product(Scalar const* tile, Part const& part, int worker,
                                                        int rank) const {
     int const c = worker % side;
     double sum  = 0;
     unrolled<width / pack>([&](auto p) {
-      Pack16 dot{};
+      double dot[pack] = {};
       unrolled<height>([&](auto h) {
         Pack16 const v = read(tile + row_of(worker, h) * stride + column_of(c, p * pack));
-        unrolled<pack>([&](auto e) { dot.element[e] += v.element[e] * part.entry[h][p * pack + e]; });
+        unrolled<pack>([&](auto e) {
+          dot[e] += static_cast<double>(v.element[e]) * static_cast<double>(part.entry[h][p * pack + e]);
+        });
       });
       unrolled<pack>([&](auto e) {
         int const r = column_of(c, p * pack + e);
-        if (r < rank) sum += inner.weights(r) * static_cast<double>(dot.element[e]);
+        if (r < rank) sum += inner.weights(r) * dot[e];
       });
     });
     return sum;
@@ -351,7 +353,8 @@ void update_factor_by(SeparateUpdate, Space const& space, FactorMatrix<Scalar, S
   if (inner.is_wanted()) inner_product_of(space, V, A, inner);
 }
 
-/// A (I x R) = V (I x R) W (R x R) and G (R x R) = A' A; where `inner` is wanted, also its sum over all i and
+/// A (I x R) = V (I x R) W (R x R) and G (R x R) = A' A. Of floats the squares of A's entries must be in the
+/// range of floats too: one pass forms them as floats; where `inner` is wanted, also its sum over all i and
 /// r of weights(r) V(i, r) A(i, r). Launches on `space` and returns without waiting.
 /// \throws UsageError when shapes do not match
 template <class Space, class Scalar>
