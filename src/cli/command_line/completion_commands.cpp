@@ -32,8 +32,7 @@ std::string shrinkage_text(TrainOptions const& options) {
 void add_cold_start(Command& command, ColdStart& cold_start) {
   command
       .add_option(
-          "--cold-start", cold_start,
-          "Entries outside the training set's extents: predict by the biases that are known, or refuse",
+          "--cold-start", cold_start, "Unknown indices: predict by the biases that are known, or refuse",
           [&cold_start](OptionList& list) {
             list.emplace_back("cold_start", std::string(cold_start == ColdStart::bias ? "bias" : "refuse"));
           })
@@ -75,8 +74,7 @@ void add_fast_tucker(Command command, TrainOptions& options) {
       ->check(whole_number<std::uint64_t>())
       ->type_name("J[,J...]");
   command
-      .add_option("-r,--rank", options.rank,
-                  "Rank of the core; without -j either, chosen like the shrinkage, else the largest J")
+      .add_option("-r,--rank", options.rank, "Rank of the core; unset: the largest J, or without -j chosen")
       ->check(whole_number<std::uint64_t>())
       ->type_name("R");
   add_iterations(command, options.max_epochs, "Most epochs", "epoch");
@@ -109,23 +107,21 @@ void add_fast_tucker(Command command, TrainOptions& options) {
           ->type_name("X");
   command
       .add_option("--shrink", options.shrink,
-                  "als: draw rows to zero as X observations more of value 0 would, and SHARE more for each "
-                  "that there is; rows near one as ONE would. Without it held-out entries choose",
+                  "als: draw rows to zero as X observations of 0 would; unset: chosen",
                   [&options](OptionList& list) {
                     list.emplace_back("shrink", options.shrinks() ? shrinkage_text(options) : "");
                   })
       ->delimiter(',')
       ->expected(1, 3)
       ->excludes(ridge)
-      ->type_name("X[,SHARE[,ONE]]");
+      ->type_name("X[,S[,ONE]]");
   command
       .add_option("--targets", options.targets,
-                  "als: what the rows of each mode are drawn to; a mode that is out has no part in the "
-                  "product. Without it held-out entries choose, or all are drawn to zero",
+                  "als: what rows of each mode are drawn to: zero, one, out; unset: chosen",
                   listed_as("targets", options.targets, ","))
       ->delimiter(',')
       ->check(CLI::IsMember({"zero", "one", "out"}))
-      ->type_name("zero|one|out,...");
+      ->type_name("T,T,...");
   command.add_flag("--reg-per-entry", options.ridge_per_entry,
                    "The ridge counts once for every entry of a row (als, sgd)");
   command.add_option("--core-reg", options.core_ridge, "Ridge of the core matrices")
