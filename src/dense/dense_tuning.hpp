@@ -81,6 +81,13 @@ count_t partial_sums(Space const& space, count_t bytes) {
   return std::clamp<count_t>((count_t(64) << 20) / bytes, 1, wanted);
 }
 
+/// Chunks of update_factor: a device's teams that are resident at a time. A host's number does not depend on
+/// its threads, so that the sums do not.
+template <class Space>
+count_t chunks_at_a_time(Space const& space, int teams) {
+  return is_device_space<Space> ? multiprocessors(space) * static_cast<count_t>(teams) : 256;
+}
+
 /// Columns of the widest block that a Gram matrix is cut into. On hosts 16: a thread then holds 8 rows of a
 /// block in registers, and fewer blocks lie above the diagonal only in part.
 template <class Space>

@@ -168,24 +168,22 @@ struct UpdateFactor {
         if (e < packs && row < end && column < rank) entry[q] = read_columns(row, column, rank);
       });
       unrolled<batch>([&](auto q) {
-        int const e = begin + q * team;
-        if (e < packs) *reinterpret_cast<Pack16*>(tile + e / in_row * stride + e % in_row * pack) = entry[q];
+        int const e      = begin + q * team;
+        int const column = e % in_row * pack;
+        unrolled<pack>([&](auto c) {
+          if (column + c >= rank) entry[q].element[c] = Scalar(0);
+        });
+        if (e < packs) *reinterpret_cast<Pack16*>(tile + e / in_row * stride + column) = entry[q];
       });
     }
   }
-  /// A pack of V, with zeros right of column R. Packed rows are padded to whole packs, others not.
+  /// A pack of V. Packed rows are padded to whole packs, others not. What lies right of column R is zeroed
+  /// later: a look at what was read would hold up the reads behind it.
   KOKKOS_FORCEINLINE_FUNCTION Pack16 read_columns(count_t row, int column, int rank) const {
     Scalar const* const at = V.data() + row * static_cast<count_t>(V.stride(0)) + column;
+    if constexpr (takes_packed_rows<Space>) return read(at);
     Pack16 result{};
-    if constexpr (takes_packed_rows<Space>) {
-      result = read(at);
-      if (column + pack > rank)
-        unrolled<pack>([&](auto e) {
-          if (column + e >= rank) result.element[e] = Scalar(0);
-        });
-    } else {
-      for (int e = 0; e < pack && column + e < rank; ++e) result.element[e] = at[e];
-    }
+    for (int e = 0; e < pack && column + e < rank; ++e) result.element[e] = at[e];
     return result;
   }
 
@@ -323,9 +321,11 @@ void update_and_sum(Space const& space, FactorMatrix<Scalar, Space> const& V,
   expect_packed_rows<Scalar, Space>(V);
   expect_packed_rows<Scalar, Space>(A);
   // A chunk is one tile at least.
-  count_t const tiles  = ceil_div(std::max<count_t>(A.extent(0), 1), Kernel::tile_rows);
-  count_t const chunks = std::min<count_t>(tiles, workspace.partials().extent(0));
-  using Policy         = TeamPolicy<Space, Kokkos::LaunchBounds<Kernel::team, Kernel::Shape::teams>>;
+  count_t const tiles = ceil_div(std::max<count_t>(A.extent(0), 1), Kernel::tile_rows);
+  // All at a time: chunks of a second round would find the machine half empty.
+  count_t const resident = chunks_at_a_time(space, Kernel::Shape::teams);
+  count_t const chunks   = std::min({tiles, resident, count_t(workspace.partials().extent(0))});
+  using Policy           = TeamPolicy<Space, Kokkos::LaunchBounds<Kernel::team, Kernel::Shape::teams>>;
   Policy policy(space, static_cast<int>(chunks), Kernel::team, 1);
   policy.set_scratch_size(0, Kokkos::PerTeam(int(Kernel::pad_bytes)));
   detail::launch("polyad::update_factor", policy,

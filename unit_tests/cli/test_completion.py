@@ -228,6 +228,56 @@ class Completion(ToolTest):
         self.succeed("predict", "m.npz", places, "--index-base", 1, "-o", "q.tns")
         self.assertEqual((self.folder / "q.tns").read_text(), (self.folder / "p.tns").read_text())
 
+    def test_recommend_and_similar(self):
+        self.succeed("fast-tucker", self.train, "-r", 4, "--clip", "0,6", "-o", "m.npz", "--precision", "f64")
+        model = load_npz(self.folder / "m.npz")
+
+        def rows(*arguments):
+            out = self.succeed(*arguments).stdout
+            return [(int(line.split()[0]) - 1, float(line.split()[1])) for line in out.splitlines()]
+
+        def expect(found, values, count):
+            self.assertEqual(len(found), count)
+            best = sorted(values.items(), key=lambda item: -item[1])[:count]
+            for (index, value), (_, wanted) in zip(found, best):
+                self.assertAlmostEqual(value, wanted, delta=2e-5 * (1 + abs(wanted)))
+                self.assertAlmostEqual(values[index], wanted, delta=2e-5 * (1 + abs(wanted)))
+
+        unclipped = {name: array for name, array in model.items() if name != "range"}
+        exact = {i: predict(model, (6, i, 2)) for i in range(30)}
+        expect(rows("recommend", "m.npz", "--mode", 1, "--for", "7,3", "-n", 5), exact, 5)
+        mean = {i: sum(predict(unclipped, (6, i, t)) for t in range(5)) / 5 for i in range(30)}
+        expect(rows("recommend", "m.npz", "--mode", 1, "--for", "7,*", "-n", 6, "--clip", "-99,99"), mean, 6)
+        # What the user has seen is left out, in whatever month.
+        seen = {at[1] for at, _ in self.lines[:3600] if at[0] == 6}
+        rest = {i: value for i, value in mean.items() if i not in seen}
+        expect(rows("recommend", "m.npz", "--mode", 1, "--for", "7,*", "-n", 40, "--clip", "-99,99", "--seen", self.train),
+               rest, len(rest))
+        # A user that is not known has no bias and no taste.
+        result = self.succeed("recommend", "m.npz", "--mode", 1, "--for", "99,3", "-n", 30)
+        self.assertIn("1 entries have an index", result.stderr)
+        cold = {i: min(max(model["mean"][1][0] + model["bias_1"][1][i] + model["bias_2"][1][2], 0), 6) for i in range(30)}
+        expect([(int(line.split()[0]) - 1, float(line.split()[1])) for line in result.stdout.splitlines()], cold, 30)
+
+        def product(i):
+            return [sum(model["factor_1"][1][i * 4 + j] * model["core_1"][1][j * 4 + r] for j in range(4))
+                    for r in range(4)]
+
+        def cosine(a, b):
+            dot = sum(x * y for x, y in zip(a, b))
+            return dot / math.sqrt(sum(x * x for x in a) * sum(y * y for y in b))
+
+        cosines = {i: cosine(product(i), product(8)) for i in range(30) if i != 8}
+        expect(rows("similar", "m.npz", "--mode", 1, "--index", 9, "-n", 7), cosines, 7)
+        self.succeed("similar", "m.npz", "--mode", 1, "--index", 9, "-o", "s.txt")
+        self.assertEqual(len((self.folder / "s.txt").read_text().splitlines()), 10)
+        for says, *arguments in (("mode 3 of a model of 3", "recommend", "m.npz", "--mode", 3, "--for", "1,1"),
+                                 ("1 indices for the 2", "recommend", "m.npz", "--mode", 1, "--for", "1"),
+                                 ("not 'x'", "recommend", "m.npz", "--mode", 1, "--for", "1,x"),
+                                 ("not '0'", "recommend", "m.npz", "--mode", 1, "--for", "1,0"),
+                                 ("--index 31", "similar", "m.npz", "--mode", 1, "--index", 31)):
+            self.fail_with(2, *arguments, says=says)
+
     def test_split_is_the_same_for_a_seed(self):
         runs = [self.report_of("fast-tucker", self.train, "--split", 0.25, "-i", 1, "--seed", seed)["result"]
                 for seed in (3, 3, 4)]

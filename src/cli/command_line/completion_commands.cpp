@@ -32,8 +32,7 @@ std::string shrinkage_text(TrainOptions const& options) {
 void add_cold_start(Command& command, ColdStart& cold_start) {
   command
       .add_option(
-          "--cold-start", cold_start,
-          "Entries outside the training set's extents: predict by the biases that are known, or refuse",
+          "--cold-start", cold_start, "Unknown indices: predict by the biases that are known, or refuse",
           [&cold_start](OptionList& list) {
             list.emplace_back("cold_start", std::string(cold_start == ColdStart::bias ? "bias" : "refuse"));
           })
@@ -75,8 +74,7 @@ void add_fast_tucker(Command command, TrainOptions& options) {
       ->check(whole_number<std::uint64_t>())
       ->type_name("J[,J...]");
   command
-      .add_option("-r,--rank", options.rank,
-                  "Rank of the core; without -j either, chosen like the shrinkage, else the largest J")
+      .add_option("-r,--rank", options.rank, "Rank of the core; unset: the largest J, or without -j chosen")
       ->check(whole_number<std::uint64_t>())
       ->type_name("R");
   add_iterations(command, options.max_epochs, "Most epochs", "epoch");
@@ -109,23 +107,21 @@ void add_fast_tucker(Command command, TrainOptions& options) {
           ->type_name("X");
   command
       .add_option("--shrink", options.shrink,
-                  "als: draw rows to zero as X observations more of value 0 would, and SHARE more for each "
-                  "that there is; rows near one as ONE would. Without it held-out entries choose",
+                  "als: draw rows to zero as X observations of 0 would; unset: chosen",
                   [&options](OptionList& list) {
                     list.emplace_back("shrink", options.shrinks() ? shrinkage_text(options) : "");
                   })
       ->delimiter(',')
       ->expected(1, 3)
       ->excludes(ridge)
-      ->type_name("X[,SHARE[,ONE]]");
+      ->type_name("X[,S[,ONE]]");
   command
       .add_option("--targets", options.targets,
-                  "als: what the rows of each mode are drawn to; a mode that is out has no part in the "
-                  "product. Without it held-out entries choose, or all are drawn to zero",
+                  "als: what rows of each mode are drawn to: zero, one, out; unset: chosen",
                   listed_as("targets", options.targets, ","))
       ->delimiter(',')
       ->check(CLI::IsMember({"zero", "one", "out"}))
-      ->type_name("zero|one|out,...");
+      ->type_name("T,T,...");
   command.add_flag("--reg-per-entry", options.ridge_per_entry,
                    "The ridge counts once for every entry of a row (als, sgd)");
   command.add_option("--core-reg", options.core_ridge, "Ridge of the core matrices")
@@ -168,6 +164,45 @@ void add_predict(Command command, PredictOptions& options) {
   add_output(command, options.output, "Write the entries with their predictions")->required();
   add_common(command);
   command.footer("Example: polyad predict model.npz wanted.tns -o predicted.tns");
+}
+
+/// The options that recommend and similar have in common.
+template <class Asked>
+void add_rows_of_mode(Command& command, Asked& options) {
+  command.add_option("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
+  command.add_option("-m,--mode", options.mode, "The mode whose rows are asked for, counting from 0")
+      ->required()
+      ->type_name("MODE");
+  command.add_option("-n,--count", options.count, "How many")->type_name("N")->capture_default_str();
+  command.add_option("--index-base", options.index_base, "What the first row is called, 0 or 1")
+      ->check(CLI::Range(0, 1))
+      ->capture_default_str();
+}
+
+void add_recommend(Command command, RecommendOptions& options) {
+  add_rows_of_mode(command, options);
+  command
+      .add_option("--for", options.at, "The index of each other mode, or * to average over one",
+                  listed_as("for", options.at, ","))
+      ->delimiter(',')
+      ->required()
+      ->type_name("I,J,...");
+  command.add_option("--seen", options.seen, "Entries with these indices, whose rows are left out")
+      ->type_name("FILE");
+  add_clip(command, options.clip, "Clip predictions to this range, not to the model's");
+  add_output(command, options.output, "Write the rows and their predictions");
+  add_common(command);
+  command.footer("Example: polyad recommend model.npz --mode 1 --for '42,*' --seen ratings.tns");
+}
+
+void add_similar(Command command, SimilarOptions& options) {
+  add_rows_of_mode(command, options);
+  command.add_option("--index", options.index, "The row that the others are compared with")
+      ->required()
+      ->type_name("I");
+  add_output(command, options.output, "Write the rows and their cosines");
+  add_common(command);
+  command.footer("Example: polyad similar model.npz --mode 1 --index 7");
 }
 
 void expect_format_for_optimizer(TrainOptions const& options) {
@@ -223,6 +258,15 @@ void check(TrainOptions const& options) {
     refuse("-o: the name of a FastTucker model ends with .npz");
 }
 
+void check(RecommendOptions const& options) {
+  expect_range(options.clip);
+  expect_distinct_files({options.model, options.seen}, options.output, options.common.report);
+}
+
+void check(SimilarOptions const& options) {
+  expect_distinct_files({options.model}, options.output, options.common.report);
+}
+
 void check(PredictOptions const& options) {
   expect_range(options.clip);
   expect_distinct_files({options.model, options.places}, options.output, options.common.report);
@@ -235,6 +279,12 @@ CompletionCommands::CompletionCommands(CLI::App& app) : m_app(app) {
       {app, "fast-tucker", "Fit a FastTucker model to observed entries, to predict others", m_train.common},
       m_train);
   add_predict({app, "predict", "Predict entries by a model of fast-tucker", m_predict.common}, m_predict);
+  add_recommend({app, "recommend", "The rows of a mode that a model of fast-tucker predicts most for",
+                 m_recommend.common},
+                m_recommend);
+  add_similar(
+      {app, "similar", "The rows of a mode that a model of fast-tucker has as most alike", m_similar.common},
+      m_similar);
 }
 
 std::optional<Options> CompletionCommands::chosen() {
@@ -245,6 +295,14 @@ std::optional<Options> CompletionCommands::chosen() {
   if (m_app.got_subcommand("predict")) {
     check(m_predict);
     return m_predict;
+  }
+  if (m_app.got_subcommand("recommend")) {
+    check(m_recommend);
+    return m_recommend;
+  }
+  if (m_app.got_subcommand("similar")) {
+    check(m_similar);
+    return m_similar;
   }
   return std::nullopt;
 }

@@ -25,6 +25,8 @@ private:
   CLI::App& m_app;
   TrainOptions m_train;
   PredictOptions m_predict;
+  RecommendOptions m_recommend;
+  SimilarOptions m_similar;
 };
 
 }  // namespace polyad::cli

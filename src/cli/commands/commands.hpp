@@ -14,6 +14,8 @@ int run(TtmcOptions const& options, Report& report);
 int run(TuckerOptions const& options, Report& report);
 int run(TrainOptions const& options, Report& report);
 int run(PredictOptions const& options, Report& report);
+int run(RecommendOptions const& options, Report& report);
+int run(SimilarOptions const& options, Report& report);
 int run(StatsOptions const& options, Report& report);
 int run(InfoOptions const& options, Report& report);
 int run(ConvertOptions const& options, Report& report);

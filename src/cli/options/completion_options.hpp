@@ -63,4 +63,26 @@ struct PredictOptions {
   std::filesystem::path output;
 };
 
+struct RecommendOptions {
+  CommonOptions common;
+  std::filesystem::path model;
+  int mode = 0;                 // whose rows are recommended
+  std::vector<std::string> at;  // an index of each other mode, or "*"
+  std::filesystem::path seen;   // entries whose rows are left out; empty: none
+  std::uint64_t count = 10;
+  int index_base      = 1;
+  std::vector<double> clip;  // empty: as the model says
+  std::filesystem::path output;
+};
+
+struct SimilarOptions {
+  CommonOptions common;
+  std::filesystem::path model;
+  int mode            = 0;
+  std::uint64_t index = 0;
+  std::uint64_t count = 10;
+  int index_base      = 1;
+  std::filesystem::path output;
+};
+
 }  // namespace polyad::cli

@@ -55,8 +55,9 @@ struct InfoOptions {
   CommonOptions common;
 };
 
-using Options = std::variant<CpdOptions, StatsOptions, InfoOptions, ConvertOptions, CheckOptions,
-                             CompareOptions, GenOptions, MttkrpOptions, TtmOptions, TtmcOptions,
-                             TuckerOptions, TrainOptions, PredictOptions, EstimateOptions, TuneOptions>;
+using Options =
+    std::variant<CpdOptions, StatsOptions, InfoOptions, ConvertOptions, CheckOptions, CompareOptions,
+                 GenOptions, MttkrpOptions, TtmOptions, TtmcOptions, TuckerOptions, TrainOptions,
+                 PredictOptions, RecommendOptions, SimilarOptions, EstimateOptions, TuneOptions>;
 
 }  // namespace polyad::cli
