@@ -39,7 +39,7 @@ struct ScaleGram {
 };
 
 template <class Space, class Scalar>
-struct ScaleRows {
+struct ScaleEachColumn {
   FactorMatrix<Scalar, Space> matrix;
   Kokkos::View<double*, typename Space::device_type> factors;
 
@@ -72,7 +72,7 @@ void scale_columns(Space const& space, FactorMatrix<Scalar, Space> const& A, Gra
       weights.extent(0), " weights and scratch for ", factors.extent(0), " numbers");
   Kokkos::parallel_for("polyad::scale_gram", team_policy(space, launch_shape<Space>(1, 256, 1)),
                        detail::ScaleGram<Space>{G, norm, weights, factors});
-  using Kernel     = detail::ScaleRows<Space, Scalar>;
+  using Kernel     = detail::ScaleEachColumn<Space, Scalar>;
   int const vector = rank > 16 ? 32 : 16;
   LaunchShape const shape =
       launch_shape<Space>(ceil_div(A.extent(0), Kernel::rows_per_team), 256 / vector, vector);
