@@ -8,6 +8,7 @@
 
 #include "kernel/launch_shape.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/rank.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/kernel/machine.hpp"
 
