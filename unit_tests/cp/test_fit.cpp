@@ -32,10 +32,11 @@ void expect_terms(std::size_t rows, std::size_t rank, std::size_t order) {
     for (std::size_t e = 0; e < rank * rank; ++e) host(n, e / rank, e % rank) = grams[n].data[e];
   Kokkos::deep_copy(device_grams, host);
   auto const numbers = to_device(std::vector<double>(fit_numbers, nan));
-  inner_product_of(
-      space, WatchedMatrix<Scalar>(space, RowLayout::padded, V, nan).matrix(),
-      WatchedMatrix<Scalar>(space, RowLayout::subview, A, nan).matrix(),
-      InnerProductSums<TestSpace>{to_device(w), {}, Kokkos::subview(numbers, Kokkos::make_pair(0, 1))});
+  InnerProductSums<TestSpace> sums;
+  sums.weights = to_device(w);
+  sums.result  = Kokkos::subview(numbers, Kokkos::make_pair(0, 1));
+  inner_product_of(space, WatchedMatrix<Scalar>(space, RowLayout::padded, V, nan).matrix(),
+                   WatchedMatrix<Scalar>(space, RowLayout::subview, A, nan).matrix(), sums);
   model_norm(space, device_grams, to_device(w), numbers);
   space.fence("polyad::test");
   auto const actual = flat(numbers);
