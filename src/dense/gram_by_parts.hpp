@@ -6,10 +6,10 @@
 //       A's columns of the blocks I and J into the pad, as doubles   load()
 //       G(i, j) += A(t, i) A(t, j) for the rows t of the tile       add_rows(): 8 x 8 entries a thread, and
 //                                                                   some of the rows where threads are left
-//     the threads' sums, split by split, to the chunk's own block    store_sums()
+//     the threads' sums, split by split, to the chunk's own block    operator(), after the loop
 //
 // The chunks' blocks are then summed in a fixed order. Of a block on the diagonal only the parts on or below
-// it are summed. Bytes: I R s_r for each block of columns besides the first. Flops: I R^2.
+// it are summed. Bytes: A is read once for each block of 64 columns. Flops: rows x R^2.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -6,7 +6,7 @@
 //
 //   each team, over its chunk of rows, a tile of rows at a time    operator()
 //     the tile of V into the scratch pad                           load_tile()
-//     A = V W; a thread has one part of height x width             solve_tile()
+//     A = V W; a thread has height x width, interleaved            solve_tile()
 //     <V, A> of that part                                          add_inner_product()
 //     A into the pad, in place of V, and to memory                 store_tile()
 //     G's parts on or below the diagonal, each of them over some   sum_parts()

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The kernels of the FastTucker sweeps (formats/format.hpp), for any Source of fibers
 // (formats/fiber_products.hpp): FastTucker and FasterTucker_COO take fibers of one nonzero,
-// FasterTucker_B-CSF and FasterTucker trees whose leaf is the mode at hand (Li et al., section 4, Algorithms
-// 3 and 4). With e = x - a . w:
+// FasterTucker_B-CSF and FasterTucker trees whose leaf is the mode at hand (Li et al., section IV-E,
+// Algorithms 4 and 5). With e = x - a . w:
 //
 //   factors   a fiber: p, w = B p; a nonzero: a += step (e w - ridge a), with atomics: others add to the row
 //   cores     a nonzero: J R multiply-adds, e a' p, summed by a team over a tile of nonzeros at a time
 //
-// Flops: J R a fiber (factors), J R a nonzero (cores), and (N - 1) J R a nonzero where rows of C are formed.
-// Bytes: s_r + s_o a nonzero and s_o a level, N rows gathered; of the factors one row added.
+// Multiply-adds: J R a fiber (factors), J R a nonzero (cores), and (N - 1) J R a nonzero where rows of C are
+// formed. Bytes: s_r + s_o a nonzero and s_o a level, N rows gathered; of the factors one row added.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -233,7 +233,7 @@ struct SgdWorkspace {
 ///
 ///   sgd_factor_sweep(space, f, model, C, mode, step, form, workspace)
 ///       for each nonzero, with a = A^(n)(i_n, :), p the product of the other modes' rows of C, w = B^(n) p:
-///           a <- a + step ((x - a . w) w - ridge a)                          (Algorithm 3, line 11)
+///           a <- a + step ((x - a . w) w - ridge a)                          (Algorithm 4, lines 10-11)
 ///   sgd_core_sweep(space, f, model, C, mode, form, workspace)
 ///       workspace.P (J_n x R) = sum over ALL nonzeros of (x - a . w) a' p, minus the gradient of B^(n)
 ///

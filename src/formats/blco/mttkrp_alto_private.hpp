@@ -13,7 +13,7 @@
 // A row of V is read, added to and written for every nonzero: in this order it is in cache. Summing runs of
 // equal rows in registers first cost 15 to 30 % (docs/design-notes.md). Rows that other chunks write too go
 // to the chunk's own copies (formats/blco/private_rows.hpp), which are added to V at the end. Where copies
-// would be too many, such rows are locked.
+// would be too many, the mode has none, and every addition to V locks its row (kernel/row_locks.hpp).
 //
 // Bytes a nonzero: s_r + (N - g) s_o streamed and (N + 1) R s_r from and to cache. Flops: N R.
 #pragma once
@@ -161,7 +161,7 @@ struct MttkrpAltoPrivate {
     count_t const last = first_groups[s + 1];
     for (count_t g = first_groups[s]; g < last; ++g) {
       count_t const end = starts[g + 1];
-      Row hoisted(Scalar(1));  // the product of the group's rows
+      Row hoisted(Scalar(1));  // rows_of_group: the product of the group's rows; of a residual also C(k, :)
       Row group_sum(Scalar(0));
       if constexpr (Target == AltoTarget::group && Term::is_residual)
         hoisted = Row(term.row(rows[g]), columns);

@@ -3,12 +3,13 @@
 // (formats/blco/nonzero_terms.hpp).
 //
 //   for each nonzero of the thread's chunk, block by block          walk_chunk(), walk()
-//     its indices by shift and mask (BLCO, section 5.1)             walk(): decode(), upper
+//     its indices by shift and mask (BLCO, section 4.1)             walk(): decode(), upper
 //     tmp = x * the other modes' rows                               walk()
 //     V(k, :) += tmp, or the chunk's private copy of row k += tmp   PrivateOutput::row
 //
 // In ALTO's order these rows, and those of the other factors, stay in a core's caches; summing runs in
-// registers first cost 15 to 30 % there. And the merge of whole copies of V, which tiles add to.
+// registers first cost 15 to 30 % there. No other thread writes these rows, so there are no atomics. This
+// file also has MergeCopies, which sums the whole copies of V that tiles add to.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -2,21 +2,23 @@
 // BLCO's MTTKRP over tiles (BLCO, section 5), and its residual sweep (formats/blco/nonzero_terms.hpp). A team
 // takes some tiles of nonzeros:
 //
-//   processing phase (section 5.1)                                load_tile() (formats/blco/blco_tiles.hpp)
+//   processing phase (section 5.1.1)                              load_tile() (formats/blco/blco_tiles.hpp)
 //     load linear indices and values, coalesced
 //     de-linearise them; group the tile's nonzeros by their row k of V: histogram and prefix sum
-//   computing phase (section 5.2)                                 walk_tile()
+//   computing phase (section 5.1.2)                               walk_tile()
 //     each thread, over its chunk of the grouped nonzeros         walk()
 //       p = x * the other modes' rows                             add()
 //       sum += p in registers while k stays the same              SegmentedSum
 //       at a segment's end, conflicts are resolved:
-//         register-based: V(k, :) += sum with atomics             AddAtomically, to V or to one of its copies
-//         hierarchical: stash(k, :) += sum in scratch memory      AddToStash
+//         register-based (5.2): V(k, :) += sum with atomics       AddAtomically
+//         privatised (ours): the same, to one of several copies of V
+//         hierarchical (5.1): stash(k, :) += sum, with atomics    AddToStash, in scratch memory
+//         of scratch memory; the stash has all rows of V
 //   at the team's end the stash is added to a copy of V           flush_stash()
 //
 // The copies of V are summed at the end (formats/blco/mttkrp_blco_chunks.hpp). Bytes a nonzero: 8 + s_r for
 // the nonzero, streamed (the linear index twice), (N - 1) R s_r gathered, and an atomic row of R s_r for
-// every row of a tile. Flops: N R.
+// every segment that a thread ends. Flops: N R.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -58,7 +58,8 @@ struct MttkrpPermuted {
     return nonzero * static_cast<count_t>(factors.size() + 1);
   }
 
-  /// Writes a row that is complete. Only the rows at a chunk's borders are shared with other threads.
+  /// Writes a row's sum, complete as far as this chunk goes. Only the rows at a chunk's borders are shared
+  /// with other threads.
   KOKKOS_FUNCTION void finish(Run const& run, Columns columns) const {
     Scalar* const target = output + static_cast<count_t>(run.row) * output_stride;
     if (run.is_first)

@@ -128,8 +128,8 @@ void with_residual_order(int order, F&& f) {
   f(std::integral_constant<int, any_order>{});
 }
 
-/// The residual sweep on `sorted`. Row-owned: where the borders are merged (SortedOptions::deterministic) the
-/// bits are the same at every run, and on hosts at any thread count.
+/// The residual sweep on `sorted`. Borders that are hot are merged too, since this walk has no team sums.
+/// With SortedOptions::deterministic the bits are the same at every run, and on hosts at any thread count.
 template <class Space, class Scalar, class Index>
 void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
                      FactorMatrices<Scalar, Space> const& C, int mode,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The MTTKRP of the two groups of HB-CSF that keep all indices with the nonzero (Nisa et al., section V).
+// The MTTKRP of the two groups of HB-CSF without fibers (Nisa et al., section V). CSL keeps slice pointers,
+// and the other N - 1 indices with the nonzero; COO keeps all N.
 //
 //   CSL (Algorithm 4)                                             MttkrpCsl
 //     for each slice i of the thread's bin                        walk(): writer.next() where one ends

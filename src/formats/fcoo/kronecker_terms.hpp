@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What SpTTMc sums (spttmc.hpp): a nonzero's product is its value times the Kronecker product of the rows of
-// all product modes (Liu et al., equation 4).
+// all product modes (Liu et al., section II, equation 4).
 //
 // A thread sums a tile of the row, `tile` columns of the matrix before the last times a block of the last
 // one's, for one column of each matrix before those. Its lanes share the tile out in both directions: on a

@@ -7,9 +7,10 @@
 //   each thread, over its partitions of `threadlen` nonzeros      walk()
 //     product of the nonzero                                      Terms::add()
 //     bit flag: the segment ends here, so its sum is stored       Terms::add() calls flush()
-//     start flag: the first sum belongs to a segment that an      flush(): is_head, kept in scratch memory
-//     earlier thread began
-//   the team: segmented scan over the threads' heads              operator(), after the barrier: heads.join()
+//     no start flag: the first sum belongs to a segment that      flush(): is_head, kept in scratch memory
+//     an earlier thread began
+//   the team, in place of the paper's segmented scan: the thread  operator(), after the barrier: heads.join()
+//   in which a segment began adds the heads behind it
 //   what crosses the team's borders is added with atomics         Terms::add_to()
 //
 // A thread is a group of vector lanes that hold a row of the output in registers.
