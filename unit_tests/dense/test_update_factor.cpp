@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/space_instances.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
@@ -187,7 +188,7 @@ TEST_CASE("update_factor: the same bits on every instance, whatever its threads"
 }
 
 TEST_CASE("update_factor: the same bits on four instances at once", "[dense]") {
-  auto const spaces = instances_of<TestSpace>({1, 1, 1, 1});
+  auto const spaces = make_instances(TestSpace(), 4);
   for (std::size_t const rank : {24, 64}) {
     Random random(rank);
     WatchedMatrix<double> const watched_V(TestSpace(), RowLayout::padded, random_matrix(random, 20000, rank),
