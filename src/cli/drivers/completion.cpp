@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/drivers/completion.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -33,10 +31,9 @@ double scale_of(io::CoordinateList const& train, TrainOptions const& options) {
   double largest = 0;
   for (double const x : train.values) largest = std::max(largest, std::abs(x));
   if (!std::isfinite(largest) || largest == 0) return 1;  // what is not finite is refused later
-  if (options.precision == "f32" &&
-      (largest > 0.1 * double{Float::max()} || largest < 10 * double{Float::min()}))
-    throw UsageError(
-        fmt::format("values of magnitude {:.3g} do not fit floats: take --precision f64", largest));
+  bool const fits_floats = largest <= 0.1 * double{Float::max()} && largest >= 10 * double{Float::min()};
+  POLYAD_EXPECTS(options.precision != "f32" || fits_floats, "values of magnitude ", largest,
+                 " do not fit floats: take --precision f64");
   int const exponent = std::clamp(std::ilogb(largest), -1000, 1000);
   // A ridge that the user gives is on the scale of his values.
   return std::abs(exponent) < 30 || !options.shrinks() ? 1 : std::ldexp(1.0, -exponent);

@@ -105,9 +105,14 @@ CompletionReport report_of(FastTuckerOptions const& options, std::optional<Choic
                                 : target == RowTarget::one ? "one"
                                                            : "out");
   report.regularization = regularization_text(options);
-  if (choice)
-    report.choice = ChoiceReport{choice->learns, to_report(choice->biases), to_report(choice->model),
-                                 choice->candidates, choice->seconds};
+  if (choice) {
+    ChoiceReport& made = report.choice.emplace();  // nvcc 13 does not assign a braced one to the optional
+    made.learns        = choice->learns;
+    made.biases        = to_report(choice->biases);
+    made.model         = to_report(choice->model);
+    made.candidates    = choice->candidates;
+    made.seconds       = choice->seconds;
+  }
   return report;
 }
 
