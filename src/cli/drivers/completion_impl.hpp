@@ -2,12 +2,11 @@
 // complete() and predict_entries() for one scalar and one coordinate type. Each scalar has a file of its own.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
 #include <span>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -73,14 +72,18 @@ inline FastTuckerOptions library_options(TrainOptions const& options) {
 
 /// Shrinkage or ridge as the tool's options say them.
 inline std::string regularization_text(FastTuckerOptions const& options) {
-  if (options.optimizer != FastTuckerOptimizer::als || options.ridge || options.ridge_per_entry)
-    return fmt::format("--reg {:.4g}{}", options.ridge.value_or(5),
-                       options.ridge_per_entry ? " --reg-per-entry" : "");
+  std::ostringstream text;  // fmt checks its formats when compiled, which nvcc 13 does not survive
+  text.precision(4);
+  if (options.optimizer != FastTuckerOptimizer::als || options.ridge || options.ridge_per_entry) {
+    text << "--reg " << options.ridge.value_or(5) << (options.ridge_per_entry ? " --reg-per-entry" : "");
+    return text.str();
+  }
   auto const shrinkage = options.shrinkage.value_or(Shrinkage{});
   bool const to_one =
       std::find(options.targets.begin(), options.targets.end(), RowTarget::one) != options.targets.end();
-  return fmt::format("--shrink {:.4g},{:.4g}{}", shrinkage.observations, shrinkage.share,
-                     to_one ? fmt::format(",{:.4g}", shrinkage.to_one) : "");
+  text << "--shrink " << shrinkage.observations << ',' << shrinkage.share;
+  if (to_one) text << ',' << shrinkage.to_one;
+  return text.str();
 }
 
 /// The model as the start of a run with these options: zeros, but for mean and biases.

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/tensors/entries.hpp"
 
-#include <fmt/format.h>
-
-#include <cstdio>
+#include <iostream>
 
 #include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
@@ -49,10 +47,9 @@ std::pair<io::CoordinateList, io::CoordinateList> split_off_cold(io::CoordinateL
 
 void warn_of_cold(std::uint64_t entries) {
   if (entries > 0)
-    fmt::print(stderr,
-               "polyad: {} entries have an index that the training set has not: predicted by the biases "
-               "that are known\n",
-               entries);
+    std::cerr
+        << "polyad: " << entries
+        << " entries have an index that the training set has not: predicted by the biases that are known\n";
 }
 
 }  // namespace polyad::cli
