@@ -140,10 +140,13 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
   auto const chosen = choice ? choice->options : with_shape(asked, data.train.order());
   auto summary      = report_of(chosen, choice);
   std::vector<count_t> const one_column(static_cast<std::size_t>(data.train.order()), 1);
-  auto const biases = biases_of(space, data, asked, one_column, 1);
-  for (auto const& [set, entries] : {std::pair("train", data.train), std::pair("validation", data.validation),
-                                     std::pair("test", data.test)})
+  auto const biases      = biases_of(space, data, asked, one_column, 1);
+  auto const note_biases = [&](char const* set, CooTensor<Scalar, Index, Space> const& entries) {
     if (entries.nnz() > 0) summary.biases[set] = to_report(errors(space, biases, entries));
+  };
+  note_biases("train", data.train);
+  note_biases("validation", data.validation);
+  note_biases("test", data.test);
   summary.mean = biases.mean;
   if (choice && !choice->learns) {
     summary.errors = summary.biases;
