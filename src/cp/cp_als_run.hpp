@@ -256,7 +256,7 @@ private:
     enqueue_after(m_space, m_algebra);
     m_timer(m_space, "update", [&] {
       update_factor_by(SeparateUpdate{}, m_space, V, m_work.inverse, factor(n), m_work.gram_sums,
-                       m_work.gram_of(n));
+                       m_work.gram_of(n), {}, Squares::in_any_range);
     });
   }
   void stop(StopReason reason) {

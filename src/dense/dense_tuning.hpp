@@ -16,13 +16,26 @@ namespace polyad::detail {
 struct FusedUpdate {};
 /// In two passes, solve_rows and gram. Hosts take it: a thread's registers hold more of G than its team of
 /// one can sum from a pad. Devices take it from R = 33 on, for which W and a tile do not fit a pad.
+/// For 32 doubles it has a BLAS do both, unless <V, A> is wanted: darpa, R = 32, f64, H200: the one pass takes
+/// 6.9 ms, a BLAS 3.3 + 1.6, <V, A> 2.9 more.
 struct SeparateUpdate {};
 
-/// Calls f(strategy) for a rank.
-template <class Space, class F>
-void with_update_strategy(count_t rank, F&& f) {
-  if constexpr (is_device_space<Space>)
-    if (rank <= static_cast<count_t>(full_block)) return f(FusedUpdate{});
+/// Whether squares of a matrix' entries are known to lie in the range of its own type.
+enum class Squares { in_any_range, in_range };
+
+/// Whether a BLAS, which is made for wide matrices, gains on a matrix of 25 columns or more: with many rows.
+[[nodiscard]] constexpr bool is_wide_and_long(count_t rows, count_t columns) {
+  return columns > 24 && rows >= count_t(1) << 20;
+}
+
+/// Calls f(strategy) for a matrix of rows x rank.
+template <class Space, class Scalar, class F>
+void with_update_strategy(count_t rows, count_t rank, bool inner_product_is_wanted, F&& f) {
+  if constexpr (is_device_space<Space>) {
+    bool const by_blas =
+        sizeof(Scalar) == sizeof(double) && is_wide_and_long(rows, rank) && !inner_product_is_wanted;
+    if (rank <= static_cast<count_t>(full_block) && !by_blas) return f(FusedUpdate{});
+  }
   f(SeparateUpdate{});
 }
 
@@ -39,9 +52,22 @@ struct UpdateShape {
   static constexpr int teams      = Block == 8 ? 5 : Block == 32 && !of_floats ? 3 : 4;
 };
 
+/// Whether multiply_rows calls the vendor's BLAS for a product of K by S columns. H100, 17.3 M rows, ms, ours
+/// and BLAS: K = S = 64 f32 11.0 and 4.8, f64 14.8 and 6.1; 128 44 and 15.6, 65 and 14.8; 100,000 rows of 512
+/// 4.3 and 1.07, 5.6 and 0.97. H200, 23.8 M rows: K = S = 32 f32 4.2 and 2.7, f64 BLAS 3.3, at copy speed 2.9.
+template <class Space>
+inline constexpr bool may_multiply_by_blas = is_device_space<Space>;
+template <class Space>
+[[nodiscard]] constexpr bool multiplies_by_blas(count_t rows, count_t inner, count_t columns) {
+  count_t const narrower = std::min(inner, columns);
+  return may_multiply_by_blas<Space> && (narrower > count_t(full_block) || is_wide_and_long(rows, narrower));
+}
+
 /// A Gram matrix of more than 32 columns by blocks of 64 x 64, of which a thread keeps 8 x 8 sums in
 /// registers for all rows of its chunk (dense/gram_by_parts.hpp).
 struct GramByParts {};
+/// The same for floats whose products are floats, too.
+struct GramInFloats {};
 /// By rows: sums are read from the chunk's own matrix and stored there again for each tile of rows
 /// (dense/gram.hpp).
 struct GramByRows {};
@@ -49,27 +75,20 @@ struct GramByRows {};
 /// millions of rows it leaves with an error of 1e-4.
 struct GramByBlas {};
 
-/// Calls f(strategy) for a matrix of so many columns. H100, 17.3 M rows, ms, by rows, parts, BLAS: R = 64 f32
+/// Calls f(strategy) for a matrix of rows x rank. H100, 17.3 M rows, ms, by rows, parts, BLAS: R = 64 f32
 /// 17.0, 6.8, -, f64 17.6, 7.3, 3.2; R = 128 60.7, 30.5, - and 61.3, 31.2, 11.8; 100,000 rows of R = 512
-/// 74, 2.5, - and 75, 2.6, 0.88.
+/// 74, 2.5, - and 75, 2.6, 0.88. H200, in floats: 3.8, 15.6 and 1.4; 32 doubles of 23.8 M rows by a BLAS 1.6.
 template <class Space, class Scalar, class F>
-void with_gram_strategy(count_t rank, F&& f) {
-  if constexpr (is_device_space<Space>)
-    if (rank > static_cast<count_t>(full_block)) {
-      if constexpr (sizeof(Scalar) == sizeof(double))
-        return f(GramByBlas{});
-      else
-        return f(GramByParts{});
+void with_gram_strategy(count_t rows, count_t rank, Squares squares, F&& f) {
+  if constexpr (is_device_space<Space>) {
+    if constexpr (sizeof(Scalar) == sizeof(double)) {
+      if (multiplies_by_blas<Space>(rows, rank, rank)) return f(GramByBlas{});
+    } else if (rank > static_cast<count_t>(full_block)) {
+      if (squares == Squares::in_range) return f(GramInFloats{});
+      return f(GramByParts{});
     }
+  }
   f(GramByRows{});
-}
-
-/// Whether multiply_rows calls the vendor's BLAS for a product of K by S columns. H100, 17.3 M rows, ms, ours
-/// and BLAS: K = S = 64 f32 11.0 and 4.8, f64 14.8 and 6.1; 128 44 and 15.6, 65 and 14.8; 100,000 rows of 512
-/// 4.3 and 1.07, 5.6 and 0.97.
-template <class Space>
-[[nodiscard]] constexpr bool multiplies_by_blas(count_t inner, count_t columns) {
-  return is_device_space<Space> && inner > count_t(full_block) && columns > count_t(full_block);
 }
 
 /// Chunks of rows that have sums of their own, of `bytes` each: enough to fill the machine (four teams on

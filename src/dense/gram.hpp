@@ -194,6 +194,9 @@ void gram_of_chunks(Space const& space, FactorMatrix<Scalar, Space> const& matri
 template <class Space, class Scalar>
 void gram_by(GramByParts, Space const& space, FactorMatrix<Scalar, Space> const& A,
              GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G);  // dense/gram_by_parts.hpp
+template <class Space>
+void gram_by(GramInFloats, Space const& space, FactorMatrix<float, Space> const& A,
+             GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G);  // dense/gram_by_parts.hpp
 
 template <class Space, class Scalar>
 void gram_by(GramByRows, Space const& space, FactorMatrix<Scalar, Space> const& A,
@@ -232,20 +235,23 @@ void gram_by(GramByBlas, Space const& space, FactorMatrix<double, Space> const& 
 }
 
 /// G = A' A (R x R), in double. Launches on `space` and returns without waiting.
+/// \param squares  whether squares of A's entries are known to lie in the range of Scalar
 template <class Space, class Scalar>
 void gram(Space const& space, FactorMatrix<Scalar, Space> const& matrix,
-          GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G) {
+          GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G,
+          Squares squares = Squares::in_any_range) {
   POLYAD_EXPECTS(G.extent(0) == matrix.extent(1) && G.extent(1) == matrix.extent(1), "the Gram matrix is ",
                  G.extent(0), " x ", G.extent(1), ", not R x R with R = ", matrix.extent(1));
   workspace.expect_rank(matrix.extent(1));
-  with_gram_strategy<Space, Scalar>(matrix.extent(1),
+  with_gram_strategy<Space, Scalar>(matrix.extent(0), matrix.extent(1), squares,
                                     [&](auto strategy) { gram_by(strategy, space, matrix, workspace, G); });
 }
 
-#define POLYAD_GRAM(Scalar)                                                                             \
-  template void gram(                                                                                   \
-      Kokkos::DefaultExecutionSpace const&, FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-      GramWorkspace<Kokkos::DefaultExecutionSpace> const&, GramMatrix<Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_GRAM(Scalar)                                                      \
+  template void gram(Kokkos::DefaultExecutionSpace const&,                       \
+                     FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+                     GramWorkspace<Kokkos::DefaultExecutionSpace> const&,        \
+                     GramMatrix<Kokkos::DefaultExecutionSpace> const&, Squares)
 POLYAD_EACH_SCALAR(extern, POLYAD_GRAM);
 
 }  // namespace polyad::detail

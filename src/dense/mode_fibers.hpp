@@ -14,10 +14,10 @@ namespace polyad::detail {
 /// Nonzeros of a fiber that a thread walks alone. Longer fibers are cut into pieces of this length.
 inline constexpr count_t longest_walked_fiber = 1024;
 
-/// Positions that a thread looks at for fibers that begin there. On a host many: Kokkos counts teams in an
-/// int, and a team of one thread for each of 2^31 nonzeros would be too many.
+/// Positions that a thread looks at for fibers that begin there. More than one, since Kokkos counts teams in
+/// an int: a team for each few of 2^33 nonzeros would be too many.
 template <class Space>
-inline constexpr count_t fiber_positions = items_per_thread<Space>(1, 2048);
+inline constexpr count_t fiber_positions = items_per_thread<Space>(4, 2048);
 
 /// The launch of threads for the fibers of so many nonzeros.
 template <class Space>

@@ -90,8 +90,8 @@ void multiply_rows(Space const& space, FactorMatrix<Scalar, Space> const& A,
   if (rows == 0 || columns == 0) return;
   expect_packed_rows<Scalar, Space>(B);
   expect_packed_rows<Scalar, Space>(C);
-  if constexpr (multiplies_by_blas<Space>(full_block + 1, full_block + 1))
-    if (multiplies_by_blas<Space>(A.extent(1), columns)) return blas_product(space, A, B, C);
+  if constexpr (may_multiply_by_blas<Space>)
+    if (multiplies_by_blas<Space>(rows, A.extent(1), columns)) return blas_product(space, A, B, C);
   for_each_column_block(checked_rank(columns), [&](auto block, ColumnBlocks blocks) {
     using Kernel        = detail::MultiplyRows<Space, Scalar, block()>;
     constexpr int lanes = Kernel::Row::lanes;

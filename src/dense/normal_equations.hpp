@@ -17,15 +17,17 @@
 // columns with entries of order one and columns with a single one, it keeps the products of N - 1 rows in
 // the range of floats for either. Errors of the guess do not pile up: each update aims at that norm anew.
 //
-// The inverse is formed once so that the I_n rows of the solve become one streaming product. R^3 flops are
-// little, so latency is all that counts: one team does everything in its scratch pad, with one barrier for
-// each of R steps, no square root and no reduction, and the host is never asked.
+// The inverse is formed once so that the I_n rows of the solve become one streaming product. Up to R = 128
+// its R^3 flops are few, and latency is all that counts: one team does everything in its scratch pad, with
+// one barrier for each of R steps, no square root and no reduction. Beyond, many teams sweep blocks of H
+// (dense/block_sweep.hpp), and one team takes over where H is singular. The host is never asked.
 #pragma once
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>
 
+#include "dense/block_sweep.hpp"
 #include "dense/dense_tuning.hpp"
 #include "dense/gram.hpp"
 #include "dense/jacobi_eigen.hpp"
@@ -51,6 +53,7 @@ KOKKOS_INLINE_FUNCTION constexpr int scratch_stride(int size) {
 
 template <class Space, class Scalar>
 struct NormalEquations {
+  using scalar_type = Scalar;
   /// What H's eigenvalues are compared with. H is summed in double, but the MTTKRP that it is solved for
   /// carries the rounding of Scalar, which an eigenvalue w enlarges by 1 / w: with floats and the bounds of
   /// doubles, one update from a start with collinear columns left a model a million times the tensor.
@@ -82,13 +85,21 @@ struct NormalEquations {
       weigh(member, power, size);
       multiply(member, H, vectors, scale, power);
     } else {
-      SquareMatrix const Q{scratch.data() + (scratch.extent(0) - size * stride), size, stride};
-      fill(member, H, scale);
-      jacobi_eigen(member, H, Q, vectors);
       weigh(member, power, size);
-      pseudo_inverse(member, H, Q, scale, power);
-      Kokkos::single(Kokkos::PerTeam(member), [&] { fallbacks(0) += 1; });
+      fall_back(member, H, vectors);
     }
+  }
+
+  /// The pseudo-inverse, with S in its place among the vectors.
+  template <class Member>
+  KOKKOS_FUNCTION void fall_back(Member const& member, SquareMatrix H, double* vectors) const {
+    double* const power = vectors + 2 * H.size;
+    double* const scale = vectors + 3 * H.size;
+    SquareMatrix const Q{scratch.data() + (scratch.extent(0) - H.size * H.stride), H.size, H.stride};
+    fill(member, H, scale);
+    jacobi_eigen(member, H, Q, vectors);
+    pseudo_inverse(member, H, Q, scale, power);
+    Kokkos::single(Kokkos::PerTeam(member), [&] { fallbacks(0) += 1; });
   }
 
   [[nodiscard]] KOKKOS_FUNCTION double product(int i, int j) const {
@@ -98,14 +109,17 @@ struct NormalEquations {
     return product;
   }
 
+  [[nodiscard]] KOKKOS_FUNCTION double scale_of(int i) const {
+    double const square = product(i, i);
+    return square == 0 ? 0 : 1 / Kokkos::sqrt(square);
+  }
+
   /// The scaled H. A column of zeros keeps them; what is not a number stays so.
   template <class Member>
   KOKKOS_FUNCTION void fill(Member const& member, SquareMatrix H, double* scale) const {
     member.team_barrier();
-    Kokkos::parallel_for(Kokkos::TeamVectorRange(member, H.size), [&](int const i) {
-      double const square = product(i, i);
-      scale[i]            = square == 0 ? 0 : 1 / Kokkos::sqrt(square);
-    });
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(member, H.size),
+                         [&](int const i) { scale[i] = scale_of(i); });
     member.team_barrier();
     for_each_entry(member, H.size,
                    [&](int const i, int const j) { H(i, j) = scale[i] * product(i, j) * scale[j]; });
@@ -117,15 +131,17 @@ struct NormalEquations {
   template <class Member>
   KOKKOS_FUNCTION void weigh(Member const& member, double* power, int size) const {
     member.team_barrier();
-    Kokkos::parallel_for(Kokkos::TeamVectorRange(member, size), [&](int const r) {
-      double const square = product(r, r);
-      double weight       = weights(r) * Kokkos::sqrt(square * grams(mode, r, r)) / component_norm;
-      if (!is_scale(weight)) weight = is_scale(square) ? 1 / power_of_two_below(square) : 1;
-      weight     = power_of_two_below(weight);
-      weights(r) = weight;
-      power[r]   = 1 / weight;
-    });
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(member, size),
+                         [&](int const r) { power[r] = weigh_component(r); });
     member.team_barrier();
+  }
+  KOKKOS_FUNCTION double weigh_component(int r) const {
+    double const square = product(r, r);
+    double weight       = weights(r) * Kokkos::sqrt(square * grams(mode, r, r)) / component_norm;
+    if (!is_scale(weight)) weight = is_scale(square) ? 1 / power_of_two_below(square) : 1;
+    weight     = power_of_two_below(weight);
+    weights(r) = weight;
+    return 1 / weight;
   }
 
   /// H = L D L', Cholesky's factorisation without square roots (Golub & Van Loan, section 4.1.2), right-
@@ -199,15 +215,101 @@ struct NormalEquations {
   }
 };
 
+/// The most columns of H that one team inverts.
+inline constexpr count_t one_team_rank = 128;
+
+/// Before the sweeps: the scaled H, S and D^-1, a team for each row.
+template <class Equations>
+struct FillSweptRows {
+  Equations equations;
+  SweptMatrix matrix;
+  double* vectors;
+  int rank;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    int const i        = member.league_rank();
+    bool const inside  = i < rank;
+    double const scale = inside ? equations.scale_of(i) : 0;
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(member, matrix.size), [&](int const j) {
+      double entry = i == j ? 1 : 0;
+      if (inside && j < rank) entry = scale * equations.product(i, j) * equations.scale_of(j);
+      matrix.row(i)[j] = entry;
+    });
+    Kokkos::single(Kokkos::PerTeam(member), [&] {
+      if (inside) vectors[2 * rank + i] = equations.weigh_component(i);
+      if (inside) vectors[3 * rank + i] = scale;
+      if (i == 0) *matrix.flag = 0;
+    });
+  }
+};
+
+/// After them: the inverse, a team for each row, unless H is singular.
+template <class Equations>
+struct StoreSweptRows {
+  Equations equations;
+  SweptMatrix matrix;
+  double const* vectors;
+  int rank;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    if (*matrix.flag != 0) return;
+    using Scalar              = typename Equations::scalar_type;
+    int const i               = member.league_rank();
+    double const* const power = vectors + 2 * rank;
+    double const* const scale = vectors + 3 * rank;
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(member, rank), [&](int const j) {
+      equations.inverse(i, j) = static_cast<Scalar>(-matrix.entry(i, j) * (scale[i] * scale[j]) * power[j]);
+    });
+  }
+};
+
+/// The pseudo-inverse by one team, where H is singular.
+template <class Equations>
+struct FallBackFromSweeps {
+  Equations equations;
+  double const* flag;
+  double* vectors;
+  int rank;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    if (*flag == 0) return;
+    int const stride = scratch_stride(rank);
+    equations.fall_back(member, SquareMatrix{vectors + 4 * rank, rank, stride}, vectors);
+  }
+};
+
 /// One team; 16 threads of a full warp leave 128 registers a thread and hide the latency of its steps.
 template <class Space>
 LaunchShape normal_equations_shape() {
   return launch_shape<Space>(1, 16, 32);
 }
 
-/// Doubles of global scratch that normal_equations needs for rank R: H, four vectors, eigenvectors.
+/// Doubles of global scratch that normal_equations needs for rank R: H, four vectors, eigenvectors; for the
+/// vectors and the sweeps where these take more.
 inline count_t normal_equations_scratch(count_t rank) {
-  return 2 * (rank | 1) * rank + 4 * rank;
+  count_t const of_one_team = 2 * (rank | 1) * rank;
+  return 4 * rank + (rank > one_team_rank ? std::max(of_one_team, SweptMatrix::memory(rank)) : of_one_team);
+}
+
+/// R beyond one_team_rank. The scratch holds the vectors, then the swept matrix.
+template <class Space, class Scalar>
+void solve_by_sweeps(Space const& space, NormalEquations<Space, Scalar> const& equations) {
+  using Equations       = NormalEquations<Space, Scalar>;
+  count_t const rank    = equations.inverse.extent(0);
+  auto const size       = static_cast<int>(rank);
+  double* const vectors = equations.scratch.data();
+  auto const matrix     = SweptMatrix::in(vectors + 4 * rank, rank);
+  detail::launch("polyad::fill_swept",
+                 team_policy(space, launch_shape<Space>(SweptMatrix::padded(rank), 4, 32)),
+                 FillSweptRows<Equations>{equations, matrix, vectors, size});
+  sweep_blocks(space, matrix, 8 * static_cast<double>(rank) * Equations::epsilon);
+  detail::launch("polyad::store_swept", team_policy(space, launch_shape<Space>(rank, 4, 32)),
+                 StoreSweptRows<Equations>{equations, matrix, vectors, size});
+  detail::launch("polyad::normal_equations", team_policy(space, normal_equations_shape<Space>()),
+                 FallBackFromSweeps<Equations>{equations, matrix.flag, vectors, size});
 }
 
 /// The norm near which each mode's columns are kept: I_n^(1/4), rounded to a power of two.
@@ -238,9 +340,10 @@ void normal_equations(Space const& space, GramMatrices<Space> const& grams, int 
   int const pad_bytes = pad_for<Space>(bytes);
   auto policy         = team_policy(space, detail::normal_equations_shape<Space>());
   if (pad_bytes > 0) policy.set_scratch_size(0, Kokkos::PerTeam(pad_bytes));
-  Kokkos::parallel_for("polyad::normal_equations", policy,
-                       detail::NormalEquations<Space, Scalar>{grams, mode, component_norm, weights, inverse,
-                                                              fallbacks, scratch, pad_bytes});
+  NormalEquations<Space, Scalar> const equations{grams,   mode,      component_norm, weights,
+                                                 inverse, fallbacks, scratch,        pad_bytes};
+  if (rank > one_team_rank) return solve_by_sweeps(space, equations);
+  Kokkos::parallel_for("polyad::normal_equations", policy, equations);
 }
 
 #define POLYAD_NORMAL_EQUATIONS(Scalar)                                                           \

@@ -6,7 +6,7 @@
 //
 //   each team, over its chunk of rows, a tile of rows at a time    operator()
 //     the tile of V into the scratch pad                           load_tile()
-//     A = V W; a thread has height x width, interleaved            solve_tile()
+//     A = V W; a thread has height x width, interleaved            multiply_tile()
 //     <V, A> of that part                                          add_inner_product()
 //     A into the pad, in place of V, and to memory                 store_tile()
 //     G's parts on or below the diagonal, each of them over some   sum_parts()
@@ -136,7 +136,7 @@ struct UpdateFactor {
       for (int w = 0; w < workers_each; ++w) {
         int const worker = thread + w * team;
         if (worker >= workers) break;
-        part[w] = solve_tile(tile, matrix, worker);
+        part[w] = multiply_tile(tile, matrix, worker);
         if (inner.is_wanted()) product += add_inner_product(tile, part[w], worker, rank);
       }
       member.team_barrier();
@@ -187,7 +187,7 @@ struct UpdateFactor {
     return result;
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION Part solve_tile(Scalar const* tile, Scalar const* matrix, int worker) const {
+  KOKKOS_FORCEINLINE_FUNCTION Part multiply_tile(Scalar const* tile, Scalar const* matrix, int worker) const {
     int const c = worker % side;
     Part part{};
     for (int k = 0; k < Block; k += pack) {
@@ -347,9 +347,9 @@ template <class Space, class Scalar>
 void update_factor_by(SeparateUpdate, Space const& space, FactorMatrix<Scalar, Space> const& V,
                       FactorMatrix<Scalar, Space> const& W, FactorMatrix<Scalar, Space> const& A,
                       GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G,
-                      InnerProductSums<Space> const& inner = {}) {
+                      InnerProductSums<Space> const& inner = {}, Squares squares = Squares::in_range) {
   solve_rows(space, V, W, A);
-  gram(space, A, workspace, G);
+  gram(space, A, workspace, G, squares);
   if (inner.is_wanted()) inner_product_of(space, V, A, inner);
 }
 
@@ -370,8 +370,9 @@ void update_factor(Space const& space, FactorMatrix<Scalar, Space> const& V,
   POLYAD_EXPECTS(!inner.is_wanted() || inner.weights.extent(0) == rank, inner.weights.extent(0),
                  " weights for the rank ", rank);
   workspace.expect_rank(rank);
-  with_update_strategy<Space>(
-      rank, [&](auto strategy) { update_factor_by(strategy, space, V, W, A, workspace, G, inner); });
+  with_update_strategy<Space, Scalar>(V.extent(0), rank, inner.is_wanted(), [&](auto strategy) {
+    update_factor_by(strategy, space, V, W, A, workspace, G, inner);
+  });
 }
 
 #define POLYAD_UPDATE_FACTOR(Scalar)                                                                         \

@@ -55,8 +55,8 @@ TEST_CASE("CP-ALS: an iteration allocates nothing and copies only the fit's numb
       CHECK(fences == Lines{"polyad::cp_als", "polyad::cp_als"});
       CHECK(copies.size() == 2);
       for (auto const& copy : copies) CHECK(copy.rfind("polyad::fit_numbers", 0) == 0);
-      CHECK(kernels >=
-            2 * 3 * 4);  // at least: inverse, MTTKRP, update, sum of the Gram for each of three modes
+      // At least inverse, MTTKRP and update for each of three modes, twice; what a BLAS launches is not seen.
+      CHECK(kernels >= 2 * 3 * 3);
     });
 }
 

@@ -116,8 +116,9 @@ TEST_CASE("normal equations: the inverse, every edge of the rank table", "[dense
   }
 }
 
-TEST_CASE("normal equations: at and around the largest rank that a scratch pad holds", "[dense]") {
-  for (std::size_t const rank : {141, 142, 143}) expect_inverse<double>(regular_grams(2, rank), 0, rank);
+TEST_CASE("normal equations: at and around the largest rank that one team inverts", "[dense]") {
+  for (std::size_t const rank : {127, 128, 129, 142, 160, 161})
+    expect_inverse<double>(regular_grams(2, rank), 0, rank);
   expect_inverse<float>(regular_grams(2, 300), 1, 300);
 }
 
@@ -166,7 +167,7 @@ TEST_CASE("normal equations: conditions up to 1e12 are inverted as well as doubl
   // Beyond, the worst case leaves no digit. One rounding of H alone changes its inverse by condition x unit
   // roundoff; what is computed stays within 16 of them.
   for (double const condition : {1e9, 1e10, 1e11, 1e12})
-    for (std::size_t const rank : {2, 5, 8, 16, 33, 80}) {
+    for (std::size_t const rank : {2, 5, 8, 16, 33, 80, 140}) {
       CAPTURE(condition, rank);
       auto const gram     = nearly_collinear(rank, condition);
       auto const outcome  = call<double>({gram, gram}, 1, rank);
@@ -252,7 +253,7 @@ void expect_pseudo_inverse(std::vector<std::vector<double>> const& grams, std::s
 }
 
 TEST_CASE("normal equations: singular products get the Moore-Penrose inverse, and are counted", "[dense]") {
-  for (std::size_t const rank : {2, 3, 5, 8, 17, 33, 64}) {
+  for (std::size_t const rank : {2, 3, 5, 8, 17, 33, 64, 130}) {
     Random random(rank);
     auto A = random_matrix(random, 2 * rank, rank);
     for (std::size_t i = 0; i < A.rows; ++i) A(i, rank - 1) = A(i, 0);  // two equal columns

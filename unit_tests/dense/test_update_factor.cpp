@@ -65,15 +65,20 @@ Result update_of(HostMatrix const& host_V, HostMatrix const& host_W, RowLayout l
   return result;
 }
 
-/// One pass multiplies and sums floats as floats over up to 32 rows. Their errors are asked to stay below
+/// Some strategies multiply and sum floats as floats over up to 32 rows. Their errors are asked to stay below
 /// 1e-6, which 16 roundings of floats are: so many of doubles.
 template <class Scalar, class Strategy>
-std::size_t roundings_of_floats(std::size_t rank) {
+std::size_t roundings_of_floats(std::size_t rows, std::size_t rank) {
   bool fused = std::is_same_v<Strategy, FusedUpdate>;
   if constexpr (std::is_same_v<Strategy, Automatic>)
-    with_update_strategy<TestSpace>(
-        rank, [&](auto strategy) { fused = std::is_same_v<decltype(strategy), FusedUpdate>; });
-  return fused && sizeof(Scalar) == sizeof(float) ? std::size_t(16) << 29 : 0;
+    with_update_strategy<TestSpace, Scalar>(
+        rows, rank, true, [&](auto strategy) { fused = std::is_same_v<decltype(strategy), FusedUpdate>; });
+  bool in_floats = fused && sizeof(Scalar) == sizeof(float);
+  if (!fused)
+    with_gram_strategy<TestSpace, Scalar>(rows, rank, Squares::in_range, [&](auto strategy) {
+      in_floats = std::is_same_v<decltype(strategy), GramInFloats>;
+    });
+  return in_floats ? std::size_t(16) << 29 : 0;
 }
 
 template <class Scalar, class Strategy = Automatic>
@@ -93,7 +98,7 @@ void expect_updated(std::size_t rows, std::size_t rank, RowLayout layout_V, RowL
     inner.magnitude[0] += std::abs(term);
   }
   inner.terms              = {rows * rank};
-  std::size_t const floats = roundings_of_floats<Scalar, Strategy>(rank);
+  std::size_t const floats = roundings_of_floats<Scalar, Strategy>(rows, rank);
   CHECK(violation<double>(inner, {result.inner}, 3) == "");
   // Of A as it was stored. Summed in double, in which a product of two floats is exact, of two doubles not.
   CHECK(violation<double>(oracle_product_of_transposed(result.A, result.A), result.G,

@@ -156,7 +156,7 @@ struct RowProblem {
   FactorMatrix<Scalar, Space> B;           // J x R
   FactorMatrix<Scalar, Space> transposed;  // B', R x J
   double ridge;
-  bool per_entry;  // the ridge counts once for every nonzero of the row, as in Li et al., not once per row
+  bool ridge_per_entry;  // it counts once for every nonzero of the row, as in Li et al., not once per row
   /// B' B is this times the identity, where not 0: R unknowns c = B' a do, and a = B c / squares; of a row
   /// of n < R nonzeros n unknowns. A format may ignore it.
   double squares = 0;

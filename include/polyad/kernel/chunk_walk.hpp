@@ -15,9 +15,10 @@
 
 namespace polyad {
 
-/// The chunks of one launch: `chunk` nonzeros each, the last one shorter.
+/// The chunks of one launch: `chunk` items each, the last one shorter. Items are nonzeros; or rows, bins or
+/// chunks of another kind.
 struct ChunkWalk {
-  count_t nnz;
+  count_t items;
   count_t chunk;  // a multiple of 4, so that packs of four positions are aligned
   ColumnBlocks blocks;
   bool by_block = false;  // all chunks of one block of columns come before those of the next
@@ -53,8 +54,8 @@ struct ChunkWalk {
   KOKKOS_FUNCTION void operator()(Member const& member, Walk const& walk) const {
     Place const at      = place<Block>(member);
     count_t const begin = at.thread * chunk;
-    if (begin >= nnz) return;
-    count_t const end = Kokkos::min(nnz, begin + chunk);
+    if (begin >= items) return;
+    count_t const end = Kokkos::min(items, begin + chunk);
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
       Columns const columns = Row::columns(at.column, blocks.rank, lane);
       if (columns.count > 0) walk(begin, end, columns);
@@ -63,7 +64,7 @@ struct ChunkWalk {
 
   /// The launch that covers all chunks and blocks with teams of `team` threads.
   [[nodiscard]] LaunchShape shape(int team, int vector) const {
-    return {ceil_div(ceil_div(nnz, chunk), static_cast<count_t>(team)) * static_cast<count_t>(blocks.count),
+    return {ceil_div(ceil_div(items, chunk), static_cast<count_t>(team)) * static_cast<count_t>(blocks.count),
             team, vector};
   }
 

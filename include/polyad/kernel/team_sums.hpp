@@ -89,7 +89,7 @@ KOKKOS_FUNCTION void walk_with_team_sums(ChunkWalk const& chunks, Member const& 
     auto* const rows = static_cast<Index*>(scratch.get_shmem_aligned(threads * sizeof(Index), alignment));
     auto const at    = chunks.template place<Block>(member);
     Sum const own{rows + thread, sums + thread * Block, at.column};
-    if (at.thread * chunks.chunk >= chunks.nnz) own.leave_nothing();
+    if (at.thread * chunks.chunk >= chunks.items) own.leave_nothing();
     chunks.template operator()<Row, Block>(
         member, [&](count_t begin, count_t end, Columns columns) { walk(begin, end, columns, own); });
     member.team_barrier();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The strategy AltoAtomics of the format alto (formats/blco/blco_tuning.hpp): its MTTKRP and its residual
-// sweep (formats/blco/nonzero_terms.hpp), as GenTen's MTTKRP-B in ALTO's order.
+// sweep (formats/blco/nonzero_terms.hpp). It is GenTen's MTTKRP-B in ALTO's order, with a sum for each run of
+// nonzeros of one row.
 //
 //   for each nonzero p of the thread's chunk, a pack at a time    walk()
 //     tmp = x times the other factors' rows                       add(): product[u]
@@ -42,7 +43,7 @@ struct MttkrpAltoAtomics {
   ChunkWalk chunks;
   Term term;
 
-  /// Nonzeros whose rows are gathered at the same time (see MttkrpSorted, ResidualMttkrp).
+  /// Nonzeros whose rows are gathered at the same time: what the registers hold. A residual keeps a row more.
   static constexpr int batch =
       rows_in_flight<typename Row::space_type>(Row::block < 32 && !Term::is_residual ? 4 : 2);
 

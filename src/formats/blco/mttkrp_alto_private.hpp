@@ -3,7 +3,7 @@
 // sweep, which is the same walk with another term (formats/blco/nonzero_terms.hpp).
 //
 //   for each group g of the thread's chunk                        walk()
-//     h = the product of the grouped modes' rows                  hoisted, once a group
+//     h = the product of the grouped modes' rows                  walk(): hoisted, or at last group_sum
 //     where the output's mode is not grouped:
 //       for each nonzero p, k its row: V(k, :) += x * h * tmp     add_term(); tmp: the other modes' rows
 //     where it is grouped, k the group's row:
@@ -15,7 +15,8 @@
 // to the chunk's own copies (formats/blco/private_rows.hpp), which are added to V at the end. Where copies
 // would be too many, the mode has none, and every addition to V locks its row (kernel/row_locks.hpp).
 //
-// Bytes a nonzero: s_r + (N - g) s_o streamed and (N + 1) R s_r from and to cache. Flops: N R.
+// Bytes a nonzero, G modes being grouped: s_r + (N - G) s_o streamed and (N + 1) R s_r from and to cache.
+// Flops: N R.
 #pragma once
 
 #include <Kokkos_Core.hpp>

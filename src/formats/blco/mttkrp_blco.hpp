@@ -8,6 +8,7 @@
 #include "formats/blco/blco.hpp"
 #include "formats/blco/blco_tiles.hpp"
 #include "formats/blco/blco_tuning.hpp"
+#include "formats/blco/merge_copies.hpp"
 #include "formats/blco/mttkrp_blco_chunks.hpp"
 #include "formats/blco/mttkrp_blco_tiles.hpp"
 #include "formats/blco/nonzero_terms.hpp"

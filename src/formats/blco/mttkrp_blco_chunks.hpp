@@ -8,8 +8,7 @@
 //     V(k, :) += tmp, or the chunk's private copy of row k += tmp   PrivateOutput::row
 //
 // In ALTO's order these rows, and those of the other factors, stay in a core's caches; summing runs in
-// registers first cost 15 to 30 % there. No other thread writes these rows, so there are no atomics. This
-// file also has MergeCopies, which sums the whole copies of V that tiles add to.
+// registers first cost 15 to 30 % there. No other thread writes these rows, so there are no atomics.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -63,8 +62,8 @@ struct MttkrpBlcoChunks {
 
   KOKKOS_FUNCTION void walk_chunk(count_t chunk, Columns columns) const {
     PrivateRows const own = output.chunks[chunk];
-    count_t const end     = chunk_begin(nonzeros.nnz, walks.nnz, chunk + 1);
-    count_t begin         = chunk_begin(nonzeros.nnz, walks.nnz, chunk);
+    count_t const end     = chunk_begin(nonzeros.nnz, walks.items, chunk + 1);
+    count_t begin         = chunk_begin(nonzeros.nnz, walks.items, chunk);
     for (count_t block = nonzeros.block_of(begin); begin < end; ++block) {
       count_t const block_end = Kokkos::min(end, nonzeros.begins[block + 1]);
       if (nonzeros.encoding.words() == 1)
@@ -79,32 +78,6 @@ struct MttkrpBlcoChunks {
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     walk_chunks<Row, Term>(walks, member,
                            [&](count_t chunk, count_t, Columns columns) { walk_chunk(chunk, columns); });
-  }
-};
-
-/// V(k, :) = the sum of row k of all copies of V.
-template <class Space, class Scalar, int Block>
-struct MergeCopies {
-  using Row = TinyVec<Space, Scalar, Block>;
-
-  Scalar const* rows;
-  count_t stride;
-  count_t copies;
-  Scalar* output;
-  count_t output_stride;
-  ChunkWalk walks;  // over the rows of V
-
-  KOKKOS_FUNCTION void merge(count_t k, Columns columns) const {
-    Row sum(Scalar(0));
-    for (count_t c = 0; c < copies; ++c) sum += Row(rows + (c * walks.nnz + k) * stride, columns);
-    sum.store(output + k * output_stride, columns);
-  }
-
-  template <class Member>
-  KOKKOS_FUNCTION void operator()(Member const& member) const {
-    walks.template operator()<Row, Block>(member, [&](count_t begin, count_t end, Columns columns) {
-      for (count_t k = begin; k < end; ++k) merge(k, columns);
-    });
   }
 };
 

@@ -60,7 +60,7 @@ template <class Row, class Term, class Member, class Walk>
 KOKKOS_FORCEINLINE_FUNCTION void walk_chunks(ChunkWalk const& chunks, Member const& member,
                                              Walk const& walk) {
   if constexpr (Term::is_residual)
-    WholeRowWalk{chunks.nnz, chunks.chunk}.template operator()<Row>(
+    WholeRowWalk{chunks.items, chunks.chunk}.template operator()<Row>(
         member, [&](count_t begin, count_t end, int lane) {
           walk(begin, end, columns_or_none<Row>(0, chunks.blocks.rank, lane));
         });

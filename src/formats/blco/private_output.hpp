@@ -65,7 +65,7 @@ struct ClearPrivateOutput {
   }
   /// Where share s of the output begins.
   [[nodiscard]] KOKKOS_FUNCTION count_t share(count_t s) const {
-    return rows / walks.nnz * s + Kokkos::min(s, rows % walks.nnz);
+    return rows / walks.items * s + Kokkos::min(s, rows % walks.items);
   }
 };
 

@@ -51,7 +51,7 @@ struct MttkrpPermuted {
   struct Run {
     Index row;
     Row sum;
-    bool is_first;  // the chunk's first row: the chunk before may add to it too
+    bool is_shared;  // the chunk's first or last row: a neighbour may add to it too
   };
 
   [[nodiscard]] KOKKOS_FUNCTION count_t coordinates(count_t nonzero) const {
@@ -62,8 +62,8 @@ struct MttkrpPermuted {
   /// with other threads.
   KOKKOS_FUNCTION void finish(Run const& run, Columns columns) const {
     Scalar* const target = output + static_cast<count_t>(run.row) * output_stride;
-    if (run.is_first)
-      run.sum.atomic_add_to(target, columns);  // also written by the chunk before
+    if (run.is_shared)
+      run.sum.atomic_add_to(target, columns);
     else
       run.sum.store(target, columns);
   }
@@ -100,7 +100,7 @@ struct MttkrpPermuted {
     count_t p = begin;
     for (; p + batch <= end; p += batch) add<batch>(p, run, columns);
     for (; p < end; ++p) add<1>(p, run, columns);
-    run.is_first = true;  // the last row: the chunk behind may add to it too
+    run.is_shared = true;
     if constexpr (Last::is_wanted)
       last.leave(run.row, run.sum, columns);
     else

@@ -7,7 +7,9 @@
 //       tmp(:) *= A^(m)(i_m, :) for each other mode m             the loop over `m`
 //       V(i_n, :) += tmp(:), with atomics                         the last loop
 //
-// Bytes and flops are those of MTTKRP-B. The product's row also moves through the scratch pad N + 1 times.
+// Bytes and flops are those of MTTKRP-B, but the nonzeros are read again for each block of columns. The
+// product's row is also written to the scratch pad N times and read N times. The paper's weights lambda are
+// left out: the caller scales the factors.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -71,7 +71,7 @@ struct OrthogonalRows {
   int J;
   double squares;
   double ridge;  // on |c|^2
-  bool per_entry;
+  bool ridge_per_entry;
   RowShrinkage shrinkage;
   Scalar* A;  // I x J
   count_t A_stride;
@@ -258,7 +258,7 @@ struct OrthogonalRows {
       store(member, pad.y, a);
       return;
     }
-    double weight = per_entry ? ridge * static_cast<double>(n) : ridge;
+    double weight = ridge_per_entry ? ridge * static_cast<double>(n) : ridge;
     if (shrinkage.unit) weight += shrinkage.weight(n);
     // Without a weight P P' may well be singular where P' P is not meant to be. The blocks of P' and P P'
     // have to fit the tile and the sums.
@@ -312,7 +312,7 @@ void solve_orthogonal_rows(Space const& space, Source const& source,
     detail::launch("polyad::least_squares_rows", policy,
                    Kernel{source, factors, starts, problem.transposed.data(),
                           static_cast<count_t>(problem.transposed.stride(0)), J, problem.squares,
-                          problem.ridge / problem.squares, problem.per_entry, shrinkage, A.data(),
+                          problem.ridge / problem.squares, problem.ridge_per_entry, shrinkage, A.data(),
                           static_cast<count_t>(A.stride(0)), rows, rows_of_team, sizes, level});
   });
 }

@@ -7,8 +7,8 @@
 //     e = x - p . C(k, :)                                           add(): e[u], a sum over the lanes
 //     sum += e p; where k changes, G(k, :) is written               add()
 //
-// The gradients of a FastTucker model are two small products of G (fast_tucker/gradients.hpp). No work of J x
-// R falls on a nonzero, as it does in Li et al. ("cuFasterTucker", 2022, section 4).
+// The gradients of a FastTucker model are two small products of G (fast_tucker/gradients.hpp). So a nonzero
+// costs no work of J x R. It does in Li et al. ("cuFasterTucker", 2022, section 4).
 //
 // C(k, :) stays in registers beside the sum. Bytes a nonzero as for the MTTKRP. Rows of more than 32 columns
 // do not fit the registers: their residuals are formed first and kept, and the MTTKRP of this format does the

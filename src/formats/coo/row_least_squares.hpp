@@ -6,8 +6,8 @@
 //   (B S B' + ridge I) a = B y,   S = sum over the row's nonzeros of p p',   y = sum of x p
 //
 // where p is the product of the other modes' rows of C. With a RowShrinkage S + weight I stands in place of
-// S, and y + weight target in place of y. (Where B has orthogonal columns: orthogonal_rows.hpp.) A team takes
-// a row at a time:
+// S, and y + weight target in place of y. (Where B has orthogonal columns: orthogonal_rows.hpp.) One team
+// solves for one row:
 //
 //   for each tile of the row's nonzeros                           operator(): the loop over `first`
 //     the products p, and the values x, into the scratch pad      fill()
@@ -78,7 +78,7 @@ struct RowLeastSquares {
   Scalar const* transposed;  // R x J
   count_t transposed_stride;
   double ridge;
-  bool per_entry;
+  bool ridge_per_entry;
   RowShrinkage shrinkage;
   Scalar* A;  // I x J
   count_t A_stride;
@@ -196,7 +196,7 @@ struct RowLeastSquares {
           sum += static_cast<double>(left[r]) *
                  static_cast<double>(
                      transposed[static_cast<count_t>(r) * transposed_stride + static_cast<count_t>(j)]);
-        if (i == j) sum += per_entry ? ridge * static_cast<double>(end - begin) : ridge;
+        if (i == j) sum += ridge_per_entry ? ridge * static_cast<double>(end - begin) : ridge;
         system[i * stride + j] = sum;
       });
     });
@@ -228,7 +228,8 @@ void solve_rows_of(Space const& space, Source const& source, OtherFactors<Scalar
         "polyad::least_squares_rows", policy,
         Kernel{source, factors, starts, problem.B.data(), static_cast<count_t>(problem.B.stride(0)),
                problem.transposed.data(), static_cast<count_t>(problem.transposed.stride(0)), problem.ridge,
-               problem.per_entry, shrinkage, A.data(), static_cast<count_t>(A.stride(0)), sizes, level});
+               problem.ridge_per_entry, shrinkage, A.data(), static_cast<count_t>(A.stride(0)), sizes,
+               level});
   });
 }
 

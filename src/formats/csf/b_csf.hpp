@@ -49,7 +49,7 @@ template <class Scalar, class Index, class Space>
 struct BinnedTree {
   CsfTree<Scalar, Index, Space> tree;
   CsfBins<Index, Space> bins;
-  bool reuse = false;  // fibers are long enough to be summed first
+  bool sums_fibers = false;  // fibers are long enough to be summed first
 };
 
 template <class Scalar, class Index, class Space>

@@ -24,9 +24,9 @@ BinnedTree<Scalar, Index, Space> make_binned_tree(Space const& space, CsfTree<Sc
   count_t bin             = ordered_chunk(space, tree.nnz(), std::max<count_t>(tree.slices(), 1));
   if (options.slice_threshold && split_slices) bin = static_cast<count_t>(*options.slice_threshold);
   auto bins = make_csf_bins(space, tree, bin, options.fiber_threshold != no_split, split_slices);
-  bool const reuse =
-      options.fibers.empty() ? reuse_pays(tree.nnz(), tree.fibers()) : options.fibers == "summed";
-  return {std::move(tree), std::move(bins), reuse};
+  bool const sums_fibers =
+      options.fibers.empty() ? summing_fibers_pays(tree.nnz(), tree.fibers()) : options.fibers == "summed";
+  return {std::move(tree), std::move(bins), sums_fibers};
 }
 
 /// \throws UsageError when an option has no meaning for the tensor

@@ -55,7 +55,7 @@ public:
 
   [[nodiscard]] tree_type const& tree() const { return m_tree; }
   [[nodiscard]] bins_type const& bins() const { return m_bins; }
-  [[nodiscard]] bool reuse() const { return reuse_pays(m_tree.nnz(), m_tree.fibers()); }
+  [[nodiscard]] bool sums_fibers() const { return summing_fibers_pays(m_tree.nnz(), m_tree.fibers()); }
   /// Rows of the root's mode that no worker stores.
   [[nodiscard]] Kokkos::View<Index*, typename Space::device_type> const& cleared() const { return m_cleared; }
 

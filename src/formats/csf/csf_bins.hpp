@@ -37,7 +37,7 @@ struct CsfBins {
 
 /// Whether a fiber's inner product is formed first: from four nonzeros a fiber on, as `sorted` found for its
 /// runs (docs/design-notes.md).
-inline bool reuse_pays(count_t nnz, count_t fibers) {
+inline bool summing_fibers_pays(count_t nnz, count_t fibers) {
   return nnz >= 4 * fibers;
 }
 

@@ -34,10 +34,10 @@ inline constexpr bool multiplies_each = is_device_space<Space>;
 
 /// Calls f(strategy) for a tree whose fibers are long enough to be summed, or not.
 template <class Row, class F>
-void with_tree_strategy(bool long_fibers, F&& f) {
+void with_tree_strategy(bool sums_fibers, F&& f) {
   constexpr int batch = csf_batch<Row>;
   if constexpr (multiplies_each<typename Row::space_type>)
-    if (!long_fibers) return f(MultiplyEach<batch>{});
+    if (!sums_fibers) return f(MultiplyEach<batch>{});
   f(SumFibers<batch>{});
 }
 

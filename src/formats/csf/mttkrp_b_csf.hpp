@@ -16,7 +16,7 @@ template <class Space, class Scalar, class Index>
 void mttkrp_binned(Space const& space, BinnedTree<Scalar, Index, Space> const& X,
                    FactorMatrices<Scalar, Space> const& factors, FactorMatrix<Scalar, Space> const& V) {
   if (X.tree.pointer_levels > 1)
-    mttkrp_tree(space, X.tree, X.bins, X.reuse, factors, V);
+    mttkrp_tree(space, X.tree, X.bins, X.sums_fibers, factors, V);
   else
     mttkrp_csl(space, X.tree, X.bins, factors, V);
 }

@@ -27,7 +27,7 @@ void mttkrp(Space const& space, Csf<Scalar, Index, Space> const& X,
   }
   zero_rows(space, X.cleared(), factors, V);
   if (tree.pointer_levels > 1)
-    mttkrp_tree(space, tree, X.bins(), X.reuse(), factors, V);
+    mttkrp_tree(space, tree, X.bins(), X.sums_fibers(), factors, V);
   else
     mttkrp_csl(space, tree, X.bins(), factors, V);
 }

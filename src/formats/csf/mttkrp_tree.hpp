@@ -249,9 +249,10 @@ struct MttkrpTree {
 /// One launch, for some blocks of columns.
 template <class Row, int Order, class Space, class Scalar, class Index>
 void launch_tree(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
-                 CsfBins<Index, Space> const& bins, bool reuse, FactorMatrices<Scalar, Space> const& factors,
-                 ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& V) {
-  with_tree_strategy<Row>(reuse, [&](auto strategy) {
+                 CsfBins<Index, Space> const& bins, bool sums_fibers,
+                 FactorMatrices<Scalar, Space> const& factors, ColumnBlocks blocks,
+                 FactorMatrix<Scalar, Space> const& V) {
+  with_tree_strategy<Row>(sums_fibers, [&](auto strategy) {
     with_team_sums<Space, Scalar>(bins.size(), tree.nodes(0), [&](auto together) {
       using Kernel = MttkrpTree<Row, Index, Order, decltype(strategy), together()>;
       launch_bins<Kernel, together(), Order>("polyad::mttkrp_csf_tree", space, tree, bins, factors, blocks,
@@ -261,18 +262,19 @@ void launch_tree(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
 }
 
 /// Adds or stores the slices of a tree of order 3 or more: rows of `bins`' shared slices must be zero before.
-/// `reuse`: whether fibers are long enough to be summed first. Launches one kernel per kind of block; the
+/// `sums_fibers`: whether fibers are long enough to be summed first. One kernel per kind of block; the
 /// arguments fit each other.
 template <class Space, class Scalar, class Index>
 void mttkrp_tree(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
-                 CsfBins<Index, Space> const& bins, bool reuse, FactorMatrices<Scalar, Space> const& factors,
-                 FactorMatrix<Scalar, Space> const& V) {
+                 CsfBins<Index, Space> const& bins, bool sums_fibers,
+                 FactorMatrices<Scalar, Space> const& factors, FactorMatrix<Scalar, Space> const& V) {
   if (tree.nnz() == 0) return;
   constexpr bool any_order_only = sizeof(Index) == 8;
-  for_each_kernel_shape<any_order_only>(
-      tree.order, factors.rank(), [&](auto order, auto block, ColumnBlocks blocks) {
-        launch_tree<TinyVec<Space, Scalar, block()>, order()>(space, tree, bins, reuse, factors, blocks, V);
-      });
+  for_each_kernel_shape<any_order_only>(tree.order, factors.rank(),
+                                        [&](auto order, auto block, ColumnBlocks blocks) {
+                                          launch_tree<TinyVec<Space, Scalar, block()>, order()>(
+                                              space, tree, bins, sums_fibers, factors, blocks, V);
+                                        });
 }
 
 #define POLYAD_MTTKRP_CSF_TREE(Scalar, Index)                                             \

@@ -172,7 +172,8 @@ struct KroneckerTerms {
     }
     result.own_first = group * Block + result.last[0].first - first;
     result.before    = rest % tiles_before * tile + group;
-    result.rows      = Kokkos::min(matrices.columns[matrices.size() - 2] - result.before, rows + 0);
+    result.rows      = Kokkos::min(matrices.columns[matrices.size() - 2] - result.before,
+                                   rows + 0);  // + 0: min takes references
     result.count     = result.rows > 0 ? result.last[0].count : 0;
     result.lead      = first_lead + static_cast<count_t>(rest / tiles_before);
     result.leads     = matrices.lead(result.lead);

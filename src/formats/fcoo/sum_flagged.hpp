@@ -128,8 +128,8 @@ struct SumFlagged {
     auto const at       = chunks.template place<Terms::block>(member);
     int const thread    = member.team_rank();
     count_t const begin = at.thread * chunks.chunk;
-    count_t const end   = Kokkos::min(chunks.nnz, begin + chunks.chunk);
-    bool const walks    = begin < chunks.nnz;
+    count_t const end   = Kokkos::min(chunks.items, begin + chunks.chunk);
+    bool const walks    = begin < chunks.items;
     Heads const heads(member);
     Open open{Sum(0), 0, false, false};  // every lane its own
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Terms::lanes), [&](int const lane) {
