@@ -16,8 +16,8 @@ namespace polyad::detail {
 struct FusedUpdate {};
 /// In two passes, solve_rows and gram. Hosts take it: a thread's registers hold more of G than its team of
 /// one can sum from a pad. Devices take it from R = 33 on, for which W and a tile do not fit a pad.
-/// For 32 doubles it has a BLAS do both, unless <V, A> is wanted: darpa, R = 32, f64, H200: the one pass takes
-/// 6.9 ms, a BLAS 3.3 + 1.6, <V, A> 2.9 more.
+/// For 25 to 32 doubles it has a BLAS do both, unless <V, A> is wanted. 23.8 M rows, R = 32, f64, H200, ms:
+/// the one pass 6.9, a BLAS 3.3 + 1.6, <V, A> 2.9 more.
 struct SeparateUpdate {};
 
 /// Whether squares of a matrix' entries are known to lie in the range of its own type.
@@ -54,7 +54,7 @@ struct UpdateShape {
 
 /// Whether multiply_rows calls the vendor's BLAS for a product of K by S columns. H100, 17.3 M rows, ms, ours
 /// and BLAS: K = S = 64 f32 11.0 and 4.8, f64 14.8 and 6.1; 128 44 and 15.6, 65 and 14.8; 100,000 rows of 512
-/// 4.3 and 1.07, 5.6 and 0.97. H200, 23.8 M rows: K = S = 32 f32 4.2 and 2.7, f64 BLAS 3.3, at copy speed 2.9.
+/// 4.3 and 1.07, 5.6 and 0.97. H200, 23.8 M rows, K = S = 32: f32 4.2 and 2.7; f64 BLAS 3.3, a copy 2.9.
 template <class Space>
 inline constexpr bool may_multiply_by_blas = is_device_space<Space>;
 template <class Space>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The strategies GramByParts and GramInFloats of gram (dense/gram.hpp): G = A' A for matrices of many columns.
+// The strategies GramByParts and GramInFloats of gram (dense/gram.hpp): G = A' A for many columns.
 //
 //   each team, for one block (I, J) of 64 x 64 entries of G, J <= I, and one chunk of A's rows
 //     for each tile of rows                                          operator()
