@@ -19,15 +19,15 @@
 //
 // The inverse is formed once so that the I_n rows of the solve become one streaming product. Up to R = 128
 // its R^3 flops are few, and latency is all that counts: one team does everything in its scratch pad, with
-// one barrier for each of R steps, no square root and no reduction. Beyond, many teams sweep blocks of H
-// (dense/block_sweep.hpp), and one team takes over where H is singular. The host is never asked.
+// one barrier for each of R steps, no square root and no reduction. Beyond, many teams do the same by blocks
+// (dense/block_inverse.hpp), and one team takes over where H is singular. The host is never asked.
 #pragma once
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>
 
-#include "dense/block_sweep.hpp"
+#include "dense/block_inverse.hpp"
 #include "dense/dense_tuning.hpp"
 #include "dense/gram.hpp"
 #include "dense/jacobi_eigen.hpp"
@@ -218,11 +218,11 @@ struct NormalEquations {
 /// The most columns of H that one team inverts.
 inline constexpr count_t one_team_rank = 128;
 
-/// Before the sweeps: the scaled H, S and D^-1, a team for each row.
+/// The scaled H by blocks, S and D^-1, a team for each row.
 template <class Equations>
-struct FillSweptRows {
+struct FillBlocks {
   Equations equations;
-  SweptMatrix matrix;
+  BlockedMatrix matrix;
   double* vectors;
   int rank;
 
@@ -234,7 +234,7 @@ struct FillSweptRows {
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member, matrix.size), [&](int const j) {
       double entry = i == j ? 1 : 0;
       if (inside && j < rank) entry = scale * equations.product(i, j) * equations.scale_of(j);
-      matrix.row(i)[j] = entry;
+      matrix.row(0, 0, i)[j] = entry;
     });
     Kokkos::single(Kokkos::PerTeam(member), [&] {
       if (inside) vectors[2 * rank + i] = equations.weigh_component(i);
@@ -244,30 +244,26 @@ struct FillSweptRows {
   }
 };
 
-/// After them: the inverse, a team for each row, unless H is singular.
+/// An entry of the inverse and the one that mirrors it, scaled.
 template <class Equations>
-struct StoreSweptRows {
+struct StoreInverse {
+  using Scalar = typename Equations::scalar_type;
   Equations equations;
-  SweptMatrix matrix;
   double const* vectors;
   int rank;
 
-  template <class Member>
-  KOKKOS_FUNCTION void operator()(Member const& member) const {
-    if (*matrix.flag != 0) return;
-    using Scalar              = typename Equations::scalar_type;
-    int const i               = member.league_rank();
+  KOKKOS_FUNCTION void operator()(int i, int j, double entry) const {
     double const* const power = vectors + 2 * rank;
     double const* const scale = vectors + 3 * rank;
-    Kokkos::parallel_for(Kokkos::TeamVectorRange(member, rank), [&](int const j) {
-      equations.inverse(i, j) = static_cast<Scalar>(-matrix.entry(i, j) * (scale[i] * scale[j]) * power[j]);
-    });
+    entry *= scale[i] * scale[j];
+    equations.inverse(i, j) = static_cast<Scalar>(entry * power[j]);
+    equations.inverse(j, i) = static_cast<Scalar>(entry * power[i]);
   }
 };
 
 /// The pseudo-inverse by one team, where H is singular.
 template <class Equations>
-struct FallBackFromSweeps {
+struct FallBackFromBlocks {
   Equations equations;
   double const* flag;
   double* vectors;
@@ -288,28 +284,27 @@ LaunchShape normal_equations_shape() {
 }
 
 /// Doubles of global scratch that normal_equations needs for rank R: H, four vectors, eigenvectors; for the
-/// vectors and the sweeps where these take more.
+/// vectors and the blocks where these take more.
 inline count_t normal_equations_scratch(count_t rank) {
   count_t const of_one_team = 2 * (rank | 1) * rank;
-  return 4 * rank + (rank > one_team_rank ? std::max(of_one_team, SweptMatrix::memory(rank)) : of_one_team);
+  return 4 * rank + (rank > one_team_rank ? std::max(of_one_team, BlockedMatrix::memory(rank)) : of_one_team);
 }
 
-/// R beyond one_team_rank. The scratch holds the vectors, then the swept matrix.
+/// R beyond one_team_rank. The scratch holds the vectors, then the matrix by blocks.
 template <class Space, class Scalar>
-void solve_by_sweeps(Space const& space, NormalEquations<Space, Scalar> const& equations) {
+void solve_by_blocks(Space const& space, NormalEquations<Space, Scalar> const& equations) {
   using Equations       = NormalEquations<Space, Scalar>;
   count_t const rank    = equations.inverse.extent(0);
   auto const size       = static_cast<int>(rank);
   double* const vectors = equations.scratch.data();
-  auto const matrix     = SweptMatrix::in(vectors + 4 * rank, rank);
-  detail::launch("polyad::fill_swept",
-                 team_policy(space, launch_shape<Space>(SweptMatrix::padded(rank), 4, 32)),
-                 FillSweptRows<Equations>{equations, matrix, vectors, size});
-  sweep_blocks(space, matrix, 8 * static_cast<double>(rank) * Equations::epsilon);
-  detail::launch("polyad::store_swept", team_policy(space, launch_shape<Space>(rank, 4, 32)),
-                 StoreSweptRows<Equations>{equations, matrix, vectors, size});
+  auto const matrix     = BlockedMatrix::in(vectors + 4 * rank, rank);
+  detail::launch("polyad::fill_blocks",
+                 team_policy(space, launch_shape<Space>(BlockedMatrix::padded(rank), 4, 32)),
+                 FillBlocks<Equations>{equations, matrix, vectors, size});
+  invert_blocks(space, matrix, rank, 8 * static_cast<double>(rank) * Equations::epsilon,
+                StoreInverse<Equations>{equations, vectors, size});
   detail::launch("polyad::normal_equations", team_policy(space, normal_equations_shape<Space>()),
-                 FallBackFromSweeps<Equations>{equations, matrix.flag, vectors, size});
+                 FallBackFromBlocks<Equations>{equations, matrix.flag, vectors, size});
 }
 
 /// The norm near which each mode's columns are kept: I_n^(1/4), rounded to a power of two.
@@ -342,7 +337,7 @@ void normal_equations(Space const& space, GramMatrices<Space> const& grams, int 
   if (pad_bytes > 0) policy.set_scratch_size(0, Kokkos::PerTeam(pad_bytes));
   NormalEquations<Space, Scalar> const equations{grams,   mode,      component_norm, weights,
                                                  inverse, fallbacks, scratch,        pad_bytes};
-  if (rank > one_team_rank) return solve_by_sweeps(space, equations);
+  if (rank > one_team_rank) return solve_by_blocks(space, equations);
   Kokkos::parallel_for("polyad::normal_equations", policy, equations);
 }
 

@@ -53,16 +53,9 @@ struct MttkrpSorted {
   RowWriter<Row, Scalar, Index> writer;
   ChunkWalk chunks;
 
-  /// A long row's floats are summed in parts of so many nonzeros, and the parts' sums apart from them: an
-  /// error grows with the number of additions to one sum. 2 x 2 x 10^7 x 2 with 10^4 nonzeros a row.
-  static constexpr count_t part_of_row = 64;
-  static constexpr bool sums_parts     = sizeof(Scalar) == sizeof(float);
-  static_assert(part_of_row % Batch == 0);
-
   struct Run {
     Index row;
     Row sum;
-    Row parts;  // of the row, where its sums are taken in parts
     bool is_first;
     Index hoisted_index;
     Row hoisted;  // the factor's row at hoisted_index
@@ -77,24 +70,7 @@ struct MttkrpSorted {
     run.run_sum       = Row(Scalar(0));
   }
 
-  /// Ends a part of the row.
-  KOKKOS_FORCEINLINE_FUNCTION static void end_part(Run& run) {
-    if constexpr (Hoist) {
-      run.sum.multiply_add(run.hoisted, run.run_sum);
-      run.run_sum = Row(Scalar(0));
-    }
-    run.parts += run.sum;
-    run.sum = Row(Scalar(0));
-  }
-
-  /// The sum of the row at hand.
-  KOKKOS_FORCEINLINE_FUNCTION static void sum_row(Run& run) {
-    if constexpr (Hoist) run.sum.multiply_add(run.hoisted, run.run_sum);
-    if constexpr (sums_parts) run.sum += run.parts;
-  }
-
   KOKKOS_FORCEINLINE_FUNCTION void change_row(Run& run, Index row, count_t chunk, Columns columns) const {
-    if constexpr (sums_parts) run.sum += run.parts;
     if (run.is_first || (!Hoist && writer.blocked))
       writer.border(chunk, 0, run.row, run.sum, columns);
     else
@@ -102,7 +78,6 @@ struct MttkrpSorted {
     run.row      = row;
     run.is_first = false;
     run.sum      = Row(Scalar(0));
-    if constexpr (sums_parts) run.parts = Row(Scalar(0));
   }
 
   /// Adds one product to the sum it belongs to.
@@ -151,18 +126,14 @@ struct MttkrpSorted {
   KOKKOS_FORCEINLINE_FUNCTION void walk(count_t begin, count_t end, Columns columns, Last const& last) const {
     count_t const chunk = begin / chunks.chunk;
     Run run;
-    run.row = indices[begin];
-    run.sum = Row(Scalar(0));
-    if constexpr (sums_parts) run.parts = Row(Scalar(0));
+    run.row      = indices[begin];
+    run.sum      = Row(Scalar(0));
     run.is_first = true;
     if constexpr (Hoist) start_run(run, indices[index_stride + begin], columns);
     count_t p = begin;
-    for (; p + Batch <= end; p += Batch) {
-      if (sums_parts && (p - begin) % part_of_row == 0) end_part(run);
-      add<Batch>(p, run, chunk, columns);
-    }
+    for (; p + Batch <= end; p += Batch) add<Batch>(p, run, chunk, columns);
     for (; p < end; ++p) add<1>(p, run, chunk, columns);
-    sum_row(run);
+    if constexpr (Hoist) run.sum.multiply_add(run.hoisted, run.run_sum);
     if constexpr (Last::is_wanted)
       last.leave(run.row, run.sum, columns);
     else

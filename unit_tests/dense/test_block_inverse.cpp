@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sweep_blocks: the inverse of a matrix at every edge of its blocks, and what a pivot that is too small does.
+// invert_blocks: the inverse of a matrix at every edge of its blocks, and what a pivot that is too small
+// does.
 // The bound of an inverse's error is that of Cholesky's (Higham, "Accuracy and Stability of Numerical
 // Algorithms", 2002, section 14.3), with a constant to spare.
-#include "dense/block_sweep.hpp"
+#include "dense/block_inverse.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -14,34 +16,37 @@
 namespace polyad::test {
 namespace {
 
-/// What the sweeps leave of a matrix of R columns: -H^-1 and the flag.
-struct Swept {
+/// H^-1, and the flag.
+struct Inverted {
   std::vector<double> inverse;  // R x R
   double flag;
 };
 
-Swept sweep(std::vector<double> const& H, std::size_t rank, double tolerance) {
+/// Stores an entry and the one that mirrors it.
+struct StoreEntry {
+  double* to;
+  int rank;
+  KOKKOS_FUNCTION void operator()(int i, int j, double entry) const {
+    to[i * rank + j] = to[j * rank + i] = entry;
+  }
+};
+
+Inverted invert(std::vector<double> const& H, std::size_t rank, double tolerance) {
   TestSpace const space;
-  std::vector<double> host(SweptMatrix::memory(rank), nan_value);
-  auto const in_host     = SweptMatrix::in(host.data(), rank);
-  std::size_t const size = SweptMatrix::padded(rank);
-  for (std::size_t i = 0; i < size; ++i)
-    for (std::size_t j = 0; j <= i; ++j)
-      host[i * size + j] = i < rank && j < rank ? H[i * rank + j] : (i == j ? 1 : 0);
+  std::vector<double> host(BlockedMatrix::memory(rank), nan_value);
+  auto const in_host     = BlockedMatrix::in(host.data(), rank);
+  std::size_t const size = BlockedMatrix::padded(rank);
   // What lies above the diagonal is read inside its blocks only.
   for (std::size_t i = 0; i < size; ++i)
-    for (std::size_t j = i + 1; j < size && j / sweep_block == i / sweep_block; ++j)
-      host[i * size + j] = host[j * size + i];
-  *in_host.flag     = 0;
-  auto const memory = to_device(host);
-  sweep_blocks(space, SweptMatrix::in(memory.data(), rank), tolerance);
+    for (std::size_t j = 0; j < (i / BlockedMatrix::block + 1) * BlockedMatrix::block; ++j)
+      host[i * size + j] = i < rank && j < rank ? H[i * rank + j] : (i == j ? 1 : 0);
+  *in_host.flag      = 0;
+  auto const memory  = to_device(host);
+  auto const inverse = to_device(std::vector<double>(rank * rank, nan_value));
+  invert_blocks(space, BlockedMatrix::in(memory.data(), rank), rank, tolerance,
+                StoreEntry{inverse.data(), static_cast<int>(rank)});
   space.fence("polyad::test");
-  auto const swept = flat(memory);
-  Swept result{std::vector<double>(rank * rank), swept[static_cast<std::size_t>(in_host.flag - host.data())]};
-  for (std::size_t i = 0; i < rank; ++i)
-    for (std::size_t j = 0; j < rank; ++j)
-      result.inverse[i * rank + j] = -swept[std::max(i, j) * size + std::min(i, j)];
-  return result;
+  return {flat(inverse), flat(memory)[static_cast<std::size_t>(in_host.flag - host.data())]};
 }
 
 /// A'A of a random matrix of 2 R + 3 rows, scaled to ones on its diagonal.
@@ -57,10 +62,10 @@ std::vector<double> correlations(std::size_t rank) {
   return H;
 }
 
-TEST_CASE("block sweep: H times its inverse, every edge of the blocks", "[dense]") {
+TEST_CASE("block inverse: H times its inverse, every edge of the blocks", "[dense]") {
   for (std::size_t const rank : {1, 2, 31, 32, 33, 63, 64, 65, 97, 160, 200}) {
     auto const H      = correlations(rank);
-    auto const result = sweep(H, rank, 1e-12);
+    auto const result = invert(H, rank, 1e-12);
     CAPTURE(rank);
     CHECK(result.flag == 0);
     double largest = 0;
@@ -77,7 +82,7 @@ TEST_CASE("block sweep: H times its inverse, every edge of the blocks", "[dense]
   }
 }
 
-TEST_CASE("block sweep: a pivot that is not above the tolerance is noted, in every block", "[dense]") {
+TEST_CASE("block inverse: a pivot that is not above the tolerance is noted, in every block", "[dense]") {
   std::size_t const rank = 100;
   for (std::size_t const column : {1, 31, 32, 50, 95, 96, 99}) {
     auto H = correlations(rank);
@@ -86,11 +91,13 @@ TEST_CASE("block sweep: a pivot that is not above the tolerance is noted, in eve
       H[i * rank + column] = H[column * rank + i] = H[i * rank + column - 1];
     H[column * rank + column] = H[(column - 1) * rank + column] = H[column * rank + column - 1] = 1;
     CAPTURE(column);
-    CHECK(sweep(H, rank, 8e-14).flag == 1);
+    auto const result = invert(H, rank, 8e-14);
+    CHECK(result.flag == 1);
+    CHECK(std::all_of(result.inverse.begin(), result.inverse.end(), [](double x) { return std::isnan(x); }));
   }
   std::vector<double> H = correlations(rank);
   H[40 * rank + 40]     = nan_value;
-  CHECK(sweep(H, rank, 8e-14).flag == 1);
+  CHECK(invert(H, rank, 8e-14).flag == 1);
 }
 
 }  // namespace
