@@ -172,11 +172,12 @@ class Completion(ToolTest):
 
     def test_sgd_descends_by_each_method(self):
         for arguments in ((), ("--no-sharing",), ("--format", "coo-tiny-vec"),
-                          ("--format", "coo-tiny-vec", "--no-intermediates")):
+                          ("--format", "coo-tiny-vec", "--no-intermediates"), ("--format", "sorted"),
+                          ("--format", "coo-permuted")):
             with self.subTest(arguments=arguments):
                 report = self.report_of("fast-tucker", self.train, "--optimizer", "sgd", "--lr", 0.02, "-i", 60,
                                         "--lr-decay", 0, "--reg", 0.01, "-j", 4, "-r", 4, *arguments)
-                self.assertEqual(report["format"]["name"], "coo-tiny-vec" if "--format" in arguments else "b-csf")
+                self.assertEqual(report["format"]["name"], arguments[1] if "--format" in arguments else "b-csf")
                 first, last = report["iterations"][0]["rmse"]["train"], report["iterations"][-1]["rmse"]["train"]
                 self.assertLess(last, 0.5 * first)
 
@@ -422,7 +423,7 @@ class Completion(ToolTest):
                  "adam"),
                 (2, "als wants", "fast-tucker", self.train, "--format", "b-csf"),
                 (2, "als wants", "fast-tucker", self.train, "--format", "blco"),
-                (2, "sgd takes", "fast-tucker", self.train, "--format", "sorted", "--optimizer", "sgd"),
+                (2, "sgd takes", "fast-tucker", self.train, "--format", "blco", "--optimizer", "sgd"),
                 (2, "--targets is for als", "fast-tucker", self.train, "--targets", "zero,zero,one", "--optimizer", "adam"),
                 (2, "--targets", "fast-tucker", self.train, "--targets", "zero,zero,two"),
                 (4, "take fewer columns", "fast-tucker", self.train, "-r", 12000),

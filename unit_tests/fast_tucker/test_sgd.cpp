@@ -10,7 +10,9 @@
 
 #include "fast_tucker/epochs.hpp"
 #include "fast_tucker/planted.hpp"
+#include "formats/coo/coo_permuted.hpp"
 #include "formats/coo/coo_tiny_vec.hpp"
+#include "formats/coo/sorted.hpp"
 #include "formats/csf/b_csf.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
@@ -89,6 +91,8 @@ using Trees = BCsf<Scalar, Index, TestSpace>;
 
 static_assert(SgdFormat<Coo<float, std::uint32_t>>);
 static_assert(SgdFormat<Trees<double, std::uint64_t>>);
+static_assert(SgdFormat<CooPermuted<float, std::uint64_t, TestSpace>>);
+static_assert(SgdFormat<Sorted<double, std::uint32_t, TestSpace>>);
 
 BCsfOptions splits(std::int64_t fiber_threshold, std::optional<std::int64_t> slice_threshold) {
   return {{}, fiber_threshold, slice_threshold, true};
@@ -101,6 +105,17 @@ void for_each_method(TestSpace const& space, HostTensor const& X, F&& f) {
   auto const plain = Coo<Scalar, Index>::build(space, coo);
   f(plain, SgdForm{.intermediates = false});
   f(plain, SgdForm{});
+  f(CooPermuted<Scalar, Index, TestSpace>::build(space, coo), SgdForm{});
+  using Copies = Sorted<Scalar, Index, TestSpace>;
+  SortedOptions options;
+  for (auto const storage : {SortedOptions::Storage::copies, SortedOptions::Storage::permutations}) {
+    options.storage = storage;
+    f(Copies::build(space, coo, options),
+      SgdForm{.intermediates = storage == SortedOptions::Storage::copies});
+  }
+  options.storage    = SortedOptions::Storage::copies;
+  options.block_rows = 2;
+  f(Copies::build(space, coo, options), SgdForm{});
   for (std::int64_t const threshold : {std::int64_t(128), std::int64_t(3), no_split}) {
     auto const trees = Trees<Scalar, Index>::build(space, coo, splits(threshold, std::nullopt));
     f(trees, SgdForm{.share_fibers = false});
@@ -369,6 +384,8 @@ TEST_CASE("sgd recovers planted models of orders 3 and 4 by each method", "[fast
     auto const trees = Trees<double, std::uint32_t>::build(space, train, {.leaves = true});
     expect_recovery(plain, data, train, {.intermediates = false});
     expect_recovery(plain, data, train, {});
+    expect_recovery(CooPermuted<double, std::uint32_t, TestSpace>::build(space, train), data, train, {});
+    expect_recovery(Sorted<double, std::uint32_t, TestSpace>::build(space, train), data, train, {});
     expect_recovery(trees, data, train, {.share_fibers = false});
     expect_recovery(trees, data, train, {});
   }
