@@ -118,15 +118,17 @@ struct Blocks {
   count_t groups;   // lists of a query
 };
 
-/// Scores at a time: 64 MiB of floats on a device, on a host what stays in its caches.
+/// Scores at a time: some 64 MiB of floats on a device, on a host what stays in its second-level caches.
 template <class Space>
-constexpr count_t scores_at_a_time = items_per_thread<Space>(count_t(1) << 24, count_t(1) << 20);
+count_t scores_at_a_time(Space const& space) {
+  return items_per_thread<Space>(count_t(1) << 17, count_t(1) << 16) * multiprocessors(space);
+}
 
 template <class Space>
 Blocks choose_blocks(Space const& space, count_t rows, count_t queries, count_t rank, count_t wanted,
                      RankingOptions const& options) {
   Blocks blocks{options.rows_at_a_time, options.queries_at_a_time, 1};
-  constexpr count_t most = scores_at_a_time<Space>;
+  count_t const most = scores_at_a_time(space);
   if (blocks.queries == 0) blocks.queries = std::clamp<count_t>(most / 4 / wanted, 1, 256);
   blocks.queries = std::min(blocks.queries, queries);
   // A block's rows of C lie there twice, once by columns.

@@ -12,6 +12,7 @@
 #include <Kokkos_Core.hpp>
 #include <cstdint>
 
+#include "kernel/launch_shape.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
@@ -35,6 +36,8 @@ KOKKOS_INLINE_FUNCTION std::uint64_t ordered_key(double x) {
 template <class Space, class Scalar>
 struct SelectBest {
   static constexpr int bins = 256;
+  /// Columns that a thread looks through at once: on a host so many that its loop is one of vectors.
+  static constexpr count_t strip = items_per_thread<Space>(1, 64);
 
   FactorMatrix<Scalar, Space> products;  // Q x K; minus infinity: left out
   double const* base;                    // Q numbers
@@ -50,8 +53,29 @@ struct SelectBest {
   Kokkos::View<int, typename Space::device_type> not_finite;
 
   [[nodiscard]] KOKKOS_FUNCTION double score(count_t q, count_t k) const {
-    double const sum = static_cast<double>(products(q, k)) + base[q];
-    return bias == nullptr ? sum : sum + static_cast<double>(bias[first + k]);
+    return static_cast<double>(products(q, k)) + base[q] +
+           (bias == nullptr ? 0.0 : static_cast<double>(bias[first + k]));
+  }
+
+  /// How many of the columns first ... last - 1 have scores above `least`.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t above(count_t q, count_t first, count_t last,
+                                                          double least) const {
+    constexpr double infinity = Kokkos::Experimental::infinity_v<double>;
+    Scalar const* const row   = &products(q, 0);
+    count_t count = 0, bad = 0;
+    for (count_t k = first; k < last; ++k) {
+      double const x = static_cast<double>(row[k]) + base[q] +
+                       (bias == nullptr ? 0.0 : static_cast<double>(bias[this->first + k]));
+      count += x > least ? 1 : 0;
+      bad += x < infinity ? 0 : 1;
+    }
+    if (bad > 0) not_finite() = 1;  // all threads that write here write the same
+    return count;
+  }
+  /// Notes them from position `at` on.
+  KOKKOS_FUNCTION void write_above(count_t q, count_t first, count_t last, double least, count_t at) const {
+    for (count_t k = first; k < last; ++k)
+      if (score(q, k) > least) kept(q, at++) = static_cast<std::uint32_t>(k);
   }
 
   /// What a team's threads share.
@@ -92,17 +116,14 @@ struct SelectBest {
     Kokkos::single(Kokkos::PerTeam(member), [&] { pad->kept = 0; });
     member.team_barrier();
     count_t const q = items.q, begin = items.begin;
-    Kokkos::parallel_scan(Kokkos::TeamThreadRange(member, end - begin),
-                          [&](count_t const i, count_t& position, bool const final) {
-                            double const x = score(q, begin + i);
-                            if (x > least) {
-                              if (final) kept(q, begin + position) = static_cast<std::uint32_t>(begin + i);
-                              ++position;
-                            }
-                            if (!final) return;
-                            // All threads that write here write the same.
-                            if (!(x < Kokkos::Experimental::infinity_v<double>)) not_finite() = 1;
-                            if (begin + i + 1 == end) pad->kept = position;
+    Kokkos::parallel_scan(Kokkos::TeamThreadRange(member, ceil_div(end - begin, strip)),
+                          [&](count_t const s, count_t& position, bool const final) {
+                            count_t const first = begin + s * strip;
+                            count_t const last  = Kokkos::min(end, first + strip);
+                            count_t const count = above(q, first, last, least);
+                            if (final && count > 0) write_above(q, first, last, least, begin + position);
+                            position += count;
+                            if (final && last == end) pad->kept = position;
                           });
     member.team_barrier();
   }
