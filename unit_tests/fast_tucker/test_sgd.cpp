@@ -4,6 +4,7 @@
 #include "fast_tucker/sgd.hpp"
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "fast_tucker/planted.hpp"
 #include "formats/coo/coo_permuted.hpp"
 #include "formats/coo/coo_tiny_vec.hpp"
+#include "formats/coo/sgd_coo.hpp"
 #include "formats/coo/sorted.hpp"
 #include "formats/csf/b_csf.hpp"
 #include "polyad/testing/small_tensors.hpp"
@@ -288,6 +290,24 @@ TEST_CASE("no update is lost where observations share rows", "[fast_tucker][sgd]
       }
     });
   }
+}
+
+TEST_CASE("threads of a sorted copy walk every chunk once, neighbours far apart", "[fast_tucker][sgd]") {
+  for (count_t bins = 1; bins < 700; ++bins) {
+    CooFibers<float, std::uint32_t> fibers{};
+    fibers.nnz    = 4 * bins - 3;
+    fibers.chunk  = 4;
+    fibers.spread = spread_of(bins);
+    REQUIRE(fibers.bins() == bins);
+    std::vector<bool> walked(bins);
+    for (count_t b = 0; b < bins; ++b) {
+      REQUIRE(fibers.walked(b) < bins);
+      walked[fibers.walked(b)] = true;
+    }
+    CHECK(std::find(walked.begin(), walked.end(), false) == walked.end());
+    if (bins > 100) CHECK(fibers.spread > bins / 2);
+  }
+  CHECK(spread_of(count_t(1) << 32) == 1);
 }
 
 long double sgd_loss(HostModel const& model, HostTensor const& X) {

@@ -36,8 +36,8 @@ struct CooFibers {
     return Kokkos::min(bin * chunk, nnz);
   }
   /// The bin that the thread of a factor sweep walks. Where a row's nonzeros lie together, threads that run
-  /// at the same time would all add to the same row, and a long row would take steps for all its nonzeros
-  /// from numbers before any of them. Spread over the order they meet as rarely as in the order of a file.
+  /// at the same time would all add to that row. A long row would take steps for all its nonzeros from
+  /// numbers before any of them. Spread over the order they meet as rarely as in the order of a file.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t walked(count_t bin) const {
     return bin * spread % bins();
   }
