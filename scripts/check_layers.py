@@ -44,7 +44,7 @@ CODE = {".hpp", ".cpp"}
 FORBIDDEN_FOLDERS = {"utils", "misc", "impl"}
 MOST_LINES = 400
 MOST_TOOL_FILES = 20
-MOST_PUBLIC = 65
+MOST_PUBLIC = 66
 MOST_PUBLIC_LINES = 5800
 
 BACKEND_ONLY = re.compile(

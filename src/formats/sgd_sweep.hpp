@@ -87,6 +87,14 @@ struct SgdFactorSweep {
     }
   }
 
+  /// A source may have its bins walked in another order.
+  [[nodiscard]] KOKKOS_FUNCTION count_t walked(count_t bin) const {
+    if constexpr (requires { source.walked(bin); })
+      return source.walked(bin);
+    else
+      return bin;
+  }
+
   /// Entries of the pad of a thread.
   [[nodiscard]] KOKKOS_FUNCTION int pad() const {
     return pad_row<Scalar>(rank, Block) + pad_row<Scalar>(columns, Block);
@@ -103,8 +111,9 @@ struct SgdFactorSweep {
         static_cast<count_t>(member.league_rank()) * static_cast<count_t>(member.team_size()) +
         static_cast<count_t>(member.team_rank());
     if (bin >= source.bins()) return;
+    count_t const own = walked(bin);
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes),
-                         [&](int const lane) { walk(bin, p, w, lane); });
+                         [&](int const lane) { walk(own, p, w, lane); });
   }
 };
 

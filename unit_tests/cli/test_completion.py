@@ -172,11 +172,12 @@ class Completion(ToolTest):
 
     def test_sgd_descends_by_each_method(self):
         for arguments in ((), ("--no-sharing",), ("--format", "coo-tiny-vec"),
-                          ("--format", "coo-tiny-vec", "--no-intermediates")):
+                          ("--format", "coo-tiny-vec", "--no-intermediates"), ("--format", "sorted"),
+                          ("--format", "coo-permuted")):
             with self.subTest(arguments=arguments):
                 report = self.report_of("fast-tucker", self.train, "--optimizer", "sgd", "--lr", 0.02, "-i", 60,
                                         "--lr-decay", 0, "--reg", 0.01, "-j", 4, "-r", 4, *arguments)
-                self.assertEqual(report["format"]["name"], "coo-tiny-vec" if "--format" in arguments else "b-csf")
+                self.assertEqual(report["format"]["name"], arguments[1] if "--format" in arguments else "b-csf")
                 first, last = report["iterations"][0]["rmse"]["train"], report["iterations"][-1]["rmse"]["train"]
                 self.assertLess(last, 0.5 * first)
 
@@ -255,7 +256,7 @@ class Completion(ToolTest):
                rest, len(rest))
         # A user that is not known has no bias and no taste.
         result = self.succeed("recommend", "m.npz", "--mode", 1, "--for", "99,3", "-n", 30)
-        self.assertIn("1 entries have an index", result.stderr)
+        self.assertIn("1 queries have an index", result.stderr)
         cold = {i: min(max(model["mean"][1][0] + model["bias_1"][1][i] + model["bias_2"][1][2], 0), 6) for i in range(30)}
         expect([(int(line.split()[0]) - 1, float(line.split()[1])) for line in result.stdout.splitlines()], cold, 30)
 
@@ -275,8 +276,53 @@ class Completion(ToolTest):
                                  ("1 indices for the 2", "recommend", "m.npz", "--mode", 1, "--for", "1"),
                                  ("not 'x'", "recommend", "m.npz", "--mode", 1, "--for", "1,x"),
                                  ("not '0'", "recommend", "m.npz", "--mode", 1, "--for", "1,0"),
-                                 ("--index 31", "similar", "m.npz", "--mode", 1, "--index", 31)):
+                                 ("--index 31", "similar", "m.npz", "--mode", 1, "--index", 31),
+                                 ("either --for or --for-file", "recommend", "m.npz", "--mode", 1),
+                                 ("either --index or --for-file", "similar", "m.npz", "--mode", 1, "--index", 1,
+                                  "--for-file", "q.txt"),
+                                 ("99 is no row of mode 0", "recommend", "m.npz", "--mode", 1, "--for", "99,1",
+                                  "--cold-start", "refuse"),
+                                 ("0 rows are wanted", "recommend", "m.npz", "--mode", 1, "--for", "9,1", "-n", 0)):
             self.fail_with(2, *arguments, says=says)
+
+    def test_many_queries_at_once(self):
+        self.succeed("fast-tucker", self.train, "-r", 3, "-o", "m.npz", "--precision", "f64")
+        queries = [(user, month) for user in (7, 1, 40, 7) for month in (3, "*")] + [(99, 2)]
+        lines = "".join(f"{user}\t {month}\r\n" for user, month in queries)
+        self.write("q.txt", "# user month\n\n" + lines)
+        arguments = ("recommend", "m.npz", "--mode", 1, "-n", 4, "--seen", self.train)
+        result = self.succeed(*arguments, "--for-file", "q.txt")
+        self.assertIn("1 queries have an index", result.stderr)
+        alone = ""
+        for user, month in queries:
+            rows = self.succeed(*arguments, "--for", f"{user},{month}").stdout
+            alone += "".join(f"{user} {month} {row}\n" for row in rows.splitlines())
+        self.assertEqual(result.stdout, alone)
+        self.succeed(*arguments, "--for-file", "q.txt", "-o", "r.txt")
+        self.assertEqual((self.folder / "r.txt").read_text(), alone)
+        self.succeed(*arguments, "--for-file", "q.txt", "-o", "r.npz")
+        arrays = load_npz(self.folder / "r.npz")
+        found = [f"{' '.join(map(str, queries[int(q)]))} {int(row)} {score:.6g}"
+                 for q, row, score in zip(*(arrays[name][1] for name in ("query", "row", "score")))]
+        self.assertEqual(found, alone.splitlines())
+
+        self.write("rows.txt", "3\n9\n3\n")
+        found = self.succeed("similar", "m.npz", "--mode", 1, "--for-file", "rows.txt", "-n", 5).stdout.splitlines()
+        for i, row in enumerate((3, 9, 3)):
+            alone = self.succeed("similar", "m.npz", "--mode", 1, "--index", row, "-n", 5).stdout.splitlines()
+            self.assertEqual(found[5 * i:5 * i + 5], [f"{row} {line}" for line in alone])
+
+        for content, says in (("7 3\n7 x\n", "bad.txt:2:3: takes indices from 1 on, or *, not 'x'"),
+                              ("7 3 1\n", "bad.txt:1:5: gives 3 indices for the 2 other modes"),
+                              ("7\n", "bad.txt:1: gives 1 indices for the 2 other modes"),
+                              ("\n 0 1\n", "bad.txt:2:2: takes indices"), ("# 7 3\n", "bad.txt: holds no query"),
+                              (b"\x00\xff\n", "bad.txt:1: gives 1"), ("18446744073709551616 1", "bad.txt:1:1: takes")):
+            self.write("bad.txt", content)
+            self.fail_with(3, "recommend", "m.npz", "--mode", 1, "--for-file", "bad.txt", says=says)
+        self.fail_with(3, *arguments, "--for-file", "q.txt", "--cold-start", "refuse",
+                       says="q.txt:11:1: 99 is no row of mode 0: the model has 40")
+        self.fail_with(3, *arguments, "--for-file", "none.txt", says="none.txt")
+        self.fail_with(3, "similar", "m.npz", "--mode", 1, "--for-file", "q.txt", says="q.txt:3:4: gives 2")
 
     def test_split_is_the_same_for_a_seed(self):
         runs = [self.report_of("fast-tucker", self.train, "--split", 0.25, "-i", 1, "--seed", seed)["result"]
@@ -377,7 +423,7 @@ class Completion(ToolTest):
                  "adam"),
                 (2, "als wants", "fast-tucker", self.train, "--format", "b-csf"),
                 (2, "als wants", "fast-tucker", self.train, "--format", "blco"),
-                (2, "sgd takes", "fast-tucker", self.train, "--format", "sorted", "--optimizer", "sgd"),
+                (2, "sgd takes", "fast-tucker", self.train, "--format", "blco", "--optimizer", "sgd"),
                 (2, "--targets is for als", "fast-tucker", self.train, "--targets", "zero,zero,one", "--optimizer", "adam"),
                 (2, "--targets", "fast-tucker", self.train, "--targets", "zero,zero,two"),
                 (4, "take fewer columns", "fast-tucker", self.train, "-r", 12000),

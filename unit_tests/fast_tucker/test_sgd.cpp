@@ -4,13 +4,17 @@
 #include "fast_tucker/sgd.hpp"
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <vector>
 
 #include "fast_tucker/epochs.hpp"
 #include "fast_tucker/planted.hpp"
+#include "formats/coo/coo_permuted.hpp"
 #include "formats/coo/coo_tiny_vec.hpp"
+#include "formats/coo/sgd_coo.hpp"
+#include "formats/coo/sorted.hpp"
 #include "formats/csf/b_csf.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
@@ -89,6 +93,8 @@ using Trees = BCsf<Scalar, Index, TestSpace>;
 
 static_assert(SgdFormat<Coo<float, std::uint32_t>>);
 static_assert(SgdFormat<Trees<double, std::uint64_t>>);
+static_assert(SgdFormat<CooPermuted<float, std::uint64_t, TestSpace>>);
+static_assert(SgdFormat<Sorted<double, std::uint32_t, TestSpace>>);
 
 BCsfOptions splits(std::int64_t fiber_threshold, std::optional<std::int64_t> slice_threshold) {
   return {{}, fiber_threshold, slice_threshold, true};
@@ -101,6 +107,17 @@ void for_each_method(TestSpace const& space, HostTensor const& X, F&& f) {
   auto const plain = Coo<Scalar, Index>::build(space, coo);
   f(plain, SgdForm{.intermediates = false});
   f(plain, SgdForm{});
+  f(CooPermuted<Scalar, Index, TestSpace>::build(space, coo), SgdForm{});
+  using Copies = Sorted<Scalar, Index, TestSpace>;
+  SortedOptions options;
+  for (auto const storage : {SortedOptions::Storage::copies, SortedOptions::Storage::permutations}) {
+    options.storage = storage;
+    f(Copies::build(space, coo, options),
+      SgdForm{.intermediates = storage == SortedOptions::Storage::copies});
+  }
+  options.storage    = SortedOptions::Storage::copies;
+  options.block_rows = 2;
+  f(Copies::build(space, coo, options), SgdForm{});
   for (std::int64_t const threshold : {std::int64_t(128), std::int64_t(3), no_split}) {
     auto const trees = Trees<Scalar, Index>::build(space, coo, splits(threshold, std::nullopt));
     f(trees, SgdForm{.share_fibers = false});
@@ -275,6 +292,24 @@ TEST_CASE("no update is lost where observations share rows", "[fast_tucker][sgd]
   }
 }
 
+TEST_CASE("threads of a sorted copy walk every chunk once, neighbours far apart", "[fast_tucker][sgd]") {
+  for (count_t bins = 1; bins < 700; ++bins) {
+    CooFibers<float, std::uint32_t> fibers{};
+    fibers.nnz    = 4 * bins - 3;
+    fibers.chunk  = 4;
+    fibers.spread = spread_of(bins);
+    REQUIRE(fibers.bins() == bins);
+    std::vector<bool> walked(bins);
+    for (count_t b = 0; b < bins; ++b) {
+      REQUIRE(fibers.walked(b) < bins);
+      walked[fibers.walked(b)] = true;
+    }
+    CHECK(std::find(walked.begin(), walked.end(), false) == walked.end());
+    if (bins > 100) CHECK(fibers.spread > bins / 2);
+  }
+  CHECK(spread_of(count_t(1) << 32) == 1);
+}
+
 long double sgd_loss(HostModel const& model, HostTensor const& X) {
   long double sum = 0;
   for (std::size_t i = 0; i < X.nnz(); ++i) {
@@ -369,6 +404,8 @@ TEST_CASE("sgd recovers planted models of orders 3 and 4 by each method", "[fast
     auto const trees = Trees<double, std::uint32_t>::build(space, train, {.leaves = true});
     expect_recovery(plain, data, train, {.intermediates = false});
     expect_recovery(plain, data, train, {});
+    expect_recovery(CooPermuted<double, std::uint32_t, TestSpace>::build(space, train), data, train, {});
+    expect_recovery(Sorted<double, std::uint32_t, TestSpace>::build(space, train), data, train, {});
     expect_recovery(trees, data, train, {.share_fibers = false});
     expect_recovery(trees, data, train, {});
   }

@@ -185,22 +185,23 @@ void add_recommend(Command command, RecommendOptions& options) {
       .add_option("--for", options.at, "The index of each other mode, or * to average over one",
                   listed_as("for", options.at, ","))
       ->delimiter(',')
-      ->required()
       ->type_name("I,J,...");
+  command.add_option("--for-file", options.file, "The same, a query a line, with blanks between the indices")
+      ->type_name("FILE");
   command.add_option("--seen", options.seen, "Entries with these indices, whose rows are left out")
       ->type_name("FILE");
   add_clip(command, options.clip, "Clip predictions to this range, not to the model's");
-  add_output(command, options.output, "Write the rows and their predictions");
+  add_cold_start(command, options.cold_start);
+  add_output(command, options.output, "Write the rows and their predictions, .npz for numpy");
   add_common(command);
   command.footer("Example: polyad recommend model.npz --mode 1 --for '42,*' --seen ratings.tns");
 }
 
 void add_similar(Command command, SimilarOptions& options) {
   add_rows_of_mode(command, options);
-  command.add_option("--index", options.index, "The row that the others are compared with")
-      ->required()
-      ->type_name("I");
-  add_output(command, options.output, "Write the rows and their cosines");
+  command.add_option("--index", options.index, "The row that the others are compared with")->type_name("I");
+  command.add_option("--for-file", options.file, "The same, a row a line")->type_name("FILE");
+  add_output(command, options.output, "Write the rows and their cosines, .npz for numpy");
   add_common(command);
   command.footer("Example: polyad similar model.npz --mode 1 --index 7");
 }
@@ -259,12 +260,14 @@ void check(TrainOptions const& options) {
 }
 
 void check(RecommendOptions const& options) {
+  if (options.at.empty() == options.file.empty()) refuse("give either --for or --for-file");
   expect_range(options.clip);
-  expect_distinct_files({options.model, options.seen}, options.output, options.common.report);
+  expect_distinct_files({options.model, options.seen, options.file}, options.output, options.common.report);
 }
 
 void check(SimilarOptions const& options) {
-  expect_distinct_files({options.model}, options.output, options.common.report);
+  if (options.index.has_value() != options.file.empty()) refuse("give either --index or --for-file");
+  expect_distinct_files({options.model, options.file}, options.output, options.common.report);
 }
 
 void check(PredictOptions const& options) {

@@ -3,22 +3,24 @@
 // averaged over. polyad similar: the rows of a mode whose products with the core are most alike.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
-#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <limits>
 #include <map>
-#include <numeric>
-#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "cli/commands/commands.hpp"
-#include "cli/drivers/completion.hpp"
+#include "cli/drivers/ranking.hpp"
 #include "cli/run/session.hpp"
-#include "cli/tensors/entries.hpp"
-#include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
+#include "polyad/io/array_npz.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/tensor_file.hpp"
 
@@ -26,28 +28,108 @@ namespace polyad::cli {
 
 namespace {
 
-/// Places that are predicted at a time.
-constexpr std::uint64_t places_at_a_time = 1 << 22;
+/// As polyad::every_row: a mode to average over.
+constexpr std::uint64_t every_row = std::numeric_limits<std::uint64_t>::max();
 
-/// The index of each mode but the one that is recommended from; nothing for a mode to average over.
-using Query = std::vector<std::optional<std::uint64_t>>;
+/// Where a query stands: on the command line, or in a file.
+struct Place {
+  std::string file;  // empty: the option
+  std::uint64_t line   = 0;
+  std::uint64_t column = 0;
+};
 
-/// Appends a row to a mode: the mean of its rows, or zeros. A prediction is linear in the rows of a mode,
-/// so that the mean of predictions is the prediction of the mean. Returns its index.
-std::uint64_t append_row(io::HostFastTucker& model, int mode, bool mean) {
-  auto const n             = static_cast<std::size_t>(mode);
-  std::uint64_t const rows = model.extents[n], columns = model.columns[n];
-  auto const append = [&](std::vector<double>& numbers, std::uint64_t width) {
-    std::vector<double> row(width);
-    if (mean)
-      for (std::uint64_t i = 0; i < rows * width; ++i)
-        row[i % width] += numbers[i] / static_cast<double>(rows);
-    numbers.insert(numbers.end(), row.begin(), row.end());
-  };
-  append(model.factors[n], columns);
-  if (!model.biases.empty()) append(model.biases[n], 1);
-  model.extents[n] += 1;
-  return rows;
+[[noreturn]] void refuse_at(Place const& place, std::string const& option, std::string const& reason) {
+  if (place.file.empty()) throw UsageError(option + " " + reason);
+  throw InputError(place.file, place.line, place.column, reason);
+}
+
+/// What the indices of a query may be.
+struct QueryRules {
+  std::string option;                  // that gives one
+  std::vector<std::uint64_t> extents;  // of the modes that have an index
+  std::vector<int> modes;
+  std::uint64_t base = 1;
+  bool averages      = false;  // takes *
+  bool known         = false;  // has to be a row of the model
+};
+
+std::uint64_t parse_index(std::string_view word, std::size_t position, QueryRules const& rules,
+                          Place const& place) {
+  if (rules.averages && word == "*") return every_row;
+  std::uint64_t number    = 0;
+  auto const [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error != std::errc() || end != word.data() + word.size() || number < rules.base ||
+      number - rules.base == every_row)
+    refuse_at(place, rules.option,
+              fmt::format("takes indices from {} on{}, not '{}'", rules.base, rules.averages ? ", or *" : "",
+                          word.substr(0, 40)));
+  std::uint64_t const rows = rules.extents[position];
+  if (rules.known && number - rules.base >= rows)
+    refuse_at(place, rules.option,
+              fmt::format("{} is no row of mode {}: the model has {}, which count from {}", number,
+                          rules.modes[position], rows, rules.base));
+  return number - rules.base;
+}
+
+/// Queries, and the words that stood for them.
+struct Queries {
+  std::vector<std::uint64_t> indices;
+  std::vector<std::string> texts;
+};
+
+void add_query(std::vector<std::pair<std::string_view, std::uint64_t>> const& words, QueryRules const& rules,
+               Place place, Queries& queries) {
+  std::size_t const width = rules.extents.size();
+  if (words.size() != width) {
+    place.column = words.size() > width ? words[width].second : 0;
+    refuse_at(place, rules.option,
+              fmt::format("gives {} indices for the {} {}", words.size(), width,
+                          rules.averages ? "other modes" : "row that the others are compared with"));
+  }
+  std::string text;
+  for (std::size_t i = 0; i < width; ++i) {
+    place.column = words[i].second;
+    queries.indices.push_back(parse_index(words[i].first, i, rules, place));
+    text += std::string(words[i].first) + " ";
+  }
+  queries.texts.push_back(std::move(text));
+}
+
+/// A query a line; empty lines and those that begin with # are none.
+Queries read_queries(std::filesystem::path const& path, QueryRules const& rules) {
+  std::ifstream file(path, std::ios::binary);
+  std::string const name = path.string();
+  if (!file || std::filesystem::is_directory(path)) throw InputError(name, 0, 0, "cannot be read");
+  Queries queries;
+  std::string line;
+  std::vector<std::pair<std::string_view, std::uint64_t>> words;
+  for (std::uint64_t number = 1; std::getline(file, line); ++number) {
+    words.clear();
+    auto const is_blank = [&](std::size_t i) { return line[i] == ' ' || line[i] == '\t' || line[i] == '\r'; };
+    for (std::size_t i = 0; i < line.size();) {
+      std::size_t const begin = i;
+      while (i < line.size() && !is_blank(i)) ++i;
+      if (i > begin) words.emplace_back(std::string_view(line).substr(begin, i - begin), begin + 1);
+      while (i < line.size() && is_blank(i)) ++i;
+    }
+    if (words.empty() || words[0].first[0] == '#') continue;
+    add_query(words, rules, {name, number, 0}, queries);
+  }
+  if (file.bad()) throw InputError(name, 0, 0, "cannot be read");
+  if (queries.texts.empty()) throw InputError(name, 0, 0, "holds no query");
+  return queries;
+}
+
+/// The queries of the file, or the one of the command line, without its text in front of its rows.
+Queries queries_of(std::filesystem::path const& file, std::vector<std::string> const& at,
+                   QueryRules const& rules) {
+  if (!file.empty()) return read_queries(file, rules);
+  std::vector<std::pair<std::string_view, std::uint64_t>> words;
+  for (auto const& word : at) words.emplace_back(word, 0);
+  Queries queries;
+  add_query(words, rules, {}, queries);
+  queries.texts[0].clear();
+  return queries;
 }
 
 void expect_mode_of(io::HostFastTucker const& model, int mode) {
@@ -55,77 +137,37 @@ void expect_mode_of(io::HostFastTucker const& model, int mode) {
     throw UsageError(fmt::format("mode {} of a model of {} modes, which count from 0", mode, model.order()));
 }
 
-Query parse_query(std::vector<std::string> const& words, int order, int base) {
-  if (words.size() + 1 != static_cast<std::size_t>(order))
-    throw UsageError(fmt::format("--for gives {} indices for the {} other modes", words.size(), order - 1));
-  Query query;
-  for (auto const& word : words) {
-    if (word == "*") {
-      query.emplace_back();
-      continue;
-    }
-    std::uint64_t number    = 0;
-    auto const [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (error != std::errc() || end != word.data() + word.size() || number < static_cast<std::uint64_t>(base))
-      throw UsageError(fmt::format("--for takes indices from {} on, or *, not '{}'", base, word));
-    query.emplace_back(number - static_cast<std::uint64_t>(base));
-  }
-  return query;
+void write_arrays(RankedRows const& found, std::uint64_t base, std::filesystem::path const& output) {
+  std::map<std::string, io::HostArray> arrays;
+  auto& query = arrays["query"];
+  auto& row   = arrays["row"];
+  auto& score = arrays["score"];
+  for (std::size_t q = 0; q + 1 < found.starts.size(); ++q)
+    query.elements.resize(found.starts[q + 1], static_cast<double>(q));
+  for (auto const k : found.rows) row.elements.push_back(static_cast<double>(k + base));
+  score.elements = found.scores;
+  for (auto* array : {&query, &row, &score}) array->shape = {found.rows.size()};
+  io::write_arrays_npz(output, arrays, false);
 }
 
-/// The candidates that entries with the query's indices have already.
-class Seen {
-public:
-  Seen(io::CoordinateList&& entries, int mode) : m_entries(std::move(entries)), m_mode(mode) {}
-
-  std::set<std::uint64_t> const& of(Query const& query) {
-    std::vector<bool> given;
-    Key key;
-    for (auto const& index : query) {
-      given.push_back(index.has_value());
-      key.push_back(index.value_or(0));
+/// A line a row, on stdout or into the file, or three arrays of that length.
+void put(RankedRows const& found, Queries const& queries, std::uint64_t base,
+         std::filesystem::path const& output) {
+  if (output.extension() == ".npz") {
+    write_arrays(found, base, output);
+  } else {
+    std::string text;
+    for (std::size_t q = 0; q < queries.texts.size(); ++q)
+      for (auto i = found.starts[q]; i < found.starts[q + 1]; ++i)
+        text += fmt::format("{}{} {:.6g}\n", queries.texts[q], found.rows[i] + base, found.scores[i]);
+    if (output.empty()) {
+      std::cout << text;
+      return;
     }
-    auto const [found, is_new] = m_by_given.try_emplace(given);
-    if (is_new)
-      for (std::uint64_t p = 0; p < m_entries.nnz(); ++p) {
-        Key other;
-        for (int n = 0; n < m_entries.order(); ++n)
-          if (n != m_mode) other.push_back(given[other.size()] ? index_of(m_entries, p, n) : 0);
-        found->second[other].insert(index_of(m_entries, p, m_mode));
-      }
-    return found->second[key];
+    io::AtomicFile file(output);
+    file.write(text);
+    file.commit();
   }
-
-private:
-  using Key = std::vector<std::uint64_t>;
-  io::CoordinateList m_entries;
-  int m_mode;
-  std::map<std::vector<bool>, std::map<Key, std::set<std::uint64_t>>> m_by_given;
-};
-
-/// The first `count` positions of the numbers by falling number, equal ones by position; NaN is least.
-std::vector<std::uint64_t> largest(std::vector<double> const& numbers, std::uint64_t count) {
-  std::vector<std::uint64_t> order(numbers.size());
-  std::iota(order.begin(), order.end(), 0);
-  auto const more = [&](std::uint64_t a, std::uint64_t b) {
-    double const x = std::isnan(numbers[a]) ? -INFINITY : numbers[a];
-    double const y = std::isnan(numbers[b]) ? -INFINITY : numbers[b];
-    return x != y ? x > y : a < b;
-  };
-  auto const end = order.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(count, order.size()));
-  std::partial_sort(order.begin(), end, order.end(), more);
-  order.erase(end, order.end());
-  return order;
-}
-
-void put(std::string const& text, std::filesystem::path const& output) {
-  if (output.empty()) {
-    fmt::print("{}", text);
-    return;
-  }
-  io::AtomicFile file(output);
-  file.write(text);
-  file.commit();
   fmt::print("wrote    {}\n", output.string());
 }
 
@@ -140,85 +182,50 @@ int run(RecommendOptions const& options, Report& report) {
     model.lowest  = options.clip[0];
     model.highest = options.clip[1];
   }
-  auto const query         = parse_query(options.at, model.order(), options.index_base);
-  auto const& extents      = model.extents;
-  std::uint64_t const rows = of_mode(extents, options.mode);
-  std::set<std::uint64_t> seen;
-  if (!options.seen.empty()) {
-    auto entries = io::read_tensor(options.seen, {.index_base = options.index_base}).tensor;
-    if (entries.order() != model.order())
-      throw InputError(options.seen.string(), 0, 0,
-                       fmt::format("has {} modes, but the model has {}", entries.order(), model.order()));
-    seen = Seen(std::move(entries), options.mode).of(query);
-  }
-  std::vector<std::uint64_t> at(static_cast<std::size_t>(model.order()));
-  std::uint64_t unknown = 0;
-  auto next             = query.begin();
+  QueryRules rules;
+  rules.option   = "--for";
+  rules.base     = static_cast<std::uint64_t>(options.index_base);
+  rules.averages = true;
+  rules.known    = options.cold_start == ColdStart::refuse;
   for (int n = 0; n < model.order(); ++n) {
     if (n == options.mode) continue;
-    auto const& index = *next++;
-    bool const known  = index && *index < of_mode(extents, n);
-    unknown += index && !known ? 1 : 0;
-    at[static_cast<std::size_t>(n)] = known ? *index : append_row(model, n, !index);
+    rules.modes.push_back(n);
+    rules.extents.push_back(of_mode(model.extents, n));
   }
-  warn_of_cold(unknown);
+  auto const queries = queries_of(options.file, options.at, rules);
+  io::CoordinateList seen;
+  if (!options.seen.empty()) {
+    seen = io::read_tensor(options.seen, {.index_base = options.index_base}).tensor;
+    if (seen.order() != model.order())
+      throw InputError(options.seen.string(), 0, 0,
+                       fmt::format("has {} modes, but the model has {}", seen.order(), model.order()));
+  }
   Session const session(options.common.threads, options.common.verbose);
-  report.backend = session.backend();
-  std::vector<double> predictions;
-  for (std::uint64_t first = 0; first < rows; first += places_at_a_time) {
-    io::CoordinateList places;
-    places.extents = model.extents;
-    auto& indices  = places.indices.emplace<io::UninitializedVector<std::uint64_t>>();
-    for (std::uint64_t k = first; k < std::min(rows, first + places_at_a_time); ++k) {
-      at[static_cast<std::size_t>(options.mode)] = k;
-      indices.insert(indices.end(), at.begin(), at.end());
-      places.values.push_back(0);
-    }
-    auto const some = predict_entries(model, std::move(places));
-    predictions.insert(predictions.end(), some.begin(), some.end());
-  }
-  for (auto const k : seen)
-    if (k < rows) predictions[k] = NAN;
-  std::string text;
-  for (auto const k :
-       largest(predictions, std::min(options.count, rows - std::min<std::uint64_t>(rows, seen.size()))))
-    text += fmt::format("{} {:.6g}\n", k + static_cast<std::uint64_t>(options.index_base), predictions[k]);
-  put(text, options.output);
+  report.backend   = session.backend();
+  auto const found = recommend_rows(model, options.mode, queries.indices, options.count, std::move(seen));
+  if (found.unknown > 0)
+    std::cerr << "polyad: " << found.unknown
+              << " queries have an index that the model has not: answered by the biases that are known\n";
+  put(found, queries, rules.base, options.output);
   return 0;
 }
 
-int run(SimilarOptions const& options, Report&) {
+int run(SimilarOptions const& options, Report& report) {
+  expect_usable_device();
   if (!options.output.empty()) io::expect_writable(options.output);
   auto const model = io::read_fast_tucker(options.model);
   expect_mode_of(model, options.mode);
-  auto const n             = static_cast<std::size_t>(options.mode);
-  std::uint64_t const rows = model.extents[n], J = model.columns[n], R = model.rank;
-  std::uint64_t const base = static_cast<std::uint64_t>(options.index_base);
-  if (options.index < base || options.index - base >= rows)
-    throw UsageError(
-        fmt::format("--index {} of a mode of {} rows, which count from {}", options.index, rows, base));
-  std::vector<double> C(R);
-  auto const row = [&](std::uint64_t k) {  // of C = A B
-    std::fill(C.begin(), C.end(), 0.0);
-    for (std::uint64_t j = 0; j < J; ++j)
-      for (std::uint64_t r = 0; r < R; ++r) C[r] += model.factors[n][k * J + j] * model.cores[n][j * R + r];
-  };
-  std::uint64_t const own = options.index - base;
-  row(own);
-  auto const wanted = C;
-  std::vector<double> cosines(rows, NAN);
-  for (std::uint64_t k = 0; k < rows; ++k) {
-    if (k == own) continue;
-    row(k);
-    double const dot    = std::inner_product(C.begin(), C.end(), wanted.begin(), 0.0);
-    double const length = std::sqrt(std::inner_product(C.begin(), C.end(), C.begin(), 0.0) *
-                                    std::inner_product(wanted.begin(), wanted.end(), wanted.begin(), 0.0));
-    cosines[k]          = length > 0 ? dot / length : 0.0;
-  }
-  std::string text;
-  for (auto const k : largest(cosines, std::min(options.count, rows - 1)))
-    text += fmt::format("{} {:.6g}\n", k + base, cosines[k]);
-  put(text, options.output);
+  QueryRules rules;
+  rules.option  = "--index";
+  rules.base    = static_cast<std::uint64_t>(options.index_base);
+  rules.known   = true;
+  rules.modes   = {options.mode};
+  rules.extents = {of_mode(model.extents, options.mode)};
+  auto const queries =
+      queries_of(options.file, {options.index ? std::to_string(*options.index) : std::string()}, rules);
+  Session const session(options.common.threads, options.common.verbose);
+  report.backend = session.backend();
+  put(similar_rows(model, options.mode, queries.indices, options.count), queries, rules.base, options.output);
   return 0;
 }
 

@@ -68,9 +68,11 @@ struct RecommendOptions {
   std::filesystem::path model;
   int mode = 0;                 // whose rows are recommended
   std::vector<std::string> at;  // an index of each other mode, or "*"
+  std::filesystem::path file;   // these, a query a line; empty: `at` is the only one
   std::filesystem::path seen;   // entries whose rows are left out; empty: none
-  std::uint64_t count = 10;
-  int index_base      = 1;
+  ColdStart cold_start = ColdStart::bias;
+  std::uint64_t count  = 10;
+  int index_base       = 1;
   std::vector<double> clip;  // empty: as the model says
   std::filesystem::path output;
 };
@@ -78,8 +80,9 @@ struct RecommendOptions {
 struct SimilarOptions {
   CommonOptions common;
   std::filesystem::path model;
-  int mode            = 0;
-  std::uint64_t index = 0;
+  int mode = 0;
+  std::optional<std::uint64_t> index;  // the row that the others are compared with
+  std::filesystem::path file;          // a row a line; empty: `index` is the only one
   std::uint64_t count = 10;
   int index_base      = 1;
   std::filesystem::path output;

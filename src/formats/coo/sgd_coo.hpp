@@ -1,48 +1,68 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The FastTucker sweeps on plain coordinates (formats/format.hpp): the paper's FastTucker, and with the
-// reusable intermediates its FasterTucker_COO. Chunks of consecutive nonzeros a thread, each nonzero for
-// itself.
+// The FastTucker sweeps on the formats of coordinates (formats/format.hpp): the paper's FastTucker, and with
+// the reusable intermediates its FasterTucker_COO. Chunks of consecutive nonzeros a thread, each nonzero for
+// itself: neighbours in a sorted copy share the row of its mode, and no fiber.
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <numeric>
 
+#include "formats/coo/coo_permuted.hpp"
 #include "formats/coo/coo_tiny_vec.hpp"
+#include "formats/coo/sorted.hpp"
 #include "formats/sgd_sweep.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/per_mode.hpp"
 
 namespace polyad::detail {
 
-/// Coordinates as fibers of one nonzero (formats/fiber_products.hpp). Level m is the m-th mode that is not
-/// the leaf's.
+/// Nonzeros, coordinate by coordinate or column by column, as fibers of one nonzero
+/// (formats/fiber_products.hpp). Level m is the m-th column of indices that is not the leaf's.
 template <class Scalar, class Index>
 struct CooFibers {
   struct Cursor {};
 
-  Index const* data;  // P x N
+  Index const* data;  // of nonzero i in column c: data[i * nonzero_step + c * column_step]
   Scalar const* values;
   count_t nnz;
   count_t chunk;
-  int order;
-  int mode;
+  count_t nonzero_step;
+  count_t column_step;
+  int leaf_column;
+  count_t spread;  // without a common divisor with the number of bins
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t bins() const { return ceil_div(nnz, chunk); }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t begin(count_t bin) const {
     return Kokkos::min(bin * chunk, nnz);
+  }
+  /// The bin that the thread of a factor sweep walks. Where a row's nonzeros lie together, threads that run
+  /// at the same time would all add to that row. A long row would take steps for all its nonzeros from
+  /// numbers before any of them. Spread over the order they meet as rarely as in the order of a file.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t walked(count_t bin) const {
+    return bin * spread % bins();
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Cursor start(count_t) const { return {}; }
   KOKKOS_FORCEINLINE_FUNCTION void advance(Cursor&, count_t) const {}
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t fiber_end(Cursor const&, count_t i) const {
     return i + 1;
   }
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t column(count_t i, int c) const {
+    return data[i * nonzero_step + static_cast<count_t>(c) * column_step];
+  }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t index(Cursor const&, count_t i, int m) const {
-    return data[i * static_cast<count_t>(order) + static_cast<count_t>(m < mode ? m : m + 1)];
+    return column(i, m < leaf_column ? m : m + 1);
   }
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t leaf(count_t i) const {
-    return data[i * static_cast<count_t>(order) + static_cast<count_t>(mode)];
-  }
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t leaf(count_t i) const { return column(i, leaf_column); }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar value(count_t i) const { return values[i]; }
 };
+
+/// A number near 0.618 of the bins without a common divisor with theirs; 1 where products would not fit.
+inline count_t spread_of(count_t bins) {
+  if (bins < 3 || bins >> 32 != 0) return 1;
+  count_t spread = bins / 1000 * 618 + bins % 1000 * 618 / 1000;
+  while (std::gcd(spread, bins) != 1) ++spread;  // of bins - 1 at the latest
+  return spread;
+}
 
 template <class Scalar, class Index, class Space>
 CooFibers<Scalar, Index> coo_fibers(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
@@ -51,8 +71,24 @@ CooFibers<Scalar, Index> coo_fibers(Space const& space, CooTensor<Scalar, Index,
           coo.values().data(),
           coo.nnz(),
           chunk_length(space, coo.nnz(), 8),
-          coo.order(),
-          mode};
+          static_cast<count_t>(coo.order()),
+          1,
+          mode,
+          1};
+}
+
+template <class Scalar, class Index, class Space>
+CooFibers<Scalar, Index> sorted_fibers(Space const& space, SortedCopy<Scalar, Index, Space> const& copy) {
+  CooFibers<Scalar, Index> fibers{copy.indices.data(),
+                                  copy.values.data(),
+                                  copy.nnz,
+                                  chunk_length(space, copy.nnz, 8),
+                                  1,
+                                  static_cast<count_t>(copy.indices.stride(0)),
+                                  0,
+                                  1};
+  fibers.spread = spread_of(fibers.bins());
+  return fibers;
 }
 
 /// The levels' modes: all others in their order, then the one at hand.
@@ -62,37 +98,101 @@ inline Kokkos::Array<int, max_order> coo_levels(int order, int mode) {
   modes[static_cast<std::size_t>(order - 1)] = mode;
   return modes;
 }
+/// The same in the order of a sorted copy's rows of indices, of which the leaf's is the first.
+inline Kokkos::Array<int, max_order> sorted_levels(Kokkos::Array<int, max_order> const& copy, int order) {
+  Kokkos::Array<int, max_order> modes{};
+  for (int m = 0; m < order; ++m) of_mode(modes, m) = of_mode(copy, (m + 1) % order);
+  return modes;
+}
+
+// The kernels are compiled in sgd_coo.cpp alone, for all three formats.
+#define POLYAD_SWEEPS_OF_COO_FIBERS(Scalar, Index)                                                          \
+  template void sweep_factors<Index>(Kokkos::DefaultExecutionSpace const&, CooFibers<Scalar, Index> const&, \
+                                     Kokkos::Array<int, max_order> const&,                                  \
+                                     FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,         \
+                                     FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, SgdStep, \
+                                     SgdForm, SgdWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_CORE_SWEEPS_OF_COO_FIBERS(Scalar, Index)                                                   \
+  template void sweep_cores<Index>(Kokkos::DefaultExecutionSpace const&, CooFibers<Scalar, Index> const&, \
+                                   Kokkos::Array<int, max_order> const&,                                  \
+                                   FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,         \
+                                   FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, SgdForm, \
+                                   SgdWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&)
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_SWEEPS_OF_COO_FIBERS);
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_CORE_SWEEPS_OF_COO_FIBERS);
 
 template <class Space, class Scalar, class Index>
 void sgd_factor_sweep(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
                       FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
                       int mode, SgdStep rates, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
-  detail::expect_sgd_arguments(X.extents(), model, C, mode, workspace);
+  expect_sgd_arguments(X.extents(), model, C, mode, workspace);
   if (X.nnz() == 0) return;
-  detail::sweep_factors<Index>(space, detail::coo_fibers(space, X.coo(), mode),
-                               detail::coo_levels(X.extents().order(), mode), model, C, rates, form,
-                               workspace);
+  sweep_factors<Index>(space, coo_fibers(space, X.coo(), mode), coo_levels(X.extents().order(), mode), model,
+                       C, rates, form, workspace);
 }
 
 template <class Space, class Scalar, class Index>
 void sgd_core_sweep(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
                     FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
                     int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
-  detail::expect_sgd_arguments(X.extents(), model, C, mode, workspace);
+  expect_sgd_arguments(X.extents(), model, C, mode, workspace);
   if (X.nnz() == 0) return zero_matrix(space, workspace.P);
-  detail::sweep_cores<Index>(space, detail::coo_fibers(space, X.coo(), mode),
-                             detail::coo_levels(X.extents().order(), mode), model, C, form, workspace);
+  sweep_cores<Index>(space, coo_fibers(space, X.coo(), mode), coo_levels(X.extents().order(), mode), model, C,
+                     form, workspace);
 }
 
-#define POLYAD_SGD_FACTOR_SWEEP_COO(Scalar, Index)                                                           \
+template <class Space, class Scalar, class Index>
+void sgd_factor_sweep(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
+                      FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
+                      int mode, SgdStep rates, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
+  expect_sgd_arguments(X.extents(), model, C, mode, workspace);
+  if (X.nnz() == 0) return;
+  sweep_factors<Index>(space, coo_fibers(space, X.coo(), mode), coo_levels(X.extents().order(), mode), model,
+                       C, rates, form, workspace);
+}
+
+template <class Space, class Scalar, class Index>
+void sgd_core_sweep(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
+                    FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
+                    int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
+  expect_sgd_arguments(X.extents(), model, C, mode, workspace);
+  if (X.nnz() == 0) return zero_matrix(space, workspace.P);
+  sweep_cores<Index>(space, coo_fibers(space, X.coo(), mode), coo_levels(X.extents().order(), mode), model, C,
+                     form, workspace);
+}
+
+template <class Space, class Scalar, class Index>
+void sgd_factor_sweep(Space const& space, Sorted<Scalar, Index, Space> const& X,
+                      FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
+                      int mode, SgdStep rates, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
+  if (X.permuted()) return sgd_factor_sweep(space, *X.permuted(), model, C, mode, rates, form, workspace);
+  expect_sgd_arguments(X.extents(), model, C, mode, workspace);
+  if (X.nnz() == 0) return;
+  sweep_factors<Index>(space, sorted_fibers(space, X.copy(mode)),
+                       sorted_levels(X.copy(mode).modes, X.extents().order()), model, C, rates, form,
+                       workspace);
+}
+
+template <class Space, class Scalar, class Index>
+void sgd_core_sweep(Space const& space, Sorted<Scalar, Index, Space> const& X,
+                    FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
+                    int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace) {
+  if (X.permuted()) return sgd_core_sweep(space, *X.permuted(), model, C, mode, form, workspace);
+  expect_sgd_arguments(X.extents(), model, C, mode, workspace);
+  if (X.nnz() == 0) return zero_matrix(space, workspace.P);
+  sweep_cores<Index>(space, sorted_fibers(space, X.copy(mode)),
+                     sorted_levels(X.copy(mode).modes, X.extents().order()), model, C, form, workspace);
+}
+
+#define POLYAD_SGD_FACTOR_SWEEP_COO(Format, Scalar, Index)                                                   \
   template void sgd_factor_sweep(Kokkos::DefaultExecutionSpace const&,                                       \
-                                 CooTinyVec<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,            \
+                                 Format<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                \
                                  FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,              \
                                  FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, SgdStep, \
                                  SgdForm, SgdWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&)
-#define POLYAD_SGD_CORE_SWEEP_COO(Scalar, Index)                                                           \
+#define POLYAD_SGD_CORE_SWEEP_COO(Format, Scalar, Index)                                                   \
   template void sgd_core_sweep(Kokkos::DefaultExecutionSpace const&,                                       \
-                               CooTinyVec<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,            \
+                               Format<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                \
                                FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,              \
                                FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, SgdForm, \
                                SgdWorkspace<Scalar, Kokkos::DefaultExecutionSpace> const&)

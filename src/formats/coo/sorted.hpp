@@ -130,4 +130,16 @@ void least_squares_rows(Space const& space, Sorted<Scalar, Index, Space> const& 
                         RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
                         FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage = {});
 
+/// The sweeps of FastTucker (formats/format.hpp), each nonzero for itself, in the order of the mode's rows. A
+/// thread takes consecutive nonzeros, which mostly share their row. Threads that run at the same time take
+/// them from all over the order, so that they meet in a row as rarely as on plain coordinates.
+template <class Space, class Scalar, class Index>
+void sgd_factor_sweep(Space const& space, Sorted<Scalar, Index, Space> const& X,
+                      FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
+                      int mode, SgdStep rates, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace);
+template <class Space, class Scalar, class Index>
+void sgd_core_sweep(Space const& space, Sorted<Scalar, Index, Space> const& X,
+                    FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
+                    int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace);
+
 }  // namespace polyad::detail

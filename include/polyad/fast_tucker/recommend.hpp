@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The best rows of a mode by a FastTucker model: those that it predicts most for (recommend), and those most
+// alike (similar). A query gives the index of every other mode, or averages over one:
+//
+//   score(k) = mean + bias^(n)(k) + sum over m != n of bias^(m)(i_m) + sum_r C^(n)(k, r) prod_m C^(m)(i_m, r)
+//
+// A prediction is linear in the rows of a mode, so the mean over a mode is the prediction of its mean row.
+// The scores of K rows for Q queries are the product of a Q x R and an R x K matrix. Both are taken in
+// blocks, so that scratch memory is bounded whatever Q and I_n are.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "polyad/tensor/coo_tensor.hpp"
+#include "polyad/tensor/fast_tucker_model.hpp"
+
+namespace polyad {
+
+/// In a query: the mean over all rows of that mode.
+inline constexpr count_t every_row = std::numeric_limits<count_t>::max();
+
+struct RankingOptions {
+  count_t count             = 10;  // rows wanted of each query, at most 2^31
+  count_t rows_at_a_time    = 0;   // scored in one product; 0: chosen. For tests.
+  count_t queries_at_a_time = 0;   // the same
+};
+
+/// Rows of each query, best first; of equal ones the lower row first.
+struct Rankings {
+  std::vector<count_t> starts;  // Q + 1: query q has the rows starts[q] ... starts[q + 1] - 1
+  std::vector<count_t> rows;
+  std::vector<double> scores;  // predictions within model.range, or cosines
+  count_t unknown = 0;         // queries with an index that the model does not have
+};
+
+/// The rows of `mode` that the model predicts most for. Ranked before the prediction is clipped to the range.
+/// A row that an entry of `seen` with the query's indices has is left out. An index that the model does not
+/// have contributes neither bias nor factors. Waits for `space`. The same rows in any number of blocks, and
+/// on hosts with any number of threads.
+/// \param queries  Q x (N - 1), row-major: an index of each mode but `mode`, or every_row
+/// \param seen     of the model's order, of any extents; without entries: nothing is left out
+/// \throws UsageError when shapes do not match or the count is 0; NumericalError when a prediction is not
+///         finite; MemoryError before allocating
+template <class Scalar, class Index, class Space>
+[[nodiscard]] Rankings recommend(Space const& space, FastTuckerModel<Scalar, Space> const& model, int mode,
+                                 std::span<count_t const> queries, RankingOptions const& options,
+                                 CooTensor<Scalar, Index, Space> const& seen);
+
+/// The same with nothing left out.
+template <class Scalar, class Space>
+[[nodiscard]] Rankings recommend(Space const& space, FastTuckerModel<Scalar, Space> const& model, int mode,
+                                 std::span<count_t const> queries, RankingOptions const& options = {}) {
+  return recommend(space, model, mode, queries, options, CooTensor<Scalar, std::uint32_t, Space>{});
+}
+
+/// The rows of `mode` whose rows of C^(mode) are most alike those given, by their cosine, from -1 to 1; of
+/// a row of zeros it is 0. A row is not compared with itself. Waits for `space`.
+/// \param rows  Q rows of the mode
+/// \throws UsageError for a row that the model does not have, otherwise as recommend
+template <class Scalar, class Space>
+[[nodiscard]] Rankings similar(Space const& space, FastTuckerModel<Scalar, Space> const& model, int mode,
+                               std::span<count_t const> rows, RankingOptions const& options = {});
+
+}  // namespace polyad
