@@ -175,11 +175,11 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
   FastTuckerResult<Scalar, Space> result;
   if (choice.learns) {
     auto model = choice.start;
-    if (options.biases) fit_biases(space, data.train, options.bias, model);
+    if (options.biases) fit_biases(space, data.train, choice.options.bias, model);
     result =
         fit(space, interactions(space, data, choice.options, model), data, choice.options, model, callback);
   } else {
-    result = only_biases(space, data, options);
+    result = only_biases(space, data, choice.options);
   }
   result.choice = std::move(choice);
   return result;

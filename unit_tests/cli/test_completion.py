@@ -30,10 +30,23 @@ def load_npz(path):
     return arrays
 
 
+def drift(model, at):
+    """What the biases have drifted by."""
+    total = 0.0
+    for n, i in enumerate(at):
+        if f"drift_{n}" in model:
+            time = int(model["time_mode"][1][0])
+            times = model[f"factor_{time}"][0][0]
+            bins = model[f"drift_{n}"][0][1]
+            total += model[f"drift_{n}"][1][i * bins + min(at[time], times - 1) * bins // times]
+    return total
+
+
 def predict(model, at):
     order = len(at)
     rank = model["core_0"][0][1]
     value = model["mean"][1][0] + sum(model[f"bias_{n}"][1][i] for n, i in enumerate(at) if f"bias_{n}" in model)
+    value += drift(model, at)
     for r in range(rank):
         product = 1.0
         for n, i in enumerate(at):
@@ -277,6 +290,67 @@ class Completion(ToolTest):
                                  ("not '0'", "recommend", "m.npz", "--mode", 1, "--for", "1,0"),
                                  ("--index 31", "similar", "m.npz", "--mode", 1, "--index", 31)):
             self.fail_with(2, *arguments, says=says)
+
+    def test_biases_drift_over_time(self):
+        generator = random.Random(5)
+        moods = [[generator.gauss(0, 1) for _ in range(3)] for _ in range(40)]
+        effects = [generator.gauss(0, 1) for _ in range(30)]
+        lines = []
+        for _ in range(6000):
+            at = [generator.randrange(size) for size in (40, 12, 30)]  # user, month, film
+            lines.append((at, 3 + moods[at[0]][at[1] // 4] + effects[at[2]] + generator.gauss(0, 0.3)))
+        train, test = self.write("moody.tns", text(lines[:5000])), self.write("moody_test.tns", text(lines[5000:]))
+        steady = self.report_of("fast-tucker", train, "--test", test)["result"]
+        self.assertEqual(steady["drift"], "")
+        result = self.report_of("fast-tucker", train, "--test", test, "--time-mode", 1, "--precision", "f64", "-o",
+                                "m.npz")["result"]
+        self.assertLess(result["rmse"]["test"], 0.36)  # 0.3 is noise
+        self.assertLess(result["biases"]["rmse"]["test"], 0.36)
+        self.assertGreater(steady["biases"]["rmse"]["test"], 0.8)
+        self.assertIn("--time-mode 1 --time-bins ", result["drift"])
+        model = load_npz(self.folder / "m.npz")
+        self.assertEqual(model["time_mode"][1], (1.0,))
+        self.assertIn("drift_0", model)
+        self.assertNotIn("drift_2", model)  # films stay as they are
+        squares = [(value - predict(model, at))**2 for at, value in lines[5000:]]
+        self.assertAlmostEqual(math.sqrt(sum(squares) / 1000), result["rmse"]["test"], places=9)
+        # The options that the output names fit the same drifts.
+        again = self.report_of("fast-tucker", train, "--test", test, "--precision", "f64", "--shrink", 10,
+                               *result["drift"].split())["result"]
+        self.assertEqual(again["biases"]["rmse"]["test"], result["biases"]["rmse"]["test"])
+
+        # Entries at any time are predicted; a time after the last has the last bin's drift.
+        places = self.write("places.tns", "".join(f"{i} {t} {f} 0\n" for i in (1, 7) for t in (1, 12, 40) for f in (1, 9)))
+        self.assertIn("4 entries have an index", self.succeed("predict", "m.npz", places, "--index-base", 1, "-o",
+                                                              "p.tns").stderr)
+        for line in (self.folder / "p.tns").read_text().splitlines():
+            *at, value = line.split()
+            at = [int(i) - 1 for i in at]
+            known = predict(model, at) if at[1] < 12 else (model["mean"][1][0] + model["bias_0"][1][at[0]] +
+                                                           model["bias_2"][1][at[2]] + drift(model, at))
+            self.assertAlmostEqual(float(value), known, places=9)
+
+        def rows(at):
+            out = self.succeed("recommend", "m.npz", "--mode", 2, "--for", at, "-n", 30).stdout
+            return {int(line.split()[0]) - 1: float(line.split()[1]) for line in out.splitlines()}
+
+        late = {f: model["mean"][1][0] + model["bias_0"][1][6] + model["bias_2"][1][f] + drift(model, (6, 99, f))
+                for f in range(30)}
+        for at, wanted in (("7,3", {f: predict(model, (6, 2, f)) for f in range(30)}),
+                           ("7,*", {f: sum(predict(model, (6, t, f)) for t in range(12)) / 12 for f in range(30)}),
+                           ("*,3", {f: sum(predict(model, (i, 2, f)) for i in range(40)) / 40 for f in range(30)}),
+                           ("7,99", late)):
+            for film, value in rows(at).items():
+                self.assertAlmostEqual(value, wanted[film], delta=2e-5 * (1 + abs(value)))
+        for says, *arguments in (("--time-mode 3 of a tensor of 3", "--time-mode", 3),
+                                 ("take one number or 3, not 2", "--time-mode", 1, "--time-bins", "3,3"),
+                                 ("want --time-mode", "--time-bins", 3),
+                                 ("wants --time-bins", "--time-mode", 1, "--time-reg", 3),
+                                 ("--time-reg takes", "--time-mode", 1, "--time-bins", 3, "--time-reg", -1),
+                                 ("not with --no-biases", "--time-mode", 1, "--no-biases")):
+            answer = self.run_tool("fast-tucker", train, *arguments)
+            self.assertEqual(answer.returncode, 2, answer.stderr)
+            self.assertIn(says, answer.stderr)
 
     def test_split_is_the_same_for_a_seed(self):
         runs = [self.report_of("fast-tucker", self.train, "--split", 0.25, "-i", 1, "--seed", seed)["result"]

@@ -67,10 +67,20 @@ struct Shrinkage {
 
 enum class FastTuckerOptimizer { als, adam, sgd };
 
+/// How a mode's biases drift: one number in each bin of time, damped by so many observations.
+struct BiasDrift {
+  count_t bins   = 0;  // of equal length; 0: the biases stay as they are
+  double damping = 30;
+};
+
 /// For fit_biases, which fits the mean and the biases.
 struct BiasOptions {
   int sweeps     = 10;
   double damping = 5;
+  /// The mode of time, over which the biases of the others drift; -1: none.
+  int time_mode = -1;
+  /// Of each mode but that of time; none: chosen by choose_fast_tucker, or 30 bins, fewer for sparse rows.
+  std::vector<BiasDrift> drift = {};
 };
 
 struct FastTuckerOptions {
@@ -104,7 +114,7 @@ struct FastTuckerChoice {
   /// The best candidate, with mean and biases of the entries that were not held out.
   FastTuckerModel<Scalar, Space> start;
   bool learns = true;       // false: on the held-out entries nothing was better than mean and biases
-  PredictionErrors biases;  // of mean and biases alone, on the held-out entries
+  PredictionErrors biases;  // of mean and biases alone, drifting ones too, on the held-out entries
   PredictionErrors model;   // of the best candidate there
   int candidates = 0;
   double seconds = 0;
@@ -191,7 +201,7 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space, CooTensor<Scalar
 [[nodiscard]] bool leaves_choice(FastTuckerOptions const& options);
 
 /// Chooses what the options leave open (R where there is neither R nor J, the targets, the shrinkage or a
-/// ridge per observation) by a part of the entries that is held out: a twentieth or so, told by a hash of
+/// ridge per observation, and with a mode of time which biases drift and how) by a part of the entries that is held out: a twentieth or so, told by a hash of
 /// the coordinates; a row with few entries keeps them. Candidates are fitted to the rest, one going on from
 /// the other: what the modes are drawn to, then shrinkage from strong to weak until the held-out error
 /// rises, then higher ranks. The best goes on with all entries. Waits for `space`.
@@ -220,16 +230,18 @@ void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model,
 ///
 ///   bias^(n)(k) = sum over observations with i_n = k of e / (damping + their number),
 ///
-/// the minimiser of sum e^2 + damping |bias^(n)|^2 (not in Li et al., whose models have no biases). The same
-/// bits on every backend. Waits for `space`.
-/// \throws UsageError when the model has no biases or other extents, the damping or the sweeps are negative
-///         or X is empty; NumericalError when a value is not finite; MemoryError
+/// the minimiser of sum e^2 + damping |bias^(n)|^2 (not in Li et al., whose models have no biases). Drifts, which
+/// e is without as well, follow the biases of their mode, with a sum for each row and bin of time. They are the
+/// b_u,Bin(t) and b_i,Bin(t) of Koren (KDD 2009, section 3.1), whose users drift by splines. The same bits on
+/// every backend. Waits for `space`.
+/// \throws UsageError when the model has no biases or other extents, a damping or the sweeps are negative,
+///         the mode of time does not exist or X is empty; NumericalError when a value is not finite; MemoryError
 template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, BiasOptions const& options,
                 FastTuckerModel<Scalar, Space>& model);
 
-/// X with the model's mean, and its biases where it has them, subtracted from the values; shares X's
-/// coordinates. Launches on `space` and returns without waiting.
+/// X with the model's mean, and its biases and their drifts where it has them, subtracted from the values;
+/// shares X's coordinates. Launches on `space` and returns without waiting.
 /// \throws UsageError when the extents differ; MemoryError
 template <class Space, class Scalar, class Index>
 CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X,

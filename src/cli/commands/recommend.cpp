@@ -46,8 +46,26 @@ std::uint64_t append_row(io::HostFastTucker& model, int mode, bool mean) {
   };
   append(model.factors[n], columns);
   if (!model.biases.empty()) append(model.biases[n], 1);
+  if (model.time_mode >= 0) append(model.drifts[n], model.bins[n]);
   model.extents[n] += 1;
   return rows;
+}
+
+/// The drifts as they are on the mean over all times, or after the last one: the same at any time.
+void fix_time(io::HostFastTucker& model, bool mean) {
+  std::uint64_t const times = of_mode(model.extents, model.time_mode);
+  for (std::size_t n = 0; n < model.drifts.size(); ++n) {
+    std::uint64_t const bins = model.bins[n];
+    if (bins == 0 || times == 0) continue;
+    std::vector<double> weight(bins);  // how often a bin counts
+    for (std::uint64_t t = 0; t < times && mean; ++t) weight[t * bins / times] += 1;
+    if (!mean) weight.back() = static_cast<double>(times);
+    std::vector<double> fixed(model.extents[n]);
+    for (std::uint64_t i = 0; i < fixed.size() * bins; ++i)
+      fixed[i / bins] += model.drifts[n][i] * weight[i % bins] / static_cast<double>(times);
+    model.drifts[n] = std::move(fixed);
+    model.bins[n]   = 1;
+  }
 }
 
 void expect_mode_of(io::HostFastTucker const& model, int mode) {
@@ -159,6 +177,7 @@ int run(RecommendOptions const& options, Report& report) {
     auto const& index = *next++;
     bool const known  = index && *index < of_mode(extents, n);
     unknown += index && !known ? 1 : 0;
+    if (n == model.time_mode && !known) fix_time(model, !index);
     at[static_cast<std::size_t>(n)] = known ? *index : append_row(model, n, !index);
   }
   warn_of_cold(unknown);

@@ -91,6 +91,7 @@ io::HostFastTucker complete(TrainOptions const& options, CompletionSets&& sets, 
   model.lowest /= factor;
   model.highest /= factor;
   for (auto& bias : model.biases) scale(bias, 1 / factor);
+  for (auto& drift : model.drifts) scale(drift, 1 / factor);
   scale(model.factors[0], 1 / factor);
   return model;
 }
@@ -107,6 +108,16 @@ double predict_by_biases(io::HostFastTucker const& model, io::CoordinateList con
     auto const& bias      = of_mode(model.biases, n);
     std::uint64_t const i = index_of(places, p, n);
     if (i < bias.size()) prediction += bias[i];
+  }
+  if (model.time_mode >= 0) {
+    std::uint64_t const times = of_mode(model.extents, model.time_mode);
+    std::uint64_t const time  = index_of(places, p, model.time_mode);
+    for (int n = 0; n < model.order(); ++n) {
+      std::uint64_t const bins = of_mode(model.bins, n), i = index_of(places, p, n);
+      if (bins == 0 || i >= of_mode(model.extents, n)) continue;
+      std::uint64_t const bin = time < times ? time * bins / times : bins - 1;
+      prediction += of_mode(model.drifts, n)[i * bins + bin];
+    }
   }
   return std::min(std::max(prediction, model.lowest), model.highest);
 }

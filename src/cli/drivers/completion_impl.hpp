@@ -39,13 +39,14 @@ inline FastTuckerOptions library_options(TrainOptions const& options) {
   FastTuckerOptions result;
   result.rank = options.rank.value_or(0);
   result.columns.assign(options.columns.begin(), options.columns.end());
-  result.biases       = options.biases;
-  result.bias.damping = options.bias_damping;
-  result.seed         = options.seed;
-  result.optimizer    = options.optimizer == "als"    ? FastTuckerOptimizer::als
-                        : options.optimizer == "adam" ? FastTuckerOptimizer::adam
-                                                      : FastTuckerOptimizer::sgd;
-  result.max_epochs   = options.max_epochs;
+  result.biases         = options.biases;
+  result.bias.damping   = options.bias_damping;
+  result.bias.time_mode = options.time_mode;
+  result.seed           = options.seed;
+  result.optimizer      = options.optimizer == "als"    ? FastTuckerOptimizer::als
+                          : options.optimizer == "adam" ? FastTuckerOptimizer::adam
+                                                        : FastTuckerOptimizer::sgd;
+  result.max_epochs     = options.max_epochs;
   if (!options.shrink.empty()) {
     result.shrinkage = Shrinkage{.observations = options.shrink[0]};
     if (options.shrink.size() > 1) result.shrinkage->share = options.shrink[1];
@@ -86,6 +87,35 @@ inline std::string regularization_text(FastTuckerOptions const& options) {
   return text.str();
 }
 
+/// The drift of each mode as the tool's options say it.
+inline std::vector<BiasDrift> drift_of(TrainOptions const& options, int order) {
+  std::vector<BiasDrift> drift;
+  auto const& bins    = options.time_bins;
+  auto const& damping = options.time_damping;
+  for (std::size_t n = 0; n < static_cast<std::size_t>(order) && !bins.empty(); ++n) {
+    BiasDrift& made = drift.emplace_back();
+    made.bins       = bins[bins.size() == 1 ? 0 : n];
+    if (!damping.empty()) made.damping = damping[damping.size() == 1 ? 0 : n];
+  }
+  return drift;
+}
+
+/// What the drifts of a model are in the tool's options, with the damping that made them.
+template <class Model>
+std::string drift_text(Model const& model, BiasOptions const& options) {
+  if (model.time_mode < 0) return "";
+  std::ostringstream bins, damping;
+  damping.precision(4);
+  for (int n = 0; n < model.order(); ++n) {
+    char const* const comma = n > 0 ? "," : "";
+    auto const drift        = options.drift.empty() ? BiasDrift{} : of_mode(options.drift, n);
+    bins << comma << model.drift(n).extent(1);
+    damping << comma << drift.damping;
+  }
+  return "--time-mode " + std::to_string(model.time_mode) + " --time-bins " + bins.str() + " --time-reg " +
+         damping.str();
+}
+
 /// The model as the start of a run with these options: zeros, but for mean and biases.
 template <class Scalar, class Index>
 FastTuckerModel<Scalar, Space> biases_of(Space const& space, FastTuckerData<Scalar, Index, Space> const& data,
@@ -123,7 +153,8 @@ template <class Scalar, class Index>
 io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& sets, Report& report,
                                OnEpoch const& on_epoch) {
   Space const space;
-  auto const asked        = library_options(options);
+  auto asked              = library_options(options);
+  asked.bias.drift        = drift_of(options, sets.train.order());
   AnyFormatOptions format = format_options(asked);
   format.format           = options.format;
   format.deterministic    = options.deterministic;
@@ -140,14 +171,15 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
   auto const chosen = choice ? choice->options : with_shape(asked, data.train.order());
   auto summary      = report_of(chosen, choice);
   std::vector<count_t> const one_column(static_cast<std::size_t>(data.train.order()), 1);
-  auto const biases      = biases_of(space, data, asked, one_column, 1);
+  auto const biases      = biases_of(space, data, chosen, one_column, 1);
   auto const note_biases = [&](char const* set, CooTensor<Scalar, Index, Space> const& entries) {
     if (entries.nnz() > 0) summary.biases[set] = to_report(errors(space, biases, entries));
   };
   note_biases("train", data.train);
   note_biases("validation", data.validation);
   note_biases("test", data.test);
-  summary.mean = biases.mean;
+  summary.mean  = biases.mean;
+  summary.drift = drift_text(biases, chosen.bias);
   if (choice && !choice->learns) {
     summary.errors = summary.biases;
     summary.reason = "mean and biases";
@@ -159,8 +191,7 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
   auto model = choice ? choice->start
                       : FastTuckerModel<Scalar, Space>(space, data.train.extents(), chosen.columns,
                                                        chosen.rank, options.biases);
-  model.mean = biases.mean;
-  for (int n = 0; n < model.order() && options.biases; ++n) model.bias(n) = biases.bias(n);
+  model.share_biases(biases);
   format.rank  = chosen.rank;
   auto const X = any_format(space, without_biases(space, data.train, model), format);
   report.format =

@@ -140,6 +140,7 @@ Json to_json(CompletionReport const& result) {
   json["columns"]        = result.columns;
   json["targets"]        = result.targets;
   json["regularization"] = result.regularization;
+  json["drift"]          = result.drift;
   if (result.choice) {
     auto const& choice = *result.choice;
     json["choice"]     = {{"learns", choice.learns},

@@ -103,6 +103,7 @@ struct CompletionReport {
   std::vector<std::uint64_t> columns;  // J
   std::vector<std::string> targets;    // of each mode: zero, one or out; empty: zero
   std::string regularization;          // shrinkage or ridge, as options of the tool
+  std::string drift;                   // of biases over time, as options of the tool; empty: none
   std::optional<ChoiceReport> choice;
   int kept_iteration = 0;
   std::string reason;
