@@ -201,10 +201,11 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space, CooTensor<Scalar
 [[nodiscard]] bool leaves_choice(FastTuckerOptions const& options);
 
 /// Chooses what the options leave open (R where there is neither R nor J, the targets, the shrinkage or a
-/// ridge per observation, and with a mode of time which biases drift and how) by a part of the entries that is held out: a twentieth or so, told by a hash of
-/// the coordinates; a row with few entries keeps them. Candidates are fitted to the rest, one going on from
-/// the other: what the modes are drawn to, then shrinkage from strong to weak until the held-out error
-/// rises, then higher ranks. The best goes on with all entries. Waits for `space`.
+/// ridge per observation, and with a mode of time which biases drift and how) by a part of the entries that
+/// is held out: a twentieth or so, told by a hash of the coordinates; a row with few entries keeps them.
+/// Candidates are fitted to the rest, one going on from the other: what the modes are drawn to, then shrinkage
+/// from strong to weak until the held-out error rises, then higher ranks. The best goes on with all entries.
+/// Waits for `space`.
 /// \param format  which format holds the entries, and how; by default the library chooses
 /// \throws as fast_tucker
 template <class Scalar, class Index, class Space>
@@ -230,12 +231,13 @@ void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model,
 ///
 ///   bias^(n)(k) = sum over observations with i_n = k of e / (damping + their number),
 ///
-/// the minimiser of sum e^2 + damping |bias^(n)|^2 (not in Li et al., whose models have no biases). Drifts, which
-/// e is without as well, follow the biases of their mode, with a sum for each row and bin of time. They are the
-/// b_u,Bin(t) and b_i,Bin(t) of Koren (KDD 2009, section 3.1), whose users drift by splines. The same bits on
-/// every backend. Waits for `space`.
+/// the minimiser of sum e^2 + damping |bias^(n)|^2 (not in Li et al., whose models have no biases). Drifts,
+/// which e is without as well, follow the biases of their mode, with a sum for each row and bin of time. They
+/// are the b_u,Bin(t) and b_i,Bin(t) of Koren (KDD 2009, section 3.1), whose users drift by splines. The same
+/// bits on every backend. Waits for `space`.
 /// \throws UsageError when the model has no biases or other extents, a damping or the sweeps are negative,
-///         the mode of time does not exist or X is empty; NumericalError when a value is not finite; MemoryError
+///         the mode of time does not exist or X is empty; NumericalError when a value is not finite;
+///         MemoryError
 template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, BiasOptions const& options,
                 FastTuckerModel<Scalar, Space>& model);
