@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "fast_tucker/drift.hpp"
+#include "fast_tucker/largest_value.hpp"
 #include "polyad/core/instances.hpp"
 
 namespace polyad {
@@ -49,16 +50,6 @@ struct Remainder {
     for (int n = 0; n < biased; ++n)
       if (n != skipped_bias) e -= static_cast<double>(bias[n][index[n]]);
     return e - drift.at(index, skipped_drift);
-  }
-};
-
-template <class Scalar>
-struct LargestValue {
-  Scalar const* values;
-  KOKKOS_FUNCTION void operator()(count_t p, double& most) const {
-    double const x = Kokkos::abs(static_cast<double>(values[p]));
-    // NaN compares with nothing and would be passed over.
-    most = x <= most ? most : x == x ? x : Kokkos::Experimental::infinity_v<double>;
   }
 };
 
@@ -135,9 +126,7 @@ void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, Bi
   POLYAD_EXPECTS(options.damping >= 0 && options.sweeps >= 0, "a damping of ", options.damping, " and ",
                  options.sweeps, " sweeps are impossible");
   POLYAD_EXPECTS(X.nnz() > 0, "there are no values to fit a mean to");
-  double largest = 0;
-  Kokkos::parallel_reduce("polyad::largest_value", Range(space, 0, X.nnz()),
-                          LargestValue<Scalar>{X.values().data()}, Kokkos::Max<double>(largest));
+  double const largest = largest_value(space, X);
   if (!std::isfinite(largest)) throw NumericalError("a value of the training set is not a finite number");
   auto const drift = drift_of_modes(options, X.extents(), X.nnz());
   int const terms  = X.order() + static_cast<int>(std::count_if(drift.begin(), drift.end(),

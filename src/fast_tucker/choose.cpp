@@ -53,12 +53,13 @@ public:
   Search(Space const& space, Evidence<Scalar, Index, Space> const& evidence, FastTuckerOptions const& options)
       : m_space(space), m_evidence(evidence), m_options(options) {}
 
-  void run(bool chooses_rank) {
+  /// \param chooses_ridge  whether a ridge is a candidate; it belongs to one scale of the values
+  void run(bool chooses_rank, bool chooses_ridge) {
     choose_targets();
     walk_shrinkage();
     choose_share();
     draw_to_one();
-    try_ridge_per_entry();
+    if (chooses_ridge) try_ridge_per_entry();
     if (chooses_rank) climb_ranks();
     confirm();
   }
@@ -310,19 +311,11 @@ bool gains(std::vector<double> const& values, std::vector<double> const& before,
   return sum > 0 && sum > least_gain * error;
 }
 
-}  // namespace
-
-bool leaves_choice(FastTuckerOptions const& options) {
-  return options.optimizer == FastTuckerOptimizer::als && !options.shrinkage && !options.ridge &&
-         !options.ridge_per_entry;
-}
-
 template <class Scalar, class Index, class Space>
-FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
+FastTuckerChoice<Scalar, Space> choose_as_they_are(Space const& space,
                                                    CooTensor<Scalar, Index, Space> const& train,
-                                                   FastTuckerOptions const& options,
-                                                   AnyFormatOptions format) {
-  POLYAD_EXPECTS(leaves_choice(options), "the options leave nothing to choose");
+                                                   FastTuckerOptions const& options, AnyFormatOptions format,
+                                                   bool chooses_ridge) {
   Kokkos::Timer const clock;
   FastTuckerChoice<Scalar, Space> choice;
   choice.options           = with_shape(options, train.order());
@@ -369,7 +362,7 @@ FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
     return choice;
   }
   Search<Scalar, Index, Space> search(space, evidence, search_options);
-  search.run(options.rank == 0 && options.columns.empty());
+  search.run(options.rank == 0 && options.columns.empty(), chooses_ridge);
   auto& best = search.best();
   best.restore();
   if (!best.has_best())
@@ -385,6 +378,36 @@ FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
   choice.learns             = gains(to_host(space, held.values()), of(biases), of(best.model()));
   choice.candidates         = search.candidates();
   choice.seconds            = clock.seconds();
+  return choice;
+}
+
+}  // namespace
+
+bool leaves_choice(FastTuckerOptions const& options) {
+  return options.optimizer == FastTuckerOptimizer::als && !options.shrinkage && !options.ridge &&
+         !options.ridge_per_entry;
+}
+
+template <class Scalar, class Index, class Space>
+FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
+                                                   CooTensor<Scalar, Index, Space> const& train,
+                                                   FastTuckerOptions const& options,
+                                                   AnyFormatOptions format) {
+  POLYAD_EXPECTS(leaves_choice(options), "the options leave nothing to choose");
+  double const factor = value_scale(space, train, options);
+  if (factor == 1) return choose_as_they_are(space, train, options, format, true);
+  auto inner = options;
+  inner.range.lowest *= factor;
+  inner.range.highest *= factor;
+  FastTuckerData<Scalar, Index, Space> const data{train};
+  auto choice          = choose_as_they_are(space, scaled(space, data, factor).train, inner, format, false);
+  choice.options.range = options.range;
+  for (auto* errors : {&choice.biases, &choice.model}) {
+    errors->rmse /= factor;
+    errors->mae /= factor;
+  }
+  if (choice.start.order() == 0) return choice;  // nothing was tried
+  scale_predictions(space, 1 / factor, choice.start, choice.options.targets);
   return choice;
 }
 

@@ -165,6 +165,9 @@ struct FastTuckerData {
 
 /// Fits a model to the training set. Waits for `space`.
 ///
+/// Values so large or small that products of them would leave the range of floats are fitted times
+/// value_scale, unless there is a format already; the result is on their own scale.
+///
 /// A run ends as diverged when the training error is not a number, or more than ten times that of mean and
 /// biases alone. The result is then the last model that was sound.
 /// \param start  of the training set's extents. The matrices A^(n) and B^(n), and all Views that share them,
@@ -203,9 +206,9 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space, CooTensor<Scalar
 /// Chooses what the options leave open (R where there is neither R nor J, the targets, the shrinkage or a
 /// ridge per observation, and with a mode of time which biases drift and how) by a part of the entries that
 /// is held out: a twentieth or so, told by a hash of the coordinates; a row with few entries keeps them.
-/// Candidates are fitted to the rest, one going on from the other: what the modes are drawn to, then shrinkage
-/// from strong to weak until the held-out error rises, then higher ranks. The best goes on with all entries.
-/// Waits for `space`.
+/// Candidates are fitted to the rest, one going on from the other: what the modes are drawn to, then
+/// shrinkage from strong to weak until the held-out error rises, then higher ranks. The best goes on with all
+/// entries. Waits for `space`.
 /// \param format  which format holds the entries, and how; by default the library chooses
 /// \throws as fast_tucker
 template <class Scalar, class Index, class Space>
@@ -213,6 +216,29 @@ template <class Scalar, class Index, class Space>
                                                                  CooTensor<Scalar, Index, Space> const& train,
                                                                  FastTuckerOptions const& options,
                                                                  AnyFormatOptions format = {});
+
+/// The power of two that brings the largest value near one, where it is 2^30 and more or 2^-30 and less and
+/// rows are shrunk, which suits any scale; otherwise 1. fast_tucker and choose_fast_tucker use it by
+/// themselves; a program that makes the format calls it with `scaled` and scale_predictions. Waits for
+/// `space`.
+template <class Scalar, class Index, class Space>
+[[nodiscard]] double value_scale(Space const& space, CooTensor<Scalar, Index, Space> const& train,
+                                 FastTuckerOptions const& options);
+
+/// The entries with their values times a factor, and no format; shares the coordinates. Launches on `space`
+/// and returns without waiting. \throws MemoryError
+template <class Scalar, class Index, class Space>
+[[nodiscard]] FastTuckerData<Scalar, Index, Space> scaled(Space const& space,
+                                                          FastTuckerData<Scalar, Index, Space> const& data,
+                                                          double factor);
+
+/// Multiplies all that the model predicts by a power of two, in place: its mean, its range, the numbers of
+/// its biases, and A^(n) of the modes whose target is zero, each by its share. Waits for `space`.
+/// \param targets  one a mode, or none: zero
+/// \throws UsageError for another factor
+template <class Scalar, class Space>
+void scale_predictions(Space const& space, double factor, FastTuckerModel<Scalar, Space>& model,
+                       std::span<RowTarget const> targets = {});
 
 /// Fills A^(n) and B^(n) with random numbers of both signs; mean and biases stay. The interactions,
 /// sum_r prod_n C^(n)(i_n, r), get a tenth of `deviation` as their standard deviation. In the two longest

@@ -84,12 +84,6 @@ void add_cold_errors(io::HostFastTucker const& model, io::CoordinateList const& 
   }
 }
 
-/// Four decimals, or four digits of what is very large or small.
-std::string error_text(double error) {
-  return error == 0 || (error >= 0.01 && error < 1e6) ? fmt::format("{:.4f}", error)
-                                                      : fmt::format("{:.3e}", error);
-}
-
 std::string errors_text(ErrorReports const& errors) {
   std::string text;
   for (char const* set : {"train", "validation", "test"})

@@ -25,6 +25,25 @@ inline ErrorReport to_report(PredictionErrors const& errors) {
   return {errors.entries, errors.rmse, errors.mae};
 }
 
+inline void scale(ErrorReports& errors, double factor) {
+  for (auto& set : errors) {
+    set.second.rmse *= factor;
+    set.second.mae *= factor;
+  }
+}
+
+/// Back from values that were multiplied by 1 / factor.
+inline void scale(CompletionReport& report, double factor) {
+  report.mean *= factor;
+  scale(report.errors, factor);
+  scale(report.biases, factor);
+  if (!report.choice) return;
+  for (auto* errors : {&report.choice->biases, &report.choice->model}) {
+    errors->rmse *= factor;
+    errors->mae *= factor;
+  }
+}
+
 inline IterationReport to_report(FastTuckerEpoch const& epoch) {
   IterationReport report;
   report.iteration = epoch.epoch;
@@ -165,6 +184,11 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
   FastTuckerData<Scalar, Index, Space> data{upload_list<Scalar, Index>(space, std::move(sets.train)),
                                             upload_list<Scalar, Index>(space, std::move(sets.validation)),
                                             upload_list<Scalar, Index>(space, std::move(sets.test))};
+  // Everything from here on, but for what is reported, is about the scaled values.
+  double const factor = value_scale(space, data.train, asked);
+  if (factor != 1) data = scaled(space, data, factor);
+  asked.range.lowest *= factor;
+  asked.range.highest *= factor;
   std::optional<FastTuckerChoice<Scalar, Space>> choice;
   if (leaves_choice(asked)) choice = choose_fast_tucker(space, data.train, asked, format);
   stop_if_interrupted("choosing the shrinkage");
@@ -178,15 +202,20 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
   note_biases("train", data.train);
   note_biases("validation", data.validation);
   note_biases("test", data.test);
-  summary.mean  = biases.mean;
+  summary.mean      = biases.mean;
+  auto const finish = [&](FastTuckerModel<Scalar, Space> fitted) {
+    scale(summary, 1 / factor);
+    if (factor != 1) scale_predictions(space, 1 / factor, fitted, {});
+    report.result = std::move(summary);
+    return io::to_host_model(space, fitted);
+  };
   summary.drift = drift_text(biases, chosen.bias);
   if (choice && !choice->learns) {
     summary.errors = summary.biases;
     summary.reason = "mean and biases";
     summary.rank   = 1;
     summary.columns.assign(one_column.begin(), one_column.end());
-    report.result = std::move(summary);
-    return io::to_host_model(space, biases);
+    return finish(biases);
   }
   auto model = choice ? choice->start
                       : FastTuckerModel<Scalar, Space>(space, data.train.extents(), chosen.columns,
@@ -201,14 +230,16 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
   if (!choice)
     fill_start(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), options.seed,
                chosen.targets);
-  auto const result = fast_tucker(space, data, chosen, model,
-                                  [&](FastTuckerEpoch const& epoch) { return on_epoch(to_report(epoch)); });
+  auto const result      = fast_tucker(space, data, chosen, model, [&](FastTuckerEpoch const& epoch) {
+    auto now = to_report(epoch);
+    scale(now.errors, 1 / factor);
+    return on_epoch(now);
+  });
   summary.kept_iteration = result.kept_epoch;
   summary.reason         = to_string(result.reason);
   if (result.kept_epoch > 0)
     summary.errors = to_report(result.history[static_cast<std::size_t>(result.kept_epoch - 1)]).errors;
-  report.result = std::move(summary);
-  return io::to_host_model(space, result.model);
+  return finish(result.model);
 }
 
 template <class Index>

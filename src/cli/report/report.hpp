@@ -50,6 +50,9 @@ struct ErrorReport {
   double mae            = 0;
 };
 
+/// An RMSE or MAE as text: four decimals, or four digits of what is very large or small.
+[[nodiscard]] std::string error_text(double error);
+
 /// By the set's name: train, validation, test. Sets without entries are left out.
 using ErrorReports = std::map<std::string, ErrorReport>;
 
