@@ -218,9 +218,13 @@ class Completion(ToolTest):
         other = self.write("other.json", "{}")
         command = [sys.executable, script, "als.json", "sgd.json", "-o", "p.png"]
         self.assertEqual(subprocess.run([*command, other], cwd=self.folder, capture_output=True).returncode, 2)
+        self.assertEqual(pictures.biases([report, report], "test"), report["result"]["biases"]["rmse"]["test"])
+        self.assertIsNone(pictures.biases([report, {"result": {}}], "test"))
         if importlib.util.find_spec("matplotlib"):
             subprocess.run(command, cwd=self.folder, check=True)
             self.assertEqual((self.folder / "p.png").read_bytes()[:4], b"\x89PNG")
+            subprocess.run([*command[:-1], "p.svg", "--log"], cwd=self.folder, check=True)
+            self.assertIn("mean and biases", (self.folder / "p.svg").read_text())
 
     def test_predict(self):
         self.succeed("fast-tucker", self.train, "-j", "3,2,1", "-r", 2, "--clip", "2,4", "-o", "m.npz", "--precision",
