@@ -164,7 +164,7 @@ private:
   }
 
   /// A candidate was judged after few epochs: where more of them raise the error, it goes back to the one
-  /// before.
+  /// before, unless that is no better after as many.
   void confirm() {
     for (int rounds = 0; rounds < 6; ++rounds) {
       m_best->restore();
@@ -176,8 +176,12 @@ private:
       previous.rank    = now.rank;
       previous.columns = now.columns;
       m_previous.pop_back();
+      if (!(m_best->go_on(previous, more_epochs, more_epochs).rmse < after)) {
+        m_best->recall(now);
+        return;
+      }
       m_best->forget();
-      m_best->go_on(previous, more_epochs, more_epochs);
+      m_best->go_on(previous, 2, 2);
     }
   }
 
@@ -237,11 +241,12 @@ public:
         m_model(biases),
         m_nothing(make_intermediates(space, biases)),
         m_best(options) {
+    m_best.sweeps = std::min(options.sweeps, few_sweeps);
     m_best.drift.assign(static_cast<std::size_t>(kept.order()), BiasDrift{});
     m_least = error(m_best);
   }
 
-  BiasOptions run() {
+  std::vector<BiasDrift> run() {
     for (int const n : shortest_first(m_kept.extents())) {
       count_t const most = most_bins(m_kept.extents(), m_kept.nnz(), n, m_best.time_mode);
       auto best          = m_best;
@@ -269,10 +274,12 @@ public:
         m_least = least;
       }
     }
-    return m_best;
+    return m_best.drift;
   }
 
 private:
+  static constexpr int few_sweeps = 4;  // tell candidates apart
+
   double error(BiasOptions const& options) {
     fit_biases(m_space, m_kept, options, m_model);
     return errors(m_space, m_model, m_nothing, m_held, m_sums).rmse;
@@ -338,7 +345,7 @@ FastTuckerChoice<Scalar, Space> choose_as_they_are(Space const& space,
   FastTuckerModel<Scalar, Space> biases(space, train.extents(), one_column, 1, options.biases);
   biases.range = options.range;
   if (options.biases && bias.time_mode >= 0 && bias.drift.empty())
-    bias = DriftSearch<Scalar, Index, Space>(space, kept, held, bias, biases).run();
+    bias.drift = DriftSearch<Scalar, Index, Space>(space, kept, held, bias, biases).run();
   choice.options.bias = bias;
   if (options.biases) fit_biases(space, kept, bias, biases);
   auto const sums    = make_error_sums(space, held.nnz());
