@@ -127,7 +127,8 @@ std::string drift_text(Model const& model, BiasOptions const& options) {
   damping.precision(4);
   for (int n = 0; n < model.order(); ++n) {
     char const* const comma = n > 0 ? "," : "";
-    auto const drift        = options.drift.empty() ? BiasDrift{} : of_mode(options.drift, n);
+    BiasDrift drift;  // nvcc 13 takes no braced choice
+    if (!options.drift.empty()) drift = of_mode(options.drift, n);
     bins << comma << model.drift(n).extent(1);
     damping << comma << drift.damping;
   }
