@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "polyad/fast_tucker/fast_tucker.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
+#include "fast_tucker/drift.hpp"
+#include "fast_tucker/largest_value.hpp"
 #include "polyad/core/instances.hpp"
 
 namespace polyad {
@@ -11,46 +14,42 @@ namespace polyad {
 using namespace detail;
 namespace {
 
-/// x - mean - the biases, where the model has them, of all modes but `skipped`.
+/// x - mean - the biases, where the model has them, but for one mode's bias or drift.
 template <class Scalar, class Index>
 struct Remainder {
   Index const* indices;
   Scalar const* values;
   Scalar const* bias[max_order];
+  DriftTerms<Scalar> drift;
   int order;
   int biased;  // modes with biases: all or none
-  int skipped;
+  int skipped_bias;
+  int skipped_drift;
   double mean;
 
   template <class Space>
-  Remainder(CooTensor<Scalar, Index, Space> const& X, FastTuckerModel<Scalar, Space> const& model, int mode)
+  Remainder(CooTensor<Scalar, Index, Space> const& X, FastTuckerModel<Scalar, Space> const& model,
+            int without_bias, int without_drift)
       : indices(X.indices().data()),
         values(X.values().data()),
         bias{},
+        drift(drift_terms(model)),
         order(X.order()),
         biased(model.has_biases() ? X.order() : 0),
-        skipped(mode),
+        skipped_bias(without_bias),
+        skipped_drift(without_drift),
         mean(model.mean) {
     for (int n = 0; n < biased; ++n) bias[n] = model.bias(n).data();
   }
-  [[nodiscard]] KOKKOS_FUNCTION Index index(count_t p, int n) const {
-    return indices[p * static_cast<count_t>(order) + static_cast<count_t>(n)];
+  [[nodiscard]] KOKKOS_FUNCTION Index const* entry(count_t p) const {
+    return indices + p * static_cast<count_t>(order);
   }
   [[nodiscard]] KOKKOS_FUNCTION double operator()(count_t p) const {
-    double e = static_cast<double>(values[p]) - mean;
+    Index const* const index = entry(p);
+    double e                 = static_cast<double>(values[p]) - mean;
     for (int n = 0; n < biased; ++n)
-      if (n != skipped) e -= static_cast<double>(bias[n][index(p, n)]);
-    return e;
-  }
-};
-
-template <class Scalar>
-struct LargestValue {
-  Scalar const* values;
-  KOKKOS_FUNCTION void operator()(count_t p, double& most) const {
-    double const x = Kokkos::abs(static_cast<double>(values[p]));
-    // NaN compares with nothing and would be passed over.
-    most = x <= most ? most : x == x ? x : Kokkos::Experimental::infinity_v<double>;
+      if (n != skipped_bias) e -= static_cast<double>(bias[n][index[n]]);
+    return e - drift.at(index, skipped_drift);
   }
 };
 
@@ -69,26 +68,33 @@ template <class Remainder, class Sums>
 struct SumOfRows {
   Remainder remainder;
   int mode;
+  bool drifts;  // a sum for each bin of time
   double scale;
-  Sums sums;  // I_n x 2: of remainders, and how many there are
+  Sums sums;  // of remainders, and how many there are
   KOKKOS_FUNCTION void operator()(count_t p) const {
-    auto const row = remainder.index(p, mode);
+    auto const* const index = remainder.entry(p);
+    auto row                = static_cast<count_t>(index[mode]);
+    if (drifts) row = row * remainder.drift.bins[mode] + remainder.drift.bin(mode, index);
     Kokkos::atomic_add(&sums(row, 0),
                        static_cast<Sum>(Kokkos::round(remainder(p) * scale)));  // other nonzeros too
     Kokkos::atomic_add(&sums(row, 1), Sum(1));
   }
 };
 
-template <class Sums, class Bias>
+/// Number `row` of `matrix`, by rows of `columns`, is a damped average. A vector of biases is such a column.
+template <class Sums, class Scalar>
 struct SetBias {
   Sums sums;
   double scale;
   double damping;
-  Bias bias;
+  Scalar* matrix;
+  count_t columns;
+  count_t stride;
   KOKKOS_FUNCTION void operator()(count_t row) const {
+    count_t const at    = row / columns * stride + row % columns;
     double const weight = damping + static_cast<double>(sums(row, 1));
     double const sum    = static_cast<double>(sums(row, 0)) / scale;
-    bias(row)           = static_cast<typename Bias::value_type>(weight > 0 ? sum / weight : 0.0);
+    matrix[at]          = static_cast<Scalar>(weight > 0 ? sum / weight : 0.0);
   }
 };
 
@@ -120,13 +126,15 @@ void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, Bi
   POLYAD_EXPECTS(options.damping >= 0 && options.sweeps >= 0, "a damping of ", options.damping, " and ",
                  options.sweeps, " sweeps are impossible");
   POLYAD_EXPECTS(X.nnz() > 0, "there are no values to fit a mean to");
-  double largest = 0;
-  Kokkos::parallel_reduce("polyad::largest_value", Range(space, 0, X.nnz()),
-                          LargestValue<Scalar>{X.values().data()}, Kokkos::Max<double>(largest));
+  double const largest = largest_value(space, X);
   if (!std::isfinite(largest)) throw NumericalError("a value of the training set is not a finite number");
+  auto const drift = drift_of_modes(options, X.extents(), X.nnz());
+  int const terms  = X.order() + static_cast<int>(std::count_if(drift.begin(), drift.end(),
+                                                                [](auto const& d) { return d.bins > 0; }));
   // A bias is an average of what the others leave, at most twice as large as the largest before it; so 2^N (N
-  // + 2) times the largest value is room enough for the remainders, and their sum stays below 2^62.
-  double const bound = std::ldexp(std::max(largest, 1e-300) * (X.order() + 2), X.order());
+  // + 2) times the largest value is room enough for the remainders of N biases and drifts, and their sum
+  // stays below 2^62.
+  double const bound = std::ldexp(std::max(largest, 1e-300) * (terms + 2), terms);
   // Values so small that the scale were beyond 2^1000 are rounded to multiples of 2^-1000.
   double const scale = std::exp2(
       std::min(1000.0, std::floor(62 - std::log2(bound) - std::log2(static_cast<double>(X.nnz()) + 1))));
@@ -135,22 +143,33 @@ void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, Bi
   Kokkos::parallel_reduce("polyad::sum_of_values", Range(space, 0, X.nnz()),
                           SumOfValues<Scalar>{X.values().data(), scale}, sum);
   model.mean      = static_cast<double>(sum) / scale / static_cast<double>(X.nnz());
-  count_t longest = 0;
+  count_t longest = 0;  // sums
+  model.time_mode = terms > X.order() ? options.time_mode : -1;
   for (int n = 0; n < X.order(); ++n) {
-    longest = std::max(longest, X.extents()[n]);
+    count_t const bins = of_mode(drift, n).bins;
+    longest = std::max({longest, X.extents()[n], checked_product("the drift", X.extents()[n], bins)});
     Kokkos::deep_copy(space, model.bias(n), Scalar(0));
+    model.drift(n) = FactorMatrix<Scalar, Space>();
+    if (bins > 0) model.drift(n) = make_factor_matrix<Scalar>(space, "polyad::drift", X.extents()[n], bins);
   }
   expect_fits(space, "the sums of biases", longest, 2 * sizeof(Sum));
   Sums const sums(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::bias_sums"), longest, 2);
+  using Rest     = Remainder<Scalar, Index>;
+  auto const fit = [&](Rest const& rest, int n, bool drifts, SetBias<Sums, Scalar> const& set) {
+    count_t const rows = X.extents()[n] * set.columns;
+    Kokkos::deep_copy(space, Kokkos::subview(sums, Kokkos::make_pair(count_t(0), rows), Kokkos::ALL), Sum(0));
+    Kokkos::parallel_for("polyad::sum_of_rows", Range(space, 0, X.nnz()),
+                         SumOfRows<Rest, Sums>{rest, n, drifts, scale, sums});
+    Kokkos::parallel_for("polyad::set_bias", Range(space, 0, rows), set);
+  };
   for (int sweep = 0; sweep < options.sweeps; ++sweep)
     for (int n = 0; n < X.order(); ++n) {
-      using Rest = Remainder<Scalar, Index>;
-      Kokkos::deep_copy(space, sums, Sum(0));
-      Kokkos::parallel_for("polyad::sum_of_rows", Range(space, 0, X.nnz()),
-                           SumOfRows<Rest, Sums>{Rest(X, model, n), n, scale, sums});
-      Kokkos::parallel_for(
-          "polyad::set_bias", Range(space, 0, X.extents()[n]),
-          SetBias<Sums, BiasVector<Scalar, Space>>{sums, scale, options.damping, model.bias(n)});
+      fit(Rest(X, model, n, -1), n, false, {sums, scale, options.damping, model.bias(n).data(), 1, 1});
+      auto const& moving = model.drift(n);
+      if (moving.extent(1) > 0)
+        fit(Rest(X, model, -1, n), n, true,
+            {sums, scale, of_mode(drift, n).damping, moving.data(), moving.extent(1),
+             static_cast<count_t>(moving.stride(0))});
     }
   space.fence("polyad::fit_biases");
 }
@@ -167,7 +186,7 @@ CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Sca
                       X.nnz());
   Kokkos::parallel_for("polyad::without_biases",
                        Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, X.nnz()),
-                       SetRemainder<Rest, Values>{Rest(X, model, -1), values});
+                       SetRemainder<Rest, Values>{Rest(X, model, -1, -1), values});
   return {X.extents(), X.indices(), values};
 }
 

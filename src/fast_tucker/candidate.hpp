@@ -78,9 +78,8 @@ private:
                                                  FastTuckerOptions const& options) {
     FastTuckerModel<Scalar, Space> model(space, evidence.biases.extents(), options.columns, options.rank,
                                          evidence.biases.has_biases());
-    model.mean  = evidence.biases.mean;
+    model.share_biases(evidence.biases);
     model.range = evidence.biases.range;
-    for (int n = 0; n < model.order(); ++n) model.bias(n) = evidence.biases.bias(n);
     fill_start(space, model, evidence.deviation, options.seed, options.targets);
     return model;
   }

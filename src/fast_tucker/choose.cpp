@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fast_tucker/candidate.hpp"
+#include "fast_tucker/drift.hpp"
 #include "fast_tucker/held_out.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
@@ -52,12 +53,13 @@ public:
   Search(Space const& space, Evidence<Scalar, Index, Space> const& evidence, FastTuckerOptions const& options)
       : m_space(space), m_evidence(evidence), m_options(options) {}
 
-  void run(bool chooses_rank) {
+  /// \param chooses_ridge  whether a ridge is a candidate; it belongs to one scale of the values
+  void run(bool chooses_rank, bool chooses_ridge) {
     choose_targets();
     walk_shrinkage();
     choose_share();
     draw_to_one();
-    try_ridge_per_entry();
+    if (chooses_ridge) try_ridge_per_entry();
     if (chooses_rank) climb_ranks();
     confirm();
   }
@@ -162,7 +164,7 @@ private:
   }
 
   /// A candidate was judged after few epochs: where more of them raise the error, it goes back to the one
-  /// before.
+  /// before, unless that is no better after as many.
   void confirm() {
     for (int rounds = 0; rounds < 6; ++rounds) {
       m_best->restore();
@@ -174,8 +176,12 @@ private:
       previous.rank    = now.rank;
       previous.columns = now.columns;
       m_previous.pop_back();
+      if (!(m_best->go_on(previous, more_epochs, more_epochs).rmse < after)) {
+        m_best->recall(now);
+        return;
+      }
       m_best->forget();
-      m_best->go_on(previous, more_epochs, more_epochs);
+      m_best->go_on(previous, 2, 2);
     }
   }
 
@@ -219,6 +225,75 @@ private:
   int m_candidates = 0;
 };
 
+/// Which modes' biases drift, in how many bins and how damped: of mean and biases alone, what has the least
+/// held-out error. Each mode in turn, the longest last: the number of bins, then the damping.
+template <class Scalar, class Index, class Space>
+class DriftSearch {
+public:
+  using Entries = CooTensor<Scalar, Index, Space>;
+
+  DriftSearch(Space const& space, Entries const& kept, Entries const& held, BiasOptions const& options,
+              FastTuckerModel<Scalar, Space> const& biases)
+      : m_space(space),
+        m_kept(kept),
+        m_held(held),
+        m_sums(make_error_sums(space, held.nnz())),
+        m_model(biases),
+        m_nothing(make_intermediates(space, biases)),
+        m_best(options) {
+    m_best.sweeps = std::min(options.sweeps, few_sweeps);
+    m_best.drift.assign(static_cast<std::size_t>(kept.order()), BiasDrift{});
+    m_least = error(m_best);
+  }
+
+  std::vector<BiasDrift> run() {
+    for (int const n : shortest_first(m_kept.extents())) {
+      count_t const most = most_bins(m_kept.extents(), m_kept.nnz(), n, m_best.time_mode);
+      auto best          = m_best;
+      double least       = m_least;
+      auto const better  = [&](BiasDrift const& drift) {
+        auto options                               = best;
+        options.drift[static_cast<std::size_t>(n)] = drift;
+        double const found                         = error(options);
+        if (!(found < least)) return false;
+        best  = options;
+        least = found;
+        return true;
+      };
+      for (count_t bins = 4; bins / 4 < most && bins <= 1024; bins *= 4)
+        static_cast<void>(better({std::min(bins, most), BiasDrift{}.damping}));
+      BiasDrift const found = best.drift[static_cast<std::size_t>(n)];
+      for (double const factor : {1. / 3, 3.}) {
+        double damping = found.damping * factor;
+        while (found.bins > 0 && better({found.bins, damping}) && damping < 1000 && damping > 1)
+          damping *= factor;
+        if (best.drift[static_cast<std::size_t>(n)].damping != found.damping) break;
+      }
+      if (least < m_least * (1 - better_by)) {
+        m_best  = best;
+        m_least = least;
+      }
+    }
+    return m_best.drift;
+  }
+
+private:
+  static constexpr int few_sweeps = 4;  // tell candidates apart
+
+  double error(BiasOptions const& options) {
+    fit_biases(m_space, m_kept, options, m_model);
+    return errors(m_space, m_model, m_nothing, m_held, m_sums).rmse;
+  }
+
+  Space m_space;
+  Entries m_kept, m_held;
+  ErrorSums<Space> m_sums;
+  FastTuckerModel<Scalar, Space> m_model;  // its biases are fitted anew for each candidate
+  FactorMatrices<Scalar, Space> m_nothing;
+  BiasOptions m_best;
+  double m_least = 0;
+};
+
 /// The values of X, or a model's predictions of them, on the host.
 template <class Space, class View>
 std::vector<double> to_host(Space const& space, View const& view) {
@@ -243,19 +318,11 @@ bool gains(std::vector<double> const& values, std::vector<double> const& before,
   return sum > 0 && sum > least_gain * error;
 }
 
-}  // namespace
-
-bool leaves_choice(FastTuckerOptions const& options) {
-  return options.optimizer == FastTuckerOptimizer::als && !options.shrinkage && !options.ridge &&
-         !options.ridge_per_entry;
-}
-
 template <class Scalar, class Index, class Space>
-FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
+FastTuckerChoice<Scalar, Space> choose_as_they_are(Space const& space,
                                                    CooTensor<Scalar, Index, Space> const& train,
-                                                   FastTuckerOptions const& options,
-                                                   AnyFormatOptions format) {
-  POLYAD_EXPECTS(leaves_choice(options), "the options leave nothing to choose");
+                                                   FastTuckerOptions const& options, AnyFormatOptions format,
+                                                   bool chooses_ridge) {
   Kokkos::Timer const clock;
   FastTuckerChoice<Scalar, Space> choice;
   choice.options           = with_shape(options, train.order());
@@ -266,14 +333,21 @@ FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
   auto const& kept = parts.first;
   auto const& held = parts.second;  // nvcc 13 cannot capture a structured binding
   choice.learns    = false;
+  auto bias        = choice.options.bias;
   if (held.nnz() < least_held_out || kept.nnz() == 0) {
+    // Nothing says that biases drift.
+    if (bias.drift.empty() && bias.time_mode >= 0)
+      choice.options.bias.drift.resize(choice.options.targets.size());
     choice.seconds = clock.seconds();
     return choice;
   }
   std::vector<count_t> const one_column(static_cast<std::size_t>(train.order()), 1);
   FastTuckerModel<Scalar, Space> biases(space, train.extents(), one_column, 1, options.biases);
   biases.range = options.range;
-  if (options.biases) fit_biases(space, kept, options.bias, biases);
+  if (options.biases && bias.time_mode >= 0 && bias.drift.empty())
+    bias.drift = DriftSearch<Scalar, Index, Space>(space, kept, held, bias, biases).run();
+  choice.options.bias = bias;
+  if (options.biases) fit_biases(space, kept, bias, biases);
   auto const sums    = make_error_sums(space, held.nnz());
   auto const nothing = make_intermediates(space, biases);  // its factors are zero
   choice.biases      = errors(space, biases, nothing, held, sums);
@@ -295,7 +369,7 @@ FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
     return choice;
   }
   Search<Scalar, Index, Space> search(space, evidence, search_options);
-  search.run(options.rank == 0 && options.columns.empty());
+  search.run(options.rank == 0 && options.columns.empty(), chooses_ridge);
   auto& best = search.best();
   best.restore();
   if (!best.has_best())
@@ -304,12 +378,43 @@ FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
     return to_host(space, predict(space, model, held));
   };
   choice.options            = best.best();
+  choice.options.bias       = bias;
   choice.options.max_epochs = std::min(options.max_epochs, last_epochs);
   choice.start              = best.model();
   choice.model              = best.least();
   choice.learns             = gains(to_host(space, held.values()), of(biases), of(best.model()));
   choice.candidates         = search.candidates();
   choice.seconds            = clock.seconds();
+  return choice;
+}
+
+}  // namespace
+
+bool leaves_choice(FastTuckerOptions const& options) {
+  return options.optimizer == FastTuckerOptimizer::als && !options.shrinkage && !options.ridge &&
+         !options.ridge_per_entry;
+}
+
+template <class Scalar, class Index, class Space>
+FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
+                                                   CooTensor<Scalar, Index, Space> const& train,
+                                                   FastTuckerOptions const& options,
+                                                   AnyFormatOptions format) {
+  POLYAD_EXPECTS(leaves_choice(options), "the options leave nothing to choose");
+  double const factor = value_scale(space, train, options);
+  if (factor == 1) return choose_as_they_are(space, train, options, format, true);
+  auto inner = options;
+  inner.range.lowest *= factor;
+  inner.range.highest *= factor;
+  FastTuckerData<Scalar, Index, Space> const data{train};
+  auto choice          = choose_as_they_are(space, scaled(space, data, factor).train, inner, format, false);
+  choice.options.range = options.range;
+  for (auto* errors : {&choice.biases, &choice.model}) {
+    errors->rmse /= factor;
+    errors->mae /= factor;
+  }
+  if (choice.start.order() == 0) return choice;  // nothing was tried
+  scale_predictions(space, 1 / factor, choice.start, choice.options.targets);
   return choice;
 }
 

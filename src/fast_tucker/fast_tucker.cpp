@@ -91,6 +91,62 @@ AnyFormat<Scalar, Index, Space> interactions(Space const& space,
   return any_format(space, without_biases(space, data.train, model), format);
 }
 
+PredictionErrors times(PredictionErrors errors, double factor) {
+  errors.rmse *= factor;
+  errors.mae *= factor;
+  return errors;
+}
+
+FastTuckerEpoch times(FastTuckerEpoch epoch, double factor) {
+  for (auto* errors : {&epoch.train, &epoch.validation, &epoch.test}) *errors = times(*errors, factor);
+  return epoch;
+}
+
+/// A model with numbers of its own for the biases, which shares A^(n) and B^(n).
+template <class Scalar, class Space>
+FastTuckerModel<Scalar, Space> with_own_biases(Space const& space, FastTuckerModel<Scalar, Space> model) {
+  for (int n = 0; n < model.order(); ++n) {
+    if (model.has_biases()) {
+      auto const bias = model.bias(n);
+      model.bias(n)   = BiasVector<Scalar, Space>(
+          Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::scaled_bias"), bias.extent(0));
+      Kokkos::deep_copy(space, model.bias(n), bias);
+    }
+    auto const drift = model.drift(n);
+    if (drift.extent(1) == 0) continue;
+    model.drift(n) =
+        make_factor_matrix<Scalar>(space, "polyad::scaled_drift", drift.extent(0), drift.extent(1));
+    copy_matrix(space, model.drift(n), drift);
+  }
+  return model;
+}
+
+/// fit, of values times value_scale.
+template <class Scalar, class Index, class Space>
+FastTuckerResult<Scalar, Space> fit_scaled(Space const& space,
+                                           FastTuckerData<Scalar, Index, Space> const& data,
+                                           FastTuckerOptions const& options,
+                                           FastTuckerModel<Scalar, Space> const& start,
+                                           FastTuckerCallback const& callback) {
+  double const factor = data.format ? 1 : value_scale(space, data.train, options);
+  if (factor == 1)
+    return fit(space, interactions(space, data, options, start), data, options, start, callback);
+  auto inner = options;
+  inner.range.lowest *= factor;
+  inner.range.highest *= factor;
+  auto model = with_own_biases(space, start);
+  scale_predictions(space, factor, model, options.targets);
+  auto const near_one = scaled(space, data, factor);
+  auto result         = fit(space, interactions(space, near_one, inner, model), near_one, inner, model,
+                            FastTuckerCallback([&](FastTuckerEpoch const& epoch) {
+                      return !callback || callback(times(epoch, 1 / factor));
+                            }));
+  scale_predictions(space, 1 / factor, result.model, options.targets);
+  result.model.share_biases(start);
+  for (auto& epoch : result.history) epoch = times(epoch, 1 / factor);
+  return result;
+}
+
 /// Mean and biases alone, fitted to the training set.
 template <class Scalar, class Index, class Space>
 FastTuckerResult<Scalar, Space> only_biases(Space const& space,
@@ -150,7 +206,7 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerOptions const& options,
                                             FastTuckerModel<Scalar, Space> const& start,
                                             FastTuckerCallback const& callback) {
-  return fit(space, interactions(space, data, options, start), data, options, start, callback);
+  return fit_scaled(space, data, options, start, callback);
 }
 
 template <class Scalar, class Index, class Space>
@@ -168,18 +224,18 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
     POLYAD_EXPECTS(X.nnz() > 0, "there are no entries to learn from");
     fill_start(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), options.seed,
                options.targets);
-    return fit(space, X, data, shaped, model, callback);
+    return value_scale(space, data.train, shaped) == 1 ? fit(space, X, data, shaped, model, callback)
+                                                       : fit_scaled(space, data, shaped, model, callback);
   }
   POLYAD_EXPECTS(data.train.nnz() > 0, "there are no entries to learn from");
   auto choice = choose_fast_tucker(space, data.train, options);
   FastTuckerResult<Scalar, Space> result;
   if (choice.learns) {
     auto model = choice.start;
-    if (options.biases) fit_biases(space, data.train, options.bias, model);
-    result =
-        fit(space, interactions(space, data, choice.options, model), data, choice.options, model, callback);
+    if (options.biases) fit_biases(space, data.train, choice.options.bias, model);
+    result = fit_scaled(space, data, choice.options, model, callback);
   } else {
-    result = only_biases(space, data, options);
+    result = only_biases(space, data, choice.options);
   }
   result.choice = std::move(choice);
   return result;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "dense/intermediates.hpp"
+#include "fast_tucker/drift.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/lanes.hpp"
 #include "polyad/kernel/row_form.hpp"
@@ -30,6 +31,7 @@ struct PredictEntries {
   Scalar const* C[max_order];
   count_t stride;  // of all C
   Scalar const* bias[max_order];
+  DriftTerms<Scalar> drift;
   int order;
   int rank;
   bool has_biases;
@@ -53,6 +55,7 @@ struct PredictEntries {
     double prediction = mean + static_cast<double>(sum_over_lanes<Row::lanes>(sum));
     if (has_biases)
       for (int n = 0; n < order; ++n) prediction += static_cast<double>(bias[n][index[n]]);
+    prediction += drift.at(index, -1);
     // Written so that NaN stays.
     if (prediction < range.lowest) prediction = range.lowest;
     if (prediction > range.highest) prediction = range.highest;
@@ -129,6 +132,7 @@ void launch(Space const& space, FastTuckerModel<Scalar, Space> const& model,
       kernel.C[n]    = C[n].data();
       kernel.bias[n] = model.bias(n).data();
     }
+    kernel.drift       = drift_terms(model);
     kernel.stride      = C[0].stride(0);
     kernel.order       = model.order();
     kernel.rank        = rank;

@@ -76,6 +76,103 @@ struct AddBiases {
   }
 };
 
+/// How much of a query's time lies in bin b: all or nothing, or, of all times, the share of b.
+KOKKOS_INLINE_FUNCTION double share_of_bin(count_t time, count_t b, count_t bins, count_t times) {
+  if (time != every_row) return time_bin(time, bins, times) == b ? 1 : 0;
+  return static_cast<double>(ceil_div((b + 1) * times, bins) - ceil_div(b * times, bins)) /
+         static_cast<double>(times);
+}
+
+/// The queries of a batch: `stride` indices each.
+template <class Space>
+struct QueryIndices {
+  Numbers<Space> indices;
+  count_t stride;
+  [[nodiscard]] KOKKOS_FUNCTION count_t at(count_t q, count_t position) const {
+    return indices(q * stride + position);
+  }
+};
+
+/// What a row's biases drift by, the mean row's, or nothing.
+template <class Scalar, class Space>
+struct RowDrift {
+  FactorMatrix<Scalar, Space> drift;
+  Doubles<Space> mean;
+  [[nodiscard]] KOKKOS_FUNCTION double at(count_t row, count_t b) const {
+    return row < drift.extent(0) ? static_cast<double>(drift(row, b)) : row == every_row ? mean(b) : 0;
+  }
+};
+
+/// base(q) += the drift of the query's row at the query's time.
+template <class Scalar, class Space>
+struct AddDrifts {
+  QueryIndices<Space> queries;
+  count_t position;
+  count_t position_of_time;
+  RowDrift<Scalar, Space> drifts;
+  count_t times;
+  Doubles<Space> base;
+  KOKKOS_FUNCTION void operator()(count_t q) const {
+    count_t const bins = drifts.drift.extent(1);
+    for (count_t b = 0; b < bins; ++b)
+      base(q) += share_of_bin(queries.at(q, position_of_time), b, bins, times) *
+                 drifts.at(queries.at(q, position), b);
+  }
+};
+
+/// What drifts with the row that is ranked is a product, too: of the rows' drifts and the shares of the bins.
+template <class Scalar, class Space>
+struct TakeShares {
+  QueryIndices<Space> queries;
+  count_t position_of_time;
+  count_t times;
+  FactorMatrix<Scalar, Space> shares;  // Q x bins
+  KOKKOS_FUNCTION void operator()(count_t i) const {
+    count_t const bins = shares.extent(1);
+    shares(i / bins, i % bins) =
+        static_cast<Scalar>(share_of_bin(queries.at(i / bins, position_of_time), i % bins, bins, times));
+  }
+};
+
+/// Where times are ranked, it is a product of the query's drifts and of the bins that a time lies in.
+template <class Scalar, class Space>
+struct TakeDrifts {
+  QueryIndices<Space> queries;
+  count_t position;
+  RowDrift<Scalar, Space> drifts;
+  FactorMatrix<Scalar, Space> taken;  // Q x bins
+  KOKKOS_FUNCTION void operator()(count_t i) const {
+    count_t const bins        = taken.extent(1);
+    taken(i / bins, i % bins) = static_cast<Scalar>(drifts.at(queries.at(i / bins, position), i % bins));
+  }
+};
+
+/// turned(b, k): the drift of row first + k in bin b, or whether time first + k lies in it.
+template <class Scalar, class Space>
+struct TurnDrifts {
+  FactorMatrix<Scalar, Space> drift;  // of the ranked mode
+  bool ranks_times;
+  count_t first;
+  count_t times;
+  FactorMatrix<Scalar, Space> turned;  // bins x K
+  KOKKOS_FUNCTION void operator()(count_t k) const {
+    count_t const bins = turned.extent(0);
+    for (count_t b = 0; b < bins; ++b)
+      turned(b, k) =
+          ranks_times ? static_cast<Scalar>(share_of_bin(first + k, b, bins, times)) : drift(first + k, b);
+  }
+};
+
+/// Columns of the products that stand for drifts: the bins of the ranked mode; of time those of all others.
+template <class Scalar, class Space>
+count_t drift_columns(FastTuckerModel<Scalar, Space> const& model, int mode) {
+  if (model.time_mode < 0) return 0;
+  if (mode != model.time_mode) return model.drift(mode).extent(1);
+  count_t columns = 0;
+  for (int n = 0; n < model.order(); ++n) columns += n == mode ? 0 : model.drift(n).extent(1);
+  return columns;
+}
+
 template <class Scalar, class Space>
 struct MultiplyEntries {
   FactorMatrix<Scalar, Space> by;
@@ -162,11 +259,12 @@ public:
         m_blocks(choose_blocks(space, model.extents()[mode], queries, model.rank(),
                                std::max<count_t>(m_wanted, 1), options)) {
     count_t const R = model.rank(), K = m_blocks.rows, Q = m_blocks.queries;
-    weights    = make_factor_matrix<Scalar>(space, "polyad::query_weights", Q, R);
-    m_C        = make_factor_matrix<Scalar>(space, "polyad::scored_rows", K, R);
-    m_turned   = make_factor_matrix<Scalar>(space, "polyad::turned_rows", R, K);
-    m_products = make_factor_matrix<Scalar>(space, "polyad::scores", Q, K);
-    base       = Doubles<Space>("polyad::query_base", Q);
+    count_t const columns = R + (cosines ? 0 : drift_columns(model, mode));
+    weights               = make_factor_matrix<Scalar>(space, "polyad::query_weights", Q, columns);
+    m_C                   = make_factor_matrix<Scalar>(space, "polyad::scored_rows", K, R);
+    m_turned              = make_factor_matrix<Scalar>(space, "polyad::turned_rows", columns, K);
+    m_products            = make_factor_matrix<Scalar>(space, "polyad::scores", Q, K);
+    base                  = Doubles<Space>("polyad::query_base", Q);
     expect_fits(space, "the columns that are kept", checked_product("the columns that are kept", Q, K),
                 sizeof(std::uint32_t));
     m_kept = decltype(m_kept)(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::kept_columns"),
@@ -217,6 +315,7 @@ private:
     Kokkos::parallel_for("polyad::turn_rows",
                          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(m_space, 0, columns),
                          TurnRows<Scalar, Space>{C, turned, m_cosines});
+    if (weights.extent(1) > m_model.rank()) turn_drifts(first, columns);
     multiply_rows(m_space, first_rows(weights, queries), turned, products);
     if (seen.rows.extent(0) > 0)
       Kokkos::parallel_for("polyad::leave_out", team_policy(m_space, launch_shape<Space>(queries, 128, 1)),
@@ -239,6 +338,22 @@ private:
         0, Kokkos::PerTeam(static_cast<int>(sizeof(typename Kernel::Pad) + alignof(typename Kernel::Pad))));
     Kokkos::parallel_for("polyad::select_best", policy, kernel);
     std::swap(m_best, m_next);
+  }
+
+  void turn_drifts(count_t first, count_t columns) const {
+    int const time      = m_model.time_mode;
+    bool const of_times = m_mode == time;
+    count_t row         = m_model.rank();
+    for (int n = 0; n < m_model.order(); ++n) {
+      count_t const bins = m_model.drift(n).extent(1);
+      if (bins == 0 || (of_times ? n == m_mode : n != m_mode)) continue;
+      FactorMatrix<Scalar, Space> const turned = Kokkos::subview(m_turned, Kokkos::make_pair(row, row + bins),
+                                                                 Kokkos::make_pair(count_t(0), columns));
+      Kokkos::parallel_for(
+          "polyad::turn_drifts", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(m_space, 0, columns),
+          TurnDrifts<Scalar, Space>{m_model.drift(n), of_times, first, m_model.extents()[time], turned});
+      row += bins;
+    }
   }
 
   void collect(count_t queries, ValueRange range, Rankings& result) const {
@@ -304,6 +419,10 @@ public:
           mean_of_rows<Scalar>(space, A.data(), static_cast<count_t>(A.stride(0)), A.extent(0), A.extent(1));
       if (model.has_biases())
         of_mode(m_mean_bias, n) = mean_of_rows<Scalar>(space, model.bias(n).data(), 1, A.extent(0), 1);
+      auto const& drift = model.drift(n);
+      if (drift.extent(1) > 0)
+        of_mode(m_mean_drift, n) = mean_of_rows<Scalar>(
+            space, drift.data(), static_cast<count_t>(drift.stride(0)), A.extent(0), drift.extent(1));
     }
   }
 
@@ -319,6 +438,8 @@ public:
     auto const first = [&](FactorMatrix<Scalar, Space> const& matrix) -> FactorMatrix<Scalar, Space> {
       return Kokkos::subview(matrix, Kokkos::make_pair(count_t(0), Q), Kokkos::ALL);
     };
+    FactorMatrix<Scalar, Space> const products =
+        Kokkos::subview(weights, Kokkos::ALL, Kokkos::make_pair(count_t(0), m_model.rank()));
     Kokkos::deep_copy(m_space, base, m_model.mean);
     count_t position = 0;
     for (int n = 0; n < m_model.order(); ++n) {
@@ -328,20 +449,57 @@ public:
       Kokkos::parallel_for(
           "polyad::take_rows", range(Q * A.extent(1)),
           TakeRows<Scalar, Space>{on_device, width, position, A, of_mode(m_mean_row, n), rows});
-      intermediates(m_space, rows, m_model.B(n), first(position == 0 ? weights : m_factors));
+      intermediates(m_space, rows, m_model.B(n), first(position == 0 ? products : m_factors));
       if (position > 0)
         Kokkos::parallel_for("polyad::query_weights", range(Q * m_model.rank()),
-                             MultiplyEntries<Scalar, Space>{m_factors, weights});
+                             MultiplyEntries<Scalar, Space>{m_factors, products});
       if (m_model.has_biases())
         Kokkos::parallel_for("polyad::query_biases", range(Q),
                              AddBiases<Scalar, Space>{on_device, width, position, m_model.bias(n),
                                                       of_mode(m_mean_bias, n), base});
       ++position;
     }
+    if (m_model.time_mode >= 0) form_drifts({on_device, width}, Q, weights, base);
     m_space.fence("polyad::query_weights");  // the indices go
   }
 
 private:
+  /// A mode's place among the indices of a query.
+  [[nodiscard]] count_t position_of(int n) const { return static_cast<count_t>(n < m_mode ? n : n - 1); }
+
+  /// What the drifts add: to the base where it is the same for all rows, else columns of the weights.
+  void form_drifts(QueryIndices<Space> const& queries, count_t Q, FactorMatrix<Scalar, Space> const& weights,
+                   Doubles<Space> const& base) const {
+    int const time      = m_model.time_mode;
+    bool const of_times = m_mode == time;
+    count_t const times = m_model.extents()[time];
+    count_t column      = m_model.rank();
+    auto const range    = [&](count_t end) {
+      return Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(m_space, 0, end);
+    };
+    for (int n = 0; n < m_model.order(); ++n) {
+      auto const& drift  = m_model.drift(n);
+      count_t const bins = drift.extent(1);
+      if (bins == 0) continue;
+      RowDrift<Scalar, Space> const drifts{drift, of_mode(m_mean_drift, n)};
+      if (!of_times && n != m_mode) {
+        Kokkos::parallel_for(
+            "polyad::query_drifts", range(Q),
+            AddDrifts<Scalar, Space>{queries, position_of(n), position_of(time), drifts, times, base});
+        continue;
+      }
+      FactorMatrix<Scalar, Space> const columns = Kokkos::subview(weights, Kokkos::make_pair(count_t(0), Q),
+                                                                  Kokkos::make_pair(column, column + bins));
+      if (of_times)
+        Kokkos::parallel_for("polyad::query_drifts", range(Q * bins),
+                             TakeDrifts<Scalar, Space>{queries, position_of(n), drifts, columns});
+      else
+        Kokkos::parallel_for("polyad::query_drifts", range(Q * bins),
+                             TakeShares<Scalar, Space>{queries, position_of(time), times, columns});
+      column += bins;
+    }
+  }
+
   Space m_space;
   FastTuckerModel<Scalar, Space> m_model;
   int m_mode;
@@ -349,6 +507,7 @@ private:
   std::array<FactorMatrix<Scalar, Space>, max_order> m_rows;
   std::array<Doubles<Space>, max_order> m_mean_row;
   std::array<Doubles<Space>, max_order> m_mean_bias;
+  std::array<Doubles<Space>, max_order> m_mean_drift;
 };
 
 template <class Scalar, class Space>

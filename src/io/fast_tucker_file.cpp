@@ -53,6 +53,33 @@ void read_mode(NpzReader const& archive, NpzArray&& factor, HostFastTucker& mode
   if (bias) model.biases.push_back(std::move(bias->elements));
 }
 
+/// The drifts of biases, where there are any.
+void read_drifts(NpzReader const& archive, HostFastTucker& model) {
+  auto const time = archive.read("time_mode", 1);
+  for (std::size_t n = 0; n < model.extents.size(); ++n) {
+    auto drift = archive.read("drift_" + std::to_string(n), 2);
+    if (drift && !time) refuse(archive.name(), "has drift_" + std::to_string(n) + ", but no time_mode");
+    if (!time) continue;
+    if (drift && (drift->shape[0] != model.extents[n] || drift->shape[1] == 0))
+      refuse(archive.name(), "drift_" + std::to_string(n) + " is " + shape_text(drift->shape) +
+                                 ", but factor_" + std::to_string(n) + " has " +
+                                 std::to_string(model.extents[n]) + " rows");
+    model.bins.push_back(drift ? drift->shape[1] : 0);
+    model.drifts.push_back(drift ? std::move(drift->elements) : std::vector<double>());
+  }
+  if (!time) return;
+  auto const order = static_cast<double>(model.extents.size());
+  if (time->shape[0] != 1 || !(time->elements[0] >= 0 && time->elements[0] < order) ||
+      time->elements[0] != std::floor(time->elements[0]))
+    refuse(archive.name(), "time_mode is not the number of a mode");
+  model.time_mode = static_cast<int>(time->elements[0]);
+  for (auto const bins : model.bins) {
+    std::uint64_t product = 0;
+    if (__builtin_mul_overflow(bins, model.extents[static_cast<std::size_t>(model.time_mode)], &product))
+      refuse(archive.name(), "has " + std::to_string(bins) + " bins of time, which are too many");
+  }
+}
+
 }  // namespace
 
 void expect_consistent(HostFastTucker const& model) {
@@ -81,6 +108,13 @@ void expect_consistent(HostFastTucker const& model) {
     expect_size("core_" + mode, model.cores[n].size(), model.columns[n], model.rank);
     if (!model.biases.empty()) expect_size("bias_" + mode, model.biases[n].size(), model.extents[n], 1);
   }
+  if (model.time_mode >= static_cast<int>(order) || model.time_mode < -1 ||
+      model.bins.size() != (model.time_mode < 0 ? 0 : order) || model.drifts.size() != model.bins.size())
+    throw UsageError("a FastTucker model of " + std::to_string(order) + " modes has the mode of time " +
+                     std::to_string(model.time_mode) + ", " + std::to_string(model.bins.size()) +
+                     " counts of bins and " + std::to_string(model.drifts.size()) + " drifts");
+  for (std::size_t n = 0; n < model.drifts.size(); ++n)
+    expect_size("drift_" + std::to_string(n), model.drifts[n].size(), model.extents[n], model.bins[n]);
   if (std::isnan(model.lowest) || std::isnan(model.highest) || model.lowest > model.highest)
     throw UsageError("the range of a FastTucker model is empty");
 }
@@ -101,6 +135,11 @@ void write_fast_tucker(std::filesystem::path const& path, HostFastTucker const& 
       add_array(zip, "bias_" + mode, {model.extents[n]}, model.biases[n], single_precision);
   }
   add_array(zip, "mean", {1}, {model.mean}, false);
+  if (model.time_mode >= 0) add_array(zip, "time_mode", {1}, {static_cast<double>(model.time_mode)}, false);
+  for (std::size_t n = 0; n < model.drifts.size(); ++n)
+    if (model.bins[n] > 0)
+      add_array(zip, "drift_" + std::to_string(n), {model.extents[n], model.bins[n]}, model.drifts[n],
+                single_precision);
   // Readers refuse what is not finite, so an open end is the largest number.
   auto const finite = [](double x) {
     constexpr double largest = std::numeric_limits<double>::max();
@@ -128,6 +167,7 @@ HostFastTucker read_fast_tucker(std::filesystem::path const& path) {
   if (mean.shape[0] != 1)
     refuse(archive.name(), "mean has " + std::to_string(mean.shape[0]) + " numbers, not 1");
   model.mean = mean.elements[0];
+  read_drifts(archive, model);
   if (auto const range = archive.read("range", 1)) {
     if (range->shape[0] != 2 || range->elements[0] > range->elements[1])
       refuse(archive.name(), "range is not a lowest and a highest number");

@@ -70,6 +70,12 @@ HostFastTucker to_host_model(Space const& space, FastTuckerModel<Scalar, Space> 
     auto const bias = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), model.bias(n));
     host.biases.emplace_back(bias.data(), bias.data() + bias.size());
   }
+  host.time_mode = model.time_mode;
+  for (int n = 0; n < model.order() && model.time_mode >= 0; ++n) {
+    host.bins.push_back(model.drift(n).extent(1));
+    host.drifts.push_back(host.bins.back() > 0 ? to_host<Scalar>(space, model.drift(n))
+                                               : std::vector<double>());
+  }
   return host;
 }
 
@@ -87,12 +93,17 @@ FastTuckerModel<Scalar, Space> to_model(Space const& space, HostFastTucker const
   expect_consistent(host);
   FastTuckerModel<Scalar, Space> model(space, Extents(std::span<count_t const>(host.extents)), host.columns,
                                        host.rank, !host.biases.empty());
-  model.mean  = host.mean;
-  model.range = {host.lowest, host.highest};
+  model.mean      = host.mean;
+  model.range     = {host.lowest, host.highest};
+  model.time_mode = host.time_mode;
   for (int n = 0; n < model.order(); ++n) {
     auto const m = static_cast<std::size_t>(n);
     from_host<Scalar>(space, host.factors[m], model.A(n));
     from_host<Scalar>(space, host.cores[m], model.B(n));
+    if (host.time_mode >= 0 && host.bins[m] > 0) {
+      model.drift(n) = make_factor_matrix<Scalar>(space, "polyad::drift", host.extents[m], host.bins[m]);
+      from_host<Scalar>(space, host.drifts[m], model.drift(n));
+    }
     if (host.biases.empty()) continue;
     auto const bias = Kokkos::create_mirror_view(model.bias(n));
     std::transform(host.biases[m].begin(), host.biases[m].end(), bias.data(),

@@ -30,10 +30,23 @@ def load_npz(path):
     return arrays
 
 
+def drift(model, at):
+    """What the biases have drifted by."""
+    total = 0.0
+    for n, i in enumerate(at):
+        if f"drift_{n}" in model:
+            time = int(model["time_mode"][1][0])
+            times = model[f"factor_{time}"][0][0]
+            bins = model[f"drift_{n}"][0][1]
+            total += model[f"drift_{n}"][1][i * bins + min(at[time], times - 1) * bins // times]
+    return total
+
+
 def predict(model, at):
     order = len(at)
     rank = model["core_0"][0][1]
     value = model["mean"][1][0] + sum(model[f"bias_{n}"][1][i] for n, i in enumerate(at) if f"bias_{n}" in model)
+    value += drift(model, at)
     for r in range(rank):
         product = 1.0
         for n, i in enumerate(at):
@@ -206,9 +219,13 @@ class Completion(ToolTest):
         other = self.write("other.json", "{}")
         command = [sys.executable, script, "als.json", "sgd.json", "-o", "p.png"]
         self.assertEqual(subprocess.run([*command, other], cwd=self.folder, capture_output=True).returncode, 2)
+        self.assertEqual(pictures.biases([report, report], "test"), report["result"]["biases"]["rmse"]["test"])
+        self.assertIsNone(pictures.biases([report, {"result": {}}], "test"))
         if importlib.util.find_spec("matplotlib"):
             subprocess.run(command, cwd=self.folder, check=True)
             self.assertEqual((self.folder / "p.png").read_bytes()[:4], b"\x89PNG")
+            subprocess.run([*command[:-1], "p.svg", "--log"], cwd=self.folder, check=True)
+            self.assertIn("mean and biases", (self.folder / "p.svg").read_text())
 
     def test_predict(self):
         self.succeed("fast-tucker", self.train, "-j", "3,2,1", "-r", 2, "--clip", "2,4", "-o", "m.npz", "--precision",
@@ -323,6 +340,88 @@ class Completion(ToolTest):
                        says="q.txt:11:1: 99 is no row of mode 0: the model has 40")
         self.fail_with(3, *arguments, "--for-file", "none.txt", says="none.txt")
         self.fail_with(3, "similar", "m.npz", "--mode", 1, "--for-file", "q.txt", says="q.txt:3:4: gives 2")
+
+    def test_values_far_from_one(self):
+        def scaled(lines, factor):
+            return text([(at, value * factor) for at, value in lines])
+
+        options = ("-r", 2, "--shrink", 3, "--precision", "f64", "--clip")
+        plain = self.report_of("fast-tucker", self.train, "--test", self.test, *options, "-9,9")["result"]
+        for factor in (1e30, 1e-30):
+            train = self.write("far.tns", scaled(self.lines[:3600], factor))
+            test = self.write("far_test.tns", scaled(self.lines[3600:], factor))
+            report = self.report_of("fast-tucker", train, "--test", test, *options, f"{-9 * factor},{9 * factor}", "-o", "m.npz")
+            for kind in (report["result"]["rmse"], report["result"]["biases"]["rmse"], report["iterations"][-1]["rmse"]):
+                wanted = plain["biases"] if kind is report["result"]["biases"]["rmse"] else plain
+                self.assertAlmostEqual(kind["test"] / factor, wanted["rmse"]["test"], places=3)
+            model = load_npz(self.folder / "m.npz")
+            squares = [(value - predict(model, at) / factor)**2 for at, value in self.lines[3600:]]
+            self.assertAlmostEqual(math.sqrt(sum(squares) / 400), report["result"]["rmse"]["test"] / factor, places=6)
+            self.assertNotIn("RMSE 0.0000", self.succeed("predict", "m.npz", test, "-o", "p.tns").stdout)
+        answer = self.run_tool("fast-tucker", self.write("huge.tns", scaled(self.lines[:3600], 1e38)))
+        self.assertEqual(answer.returncode, 2, answer.stderr)
+        self.assertIn("--precision f64", answer.stderr)
+
+    def test_biases_drift_over_time(self):
+        generator = random.Random(5)
+        moods = [[generator.gauss(0, 1) for _ in range(4)] for _ in range(40)]
+        effects = [generator.gauss(0, 1) for _ in range(30)]
+        lines = []
+        for _ in range(6000):
+            at = [generator.randrange(size) for size in (40, 12, 30)]  # user, month, film
+            lines.append((at, 3 + moods[at[0]][at[1] // 3] + effects[at[2]] + generator.gauss(0, 0.3)))
+        train, test = self.write("moody.tns", text(lines[:5000])), self.write("moody_test.tns", text(lines[5000:]))
+        steady = self.report_of("fast-tucker", train, "--test", test)["result"]
+        self.assertEqual(steady["drift"], "")
+        result = self.report_of("fast-tucker", train, "--test", test, "--time-mode", 1, "--precision", "f64", "-o",
+                                "m.npz")["result"]
+        self.assertLess(result["rmse"]["test"], 0.4)  # 0.3 is noise
+        self.assertLess(result["biases"]["rmse"]["test"], 0.4)
+        self.assertGreater(steady["biases"]["rmse"]["test"], 0.8)
+        self.assertIn("--time-mode 1 --time-bins ", result["drift"])
+        model = load_npz(self.folder / "m.npz")
+        self.assertEqual(model["time_mode"][1], (1.0,))
+        self.assertIn("drift_0", model)
+        self.assertNotIn("drift_2", model)  # films stay as they are
+        squares = [(value - predict(model, at))**2 for at, value in lines[5000:]]
+        self.assertAlmostEqual(math.sqrt(sum(squares) / 1000), result["rmse"]["test"], places=9)
+        # The options that the output names fit the same drifts.
+        again = self.report_of("fast-tucker", train, "--test", test, "--precision", "f64", "--shrink", 10,
+                               *result["drift"].split())["result"]
+        self.assertAlmostEqual(again["biases"]["rmse"]["test"], result["biases"]["rmse"]["test"], places=5)
+
+        # Entries at any time are predicted; a time after the last has the last bin's drift.
+        places = self.write("places.tns", "".join(f"{i} {t} {f} 0\n" for i in (1, 7) for t in (1, 12, 40) for f in (1, 9)))
+        self.assertIn("4 entries have an index", self.succeed("predict", "m.npz", places, "--index-base", 1, "-o",
+                                                              "p.tns").stderr)
+        for line in (self.folder / "p.tns").read_text().splitlines():
+            *at, value = line.split()
+            at = [int(i) - 1 for i in at]
+            known = predict(model, at) if at[1] < 12 else (model["mean"][1][0] + model["bias_0"][1][at[0]] +
+                                                           model["bias_2"][1][at[2]] + drift(model, at))
+            self.assertAlmostEqual(float(value), known, places=9)
+
+        def rows(at):
+            out = self.succeed("recommend", "m.npz", "--mode", 2, "--for", at, "-n", 30).stdout
+            return {int(line.split()[0]) - 1: float(line.split()[1]) for line in out.splitlines()}
+
+        late = {f: model["mean"][1][0] + model["bias_0"][1][6] + model["bias_2"][1][f] + drift(model, (6, 99, f))
+                for f in range(30)}
+        for at, wanted in (("7,3", {f: predict(model, (6, 2, f)) for f in range(30)}),
+                           ("7,*", {f: sum(predict(model, (6, t, f)) for t in range(12)) / 12 for f in range(30)}),
+                           ("*,3", {f: sum(predict(model, (i, 2, f)) for i in range(40)) / 40 for f in range(30)}),
+                           ("7,99", late)):
+            for film, value in rows(at).items():
+                self.assertAlmostEqual(value, wanted[film], delta=2e-5 * (1 + abs(value)))
+        for says, *arguments in (("--time-mode 3 of a tensor of 3", "--time-mode", 3),
+                                 ("take one number or 3, not 2", "--time-mode", 1, "--time-bins", "3,3"),
+                                 ("want --time-mode", "--time-bins", 3),
+                                 ("wants --time-bins", "--time-mode", 1, "--time-reg", 3),
+                                 ("--time-reg takes", "--time-mode", 1, "--time-bins", 3, "--time-reg", -1),
+                                 ("not with --no-biases", "--time-mode", 1, "--no-biases")):
+            answer = self.run_tool("fast-tucker", train, *arguments)
+            self.assertEqual(answer.returncode, 2, answer.stderr)
+            self.assertIn(says, answer.stderr)
 
     def test_split_is_the_same_for_a_seed(self):
         runs = [self.report_of("fast-tucker", self.train, "--split", 0.25, "-i", 1, "--seed", seed)["result"]

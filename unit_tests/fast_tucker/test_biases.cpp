@@ -53,6 +53,76 @@ TEST_CASE("biases are damped averages of what the others leave", "[fast_tucker]"
   }
 }
 
+TEST_CASE("drifts are damped averages of what is left in a bin of time", "[fast_tucker]") {
+  TestSpace const space;
+  for (Kind const kind : {Kind::shuffled, Kind::duplicates, Kind::hypersparse, Kind::one_long_slice}) {
+    auto const X           = small_tensor(kind, 3);
+    auto const coo         = to_device<double, std::uint32_t>(space, X);
+    auto const times       = X.extents[0];
+    auto model             = biased_model(space, X);
+    std::size_t const bins = std::min<std::size_t>(3, times);
+    fit_biases(space, coo,
+               {.sweeps = 3, .damping = 2, .time_mode = 0, .drift = {{7, 1}, {times + 5, 4}, {3, 1.5}}},
+               model);
+    CHECK(model.time_mode == 0);
+    CHECK(model.drift(0).extent(1) == 0);  // time does not drift over itself
+    CHECK(model.drift(1).extent(1) == times);
+    REQUIRE(model.drift(2).extent(1) == bins);
+    // The last mode's drift was fitted last.
+    constexpr long double tolerance = 1e-10L;
+    std::vector<std::vector<double>> bias;
+    for (int n = 0; n < 3; ++n) bias.push_back(flat(model.bias(n)));
+    auto const drift1 = to_host<double>(space, model.drift(1)),
+               drift2 = to_host<double>(space, model.drift(2));
+    auto const bin    = [&](std::size_t p, std::size_t count) { return X.index(p, 0) * count / times; };
+    std::vector<long double> sum(X.extents[2] * bins);
+    std::vector<std::size_t> count(sum.size());
+    std::vector<long double> left(X.nnz());
+    for (std::size_t p = 0; p < X.nnz(); ++p) {
+      left[p] = X.values[p] - model.mean - drift1[X.index(p, 1) * times + bin(p, times)];
+      for (std::size_t n = 0; n < 3; ++n) left[p] -= bias[n][X.index(p, n)];
+      sum[X.index(p, 2) * bins + bin(p, bins)] += left[p];
+      ++count[X.index(p, 2) * bins + bin(p, bins)];
+    }
+    for (std::size_t k = 0; k < sum.size(); ++k)
+      REQUIRE(std::abs(drift2[k] - sum[k] / (1.5L + static_cast<long double>(count[k]))) <= tolerance);
+    // The rest, and predictions without an interaction, know the drifts.
+    auto const rest        = flat(without_biases(space, coo, model).values());
+    auto const predictions = flat(predict(space, model, coo));
+    for (std::size_t p = 0; p < X.nnz(); ++p) {
+      long double const r = left[p] - drift2[X.index(p, 2) * bins + bin(p, bins)];
+      REQUIRE(std::abs(rest[p] - r) <= tolerance);
+      REQUIRE(std::abs(predictions[p] - (X.values[p] - r)) <= tolerance);
+    }
+    // A fit without time takes the drifts away.
+    fit_biases(space, coo, {}, model);
+    CHECK(model.time_mode == -1);
+    CHECK(model.drift(2).extent(1) == 0);
+  }
+}
+
+TEST_CASE("times lie in bins of equal length, later ones in the last", "[fast_tucker]") {
+  CHECK(time_bin(0, 3, 10) == 0);
+  CHECK(time_bin(3, 3, 10) == 0);
+  CHECK(time_bin(4, 3, 10) == 1);
+  CHECK(time_bin(9, 3, 10) == 2);
+  CHECK(time_bin(10, 3, 10) == 2);
+  CHECK(time_bin(~count_t(0), 3, 10) == 2);
+}
+
+TEST_CASE("drifts without a number have thirty bins or fewer", "[fast_tucker]") {
+  TestSpace const space;
+  Random random(5);
+  for (std::uint64_t const times : {4, 20, 100}) {
+    auto const X = random_tensor(random, {20, 900, times}, 2000);
+    auto model   = biased_model(space, X);
+    fit_biases(space, to_device<double, std::uint32_t>(space, X), {.sweeps = 1, .time_mode = 2}, model);
+    CHECK(model.drift(0).extent(1) == std::min<count_t>(times, 30));
+    CHECK(model.drift(1).extent(1) == std::min<count_t>(times, 8));  // a row has two entries
+    CHECK(model.drift(2).extent(1) == 0);
+  }
+}
+
 TEST_CASE("a mean without biases is subtracted before the factors are fitted", "[fast_tucker]") {
   TestSpace const space;
   auto const X   = small_tensor(Kind::shuffled, 3, [](Random&) { return 7.0; });
@@ -73,8 +143,10 @@ TEST_CASE("biases have the same bits for any number of threads", "[fast_tucker]"
   std::vector<double> first;
   for (auto const& space : instances_of<TestSpace>({1, 2, 5})) {
     auto model = biased_model(TestSpace(), X);
-    fit_biases(space, to_device<double, std::uint32_t>(TestSpace(), X), {}, model);
-    auto const bias = flat(model.bias(0));
+    fit_biases(space, to_device<double, std::uint32_t>(TestSpace(), X),
+               {.time_mode = 1, .drift = std::vector<BiasDrift>(4, {2, 3})}, model);
+    auto bias = flat(model.bias(0));
+    for (double const x : to_host<double>(TestSpace(), model.drift(3))) bias.push_back(x);
     if (first.empty()) first = bias;
     CHECK(bias == first);
   }
@@ -85,7 +157,13 @@ TEST_CASE("biases of nothing, and of what is not a number, are refused", "[fast_
   auto X     = small_tensor(Kind::empty, 3);
   auto model = biased_model(space, X);
   CHECK_THROWS_AS(fit_biases(space, to_device<double, std::uint32_t>(space, X), {}, model), UsageError);
-  X            = small_tensor(Kind::shuffled, 3);
+  X = small_tensor(Kind::shuffled, 3);
+  for (BiasOptions const& options : {BiasOptions{.time_mode = 3}, BiasOptions{.time_mode = -2},
+                                     BiasOptions{.time_mode = 0, .drift = {{3, 1}}},
+                                     BiasOptions{.time_mode = 0, .drift = {{}, {3, -1}, {}}}}) {
+    CHECK_THROWS_AS(fit_biases(space, to_device<double, std::uint32_t>(space, X), options, model),
+                    UsageError);
+  }
   X.values[17] = std::numeric_limits<double>::quiet_NaN();
   CHECK_THROWS_AS(fit_biases(space, to_device<double, std::uint32_t>(space, X), {}, model), NumericalError);
   X.values[17] = -std::numeric_limits<double>::infinity();

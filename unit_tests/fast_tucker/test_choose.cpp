@@ -151,6 +151,39 @@ TEST_CASE("where there are biases alone, or noise alone, mean and biases are the
     }
 }
 
+TEST_CASE("biases that drift are told from those that stay", "[fast_tucker]") {
+  TestSpace const space;
+  Random random(7);
+  std::vector<std::uint64_t> const extents{40, 100, 24};
+  HostMatrix const items = random_matrix(random, 100, 1), moods = random_matrix(random, 40 * 24, 1);
+  auto const fill = [&](bool drifts) {
+    HostTensor X = random_tensor(random, extents, 8000);
+    for (std::size_t p = 0; p < X.nnz(); ++p)
+      X.values[p] = items(X.index(p, 1), 0) + 0.5 * noise(random) +
+                    (drifts ? moods(X.index(p, 0) * 24 + X.index(p, 2) / 6 * 6, 0) : 0.0);
+    return to_device<double, std::uint32_t>(space, X);
+  };
+  FastTuckerOptions options;
+  options.bias.time_mode = 2;
+  for (bool const drifts : {true, false}) {
+    auto const train = fill(drifts), other = fill(drifts);
+    auto const with =
+        fast_tucker(space, FastTuckerData<double, std::uint32_t, TestSpace>{train, {}, other}, options);
+    auto const without = choose_fast_tucker(space, train, {});
+    REQUIRE(with.choice);
+    auto const& drift = with.choice->options.bias.drift;
+    REQUIRE(drift.size() == 3);
+    CAPTURE(drifts, drift[0].bins, drift[1].bins, with.choice->biases.rmse, without.biases.rmse);
+    CHECK((drift[0].bins > 0) == drifts);  // users' moods, in four bins
+    CHECK(drift[1].bins == 0);
+    CHECK(drift[2].bins == 0);
+    CHECK(with.choice->biases.rmse <= without.biases.rmse);
+    if (drifts) CHECK(errors(space, with.model, other).rmse < 0.6);  // 0.5 is noise
+    if (drifts) CHECK(without.biases.rmse > 1);
+    CHECK((with.model.time_mode == 2) == drifts);
+  }
+}
+
 TEST_CASE("of too few entries, and of entries that are all the same, mean and biases are the model",
           "[fast_tucker]") {
   TestSpace const space;

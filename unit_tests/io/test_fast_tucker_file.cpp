@@ -60,6 +60,18 @@ TEST_CASE("FastTucker models read back to the last bit", "[io][fast_tucker]") {
   auto model      = sample();
   write_fast_tucker(path, model);
   CHECK(polyad::io::read_fast_tucker(path) == model);
+  model.time_mode = 1;
+  model.bins      = {2, 0};
+  model.drifts    = {{1, 2, 3, 4, 5, 0.1}, {}};
+  write_fast_tucker(path, model);
+  CHECK(polyad::io::read_fast_tucker(path) == model);
+  model.bins   = {0, 0};  // time is known, and nothing drifts
+  model.drifts = {{}, {}};
+  write_fast_tucker(path, model);
+  CHECK(polyad::io::read_fast_tucker(path) == model);
+  model.time_mode = -1;
+  model.bins.clear();
+  model.drifts.clear();
   model.biases.clear();
   model.lowest = 1;
   write_fast_tucker(path, model);
@@ -88,6 +100,18 @@ TEST_CASE("inconsistent FastTucker models are not written", "[io][fast_tucker]")
   refused([](auto& model) { model.biases[1].pop_back(); });
   refused([](auto& model) { model.rank = 0; });
   refused([](auto& model) { model.columns[1] = 0; });
+  refused([](auto& model) { model.time_mode = 1; });
+  refused([](auto& model) { model.bins = {0, 0}; });
+  refused([](auto& model) {
+    model.time_mode = 0;
+    model.bins      = {0, 3};
+    model.drifts    = {{}, {1, 2, 3}};
+  });
+  refused([](auto& model) {
+    model.time_mode = 2;
+    model.bins      = {0, 0};
+    model.drifts    = {{}, {}};
+  });
   refused([](auto& model) {
     model.lowest  = std::numeric_limits<double>::infinity();
     model.highest = 0;
@@ -113,6 +137,14 @@ TEST_CASE("FastTucker files that do not fit together are refused", "[io][fast_tu
   CHECK(error_of({f0, f1, b0, b1, mean, {"bias_1", {2}}}) == "has biases for some modes only");
   CHECK(error_of({f0, f1, b0, b1, mean, {"bias_0", {2}}, {"bias_1", {2}}}) ==
         "bias_0 has 2 numbers, but factor_0 has 3 rows");
+  std::pair<std::string, Shape> const time{"time_mode", {1}}, d0{"drift_0", {3, 4}};
+  CHECK(error_of({f0, f1, b0, b1, mean, time, d0}) == "");
+  CHECK(error_of({f0, f1, b0, b1, mean, d0}) == "has drift_0, but no time_mode");
+  CHECK(error_of({f0, f1, b0, b1, mean, {"time_mode", {2}}, d0}) == "time_mode is not the number of a mode");
+  CHECK(error_of({f0, f1, b0, b1, mean, time, {"drift_0", {2, 4}}}) ==
+        "drift_0 is 2 x 4, but factor_0 has 3 rows");
+  CHECK(error_of({f0, f1, b0, b1, mean, time, {"drift_1", {2, 0}}}) ==
+        "drift_1 is 2 x 0, but factor_1 has 2 rows");
   CHECK(error_of({f0, f1, b0, b1, {"mean", {2}}}) == "mean has 2 numbers, not 1");
   CHECK(error_of({f0, f1, b0, b1, mean, {"range", {2}}}) == "range is not a lowest and a highest number");
 }

@@ -81,6 +81,8 @@ void expect_round_trips() {
     Kokkos::deep_copy(completion.B(n), numbered<Scalar>(space, completion.columns(n), 3, 9 + n));
     Kokkos::deep_copy(completion.bias(n), Scalar(0.25) * Scalar(n + 1));
   }
+  completion.time_mode = 1;
+  completion.drift(0)  = numbered<Scalar>(space, 3, 2, 5);
   save(space, completion, folder / "f.npz");
   auto const learned = load_fast_tucker<Scalar>(space, folder / "f.npz");
   CHECK(io::to_host_model(space, learned) == io::to_host_model(space, completion));

@@ -67,10 +67,20 @@ struct Shrinkage {
 
 enum class FastTuckerOptimizer { als, adam, sgd };
 
+/// How a mode's biases drift: one number in each bin of time, damped by so many observations.
+struct BiasDrift {
+  count_t bins   = 0;  // of equal length; 0: the biases stay as they are
+  double damping = 30;
+};
+
 /// For fit_biases, which fits the mean and the biases.
 struct BiasOptions {
   int sweeps     = 10;
   double damping = 5;
+  /// The mode of time, over which the biases of the others drift; -1: none.
+  int time_mode = -1;
+  /// Of each mode but that of time; none: chosen by choose_fast_tucker, or 30 bins, fewer for sparse rows.
+  std::vector<BiasDrift> drift = {};
 };
 
 struct FastTuckerOptions {
@@ -104,7 +114,7 @@ struct FastTuckerChoice {
   /// The best candidate, with mean and biases of the entries that were not held out.
   FastTuckerModel<Scalar, Space> start;
   bool learns = true;       // false: on the held-out entries nothing was better than mean and biases
-  PredictionErrors biases;  // of mean and biases alone, on the held-out entries
+  PredictionErrors biases;  // of mean and biases alone, drifting ones too, on the held-out entries
   PredictionErrors model;   // of the best candidate there
   int candidates = 0;
   double seconds = 0;
@@ -155,6 +165,9 @@ struct FastTuckerData {
 
 /// Fits a model to the training set. Waits for `space`.
 ///
+/// Values so large or small that products of them would leave the range of floats are fitted times
+/// value_scale, unless there is a format already; the result is on their own scale.
+///
 /// A run ends as diverged when the training error is not a number, or more than ten times that of mean and
 /// biases alone. The result is then the last model that was sound.
 /// \param start  of the training set's extents. The matrices A^(n) and B^(n), and all Views that share them,
@@ -191,10 +204,11 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space, CooTensor<Scalar
 [[nodiscard]] bool leaves_choice(FastTuckerOptions const& options);
 
 /// Chooses what the options leave open (R where there is neither R nor J, the targets, the shrinkage or a
-/// ridge per observation) by a part of the entries that is held out: a twentieth or so, told by a hash of
-/// the coordinates; a row with few entries keeps them. Candidates are fitted to the rest, one going on from
-/// the other: what the modes are drawn to, then shrinkage from strong to weak until the held-out error
-/// rises, then higher ranks. The best goes on with all entries. Waits for `space`.
+/// ridge per observation, and with a mode of time which biases drift and how) by a part of the entries that
+/// is held out: a twentieth or so, told by a hash of the coordinates; a row with few entries keeps them.
+/// Candidates are fitted to the rest, one going on from the other: what the modes are drawn to, then
+/// shrinkage from strong to weak until the held-out error rises, then higher ranks. The best goes on with all
+/// entries. Waits for `space`.
 /// \param format  which format holds the entries, and how; by default the library chooses
 /// \throws as fast_tucker
 template <class Scalar, class Index, class Space>
@@ -202,6 +216,29 @@ template <class Scalar, class Index, class Space>
                                                                  CooTensor<Scalar, Index, Space> const& train,
                                                                  FastTuckerOptions const& options,
                                                                  AnyFormatOptions format = {});
+
+/// The power of two that brings the largest value near one, where it is 2^30 and more or 2^-30 and less and
+/// rows are shrunk, which suits any scale; otherwise 1. fast_tucker and choose_fast_tucker use it by
+/// themselves; a program that makes the format calls it with `scaled` and scale_predictions. Waits for
+/// `space`.
+template <class Scalar, class Index, class Space>
+[[nodiscard]] double value_scale(Space const& space, CooTensor<Scalar, Index, Space> const& train,
+                                 FastTuckerOptions const& options);
+
+/// The entries with their values times a factor, and no format; shares the coordinates. Launches on `space`
+/// and returns without waiting. \throws MemoryError
+template <class Scalar, class Index, class Space>
+[[nodiscard]] FastTuckerData<Scalar, Index, Space> scaled(Space const& space,
+                                                          FastTuckerData<Scalar, Index, Space> const& data,
+                                                          double factor);
+
+/// Multiplies all that the model predicts by a power of two, in place: its mean, its range, the numbers of
+/// its biases, and A^(n) of the modes whose target is zero, each by its share. Waits for `space`.
+/// \param targets  one a mode, or none: zero
+/// \throws UsageError for another factor
+template <class Scalar, class Space>
+void scale_predictions(Space const& space, double factor, FastTuckerModel<Scalar, Space>& model,
+                       std::span<RowTarget const> targets = {});
 
 /// Fills A^(n) and B^(n) with random numbers of both signs; mean and biases stay. The interactions,
 /// sum_r prod_n C^(n)(i_n, r), get a tenth of `deviation` as their standard deviation. In the two longest
@@ -220,16 +257,19 @@ void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model,
 ///
 ///   bias^(n)(k) = sum over observations with i_n = k of e / (damping + their number),
 ///
-/// the minimiser of sum e^2 + damping |bias^(n)|^2 (not in Li et al., whose models have no biases). The same
+/// the minimiser of sum e^2 + damping |bias^(n)|^2 (not in Li et al., whose models have no biases). Drifts,
+/// which e is without as well, follow the biases of their mode, with a sum for each row and bin of time. They
+/// are the b_u,Bin(t) and b_i,Bin(t) of Koren (KDD 2009, section 3.1), whose users drift by splines. The same
 /// bits on every backend. Waits for `space`.
-/// \throws UsageError when the model has no biases or other extents, the damping or the sweeps are negative
-///         or X is empty; NumericalError when a value is not finite; MemoryError
+/// \throws UsageError when the model has no biases or other extents, a damping or the sweeps are negative,
+///         the mode of time does not exist or X is empty; NumericalError when a value is not finite;
+///         MemoryError
 template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, BiasOptions const& options,
                 FastTuckerModel<Scalar, Space>& model);
 
-/// X with the model's mean, and its biases where it has them, subtracted from the values; shares X's
-/// coordinates. Launches on `space` and returns without waiting.
+/// X with the model's mean, and its biases and their drifts where it has them, subtracted from the values;
+/// shares X's coordinates. Launches on `space` and returns without waiting.
 /// \throws UsageError when the extents differ; MemoryError
 template <class Space, class Scalar, class Index>
 CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X,

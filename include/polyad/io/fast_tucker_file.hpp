@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // FastTucker models (tensor/fast_tucker_model.hpp) as .npz, the archive of arrays that numpy.load knows:
 // "factor_n" (I_n x J_n) and "core_n" (J_n x R) for every mode n, "mean" (one number), "bias_n" (I_n) where
-// the model has biases, and "range" (lowest, highest) where predictions are clipped. What the model predicts:
+// the model has biases, and "range" (lowest, highest) where predictions are clipped. Where biases drift,
+// there are "time_mode" (one number, T) and "drift_n" (I_n x bins) for the modes that do. What the model
+// predicts:
 //
 //   C_n = factor_n @ core_n;  mean + sum_n bias_n[i_n] + (C_0[i_0] * C_1[i_1] * ...).sum(), clipped to range
+//
+// and before it is clipped, drift_n[i_n, i_T * bins // I_T] more for each drift; times after the last count
+// as the last.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +26,10 @@ struct HostFastTucker {
   std::vector<std::vector<double>> factors;  // A^(n), I_n x J_n, row-major
   std::vector<std::vector<double>> cores;    // B^(n), J_n x R, row-major
   double mean = 0;
-  std::vector<std::vector<double>> biases;                    // I_n numbers per mode, or nothing at all
+  std::vector<std::vector<double>> biases;  // I_n numbers per mode, or nothing at all
+  int time_mode = -1;                       // -1: no biases drift, and there are no drifts
+  std::vector<std::uint64_t> bins;          // of each mode, 0 where its biases stay; or nothing at all
+  std::vector<std::vector<double>> drifts;  // I_n x bins, row-major; or nothing at all
   double lowest  = -std::numeric_limits<double>::infinity();  // predictions are clipped to this range
   double highest = std::numeric_limits<double>::infinity();
 

@@ -6,6 +6,10 @@
 //
 // A^(n): I_n x J_n factors, B^(n): J_n x R core matrices. Mean and biases are not in the paper. It is fitted
 // to the entries that were observed: what is not stored is unknown, not zero.
+//
+// Where a mode is marked as time, the biases of the others may drift: drift^(n)(i_n, b) is added, b the bin
+// that the entry's time lies in (after Koren, "Collaborative filtering with temporal dynamics", KDD 2009,
+// section 3.1).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -29,6 +33,12 @@ struct ValueRange {
   double lowest  = -std::numeric_limits<double>::infinity();
   double highest = std::numeric_limits<double>::infinity();
 };
+
+/// The bin, of `bins` of equal length, that time t lies in, of times from 0 to times - 1; a later time lies
+/// in the last one. The product of bins and times has to fit count_t.
+KOKKOS_INLINE_FUNCTION count_t time_bin(count_t t, count_t bins, count_t times) {
+  return t < times ? t * bins / times : bins - 1;
+}
 
 /// Shares its Views when copied, as Views do.
 template <class Scalar, class Space>
@@ -79,8 +89,22 @@ public:
   [[nodiscard]] bias_type& bias(int n) { return of_mode(m_biases, n); }
   [[nodiscard]] bias_type const& bias(int n) const { return of_mode(m_biases, n); }
 
+  /// drift^(n): I_n x bins; without columns the biases of mode n stay as they are.
+  [[nodiscard]] matrix_type& drift(int n) { return of_mode(m_drifts, n); }
+  [[nodiscard]] matrix_type const& drift(int n) const { return of_mode(m_drifts, n); }
+
+  /// Takes mean, biases and drifts of a model of the same extents, whose Views both share from then on.
+  void share_biases(FastTuckerModel const& other) {
+    mean         = other.mean;
+    time_mode    = other.time_mode;
+    m_has_biases = other.m_has_biases;
+    m_biases     = other.m_biases;
+    m_drifts     = other.m_drifts;
+  }
+
   double mean = 0;
   ValueRange range;
+  int time_mode = -1;  // the mode of time; -1: no biases drift
 
 private:
   Extents m_extents;
@@ -89,6 +113,7 @@ private:
   std::array<matrix_type, max_order> m_factors;
   std::array<matrix_type, max_order> m_cores;
   std::array<bias_type, max_order> m_biases;
+  std::array<matrix_type, max_order> m_drifts;
 };
 
 namespace detail {

@@ -133,6 +133,25 @@ void add_fast_tucker(Command command, TrainOptions& options) {
       ->type_name("X")
       ->capture_default_str();
   command
+      .add_option("--time-mode", options.time_mode,
+                  "The mode of time, over which the other modes' biases drift; -1 none")
+      ->check(whole_number<int>())
+      ->type_name("MODE")
+      ->capture_default_str();
+  command
+      .add_option("--time-bins", options.time_bins,
+                  "Bins of time of each mode's drift, one number or one a mode; unset: chosen",
+                  listed_as("time_bins", options.time_bins, ","))
+      ->delimiter(',')
+      ->check(whole_number<std::uint64_t>())
+      ->type_name("B[,B...]");
+  command
+      .add_option("--time-reg", options.time_damping,
+                  "Entries by which the drift in a bin is damped, likewise; 30 with --time-bins",
+                  listed_as("time_reg", options.time_damping, ","))
+      ->delimiter(',')
+      ->type_name("X[,X...]");
+  command
       .add_option("--patience", options.patience,
                   "Stop K epochs after the best validation error, keep that; 0 never")
       ->check(whole_number<int>())
@@ -226,6 +245,12 @@ void check(TrainOptions const& options) {
   for (double const number : {options.ridge.value_or(0), options.core_ridge, options.bias_damping})
     if (!(number >= 0) || std::isinf(number))
       refuse("--reg, --core-reg and --bias-reg take numbers from 0 on");
+  for (double const number : options.time_damping)
+    if (!(number >= 0) || std::isinf(number)) refuse("--time-reg takes numbers from 0 on");
+  if (options.time_mode < 0 && !(options.time_bins.empty() && options.time_damping.empty()))
+    refuse("--time-bins and --time-reg want --time-mode");
+  if (options.time_bins.empty() && !options.time_damping.empty()) refuse("--time-reg wants --time-bins");
+  if (options.time_mode >= 0 && !options.biases) refuse("--time-mode is about biases: not with --no-biases");
   for (double const number : options.shrink)
     if (!(number >= 0) || std::isinf(number)) refuse("--shrink takes numbers from 0 on");
   if (!options.shrink.empty() && !options.shrinks()) refuse("--shrink is for als without --reg-per-entry");

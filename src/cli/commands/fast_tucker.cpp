@@ -39,6 +39,14 @@ CompletionSets read_sets(TrainOptions const& options, Report& report) {
   if (!options.targets.empty() && options.targets.size() != sets.train.extents.size())
     throw UsageError(
         fmt::format("--targets gives {} words for {} modes", options.targets.size(), sets.train.order()));
+  auto const order = static_cast<std::size_t>(sets.train.order());
+  if (options.time_mode >= sets.train.order())
+    throw UsageError(
+        fmt::format("--time-mode {} of a tensor of {} modes, which count from 0", options.time_mode, order));
+  for (std::size_t const numbers : {options.time_bins.size(), options.time_damping.size()})
+    if (numbers > 1 && numbers != order)
+      throw UsageError(
+          fmt::format("--time-bins and --time-reg take one number or {}, not {}", order, numbers));
   if (!options.test.empty()) {
     // The base of a file of few entries cannot be told from it.
     auto test =
@@ -76,12 +84,6 @@ void add_cold_errors(io::HostFastTucker const& model, io::CoordinateList const& 
   }
 }
 
-/// Four decimals, or four digits of what is very large or small.
-std::string error_text(double error) {
-  return error == 0 || (error >= 0.01 && error < 1e6) ? fmt::format("{:.4f}", error)
-                                                      : fmt::format("{:.3e}", error);
-}
-
 std::string errors_text(ErrorReports const& errors) {
   std::string text;
   for (char const* set : {"train", "validation", "test"})
@@ -109,8 +111,11 @@ void summarise(TrainOptions const& options, Report const& report, double seconds
   if (result.choice) {
     auto const& choice = *result.choice;
     if (learns)
-      fmt::print("chosen   -r {} -j {} --targets {} {}\n", result.rank, fmt::join(result.columns, ","),
-                 fmt::join(result.targets, ","), result.regularization);
+      fmt::print("chosen   -r {} -j {} --targets {} {}{}\n", result.rank, fmt::join(result.columns, ","),
+                 fmt::join(result.targets, ","), result.regularization,
+                 result.drift.empty() ? "" : " " + result.drift);
+    else if (!result.drift.empty())
+      fmt::print("chosen   {}\n", result.drift);
     fmt::print("held out {} entries: RMSE {}, mean and biases {} ({} candidates in {})\n",
                choice.biases.entries, error_text(choice.model.rmse), error_text(choice.biases.rmse),
                choice.candidates, duration_text(choice.seconds));

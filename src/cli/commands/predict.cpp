@@ -80,7 +80,8 @@ int run(PredictOptions const& options, Report& report) {
 
   fmt::print("entries  {}: {}, {} entries\n", report.input->path, dims_text(report.input->dims), all.size());
   for (auto const& [set, errors] : result.errors)
-    fmt::print("errors   RMSE {:.4f} MAE {:.4f} against the values given\n", errors.rmse, errors.mae);
+    fmt::print("errors   RMSE {} MAE {} against the values given\n", error_text(errors.rmse),
+               error_text(errors.mae));
   fmt::print("wrote    {}\n", options.output.string());
   report.result = std::move(result);
   return 0;

@@ -25,6 +25,25 @@ inline ErrorReport to_report(PredictionErrors const& errors) {
   return {errors.entries, errors.rmse, errors.mae};
 }
 
+inline void scale(ErrorReports& errors, double factor) {
+  for (auto& set : errors) {
+    set.second.rmse *= factor;
+    set.second.mae *= factor;
+  }
+}
+
+/// Back from values that were multiplied by 1 / factor.
+inline void scale(CompletionReport& report, double factor) {
+  report.mean *= factor;
+  scale(report.errors, factor);
+  scale(report.biases, factor);
+  if (!report.choice) return;
+  for (auto* errors : {&report.choice->biases, &report.choice->model}) {
+    errors->rmse *= factor;
+    errors->mae *= factor;
+  }
+}
+
 inline IterationReport to_report(FastTuckerEpoch const& epoch) {
   IterationReport report;
   report.iteration = epoch.epoch;
@@ -39,13 +58,14 @@ inline FastTuckerOptions library_options(TrainOptions const& options) {
   FastTuckerOptions result;
   result.rank = options.rank.value_or(0);
   result.columns.assign(options.columns.begin(), options.columns.end());
-  result.biases       = options.biases;
-  result.bias.damping = options.bias_damping;
-  result.seed         = options.seed;
-  result.optimizer    = options.optimizer == "als"    ? FastTuckerOptimizer::als
-                        : options.optimizer == "adam" ? FastTuckerOptimizer::adam
-                                                      : FastTuckerOptimizer::sgd;
-  result.max_epochs   = options.max_epochs;
+  result.biases         = options.biases;
+  result.bias.damping   = options.bias_damping;
+  result.bias.time_mode = options.time_mode;
+  result.seed           = options.seed;
+  result.optimizer      = options.optimizer == "als"    ? FastTuckerOptimizer::als
+                          : options.optimizer == "adam" ? FastTuckerOptimizer::adam
+                                                        : FastTuckerOptimizer::sgd;
+  result.max_epochs     = options.max_epochs;
   if (!options.shrink.empty()) {
     result.shrinkage = Shrinkage{.observations = options.shrink[0]};
     if (options.shrink.size() > 1) result.shrinkage->share = options.shrink[1];
@@ -86,6 +106,36 @@ inline std::string regularization_text(FastTuckerOptions const& options) {
   return text.str();
 }
 
+/// The drift of each mode as the tool's options say it.
+inline std::vector<BiasDrift> drift_of(TrainOptions const& options, int order) {
+  std::vector<BiasDrift> drift;
+  auto const& bins    = options.time_bins;
+  auto const& damping = options.time_damping;
+  for (std::size_t n = 0; n < static_cast<std::size_t>(order) && !bins.empty(); ++n) {
+    BiasDrift& made = drift.emplace_back();
+    made.bins       = bins[bins.size() == 1 ? 0 : n];
+    if (!damping.empty()) made.damping = damping[damping.size() == 1 ? 0 : n];
+  }
+  return drift;
+}
+
+/// What the drifts of a model are in the tool's options, with the damping that made them.
+template <class Model>
+std::string drift_text(Model const& model, BiasOptions const& options) {
+  if (model.time_mode < 0) return "";
+  std::ostringstream bins, damping;
+  damping.precision(4);
+  for (int n = 0; n < model.order(); ++n) {
+    char const* const comma = n > 0 ? "," : "";
+    BiasDrift drift;  // nvcc 13 takes no braced choice
+    if (!options.drift.empty()) drift = of_mode(options.drift, n);
+    bins << comma << model.drift(n).extent(1);
+    damping << comma << drift.damping;
+  }
+  return "--time-mode " + std::to_string(model.time_mode) + " --time-bins " + bins.str() + " --time-reg " +
+         damping.str();
+}
+
 /// The model as the start of a run with these options: zeros, but for mean and biases.
 template <class Scalar, class Index>
 FastTuckerModel<Scalar, Space> biases_of(Space const& space, FastTuckerData<Scalar, Index, Space> const& data,
@@ -123,7 +173,8 @@ template <class Scalar, class Index>
 io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& sets, Report& report,
                                OnEpoch const& on_epoch) {
   Space const space;
-  auto const asked        = library_options(options);
+  auto asked              = library_options(options);
+  asked.bias.drift        = drift_of(options, sets.train.order());
   AnyFormatOptions format = format_options(asked);
   format.format           = options.format;
   format.deterministic    = options.deterministic;
@@ -134,33 +185,43 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
   FastTuckerData<Scalar, Index, Space> data{upload_list<Scalar, Index>(space, std::move(sets.train)),
                                             upload_list<Scalar, Index>(space, std::move(sets.validation)),
                                             upload_list<Scalar, Index>(space, std::move(sets.test))};
+  // Everything from here on, but for what is reported, is about the scaled values.
+  double const factor = value_scale(space, data.train, asked);
+  if (factor != 1) data = scaled(space, data, factor);
+  asked.range.lowest *= factor;
+  asked.range.highest *= factor;
   std::optional<FastTuckerChoice<Scalar, Space>> choice;
   if (leaves_choice(asked)) choice = choose_fast_tucker(space, data.train, asked, format);
   stop_if_interrupted("choosing the shrinkage");
   auto const chosen = choice ? choice->options : with_shape(asked, data.train.order());
   auto summary      = report_of(chosen, choice);
   std::vector<count_t> const one_column(static_cast<std::size_t>(data.train.order()), 1);
-  auto const biases      = biases_of(space, data, asked, one_column, 1);
+  auto const biases      = biases_of(space, data, chosen, one_column, 1);
   auto const note_biases = [&](char const* set, CooTensor<Scalar, Index, Space> const& entries) {
     if (entries.nnz() > 0) summary.biases[set] = to_report(errors(space, biases, entries));
   };
   note_biases("train", data.train);
   note_biases("validation", data.validation);
   note_biases("test", data.test);
-  summary.mean = biases.mean;
+  summary.mean      = biases.mean;
+  auto const finish = [&](FastTuckerModel<Scalar, Space> fitted) {
+    scale(summary, 1 / factor);
+    if (factor != 1) scale_predictions(space, 1 / factor, fitted, {});
+    report.result = std::move(summary);
+    return io::to_host_model(space, fitted);
+  };
+  summary.drift = drift_text(biases, chosen.bias);
   if (choice && !choice->learns) {
     summary.errors = summary.biases;
     summary.reason = "mean and biases";
     summary.rank   = 1;
     summary.columns.assign(one_column.begin(), one_column.end());
-    report.result = std::move(summary);
-    return io::to_host_model(space, biases);
+    return finish(biases);
   }
   auto model = choice ? choice->start
                       : FastTuckerModel<Scalar, Space>(space, data.train.extents(), chosen.columns,
                                                        chosen.rank, options.biases);
-  model.mean = biases.mean;
-  for (int n = 0; n < model.order() && options.biases; ++n) model.bias(n) = biases.bias(n);
+  model.share_biases(biases);
   format.rank  = chosen.rank;
   auto const X = any_format(space, without_biases(space, data.train, model), format);
   report.format =
@@ -170,14 +231,16 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
   if (!choice)
     fill_start(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), options.seed,
                chosen.targets);
-  auto const result = fast_tucker(space, data, chosen, model,
-                                  [&](FastTuckerEpoch const& epoch) { return on_epoch(to_report(epoch)); });
+  auto const result      = fast_tucker(space, data, chosen, model, [&](FastTuckerEpoch const& epoch) {
+    auto now = to_report(epoch);
+    scale(now.errors, 1 / factor);
+    return on_epoch(now);
+  });
   summary.kept_iteration = result.kept_epoch;
   summary.reason         = to_string(result.reason);
   if (result.kept_epoch > 0)
     summary.errors = to_report(result.history[static_cast<std::size_t>(result.kept_epoch - 1)]).errors;
-  report.result = std::move(summary);
-  return io::to_host_model(space, result.model);
+  return finish(result.model);
 }
 
 template <class Index>

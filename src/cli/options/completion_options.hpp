@@ -35,11 +35,14 @@ struct TrainOptions {
   std::vector<double> shrink;  // empty: chosen; or observations, their share, those of modes drawn to one
   std::vector<std::string> targets;  // "zero", "one" or "out", one a mode; empty: chosen, or zero
   std::optional<double> ridge;       // 5 where there is none and rows are not shrunk
-  bool ridge_per_entry  = false;
-  double core_ridge     = 0;
-  bool fixed_cores      = false;
-  bool biases           = true;
-  double bias_damping   = 5;
+  bool ridge_per_entry = false;
+  double core_ridge    = 0;
+  bool fixed_cores     = false;
+  bool biases          = true;
+  double bias_damping  = 5;
+  int time_mode        = -1;             // -1: none
+  std::vector<std::uint64_t> time_bins;  // one number or one a mode; empty: chosen, or at most 30
+  std::vector<double> time_damping;      // likewise; empty: 30 where there are bins
   int patience          = 0;
   double time_limit_s   = std::numeric_limits<double>::infinity();
   std::uint64_t seed    = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/report/report.hpp"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/report/git_hash.hpp"
@@ -140,6 +142,7 @@ Json to_json(CompletionReport const& result) {
   json["columns"]        = result.columns;
   json["targets"]        = result.targets;
   json["regularization"] = result.regularization;
+  json["drift"]          = result.drift;
   if (result.choice) {
     auto const& choice = *result.choice;
     json["choice"]     = {{"learns", choice.learns},
@@ -205,6 +208,11 @@ Json to_json(std::monostate) {
 }
 
 }  // namespace
+
+std::string error_text(double error) {
+  return error == 0 || (error >= 0.01 && error < 1e6) ? fmt::format("{:.4f}", error)
+                                                      : fmt::format("{:.3e}", error);
+}
 
 void write_report(std::filesystem::path const& path, Report const& report) {
   Json json;

@@ -50,6 +50,9 @@ struct ErrorReport {
   double mae            = 0;
 };
 
+/// An RMSE or MAE as text: four decimals, or four digits of what is very large or small.
+[[nodiscard]] std::string error_text(double error);
+
 /// By the set's name: train, validation, test. Sets without entries are left out.
 using ErrorReports = std::map<std::string, ErrorReport>;
 
@@ -103,6 +106,7 @@ struct CompletionReport {
   std::vector<std::uint64_t> columns;  // J
   std::vector<std::string> targets;    // of each mode: zero, one or out; empty: zero
   std::string regularization;          // shrinkage or ridge, as options of the tool
+  std::string drift;                   // of biases over time, as options of the tool; empty: none
   std::optional<ChoiceReport> choice;
   int kept_iteration = 0;
   std::string reason;

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Biases that drift over time: what kernels read of them, and how finely they may.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "polyad/core/error.hpp"
+#include "polyad/fast_tucker/fast_tucker.hpp"
+
+namespace polyad::detail {
+
+/// The drifts of a model, for kernels. An aggregate without drifts when zero.
+template <class Scalar>
+struct DriftTerms {
+  Scalar const* drift[max_order];  // null: the mode's biases stay
+  count_t stride[max_order];
+  count_t bins[max_order];
+  count_t times;
+  int time_mode;
+  int modes;  // 0: nothing drifts, else all modes
+
+  /// What an entry's time adds to its biases. \param index  N of them  \param skipped  a mode, or -1
+  template <class Index>
+  [[nodiscard]] KOKKOS_FUNCTION double at(Index const* index, int skipped) const {
+    double sum = 0;
+    for (int n = 0; n < modes; ++n)
+      if (drift[n] != nullptr && n != skipped)
+        sum += static_cast<double>(drift[n][static_cast<count_t>(index[n]) * stride[n] + bin(n, index)]);
+    return sum;
+  }
+  template <class Index>
+  [[nodiscard]] KOKKOS_FUNCTION count_t bin(int n, Index const* index) const {
+    return time_bin(static_cast<count_t>(index[time_mode]), bins[n], times);
+  }
+};
+
+template <class Scalar, class Space>
+DriftTerms<Scalar> drift_terms(FastTuckerModel<Scalar, Space> const& model) {
+  DriftTerms<Scalar> terms{};
+  if (model.time_mode < 0) return terms;
+  terms.time_mode = model.time_mode;
+  terms.times     = model.extents()[model.time_mode];
+  terms.modes     = model.order();
+  for (int n = 0; n < model.order(); ++n) {
+    auto const& drift = model.drift(n);
+    if (drift.extent(1) == 0) continue;
+    terms.drift[n]  = drift.data();
+    terms.stride[n] = static_cast<count_t>(drift.stride(0));
+    terms.bins[n]   = drift.extent(1);
+  }
+  return terms;
+}
+
+/// The most bins of mode n: twice as many numbers as entries, or eight a row, as a factor of eight columns.
+inline count_t most_bins(Extents const& extents, count_t entries, int n, int time_mode) {
+  count_t const room = 2 * (entries / std::max<count_t>(extents[n], 1));
+  return n == time_mode ? 0 : std::min(extents[time_mode], std::max<count_t>(room, 8));
+}
+
+/// Thirty bins, as Koren has for items, where there are as many.
+inline std::vector<BiasDrift> usual_drift(Extents const& extents, count_t entries, int time_mode) {
+  std::vector<BiasDrift> drift(static_cast<std::size_t>(extents.order()));
+  for (int n = 0; n < extents.order(); ++n)
+    drift[static_cast<std::size_t>(n)].bins =
+        std::min<count_t>(30, most_bins(extents, entries, n, time_mode));
+  return drift;
+}
+
+/// How each mode's biases drift, as the options say: with bins only where there are some, and no more than
+/// there are times. None where no mode is time.
+/// \throws UsageError when they say what makes no sense
+inline std::vector<BiasDrift> drift_of_modes(BiasOptions const& options, Extents const& extents,
+                                             count_t entries) {
+  int const time = options.time_mode, order = extents.order();
+  POLYAD_EXPECTS(time >= -1 && time < order, "mode ", time,
+                 " cannot be time: the modes of a tensor of order ", order, " count from 0");
+  POLYAD_EXPECTS(options.drift.empty() || options.drift.size() == static_cast<std::size_t>(order),
+                 "there are ", options.drift.size(), " drifts for ", order, " modes");
+  for (auto const& drift : options.drift)
+    POLYAD_EXPECTS(drift.damping >= 0 && std::isfinite(drift.damping), "a drift is damped by ", drift.damping,
+                   " observations");
+  if (time < 0) return std::vector<BiasDrift>(static_cast<std::size_t>(order));
+  auto result = options.drift.empty() ? usual_drift(extents, entries, time) : options.drift;
+  for (int n = 0; n < order; ++n) {
+    auto& bins = result[static_cast<std::size_t>(n)].bins;
+    bins       = n == time ? 0 : std::min(bins, extents[time]);
+    static_cast<void>(checked_product("the bins of time", bins, extents[time]));  // time_bin multiplies them
+  }
+  return result;
+}
+
+}  // namespace polyad::detail
