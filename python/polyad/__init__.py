@@ -15,14 +15,29 @@ Products: :func:`mttkrp`, :func:`ttm`, :func:`ttmc`. Estimators in scikit-learn'
 
 from ._backend import backends, info, set_backend, set_threads
 from ._errors import BackendError, Error, InputError, MemoryError, NumericalError, UsageError, WriteError
-from ._functions import Format, any_format, cp_als, fast_tucker, generate, mttkrp, predict, ttm, ttmc, tucker
+from ._functions import (
+    Format,
+    any_format,
+    compare,
+    cp_als,
+    fast_tucker,
+    generate,
+    hold_out,
+    mttkrp,
+    predict,
+    ttm,
+    ttmc,
+    tucker,
+)
 from ._models import CPModel, FastTuckerModel, TuckerModel, load
 from ._tensor import SparseTensor, asarray, read, write
+from .estimators import CP, TensorRecommender, Tucker
 
 __version__ = "0.2.0"
 
 __all__ = [
     "BackendError",
+    "CP",
     "CPModel",
     "Error",
     "FastTuckerModel",
@@ -31,15 +46,19 @@ __all__ = [
     "MemoryError",
     "NumericalError",
     "SparseTensor",
+    "TensorRecommender",
+    "Tucker",
     "TuckerModel",
     "UsageError",
     "WriteError",
     "any_format",
     "asarray",
     "backends",
+    "compare",
     "cp_als",
     "fast_tucker",
     "generate",
+    "hold_out",
     "info",
     "load",
     "mttkrp",

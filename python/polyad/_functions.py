@@ -13,7 +13,7 @@ import numpy as np
 from . import _backend
 from ._errors import UsageError
 from ._models import CPModel, FastTuckerModel, TuckerModel
-from ._tensor import SparseTensor, _coordinates, _extents, asarray
+from ._tensor import SparseTensor, _coordinates, _extents, _trusted, asarray
 
 Callback = Callable[[dict], Any]
 
@@ -715,3 +715,94 @@ def generate(
     else:
         skews = [float(skew)] * len(sizes) if np.isscalar(skew) else [float(number) for number in skew]
     return SparseTensor._of(engine.power_law(sizes, count, skews, _count("fiber_run", fiber_run), run_mode, seed, single))
+
+
+def _as_model(model: Any) -> CPModel | None:
+    if isinstance(model, CPModel):
+        return model
+    if hasattr(model, "factor_matrices") and hasattr(model, "weights"):
+        return CPModel.from_pyttb(model)
+    if hasattr(model, "factors") and hasattr(model, "weights"):
+        return CPModel(model.weights, model.factors)
+    if isinstance(model, tuple) and len(model) == 2:
+        return CPModel(*model)
+    return None
+
+
+def compare(a: Any, b: Any, *, weighted: bool = False) -> float:
+    """How close two CP models are, or a model and a tensor.
+
+    Parameters
+    ----------
+    a, b : CPModel, pyttb.ktensor, tensorly CPTensor, (weights, factors), or one of them a tensor
+    weighted : bool
+        Multiply the score of each pair of components by 1 less the relative difference of their norms.
+
+    Returns
+    -------
+    float
+        Of two models the factor match score: 1 when they are the same up to the order and scale of components
+        (Acar, Dunlavy and Kolda, J. Chemometrics 25(2), 2011). Of a model and a tensor the fit.
+
+    Examples
+    --------
+    >>> import polyad
+    >>> X, planted = polyad.generate("low-rank", (30, 40, 50), rank=3, seed=1)
+    >>> found = polyad.cp_als(X, 3, tolerance=1e-10, max_iterations=200)
+    >>> polyad.compare(found, planted) > 0.99
+    True
+    >>> round(polyad.compare(X, planted), 6)
+    1.0
+    """
+    first, second = _as_model(a), _as_model(b)
+    if first is None:
+        first, second, b = second, first, a
+    if first is None:
+        raise UsageError("one of the two is a CP model")
+    module = _backend.module()
+
+    def arrays(model: CPModel) -> tuple:
+        return (
+            np.ascontiguousarray(model.weights, dtype=np.float64),
+            [np.ascontiguousarray(factor, dtype=np.float64) for factor in model.factors],
+        )
+
+    if second is None:
+        return module.fit_of_model(asarray(b)._held, *arrays(first))
+    score, with_weights, _ = module.match_score(*arrays(first), *arrays(second))
+    return with_weights if weighted else score
+
+
+def hold_out(X: Any, share: float, *, seed: int = 0) -> tuple[SparseTensor, SparseTensor]:
+    """Split entries at random into those to learn from and those to test on.
+
+    Parameters
+    ----------
+    X : SparseTensor or what :func:`asarray` takes
+    share : float
+        Of the entries that are held out, 0 to 1.
+    seed : int
+        The same entries as ``polyad fast-tucker --split``.
+
+    Returns
+    -------
+    (SparseTensor, SparseTensor)
+        The entries that stay, and those that are held out; copies.
+
+    Examples
+    --------
+    >>> import polyad
+    >>> X = polyad.generate("uniform", (20, 30, 10), 1000)
+    >>> known, hidden = polyad.hold_out(X, 0.1)
+    >>> known.nnz + hidden.nnz == X.nnz
+    True
+    """
+    tensor = asarray(X)
+    share = _limit("share", share)
+    if not 0 <= share <= 1:
+        raise UsageError(f"a share of {share}")
+    parts = _backend.module().hold_out(tensor._held, share, _count("seed", seed))
+    return tuple(  # type: ignore[return-value]
+        _trusted(coords, values.astype(tensor.dtype, copy=False), tuple(shape), tensor.labels)
+        for coords, values, shape in parts
+    )

@@ -663,6 +663,24 @@ NB_MODULE(POLYAD_MODULE, m) {
       factors.append(matrix_of(std::move(model.factors[n]), model.extents[n], model.weights.size()));
     return nb::make_tuple(vector_of(model.weights), factors);
   });
+  m.def("match_score", [](Vector const& a_weights, std::vector<Matrix> const& a_factors,
+                          Vector const& b_weights, std::vector<Matrix> const& b_factors) {
+    auto const score = io::match_score(host_model(a_weights, a_factors), host_model(b_weights, b_factors));
+    return nb::make_tuple(score.score, score.weighted, score.partner);
+  });
+  m.def("fit_of_model", [](Tensor const& tensor, Vector const& weights, std::vector<Matrix> const& factors) {
+    auto const model = host_model(weights, factors);
+    nb::gil_scoped_release const released;
+    return io::fit_of_model(list_of(tensor), model);
+  });
+  m.def("hold_out", [](Tensor const& tensor, double share, std::uint64_t seed) {
+    std::optional<std::pair<io::CoordinateList, io::CoordinateList>> parts;
+    {
+      nb::gil_scoped_release const released;
+      parts = io::hold_out(list_of(tensor), share, seed);
+    }
+    return nb::make_tuple(arrays_of(std::move(parts->first)), arrays_of(std::move(parts->second)));
+  });
   m.def("write_fast_tucker", [](std::string const& path, std::vector<Matrix> const& factors,
                                 std::vector<Matrix> const& cores, std::vector<Vector> const& biases,
                                 double mean, double lowest, double highest, bool single) {

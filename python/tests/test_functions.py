@@ -411,3 +411,29 @@ def test_two_threads_take_turns():
     for model in results[0] + results[1]:
         np.testing.assert_array_equal(model.factors[0], want.factors[0])
     assert len(results[0]) == len(results[1]) == 10
+
+
+def test_compare():
+    X, planted = polyad.generate("low-rank", (10, 11, 12), rank=2, seed=1)
+    turned = polyad.CPModel(planted.weights[::-1], [3.0 * factor[:, ::-1] for factor in planted.factors])
+    assert polyad.compare(planted, turned) == pytest.approx(1)
+    assert polyad.compare(planted, turned, weighted=True) == pytest.approx(1 / 27)
+    assert polyad.compare(X, planted) == polyad.compare(planted, X) == pytest.approx(1)
+    assert polyad.compare(planted, (planted.weights, planted.factors)) == pytest.approx(1)
+    model = polyad.cp_als(X, 2, max_iterations=3)
+    assert polyad.compare(model, X) == pytest.approx(model.fit, abs=1e-9)
+    for other in (model.to_pyttb(), model.to_tensorly()):
+        assert polyad.compare(model, other) == pytest.approx(1)
+    with pytest.raises(polyad.UsageError):
+        polyad.compare(X, X)
+    with pytest.raises(polyad.UsageError):
+        polyad.compare(planted, polyad.CPModel([1.0], [np.ones((2, 1))] * 3))
+
+
+def test_hold_out():
+    X = random_tensor((12, 13, 14), 1000, 5, np.float32)
+    known, hidden = polyad.hold_out(X, 0.2, seed=3)
+    assert known.nnz + hidden.nnz == X.nnz and 100 < hidden.nnz < 300 and hidden.dtype == np.float32
+    np.testing.assert_array_equal(known.to_dense() + hidden.to_dense(), X.to_dense())
+    with pytest.raises(polyad.UsageError):
+        polyad.hold_out(X, 2)

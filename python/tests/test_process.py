@@ -10,7 +10,7 @@ import pytest
 import polyad
 
 
-@pytest.mark.parametrize("name", ["polyad", "polyad._backend", "polyad._tensor", "polyad._models", "polyad._functions"])
+@pytest.mark.parametrize("name", ["polyad", "polyad._backend", "polyad._tensor", "polyad._models", "polyad._functions", "polyad.estimators"])
 def test_the_examples_of_the_docstrings(name):
     result = doctest.testmod(importlib.import_module(name))
     assert result.failed == 0 and result.attempted > 0
