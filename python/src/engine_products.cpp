@@ -49,9 +49,7 @@ void predict_as(FastTuckerArrays const& arrays, Array const& places, Array const
   using Coo      = CooTensor<Scalar, Index, Space>;
   auto const out = vector_view<Scalar>(predictions);
   // Their values play no part: the output's memory stands for them.
-  Coo const coo(
-      extents, typename Coo::indices_type(static_cast<Index*>(places.data), places.shape[0], places.shape[1]),
-      out);
+  Coo const coo(extents, indices_view<Index>(places), out);
   count_t outside = 0;
   Kokkos::parallel_reduce("polyad::count_outside",
                           Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(Space(), 0, coo.nnz()),
@@ -59,6 +57,7 @@ void predict_as(FastTuckerArrays const& arrays, Array const& places, Array const
   POLYAD_EXPECTS(outside == 0, outside, " places lie outside a model of ", to_string(extents));
   polyad::predict(Space(), model, make_intermediates(Space(), model), coo, out);
   Space().fence("polyad::python");
+  copy_back<Scalar>(predictions, out);
 }
 
 /// Calls f(format, factors) for the format's types.
@@ -106,7 +105,9 @@ Array mttkrp(FormatPtr const& format, std::vector<Array> const& arrays, int mode
 void mttkrp(FormatPtr const& format, std::vector<Array> const& arrays, int mode, Array const& out) {
   with_factors(format, arrays, [&](auto const& any, auto const& factors) {
     using Scalar = typename std::remove_cvref_t<decltype(any)>::scalar_type;
-    multiply(any, factors, mode, matrix_view<Scalar>(out));
+    auto const V = matrix_view<Scalar>(out);
+    multiply(any, factors, mode, V);
+    copy_back<Scalar>(out, V);
     return 0;
   });
 }

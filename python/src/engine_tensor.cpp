@@ -42,13 +42,11 @@ namespace {
 template <class Scalar, class Index>
 TensorPtr wrap_as(Extents const& extents, Array const& indices, Array const& values) {
   using Coo = CooTensor<Scalar, Index, Space>;
-  typename Coo::indices_type const index_view(static_cast<Index*>(indices.data), values.shape[0],
-                                              static_cast<std::size_t>(extents.order()));
   struct Owners {
     std::shared_ptr<void> indices, values;
   };
   return std::make_shared<TensorOf<Scalar, Index>>(
-      Coo(extents, index_view, vector_view<Scalar>(values)),
+      Coo(extents, indices_view<Index>(indices), vector_view<Scalar>(values)),
       std::make_shared<Owners>(Owners{indices.owner, values.owner}));
 }
 

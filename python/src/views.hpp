@@ -30,21 +30,51 @@ constexpr Type type_of() {
     return Type::u64;
 }
 
-/// A View as an array that keeps the View.
+/// Numbers in host memory as an array that keeps them.
+template <class T>
+Array host_array(std::vector<T> numbers, std::vector<std::size_t> shape) {
+  auto const kept = std::make_shared<std::vector<T>>(std::move(numbers));
+  Array array{kept->data(), std::move(shape), {}, type_of<T>(), kept};
+  array.strides.assign(array.shape.size(), 1);
+  for (std::size_t k = array.shape.size(); k-- > 1;)
+    array.strides[k - 1] = array.strides[k] * static_cast<std::int64_t>(array.shape[k]);
+  return array;
+}
+
+/// A View as an array that keeps the View; on a device a copy in host memory.
 template <class T, class... P>
 Array to_array(Kokkos::View<T*, P...> const& view) {
-  return {view.data(), {view.extent(0)}, {1}, type_of<T>(), std::make_shared<Kokkos::View<T*, P...>>(view)};
+  if constexpr (is_device_space<Space>) {
+    std::vector<T> numbers(view.extent(0));
+    Kokkos::deep_copy(Kokkos::View<T*, Kokkos::HostSpace>(numbers.data(), numbers.size()), view);
+    return host_array(std::move(numbers), {view.extent(0)});
+  } else {
+    return {view.data(), {view.extent(0)}, {1}, type_of<T>(), std::make_shared<Kokkos::View<T*, P...>>(view)};
+  }
 }
 template <class T, class... P>
 Array to_array(Kokkos::View<T**, P...> const& view) {
-  return {view.data(),
-          {view.extent(0), view.extent(1)},
-          {static_cast<std::int64_t>(view.stride(0)), 1},
-          type_of<T>(),
-          std::make_shared<Kokkos::View<T**, P...>>(view)};
+  if constexpr (is_device_space<Space>) {
+    std::vector<T> numbers(view.size());
+    if constexpr (std::is_floating_point_v<T>) {
+      auto const doubles = to_host<T>(Space(), view);
+      for (std::size_t k = 0; k < numbers.size(); ++k) numbers[k] = static_cast<T>(doubles[k]);
+    } else {  // coordinates, without gaps
+      Kokkos::View<T**, Kokkos::LayoutRight, Kokkos::HostSpace> const host(numbers.data(), view.extent(0),
+                                                                           view.extent(1));
+      Kokkos::deep_copy(host, view);
+    }
+    return host_array(std::move(numbers), {view.extent(0), view.extent(1)});
+  } else {
+    return {view.data(),
+            {view.extent(0), view.extent(1)},
+            {static_cast<std::int64_t>(view.stride(0)), 1},
+            type_of<T>(),
+            std::make_shared<Kokkos::View<T**, P...>>(view)};
+  }
 }
 
-/// A View of the caller's memory, which somebody else keeps.
+/// A View of the caller's memory, which somebody else keeps; on a device a copy there.
 template <class T>
 Kokkos::View<T*, typename Space::device_type> vector_view(Array const& array) {
   POLYAD_EXPECTS(
@@ -60,11 +90,53 @@ FactorMatrix<T, Space> matrix_view(Array const& array) {
   POLYAD_EXPECTS(
       array.type == type_of<T>() && row_major && stride >= static_cast<std::int64_t>(array.shape[1]),
       "a matrix of another type, or not row-major");
-  FactorMatrix<T, Space> const rows(static_cast<T*>(array.data), array.shape[0],
-                                    static_cast<std::size_t>(stride));
-  return Kokkos::subview(rows, Kokkos::ALL, Kokkos::make_pair(std::size_t{0}, array.shape[1]));
+  auto const* const data = static_cast<T const*>(array.data);
+  if constexpr (is_device_space<Space>) {
+    auto const copy = make_factor_matrix<T>(Space(), "polyad::matrix", array.shape[0], array.shape[1]);
+    std::vector<double> numbers;
+    numbers.reserve(array.shape[0] * array.shape[1]);
+    for (std::size_t i = 0; i < array.shape[0]; ++i)
+      for (std::size_t r = 0; r < array.shape[1]; ++r)
+        numbers.push_back(static_cast<double>(data[i * static_cast<std::size_t>(stride) + r]));
+    from_host<T>(Space(), numbers, copy);
+    return copy;
+  } else {
+    FactorMatrix<T, Space> const rows(const_cast<T*>(data), array.shape[0], static_cast<std::size_t>(stride));
+    return Kokkos::subview(rows, Kokkos::ALL, Kokkos::make_pair(std::size_t{0}, array.shape[1]));
+  }
 }
-/// The same of all factors. Those without elements are left out where `gaps`.
+/// What was computed into vector_view or matrix_view, in the caller's memory.
+template <class T>
+void copy_back(Array const& array, Kokkos::View<T*, typename Space::device_type> const& view) {
+  if constexpr (is_device_space<Space>)
+    Kokkos::deep_copy(Kokkos::View<T*, Kokkos::HostSpace>(static_cast<T*>(array.data), view.extent(0)), view);
+}
+template <class T>
+void copy_back(Array const& array, FactorMatrix<T, Space> const& view) {
+  if constexpr (is_device_space<Space>) {
+    auto const numbers = to_host<T>(Space(), view);
+    auto const stride  = static_cast<std::size_t>(array.strides[0]);
+    for (std::size_t i = 0; i < view.extent(0); ++i)
+      for (std::size_t r = 0; r < view.extent(1); ++r)
+        static_cast<T*>(array.data)[i * stride + r] = static_cast<T>(numbers[i * view.extent(1) + r]);
+  }
+}
+
+/// Coordinates, nonzeros x N without gaps: the caller's memory, or a device's copy of it.
+template <class Index>
+typename CooTensor<double, Index, Space>::indices_type indices_view(Array const& array) {
+  using View = typename CooTensor<double, Index, Space>::indices_type;
+  if constexpr (is_device_space<Space>) {
+    View const copy("polyad::coordinates", array.shape[0], array.shape[1]);
+    using Host = Kokkos::View<Index const**, Kokkos::LayoutRight, Kokkos::HostSpace>;
+    Kokkos::deep_copy(copy, Host(static_cast<Index const*>(array.data), array.shape[0], array.shape[1]));
+    return copy;
+  } else {
+    return View(static_cast<Index*>(array.data), array.shape[0], array.shape[1]);
+  }
+}
+
+/// The same of all factors.
 template <class T>
 FactorMatrices<T, Space> matrix_views(std::vector<Array> const& arrays, Extents const& extents) {
   POLYAD_EXPECTS(arrays.size() == static_cast<std::size_t>(extents.order()), arrays.size(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A CP model in host memory; its files of either kind, written by the ending of the name, read by the content;
-// and how close models are to each other and to a tensor.
+// A CP model in host memory; its files of either kind, written by the ending of the name, read by the
+// content; and how close models are to each other and to a tensor.
 #pragma once
 
 #include <cstdint>
