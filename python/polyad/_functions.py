@@ -121,8 +121,8 @@ def _matrices(arrays: Sequence[Any], dtype: np.dtype) -> list[np.ndarray]:
         row_major = matrix.shape[1] <= 1 or matrix.strides[1] == matrix.itemsize
         rows = matrix.strides[0] if matrix.shape[0] > 1 else matrix.shape[1] * matrix.itemsize
         fits = row_major and rows % max(matrix.itemsize, 1) == 0 and rows >= matrix.shape[1] * matrix.itemsize
-        if matrix.dtype != dtype or not fits:
-            matrix = np.ascontiguousarray(matrix, dtype=dtype)
+        if matrix.dtype != dtype or not fits or not matrix.flags.aligned:
+            matrix = np.array(matrix, dtype=dtype, order="C")
         result.append(matrix)
     return result
 

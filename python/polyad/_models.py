@@ -35,6 +35,21 @@ class _Fitted:
         self.reason = result.get("reason", "")
 
 
+def _picture_class() -> Any:
+    """matplotlib's Figure, which a notebook shows though no pyplot knows of it."""
+    import io
+
+    from matplotlib.figure import Figure
+
+    class Picture(Figure):
+        def _repr_png_(self) -> bytes:
+            buffer = io.BytesIO()
+            self.savefig(buffer, format="png", dpi=100)
+            return buffer.getvalue()
+
+    return Picture
+
+
 class CPModel(_Fitted):
     """A CP model, the sum over r of weights[r] times the outer product of the columns r of the factors.
 
@@ -169,13 +184,12 @@ class CPModel(_Fitted):
         -------
         matplotlib.figure.Figure
         """
-        from matplotlib.figure import Figure
-
+        picture = _picture_class()
         rows = self.rank if components is None else min(components, self.rank)
         if rows < 1:
             raise UsageError(f"{components} components")
         modes = len(self.factors)
-        figure = Figure(figsize=(3.2 * modes, 1.1 * rows + 0.8), layout="constrained")
+        figure = picture(figsize=(3.2 * modes, 1.1 * rows + 0.8), layout="constrained")
         axes = figure.subplots(rows, modes, squeeze=False, sharex="col")
         for n, factor in enumerate(self.factors):
             few = factor.shape[0] <= 60

@@ -35,10 +35,10 @@ def _coordinates(coords: Any) -> np.ndarray:
     if array.dtype.kind not in "iu" and array.size > 0:
         raise UsageError(f"coordinates are integers, not {array.dtype}")
     if array.dtype in (np.uint32, np.uint64) and array.dtype.isnative:
-        return np.ascontiguousarray(array)
+        return np.require(array, requirements="CA")
     if array.dtype in (np.int32, np.int64) and array.dtype.isnative:
         # The same bits: what is negative becomes too large, which is found with what lies outside.
-        return np.ascontiguousarray(array).view(np.uint32 if array.dtype == np.int32 else np.uint64)
+        return np.require(array, requirements="CA").view(np.uint32 if array.dtype == np.int32 else np.uint64)
     if array.dtype.kind == "i" and array.size > 0 and array.min() < 0:
         raise InputError(f"coordinates count from 0; the smallest is {array.min()}")
     return np.ascontiguousarray(array, dtype=np.uint64)
@@ -50,7 +50,7 @@ def _numbers(values: Any) -> np.ndarray:
     if array.ndim != 1:
         raise UsageError(f"values are one number for each nonzero, not an array of {array.ndim} dimensions")
     if array.dtype in (np.float32, np.float64) and array.dtype.isnative:
-        return np.ascontiguousarray(array)
+        return np.require(array, requirements="CA")
     if array.dtype.kind in "iufb" or array.size == 0:
         return np.ascontiguousarray(array, dtype=np.float64)
     raise UsageError(f"values are real numbers, not {array.dtype}")

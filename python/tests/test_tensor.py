@@ -52,6 +52,15 @@ def test_other_types_are_copied():
     assert X.values.tolist() == [1, 2, 3] and X.coords.tolist() == coords
 
 
+def test_unaligned_arrays_are_copied():
+    raw = np.zeros(1 + 3 * 8, dtype=np.uint8)
+    v = raw[1:].view(np.float64)
+    v[:] = values
+    assert not v.flags.aligned
+    X = polyad.SparseTensor(coords, v, (3, 2, 2))
+    assert X.values.flags.aligned and X.values.tolist() == values
+
+
 def test_shape_is_found():
     assert polyad.SparseTensor(coords, values).shape == (3, 2, 2)
 
@@ -162,6 +171,13 @@ def test_pandas_keeps_the_labels():
         polyad.asarray(frame, value="none")
     with pytest.raises(polyad.InputError):
         polyad.asarray(pandas.DataFrame({"a": [1.0, np.nan], "v": [1.0, 2.0]}))
+
+
+def test_polars_keeps_the_labels():
+    polars = pytest.importorskip("polars")
+    X = polyad.asarray(polars.DataFrame({"who": ["b", "a", "b"], "when": [2020, 2021, 2021], "much": [1.0, 2.0, 4.0]}))
+    assert X.labels[0].tolist() == ["a", "b"] and X.labels[1].tolist() == [2020, 2021]
+    np.testing.assert_array_equal(X.to_dense(), [[0, 2], [1, 4]])
 
 
 @pytest.mark.parametrize("other", [3, None, [1, 2], np.array(["a"]), {"a": 1}])
