@@ -38,7 +38,7 @@ int compare_models(CompareOptions const& options, Report& report) {
   auto const a = io::read_model(options.a), b = io::read_model(options.b);
   expect_same_extents(options, a.extents, b.extents);
   io::MatchScore const match = io::match_score(a, b);
-  double const least     = options.at_least < 0 ? default_score : options.at_least;
+  double const least         = options.at_least < 0 ? default_score : options.at_least;
   fmt::print("models           {}, ranks {} and {}\n", dims_text(a.extents), a.rank(), b.rank());
   fmt::print("factor match     {:.9f}\n", match.score);
   fmt::print("with weights     {:.9f}\n", match.weighted);
