@@ -154,3 +154,35 @@ TEST_CASE("npz: cut short or with any one byte changed it is refused or the same
     }
   }
 }
+
+TEST_CASE("match_score finds the components of a model in another order and scale", "[io]") {
+  HostKtensor const a{{2, 1}, {2, 3}, {{1, 0, 0, 1}, {1, 0, 0, 1, 0, 0}}};
+  HostKtensor b{{1, 6}, {2, 3}, {{0, 1, 1, 0}, {0, 1, 1, 0, 0, 0}}};
+  auto const same = polyad::io::match_score(a, b);
+  REQUIRE(same.score == Approx(1));
+  REQUIRE(same.partner == std::vector<std::int64_t>{1, 0});
+  REQUIRE(same.weighted == Approx((1 + 2.0 / 6) / 2));
+  // A component of one that the other lacks counts as zero.
+  HostKtensor const one{{2}, {2, 3}, {{1, 0}, {1, 0, 0}}};
+  REQUIRE(polyad::io::match_score(a, one).score == Approx(0.5));
+  REQUIRE(polyad::io::match_score(a, one).partner == std::vector<std::int64_t>{0, -1});
+  b.extents[0] = 4;
+  REQUIRE_THROWS_AS(polyad::io::match_score(a, b), polyad::UsageError);
+  REQUIRE_THROWS_AS(polyad::io::match_score(a, HostKtensor{{}, {2, 3}, {{}, {}}}), polyad::UsageError);
+}
+
+TEST_CASE("fit_of_model is that of the definition", "[io]") {
+  HostKtensor const model{{2}, {2, 2}, {{1, 0}, {1, 1}}};
+  polyad::io::CoordinateList X;
+  X.extents = {2, 2};
+  X.indices = polyad::io::UninitializedVector<std::uint32_t>{0, 0, 1, 1};
+  X.values  = {2, 1};
+  // The residual has the entries 0, -2, 0 and 1.
+  REQUIRE(polyad::io::fit_of_model(X, model) == Approx(1 - std::sqrt(5.0) / std::sqrt(5.0)).margin(1e-15));
+  X.values[1] = 0;
+  REQUIRE(polyad::io::fit_of_model(X, model) == Approx(1 - 2.0 / 2));
+  X.values[0] = 4;
+  REQUIRE(polyad::io::fit_of_model(X, model) == Approx(1 - std::sqrt(8.0) / 4));
+  X.values[0] = 0;
+  REQUIRE_THROWS_AS(polyad::io::fit_of_model(X, model), polyad::NumericalError);
+}

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A CP model in host memory, and its files of either kind: written by the ending of the name, read by the
-// content.
+// A CP model in host memory; its files of either kind, written by the ending of the name, read by the
+// content; and how close models are to each other and to a tensor.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <vector>
+
+#include "polyad/io/coordinate_list.hpp"
 
 namespace polyad::io {
 
@@ -45,5 +47,24 @@ void write_model(std::filesystem::path const& path, HostKtensor const& model, bo
 
 /// \throws InputError for a file that is missing, damaged or no CP model
 [[nodiscard]] HostKtensor read_model(std::filesystem::path const& path);
+
+/// Factor match score (Acar, Dunlavy, Kolda: "A scalable optimization approach for fitting canonical tensor
+/// decompositions", J. Chemometrics 25(2), 2011, section 5): for components r of A and s of B
+///   score(r, s) = prod_n |cos(a_r^(n), b_s^(n))|,
+/// summed over the pairs of the assignment that makes the sum largest and divided by the larger rank, so that
+/// a component without a partner counts as 0. The second score multiplies each pair by
+/// 1 - |w_r - w_s| / max(w_r, w_s), w the components' norms.
+struct MatchScore {
+  double score, weighted;
+  /// Of each component of A: its partner in B, or -1.
+  std::vector<std::int64_t> partner;
+};
+
+/// \throws UsageError when the extents differ, a model's sizes contradict or a rank is 0
+[[nodiscard]] MatchScore match_score(HostKtensor const& a, HostKtensor const& b);
+
+/// 1 - ||X - M|| / ||X||; X has no duplicates.
+/// \throws UsageError when the extents differ; NumericalError when X is zero
+[[nodiscard]] double fit_of_model(CoordinateList const& X, HostKtensor const& model);
 
 }  // namespace polyad::io

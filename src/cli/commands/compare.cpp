@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
-#include "cli/drivers/model_score.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/clean_list.hpp"
@@ -38,8 +37,8 @@ void expect_same_extents(CompareOptions const& options, std::vector<std::uint64_
 int compare_models(CompareOptions const& options, Report& report) {
   auto const a = io::read_model(options.a), b = io::read_model(options.b);
   expect_same_extents(options, a.extents, b.extents);
-  MatchScore const match = match_score(a, b);
-  double const least     = options.at_least < 0 ? default_score : options.at_least;
+  io::MatchScore const match = io::match_score(a, b);
+  double const least         = options.at_least < 0 ? default_score : options.at_least;
   fmt::print("models           {}, ranks {} and {}\n", dims_text(a.extents), a.rank(), b.rank());
   fmt::print("factor match     {:.9f}\n", match.score);
   fmt::print("with weights     {:.9f}\n", match.weighted);
@@ -57,7 +56,7 @@ int compare_fit(CompareOptions const& options, std::filesystem::path const& mode
     throw InputError(model_path.string(), 0, 0,
                      fmt::format("holds a model of {}, but the tensor is {}", dims_text(model.extents),
                                  dims_text(tensor.extents)));
-  double const fit = fit_of_model(tensor, model);
+  double const fit = io::fit_of_model(tensor, model);
   fmt::print("tensor   {}: {}\n", tensor_path.string(), tensor_text(*report.input));
   fmt::print("model    CP of rank {}\nfit      {:.9f}\n", model.rank(), fit);
   report.result = FactsReport{{{"fit", fit}}, {}};

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/drivers/model_score.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
 
 #include "polyad/core/error.hpp"
+#include "polyad/io/model_file.hpp"
 
-namespace polyad::cli {
+namespace polyad::io {
 
 namespace {
 
 /// rows x columns, row-major
-struct Matrix {
+struct ScoreMatrix {
   std::uint64_t rows, columns;
   std::vector<double> elements;
   double& operator()(std::uint64_t i, std::uint64_t j) { return elements[i * columns + j]; }
@@ -21,9 +20,9 @@ struct Matrix {
 };
 
 /// A'B, for I x R and I x S.
-Matrix cross_gram(std::vector<double> const& A, std::uint64_t R, std::vector<double> const& B,
-                  std::uint64_t S) {
-  Matrix result{R, S, std::vector<double>(R * S, 0.0)};
+ScoreMatrix cross_gram(std::vector<double> const& A, std::uint64_t R, std::vector<double> const& B,
+                       std::uint64_t S) {
+  ScoreMatrix result{R, S, std::vector<double>(R * S, 0.0)};
   for (std::uint64_t i = 0; i < A.size() / R; ++i)
     for (std::uint64_t r = 0; r < R; ++r)
       for (std::uint64_t s = 0; s < S; ++s) result(r, s) += A[i * R + r] * B[i * S + s];
@@ -32,7 +31,7 @@ Matrix cross_gram(std::vector<double> const& A, std::uint64_t R, std::vector<dou
 
 /// The column of each row, or -1, in the assignment of the largest sum: the Hungarian method with potentials,
 /// for rows <= columns, a row at a time along a shortest augmenting path.
-std::vector<std::int64_t> best_assignment(Matrix const& score) {
+std::vector<std::int64_t> best_assignment(ScoreMatrix const& score) {
   constexpr double far  = std::numeric_limits<double>::infinity();
   std::uint64_t const n = score.rows, m = score.columns;
   // Row and column 0 stand for "none"; costs are -score.
@@ -79,12 +78,12 @@ std::vector<std::int64_t> best_assignment(Matrix const& score) {
 }
 
 /// |lambda_r| times the norms of its columns.
-std::vector<double> component_norms(io::HostKtensor const& model) {
+std::vector<double> component_norms(HostKtensor const& model) {
   std::vector<double> norms(model.rank());
   std::transform(model.weights.begin(), model.weights.end(), norms.begin(),
                  [](double w) { return std::abs(w); });
   for (auto const& factor : model.factors) {
-    Matrix const gram = cross_gram(factor, model.rank(), factor, model.rank());
+    ScoreMatrix const gram = cross_gram(factor, model.rank(), factor, model.rank());
     for (std::uint64_t r = 0; r < model.rank(); ++r) norms[r] *= std::sqrt(gram(r, r));
   }
   return norms;
@@ -92,9 +91,12 @@ std::vector<double> component_norms(io::HostKtensor const& model) {
 
 }  // namespace
 
-MatchScore match_score(io::HostKtensor const& a, io::HostKtensor const& b) {
+MatchScore match_score(HostKtensor const& a, HostKtensor const& b) {
+  expect_consistent(a);
+  expect_consistent(b);
   if (a.extents != b.extents) throw UsageError("the models are of different extents");
   std::uint64_t const R = a.rank(), S = b.rank();
+  if (R == 0 || S == 0) throw UsageError("a model of rank 0 has no components to compare");
   if (R > S) {
     MatchScore const turned = match_score(b, a);
     MatchScore result{turned.score, turned.weighted, std::vector<std::int64_t>(R, -1)};
@@ -102,11 +104,11 @@ MatchScore match_score(io::HostKtensor const& a, io::HostKtensor const& b) {
       result.partner[static_cast<std::size_t>(turned.partner[s])] = static_cast<std::int64_t>(s);
     return result;
   }
-  Matrix score{R, S, std::vector<double>(R * S, 1.0)};
+  ScoreMatrix score{R, S, std::vector<double>(R * S, 1.0)};
   for (std::size_t n = 0; n < a.factors.size(); ++n) {
-    Matrix const cross = cross_gram(a.factors[n], R, b.factors[n], S),
-                 of_a  = cross_gram(a.factors[n], R, a.factors[n], R),
-                 of_b  = cross_gram(b.factors[n], S, b.factors[n], S);
+    ScoreMatrix const cross = cross_gram(a.factors[n], R, b.factors[n], S),
+                      of_a  = cross_gram(a.factors[n], R, a.factors[n], R),
+                      of_b  = cross_gram(b.factors[n], S, b.factors[n], S);
     for (std::uint64_t r = 0; r < R; ++r)
       for (std::uint64_t s = 0; s < S; ++s) {
         double const norms = std::sqrt(of_a(r, r)) * std::sqrt(of_b(s, s));
@@ -127,7 +129,8 @@ MatchScore match_score(io::HostKtensor const& a, io::HostKtensor const& b) {
   return result;
 }
 
-double fit_of_model(io::CoordinateList const& X, io::HostKtensor const& model) {
+double fit_of_model(CoordinateList const& X, HostKtensor const& model) {
+  expect_consistent(model);
   if (X.extents != model.extents) throw UsageError("the model and the tensor are of different extents");
   std::uint64_t const R = model.rank(), order = X.extents.size();
   double norm_squared = 0, inner = 0;
@@ -147,16 +150,17 @@ double fit_of_model(io::CoordinateList const& X, io::HostKtensor const& model) {
         }
       },
       X.indices);
-  Matrix grams{R, R, std::vector<double>(R * R, 1.0)};
+  ScoreMatrix grams{R, R, std::vector<double>(R * R, 1.0)};
   for (auto const& factor : model.factors) {
-    Matrix const gram = cross_gram(factor, R, factor, R);
+    ScoreMatrix const gram = cross_gram(factor, R, factor, R);
     for (std::uint64_t k = 0; k < R * R; ++k) grams.elements[k] *= gram.elements[k];
   }
   double model_squared = 0;
   for (std::uint64_t r = 0; r < R; ++r)
     for (std::uint64_t s = 0; s < R; ++s) model_squared += model.weights[r] * model.weights[s] * grams(r, s);
+  if (norm_squared == 0) throw NumericalError("a tensor of zeros has no fit");
   double const residual = std::max(0.0, norm_squared - 2 * inner + model_squared);
   return 1 - std::sqrt(residual) / std::sqrt(norm_squared);
 }
 
-}  // namespace polyad::cli
+}  // namespace polyad::io

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Polyad factors sparse tensors, on many CPU cores or on a GPU.
+
+>>> import polyad
+>>> X = polyad.generate("uniform", (30, 40, 50), 2000)
+>>> model = polyad.cp_als(X, rank=4)
+>>> model.rank
+4
+
+Tensors: :class:`SparseTensor`, :func:`asarray`, :func:`read`, :func:`write`, :func:`generate`.
+Decompositions: :func:`cp_als`, :func:`tucker`; completion: :func:`fast_tucker`, :func:`predict`.
+Products: :func:`mttkrp`, :func:`ttm`, :func:`ttmc`. Estimators in scikit-learn's manner: :class:`CP`,
+:class:`Tucker`, :class:`TensorRecommender`.
+"""
+
+from ._backend import backends, info, set_backend, set_threads
+from ._errors import BackendError, Error, InputError, MemoryError, NumericalError, UsageError, WriteError
+from ._functions import (
+    Format,
+    any_format,
+    compare,
+    cp_als,
+    fast_tucker,
+    generate,
+    hold_out,
+    mttkrp,
+    predict,
+    ttm,
+    ttmc,
+    tucker,
+)
+from ._models import CPModel, FastTuckerModel, TuckerModel, load
+from ._tensor import SparseTensor, asarray, read, write
+from .estimators import CP, TensorRecommender, Tucker
+
+__version__ = "0.2.0"
+
+__all__ = [
+    "BackendError",
+    "CP",
+    "CPModel",
+    "Error",
+    "FastTuckerModel",
+    "Format",
+    "InputError",
+    "MemoryError",
+    "NumericalError",
+    "SparseTensor",
+    "TensorRecommender",
+    "Tucker",
+    "TuckerModel",
+    "UsageError",
+    "WriteError",
+    "any_format",
+    "asarray",
+    "backends",
+    "compare",
+    "cp_als",
+    "fast_tucker",
+    "generate",
+    "hold_out",
+    "info",
+    "load",
+    "mttkrp",
+    "predict",
+    "read",
+    "set_backend",
+    "set_threads",
+    "ttm",
+    "ttmc",
+    "tucker",
+    "write",
+]

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which compiled module computes: one for each backend, loaded at the first use."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import threading
+from pathlib import Path
+from types import ModuleType
+
+from ._errors import BackendError, UsageError
+
+_names = ("openmp", "serial", "cuda")
+_lock = threading.RLock()
+_wanted: str | None = None
+_threads = 0
+_module: ModuleType | None = None
+
+
+def _is_installed(name: str) -> bool:
+    return importlib.util.find_spec(f"polyad._polyad_{name}") is not None
+
+
+def backends() -> list[str]:
+    """The backends that are installed.
+
+    Returns
+    -------
+    list of str
+        Of ``"openmp"``, ``"serial"`` and ``"cuda"``.
+    """
+    return [name for name in _names if _is_installed(name)]
+
+
+def set_backend(name: str) -> None:
+    """Choose the backend, before the first use.
+
+    The environment variable ``POLYAD_BACKEND`` does the same. Without either the first of
+    :func:`backends` is taken.
+
+    Parameters
+    ----------
+    name : {"openmp", "serial", "cuda"}
+
+    Raises
+    ------
+    UsageError
+        If there is no such backend, or another one is in use already.
+    BackendError
+        If it is not installed.
+    """
+    global _wanted
+    if name not in _names:
+        raise UsageError(f"no backend '{name}'; there are {', '.join(_names)}")
+    with _lock:
+        if _module is not None and _module.backend()[0] != name:
+            raise UsageError(f"the backend {_module.backend()[0]} is in use already")
+        if not _is_installed(name):
+            raise BackendError(f"the backend {name} is not installed; there are: {', '.join(backends()) or 'none'}")
+        _wanted = name
+
+
+def set_threads(threads: int) -> None:
+    """Choose the number of threads, before the first use.
+
+    Kokkos starts once in a process, with so many threads. Without this it takes ``OMP_NUM_THREADS``, or all
+    cores.
+
+    Parameters
+    ----------
+    threads : int
+        1 or more.
+
+    Raises
+    ------
+    UsageError
+        If Kokkos runs already with another number.
+    """
+    global _threads
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise UsageError(f"threads is an int of 1 or more, not {threads!r}")
+    with _lock:
+        if _module is not None and _module.is_started():
+            if _module.concurrency() != threads:
+                raise UsageError(
+                    f"Kokkos runs with {_module.concurrency()} threads already: set the number before the first use"
+                )
+            return
+        _threads = threads
+
+
+def info() -> dict:
+    """What computes. Starts Kokkos.
+
+    Returns
+    -------
+    dict
+        ``backend``, ``threads`` and ``installed``.
+
+    Examples
+    --------
+    >>> import polyad
+    >>> polyad.info()["backend"] in ("openmp", "serial", "cuda")
+    True
+    """
+    module = engine()
+    return {"backend": module.backend()[0], "threads": module.concurrency(), "installed": backends()}
+
+
+def _expect_cpu(name: str) -> None:
+    """An ImportError on a CPU without what the module was compiled for; a crash otherwise."""
+    needs = Path(__file__).with_name(f"_polyad_{name}.cpu")
+    if not needs.exists():
+        return
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return
+    for line in text.splitlines():
+        if line.startswith("flags"):
+            missing = sorted(set(needs.read_text().split()) - set(line.split()))
+            if missing:
+                raise ImportError(
+                    f"Polyad was compiled for a newer CPU: this one lacks {', '.join(missing)}. "
+                    "Build it from source on this machine: pip install --no-binary polyad polyad"
+                )
+            return
+
+
+def module() -> ModuleType:
+    """The compiled module, loaded but perhaps not started: what reads files needs no Kokkos."""
+    global _module
+    if _module is not None:
+        return _module
+    with _lock:
+        if _module is None:
+            name = _wanted or os.environ.get("POLYAD_BACKEND") or next(iter(backends()), None)
+            if name is None:
+                raise BackendError("no backend is installed: the package was not built")
+            if name not in _names:
+                raise BackendError(f"POLYAD_BACKEND is '{name}'; it can be {', '.join(_names)}")
+            if not _is_installed(name):
+                raise BackendError(f"the backend {name} is not installed; there are: {', '.join(backends()) or 'none'}")
+            _expect_cpu(name)
+            _module = importlib.import_module(f"polyad._polyad_{name}")
+        return _module
+
+
+def engine(threads: int | None = None) -> ModuleType:
+    """The compiled module, started."""
+    loaded = module()
+    if threads is not None:
+        set_threads(threads)
+    if not loaded.is_started():
+        with _lock:
+            if not loaded.is_started():
+                problem = loaded.backend()[2]
+                if problem:
+                    raise BackendError(problem)
+                loaded.start(_threads)
+    return loaded

@@ -1,0 +1,808 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The drivers and products as functions."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _backend
+from ._errors import UsageError
+from ._models import CPModel, FastTuckerModel, TuckerModel
+from ._tensor import SparseTensor, _coordinates, _extents, _trusted, asarray
+
+Callback = Callable[[dict], Any]
+
+
+class Format:
+    """A tensor in a storage format, chosen once for several runs (:func:`any_format`).
+
+    Attributes
+    ----------
+    shape : tuple of int
+    nnz : int
+    dtype : numpy.dtype
+    chosen : str
+        The format's name.
+    because : str
+        Why it was chosen.
+    storage_bytes : int
+    rank : int
+        That it was built for.
+    """
+
+    def __init__(self, held: Any, labels: Any = None) -> None:
+        self._held = held
+        self.labels = labels
+        self.shape: tuple[int, ...] = tuple(held.extents)
+        self.nnz: int = held.nnz
+        self.dtype = np.dtype(np.float32 if held.single else np.float64)
+        self.chosen: str = held.chosen
+        self.because: str = held.because
+        self.storage_bytes: int = held.storage_bytes
+        self.rank: int = held.rank
+
+    def __repr__(self) -> str:
+        return f"Format({self.chosen}, {' x '.join(map(str, self.shape))}, {self.nnz} nonzeros, {self.dtype})"
+
+
+def any_format(
+    X: Any,
+    *,
+    rank: int = 16,
+    iterations: float = 20,
+    format: str = "auto",  # noqa: A002
+    deterministic: bool = False,
+    threads: int | None = None,
+) -> Format:
+    """Choose and build a storage format, for several runs or products of one tensor.
+
+    Parameters
+    ----------
+    X : SparseTensor or what :func:`asarray` takes
+        Without duplicates.
+    rank : int
+        Of the models to come, for memory and times.
+    iterations : float
+        That are expected.
+    format : str
+        "auto", or a name with options: "sorted", "f-coo:threadlen=16".
+    deterministic : bool
+        A fixed order of summation: the same bits at every run.
+    threads : int, optional
+        As for :func:`set_threads`.
+
+    Returns
+    -------
+    Format
+
+    Examples
+    --------
+    >>> import polyad
+    >>> X = polyad.generate("uniform", (20, 30, 40), 500)
+    >>> polyad.any_format(X, rank=4, format="sorted").chosen
+    'sorted'
+    """
+    engine = _backend.engine(threads)
+    tensor = asarray(X)
+    return Format(
+        engine.build_format(tensor._held, _count("rank", rank), float(iterations), format, deterministic, False),
+        tensor.labels,
+    )
+
+
+def _count(name: str, value: Any, least: int = 0) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise UsageError(f"{name} is an int of {least} or more, not {value!r}")
+    return int(value)
+
+
+def _limit(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise UsageError(f"{name} is a number, not {value!r}") from None
+    if math.isnan(number):
+        raise UsageError(f"{name} is not a number")
+    return number
+
+
+def _matrices(arrays: Sequence[Any], dtype: np.dtype) -> list[np.ndarray]:
+    """Row-major matrices of that type; without a copy where they are, whatever the stride of their rows."""
+    result = []
+    for n, array in enumerate(arrays):
+        matrix = np.asarray(array)
+        if matrix.ndim != 2:
+            raise UsageError(f"matrix {n} has {matrix.ndim} dimensions")
+        row_major = matrix.shape[1] <= 1 or matrix.strides[1] == matrix.itemsize
+        rows = matrix.strides[0] if matrix.shape[0] > 1 else matrix.shape[1] * matrix.itemsize
+        fits = row_major and rows % max(matrix.itemsize, 1) == 0 and rows >= matrix.shape[1] * matrix.itemsize
+        if matrix.dtype != dtype or not fits or not matrix.flags.aligned:
+            matrix = np.array(matrix, dtype=dtype, order="C")
+        result.append(matrix)
+    return result
+
+
+def _factors_of(start: Any) -> Sequence[Any]:
+    if hasattr(start, "factors"):
+        return start.factors
+    if hasattr(start, "factor_matrices"):
+        return start.factor_matrices
+    if isinstance(start, tuple) and len(start) == 2 and not hasattr(start[1], "ndim"):
+        return start[1]
+    return start
+
+
+class _Progress:
+    """tqdm where it is installed, otherwise a line on stderr from time to time."""
+
+    def __init__(self, total: int, name: str) -> None:
+        self._name = name
+        try:
+            from tqdm.auto import tqdm
+
+            self._bar = tqdm(total=total, desc=name)
+        except ImportError:
+            self._bar = None
+
+    def __call__(self, step: dict) -> None:
+        number = step.get("iteration", step.get("epoch"))
+        if "fit" in step:
+            text = f"fit {step['fit']:.6f}"
+        else:
+            errors = step["test"] or step["validation"] or step["train"]
+            text = f"RMSE {errors['rmse']:.5f}" if errors else ""
+        if self._bar is not None:
+            self._bar.update(number - self._bar.n)
+            self._bar.set_postfix_str(text)
+        else:
+            print(f"{self._name} {number}: {text}", file=sys.stderr)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+def _watched(callback: Callback | None, progress: bool, total: int, name: str) -> tuple[Callback | None, Callable]:
+    if callback is not None and not callable(callback):
+        raise UsageError(f"the callback is a function, not {callback!r}")
+    if not progress:
+        return callback, lambda: None
+    shown = _Progress(total, name)
+
+    def both(step: dict) -> Any:
+        shown(step)
+        return None if callback is None else callback(step)
+
+    return both, shown.close
+
+
+def cp_als(
+    X: Any,
+    rank: int = 0,
+    *,
+    max_iterations: int = 50,
+    tolerance: float = 1e-4,
+    time_limit_s: float = math.inf,
+    seed: int = 0,
+    start: Any = None,
+    format: str = "auto",  # noqa: A002
+    deterministic: bool = False,
+    callback: Callback | None = None,
+    progress: bool = False,
+    threads: int | None = None,
+) -> CPModel:
+    """Factor a sparse tensor by CP-ALS, the canonical polyadic decomposition by alternating least squares.
+
+    Parameters
+    ----------
+    X : SparseTensor, Format, or what :func:`asarray` takes
+        Without duplicates. A tensor of float32 is computed in single precision.
+    rank : int
+        R. 0: that of the start, or of the Format, or 16.
+    max_iterations : int
+    tolerance : float
+        The run ends when the fit changes by less.
+    time_limit_s : float
+        Seconds.
+    seed : int
+        Of the random start.
+    start : CPModel, pyttb.ktensor or sequence of array_like, optional
+        I_n x R each; copied. The scale of their columns plays no part.
+    format : str
+        The storage format: "auto", or a name with options. Not with a Format.
+    deterministic : bool
+        A fixed order of summation. Not with a Format.
+    callback : function, optional
+        Called after each iteration with a dict of ``iteration``, ``fit``, ``delta`` and ``seconds``. False ends
+        the run; an exception passes.
+    progress : bool
+        Show the iterations (tqdm where it is installed).
+    threads : int, optional
+        As for :func:`set_threads`.
+
+    Returns
+    -------
+    CPModel
+        Also after Ctrl-C: then of the iterations so far, with the reason "interrupted".
+
+    Raises
+    ------
+    UsageError, MemoryError, NumericalError
+
+    Examples
+    --------
+    >>> import polyad
+    >>> X, planted = polyad.generate("low-rank", (30, 40, 50), rank=3, seed=1)
+    >>> model = polyad.cp_als(X, 3, tolerance=1e-8)
+    >>> round(model.fit, 3)
+    1.0
+    >>> weights, factors = model
+    >>> [factor.shape for factor in factors]
+    [(30, 3), (40, 3), (50, 3)]
+    """
+    engine = _backend.engine(threads)
+    held = X if isinstance(X, Format) else asarray(X)
+    options = {
+        "rank": _count("rank", rank),
+        "max_iterations": _count("max_iterations", max_iterations),
+        "tolerance": _limit("tolerance", tolerance),
+        "time_limit_s": _limit("time_limit_s", time_limit_s),
+        "seed": _count("seed", seed),
+    }
+    begin = [] if start is None else _matrices(_factors_of(start), held.dtype)
+    watch, close = _watched(callback, progress, max_iterations, "CP-ALS")
+    try:
+        if isinstance(held, Format):
+            if format != "auto" or deterministic:
+                raise UsageError("the format was chosen already: any_format takes these options")
+            result = engine.cp_als_format(held._held, options, begin, watch)
+        else:
+            result = engine.cp_als(held._held, options, format, deterministic, begin, watch)
+    finally:
+        close()
+    return CPModel._of(result, held.labels)
+
+
+def tucker(
+    X: Any,
+    ranks: int | Sequence[int],
+    *,
+    max_iterations: int = 50,
+    tolerance: float = 1e-6,
+    time_limit_s: float = math.inf,
+    seed: int = 0,
+    start: Any = None,
+    callback: Callback | None = None,
+    progress: bool = False,
+    threads: int | None = None,
+) -> TuckerModel:
+    """Factor a sparse tensor by HOOI, the Tucker decomposition by higher-order orthogonal iteration.
+
+    Parameters
+    ----------
+    X : SparseTensor or what :func:`asarray` takes
+    ranks : int or sequence of int
+        R_n, each at most I_n and the product of the others. One number is that of all modes.
+    max_iterations, tolerance, time_limit_s, seed, callback, progress, threads
+        As for :func:`cp_als`.
+    start : "hosvd", TuckerModel or sequence of array_like, optional
+        Matrices of orthonormal columns, I_n x R_n; copied. "hosvd" computes them. Without it they are random.
+
+    Returns
+    -------
+    TuckerModel
+
+    Examples
+    --------
+    >>> import polyad
+    >>> X, _ = polyad.generate("low-rank", (20, 20, 20), rank=2, seed=1)
+    >>> model = polyad.tucker(X, 2)
+    >>> model.core.shape, round(model.fit, 3)
+    ((2, 2, 2), 1.0)
+    """
+    engine = _backend.engine(threads)
+    tensor = asarray(X)
+    if isinstance(ranks, (int, np.integer)):
+        ranks = [ranks] * tensor.ndim
+    hosvd = isinstance(start, str)
+    if hosvd and start != "hosvd":
+        raise UsageError(f"the start is 'hosvd' or matrices, not {start!r}")
+    options = {
+        "ranks": [_count("a rank", rank) for rank in ranks],
+        "max_iterations": _count("max_iterations", max_iterations),
+        "tolerance": _limit("tolerance", tolerance),
+        "time_limit_s": _limit("time_limit_s", time_limit_s),
+        "seed": _count("seed", seed),
+        "hosvd": hosvd,
+    }
+    begin = [] if start is None or hosvd else _matrices(_factors_of(start), tensor.dtype)
+    watch, close = _watched(callback, progress, max_iterations, "Tucker")
+    try:
+        result = engine.tucker(tensor._held, options, begin, watch)
+    finally:
+        close()
+    return TuckerModel._of(result, tensor.labels)
+
+
+def _rates(name: str, given: Any, names: Mapping[str, float]) -> list[float]:
+    """A mapping by the names, or the numbers in their order; what is left out keeps its default."""
+    if isinstance(given, Mapping):
+        unknown = set(given) - set(names)
+        if unknown:
+            raise UsageError(f"{name} has no {', '.join(sorted(unknown))}; it has {', '.join(names)}")
+        return [float(given.get(key, default)) for key, default in names.items()]
+    numbers = [float(given)] if np.isscalar(given) else [float(number) for number in given]
+    if not 1 <= len(numbers) <= len(names):
+        raise UsageError(f"{name} is ({', '.join(names)})")
+    return numbers + list(names.values())[len(numbers) :]
+
+
+def fast_tucker(
+    train: Any,
+    *,
+    validation: Any = None,
+    test: Any = None,
+    rank: int = 0,
+    columns: int | Sequence[int] | None = None,
+    biases: bool = True,
+    bias: Mapping[str, float] | None = None,
+    seed: int = 0,
+    optimizer: str = "als",
+    max_epochs: int = 20,
+    shrinkage: Any = None,
+    targets: Sequence[str] | None = None,
+    ridge: float | None = None,
+    ridge_per_entry: bool = False,
+    core_ridge: float = 0.0,
+    update_cores: bool = True,
+    adam: Any = None,
+    sgd: Any = None,
+    patience: int = 0,
+    time_limit_s: float = math.inf,
+    range: tuple[float, float] | None = None,  # noqa: A002
+    format: str = "auto",  # noqa: A002
+    deterministic: bool = False,
+    callback: Callback | None = None,
+    progress: bool = False,
+    threads: int | None = None,
+) -> FastTuckerModel:
+    """Learn from the entries that were observed, to predict the others.
+
+    Parameters
+    ----------
+    train : SparseTensor or what :func:`asarray` takes
+        Every stored entry is an observation, zeros and duplicates too; all others are unknown. Pass
+        ``duplicates="keep"`` where places repeat.
+    validation, test : SparseTensor, optional
+        Of the same types. The first decides which epoch is best, with `patience`; the other is only reported.
+    rank, columns : int
+        R, and J_n (one number or one a mode). Without them held-out entries choose.
+    biases : bool
+        A mean and biases, fitted first.
+    bias : mapping, optional
+        ``sweeps`` and ``damping`` of that fit.
+    seed : int
+    optimizer : {"als", "adam", "sgd"}
+    max_epochs : int
+    shrinkage : float, sequence or mapping, optional
+        ``observations``, ``share``, ``to_one``. Without it held-out entries choose.
+    targets : sequence of {"zero", "one", "left_out"}, optional
+        What the rows of each mode are drawn to.
+    ridge : float, optional
+    ridge_per_entry : bool
+    core_ridge : float
+    update_cores : bool
+    adam : sequence or mapping, optional
+        ``step``, ``first``, ``second``, ``epsilon``.
+    sgd : sequence or mapping, optional
+        ``step``, ``core_step``, ``decay``.
+    patience : int
+        Epochs without a better validation RMSE that end the run; 0: they never do.
+    time_limit_s : float
+    range : tuple of float, optional
+        Lowest and highest prediction.
+    format, deterministic
+        As for :func:`cp_als`.
+    callback : function, optional
+        Called after each epoch with a dict of ``epoch``, ``train``, ``validation``, ``test``, ``seconds``.
+    progress, threads
+        As for :func:`cp_als`.
+
+    Returns
+    -------
+    FastTuckerModel
+
+    Examples
+    --------
+    >>> import polyad
+    >>> X = polyad.generate("uniform", (20, 30, 10), 3000, seed=1)
+    >>> model = polyad.fast_tucker(X, range=(0, 1))
+    >>> predicted = polyad.predict(model, [[0, 0, 0], [19, 29, 9]])
+    >>> predicted.shape
+    (2,)
+    """
+    engine = _backend.engine(threads)
+    sets = [None if entries is None else asarray(entries) for entries in (train, validation, test)]
+    if sets[0] is None:
+        raise UsageError("there are no entries to learn from")
+    first = sets[0]
+    for k in (1, 2):
+        entries = sets[k]
+        if entries is None:
+            continue
+        entries = entries.astype(first.dtype)
+        if entries.shape != first.shape or entries.coords.itemsize != first.coords.itemsize:
+            if len(entries.shape) != len(first.shape) or any(a > b for a, b in zip(entries.shape, first.shape)):
+                raise UsageError(f"entries of {entries.shape} for a training set of {first.shape}")
+            entries = SparseTensor(
+                entries.coords.astype(first.coords.dtype), entries.values, first.shape, duplicates="keep"
+            )
+        sets[k] = entries
+    options: dict[str, Any] = {
+        "rank": _count("rank", rank),
+        "biases": bool(biases),
+        "seed": _count("seed", seed),
+        "optimizer": optimizer,
+        "max_epochs": _count("max_epochs", max_epochs),
+        "ridge_per_entry": bool(ridge_per_entry),
+        "core_ridge": _limit("core_ridge", core_ridge),
+        "update_cores": bool(update_cores),
+        "patience": _count("patience", patience),
+        "time_limit_s": _limit("time_limit_s", time_limit_s),
+        "format": format,
+        "deterministic": bool(deterministic),
+    }
+    if columns is not None:
+        given = [columns] if isinstance(columns, (int, np.integer)) else columns
+        options["columns"] = [_count("columns", number, 1) for number in given]
+    if bias is not None:
+        sweeps, damping = _rates("bias", bias, {"sweeps": 10, "damping": 5})
+        options["bias_sweeps"], options["bias_damping"] = int(sweeps), damping
+    if shrinkage is not None:
+        options["shrinkage"] = _rates("shrinkage", shrinkage, {"observations": 10, "share": 0.05, "to_one": 1000})
+    if targets is not None:
+        options["targets"] = [str(target) for target in targets]
+    if ridge is not None:
+        options["ridge"] = _limit("ridge", ridge)
+    if adam is not None:
+        options["adam"] = _rates("adam", adam, {"step": 0.01, "first": 0.9, "second": 0.999, "epsilon": 1e-8})
+    if sgd is not None:
+        options["sgd"] = _rates("sgd", sgd, {"step": 0.01, "core_step": 0.1, "decay": 0.1})
+    if range is not None:
+        options["lowest"], options["highest"] = _limit("range", range[0]), _limit("range", range[1])
+    watch, close = _watched(callback, progress, max_epochs, "epoch")
+    try:
+        result = engine.fast_tucker(
+            first._held, *(None if entries is None else entries._held for entries in sets[1:]), options, watch
+        )
+    finally:
+        close()
+    return FastTuckerModel._of(result, first.labels)
+
+
+def predict(model: FastTuckerModel, places: Any, *, threads: int | None = None) -> np.ndarray:
+    """What a completion model expects at some places.
+
+    Parameters
+    ----------
+    model : FastTuckerModel
+    places : array_like of int, count x N, or SparseTensor
+        Coordinates, from 0, within the model's shape.
+
+    Returns
+    -------
+    numpy.ndarray
+        One number for each place, of the model's type.
+
+    Raises
+    ------
+    UsageError
+        If a place lies outside.
+    """
+    engine = _backend.engine(threads)
+    coords = places.coords if isinstance(places, SparseTensor) else _coordinates(places)
+    if coords.shape[1] != len(model.factors):
+        raise UsageError(f"places of {coords.shape[1]} numbers for a model of {len(model.factors)} modes")
+    dtype = np.dtype(np.float32 if all(f.dtype == np.float32 for f in model.factors) else np.float64)
+    out = np.empty(coords.shape[0], dtype=dtype)
+    engine.predict(
+        _matrices(model.factors, dtype),
+        _matrices(model.cores, dtype),
+        [np.ascontiguousarray(bias, dtype=dtype) for bias in model.biases],
+        model.mean,
+        model.range[0],
+        model.range[1],
+        coords,
+        out,
+    )
+    return out
+
+
+def _mode(mode: Any, order: int) -> int:
+    if isinstance(mode, bool) or not isinstance(mode, (int, np.integer)) or not 0 <= mode < order:
+        raise UsageError(f"mode {mode!r} of a tensor of order {order} (modes count from 0)")
+    return int(mode)
+
+
+def mttkrp(
+    X: Any,
+    factors: Any,
+    mode: int,
+    *,
+    out: np.ndarray | None = None,
+    threads: int | None = None,
+) -> np.ndarray:
+    """The matricized tensor times a Khatri-Rao product (MTTKRP).
+
+    ``V[k, r]`` is the sum over the nonzeros of row k of `mode` of the value times the product of the other
+    factors' entries r. The factor of `mode` plays no part, but for its shape.
+
+    Parameters
+    ----------
+    X : Format, SparseTensor or what :func:`asarray` takes
+        A tensor is brought into a format for this call alone: build one by :func:`any_format` for several.
+    factors : CPModel or sequence of array_like, I_n x R
+        The weights of a model play no part. Row-major matrices of the tensor's type are read where they are.
+    mode : int
+        From 0.
+    out : numpy.ndarray, optional
+        I_mode x R, row-major, of the tensor's type; overwritten and returned.
+
+    Returns
+    -------
+    numpy.ndarray, I_mode x R
+        A view of the library's memory.
+
+    Examples
+    --------
+    >>> import numpy as np, polyad
+    >>> X = polyad.SparseTensor([[0, 1], [1, 0]], [2.0, 3.0])
+    >>> polyad.mttkrp(X, [np.ones((2, 1)), np.array([[10.0], [1.0]])], 0)
+    array([[ 2.],
+           [30.]])
+    """
+    engine = _backend.engine(threads)
+    held = X if isinstance(X, Format) else asarray(X)
+    matrices = _matrices(_factors_of(factors), held.dtype)
+    where = _mode(mode, len(held.shape))
+    if isinstance(held, Format):
+        format = held._held  # noqa: A001
+    else:
+        rank = matrices[0].shape[1] if matrices else 1
+        # One product of one mode: hardly worth a sorted copy.
+        format = engine.build_format(held._held, rank, 1.0 / len(held.shape), "auto", False, False)  # noqa: A001
+    if out is None:
+        return engine.mttkrp(format, matrices, where)
+    if not isinstance(out, np.ndarray) or out.dtype != held.dtype:
+        raise UsageError(f"out is a numpy array of {held.dtype}")
+    engine.mttkrp_into(format, matrices, where, out)
+    return out
+
+
+def ttm(X: Any, matrix: Any, mode: int, *, threads: int | None = None) -> SparseTensor:
+    """A sparse tensor times a matrix along one mode (SpTTM).
+
+    Parameters
+    ----------
+    X : SparseTensor or what :func:`asarray` takes
+    matrix : array_like, I_mode x R
+    mode : int
+        From 0.
+
+    Returns
+    -------
+    SparseTensor
+        R rows in `mode`. Every fiber that has a nonzero becomes R entries, zeros included.
+
+    Examples
+    --------
+    >>> import numpy as np, polyad
+    >>> X = polyad.SparseTensor([[0, 1], [1, 0]], [2.0, 3.0])
+    >>> polyad.ttm(X, np.array([[1.0], [10.0]]), 0).to_dense()
+    array([[30.,  2.]])
+    """
+    engine = _backend.engine(threads)
+    tensor = asarray(X)
+    (U,) = _matrices([matrix], tensor.dtype)
+    return SparseTensor._of(engine.ttm(tensor._held, U, _mode(mode, tensor.ndim)))
+
+
+def ttmc(X: Any, matrices: Any, mode: int, *, threads: int | None = None) -> np.ndarray:
+    """A sparse tensor times a matrix along each mode but one (SpTTMc).
+
+    Parameters
+    ----------
+    X : SparseTensor or what :func:`asarray` takes
+    matrices : TuckerModel or sequence of array_like, I_n x R_n
+        That of `mode` plays no part and may be None.
+    mode : int
+        From 0.
+
+    Returns
+    -------
+    numpy.ndarray, I_mode x R_0 x ... without R_mode ... x R_{N-1}
+        A view of the library's memory.
+
+    Examples
+    --------
+    >>> import numpy as np, polyad
+    >>> X = polyad.SparseTensor([[0, 1, 0]], [2.0], (1, 2, 3))
+    >>> polyad.ttmc(X, [None, np.ones((2, 4)), np.ones((3, 5))], 0).shape
+    (1, 4, 5)
+    """
+    engine = _backend.engine(threads)
+    tensor = asarray(X)
+    where = _mode(mode, tensor.ndim)
+    given = list(_factors_of(matrices))
+    if len(given) != tensor.ndim:
+        raise UsageError(f"{len(given)} matrices for a tensor of order {tensor.ndim}")
+    U = _matrices([np.empty((0, 1)) if n == where else matrix for n, matrix in enumerate(given)], tensor.dtype)
+    product = engine.ttmc(tensor._held, U, where)
+    shape = [product.shape[0]] + [matrix.shape[1] for n, matrix in enumerate(U) if n != where]
+    # The columns alone are split: still a view, whatever the stride of the rows.
+    strides = [product.strides[0]] + [0] * (len(shape) - 1)
+    step = product.itemsize
+    for k in reversed(range(1, len(shape))):
+        strides[k] = step
+        step *= shape[k]
+    return np.lib.stride_tricks.as_strided(product, shape, strides)
+
+
+def generate(
+    kind: str,
+    shape: Sequence[int],
+    nnz: int | None = None,
+    *,
+    seed: int = 0,
+    skew: float | Sequence[float] = 1.0,
+    fiber_run: int = 1,
+    run_mode: int = -1,
+    rank: int = 4,
+    block: int | None = None,
+    dtype: Any = np.float64,
+    threads: int | None = None,
+) -> Any:
+    """A made-up tensor; the same seed gives the same bits everywhere.
+
+    Parameters
+    ----------
+    kind : {"uniform", "power-law", "low-rank"}
+    shape : sequence of int
+    nnz : int
+        Of the first two kinds: about so many nonzeros at distinct places, of values in (0, 1].
+    seed : int
+    skew : float or sequence of float
+        Of a power law: the k-th most frequent row of a mode has nonzeros ~ k^-skew.
+    fiber_run, run_mode : int
+        Of a power law: the mean length of runs along one mode; -1 is the longest.
+    rank, block : int
+        Of the low-rank kind: component r is dense on `block` rows of each mode and zero elsewhere. Without
+        `block` as many as fit.
+    dtype : float32 or float64
+
+    Returns
+    -------
+    SparseTensor, or (SparseTensor, CPModel) of the low-rank kind
+        The model equals the tensor.
+
+    Examples
+    --------
+    >>> import polyad
+    >>> polyad.generate("uniform", (10, 20, 30), 100).shape
+    (10, 20, 30)
+    """
+    sizes = list(_extents(shape))
+    engine = _backend.engine(threads)
+    single = np.dtype(dtype) == np.float32
+    if np.dtype(dtype) not in (np.float32, np.float64):
+        raise UsageError(f"values are of float32 or float64, not {dtype!r}")
+    seed = _count("seed", seed)
+    if kind == "low-rank":
+        rank = _count("rank", rank, 1)
+        width = min(sizes) // rank if block is None else _count("block", block)
+        held, weights, factors = engine.planted(sizes, rank, width, seed, single)
+        return SparseTensor._of(held), CPModel(weights, factors)
+    if kind not in ("uniform", "power-law"):
+        raise UsageError(f"kind is uniform, power-law or low-rank, not {kind!r}")
+    count = _count("nnz", nnz)
+    if kind == "uniform":
+        skews = [0.0] * len(sizes)
+    else:
+        skews = [float(skew)] * len(sizes) if np.isscalar(skew) else [float(number) for number in skew]
+    return SparseTensor._of(engine.power_law(sizes, count, skews, _count("fiber_run", fiber_run), run_mode, seed, single))
+
+
+def _as_model(model: Any) -> CPModel | None:
+    if isinstance(model, CPModel):
+        return model
+    if hasattr(model, "factor_matrices") and hasattr(model, "weights"):
+        return CPModel.from_pyttb(model)
+    if hasattr(model, "factors") and hasattr(model, "weights"):
+        return CPModel(model.weights, model.factors)
+    if isinstance(model, tuple) and len(model) == 2:
+        return CPModel(*model)
+    return None
+
+
+def compare(a: Any, b: Any, *, weighted: bool = False) -> float:
+    """How close two CP models are, or a model and a tensor.
+
+    Parameters
+    ----------
+    a, b : CPModel, pyttb.ktensor, tensorly CPTensor, (weights, factors), or one of them a tensor
+    weighted : bool
+        Multiply the score of each pair of components by 1 less the relative difference of their norms.
+
+    Returns
+    -------
+    float
+        Of two models the factor match score: 1 when they are the same up to the order and scale of components
+        (Acar, Dunlavy and Kolda, J. Chemometrics 25(2), 2011). Of a model and a tensor the fit.
+
+    Examples
+    --------
+    >>> import polyad
+    >>> X, planted = polyad.generate("low-rank", (30, 40, 50), rank=3, seed=1)
+    >>> found = polyad.cp_als(X, 3, tolerance=1e-10, max_iterations=200)
+    >>> polyad.compare(found, planted) > 0.99
+    True
+    >>> round(polyad.compare(X, planted), 6)
+    1.0
+    """
+    first, second = _as_model(a), _as_model(b)
+    if first is None:
+        first, second, b = second, first, a
+    if first is None:
+        raise UsageError("one of the two is a CP model")
+    module = _backend.module()
+
+    def arrays(model: CPModel) -> tuple:
+        return (
+            np.ascontiguousarray(model.weights, dtype=np.float64),
+            [np.ascontiguousarray(factor, dtype=np.float64) for factor in model.factors],
+        )
+
+    if second is None:
+        return module.fit_of_model(asarray(b)._held, *arrays(first))
+    score, with_weights, _ = module.match_score(*arrays(first), *arrays(second))
+    return with_weights if weighted else score
+
+
+def hold_out(X: Any, share: float, *, seed: int = 0) -> tuple[SparseTensor, SparseTensor]:
+    """Split entries at random into those to learn from and those to test on.
+
+    Parameters
+    ----------
+    X : SparseTensor or what :func:`asarray` takes
+    share : float
+        Of the entries that are held out, 0 to 1.
+    seed : int
+        The same entries as ``polyad fast-tucker --split``.
+
+    Returns
+    -------
+    (SparseTensor, SparseTensor)
+        The entries that stay, and those that are held out; copies.
+
+    Examples
+    --------
+    >>> import polyad
+    >>> X = polyad.generate("uniform", (20, 30, 10), 1000)
+    >>> known, hidden = polyad.hold_out(X, 0.1)
+    >>> known.nnz + hidden.nnz == X.nnz
+    True
+    """
+    tensor = asarray(X)
+    share = _limit("share", share)
+    if not 0 <= share <= 1:
+        raise UsageError(f"a share of {share}")
+    parts = _backend.module().hold_out(tensor._held, share, _count("seed", seed))
+    return tuple(  # type: ignore[return-value]
+        _trusted(coords, values.astype(tensor.dtype, copy=False), tuple(shape), tensor.labels)
+        for coords, values, shape in parts
+    )

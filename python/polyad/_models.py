@@ -1,0 +1,434 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the drivers return: models with their history, and their files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _backend
+from ._errors import InputError, UsageError
+
+
+def _doubles(array: Any) -> np.ndarray:
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _is_single(arrays: Sequence[np.ndarray]) -> bool:
+    return all(array.dtype == np.float32 for array in arrays)
+
+
+class _Fitted:
+    """How the run went: empty where the model was not fitted here."""
+
+    fit: float | None = None
+    history: list[dict]
+    reason: str = ""
+
+    def _record(self, result: dict | None) -> None:
+        result = result or {}
+        self.fit = result.get("fit")
+        self.history = result.get("history", [])
+        self.reason = result.get("reason", "")
+
+
+def _picture_class() -> Any:
+    """matplotlib's Figure, which a notebook shows though no pyplot knows of it."""
+    import io
+
+    from matplotlib.figure import Figure
+
+    class Picture(Figure):
+        def _repr_png_(self) -> bytes:
+            buffer = io.BytesIO()
+            self.savefig(buffer, format="png", dpi=100)
+            return buffer.getvalue()
+
+    return Picture
+
+
+class CPModel(_Fitted):
+    """A CP model, the sum over r of weights[r] times the outer product of the columns r of the factors.
+
+    It unpacks as ``weights, factors``, so functions of TensorLy take it.
+
+    Parameters
+    ----------
+    weights : array_like, R
+    factors : sequence of array_like, I_n x R
+
+    Attributes
+    ----------
+    weights : numpy.ndarray
+        lambda, R numbers, the largest first.
+    factors : list of numpy.ndarray
+        Normalised columns. What a driver returned are views of the library's own memory without a copy: the
+        rows are padded to 16 bytes, so that strides may exceed the columns.
+    fit : float or None
+        1 - ||X - M|| / ||X||
+    history : list of dict
+        ``iteration``, ``fit``, ``delta`` and ``seconds`` of each iteration.
+    reason : str
+        Why the run ended: "converged", "iteration limit", "interrupted" ...
+    gram_fallbacks : int
+        Updates that took the pseudo-inverse.
+    defect : str
+        Why the model says nothing; empty for none.
+    labels : list or None
+        The names of the tensor's rows.
+
+    Examples
+    --------
+    >>> import numpy as np, polyad
+    >>> model = polyad.CPModel([2.0], [np.ones((2, 1)), np.ones((3, 1))])
+    >>> weights, factors = model
+    >>> model.full()
+    array([[2., 2., 2.],
+           [2., 2., 2.]])
+    """
+
+    def __init__(self, weights: Any, factors: Sequence[Any]) -> None:
+        self.weights = np.asarray(weights, dtype=np.float64)
+        self.factors = [np.asarray(factor) for factor in factors]
+        if self.weights.ndim != 1 or not self.factors:
+            raise UsageError("a CP model has R weights and a factor for each mode")
+        for n, factor in enumerate(self.factors):
+            if factor.ndim != 2 or factor.shape[1] != len(self.weights):
+                raise UsageError(f"factor {n} is {factor.shape}, not I_{n} x {len(self.weights)}")
+        self.labels: list | None = None
+        self.gram_fallbacks = 0
+        self.defect = ""
+        self._record(None)
+
+    @classmethod
+    def _of(cls, result: dict, labels: list | None = None) -> CPModel:
+        self = cls(result["weights"], result["factors"])
+        self._record(result)
+        self.gram_fallbacks = result["gram_fallbacks"]
+        self.defect = result["defect"]
+        self.labels = labels
+        return self
+
+    @classmethod
+    def from_pyttb(cls, model: Any) -> CPModel:
+        """Of a ``pyttb.ktensor``."""
+        return cls(model.weights, model.factor_matrices)
+
+    @property
+    def rank(self) -> int:
+        """R"""
+        return len(self.weights)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the modes."""
+        return tuple(factor.shape[0] for factor in self.factors)
+
+    def __iter__(self) -> Iterator:
+        yield self.weights
+        yield self.factors
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, k: int) -> Any:
+        return (self.weights, self.factors)[k]
+
+    def full(self) -> np.ndarray:
+        """All entries, as a dense array."""
+        product = self.weights * np.asarray(self.factors[0], dtype=np.float64)
+        for factor in self.factors[1:]:
+            product = (product[:, None, :] * factor[None, :, :]).reshape(-1, self.rank)
+        return product.sum(axis=1).reshape(self.shape)
+
+    def to_pyttb(self) -> Any:
+        """A ``pyttb.ktensor``; copies."""
+        import pyttb
+
+        return pyttb.ktensor([np.array(f, dtype=np.float64, order="F") for f in self.factors], self.weights.copy())
+
+    def to_tensorly(self) -> Any:
+        """A ``tensorly.cp_tensor.CPTensor``; copies."""
+        from tensorly.cp_tensor import CPTensor
+
+        return CPTensor((self.weights.copy(), [np.array(factor, dtype=np.float64) for factor in self.factors]))
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the model, whole or not at all: .npz, or .ktns and .txt for text.
+
+        Raises
+        ------
+        WriteError
+            The previous file then stays.
+        """
+        _backend.module().write_model(
+            os.fspath(path), _doubles(self.weights), [_doubles(f) for f in self.factors], _is_single(self.factors)
+        )
+
+    def plot(self, components: int | None = None, *, names: Sequence[str] | None = None) -> Any:
+        """Draw the factors: a row for each component, a column for each mode.
+
+        As the Tensor Toolbox's ``viz`` does: bars where a mode has few rows, lines where it has many.
+
+        Parameters
+        ----------
+        components : int, optional
+            The first so many; without it all.
+        names : sequence of str, optional
+            Of the modes.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        picture = _picture_class()
+        rows = self.rank if components is None else min(components, self.rank)
+        if rows < 1:
+            raise UsageError(f"{components} components")
+        modes = len(self.factors)
+        figure = picture(figsize=(3.2 * modes, 1.1 * rows + 0.8), layout="constrained")
+        axes = figure.subplots(rows, modes, squeeze=False, sharex="col")
+        for n, factor in enumerate(self.factors):
+            few = factor.shape[0] <= 60
+            largest = float(np.abs(factor[:, :rows]).max(initial=0.0)) or 1.0
+            for r in range(rows):
+                axis = axes[r, n]
+                if few:
+                    axis.bar(np.arange(factor.shape[0]), factor[:, r], width=0.9)
+                else:
+                    axis.plot(factor[:, r], linewidth=0.7)
+                axis.axhline(0, color="0.6", linewidth=0.5)
+                axis.set_ylim(min(0.0, float(factor[:, r].min(initial=0.0))) - 0.05 * largest, 1.05 * largest)
+                axis.set_yticks([])
+                if n == 0:
+                    axis.set_ylabel(f"{self.weights[r]:.3g}", rotation=0, ha="right", va="center")
+            axes[0, n].set_title(names[n] if names is not None else f"mode {n}")
+            if self.labels is not None and self.labels[n] is not None and factor.shape[0] <= 31:
+                axes[-1, n].set_xticks(np.arange(factor.shape[0]), [str(x) for x in self.labels[n]], rotation=90)
+        return figure
+
+    def __repr__(self) -> str:
+        how = "" if self.fit is None else f", fit {self.fit:.6f} after {len(self.history)} iterations: {self.reason}"
+        return f"CPModel({' x '.join(map(str, self.shape))}, rank {self.rank}{how})"
+
+
+class TuckerModel(_Fitted):
+    """A Tucker model: a core times a factor along each mode. It unpacks as ``core, factors``.
+
+    Attributes
+    ----------
+    core : numpy.ndarray, R_0 x ... x R_{N-1}
+        A view of the library's memory, without a copy.
+    factors : list of numpy.ndarray, I_n x R_n
+        With orthonormal columns.
+    fit, history, reason
+        As of :class:`CPModel`.
+    """
+
+    def __init__(self, core: Any, factors: Sequence[Any]) -> None:
+        self.core = np.asarray(core)
+        self.factors = [np.asarray(factor) for factor in factors]
+        if self.core.ndim != len(self.factors):
+            raise UsageError(f"a core of {self.core.ndim} modes, but {len(self.factors)} factors")
+        for n, factor in enumerate(self.factors):
+            if factor.ndim != 2 or factor.shape[1] != self.core.shape[n]:
+                raise UsageError(f"factor {n} is {factor.shape}, not I_{n} x {self.core.shape[n]}")
+        self.labels: list | None = None
+        self._record(None)
+
+    @classmethod
+    def _of(cls, result: dict, labels: list | None = None) -> TuckerModel:
+        # The library unfolds by the last mode: it comes first there.
+        self = cls(np.moveaxis(result["core"], 0, -1), result["factors"])
+        self._record(result)
+        self.labels = labels
+        return self
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """R_n"""
+        return self.core.shape
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the modes."""
+        return tuple(factor.shape[0] for factor in self.factors)
+
+    def __iter__(self) -> Iterator:
+        yield self.core
+        yield self.factors
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, k: int) -> Any:
+        return (self.core, self.factors)[k]
+
+    def full(self) -> np.ndarray:
+        """All entries, as a dense array."""
+        full = np.asarray(self.core, dtype=np.float64)
+        for n, factor in enumerate(self.factors):
+            full = np.moveaxis(np.tensordot(factor, full, axes=(1, n)), 0, n)
+        return full
+
+    def to_pyttb(self) -> Any:
+        """A ``pyttb.ttensor``; copies."""
+        import pyttb
+
+        core = pyttb.tensor(np.array(self.core, dtype=np.float64, order="F"))
+        return pyttb.ttensor(core, [np.array(factor, dtype=np.float64, order="F") for factor in self.factors])
+
+    def to_tensorly(self) -> Any:
+        """A ``tensorly.tucker_tensor.TuckerTensor``; copies."""
+        from tensorly.tucker_tensor import TuckerTensor
+
+        return TuckerTensor((np.array(self.core), [np.array(factor) for factor in self.factors]))
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the model as .npz, whole or not at all."""
+        if not os.fspath(path).endswith(".npz"):
+            raise UsageError(f"{os.fspath(path)}: a Tucker model is written as .npz")
+        arrays = {f"factor_{n}": _doubles(factor) for n, factor in enumerate(self.factors)}
+        arrays["core"] = _doubles(self.core)
+        _backend.module().write_arrays(os.fspath(path), arrays, _is_single(self.factors))
+
+    def __repr__(self) -> str:
+        how = "" if self.fit is None else f", fit {self.fit:.6f} after {len(self.history)} iterations: {self.reason}"
+        return f"TuckerModel({' x '.join(map(str, self.shape))}, ranks {' x '.join(map(str, self.ranks))}{how})"
+
+
+class FastTuckerModel(_Fitted):
+    """A model of what was not observed: a mean, biases, and a Tucker model whose core is a Kruskal tensor.
+
+    ``mean + sum_n bias_n[i_n] + sum_r prod_n (factor_n @ core_n)[i_n, r]``, clipped to `range`.
+
+    Attributes
+    ----------
+    factors, cores : list of numpy.ndarray
+        I_n x J_n and J_n x R.
+    biases : list of numpy.ndarray
+        I_n numbers a mode; empty where the model has none.
+    mean : float
+    range : tuple of float
+        Predictions are clipped to it.
+    history : list of dict
+        ``epoch``, ``train``, ``validation``, ``test`` (each ``entries``, ``rmse``, ``mae`` or None), ``seconds``.
+    reason : str
+    kept_epoch : int
+        The epoch whose model it is; 0 is the start.
+    choice : dict or None
+        What held-out entries chose: ``learns``, ``biases``, ``model``, ``candidates``.
+    labels : list or None
+    """
+
+    def __init__(
+        self,
+        factors: Sequence[Any],
+        cores: Sequence[Any],
+        biases: Sequence[Any] = (),
+        mean: float = 0.0,
+        range: tuple[float, float] = (-np.inf, np.inf),  # noqa: A002
+    ) -> None:
+        self.factors = [np.asarray(factor) for factor in factors]
+        self.cores = [np.asarray(core) for core in cores]
+        self.biases = [np.asarray(bias) for bias in biases]
+        self.mean = float(mean)
+        self.range = (float(range[0]), float(range[1]))
+        if len(self.cores) != len(self.factors) or len(self.biases) not in (0, len(self.factors)):
+            raise UsageError("a model has a factor, a core and perhaps biases for each mode")
+        for n, (factor, core) in enumerate(zip(self.factors, self.cores)):
+            if factor.ndim != 2 or core.ndim != 2 or factor.shape[1] != core.shape[0]:
+                raise UsageError(f"the factor and the core of mode {n} do not fit: {factor.shape}, {core.shape}")
+        self.kept_epoch = 0
+        self.choice: dict | None = None
+        self.labels: list | None = None
+        self._record(None)
+
+    @classmethod
+    def _of(cls, result: dict, labels: list | None = None) -> FastTuckerModel:
+        self = cls(
+            result["factors"],
+            result["cores"],
+            result["biases"],
+            result["mean"],
+            (result["lowest"], result["highest"]),
+        )
+        self._record(result)
+        self.kept_epoch = result["kept_epoch"]
+        self.choice = result["choice"]
+        self.labels = labels
+        return self
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the modes."""
+        return tuple(factor.shape[0] for factor in self.factors)
+
+    @property
+    def rank(self) -> int:
+        """R"""
+        return self.cores[0].shape[1]
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the model as .npz, whole or not at all."""
+        _backend.module().write_fast_tucker(
+            os.fspath(path),
+            [_doubles(x) for x in self.factors],
+            [_doubles(x) for x in self.cores],
+            [_doubles(x) for x in self.biases],
+            self.mean,
+            self.range[0],
+            self.range[1],
+            _is_single(self.factors),
+        )
+
+    def __repr__(self) -> str:
+        how = f", {len(self.history)} epochs: {self.reason}" if self.reason else ""
+        return f"FastTuckerModel({' x '.join(map(str, self.shape))}, rank {self.rank}{how})"
+
+
+def load(path: str | os.PathLike) -> CPModel | TuckerModel | FastTuckerModel:
+    """Read a model that :meth:`CPModel.save` or the tool wrote; the content says which kind it is.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged or no model.
+
+    Examples
+    --------
+    >>> import numpy as np, os, polyad, tempfile
+    >>> model = polyad.CPModel([2.0], [np.ones((2, 1)), np.ones((3, 1))])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(os.path.join(folder, "m.ktns"))
+    ...     polyad.load(os.path.join(folder, "m.ktns"))
+    CPModel(2 x 3, rank 1)
+    """
+    name = os.fspath(path)
+    module = _backend.module()
+    names: set[str] = set()
+    try:
+        with open(name, "rb") as file:
+            zipped = file.read(2) == b"PK"
+        if zipped:
+            with np.load(name, allow_pickle=False) as archive:
+                names = set(archive.files)
+    except OSError as error:
+        raise InputError(f"{name}: {error.strerror or error}") from None
+    except Exception:  # damaged: the library's reader says how
+        names = set()
+    if "core_0" in names:
+        factors, cores, biases, mean, lowest, highest = module.read_fast_tucker(name)
+        return FastTuckerModel(factors, cores, biases, mean, (lowest, highest))
+    if "core" in names:
+        order = sum(1 for entry in names if entry.startswith("factor_"))
+        factors = [module.read_array(name, f"factor_{n}", 2) for n in range(order)]
+        try:
+            return TuckerModel(module.read_array(name, "core", order), factors)
+        except UsageError as error:
+            raise InputError(f"{name}: {error}") from None
+    weights, factors = module.read_model(name)
+    return CPModel(weights, factors)

@@ -1,0 +1,414 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sparse tensors: made of arrays, of what other packages hold, and of files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _backend
+from ._errors import InputError, UsageError
+
+_max_order = 16
+
+
+def _extents(shape: Any) -> tuple[int, ...]:
+    try:
+        sizes = tuple(int(size) for size in shape)
+    except (TypeError, ValueError):
+        raise UsageError(f"a shape is a sequence of ints, not {shape!r}") from None
+    if not 1 <= len(sizes) <= _max_order:
+        raise UsageError(f"a tensor has 1 to {_max_order} modes, not {len(sizes)}")
+    if any(size < 0 for size in sizes):
+        raise UsageError(f"a mode of negative size in {sizes}")
+    return sizes
+
+
+def _coordinates(coords: Any) -> np.ndarray:
+    """uint32 or uint64, C order, two dimensions; the same memory where it can be."""
+    array = np.asarray(coords)
+    if array.ndim != 2:
+        raise UsageError(f"coordinates are nonzeros x modes, not an array of {array.ndim} dimensions")
+    if array.dtype.kind not in "iu" and array.size > 0:
+        raise UsageError(f"coordinates are integers, not {array.dtype}")
+    if array.dtype in (np.uint32, np.uint64) and array.dtype.isnative:
+        return np.require(array, requirements="CA")
+    if array.dtype in (np.int32, np.int64) and array.dtype.isnative:
+        # The same bits: what is negative becomes too large, which is found with what lies outside.
+        return np.require(array, requirements="CA").view(np.uint32 if array.dtype == np.int32 else np.uint64)
+    if array.dtype.kind == "i" and array.size > 0 and array.min() < 0:
+        raise InputError(f"coordinates count from 0; the smallest is {array.min()}")
+    return np.ascontiguousarray(array, dtype=np.uint64)
+
+
+def _numbers(values: Any) -> np.ndarray:
+    """float32 or float64, one dimension, without gaps; the same memory where it can be."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise UsageError(f"values are one number for each nonzero, not an array of {array.ndim} dimensions")
+    if array.dtype in (np.float32, np.float64) and array.dtype.isnative:
+        return np.require(array, requirements="CA")
+    if array.dtype.kind in "iufb" or array.size == 0:
+        return np.ascontiguousarray(array, dtype=np.float64)
+    raise UsageError(f"values are real numbers, not {array.dtype}")
+
+
+class SparseTensor:
+    """A sparse tensor: the coordinates of its nonzeros and their values.
+
+    Arrays of the right type are taken without a copy: values of float32 or float64 without gaps, coordinates of
+    uint32, uint64, int32 or int64 in C order. Others are copied once. Do not change coordinates afterwards:
+    they are checked here and nowhere else.
+
+    Parameters
+    ----------
+    coords : array_like of int, nonzeros x modes
+        They count from 0.
+    values : array_like of float
+        One for each nonzero. float32 computes in single precision.
+    shape : sequence of int, optional
+        The sizes of the modes; without it one more than the largest coordinate.
+    duplicates : {"error", "sum", "keep"}
+        What nonzeros at one place do. CP and Tucker want none; completion takes them as observations.
+    allow_non_finite : bool
+        Take NaN and infinite values.
+    labels : sequence, optional
+        For each mode the names of its rows, or None.
+
+    Attributes
+    ----------
+    coords, values : numpy.ndarray
+    shape : tuple of int
+    labels : list or None
+
+    Raises
+    ------
+    UsageError
+        If types or shapes do not fit.
+    InputError
+        If a coordinate lies outside, a value is not finite or nonzeros stand at one place.
+
+    Examples
+    --------
+    >>> import polyad
+    >>> X = polyad.SparseTensor([[0, 0, 1], [2, 1, 0]], [3.0, 4.0], (3, 2, 2))
+    >>> X
+    SparseTensor(3 x 2 x 2, 2 nonzeros, float64)
+    >>> X.norm()
+    5.0
+    """
+
+    def __init__(
+        self,
+        coords: Any,
+        values: Any,
+        shape: Sequence[int] | None = None,
+        *,
+        duplicates: str = "error",
+        allow_non_finite: bool = False,
+        labels: Sequence | None = None,
+    ) -> None:
+        if duplicates not in ("error", "sum", "keep"):
+            raise UsageError(f"duplicates is error, sum or keep, not {duplicates!r}")
+        index = _coordinates(coords)
+        number = _numbers(values)
+        if index.shape[0] != number.shape[0]:
+            raise UsageError(f"{index.shape[0]} coordinates but {number.shape[0]} values")
+        if shape is None:
+            if index.shape[0] == 0:
+                raise UsageError("a tensor without nonzeros wants a shape")
+            signed = index.view(np.int32 if index.itemsize == 4 else np.int64)
+            if np.asarray(coords).dtype.kind == "i" and signed.min() < 0:
+                raise InputError(f"coordinates count from 0; the smallest is {signed.min()}")
+            shape = [int(largest) + 1 for largest in index.max(axis=0)]
+        sizes = _extents(shape)
+        if len(sizes) != index.shape[1] and not (index.shape[0] == 0 and index.shape[1] == 0):
+            raise UsageError(f"coordinates of {index.shape[1]} numbers for a tensor of {len(sizes)} modes")
+        if index.shape[1] != len(sizes):
+            index = np.empty((0, len(sizes)), dtype=np.uint32)
+        if index.itemsize == 4 and max(sizes) > 2**32:
+            index = index.astype(np.uint64)
+        engine = _backend.engine()
+        held = engine.wrap(list(sizes), index, number)
+        outside, not_finite = engine.find_faults(held)
+        if outside is not None:
+            place = np.asarray(coords)[outside].tolist()
+            raise InputError(f"nonzero {outside} lies at {tuple(place)}, outside {' x '.join(map(str, sizes))}")
+        if not_finite is not None and not allow_non_finite:
+            raise InputError(f"nonzero {not_finite} is {number[not_finite]}: not a finite number")
+        if duplicates != "keep":
+            summed, count = engine.sum_duplicates(held)
+            if count and duplicates == "error":
+                raise InputError(
+                    f"{count} nonzeros stand where another one does: pass duplicates='sum', or 'keep' for completion"
+                )
+            if count:
+                held, index, number = summed, summed.coords, summed.values
+        self._set(held, index, number, sizes, labels)
+
+    def _set(self, held: Any, coords: np.ndarray, values: np.ndarray, shape: tuple, labels: Any = None) -> None:
+        self._held = held
+        self.coords = coords
+        self.values = values
+        self.shape = shape
+        if labels is not None:
+            labels = [None if names is None else np.asarray(names) for names in labels]
+            if len(labels) != len(shape):
+                raise UsageError(f"labels of {len(labels)} modes for a tensor of {len(shape)}")
+            for n, names in enumerate(labels):
+                if names is not None and len(names) != shape[n]:
+                    raise UsageError(f"{len(names)} labels for the {shape[n]} rows of mode {n}")
+        self.labels = labels
+
+    @classmethod
+    def _of(cls, held: Any, labels: Any = None) -> SparseTensor:
+        """A tensor that the library made."""
+        self = cls.__new__(cls)
+        self._set(held, held.coords, held.values, tuple(held.extents), labels)
+        return self
+
+    @property
+    def ndim(self) -> int:
+        """The number of modes."""
+        return len(self.shape)
+
+    @property
+    def nnz(self) -> int:
+        """The number of nonzeros, stored zeros included."""
+        return int(self.values.shape[0])
+
+    @property
+    def dtype(self) -> np.dtype:
+        """float32 or float64: what is computed in."""
+        return self.values.dtype
+
+    def norm(self) -> float:
+        """The square root of the sum of the squares of the values."""
+        return float(np.linalg.norm(self.values.astype(np.float64, copy=False)))
+
+    def astype(self, dtype: Any) -> SparseTensor:
+        """The tensor with values of float32 or float64; the coordinates are shared.
+
+        Examples
+        --------
+        >>> import polyad
+        >>> polyad.SparseTensor([[0, 1]], [1.0]).astype("float32").dtype
+        dtype('float32')
+        """
+        wanted = np.dtype(dtype)
+        if wanted not in (np.float32, np.float64):
+            raise UsageError(f"values are of float32 or float64, not {wanted}")
+        if wanted == self.dtype:
+            return self
+        return _trusted(self.coords, self.values.astype(wanted), self.shape, self.labels)
+
+    def to_dense(self) -> np.ndarray:
+        """A numpy array of all entries."""
+        dense = np.zeros(self.shape, dtype=self.dtype)
+        np.add.at(dense, tuple(self.coords.T), self.values)
+        return dense
+
+    def to_scipy(self) -> Any:
+        """A ``scipy.sparse.coo_array``; more than two modes want scipy 1.13 or newer."""
+        from scipy.sparse import coo_array
+
+        return coo_array((self.values, tuple(self.coords.T.astype(np.int64))), shape=self.shape)
+
+    def to_sparse(self) -> Any:
+        """A ``sparse.COO`` of pydata/sparse."""
+        import sparse
+
+        return sparse.COO(self.coords.T.astype(np.int64), self.values, shape=self.shape)
+
+    def to_pyttb(self) -> Any:
+        """A ``pyttb.sptensor``."""
+        import pyttb
+
+        return pyttb.sptensor(self.coords.astype(np.int64), self.values.reshape(-1, 1).astype(np.float64), self.shape)
+
+    def __reduce__(self) -> tuple:
+        return _trusted, (np.asarray(self.coords), np.asarray(self.values), self.shape, self.labels)
+
+    def __repr__(self) -> str:
+        return f"SparseTensor({' x '.join(map(str, self.shape))}, {self.nnz} nonzeros, {self.dtype})"
+
+
+def _trusted(coords: np.ndarray, values: np.ndarray, shape: tuple, labels: Any) -> SparseTensor:
+    """What was checked before."""
+    self = SparseTensor.__new__(SparseTensor)
+    coords, values = np.ascontiguousarray(coords), np.ascontiguousarray(values)
+    self._set(_backend.engine().wrap(list(shape), coords, values), coords, values, tuple(shape), labels)
+    return self
+
+
+def _of_frame(frame: Any, modes: Sequence | None, value: Any, options: dict) -> SparseTensor:
+    names = list(frame.columns)
+    value = names[-1] if value is None else value
+    modes = [name for name in names if name != value] if modes is None else list(modes)
+    for name in (*modes, value):
+        if name not in names:
+            raise UsageError(f"the table has no column {name!r}")
+    columns, labels = [], []
+    for name in modes:
+        column = frame[name].to_numpy()
+        if column.dtype == object and any(entry is None or entry != entry for entry in column):
+            raise InputError(f"column {name!r} has missing entries")
+        if column.dtype.kind == "f" and np.isnan(column).any():
+            raise InputError(f"column {name!r} has missing entries")
+        found, codes = np.unique(column, return_inverse=True)
+        columns.append(codes.reshape(-1))
+        labels.append(found)
+    coords = np.stack(columns, axis=1) if len(frame) else np.empty((0, len(modes)), dtype=np.int64)
+    shape = [max(len(found), 0) for found in labels]
+    return SparseTensor(coords, frame[value].to_numpy(), shape, labels=labels, **options)
+
+
+def asarray(
+    x: Any,
+    *,
+    modes: Sequence | None = None,
+    value: Any = None,
+    duplicates: str = "error",
+    allow_non_finite: bool = False,
+) -> SparseTensor:
+    """A sparse tensor of what other packages hold.
+
+    Parameters
+    ----------
+    x : object
+        A :class:`SparseTensor` (returned as it is), a dense numpy array (its zeros are left out), a scipy sparse
+        array of any number of dimensions, a ``sparse.COO``, a ``pyttb.sptensor`` or ``pyttb.tensor``, a table of
+        pandas or polars, or the name of a file (:func:`read`).
+    modes : sequence, optional
+        Of a table: the columns that are modes. Without it all but `value`.
+    value : optional
+        Of a table: the column of the values. Without it the last one.
+    duplicates, allow_non_finite
+        As for :class:`SparseTensor`.
+
+    Returns
+    -------
+    SparseTensor
+        Values are shared where their type allows it. Coordinates are copied once: the others hold modes x
+        nonzeros, or int64 in Fortran order. Of a table the rows' names are `labels`.
+
+    Examples
+    --------
+    >>> import numpy as np, polyad
+    >>> polyad.asarray(np.eye(3))
+    SparseTensor(3 x 3, 3 nonzeros, float64)
+    """
+    options = {"duplicates": duplicates, "allow_non_finite": allow_non_finite}
+    if isinstance(x, SparseTensor):
+        return x
+    if isinstance(x, (str, os.PathLike)):
+        return read(x, duplicates=duplicates, allow_non_finite=allow_non_finite)
+    if isinstance(x, np.ndarray):
+        if x.dtype.kind not in "iufb":
+            raise UsageError(f"an array of real numbers is wanted, not of {x.dtype}")
+        places = np.nonzero(x)
+        coords = np.stack(places, axis=1) if x.ndim else np.empty((0, 0), dtype=np.int64)
+        return SparseTensor(coords, x[places], x.shape, **options)
+    if hasattr(x, "columns") and hasattr(x, "__getitem__"):
+        return _of_frame(x, modes, value, options)
+    package = type(x).__module__.split(".")[0]
+    if package == "pyttb":
+        if hasattr(x, "subs"):
+            subs = x.subs if x.subs.size else np.empty((0, len(x.shape)), dtype=np.int64)
+            return SparseTensor(subs, np.asarray(x.vals).reshape(-1), x.shape, **options)
+        return asarray(np.asarray(x.data), **options)
+    if package == "scipy" and hasattr(x, "tocoo"):
+        coo = x.tocoo()
+        places = coo.coords if hasattr(coo, "coords") else (coo.row, coo.col)
+        return SparseTensor(np.stack(places, axis=1), coo.data, coo.shape, **options)
+    if package == "sparse" and hasattr(x, "coords") and hasattr(x, "data"):
+        if x.fill_value != 0:
+            raise UsageError(f"what is not stored has the value {x.fill_value}, not 0")
+        return SparseTensor(x.coords.T, x.data, x.shape, **options)
+    raise UsageError(f"no tensor can be made of {type(x).__module__}.{type(x).__qualname__}")
+
+
+def read(
+    path: str | os.PathLike,
+    *,
+    index_base: int = -1,
+    allow_non_finite: bool = False,
+    drop_zeros: bool = False,
+    duplicates: str = "sum",
+    threads: int = 0,
+) -> SparseTensor:
+    """Read a tensor from a file of any kind that Polyad knows.
+
+    Parameters
+    ----------
+    path : path-like
+        Coordinate text of any dialect (.tns, Tensor Toolbox, Matrix Market ...), npz, .pten, plain or compressed.
+        The content decides.
+    index_base : {-1, 0, 1}
+        What the file calls the first row of a mode; -1 finds it.
+    allow_non_finite, drop_zeros : bool
+    duplicates : {"sum", "last", "keep", "error"}
+        What becomes of nonzeros at one place.
+    threads : int
+        That parse; 0 takes all cores.
+
+    Returns
+    -------
+    SparseTensor
+        Of float64. The arrays are the reader's own, without a copy.
+
+    Raises
+    ------
+    InputError
+        With file, line and column.
+    """
+    if duplicates not in ("sum", "last", "keep", "error"):
+        raise UsageError(f"duplicates is sum, last, keep or error, not {duplicates!r}")
+    (coords, values, extents), _, _ = _backend.module().read_tensor(
+        os.fspath(path), index_base, allow_non_finite, drop_zeros, threads, duplicates
+    )
+    if not extents:
+        raise InputError(f"{os.fspath(path)}: no tensor")
+    return _trusted(coords, values, tuple(extents), None)
+
+
+def write(
+    path: str | os.PathLike,
+    tensor: Any,
+    *,
+    dialect: str | None = None,
+    single_precision: bool = False,
+    packed: bool = False,
+) -> None:
+    """Write a tensor to a file, whole or not at all.
+
+    Parameters
+    ----------
+    path : path-like
+    tensor : SparseTensor or what :func:`asarray` takes
+    dialect : str, optional
+        Without it the ending decides: .tns, .mtx, .pten or .npz.
+    single_precision : bool
+        Values as floats, in .pten and npz.
+    packed : bool
+        .pten compressed.
+
+    Raises
+    ------
+    WriteError
+        The previous file then stays.
+
+    Examples
+    --------
+    >>> import os, polyad, tempfile
+    >>> X = polyad.SparseTensor([[0, 1], [2, 0]], [1.5, -2.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     polyad.write(os.path.join(folder, "x.tns"), X)
+    ...     polyad.read(os.path.join(folder, "x.tns"))
+    SparseTensor(3 x 2, 2 nonzeros, float64)
+    """
+    X = asarray(tensor)
+    _backend.module().write_tensor(os.fspath(path), X._held, dialect or "", single_precision, packed)

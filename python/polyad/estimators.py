@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Estimators in scikit-learn's manner. scikit-learn need not be installed."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._errors import InputError, UsageError
+from ._functions import cp_als, fast_tucker, mttkrp, predict, ttmc, tucker
+from ._tensor import SparseTensor, asarray
+
+
+class _Estimator:
+    """What ``sklearn.base.BaseEstimator`` offers: parameters by their names."""
+
+    _kind: str | None = None
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def get_params(self, deep: bool = True) -> dict:
+        """The parameters of the constructor, by name."""
+        return {name: getattr(self, name) for name in self._names()}
+
+    def set_params(self, **params: Any) -> Any:
+        """Change parameters; returns the estimator."""
+        known = self._names()
+        for name, value in params.items():
+            if name not in known:
+                raise UsageError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}")
+            setattr(self, name, value)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags, TransformerTags
+
+        regressor = self._kind == "regressor"
+        return Tags(
+            estimator_type=self._kind,
+            target_tags=TargetTags(required=regressor),
+            transformer_tags=None if regressor else TransformerTags(),
+            regressor_tags=RegressorTags() if regressor else None,
+            classifier_tags=None,
+            input_tags=InputTags(sparse=not regressor),
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def _expect_fitted(self) -> None:
+        if not hasattr(self, "model_"):
+            raise UsageError(f"this {type(self).__name__} is not fitted yet: call fit first")
+
+    def __repr__(self) -> str:
+        signature = inspect.signature(type(self).__init__).parameters
+        changed = [
+            f"{name}={value!r}" for name, value in self.get_params().items() if value is not signature[name].default
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+
+class CP(_Estimator):
+    """CP decomposition of a sparse tensor whose first mode are the samples.
+
+    Parameters
+    ----------
+    rank, max_iterations, tolerance, seed, format, deterministic
+        As for :func:`polyad.cp_als`.
+
+    Attributes
+    ----------
+    model_ : CPModel
+    fit_ : float
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> import polyad
+    >>> X, _ = polyad.generate("low-rank", (30, 40, 50), rank=3, seed=1)
+    >>> polyad.CP(rank=3).fit(X).transform(X).shape
+    (30, 3)
+    """
+
+    def __init__(
+        self,
+        rank: int = 16,
+        *,
+        max_iterations: int = 50,
+        tolerance: float = 1e-4,
+        seed: int = 0,
+        format: str = "auto",  # noqa: A002
+        deterministic: bool = False,
+    ) -> None:
+        self.rank = rank
+        self.max_iterations = max_iterations
+        self.tolerance = tolerance
+        self.seed = seed
+        self.format = format
+        self.deterministic = deterministic
+
+    def fit(self, X: Any, y: Any = None) -> CP:
+        """Factor the tensor. `y` plays no part."""
+        self.model_ = cp_als(X, **self.get_params())
+        self.fit_ = self.model_.fit
+        self.n_iter_ = len(self.model_.history)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The samples' coordinates: the first factor, weights included, that explains X best with the others fixed.
+
+        Parameters
+        ----------
+        X : tensor
+            Of any number of samples; its other modes are those of the tensor that was fitted.
+
+        Returns
+        -------
+        numpy.ndarray, samples x R
+        """
+        self._expect_fitted()
+        tensor = asarray(X)
+        others = self.model_.factors[1:]
+        if tensor.shape[1:] != self.model_.shape[1:]:
+            raise UsageError(f"a tensor of {tensor.shape}, but {self.model_.shape} was fitted")
+        gram = np.ones((self.model_.rank, self.model_.rank))
+        for factor in others:
+            doubles = np.asarray(factor, dtype=np.float64)
+            gram *= doubles.T @ doubles
+        first = np.zeros((tensor.shape[0], self.model_.rank), dtype=tensor.dtype)
+        product = mttkrp(tensor, [first, *others], 0)
+        return np.asarray(product, dtype=np.float64) @ np.linalg.pinv(gram, hermitian=True)
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """:meth:`fit`, then :meth:`transform` of the same tensor."""
+        tensor = asarray(X)
+        return self.fit(tensor).transform(tensor)
+
+
+class Tucker(_Estimator):
+    """Tucker decomposition of a sparse tensor whose first mode are the samples.
+
+    Parameters
+    ----------
+    ranks, max_iterations, tolerance, seed, start
+        As for :func:`polyad.tucker`.
+
+    Attributes
+    ----------
+    model_ : TuckerModel
+    fit_ : float
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> import polyad
+    >>> X, _ = polyad.generate("low-rank", (20, 20, 20), rank=2, seed=1)
+    >>> polyad.Tucker(ranks=2).fit_transform(X).shape
+    (20, 4)
+    """
+
+    def __init__(
+        self,
+        ranks: int | Sequence[int] = 8,
+        *,
+        max_iterations: int = 50,
+        tolerance: float = 1e-6,
+        seed: int = 0,
+        start: Any = None,
+    ) -> None:
+        self.ranks = ranks
+        self.max_iterations = max_iterations
+        self.tolerance = tolerance
+        self.seed = seed
+        self.start = start
+
+    def fit(self, X: Any, y: Any = None) -> Tucker:
+        """Factor the tensor. `y` plays no part."""
+        self.model_ = tucker(X, **self.get_params())
+        self.fit_ = self.model_.fit
+        self.n_iter_ = len(self.model_.history)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The samples' coordinates in the other factors' bases.
+
+        Returns
+        -------
+        numpy.ndarray, samples x (product of the other ranks)
+        """
+        self._expect_fitted()
+        tensor = asarray(X)
+        if tensor.shape[1:] != self.model_.shape[1:]:
+            raise UsageError(f"a tensor of {tensor.shape}, but {self.model_.shape} was fitted")
+        product = ttmc(tensor, [None, *self.model_.factors[1:]], 0)
+        return np.ascontiguousarray(product).reshape(tensor.shape[0], -1)
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """:meth:`fit`, then :meth:`transform` of the same tensor."""
+        tensor = asarray(X)
+        return self.fit(tensor).transform(tensor)
+
+
+class TensorRecommender(_Estimator):
+    """Predicts what was not observed: ratings of users, items and what else has a part in them.
+
+    Parameters
+    ----------
+    rank, columns, optimizer, max_epochs, shrinkage, targets, ridge, seed, format, deterministic
+        As for :func:`polyad.fast_tucker`.
+    clip : tuple of float, optional
+        Lowest and highest prediction.
+    shape : sequence of int, optional
+        The sizes of the modes; without it those of the observations.
+    dtype : {"float32", "float64"}
+
+    Attributes
+    ----------
+    model_ : FastTuckerModel
+    shape_ : tuple of int
+    n_features_in_ : int
+        N
+
+    Examples
+    --------
+    >>> import numpy as np, polyad
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.integers(0, 20, size=(2000, 2))
+    >>> y = 3.0 + 0.1 * X[:, 0] - 0.05 * X[:, 1]
+    >>> recommender = polyad.TensorRecommender(clip=(1, 5)).fit(X[:1800], y[:1800])
+    >>> recommender.score(X[1800:], y[1800:]) > 0.95
+    True
+    """
+
+    _kind = "regressor"
+    _estimator_type = "regressor"
+
+    def __init__(
+        self,
+        rank: int = 0,
+        *,
+        columns: Any = None,
+        optimizer: str = "als",
+        max_epochs: int = 20,
+        shrinkage: Any = None,
+        targets: Any = None,
+        ridge: float | None = None,
+        seed: int = 0,
+        clip: Any = None,
+        shape: Any = None,
+        dtype: str = "float32",
+        format: str = "auto",  # noqa: A002
+        deterministic: bool = False,
+    ) -> None:
+        self.rank = rank
+        self.columns = columns
+        self.optimizer = optimizer
+        self.max_epochs = max_epochs
+        self.shrinkage = shrinkage
+        self.targets = targets
+        self.ridge = ridge
+        self.seed = seed
+        self.clip = clip
+        self.shape = shape
+        self.dtype = dtype
+        self.format = format
+        self.deterministic = deterministic
+
+    @staticmethod
+    def _places(X: Any) -> np.ndarray:
+        places = np.asarray(X)
+        if places.ndim != 2:
+            raise UsageError(f"X is observations x modes, not of {places.ndim} dimensions")
+        if places.dtype.kind not in "iu":
+            # A pipeline may hand whole numbers over as floats.
+            if places.dtype.kind != "f" or not np.array_equal(places, np.floor(places)):
+                raise UsageError(f"X holds integers, not {places.dtype}")
+            places = places.astype(np.int64)
+        if places.size and places.min() < 0:
+            raise InputError(f"X counts from 0; the smallest number is {places.min()}")
+        return places
+
+    def fit(self, X: Any, y: Any) -> TensorRecommender:
+        """Learn from observations.
+
+        Parameters
+        ----------
+        X : array_like of int, observations x N
+            Where each was made, from 0. The same place may occur several times.
+        y : array_like of float
+        """
+        places = self._places(X)
+        values = np.asarray(y, dtype=np.float64).reshape(-1).astype(self.dtype)
+        shape = self.shape if self.shape is not None else None
+        train = SparseTensor(places, values, shape, duplicates="keep")
+        options = self.get_params()
+        for name in ("shape", "dtype", "clip"):
+            options.pop(name)
+        self.model_ = fast_tucker(train, range=self.clip, **options)
+        self.shape_ = self.model_.shape
+        self.n_features_in_ = places.shape[1]
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """What is expected at some places.
+
+        A place with a row that was not there in fit (a new user) gets the mean and the biases of its other rows.
+
+        Returns
+        -------
+        numpy.ndarray
+        """
+        self._expect_fitted()
+        places = self._places(X)
+        if places.shape[1] != len(self.shape_):
+            raise UsageError(f"places of {places.shape[1]} numbers for a model of {len(self.shape_)} modes")
+        known = (places < np.asarray(self.shape_)).all(axis=1)
+        result = np.empty(len(places))
+        result[known] = predict(self.model_, places[known])
+        if not known.all():
+            model, new = self.model_, places[~known]
+            expected = np.full(len(new), model.mean)
+            for n, bias in enumerate(model.biases):
+                inside = new[:, n] < len(bias)
+                expected[inside] += bias[new[inside, n]]
+            result[~known] = np.clip(expected, *model.range)
+        return result
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The coefficient of determination R^2 of the predictions, as scikit-learn's regressors have it."""
+        observed = np.asarray(y, dtype=np.float64).reshape(-1)
+        weight = np.ones(len(observed)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        left = float((weight * (observed - self.predict(X)) ** 2).sum())
+        mean = float(np.average(observed, weights=weight)) if len(observed) else math.nan
+        spread = float((weight * (observed - mean) ** 2).sum())
+        if spread == 0:
+            return 1.0 if left == 0 else 0.0
+        return 1 - left / spread

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The library as the extension module calls it: every template behind a tag of its types, every View a
+// pointer with strides. Plain C++, so that the module's own source sees no Kokkos. With the cuda backend nvcc
+// compiles engine_*.cpp, and the C++ compiler the module. Every function that computes may throw what the
+// library throws.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "polyad/core/stop_reason.hpp"
+
+namespace polyad::python {
+
+/// The type of an array's elements.
+enum class Type { f32, f64, u32, u64 };
+
+/// A part of memory and who keeps it alive. Strides count elements.
+struct Array {
+  void* data = nullptr;
+  std::vector<std::size_t> shape;
+  std::vector<std::int64_t> strides;
+  Type type = Type::f64;
+  std::shared_ptr<void> owner;
+};
+
+// --- the backend
+
+struct Backend {
+  std::string name;     // serial, openmp or cuda
+  bool device = false;  // arrays live on an accelerator
+  std::string problem;  // why it cannot be used; empty when it can
+};
+[[nodiscard]] Backend backend();
+
+/// Whether Kokkos runs in this process.
+[[nodiscard]] bool is_started();
+/// Starts Kokkos, which happens once in a process. \param threads  of a host; 0: as OpenMP says
+void start(int threads);
+/// Threads of the backend. It must have started.
+[[nodiscard]] int concurrency();
+
+// --- tensors and formats
+
+/// A CooTensor of any type, and what keeps its memory.
+class Tensor {
+public:
+  virtual ~Tensor()                                                = default;
+  [[nodiscard]] virtual std::vector<std::uint64_t> extents() const = 0;
+  [[nodiscard]] virtual std::uint64_t nnz() const                  = 0;
+  [[nodiscard]] virtual Array indices() const                      = 0;
+  [[nodiscard]] virtual Array values() const                       = 0;
+};
+using TensorPtr = std::shared_ptr<Tensor const>;
+
+/// Wraps arrays without a copy: indices nnz x N, row-major, from 0; values nnz. \throws UsageError
+[[nodiscard]] TensorPtr wrap(std::vector<std::uint64_t> const& extents, Array const& indices,
+                             Array const& values);
+
+/// What is wrong with a tensor: the first nonzero that lies outside, and the first value that is no number.
+struct Faults {
+  std::optional<std::uint64_t> outside;
+  std::optional<std::uint64_t> not_finite;
+};
+[[nodiscard]] Faults find_faults(Tensor const& tensor);
+
+/// The tensor with its duplicates summed, itself where there are none, and their number.
+struct Summed {
+  TensorPtr tensor;
+  std::uint64_t duplicates;
+};
+[[nodiscard]] Summed sum_duplicates(TensorPtr const& tensor);
+
+enum class Need { mttkrp, ttmc };
+
+struct FormatOptions {
+  std::uint64_t rank = 16;
+  double iterations  = 20;
+  std::string format = "auto";
+  bool deterministic = false;
+  Need need          = Need::mttkrp;
+};
+
+/// An AnyFormat of any type.
+class Format {
+public:
+  virtual ~Format()                                                = default;
+  [[nodiscard]] virtual std::vector<std::uint64_t> extents() const = 0;
+  [[nodiscard]] virtual std::uint64_t nnz() const                  = 0;
+  [[nodiscard]] virtual Type type() const                          = 0;
+  [[nodiscard]] virtual std::string chosen() const                 = 0;
+  [[nodiscard]] virtual std::string because() const                = 0;
+  [[nodiscard]] virtual std::uint64_t storage_bytes() const        = 0;
+  [[nodiscard]] virtual std::uint64_t rank() const                 = 0;
+};
+using FormatPtr = std::shared_ptr<Format const>;
+
+[[nodiscard]] FormatPtr build_format(TensorPtr const& tensor, FormatOptions const& options);
+
+// --- drivers
+
+struct Iteration {
+  int iteration;
+  double fit;
+  double delta;
+  double seconds;
+};
+/// false ends the run.
+using OnIteration = std::function<bool(Iteration const&)>;
+
+struct CpOptions {
+  std::uint64_t rank  = 0;
+  int max_iterations  = 50;
+  double tolerance    = 1e-4;
+  double time_limit_s = std::numeric_limits<double>::infinity();
+  std::uint64_t seed  = 0;
+};
+
+struct CpResult {
+  std::vector<double> weights;
+  std::vector<Array> factors;
+  std::vector<Iteration> history;
+  StopReason reason;
+  double fit;
+  std::uint64_t gram_fallbacks;
+  std::string defect;
+};
+
+/// \param format  its own options; the rank and the iterations are those of the run
+/// \param start   copied; empty: random numbers
+[[nodiscard]] CpResult cp_als(TensorPtr const& tensor, CpOptions const& options, FormatOptions format,
+                              std::vector<Array> const& start, OnIteration const& callback);
+[[nodiscard]] CpResult cp_als(FormatPtr const& format, CpOptions const& options,
+                              std::vector<Array> const& start, OnIteration const& callback);
+
+struct TuckerOptions {
+  std::vector<std::uint64_t> ranks;
+  int max_iterations  = 50;
+  double tolerance    = 1e-6;
+  double time_limit_s = std::numeric_limits<double>::infinity();
+  std::uint64_t seed  = 0;
+  bool hosvd          = false;
+};
+
+struct TuckerResult {
+  Array core;  // R_{N-1} x R_0 x ... x R_{N-2}
+  std::vector<Array> factors;
+  std::vector<Iteration> history;
+  StopReason reason;
+  double fit;
+};
+
+[[nodiscard]] TuckerResult tucker(TensorPtr const& tensor, TuckerOptions const& options,
+                                  std::vector<Array> const& start, OnIteration const& callback);
+
+struct Errors {
+  std::uint64_t entries;
+  double rmse, mae;
+};
+
+struct Epoch {
+  int epoch;
+  Errors train, validation, test;
+  double seconds;
+};
+using OnEpoch = std::function<bool(Epoch const&)>;
+
+struct FastTuckerOptions {
+  std::uint64_t rank = 0;
+  std::vector<std::uint64_t> columns;
+  bool biases           = true;
+  int bias_sweeps       = 10;
+  double bias_damping   = 5;
+  std::uint64_t seed    = 0;
+  std::string optimizer = "als";
+  int max_epochs        = 20;
+  std::optional<std::vector<double>> shrinkage;  // observations, share, to_one
+  std::vector<std::string> targets;
+  std::optional<double> ridge;
+  bool ridge_per_entry = false;
+  double core_ridge    = 0;
+  bool update_cores    = true;
+  std::optional<std::vector<double>> adam;  // step, first, second, epsilon
+  std::optional<std::vector<double>> sgd;   // step, core_step, decay
+  int patience        = 0;
+  double time_limit_s = std::numeric_limits<double>::infinity();
+  double lowest       = -std::numeric_limits<double>::infinity();
+  double highest      = std::numeric_limits<double>::infinity();
+  std::string format  = "auto";
+  bool deterministic  = false;
+};
+
+struct FastTuckerArrays {
+  std::vector<std::uint64_t> extents;
+  std::uint64_t rank = 0;
+  std::vector<Array> factors;  // A^(n), I_n x J_n
+  std::vector<Array> cores;    // B^(n), J_n x R
+  std::vector<Array> biases;   // I_n numbers per mode, or nothing
+  double mean = 0, lowest = 0, highest = 0;
+};
+
+struct FastTuckerResult {
+  FastTuckerArrays model;
+  std::vector<Epoch> history;
+  StopReason reason;
+  int kept_epoch;
+  bool chose  = false;  // what follows was chosen
+  bool learns = true;
+  Errors chosen_biases{}, chosen_model{};
+  int candidates = 0;
+};
+
+/// \param validation, test  may be null
+[[nodiscard]] FastTuckerResult fast_tucker(TensorPtr const& train, TensorPtr const& validation,
+                                           TensorPtr const& test, FastTuckerOptions const& options,
+                                           OnEpoch const& callback);
+
+/// One number for each row of `places` (count x N, u32 or u64), into `predictions` (count numbers of the
+/// model's type).
+void predict(FastTuckerArrays const& model, Array const& places, Array const& predictions);
+
+// --- products. Factors of another mode may be empty arrays where they play no part.
+
+[[nodiscard]] Array mttkrp(FormatPtr const& format, std::vector<Array> const& factors, int mode);
+/// Into an array of the caller: I_mode x R, row-major.
+void mttkrp(FormatPtr const& format, std::vector<Array> const& factors, int mode, Array const& out);
+[[nodiscard]] TensorPtr ttm(TensorPtr const& tensor, Array const& matrix, int mode);
+[[nodiscard]] Array ttmc(TensorPtr const& tensor, std::vector<Array> const& matrices, int mode);
+
+// --- made-up tensors
+
+struct Planted {
+  TensorPtr tensor;
+  std::vector<double> weights;
+  std::vector<Array> factors;
+};
+[[nodiscard]] TensorPtr power_law(std::vector<std::uint64_t> const& extents, std::uint64_t nnz,
+                                  std::vector<double> const& skew, std::uint64_t fiber_run, int run_mode,
+                                  std::uint64_t seed, Type scalar);
+[[nodiscard]] Planted planted(std::vector<std::uint64_t> const& extents, std::uint64_t rank,
+                              std::uint64_t block, std::uint64_t seed, Type scalar);
+
+}  // namespace polyad::python

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cmath>
+#include <span>
+
+#include "polyad/cp/cp_als.hpp"
+#include "polyad/fast_tucker/fast_tucker.hpp"
+#include "polyad/tucker/tucker.hpp"
+#include "views.hpp"
+
+namespace polyad::python {
+
+namespace {
+
+CpAlsOptions options_of(CpOptions const& options) {
+  CpAlsOptions result;
+  result.rank           = options.rank;
+  result.max_iterations = options.max_iterations;
+  result.tolerance      = options.tolerance;
+  result.time_limit_s   = options.time_limit_s;
+  result.seed           = options.seed;
+  return result;
+}
+
+/// A start of its own: the driver overwrites it.
+template <class Scalar>
+FactorMatrices<Scalar, Space> copy_of(std::vector<Array> const& start, Extents const& extents) {
+  auto const given = matrix_views<Scalar>(start, extents);
+  expect_factors(given, extents);
+  FactorMatrices<Scalar, Space> const copy(Space(), extents, given.rank());
+  for (int n = 0; n < extents.order(); ++n) polyad::detail::copy_matrix(Space(), copy[n], given[n]);
+  Space().fence("polyad::python");
+  return copy;
+}
+
+template <class Scalar, class Index>
+CpResult run(AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& options,
+             std::vector<Array> const& start, OnIteration const& on_iteration) {
+  CpAlsCallback callback;
+  if (on_iteration)
+    callback = [&](CpAlsIteration const& it) {
+      return on_iteration({it.iteration, it.fit, it.delta, it.seconds});
+    };
+  auto const result =
+      start.empty() ? polyad::cp_als(Space(), X, options, callback)
+                    : polyad::cp_als(Space(), X, options, copy_of<Scalar>(start, X.extents()), callback);
+  CpResult out{result.model.weights,  to_arrays(result.model.factors), {}, result.reason, result.fit,
+               result.gram_fallbacks, to_string(result.defect)};
+  for (auto const& it : result.history) out.history.push_back({it.iteration, it.fit, it.delta, it.seconds});
+  return out;
+}
+
+Errors errors_of(PredictionErrors const& errors) {
+  return {errors.entries, errors.rmse, errors.mae};
+}
+
+Epoch epoch_of(FastTuckerEpoch const& epoch) {
+  return {epoch.epoch, errors_of(epoch.train), errors_of(epoch.validation), errors_of(epoch.test),
+          epoch.seconds};
+}
+
+polyad::FastTuckerOptions options_of(FastTuckerOptions const& options) {
+  polyad::FastTuckerOptions result;
+  result.rank         = options.rank;
+  result.columns      = options.columns;
+  result.biases       = options.biases;
+  result.bias.sweeps  = options.bias_sweeps;
+  result.bias.damping = options.bias_damping;
+  result.seed         = options.seed;
+  POLYAD_EXPECTS(options.optimizer == "als" || options.optimizer == "adam" || options.optimizer == "sgd",
+                 "the optimizer is als, adam or sgd, not '", options.optimizer, "'");
+  if (options.optimizer == "adam") result.optimizer = FastTuckerOptimizer::adam;
+  if (options.optimizer == "sgd") result.optimizer = FastTuckerOptimizer::sgd;
+  result.max_epochs = options.max_epochs;
+  if (options.shrinkage) {
+    POLYAD_EXPECTS(options.shrinkage->size() == 3, "shrinkage is (observations, share, to_one)");
+    Shrinkage shrinkage;
+    shrinkage.observations = (*options.shrinkage)[0];
+    shrinkage.share        = (*options.shrinkage)[1];
+    shrinkage.to_one       = (*options.shrinkage)[2];
+    result.shrinkage       = shrinkage;
+  }
+  for (auto const& target : options.targets) {
+    POLYAD_EXPECTS(target == "zero" || target == "one" || target == "left_out",
+                   "a target is zero, one or left_out, not '", target, "'");
+    result.targets.push_back(target == "one"        ? RowTarget::one
+                             : target == "left_out" ? RowTarget::left_out
+                                                    : RowTarget::zero);
+  }
+  result.ridge           = options.ridge;
+  result.ridge_per_entry = options.ridge_per_entry;
+  result.core_ridge      = options.core_ridge;
+  result.update_cores    = options.update_cores;
+  if (options.adam) {
+    POLYAD_EXPECTS(options.adam->size() == 4, "adam is (step, first, second, epsilon)");
+    result.adam.step    = (*options.adam)[0];
+    result.adam.first   = (*options.adam)[1];
+    result.adam.second  = (*options.adam)[2];
+    result.adam.epsilon = (*options.adam)[3];
+  }
+  if (options.sgd) {
+    POLYAD_EXPECTS(options.sgd->size() == 3, "sgd is (step, core_step, decay)");
+    result.sgd.step      = (*options.sgd)[0];
+    result.sgd.core_step = (*options.sgd)[1];
+    result.sgd.decay     = (*options.sgd)[2];
+  }
+  result.patience      = options.patience;
+  result.time_limit_s  = options.time_limit_s;
+  result.range.lowest  = options.lowest;
+  result.range.highest = options.highest;
+  return result;
+}
+
+template <class Scalar>
+FastTuckerArrays arrays_of(FastTuckerModel<Scalar, Space> const& model) {
+  FastTuckerArrays arrays;
+  arrays.extents = to_vector(model.extents());
+  arrays.rank    = model.rank();
+  for (int n = 0; n < model.order(); ++n) {
+    arrays.factors.push_back(to_array(model.A(n)));
+    arrays.cores.push_back(to_array(model.B(n)));
+    if (model.has_biases()) arrays.biases.push_back(to_array(model.bias(n)));
+  }
+  arrays.mean    = model.mean;
+  arrays.lowest  = model.range.lowest;
+  arrays.highest = model.range.highest;
+  return arrays;
+}
+
+/// As the library's own fast_tucker without a start, but for the format, which the caller names.
+template <class Scalar, class Index>
+polyad::FastTuckerResult<Scalar, Space> complete_in_format(FastTuckerData<Scalar, Index, Space> data,
+                                                           polyad::FastTuckerOptions const& options,
+                                                           FastTuckerOptions const& asked,
+                                                           FastTuckerCallback const& callback) {
+  Space const space;
+  POLYAD_EXPECTS(data.train.nnz() > 0, "there are no entries to learn from");
+  auto format          = format_options(options);
+  format.format        = asked.format;
+  format.deterministic = asked.deterministic;
+  std::optional<FastTuckerChoice<Scalar, Space>> choice;
+  if (leaves_choice(options)) choice = choose_fast_tucker(space, data.train, options, format);
+  polyad::FastTuckerResult<Scalar, Space> result;
+  if (choice && !choice->learns) {
+    std::vector<count_t> const one(static_cast<std::size_t>(data.train.order()), 1);
+    result.model       = FastTuckerModel<Scalar, Space>(space, data.train.extents(), one, 1, options.biases);
+    result.model.range = options.range;
+    if (options.biases) fit_biases(space, data.train, options.bias, result.model);
+    result.reason = StopReason::converged;
+  } else {
+    auto const chosen = choice ? choice->options : with_shape(options, data.train.order());
+    auto model        = choice ? choice->start
+                               : FastTuckerModel<Scalar, Space>(space, data.train.extents(), chosen.columns,
+                                                                chosen.rank, options.biases);
+    if (options.biases) fit_biases(space, data.train, options.bias, model);
+    format.rank  = chosen.rank;
+    auto const X = any_format(space, without_biases(space, data.train, model), format);
+    if (!choice)
+      fill_start(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), options.seed,
+                 chosen.targets);
+    data.format = X;
+    result      = polyad::fast_tucker(space, data, chosen, model, callback);
+  }
+  result.choice = std::move(choice);
+  return result;
+}
+
+template <class Scalar, class Index>
+FastTuckerResult complete(CooTensor<Scalar, Index, Space> const& train, TensorPtr const& validation,
+                          TensorPtr const& test, FastTuckerOptions const& asked, OnEpoch const& on_epoch) {
+  FastTuckerData<Scalar, Index, Space> data;
+  data.train            = train;
+  auto const same_types = [](TensorPtr const& tensor) {
+    auto const* const of = dynamic_cast<TensorOf<Scalar, Index> const*>(tensor.get());
+    POLYAD_EXPECTS(of != nullptr,
+                   "the entries of all sets have values of one type, and coordinates of one type");
+    return of->coo;
+  };
+  if (validation) data.validation = same_types(validation);
+  if (test) data.test = same_types(test);
+  auto const options = options_of(asked);
+  FastTuckerCallback callback;
+  if (on_epoch) callback = [&](FastTuckerEpoch const& epoch) { return on_epoch(epoch_of(epoch)); };
+
+  auto const result = asked.format == "auto" && !asked.deterministic
+                          ? polyad::fast_tucker(Space(), data, options, callback)
+                          : complete_in_format(data, options, asked, callback);
+  FastTuckerResult out;
+  out.model = arrays_of(result.model);
+  for (auto const& epoch : result.history) out.history.push_back(epoch_of(epoch));
+  out.reason     = result.reason;
+  out.kept_epoch = result.kept_epoch;
+  if (result.choice) {
+    out.chose         = true;
+    out.learns        = result.choice->learns;
+    out.chosen_biases = errors_of(result.choice->biases);
+    out.chosen_model  = errors_of(result.choice->model);
+    out.candidates    = result.choice->candidates;
+  }
+  return out;
+}
+
+}  // namespace
+
+CpResult cp_als(TensorPtr const& tensor, CpOptions const& options, FormatOptions format,
+                std::vector<Array> const& start, OnIteration const& callback) {
+  auto wanted = options_of(options);
+  if (wanted.rank == 0 && !start.empty() && start[0].shape.size() == 2) wanted.rank = start[0].shape[1];
+  return visit<TensorOf>(*tensor, [&](auto const& of) {
+    return run(any_format(Space(), of.coo, with(format_options(wanted), format)), wanted, start, callback);
+  });
+}
+
+CpResult cp_als(FormatPtr const& format, CpOptions const& options, std::vector<Array> const& start,
+                OnIteration const& callback) {
+  return visit<FormatOf>(*format,
+                         [&](auto const& of) { return run(of.any, options_of(options), start, callback); });
+}
+
+TuckerResult tucker(TensorPtr const& tensor, TuckerOptions const& asked, std::vector<Array> const& start,
+                    OnIteration const& on_iteration) {
+  polyad::TuckerOptions options;
+  options.ranks          = asked.ranks;
+  options.max_iterations = asked.max_iterations;
+  options.tolerance      = asked.tolerance;
+  options.time_limit_s   = asked.time_limit_s;
+  options.seed           = asked.seed;
+  TuckerCallback callback;
+  if (on_iteration)
+    callback = [&](TuckerIteration const& it) {
+      return on_iteration({it.iteration, it.fit, it.delta, it.seconds});
+    };
+  return visit<TensorOf>(*tensor, [&](auto const& of) {
+    using Scalar = typename std::remove_cvref_t<decltype(of.coo)>::scalar_type;
+    TuckerStart<Scalar, Space> begin;
+    if (!start.empty()) {
+      POLYAD_EXPECTS(start.size() == options.ranks.size(), start.size(), " matrices to start from, but ",
+                     options.ranks.size(), " ranks");
+      for (auto const& array : start) {
+        auto const given = matrix_view<Scalar>(array);
+        auto const copy =
+            make_factor_matrix<Scalar>(Space(), "polyad::start", given.extent(0), given.extent(1));
+        polyad::detail::copy_matrix(Space(), copy, given);
+        begin.push_back(copy);
+      }
+    } else {
+      begin = asked.hosvd ? hosvd_tucker_start(Space(), of.coo, options)
+                          : random_tucker_start<Scalar>(Space(), of.coo.extents(), options);
+    }
+    auto const X      = any_format(Space(), of.coo, format_options(options));
+    auto const result = polyad::tucker(Space(), X, options, begin, callback);
+    TuckerResult out{to_array(result.model.core), {}, {}, result.reason, result.fit};
+    for (auto const& factor : result.model.factors) out.factors.push_back(to_array(factor));
+    for (auto const& it : result.history) out.history.push_back({it.iteration, it.fit, it.delta, it.seconds});
+    // G unfolded by the last mode, R_{N-2} fastest: a row is an array of the other modes.
+    auto& core             = out.core;
+    std::int64_t const row = core.strides[0];
+    core.shape.resize(1);
+    for (std::size_t n = 0; n + 1 < out.factors.size(); ++n) core.shape.push_back(out.factors[n].shape[1]);
+    core.strides.assign(core.shape.size(), 1);
+    for (std::size_t k = core.shape.size() - 1; k-- > 1;)
+      core.strides[k] = core.strides[k + 1] * static_cast<std::int64_t>(core.shape[k + 1]);
+    core.strides[0] = row;
+    return out;
+  });
+}
+
+FastTuckerResult fast_tucker(TensorPtr const& train, TensorPtr const& validation, TensorPtr const& test,
+                             FastTuckerOptions const& options, OnEpoch const& callback) {
+  return visit<TensorOf>(
+      *train, [&](auto const& of) { return complete(of.coo, validation, test, options, callback); });
+}
+
+}  // namespace polyad::python

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <span>
+
+#include "polyad/fast_tucker/predict.hpp"
+#include "polyad/formats/semi_sparse.hpp"
+#include "polyad/tensor/fast_tucker_model.hpp"
+#include "views.hpp"
+
+namespace polyad::python {
+
+namespace {
+
+template <class Indices>
+struct CountOutside {
+  Indices indices;
+  Extents extents;
+  KOKKOS_FUNCTION void operator()(count_t p, count_t& count) const {
+    for (int n = 0; n < extents.order(); ++n)
+      if (indices(p, n) >= extents[n]) {
+        ++count;
+        return;
+      }
+  }
+};
+
+template <class Scalar, class Index>
+void predict_as(FastTuckerArrays const& arrays, Array const& places, Array const& predictions) {
+  Extents const extents{std::span<count_t const>(arrays.extents)};
+  // A model of one column, whose Views the arrays' own replace.
+  std::vector<count_t> const one(arrays.extents.size(), 1);
+  FastTuckerModel<Scalar, Space> model(Space(), extents, one, arrays.rank, !arrays.biases.empty());
+  POLYAD_EXPECTS(arrays.factors.size() == one.size() && arrays.cores.size() == one.size(), "a model of ",
+                 one.size(), " modes has as many factors and cores");
+  for (int n = 0; n < model.order(); ++n) {
+    model.A(n) = matrix_view<Scalar>(of_mode(arrays.factors, n));
+    model.B(n) = matrix_view<Scalar>(of_mode(arrays.cores, n));
+    POLYAD_EXPECTS(model.A(n).extent(0) == extents[n] && model.B(n).extent(0) == model.A(n).extent(1) &&
+                       model.B(n).extent(1) == arrays.rank,
+                   "the factor and the core of mode ", n, " do not fit");
+    if (!arrays.biases.empty()) {
+      model.bias(n) = vector_view<Scalar>(of_mode(arrays.biases, n));
+      POLYAD_EXPECTS(model.bias(n).extent(0) == extents[n], "the biases of mode ", n, " do not fit");
+    }
+  }
+  model.mean          = arrays.mean;
+  model.range.lowest  = arrays.lowest;
+  model.range.highest = arrays.highest;
+
+  using Coo      = CooTensor<Scalar, Index, Space>;
+  auto const out = vector_view<Scalar>(predictions);
+  // Their values play no part: the output's memory stands for them.
+  Coo const coo(extents, indices_view<Index>(places), out);
+  count_t outside = 0;
+  Kokkos::parallel_reduce("polyad::count_outside",
+                          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(Space(), 0, coo.nnz()),
+                          CountOutside<typename Coo::indices_type>{coo.indices(), extents}, outside);
+  POLYAD_EXPECTS(outside == 0, outside, " places lie outside a model of ", to_string(extents));
+  polyad::predict(Space(), model, make_intermediates(Space(), model), coo, out);
+  Space().fence("polyad::python");
+  copy_back<Scalar>(predictions, out);
+}
+
+/// Calls f(format, factors) for the format's types.
+template <class F>
+auto with_factors(FormatPtr const& format, std::vector<Array> const& arrays, F&& f) {
+  return visit<FormatOf>(*format, [&](auto const& of) {
+    using Scalar       = typename std::remove_cvref_t<decltype(of.any)>::scalar_type;
+    auto const factors = matrix_views<Scalar>(arrays, of.any.extents());
+    return f(of.any, factors);
+  });
+}
+
+template <class X, class Factors, class V>
+void multiply(X const& any, Factors const& factors, int mode, V const& out) {
+  auto workspace = any.make_workspace(Space(), factors.rank());
+  polyad::mttkrp(Space(), any, factors, mode, workspace, out);
+  Space().fence("polyad::python");
+}
+
+}  // namespace
+
+void predict(FastTuckerArrays const& model, Array const& places, Array const& predictions) {
+  POLYAD_EXPECTS(places.shape.size() == 2 && places.shape[1] == model.extents.size() &&
+                     predictions.shape.size() == 1 && places.shape[0] == predictions.shape[0],
+                 "places are rows of ", model.extents.size(), " numbers, one for each prediction");
+  bool const narrow = places.type == Type::u32;
+  if (predictions.type == Type::f32)
+    return narrow ? predict_as<float, std::uint32_t>(model, places, predictions)
+                  : predict_as<float, std::uint64_t>(model, places, predictions);
+  return narrow ? predict_as<double, std::uint32_t>(model, places, predictions)
+                : predict_as<double, std::uint64_t>(model, places, predictions);
+}
+
+Array mttkrp(FormatPtr const& format, std::vector<Array> const& arrays, int mode) {
+  return with_factors(format, arrays, [&](auto const& any, auto const& factors) {
+    using Scalar = typename std::remove_cvref_t<decltype(any)>::scalar_type;
+    expect_mode(mode, any.extents());
+    auto const V =
+        make_factor_matrix<Scalar>(Space(), "polyad::product", any.extents()[mode], factors.rank());
+    multiply(any, factors, mode, V);
+    return to_array(V);
+  });
+}
+
+void mttkrp(FormatPtr const& format, std::vector<Array> const& arrays, int mode, Array const& out) {
+  with_factors(format, arrays, [&](auto const& any, auto const& factors) {
+    using Scalar = typename std::remove_cvref_t<decltype(any)>::scalar_type;
+    auto const V = matrix_view<Scalar>(out);
+    multiply(any, factors, mode, V);
+    copy_back<Scalar>(out, V);
+    return 0;
+  });
+}
+
+TensorPtr ttm(TensorPtr const& tensor, Array const& matrix, int mode) {
+  return visit<TensorOf>(*tensor, [&](auto const& of) -> TensorPtr {
+    using Of     = std::remove_cvref_t<decltype(of)>;
+    using Scalar = typename std::remove_cvref_t<decltype(of.coo)>::scalar_type;
+    auto const Y = to_coo(Space(), spttm(Space(), of.coo, matrix_view<Scalar>(matrix), mode));
+    Space().fence("polyad::python");
+    return std::make_shared<Of>(Y, nullptr);
+  });
+}
+
+Array ttmc(TensorPtr const& tensor, std::vector<Array> const& matrices, int mode) {
+  return visit<TensorOf>(*tensor, [&](auto const& of) {
+    using Scalar = typename std::remove_cvref_t<decltype(of.coo)>::scalar_type;
+    expect_mode(mode, of.coo.extents());
+    POLYAD_EXPECTS(matrices.size() == static_cast<std::size_t>(of.coo.order()), matrices.size(),
+                   " matrices for a tensor of order ", of.coo.order());
+    std::vector<FactorMatrix<Scalar, Space>> U(matrices.size());
+    for (int n = 0; n < of.coo.order(); ++n)
+      if (n != mode) of_mode(U, n) = matrix_view<Scalar>(of_mode(matrices, n));
+    auto const Y =
+        make_spttmc_output(Space(), of.coo.extents(), U, mode);  // refused before anything is sorted
+    AnyFormatOptions options;
+    options.needs      = {Capability::ttmc};
+    options.iterations = 1;
+    spttmc(Space(), any_format(Space(), of.coo, options), U, mode, Y);
+    Space().fence("polyad::python");
+    return to_array(Y);
+  });
+}
+
+}  // namespace polyad::python

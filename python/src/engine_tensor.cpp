@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <unistd.h>
+
+#include <limits>
+#include <span>
+
+#include "polyad/core/device.hpp"
+#include "polyad/tensor/generate.hpp"
+#include "polyad/tensor/sum_duplicates.hpp"
+#include "views.hpp"
+
+namespace polyad::python {
+
+Backend backend() {
+  DeviceFacts const facts = probe_device();
+  std::string const name  = facts.backend == "Serial"   ? "serial"
+                            : facts.backend == "OpenMP" ? "openmp"
+                            : facts.backend == "Cuda"   ? "cuda"
+                                                        : facts.backend;
+  return {name, facts.accelerator, facts.problem};
+}
+
+bool is_started() {
+  return Kokkos::is_initialized();
+}
+
+void start(int threads) {
+  if (Kokkos::is_initialized()) return;
+  expect_usable_device();
+  Kokkos::InitializationSettings settings;
+  if (threads > 0) settings.set_num_threads(threads);
+  settings.set_disable_warnings(true);
+  Kokkos::initialize(settings);
+}
+
+int concurrency() {
+  return Space().concurrency();
+}
+
+namespace {
+
+template <class Scalar, class Index>
+TensorPtr wrap_as(Extents const& extents, Array const& indices, Array const& values) {
+  using Coo = CooTensor<Scalar, Index, Space>;
+  struct Owners {
+    std::shared_ptr<void> indices, values;
+  };
+  return std::make_shared<TensorOf<Scalar, Index>>(
+      Coo(extents, indices_view<Index>(indices), vector_view<Scalar>(values)),
+      std::make_shared<Owners>(Owners{indices.owner, values.owner}));
+}
+
+/// The smallest number of a nonzero that is outside, or is not finite.
+template <class Coo, bool Places>
+struct FirstFault {
+  typename Coo::indices_type indices;
+  typename Coo::values_type values;
+  Extents extents;
+  KOKKOS_FUNCTION void operator()(count_t p, count_t& first) const {
+    bool fault = false;
+    if constexpr (Places) {
+      for (int n = 0; n < extents.order(); ++n)
+        if (indices(p, n) >= extents[n]) fault = true;
+    } else {
+      // Neither NaN nor infinite: less itself it is zero.
+      fault = !(values(p) - values(p) == typename Coo::scalar_type(0));
+    }
+    if (fault && p < first) first = p;
+  }
+};
+
+template <bool Places, class Coo>
+std::optional<std::uint64_t> first_fault(Coo const& coo) {
+  count_t first = std::numeric_limits<count_t>::max();
+  Kokkos::parallel_reduce(
+      "polyad::first_fault", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(Space(), 0, coo.nnz()),
+      FirstFault<Coo, Places>{coo.indices(), coo.values(), coo.extents()}, Kokkos::Min<count_t>(first));
+  if (first == std::numeric_limits<count_t>::max()) return {};
+  return first;
+}
+
+}  // namespace
+
+TensorPtr wrap(std::vector<std::uint64_t> const& sizes, Array const& indices, Array const& values) {
+  Extents const extents{std::span<count_t const>(sizes)};
+  auto const order = static_cast<std::size_t>(extents.order());
+  POLYAD_EXPECTS(indices.shape.size() == 2 && indices.shape[1] == order, "coordinates are nonzeros x ",
+                 order);
+  POLYAD_EXPECTS(values.shape.size() == 1 && values.shape[0] == indices.shape[0], indices.shape[0],
+                 " coordinates but ", values.shape.empty() ? 0 : values.shape[0], " values");
+  POLYAD_EXPECTS(indices.shape[0] <= 1 || (indices.strides[0] == static_cast<std::int64_t>(order) &&
+                                           (order == 1 || indices.strides[1] == 1)),
+                 "coordinates are row-major, without gaps");
+  bool const narrow = indices.type == Type::u32;
+  if (values.type == Type::f32)
+    return narrow ? wrap_as<float, std::uint32_t>(extents, indices, values)
+                  : wrap_as<float, std::uint64_t>(extents, indices, values);
+  return narrow ? wrap_as<double, std::uint32_t>(extents, indices, values)
+                : wrap_as<double, std::uint64_t>(extents, indices, values);
+}
+
+Faults find_faults(Tensor const& tensor) {
+  return visit<TensorOf>(
+      tensor, [](auto const& of) { return Faults{first_fault<true>(of.coo), first_fault<false>(of.coo)}; });
+}
+
+Summed sum_duplicates(TensorPtr const& tensor) {
+  return visit<TensorOf>(*tensor, [&](auto const& of) -> Summed {
+    using Of          = std::remove_cvref_t<decltype(of)>;
+    auto const summed = polyad::sum_duplicates(Space(), of.coo);
+    if (summed.duplicates == 0) return {tensor, 0};
+    return {std::make_shared<Of>(summed.tensor, nullptr), summed.duplicates};
+  });
+}
+
+FormatPtr build_format(TensorPtr const& tensor, FormatOptions const& options) {
+  AnyFormatOptions wanted;
+  wanted.rank       = options.rank;
+  wanted.iterations = options.iterations;
+  if (options.need == Need::ttmc) wanted.needs = {Capability::ttmc};
+  wanted = with(wanted, options);
+  return visit<TensorOf>(*tensor, [&](auto const& of) { return build(of, wanted); });
+}
+
+namespace {
+
+template <class Scalar>
+TensorPtr power_law_as(Extents const& extents, count_t nnz, PowerLawOptions const& law, bool narrow) {
+  if (narrow)
+    return std::make_shared<TensorOf<Scalar, std::uint32_t>>(
+        power_law_tensor<Scalar, std::uint32_t>(Space(), extents, nnz, law), nullptr);
+  return std::make_shared<TensorOf<Scalar, std::uint64_t>>(
+      power_law_tensor<Scalar, std::uint64_t>(Space(), extents, nnz, law), nullptr);
+}
+
+bool fits_32_bits(Extents const& extents) {
+  for (int n = 0; n < extents.order(); ++n)
+    if (extents[n] > std::numeric_limits<std::uint32_t>::max()) return false;
+  return true;
+}
+
+template <class Scalar, class Index>
+Planted planted_as(Extents const& extents, count_t rank, count_t block, std::uint64_t seed) {
+  auto const made = planted_tensor<Scalar, Index>(Space(), extents, rank, block, seed);
+  Space().fence("polyad::python");
+  return {std::make_shared<TensorOf<Scalar, Index>>(made.tensor, nullptr), made.model.weights,
+          to_arrays(made.model.factors)};
+}
+
+}  // namespace
+
+TensorPtr power_law(std::vector<std::uint64_t> const& sizes, std::uint64_t nnz,
+                    std::vector<double> const& skew, std::uint64_t fiber_run, int run_mode,
+                    std::uint64_t seed, Type scalar) {
+  Extents const extents{std::span<count_t const>(sizes)};
+  POLYAD_EXPECTS(skew.size() == sizes.size(), skew.size(), " skews for a tensor of order ", sizes.size());
+  PowerLawOptions law;
+  for (std::size_t n = 0; n < skew.size(); ++n) law.skew[n] = skew[n];
+  law.fiber_run = fiber_run;
+  law.run_mode  = run_mode;
+  law.seed      = seed;
+  return scalar == Type::f32 ? power_law_as<float>(extents, nnz, law, fits_32_bits(extents))
+                             : power_law_as<double>(extents, nnz, law, fits_32_bits(extents));
+}
+
+Planted planted(std::vector<std::uint64_t> const& sizes, std::uint64_t rank, std::uint64_t block,
+                std::uint64_t seed, Type scalar) {
+  Extents const extents{std::span<count_t const>(sizes)};
+  if (fits_32_bits(extents))
+    return scalar == Type::f32 ? planted_as<float, std::uint32_t>(extents, rank, block, seed)
+                               : planted_as<double, std::uint32_t>(extents, rank, block, seed);
+  return scalar == Type::f32 ? planted_as<float, std::uint64_t>(extents, rank, block, seed)
+                             : planted_as<double, std::uint64_t>(extents, rank, block, seed);
+}
+
+}  // namespace polyad::python

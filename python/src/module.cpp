@@ -1,0 +1,716 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The extension module: arrays in and out, errors as Python's, the interpreter's lock released while
+// computing. polyad/*.py checks and converts what users give; this takes what is right already.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <type_traits>
+#include <utility>
+
+#include "engine.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/io/array_npz.hpp"
+#include "polyad/io/clean_list.hpp"
+#include "polyad/io/fast_tucker_file.hpp"
+#include "polyad/io/model_file.hpp"
+#include "polyad/io/tensor_file.hpp"
+
+namespace nb = nanobind;
+using namespace polyad;
+using namespace polyad::python;
+
+namespace {
+
+// Inputs may be read-only; outputs may not.
+using AnyArray = nb::ndarray<nb::ro, nb::c_contig>;
+using Strided  = nb::ndarray<nb::ro>;
+using Writable = nb::ndarray<>;
+
+// --- one call at a time, without the interpreter's lock
+
+std::recursive_mutex computing;
+std::atomic<pid_t> process_of_start{0};
+int threads_of_start = 0;
+
+/// Releases the interpreter's lock, waits for its turn and sees to it that Kokkos runs. The order matters:
+/// who waits for the turn holds no lock that the other's callback wants.
+class Turn {
+public:
+  Turn() : m_lock(computing) {
+    pid_t const started_in = process_of_start;
+    if (started_in != 0) {
+      if (started_in != getpid())
+        throw BackendError(
+            "this process was forked from one that had used Polyad, whose threads do not follow. Start "
+            "workers by "
+            "multiprocessing's 'spawn' or 'forkserver', or fork before the first use");
+      return;
+    }
+    start(threads_of_start);
+    process_of_start = getpid();
+  }
+
+private:
+  nb::gil_scoped_release m_released;
+  std::unique_lock<std::recursive_mutex> m_lock;
+};
+
+// --- arrays
+
+Type type_of(nb::dlpack::dtype dtype) {
+  if (dtype == nb::dtype<float>()) return Type::f32;
+  if (dtype == nb::dtype<double>()) return Type::f64;
+  if (dtype == nb::dtype<std::uint32_t>()) return Type::u32;
+  if (dtype == nb::dtype<std::uint64_t>()) return Type::u64;
+  throw UsageError("arrays are of float32, float64, uint32 or uint64");
+}
+nb::dlpack::dtype dtype_of(Type type) {
+  switch (type) {
+    case Type::f32:
+      return nb::dtype<float>();
+    case Type::f64:
+      return nb::dtype<double>();
+    case Type::u32:
+      return nb::dtype<std::uint32_t>();
+    default:
+      return nb::dtype<std::uint64_t>();
+  }
+}
+
+/// Keeps a Python object from any thread.
+std::shared_ptr<void> keep(nb::object object) {
+  return {new nb::object(std::move(object)), [](void* kept) {
+            if (!nb::is_alive()) return;
+            nb::gil_scoped_acquire const lock;
+            delete static_cast<nb::object*>(kept);
+          }};
+}
+
+/// The array's memory. It lives as long as the owner does, which is the array itself.
+template <class NdArray>
+Array from_python(NdArray const& array, bool owned = false) {
+  Array result;
+  result.data = const_cast<void*>(static_cast<void const*>(array.data()));  // inputs are only read
+  for (std::size_t k = 0; k < array.ndim(); ++k) {
+    result.shape.push_back(array.shape(k));
+    result.strides.push_back(array.stride(k));
+  }
+  result.type = type_of(array.dtype());
+  if (owned) result.owner = keep(nb::cast(array));
+  return result;
+}
+std::vector<Array> from_python(std::vector<Strided> const& arrays) {
+  std::vector<Array> result;
+  for (auto const& array : arrays) result.push_back(from_python(array));
+  return result;
+}
+
+/// numpy's view of the memory, which keeps the owner.
+nb::object to_python(Array const& array) {
+  nb::capsule const owner(new std::shared_ptr<void>(array.owner),
+                          [](void* kept) noexcept { delete static_cast<std::shared_ptr<void>*>(kept); });
+  // A matrix without rows has no memory, which numpy wants.
+  static double nothing = 0;
+  void* const data      = array.data == nullptr ? &nothing : array.data;
+  return nb::cast(nb::ndarray<nb::numpy>(data, array.shape.size(), array.shape.data(), owner,
+                                         array.strides.data(), dtype_of(array.type)));
+}
+nb::list to_python(std::vector<Array> const& arrays) {
+  nb::list result;
+  for (auto const& array : arrays) result.append(to_python(array));
+  return result;
+}
+template <class T, class Owner>
+nb::object to_python(T* data, std::vector<std::size_t> shape, std::shared_ptr<Owner> owner) {
+  Array array{data, std::move(shape), {}, Type::f64, std::move(owner)};
+  if constexpr (std::is_same_v<T, std::uint32_t>) array.type = Type::u32;
+  if constexpr (std::is_same_v<T, std::uint64_t>) array.type = Type::u64;
+  array.strides.assign(array.shape.size(), 1);
+  for (std::size_t k = array.shape.size(); k-- > 1;)
+    array.strides[k - 1] = array.strides[k] * static_cast<std::int64_t>(array.shape[k]);
+  return to_python(array);
+}
+
+// --- callbacks and Ctrl-C
+
+nb::dict to_python(Iteration const& it) {
+  nb::dict result;
+  result["iteration"] = it.iteration;
+  result["fit"]       = it.fit;
+  result["delta"]     = it.delta;
+  result["seconds"]   = it.seconds;
+  return result;
+}
+nb::object to_python(Errors const& errors) {
+  if (errors.entries == 0) return nb::none();
+  nb::dict result;
+  result["entries"] = errors.entries;
+  result["rmse"]    = errors.rmse;
+  result["mae"]     = errors.mae;
+  return result;
+}
+nb::dict to_python(Epoch const& epoch) {
+  nb::dict result;
+  result["epoch"]      = epoch.epoch;
+  result["train"]      = to_python(epoch.train);
+  result["validation"] = to_python(epoch.validation);
+  result["test"]       = to_python(epoch.test);
+  result["seconds"]    = epoch.seconds;
+  return result;
+}
+template <class Step>
+nb::list history_of(std::vector<Step> const& history) {
+  nb::list result;
+  for (auto const& step : history) result.append(to_python(step));
+  return result;
+}
+
+/// What runs after each iteration: the caller's function, if there is one, and from time to time a look at
+/// Ctrl-C. The interpreter's lock may be held by another thread for milliseconds: it is taken no oftener.
+class Watch {
+public:
+  explicit Watch(nb::object callback) : m_callback(std::move(callback)) {}
+
+  template <class Step>
+  bool operator()(Step const& step) {
+    auto const now  = std::chrono::steady_clock::now();
+    bool const look = now - m_last >= std::chrono::milliseconds(50);
+    if (m_callback.is_none() && !look) return true;
+    m_last = now;
+    nb::gil_scoped_acquire const lock;
+    try {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (m_callback.is_none()) return true;
+      nb::object const goes_on = m_callback(to_python(step));
+      // A function that returns nothing goes on.
+      return goes_on.is_none() || nb::cast<bool>(nb::bool_(goes_on));
+    } catch (nb::python_error const& error) {
+      if (!error.matches(PyExc_KeyboardInterrupt)) throw;
+      return false;  // the model so far is the result
+    }
+  }
+
+private:
+  nb::object m_callback;
+  std::chrono::steady_clock::time_point m_last = std::chrono::steady_clock::now();
+};
+
+// --- errors
+
+nb::object error_class(char const* name) {
+  return nb::module_::import_("polyad._errors").attr(name);
+}
+
+void translate(std::exception_ptr const& pointer, void*) {
+  auto const raise = [](char const* name, std::exception const& error, auto const&... attributes) {
+    nb::object const cls   = error_class(name);
+    nb::object const value = cls(error.what());
+    (nb::setattr(value, attributes.first, nb::cast(attributes.second)), ...);
+    PyErr_SetObject(cls.ptr(), value.ptr());
+  };
+  try {
+    std::rethrow_exception(pointer);
+  } catch (InputError const& error) {
+    raise("InputError", error, std::pair("file", error.file()), std::pair("line", error.line()),
+          std::pair("column", error.column()));
+  } catch (polyad::MemoryError const& error) {
+    raise("MemoryError", error, std::pair("array", error.array()), std::pair("bytes", error.bytes()));
+  } catch (UsageError const& error) {
+    raise("UsageError", error);
+  } catch (NumericalError const& error) {
+    raise("NumericalError", error);
+  } catch (WriteError const& error) {
+    raise("WriteError", error);
+  } catch (BackendError const& error) {
+    raise("BackendError", error);
+  } catch (Error const& error) {
+    raise("Error", error);
+  }
+}
+
+// --- files
+
+/// A list as arrays that share its memory.
+nb::tuple arrays_of(io::CoordinateList&& read) {
+  auto const list  = std::make_shared<io::CoordinateList>(std::move(read));
+  auto const order = list->extents.size();
+  nb::object const coords =
+      std::visit([&](auto& indices) { return to_python(indices.data(), {list->values.size(), order}, list); },
+                 list->indices);
+  return nb::make_tuple(coords, to_python(list->values.data(), {list->values.size()}, list), list->extents);
+}
+
+io::CoordinateList list_of(Tensor const& tensor) {
+  io::CoordinateList list;
+  list.extents        = tensor.extents();
+  Array const indices = tensor.indices();
+  Array const values  = tensor.values();
+  auto const numbers  = indices.shape[0] * indices.shape[1];
+  bool narrow         = true;
+  for (auto const extent : list.extents)
+    narrow = narrow && extent <= std::numeric_limits<std::uint32_t>::max();
+  auto const copy_from = [&](auto const* from) {
+    if (narrow) {
+      io::UninitializedVector<std::uint32_t> to(numbers);
+      for (std::size_t k = 0; k < numbers; ++k) to[k] = static_cast<std::uint32_t>(from[k]);
+      list.indices = std::move(to);
+    } else {
+      io::UninitializedVector<std::uint64_t> to(numbers);
+      for (std::size_t k = 0; k < numbers; ++k) to[k] = from[k];
+      list.indices = std::move(to);
+    }
+  };
+  if (indices.type == Type::u32)
+    copy_from(static_cast<std::uint32_t const*>(indices.data));
+  else
+    copy_from(static_cast<std::uint64_t const*>(indices.data));
+  list.values.resize(values.shape[0]);
+  for (std::size_t p = 0; p < values.shape[0]; ++p)
+    list.values[p] = values.type == Type::f32 ? static_cast<double>(static_cast<float const*>(values.data)[p])
+                                              : static_cast<double const*>(values.data)[p];
+  return list;
+}
+
+using Matrix = nb::ndarray<double const, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Vector = nb::ndarray<double const, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class NdArray>
+std::vector<double> numbers_of(NdArray const& array) {
+  return {array.data(), array.data() + array.size()};
+}
+nb::object matrix_of(std::vector<double> numbers, std::uint64_t rows, std::uint64_t columns) {
+  auto const kept = std::make_shared<std::vector<double>>(std::move(numbers));
+  return to_python(kept->data(), {rows, columns}, kept);
+}
+nb::object vector_of(std::vector<double> numbers) {
+  auto const kept = std::make_shared<std::vector<double>>(std::move(numbers));
+  return to_python(kept->data(), {kept->size()}, kept);
+}
+
+io::HostKtensor host_model(Vector const& weights, std::vector<Matrix> const& factors) {
+  io::HostKtensor model;
+  model.weights = numbers_of(weights);
+  for (auto const& factor : factors) {
+    model.extents.push_back(factor.shape(0));
+    model.factors.push_back(numbers_of(factor));
+  }
+  return model;
+}
+
+io::HostFastTucker host_fast_tucker(std::vector<Matrix> const& factors, std::vector<Matrix> const& cores,
+                                    std::vector<Vector> const& biases, double mean, double lowest,
+                                    double highest) {
+  io::HostFastTucker model;
+  for (auto const& factor : factors) {
+    model.extents.push_back(factor.shape(0));
+    model.columns.push_back(factor.shape(1));
+    model.factors.push_back(numbers_of(factor));
+  }
+  for (auto const& core : cores) {
+    model.rank = core.shape(1);
+    model.cores.push_back(numbers_of(core));
+  }
+  for (auto const& bias : biases) model.biases.push_back(numbers_of(bias));
+  model.mean    = mean;
+  model.lowest  = lowest;
+  model.highest = highest;
+  return model;
+}
+
+// --- the drivers' options come as keyword arguments, by the names of the structs' members
+
+template <class T>
+void take(nb::dict const& options, char const* name, T& to) {
+  if (options.contains(name)) to = nb::cast<T>(options[name]);
+}
+
+CpOptions cp_options(nb::dict const& given) {
+  CpOptions options;
+  take(given, "rank", options.rank);
+  take(given, "max_iterations", options.max_iterations);
+  take(given, "tolerance", options.tolerance);
+  take(given, "time_limit_s", options.time_limit_s);
+  take(given, "seed", options.seed);
+  return options;
+}
+
+nb::dict to_python(CpResult const& result) {
+  nb::dict out;
+  out["weights"]        = vector_of(result.weights);
+  out["factors"]        = to_python(result.factors);
+  out["history"]        = history_of(result.history);
+  out["reason"]         = to_string(result.reason);
+  out["fit"]            = result.fit;
+  out["gram_fallbacks"] = result.gram_fallbacks;
+  out["defect"]         = result.defect;
+  return out;
+}
+
+FormatOptions format_options(std::uint64_t rank, double iterations, std::string const& format,
+                             bool deterministic, bool ttmc) {
+  FormatOptions options;
+  options.rank          = rank;
+  options.iterations    = iterations;
+  options.format        = format;
+  options.deterministic = deterministic;
+  options.need          = ttmc ? Need::ttmc : Need::mttkrp;
+  return options;
+}
+
+FastTuckerOptions fast_tucker_options(nb::dict const& given) {
+  FastTuckerOptions options;
+  take(given, "rank", options.rank);
+  take(given, "columns", options.columns);
+  take(given, "biases", options.biases);
+  take(given, "bias_sweeps", options.bias_sweeps);
+  take(given, "bias_damping", options.bias_damping);
+  take(given, "seed", options.seed);
+  take(given, "optimizer", options.optimizer);
+  take(given, "max_epochs", options.max_epochs);
+  take(given, "shrinkage", options.shrinkage);
+  take(given, "targets", options.targets);
+  take(given, "ridge", options.ridge);
+  take(given, "ridge_per_entry", options.ridge_per_entry);
+  take(given, "core_ridge", options.core_ridge);
+  take(given, "update_cores", options.update_cores);
+  take(given, "adam", options.adam);
+  take(given, "sgd", options.sgd);
+  take(given, "patience", options.patience);
+  take(given, "time_limit_s", options.time_limit_s);
+  take(given, "lowest", options.lowest);
+  take(given, "highest", options.highest);
+  take(given, "format", options.format);
+  take(given, "deterministic", options.deterministic);
+  return options;
+}
+
+}  // namespace
+
+NB_MODULE(POLYAD_MODULE, m) {
+  nb::register_exception_translator(translate);
+  nb::set_leak_warnings(false);  // models that are alive at exit are no leaks
+  m.attr("__doc__") = "Polyad's compiled part; use the functions of polyad.";
+
+  m.def("backend", [] {
+    Backend const facts = backend();
+    return nb::make_tuple(facts.name, facts.device, facts.problem);
+  });
+  m.def("is_started", [] { return process_of_start != 0; });
+  m.def("start", [](int threads) {
+    threads_of_start = threads;
+    Turn const turn;
+    return concurrency();
+  });
+  m.def("concurrency", [] {
+    Turn const turn;
+    return concurrency();
+  });
+
+  nb::class_<Tensor>(m, "Tensor")
+      .def_prop_ro("extents", &Tensor::extents)
+      .def_prop_ro("nnz", &Tensor::nnz)
+      .def_prop_ro("coords", [](Tensor const& tensor) { return to_python(tensor.indices()); })
+      .def_prop_ro("values", [](Tensor const& tensor) { return to_python(tensor.values()); });
+  nb::class_<Format>(m, "Format")
+      .def_prop_ro("extents", &Format::extents)
+      .def_prop_ro("nnz", &Format::nnz)
+      .def_prop_ro("single", [](Format const& format) { return format.type() == Type::f32; })
+      .def_prop_ro("chosen", &Format::chosen)
+      .def_prop_ro("because", &Format::because)
+      .def_prop_ro("storage_bytes", &Format::storage_bytes)
+      .def_prop_ro("rank", &Format::rank);
+
+  m.def("wrap",
+        [](std::vector<std::uint64_t> const& extents, AnyArray const& coords, AnyArray const& values) {
+          Array const indices = from_python(coords, true), numbers = from_python(values, true);
+          Turn const turn;
+          return std::const_pointer_cast<Tensor>(wrap(extents, indices, numbers));
+        });
+  m.def("find_faults", [](Tensor const& tensor) {
+    Faults faults;
+    {
+      Turn const turn;
+      faults = find_faults(tensor);
+    }
+    return std::pair(faults.outside, faults.not_finite);
+  });
+  m.def("sum_duplicates", [](std::shared_ptr<Tensor> const& tensor) {
+    Turn const turn;
+    auto const summed = sum_duplicates(tensor);
+    return std::pair(std::const_pointer_cast<Tensor>(summed.tensor), summed.duplicates);
+  });
+  m.def("build_format", [](std::shared_ptr<Tensor> const& tensor, std::uint64_t rank, double iterations,
+                           std::string const& format, bool deterministic, bool ttmc) {
+    auto const options = format_options(rank, iterations, format, deterministic, ttmc);
+    Turn const turn;
+    return std::const_pointer_cast<Format>(build_format(tensor, options));
+  });
+
+  m.def(
+      "cp_als",
+      [](std::shared_ptr<Tensor> const& tensor, nb::dict const& given, std::string const& format,
+         bool deterministic, std::vector<Strided> const& start, nb::object callback) {
+        CpOptions const options    = cp_options(given);
+        FormatOptions const wanted = format_options(16, 20, format, deterministic, false);
+        auto const begin           = from_python(start);
+        Watch watch(std::move(callback));
+        std::optional<CpResult> result;
+        {
+          Turn const turn;
+          result = cp_als(tensor, options, wanted, begin, std::ref(watch));
+        }
+        return to_python(*result);
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+  m.def(
+      "cp_als_format",
+      [](std::shared_ptr<Format> const& format, nb::dict const& given, std::vector<Strided> const& start,
+         nb::object callback) {
+        CpOptions const options = cp_options(given);
+        auto const begin        = from_python(start);
+        Watch watch(std::move(callback));
+        std::optional<CpResult> result;
+        {
+          Turn const turn;
+          result = cp_als(format, options, begin, std::ref(watch));
+        }
+        return to_python(*result);
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+
+  m.def(
+      "tucker",
+      [](std::shared_ptr<Tensor> const& tensor, nb::dict const& given, std::vector<Strided> const& start,
+         nb::object callback) {
+        TuckerOptions options;
+        take(given, "ranks", options.ranks);
+        take(given, "max_iterations", options.max_iterations);
+        take(given, "tolerance", options.tolerance);
+        take(given, "time_limit_s", options.time_limit_s);
+        take(given, "seed", options.seed);
+        take(given, "hosvd", options.hosvd);
+        auto const begin = from_python(start);
+        Watch watch(std::move(callback));
+        std::optional<TuckerResult> result;
+        {
+          Turn const turn;
+          result = tucker(tensor, options, begin, std::ref(watch));
+        }
+        nb::dict out;
+        out["core"]    = to_python(result->core);
+        out["factors"] = to_python(result->factors);
+        out["history"] = history_of(result->history);
+        out["reason"]  = to_string(result->reason);
+        out["fit"]     = result->fit;
+        return out;
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+
+  m.def(
+      "fast_tucker",
+      [](std::shared_ptr<Tensor> const& train, std::shared_ptr<Tensor> const& validation,
+         std::shared_ptr<Tensor> const& test, nb::dict const& given, nb::object callback) {
+        FastTuckerOptions const options = fast_tucker_options(given);
+        Watch watch(std::move(callback));
+        std::optional<FastTuckerResult> result;
+        {
+          Turn const turn;
+          result = fast_tucker(train, validation, test, options, std::ref(watch));
+        }
+        auto const& model = result->model;
+        nb::dict out;
+        out["factors"]    = to_python(model.factors);
+        out["cores"]      = to_python(model.cores);
+        out["biases"]     = to_python(model.biases);
+        out["mean"]       = model.mean;
+        out["lowest"]     = model.lowest;
+        out["highest"]    = model.highest;
+        out["history"]    = history_of(result->history);
+        out["reason"]     = to_string(result->reason);
+        out["kept_epoch"] = result->kept_epoch;
+        out["choice"]     = nb::none();
+        if (result->chose) {
+          nb::dict choice;
+          choice["learns"]     = result->learns;
+          choice["biases"]     = to_python(result->chosen_biases);
+          choice["model"]      = to_python(result->chosen_model);
+          choice["candidates"] = result->candidates;
+          out["choice"]        = choice;
+        }
+        return out;
+      },
+      nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg().none());
+
+  m.def("predict", [](std::vector<Strided> const& factors, std::vector<Strided> const& cores,
+                      std::vector<Strided> const& biases, double mean, double lowest, double highest,
+                      AnyArray const& places, Writable const& out) {
+    FastTuckerArrays model;
+    model.factors = from_python(factors);
+    model.cores   = from_python(cores);
+    model.biases  = from_python(biases);
+    for (auto const& factor : model.factors) model.extents.push_back(factor.shape.at(0));
+    for (auto const& core : model.cores) model.rank = core.shape.at(1);
+    model.mean        = mean;
+    model.lowest      = lowest;
+    model.highest     = highest;
+    Array const where = from_python(places), predictions = from_python(out);
+    Turn const turn;
+    predict(model, where, predictions);
+  });
+
+  m.def("mttkrp", [](std::shared_ptr<Format> const& format, std::vector<Strided> const& factors, int mode) {
+    auto const matrices = from_python(factors);
+    Array product;
+    {
+      Turn const turn;
+      product = mttkrp(format, matrices, mode);
+    }
+    return to_python(product);
+  });
+  m.def("mttkrp_into", [](std::shared_ptr<Format> const& format, std::vector<Strided> const& factors,
+                          int mode, Writable const& out) {
+    auto const matrices = from_python(factors);
+    Array const product = from_python(out);
+    Turn const turn;
+    mttkrp(format, matrices, mode, product);
+  });
+  m.def("ttm", [](std::shared_ptr<Tensor> const& tensor, Strided const& matrix, int mode) {
+    Array const U = from_python(matrix);
+    Turn const turn;
+    return std::const_pointer_cast<Tensor>(ttm(tensor, U, mode));
+  });
+  m.def("ttmc", [](std::shared_ptr<Tensor> const& tensor, std::vector<Strided> const& matrices, int mode) {
+    auto const U = from_python(matrices);
+    Array product;
+    {
+      Turn const turn;
+      product = ttmc(tensor, U, mode);
+    }
+    return to_python(product);
+  });
+
+  m.def("power_law",
+        [](std::vector<std::uint64_t> const& extents, std::uint64_t nnz, std::vector<double> const& skew,
+           std::uint64_t fiber_run, int run_mode, std::uint64_t seed, bool single) {
+          Turn const turn;
+          return std::const_pointer_cast<Tensor>(
+              power_law(extents, nnz, skew, fiber_run, run_mode, seed, single ? Type::f32 : Type::f64));
+        });
+  m.def("planted", [](std::vector<std::uint64_t> const& extents, std::uint64_t rank, std::uint64_t block,
+                      std::uint64_t seed, bool single) {
+    std::optional<Planted> made;
+    {
+      Turn const turn;
+      made = planted(extents, rank, block, seed, single ? Type::f32 : Type::f64);
+    }
+    return nb::make_tuple(std::const_pointer_cast<Tensor>(made->tensor), vector_of(made->weights),
+                          to_python(made->factors));
+  });
+
+  // Files need no Kokkos.
+  m.def("read_tensor", [](std::string const& path, int index_base, bool allow_non_finite, bool drop_zeros,
+                          int threads, std::string const& duplicates) {
+    std::optional<io::TensorFile> file;
+    std::uint64_t merged = 0;
+    {
+      nb::gil_scoped_release const released;
+      io::ReadOptions options;
+      options.index_base       = index_base;
+      options.allow_non_finite = allow_non_finite;
+      options.drop_zeros       = drop_zeros;
+      options.threads          = threads;
+      file                     = io::read_tensor(path, options);
+      if (duplicates == "sum") merged = io::merge_duplicates(file->tensor, io::Duplicates::sum);
+      if (duplicates == "last") merged = io::merge_duplicates(file->tensor, io::Duplicates::last);
+      if (duplicates == "error")
+        if (auto const pair = io::first_duplicate(file->tensor))
+          throw InputError(path, 0, 0,
+                           "nonzero " + std::to_string(pair->later + 1) + " repeats the indices of nonzero " +
+                               std::to_string(pair->earlier + 1));
+    }
+    return nb::make_tuple(arrays_of(std::move(file->tensor)),
+                          std::string(io::to_string(file->report.dialect)), merged);
+  });
+  m.def("write_tensor", [](std::string const& path, Tensor const& tensor, std::string const& dialect,
+                           bool single, bool packed) {
+    nb::gil_scoped_release const released;
+    io::WriteOptions options;
+    if (!dialect.empty()) {
+      options.dialect = io::writable_dialect(dialect);
+      if (!options.dialect) throw UsageError("no dialect '" + dialect + "' that can be written");
+    }
+    options.single_precision = single;
+    options.packed           = packed;
+    io::write_tensor(path, list_of(tensor), options);
+  });
+  m.def("is_model_file", [](std::string const& path) { return io::is_model_file(path); });
+  m.def("write_model", [](std::string const& path, Vector const& weights, std::vector<Matrix> const& factors,
+                          bool single) { io::write_model(path, host_model(weights, factors), single); });
+  m.def("read_model", [](std::string const& path) {
+    auto model = io::read_model(path);
+    nb::list factors;
+    for (std::size_t n = 0; n < model.factors.size(); ++n)
+      factors.append(matrix_of(std::move(model.factors[n]), model.extents[n], model.weights.size()));
+    return nb::make_tuple(vector_of(model.weights), factors);
+  });
+  m.def("match_score", [](Vector const& a_weights, std::vector<Matrix> const& a_factors,
+                          Vector const& b_weights, std::vector<Matrix> const& b_factors) {
+    auto const score = io::match_score(host_model(a_weights, a_factors), host_model(b_weights, b_factors));
+    return nb::make_tuple(score.score, score.weighted, score.partner);
+  });
+  m.def("fit_of_model", [](Tensor const& tensor, Vector const& weights, std::vector<Matrix> const& factors) {
+    auto const model = host_model(weights, factors);
+    nb::gil_scoped_release const released;
+    return io::fit_of_model(list_of(tensor), model);
+  });
+  m.def("hold_out", [](Tensor const& tensor, double share, std::uint64_t seed) {
+    std::optional<std::pair<io::CoordinateList, io::CoordinateList>> parts;
+    {
+      nb::gil_scoped_release const released;
+      parts = io::hold_out(list_of(tensor), share, seed);
+    }
+    return nb::make_tuple(arrays_of(std::move(parts->first)), arrays_of(std::move(parts->second)));
+  });
+  m.def("write_fast_tucker", [](std::string const& path, std::vector<Matrix> const& factors,
+                                std::vector<Matrix> const& cores, std::vector<Vector> const& biases,
+                                double mean, double lowest, double highest, bool single) {
+    io::write_fast_tucker(path, host_fast_tucker(factors, cores, biases, mean, lowest, highest), single);
+  });
+  m.def("read_fast_tucker", [](std::string const& path) {
+    auto model = io::read_fast_tucker(path);
+    nb::list factors, cores, biases;
+    for (std::size_t n = 0; n < model.extents.size(); ++n) {
+      factors.append(matrix_of(std::move(model.factors[n]), model.extents[n], model.columns[n]));
+      cores.append(matrix_of(std::move(model.cores[n]), model.columns[n], model.rank));
+    }
+    for (auto& bias : model.biases) biases.append(vector_of(std::move(bias)));
+    return nb::make_tuple(factors, cores, biases, model.mean, model.lowest, model.highest);
+  });
+  m.def("write_arrays",
+        [](std::string const& path,
+           std::map<std::string, nb::ndarray<double const, nb::c_contig, nb::device::cpu>> const& arrays,
+           bool single) {
+          std::map<std::string, io::HostArray> host;
+          for (auto const& [name, array] : arrays) {
+            auto& to = host[name];
+            for (std::size_t k = 0; k < array.ndim(); ++k) to.shape.push_back(array.shape(k));
+            to.elements = numbers_of(array);
+          }
+          io::write_arrays_npz(path, host, single);
+        });
+  m.def("read_array", [](std::string const& path, std::string const& name, std::size_t order) {
+    auto array      = io::read_array_npz(path, name, order);
+    auto const kept = std::make_shared<std::vector<double>>(std::move(array.elements));
+    return to_python(kept->data(), {array.shape.begin(), array.shape.end()}, kept);
+  });
+}

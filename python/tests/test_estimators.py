@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Estimators, with scikit-learn's own tools."""
+
+import numpy as np
+import pytest
+from conftest import data, random_tensor
+
+import polyad
+
+
+def observations(count=3000):
+    rng = np.random.default_rng(3)
+    X = np.stack([rng.integers(0, 40, count), rng.integers(0, 50, count)], axis=1)
+    A, B = rng.normal(size=(40, 2)), rng.normal(size=(50, 2))
+    return X, 3 + (A[X[:, 0]] * B[X[:, 1]]).sum(axis=1) + 0.1 * rng.normal(size=count)
+
+
+def test_cp():
+    X, _ = polyad.generate("low-rank", (30, 40, 50), rank=3, seed=1)
+    cp = polyad.CP(rank=3, tolerance=1e-9, max_iterations=300)
+    scores = cp.fit_transform(X)
+    # The last update of the first factor came before the others' last, so that at the end they are close.
+    weights, factors = cp.model_
+    np.testing.assert_allclose(scores, factors[0] * weights, atol=1e-3 * np.abs(scores).max())
+    # New samples: half of those that were fitted.
+    half = polyad.asarray(X.to_dense()[:15])
+    np.testing.assert_allclose(cp.transform(half), scores[:15], atol=1e-10 * np.abs(scores).max())
+    assert cp.fit_ == cp.model_.fit and cp.n_iter_ == len(cp.model_.history)
+    with pytest.raises(polyad.UsageError):
+        cp.transform(random_tensor((30, 40, 49), 10, 1))
+    with pytest.raises(polyad.UsageError):
+        polyad.CP().transform(X)
+
+
+def test_tucker():
+    X = random_tensor((12, 7, 8), 200, 2)
+    tucker = polyad.Tucker(ranks=(2, 3, 4))
+    scores = tucker.fit_transform(X)
+    core, factors = tucker.model_
+    want = np.einsum("abc,br,cs->ars", X.to_dense(), factors[1], factors[2]).reshape(12, -1)
+    np.testing.assert_allclose(scores, want, atol=1e-12)
+
+
+def test_parameters():
+    cp = polyad.CP(rank=3)
+    assert cp.get_params()["rank"] == 3 and repr(cp) == "CP(rank=3)"
+    assert cp.set_params(rank=5, seed=2) is cp and cp.rank == 5
+    with pytest.raises(polyad.UsageError):
+        cp.set_params(none=1)
+
+
+def test_recommender():
+    X, y = observations()
+    recommender = polyad.TensorRecommender(clip=(-20, 20), dtype="float64").fit(X[:2500], y[:2500])
+    assert recommender.score(X[2500:], y[2500:]) > 0.95
+    predicted = recommender.predict(X[2500:])
+    np.testing.assert_array_equal(predicted, polyad.predict(recommender.model_, X[2500:]))
+    # Rows that were not there: mean and what biases are known.
+    new = recommender.predict([[99, 7], [99, 99]])
+    model = recommender.model_
+    np.testing.assert_allclose(new, [model.mean + model.biases[1][7], model.mean])
+    # Whole numbers as floats, as a pipeline hands them over.
+    np.testing.assert_array_equal(recommender.predict(X[2500:].astype(float)), predicted)
+    for wrong in (X[2500:] + 0.5, [[0, 0, 0]], [[-1, 0]], [0, 1]):
+        with pytest.raises(polyad.Error):
+            recommender.predict(wrong)
+    with pytest.raises(polyad.UsageError):
+        polyad.TensorRecommender().predict(X)
+
+
+def test_recommender_has_the_errors_of_fast_tucker():
+    X = polyad.read(data / "nycflights13-delay.tns.xz", duplicates="keep")
+    known, hidden = polyad.hold_out(X, 0.1)
+    options = {"rank": 4, "shrinkage": 10.0, "format": "sorted", "deterministic": True, "max_epochs": 5}
+    model = polyad.fast_tucker(known.astype("float32"), test=hidden, **options)
+    recommender = polyad.TensorRecommender(shape=X.shape, **options).fit(known.coords, known.values)
+    for mine, theirs in zip(recommender.model_.factors, model.factors):
+        np.testing.assert_array_equal(mine, theirs)
+    rmse = np.sqrt(np.mean((recommender.predict(hidden.coords) - hidden.values) ** 2))
+    assert rmse == pytest.approx(model.history[-1]["test"]["rmse"], rel=1e-6)
+
+
+def test_the_tools_of_scikit_learn():
+    pytest.importorskip("sklearn")
+    from sklearn.base import clone, is_regressor
+    from sklearn.model_selection import GridSearchCV, cross_val_score
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
+
+    X, y = observations()
+    recommender = polyad.TensorRecommender(rank=2, shrinkage=5.0)
+    copy = clone(recommender)
+    assert copy.get_params() == recommender.get_params() and copy is not recommender
+    assert is_regressor(recommender)
+    scores = cross_val_score(recommender, X, y, cv=3)
+    assert len(scores) == 3 and scores.min() > 0.7
+    search = GridSearchCV(recommender, {"rank": [1, 2]}, cv=3).fit(X, y)
+    assert search.best_params_ == {"rank": 2}
+    pipeline = make_pipeline(FunctionTransformer(), recommender).fit(X, y)
+    assert pipeline.score(X, y) > 0.9
+    T = random_tensor((12, 7, 8), 200, 2)
+    assert clone(polyad.CP(rank=2)).fit(T).model_.rank == 2
+    assert make_pipeline(polyad.CP(rank=2)).fit_transform(T).shape == (12, 2)
+
+
+def test_several_processes():
+    joblib = pytest.importorskip("joblib")
+    T = random_tensor((12, 7, 8), 200, 2)
+    want = [polyad.cp_als(T, 2, seed=seed).fit for seed in range(4)]
+    got = joblib.Parallel(n_jobs=2)(joblib.delayed(polyad.cp_als)(T, 2, seed=seed) for seed in range(4))
+    assert [model.fit for model in got] == pytest.approx(want, abs=1e-9)

@@ -1,0 +1,439 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The drivers and products against pyttb, TensorLy and numpy."""
+
+import pickle
+import threading
+import time
+
+import numpy as np
+import pytest
+from conftest import data, random_tensor
+
+import polyad
+
+tensors = [
+    ((12, 13, 14), 300),
+    ((40, 3, 25), 600),
+    ((9, 8, 7, 6), 400),
+    ((20, 5, 30, 4), 900),
+    ((5, 6, 4, 7, 3), 500),
+]
+
+
+@pytest.mark.parametrize("shape, nnz", tensors)
+@pytest.mark.parametrize("iterations", [1, 5])
+def test_cp_als_has_the_fits_of_pyttb(shape, nnz, iterations):
+    ttb = pytest.importorskip("pyttb")
+    X = random_tensor(shape, nnz, 5)
+    rng = np.random.default_rng(11)
+    start = [rng.uniform(size=(size, 3)) for size in shape]
+    model = polyad.cp_als(X, 3, start=start, tolerance=0, max_iterations=iterations)
+    _, _, output = ttb.cp_als(
+        X.to_pyttb(), 3, init=ttb.ktensor([s.copy() for s in start]), stoptol=0, maxiters=iterations, printitn=0
+    )
+    assert model.fit == pytest.approx(output["fit"], abs=1e-9)
+    assert len(model.history) == iterations
+    # pyttb's own evaluation of our model.
+    theirs = model.to_pyttb()
+    residual = (X.to_pyttb().full() - theirs.full()).norm()
+    assert 1 - residual / X.norm() == pytest.approx(model.fit, abs=1e-9)
+
+
+def test_tensorly_reconstructs_our_fit():
+    tl = pytest.importorskip("tensorly")
+    X = random_tensor((12, 13, 14), 300, 5)
+    model = polyad.cp_als(X, 4, seed=3)
+    dense = X.to_dense()
+    # The model itself, not a copy for TensorLy: it unpacks as they do.
+    for theirs in (model, model.to_tensorly()):
+        full = tl.cp_to_tensor(theirs)
+        assert 1 - np.linalg.norm(dense - full) / np.linalg.norm(dense) == pytest.approx(model.fit, abs=1e-9)
+    np.testing.assert_allclose(model.full(), tl.cp_to_tensor(model.to_tensorly()), atol=1e-12)
+
+
+def test_golden_fit():
+    model = polyad.cp_als(polyad.read(data / "uber-apr14.tns.xz"), 8, tolerance=0, max_iterations=20)
+    assert model.fit == pytest.approx(0.136753587, abs=5e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_factors_are_views_of_packed_rows(dtype):
+    X = random_tensor((12, 13, 14), 300, 5, dtype)
+    model = polyad.cp_als(X, 3)
+    for factor in model.factors:
+        assert factor.dtype == dtype and factor.flags.writeable and not factor.flags.owndata
+        assert factor.strides[0] % 16 == 0 and factor.strides[0] > 3 * factor.itemsize
+        other = np.from_dlpack(factor)
+        assert other.__array_interface__["data"][0] == factor.__array_interface__["data"][0]
+    kept = model.factors[0]
+    before = kept.copy()
+    del model, factor, other
+    polyad.cp_als(X, 5)
+    np.testing.assert_array_equal(kept, before)
+
+
+def test_a_format_serves_several_runs():
+    X = random_tensor((12, 13, 14), 300, 5)
+    F = polyad.any_format(X, rank=3, format="sorted", deterministic=True)
+    assert F.chosen.startswith("sorted") and F.shape == (12, 13, 14) and F.nnz == 300
+    a, b = polyad.cp_als(F, 3, seed=1), polyad.cp_als(F, 3, seed=1)
+    np.testing.assert_array_equal(a.factors[0], b.factors[0])
+    assert a.fit == pytest.approx(polyad.cp_als(X, 3, seed=1).fit, abs=1e-9)
+    with pytest.raises(polyad.UsageError):
+        polyad.cp_als(F, 3, format="coo-tiny-vec")
+
+
+def test_a_format_keeps_the_arrays():
+    X = random_tensor((12, 13, 14), 300, 5)
+    fit = polyad.cp_als(X, 3, format="coo-tiny-vec").fit
+    F = polyad.any_format(polyad.SparseTensor(X.coords.copy(), X.values.copy(), X.shape), rank=3, format="coo-tiny-vec")
+    waste = [np.full(900, -1.0) for _ in range(50)]
+    assert polyad.cp_als(F, 3).fit == pytest.approx(fit, abs=1e-12)
+    assert len(waste) == 50
+
+
+def test_starts():
+    X = random_tensor((12, 13, 14), 300, 5)
+    first = polyad.cp_als(X, 3, tolerance=0, max_iterations=4)
+    before = [factor.copy() for factor in first.factors]
+    on = polyad.cp_als(X, start=first, tolerance=0, max_iterations=4)
+    assert on.rank == 3
+    np.testing.assert_array_equal(first.factors[1], before[1])
+    straight = polyad.cp_als(X, 3, tolerance=0, max_iterations=8)
+    assert on.fit == pytest.approx(straight.fit, abs=1e-9)
+    assert polyad.cp_als(X, start=first.to_pyttb(), max_iterations=1).rank == 3
+    with pytest.raises(polyad.UsageError):
+        polyad.cp_als(X, 3, start=before[:2])
+    with pytest.raises(polyad.UsageError):
+        polyad.cp_als(X, 3, start=[f[:-1] for f in before])
+
+
+def test_callback_ends_the_run():
+    X = random_tensor((12, 13, 14), 300, 5)
+    seen = []
+    model = polyad.cp_als(X, 3, tolerance=0, callback=lambda it: seen.append(it) or it["iteration"] < 3)
+    assert len(seen) == 3 and model.reason == "interrupted" and model.history == seen
+    assert polyad.cp_als(X, 3, tolerance=0, max_iterations=4, callback=lambda it: None).reason == "iteration limit"
+
+    def fails(it):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        polyad.cp_als(X, 3, callback=fails)
+    # And the library is not left locked.
+    nested = polyad.cp_als(X, 3, max_iterations=2, callback=lambda it: polyad.cp_als(X, 2, max_iterations=1) and None)
+    assert nested.fit > 0
+    with pytest.raises(polyad.UsageError):
+        polyad.cp_als(X, 3, callback=3)
+
+
+def test_progress(capfd):
+    polyad.cp_als(random_tensor((5, 6, 7), 50, 1), 2, max_iterations=3, tolerance=0, progress=True)
+    assert "fit" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"rank": -1},
+        {"rank": 2.5},
+        {"rank": True},
+        {"rank": 2**20},
+        {"rank": 2, "max_iterations": -1},
+        {"rank": 2, "tolerance": float("nan")},
+        {"rank": 2, "tolerance": "x"},
+        {"rank": 2, "format": "none"},
+        {"rank": 2, "seed": -1},
+    ],
+)
+def test_cp_als_refuses(options):
+    with pytest.raises(polyad.UsageError):
+        polyad.cp_als(random_tensor((5, 6, 7), 50, 1), **options)
+
+
+def test_more_errors():
+    with pytest.raises(polyad.UsageError):
+        polyad.cp_als(polyad.SparseTensor([[0], [1]], [1.0, 2.0]), 1)
+    X = polyad.SparseTensor([[0, 0, 0]], [1.0], (2**40, 2**40, 2**40))
+    with pytest.raises(polyad.MemoryError) as caught:
+        polyad.cp_als(X, 2**19)
+    assert caught.value.bytes > 0 and caught.value.array
+    with pytest.raises(polyad.NumericalError):
+        polyad.tucker(polyad.SparseTensor([[0, 0, 0]], [0.0], (2, 2, 2)), 1)
+
+
+def dense_mttkrp(dense, factors, mode):
+    letters = "abcde"[: dense.ndim]
+    others = [n for n in range(dense.ndim) if n != mode]
+    terms = ",".join([letters] + [letters[n] + "r" for n in others])
+    return np.einsum(f"{terms}->{letters[mode]}r", dense, *(factors[n] for n in others))
+
+
+@pytest.mark.parametrize("shape, nnz", tensors)
+def test_mttkrp(shape, nnz, rng):
+    X = random_tensor(shape, nnz, 2)
+    factors = [rng.uniform(size=(size, 5)) for size in shape]
+    F = polyad.any_format(X, rank=5)
+    for mode in range(len(shape)):
+        want = dense_mttkrp(X.to_dense(), factors, mode)
+        np.testing.assert_allclose(polyad.mttkrp(X, factors, mode), want, rtol=1e-12)
+        np.testing.assert_allclose(polyad.mttkrp(F, factors, mode), want, rtol=1e-12)
+        out = np.full(want.shape, 9.0)
+        assert polyad.mttkrp(F, factors, mode, out=out) is out
+        np.testing.assert_allclose(out, want, rtol=1e-12)
+
+
+def test_mttkrp_of_strided_and_other_factors(rng):
+    X = random_tensor((6, 7, 8), 60, 2)
+    wide = [rng.uniform(size=(size, 9)) for size in X.shape]
+    strided = [matrix[:, 2:6] for matrix in wide]
+    want = dense_mttkrp(X.to_dense(), strided, 1)
+    np.testing.assert_allclose(polyad.mttkrp(X, strided, 1), want, rtol=1e-12)
+    fortran = [np.asfortranarray(matrix) for matrix in strided]
+    np.testing.assert_allclose(polyad.mttkrp(X, fortran, 1), want, rtol=1e-12)
+    backwards = [matrix[:, ::-1] for matrix in strided]
+    np.testing.assert_allclose(polyad.mttkrp(X, backwards, 1), want[:, ::-1], rtol=1e-12)
+    upside_down = [matrix[::-1] for matrix in strided]
+    np.testing.assert_allclose(
+        polyad.mttkrp(X, upside_down, 1), dense_mttkrp(X.to_dense(), upside_down, 1), rtol=1e-12
+    )
+    for mode in (-1, 3, 1.0, True):
+        with pytest.raises(polyad.UsageError):
+            polyad.mttkrp(X, strided, mode)
+    with pytest.raises(polyad.UsageError):
+        polyad.mttkrp(X, strided[:2], 0)
+    with pytest.raises(polyad.UsageError):
+        polyad.mttkrp(X, [strided[0], strided[1], strided[1]], 0)
+    with pytest.raises(polyad.UsageError):
+        polyad.mttkrp(X, strided, 0, out=np.empty((6, 3)))
+    with pytest.raises(polyad.UsageError):
+        polyad.mttkrp(X, strided, 0, out=np.empty((6, 4), dtype=np.float32))
+
+
+def test_ttm_and_ttmc(rng):
+    X = random_tensor((6, 7, 8), 60, 2)
+    dense = X.to_dense()
+    U = [rng.uniform(size=(size, rank)) for size, rank in zip(X.shape, (2, 3, 5))]
+    for mode in range(3):
+        want = np.moveaxis(np.tensordot(dense, U[mode], axes=(mode, 0)), -1, mode)
+        np.testing.assert_allclose(polyad.ttm(X, U[mode], mode).to_dense(), want, rtol=1e-12, atol=1e-14)
+    want = np.einsum("abc,ar,ct->brt", dense, U[0], U[2])
+    got = polyad.ttmc(X, [U[0], None, U[2]], 1)
+    np.testing.assert_allclose(got, want, rtol=1e-12)
+    assert not got.flags.owndata
+    with pytest.raises(polyad.UsageError):
+        polyad.ttm(X, U[0], 1)
+    with pytest.raises(polyad.UsageError):
+        polyad.ttmc(X, U[:2], 1)
+
+
+def test_tucker():
+    X, _ = polyad.generate("low-rank", (20, 21, 22), rank=3, seed=1)
+    model = polyad.tucker(X, (3, 3, 3), start="hosvd")
+    assert model.fit == pytest.approx(1, abs=1e-6)
+    for factor in model.factors:
+        np.testing.assert_allclose(factor.T @ factor, np.eye(3), atol=1e-10)
+    # Ranks that differ: the core's modes stand where they belong.
+    Y = random_tensor((6, 7, 8, 5), 200, 4)
+    model = polyad.tucker(Y, (2, 3, 4, 2), seed=2)
+    assert model.core.shape == (2, 3, 4, 2) and model.shape == Y.shape
+    dense = Y.to_dense()
+    residual = np.linalg.norm(dense - model.full()) / np.linalg.norm(dense)
+    assert 1 - residual == pytest.approx(model.fit, abs=1e-9)
+    on = polyad.tucker(Y, (2, 3, 4, 2), start=model, max_iterations=1)
+    assert on.fit == pytest.approx(model.fit, abs=1e-4)
+    with pytest.raises(polyad.UsageError):
+        polyad.tucker(Y, (2, 3, 4))
+    with pytest.raises(polyad.UsageError):
+        polyad.tucker(Y, 2, start="svd")
+
+
+def test_tucker_for_others():
+    tl = pytest.importorskip("tensorly")
+    pytest.importorskip("pyttb")
+    model = polyad.tucker(random_tensor((6, 7, 8), 60, 2), (2, 3, 4))
+    np.testing.assert_allclose(tl.tucker_to_tensor(model.to_tensorly()), model.full(), atol=1e-12)
+    np.testing.assert_allclose(model.to_pyttb().full().double(), model.full(), atol=1e-12)
+
+
+def ratings():
+    from numpy.random import default_rng
+
+    rng = default_rng(3)
+    coords = np.stack([rng.integers(0, 40, 4000), rng.integers(0, 50, 4000)], axis=1)
+    A, B = rng.normal(size=(40, 2)), rng.normal(size=(50, 2))
+    values = 3 + (A[coords[:, 0]] * B[coords[:, 1]]).sum(axis=1) + 0.1 * rng.normal(size=4000)
+    return coords, values
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_fast_tucker_and_predict(dtype, tmp_path):
+    coords, values = ratings()
+    X = polyad.SparseTensor(coords[:3500], values[:3500].astype(dtype), (40, 50), duplicates="keep")
+    Y = polyad.SparseTensor(coords[3500:], values[3500:], (40, 50), duplicates="keep")
+    epochs = []
+    model = polyad.fast_tucker(X, test=Y, callback=epochs.append)
+    assert epochs == model.history and model.choice["learns"]
+    predicted = polyad.predict(model, Y)
+    assert predicted.dtype == dtype
+    rmse = np.sqrt(np.mean((predicted - values[3500:]) ** 2))
+    assert rmse == pytest.approx(model.history[model.kept_epoch - 1]["test"]["rmse"], rel=1e-4)
+    assert rmse < 0.3 < np.std(values)
+    # What the class says in its own words.
+    C = [np.asarray(a, float) @ np.asarray(b, float) for a, b in zip(model.factors, model.cores)]
+    i, j = coords[3500:].T
+    want = model.mean + model.biases[0][i] + model.biases[1][j] + (C[0][i] * C[1][j]).sum(axis=1)
+    np.testing.assert_allclose(predicted, want, rtol=1e-4 if dtype == np.float32 else 1e-10)
+    model.save(tmp_path / "m.npz")
+    np.testing.assert_allclose(polyad.predict(polyad.load(tmp_path / "m.npz"), Y), predicted, rtol=1e-5)
+    with pytest.raises(polyad.UsageError, match="outside"):
+        polyad.predict(model, [[40, 0]])
+    with pytest.raises(polyad.UsageError):
+        polyad.predict(model, [[0, 0, 0]])
+    assert polyad.predict(model, np.empty((0, 2), dtype=int)).shape == (0,)
+
+
+def test_fast_tucker_options():
+    coords, values = ratings()
+    X = polyad.SparseTensor(coords, values, (40, 50), duplicates="keep")
+    model = polyad.fast_tucker(
+        X, rank=4, columns=3, shrinkage={"observations": 5}, max_epochs=3, range=(1, 5), format="sorted", deterministic=True
+    )
+    assert model.rank == 4 and model.factors[0].shape == (40, 3) and model.choice is None and model.range == (1, 5)
+    again = polyad.fast_tucker(
+        X, rank=4, columns=3, shrinkage=(5,), max_epochs=3, range=(1, 5), format="sorted", deterministic=True
+    )
+    np.testing.assert_array_equal(model.factors[0], again.factors[0])
+    assert polyad.predict(model, X).min() >= 1
+    adam = polyad.fast_tucker(X, rank=2, optimizer="adam", adam={"step": 0.05}, ridge=0.1, biases=False, max_epochs=2)
+    assert adam.biases == [] and adam.mean == 0
+    assert polyad.fast_tucker(X, rank=2, optimizer="sgd", sgd=(0.001,), max_epochs=1).rank == 2
+    for options in ({"optimizer": "x"}, {"shrinkage": {"none": 1}}, {"targets": ["two"]}, {"columns": 0}):
+        with pytest.raises(polyad.UsageError):
+            polyad.fast_tucker(X, **options)
+    with pytest.raises(polyad.UsageError):
+        polyad.fast_tucker(polyad.SparseTensor(np.empty((0, 2), dtype=int), [], (3, 3)))
+
+
+def test_models_there_and_back(tmp_path):
+    X = random_tensor((6, 7, 8), 60, 2)
+    model = polyad.cp_als(X, 3)
+    for name in ("m.npz", "m.ktns"):
+        model.save(tmp_path / name)
+        back = polyad.load(tmp_path / name)
+        np.testing.assert_array_equal(back.weights, model.weights)
+        np.testing.assert_array_equal(back.factors[2], model.factors[2])
+    T = polyad.tucker(X, (2, 3, 4))
+    T.save(tmp_path / "t.npz")
+    np.testing.assert_array_equal(polyad.load(tmp_path / "t.npz").core, T.core)
+    np.testing.assert_array_equal(np.load(tmp_path / "t.npz")["core"], T.core)
+    for m in (model, T):
+        copy = pickle.loads(pickle.dumps(m))
+        np.testing.assert_array_equal(copy.factors[1], m.factors[1])
+        assert copy.fit == m.fit and copy.history == m.history
+    np.testing.assert_array_equal(polyad.CPModel.from_pyttb(model.to_pyttb()).factors[1], model.factors[1])
+    (tmp_path / "bad.npz").write_bytes(b"PK\x03\x04 nonsense")
+    for bad in ("bad.npz", "none.npz"):
+        with pytest.raises(polyad.InputError):
+            polyad.load(tmp_path / bad)
+    with pytest.raises(polyad.UsageError):
+        model.save(tmp_path / "m.xyz")
+    with pytest.raises(polyad.WriteError):
+        model.save(tmp_path / "none" / "m.npz")
+
+
+def test_generate():
+    X = polyad.generate("power-law", (50, 60, 70), 1000, seed=4, skew=(1, 0, 2), dtype=np.float32)
+    Y = polyad.generate("power-law", (50, 60, 70), 1000, seed=4, skew=(1, 0, 2), dtype=np.float32)
+    np.testing.assert_array_equal(X.coords, Y.coords)
+    assert X.dtype == np.float32 and 900 <= X.nnz <= 1000
+    X, model = polyad.generate("low-rank", (10, 11, 12), rank=2, seed=1)
+    np.testing.assert_allclose(X.to_dense(), model.full(), atol=1e-12)
+    with pytest.raises(polyad.UsageError):
+        polyad.generate("none", (2, 2), 3)
+    with pytest.raises(polyad.UsageError):
+        polyad.generate("uniform", (2, 2))
+
+
+def test_plot(tmp_path):
+    pytest.importorskip("matplotlib")
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": list("xyzx"), "b": [1, 2, 3, 3], "v": [1.0, 2, 3, 4]})
+    model = polyad.cp_als(polyad.asarray(frame), 2)
+    figure = model.plot(names=["a", "b"])
+    assert len(figure.axes) == 4
+    figure.savefig(tmp_path / "m.png")
+    assert (tmp_path / "m.png").stat().st_size > 1000
+    assert len(model.plot(1).axes) == 2
+
+
+def test_the_lock_is_released():
+    X = polyad.read(data / "uber-apr14.tns.xz")
+    F = polyad.any_format(X, rank=16)
+    polyad.cp_als(F, 16, max_iterations=1)
+    computing, counted = threading.Event(), []
+
+    def count():
+        computing.wait()
+        while computing.is_set():
+            counted.append(time.perf_counter())
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    computing.set()
+    begin = time.perf_counter()
+    polyad.cp_als(F, 16, tolerance=0, max_iterations=10**6, time_limit_s=0.5)
+    end = time.perf_counter()
+    computing.clear()
+    thread.join()
+    during = [t for t in counted if begin < t < end - 0.1]
+    assert len(during) > 20
+
+
+def test_two_threads_take_turns():
+    X = random_tensor((30, 31, 32), 3000, 5)
+    F = polyad.any_format(X, rank=3, format="sorted", deterministic=True)
+    want = polyad.cp_als(F, 3, seed=1, tolerance=0, max_iterations=30)
+    results = [[], []]
+
+    def run(k):
+        for _ in range(10):
+            results[k].append(
+                polyad.cp_als(F, 3, seed=1, tolerance=0, max_iterations=30, callback=lambda it: None)
+            )
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for model in results[0] + results[1]:
+        np.testing.assert_array_equal(model.factors[0], want.factors[0])
+    assert len(results[0]) == len(results[1]) == 10
+
+
+def test_compare():
+    X, planted = polyad.generate("low-rank", (10, 11, 12), rank=2, seed=1)
+    turned = polyad.CPModel(planted.weights[::-1], [3.0 * factor[:, ::-1] for factor in planted.factors])
+    assert polyad.compare(planted, turned) == pytest.approx(1)
+    assert polyad.compare(planted, turned, weighted=True) == pytest.approx(1 / 27)
+    assert polyad.compare(X, planted) == polyad.compare(planted, X) == pytest.approx(1)
+    assert polyad.compare(planted, (planted.weights, planted.factors)) == pytest.approx(1)
+    model = polyad.cp_als(X, 2, max_iterations=3)
+    assert polyad.compare(model, X) == pytest.approx(model.fit, abs=1e-9)
+    for other in (model.to_pyttb(), model.to_tensorly()):
+        assert polyad.compare(model, other) == pytest.approx(1)
+    with pytest.raises(polyad.UsageError):
+        polyad.compare(X, X)
+    with pytest.raises(polyad.UsageError):
+        polyad.compare(planted, polyad.CPModel([1.0], [np.ones((2, 1))] * 3))
+
+
+def test_hold_out():
+    X = random_tensor((12, 13, 14), 1000, 5, np.float32)
+    known, hidden = polyad.hold_out(X, 0.2, seed=3)
+    assert known.nnz + hidden.nnz == X.nnz and 100 < hidden.nnz < 300 and hidden.dtype == np.float32
+    np.testing.assert_array_equal(known.to_dense() + hidden.to_dense(), X.to_dense())
+    with pytest.raises(polyad.UsageError):
+        polyad.hold_out(X, 2)

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tensors: without copies, there and back, and what is refused."""
+
+import pickle
+
+import numpy as np
+import pytest
+from conftest import data, random_tensor
+
+import polyad
+
+coords = [[0, 0, 1], [2, 1, 0], [1, 1, 1]]
+values = [3.0, 4.0, -1.0]
+
+
+def address(array):
+    return array.__array_interface__["data"][0]
+
+
+@pytest.mark.parametrize("index", [np.uint32, np.uint64, np.int32, np.int64])
+@pytest.mark.parametrize("scalar", [np.float32, np.float64])
+def test_arrays_are_taken_without_a_copy(index, scalar):
+    c, v = np.array(coords, dtype=index), np.array(values, dtype=scalar)
+    X = polyad.SparseTensor(c, v, (3, 2, 2))
+    # What the library holds, not only what the class keeps.
+    assert address(X._held.coords) == address(c)
+    assert address(X._held.values) == address(v)
+    assert X.dtype == scalar
+
+
+def test_a_wrapped_array_outlives_its_name():
+    c, v = np.array(coords, dtype=np.uint32), np.array(values)
+    X = polyad.SparseTensor(c, v, (3, 2, 2))
+    held = X._held
+    del c, v, X
+    assert held.values.tolist() == values
+    assert held.coords.tolist() == coords
+
+
+def test_read_only_arrays_are_taken():
+    v = np.array(values)
+    v.flags.writeable = False
+    assert polyad.SparseTensor(np.array(coords), v, (3, 2, 2)).nnz == 3
+
+
+def test_other_types_are_copied():
+    X = polyad.SparseTensor(np.array(coords, dtype=np.int16), np.array([1, 2, 3]), (3, 2, 2))
+    assert X.coords.dtype == np.uint64 and X.dtype == np.float64
+    fortran = np.asfortranarray(np.array(coords, dtype=np.uint32))
+    strided = np.array([1.0, 0, 2, 0, 3, 0])[::2]
+    X = polyad.SparseTensor(fortran, strided, (3, 2, 2))
+    assert X.values.tolist() == [1, 2, 3] and X.coords.tolist() == coords
+
+
+def test_unaligned_arrays_are_copied():
+    raw = np.zeros(1 + 3 * 8, dtype=np.uint8)
+    v = raw[1:].view(np.float64)
+    v[:] = values
+    assert not v.flags.aligned
+    X = polyad.SparseTensor(coords, v, (3, 2, 2))
+    assert X.values.flags.aligned and X.values.tolist() == values
+
+
+def test_shape_is_found():
+    assert polyad.SparseTensor(coords, values).shape == (3, 2, 2)
+
+
+@pytest.mark.parametrize(
+    "c, v, shape, error",
+    [
+        ([[0, 0, 1], [3, 1, 0], [1, 1, 1]], values, (3, 2, 2), polyad.InputError),
+        ([[0, 0, 1], [-1, 1, 0], [1, 1, 1]], values, (3, 2, 2), polyad.InputError),
+        ([[0, 0, 1], [-1, 1, 0], [1, 1, 1]], values, None, polyad.InputError),
+        ([[0, 0, 1], [0, 0, 1], [1, 1, 1]], values, (3, 2, 2), polyad.InputError),
+        (coords, [1.0, np.nan, 2.0], (3, 2, 2), polyad.InputError),
+        (coords, [1.0, np.inf, 2.0], (3, 2, 2), polyad.InputError),
+        (coords, [1.0, 2.0], (3, 2, 2), polyad.UsageError),
+        (coords, [1j, 2j, 3j], (3, 2, 2), polyad.UsageError),
+        (coords, [values], (3, 2, 2), polyad.UsageError),
+        (np.array(coords) * 1.0, values, (3, 2, 2), polyad.UsageError),
+        (coords, values, (3, 2), polyad.UsageError),
+        (coords, values, (3, 2, -2), polyad.UsageError),
+        (coords, values, "abc", polyad.UsageError),
+        ([0, 1, 2], values, (3,), polyad.UsageError),
+        ([[0] * 17], [1.0], [1] * 17, polyad.UsageError),
+        (np.empty((0, 2), dtype=int), [], None, polyad.UsageError),
+    ],
+)
+def test_what_is_refused(c, v, shape, error):
+    with pytest.raises(error):
+        polyad.SparseTensor(c, v, shape)
+
+
+def test_errors_are_pythons_too():
+    with pytest.raises(ValueError, match="nonzero 1 lies at"):
+        polyad.SparseTensor([[0, 0], [9, 0]], [1.0, 2.0], (3, 2))
+    assert issubclass(polyad.MemoryError, MemoryError) and issubclass(polyad.WriteError, OSError)
+    assert issubclass(polyad.InputError, polyad.Error)
+
+
+def test_duplicates():
+    twice = [[0, 1], [2, 0], [0, 1]]
+    summed = polyad.SparseTensor(twice, values, (3, 2), duplicates="sum")
+    assert summed.nnz == 2 and summed.to_dense()[0, 1] == 2.0
+    assert polyad.SparseTensor(twice, values, (3, 2), duplicates="keep").nnz == 3
+
+
+def test_empty_tensor():
+    X = polyad.SparseTensor(np.empty((0, 3), dtype=np.uint32), [], (3, 4, 5))
+    assert X.nnz == 0 and X.norm() == 0 and X.to_dense().sum() == 0
+
+
+def test_wide_modes():
+    X = polyad.SparseTensor([[2**33, 0], [1, 1]], [1.0, 2.0], (2**33 + 1, 2))
+    assert X.coords.dtype == np.uint64 and X.coords[0, 0] == 2**33
+    X = polyad.SparseTensor(np.array([[1, 0]], dtype=np.uint32), [1.0], (2**33, 2))
+    assert X.coords.dtype == np.uint64
+
+
+def same(a, b):
+    assert a.shape == b.shape
+    np.testing.assert_array_equal(a.to_dense(), b.to_dense())
+
+
+def test_dense_there_and_back(rng):
+    dense = rng.uniform(size=(4, 5, 6)) * (rng.uniform(size=(4, 5, 6)) > 0.7)
+    np.testing.assert_array_equal(polyad.asarray(dense).to_dense(), dense)
+    assert polyad.asarray(dense.astype(np.float32)).dtype == np.float32
+
+
+def test_scipy_there_and_back():
+    pytest.importorskip("scipy")
+    from scipy.sparse import csr_array
+
+    X = random_tensor((8, 9), 20, 1)
+    same(X, polyad.asarray(X.to_scipy()))
+    same(X, polyad.asarray(csr_array(X.to_scipy())))
+    assert np.shares_memory(polyad.asarray(X.to_scipy()).values, X.values)
+
+
+def test_scipy_of_three_modes():
+    scipy = pytest.importorskip("scipy")
+    if tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 13):
+        pytest.skip("scipy's coo_array has two modes")
+    X = random_tensor((4, 5, 6), 20, 1)
+    same(X, polyad.asarray(X.to_scipy()))
+
+
+def test_pydata_sparse_there_and_back():
+    pytest.importorskip("sparse")
+    X = random_tensor((4, 5, 6), 20, 1)
+    same(X, polyad.asarray(X.to_sparse()))
+
+
+def test_pyttb_there_and_back():
+    pyttb = pytest.importorskip("pyttb")
+    X = random_tensor((4, 5, 6), 20, 1)
+    same(X, polyad.asarray(X.to_pyttb()))
+    same(X, polyad.asarray(pyttb.tensor(X.to_dense())))
+
+
+def test_pandas_keeps_the_labels():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"who": ["b", "a", "b"], "when": [2020, 2021, 2021], "much": [1.0, 2.0, 4.0]})
+    X = polyad.asarray(frame)
+    assert X.labels[0].tolist() == ["a", "b"] and X.labels[1].tolist() == [2020, 2021]
+    np.testing.assert_array_equal(X.to_dense(), [[0, 2], [1, 4]])
+    turned = polyad.asarray(frame, modes=["when", "who"], value="much")
+    np.testing.assert_array_equal(turned.to_dense(), X.to_dense().T)
+    with pytest.raises(polyad.UsageError):
+        polyad.asarray(frame, value="none")
+    with pytest.raises(polyad.InputError):
+        polyad.asarray(pandas.DataFrame({"a": [1.0, np.nan], "v": [1.0, 2.0]}))
+
+
+def test_polars_keeps_the_labels():
+    polars = pytest.importorskip("polars")
+    X = polyad.asarray(polars.DataFrame({"who": ["b", "a", "b"], "when": [2020, 2021, 2021], "much": [1.0, 2.0, 4.0]}))
+    assert X.labels[0].tolist() == ["a", "b"] and X.labels[1].tolist() == [2020, 2021]
+    np.testing.assert_array_equal(X.to_dense(), [[0, 2], [1, 4]])
+
+
+@pytest.mark.parametrize("other", [3, None, [1, 2], np.array(["a"]), {"a": 1}])
+def test_no_tensor(other):
+    with pytest.raises(polyad.UsageError):
+        polyad.asarray(other)
+
+
+@pytest.mark.parametrize("ending", ["tns", "pten", "npz"])
+def test_files_there_and_back(tmp_path, ending):
+    X = random_tensor((4, 5, 6), 60, 3)
+    polyad.write(tmp_path / f"x.{ending}", X)
+    same(X, polyad.read(tmp_path / f"x.{ending}"))
+    same(X, polyad.asarray(str(tmp_path / f"x.{ending}")))
+
+
+def test_a_bad_file_says_where(tmp_path):
+    (tmp_path / "x.tns").write_text("1 1 2.0\n1 x 3.0\n")
+    with pytest.raises(polyad.InputError) as caught:
+        polyad.read(tmp_path / "x.tns")
+    assert caught.value.line == 2 and caught.value.column == 3 and caught.value.file.endswith("x.tns")
+    with pytest.raises(polyad.InputError):
+        polyad.read(tmp_path / "none.tns")
+    with pytest.raises(polyad.WriteError):
+        polyad.write(tmp_path / "no folder" / "x.tns", random_tensor((2, 2), 2, 1))
+    with pytest.raises(polyad.UsageError):
+        polyad.write(tmp_path / "x.abc", random_tensor((2, 2), 2, 1))
+
+
+def test_duplicates_in_files(tmp_path):
+    (tmp_path / "x.tns").write_text("1 1 2.0\n1 1 3.0\n")
+    assert polyad.read(tmp_path / "x.tns").values.tolist() == [5.0]
+    assert polyad.read(tmp_path / "x.tns", duplicates="last").values.tolist() == [3.0]
+    assert polyad.read(tmp_path / "x.tns", duplicates="keep").nnz == 2
+    with pytest.raises(polyad.InputError, match="nonzero 2 repeats"):
+        polyad.read(tmp_path / "x.tns", duplicates="error")
+
+
+def test_reads_what_the_tool_reads():
+    X = polyad.read(data / "uber-apr14.tns.xz")
+    assert X.nnz == 415898 and X.ndim == 4
+
+
+def test_pickles():
+    X = random_tensor((4, 5, 6), 20, 1)
+    same(X, pickle.loads(pickle.dumps(X)))
