@@ -33,13 +33,12 @@ void ProductCommands::add_ttm() {
   add_mode(command, m_ttm.mode, "The mode that is multiplied");
   command
       .add_option("--matrix", m_ttm.matrix,
-                  "The matrix: the array 'matrix' of this .npz, a row for each of the mode",
+                  "The array 'matrix' of this .npz, with a row for each row of the mode",
                   listed_as("matrices", m_ttm.matrix))  // as ttmc's
       ->required()
       ->type_name("FILE");
   add_precision(command, m_ttm.precision, matrices);
-  add_output(command, m_ttm.output, "The product, a tensor file of the kind that its ending says")
-      ->required();
+  add_output(command, m_ttm.output, "The product, a tensor file; its ending names the kind")->required();
   add_common(command);
   command.footer("Example: polyad ttm uber.tns.xz -m 3 --matrix u.npz -o product.tns");
 }
@@ -55,8 +54,8 @@ void ProductCommands::add_ttmc() {
       ->type_name("FILE");
   add_precision(command, m_ttmc.precision, matrices);
   add_output(command, m_ttmc.output,
-             "The product, as .npz with the array 'matrix': a row for each of the mode, a column for each "
-             "choice of the others' columns, the last mode's fastest")
+             "The product, the array 'matrix' of an .npz: a row for each row of the mode, a column for each "
+             "combination of the other matrices' columns, the last mode's fastest")
       ->required();
   add_common(command);
   command.footer("Example: polyad ttmc uber.tns.xz -m 1 --matrices model.npz -o product.npz");

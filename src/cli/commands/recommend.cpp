@@ -204,8 +204,9 @@ int run(RecommendOptions const& options, Report& report) {
   report.backend   = session.backend();
   auto const found = recommend_rows(model, options.mode, queries.indices, options.count, std::move(seen));
   if (found.unknown > 0)
-    std::cerr << "polyad: " << found.unknown
-              << " queries have an index that the model has not: answered by the biases that are known\n";
+    std::cerr
+        << "polyad: " << found.unknown
+        << " queries have an index that the model does not know: their answers use the known biases only\n";
   put(found, queries, rules.base, options.output);
   return 0;
 }
