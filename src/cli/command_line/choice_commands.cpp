@@ -36,7 +36,7 @@ ChoiceCommands::ChoiceCommands(CLI::App& app) : m_app(app) {
       "Predictions use the tensor's sizes, slices and fibers, and a short measurement of the machine. "
       "Nothing is built.\n"
       "Example: polyad estimate uber.tns.xz -r 32 --device-memory 8G");
-  Command tune(app, "tune", "Try the formats on a tensor, and say which is the fastest", m_tune.of.common);
+  Command tune(app, "tune", "Try the formats on a tensor and name the fastest", m_tune.of.common);
   add_shared(tune, m_tune.of);
   add_format(tune, m_tune.format, "Try this format alone, in all its shapes: " + format_names());
   tune.add_flag(
@@ -53,12 +53,12 @@ std::optional<Options> ChoiceCommands::chosen() {
   }
   if (m_app.got_subcommand("tune")) {
     check(m_tune.of);
-    if (m_tune.format == "auto") refuse("--format takes one format; all are tried without it");
+    if (m_tune.format == "auto") refuse("--format takes the name of one format. Leave it out to try all");
     if (!m_tune.format.empty() && format_offers(m_tune.format, Capability::streaming))
       refuse("--format " + m_tune.format +
-             ": a tensor in host memory is not tried; --format auto streams what does not fit");
+             ": tune does not try a tensor in host memory. --format auto streams a tensor that does not fit");
     if (m_tune.store && !std::filesystem::is_regular_file(m_tune.of.tensor))
-      refuse("--store keeps the choice beside the tensor, which must be a file");
+      refuse("--store keeps the choice beside the tensor, so the tensor must be a file");
     return m_tune;
   }
   return std::nullopt;

@@ -87,7 +87,7 @@ void FileCommands::add_compare() {
       ->type_name("");
   command
       .add_option("--at-least", m_compare.at_least,
-                  "Exit status 8 below this factor match score (0.99 unless given) or fit (any)")
+                  "Exit with status 8 below this factor match score (unset: 0.99) or fit (unset: any)")
       ->type_name("X");
   add_common(command);
   command.footer(
@@ -135,7 +135,7 @@ void FileCommands::add_mttkrp() {
   Command command(m_app, "mttkrp", "Multiply the unfolded tensor by the factors of a model", m_mttkrp.common);
   add_input(command, m_mttkrp.input, "sum");
   add_mode(command, m_mttkrp.mode, "The mode that is left");
-  command.add_option("--factors", m_mttkrp.factors, "The model; its weights play no part")
+  command.add_option("--factors", m_mttkrp.factors, "The model; only its factors are used")
       ->required()
       ->type_name("FILE");
   add_output(command, m_mttkrp.output, "The matrix, as .npz with the array 'mttkrp' of shape (I_m, R)")

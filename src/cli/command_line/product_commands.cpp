@@ -16,7 +16,7 @@ constexpr auto matrices = "values and matrices: f32 or f64";
 
 void expect_npz(std::filesystem::path const& path) {
   if (!path.empty() && path.extension() != ".npz")
-    refuse("-o " + path.string() + ": the result is written as .npz");
+    refuse("-o " + path.string() + ": the name of this output ends with .npz");
 }
 
 }  // namespace
@@ -90,7 +90,7 @@ std::optional<Options> ProductCommands::chosen() {
     expect_distinct_files({m_ttm.tensor, m_ttm.matrix}, m_ttm.output, m_ttm.common.report);
     if (!io::dialect_of_ending(m_ttm.output))
       refuse("-o " + m_ttm.output.string() +
-             ": its ending names no kind of tensor file (.tns, .mtx, .pten, .npz)");
+             ": the name of a tensor file ends with .tns, .mtx, .pten or .npz");
     return m_ttm;
   }
   if (given("ttmc")) {

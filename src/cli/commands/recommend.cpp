@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// polyad recommend: the rows of a mode that a model predicts most for, with the other modes' indices given or
-// averaged over. polyad similar: the rows of a mode whose products with the core are most alike.
+// polyad recommend: the rows of a mode with the highest predictions. Each other mode has a given index, or is
+// averaged over.
+// polyad similar: the rows of a mode whose products with the core are most alike.
 #include <fmt/format.h>
 
 #include <charconv>

@@ -30,8 +30,8 @@ Matrix cross_gram(std::vector<double> const& A, std::uint64_t R, std::vector<dou
   return result;
 }
 
-/// The column of each row, or -1, in the assignment of the largest sum: the Hungarian method with potentials,
-/// for rows <= columns, a row at a time along a shortest augmenting path.
+/// The column of each row, or -1, in the assignment of the largest sum, for rows <= columns. The Hungarian
+/// method with potentials: it adds a row at a time along a shortest augmenting path.
 std::vector<std::int64_t> best_assignment(Matrix const& score) {
   constexpr double far  = std::numeric_limits<double>::infinity();
   std::uint64_t const n = score.rows, m = score.columns;
@@ -93,7 +93,7 @@ std::vector<double> component_norms(io::HostKtensor const& model) {
 }  // namespace
 
 MatchScore match_score(io::HostKtensor const& a, io::HostKtensor const& b) {
-  if (a.extents != b.extents) throw UsageError("the models are of different extents");
+  if (a.extents != b.extents) throw UsageError("the models have different extents");
   std::uint64_t const R = a.rank(), S = b.rank();
   if (R > S) {
     MatchScore const turned = match_score(b, a);
@@ -128,7 +128,7 @@ MatchScore match_score(io::HostKtensor const& a, io::HostKtensor const& b) {
 }
 
 double fit_of_model(io::CoordinateList const& X, io::HostKtensor const& model) {
-  if (X.extents != model.extents) throw UsageError("the model and the tensor are of different extents");
+  if (X.extents != model.extents) throw UsageError("the model and the tensor have different extents");
   std::uint64_t const R = model.rank(), order = X.extents.size();
   double norm_squared = 0, inner = 0;
   std::vector<double> product(R);
