@@ -29,8 +29,8 @@ ScoreMatrix cross_gram(std::vector<double> const& A, std::uint64_t R, std::vecto
   return result;
 }
 
-/// The column of each row, or -1, in the assignment of the largest sum: the Hungarian method with potentials,
-/// for rows <= columns, a row at a time along a shortest augmenting path.
+/// The column of each row, or -1, in the assignment of the largest sum, for rows <= columns. The Hungarian
+/// method with potentials: it adds a row at a time along a shortest augmenting path.
 std::vector<std::int64_t> best_assignment(ScoreMatrix const& score) {
   constexpr double far  = std::numeric_limits<double>::infinity();
   std::uint64_t const n = score.rows, m = score.columns;
@@ -94,7 +94,7 @@ std::vector<double> component_norms(HostKtensor const& model) {
 MatchScore match_score(HostKtensor const& a, HostKtensor const& b) {
   expect_consistent(a);
   expect_consistent(b);
-  if (a.extents != b.extents) throw UsageError("the models are of different extents");
+  if (a.extents != b.extents) throw UsageError("the models have different extents");
   std::uint64_t const R = a.rank(), S = b.rank();
   if (R == 0 || S == 0) throw UsageError("a model of rank 0 has no components to compare");
   if (R > S) {

@@ -9,7 +9,7 @@
 namespace polyad::test {
 
 TEST_CASE("errors: each kind has its exit code", "[core]") {
-  // The numbers are promised to users: README, "Exit codes".
+  // The numbers are promised to users: docs/tool.md, "Exit status".
   CHECK(static_cast<int>(ExitCode::success) == 0);
   CHECK(static_cast<int>(UsageError("").exit_code()) == 2);
   CHECK(static_cast<int>(InputError("f", 1, 1, "").exit_code()) == 3);

@@ -17,9 +17,8 @@ void add_shared(Command& command, EstimateOptions& options) {
   add_rank(command, options.rank, "Number of components")->required();
   add_iterations(command, options.iterations, "Iterations of CP-ALS that a build is spread over");
   add_precision(command, options.precision);
-  add_device_memory(
-      command, options.device_memory,
-      "Memory of the device, in bytes or as 8G (on a host backend: of a device that is simulated)");
+  add_device_memory(command, options.device_memory,
+                    "Memory of the device, in bytes or as 8G. A host backend simulates a device");
   add_common(command);
 }
 
@@ -30,20 +29,20 @@ void check(EstimateOptions const& options) {
 }  // namespace
 
 ChoiceCommands::ChoiceCommands(CLI::App& app) : m_app(app) {
-  Command estimate(app, "estimate", "What each format of a tensor would take, before anything runs",
+  Command estimate(app, "estimate", "Predict bytes and time of each format, before anything runs",
                    m_estimate.common);
   add_shared(estimate, m_estimate);
   estimate.footer(
-      "From the sizes, slices and fibers of the tensor and a short measurement of the machine; nothing is "
-      "built.\n"
+      "Predictions use the tensor's sizes, slices and fibers, and a short measurement of the machine. "
+      "Nothing is built.\n"
       "Example: polyad estimate uber.tns.xz -r 32 --device-memory 8G");
-  Command tune(app, "tune", "Try the formats on a tensor, and say which is the fastest", m_tune.of.common);
+  Command tune(app, "tune", "Try the formats on a tensor and name the fastest", m_tune.of.common);
   add_shared(tune, m_tune.of);
   add_format(tune, m_tune.format, "Try this format alone, in all its shapes: " + format_names());
   tune.add_flag(
       "--store", m_tune.store,
-      "Keep the choice beside the tensor, in TENSOR.tune.json, where --format auto of this rank, precision "
-      "and machine finds it");
+      "Keep the choice in TENSOR.tune.json, beside the tensor. --format auto finds it for the same rank, "
+      "precision and machine");
   tune.footer("Example: polyad tune uber.tns.xz -r 32 -i 20 --store");
 }
 
@@ -54,12 +53,12 @@ std::optional<Options> ChoiceCommands::chosen() {
   }
   if (m_app.got_subcommand("tune")) {
     check(m_tune.of);
-    if (m_tune.format == "auto") refuse("--format takes one format; all are tried without it");
+    if (m_tune.format == "auto") refuse("--format takes the name of one format. Leave it out to try all");
     if (!m_tune.format.empty() && format_offers(m_tune.format, Capability::streaming))
       refuse("--format " + m_tune.format +
-             ": a tensor in host memory is not tried; --format auto streams what does not fit");
+             ": tune does not try a tensor in host memory. --format auto streams a tensor that does not fit");
     if (m_tune.store && !std::filesystem::is_regular_file(m_tune.of.tensor))
-      refuse("--store keeps the choice beside the tensor, which must be a file");
+      refuse("--store keeps the choice beside the tensor, so the tensor must be a file");
     return m_tune;
   }
   return std::nullopt;

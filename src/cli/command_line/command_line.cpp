@@ -31,8 +31,8 @@ constexpr auto exit_codes =
     "Exit codes: 0 done; 2 usage; 3 bad input; 4 out of memory; 5 numerical breakdown; 6 cannot write; "
     "7 backend or device not usable; 8 check or compare found differences; 130, 143 interrupted (what was "
     "reached is written).\n"
-    "When a command fails nothing is written to the -o file. The --report file is written for every outcome "
-    "but a usage error, with the exit code and the error's text.\n";
+    "A command that fails writes nothing to the -o file. It still writes the --report file, with the exit "
+    "code and the error's text. Only a usage error writes no report.\n";
 
 void add_cpd(Command command, CpdOptions& options) {
   add_tensor(command, options.tensor, options.index_base);
@@ -50,40 +50,39 @@ void add_cpd(Command command, CpdOptions& options) {
   add_seed(command, options.seed, "the random start");
   command
       .add_option("--init", options.init,
-                  "Start: random; nvecs, the leading left singular vectors of the unfolded tensor; or a "
-                  "model file, whose factors are taken (its weights play no part)")
+                  "Start: random; nvecs, the leading left singular vectors of the unfolded tensor; or the "
+                  "factors of a model file, without its weights")
       ->type_name("random|nvecs|FILE")
       ->capture_default_str();
   command
       .add_option(
           "--restarts", options.restarts,
-          "Random starts, run side by side on a device; the best fit wins, the first start is that of "
+          "Random starts, side by side on a device; the best fit wins. The first start has the seed of "
           "--seed")
       ->check(CLI::Range(1, 1000000))
       ->type_name("K")
       ->capture_default_str();
   add_device_memory(
       command, options.device_memory,
-      "Most memory to take on the device, in bytes or as 8G (on a host backend: a device that is "
-      "simulated); a tensor that does not fit is streamed");
+      "Most memory to take on the device, in bytes or as 8G. A host backend simulates a device. A tensor "
+      "that does not fit is streamed");
   add_deterministic(command, options.deterministic,
                     "factors in every run on one device, and on a host with any number of threads");
-  command.add_flag(
-      "--phases", options.time_phases,
-      "Time the phases of each iteration for the report; the fences this takes slow it a little");
+  command.add_flag("--phases", options.time_phases,
+                   "Time the phases of each iteration for the report; this costs a little time");
   add_output(command, options.output,
              "Write the model: .ktns or .txt as Tensor Toolbox text, .npz for numpy");
   command
       .add_option("--checkpoint", options.checkpoint,
                   "Write checkpoints to this file, the last one at the end")
       ->type_name("FILE");
-  command.add_option("--checkpoint-every", options.checkpoint_every, "Iterations between them")
+  command.add_option("--checkpoint-every", options.checkpoint_every, "Iterations between checkpoints")
       ->check(CLI::Range(1, std::numeric_limits<int>::max()))
       ->type_name("K")
       ->capture_default_str();
   command
       .add_option("--resume", options.resume,
-                  "Go on from a checkpoint: with --deterministic, to the bits of a run that never stopped")
+                  "Continue from a checkpoint; with --deterministic, to the same bits as an unbroken run")
       ->type_name("FILE");
   add_common(command);
   command.footer("Example: polyad cpd uber.tns.xz -r 16 -o model.ktns");

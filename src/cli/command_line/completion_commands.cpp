@@ -31,11 +31,11 @@ std::string shrinkage_text(TrainOptions const& options) {
 
 void add_cold_start(Command& command, ColdStart& cold_start) {
   command
-      .add_option(
-          "--cold-start", cold_start, "Unknown indices: predict by the biases that are known, or refuse",
-          [&cold_start](OptionList& list) {
-            list.emplace_back("cold_start", std::string(cold_start == ColdStart::bias ? "bias" : "refuse"));
-          })
+      .add_option("--cold-start", cold_start, "Unknown indices: refuse them, or predict by the known biases",
+                  [&cold_start](OptionList& list) {
+                    list.emplace_back("cold_start",
+                                      std::string(cold_start == ColdStart::bias ? "bias" : "refuse"));
+                  })
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, ColdStart>{{"refuse", ColdStart::refuse}, {"bias", ColdStart::bias}}))
       ->type_name("refuse|bias");
@@ -68,13 +68,14 @@ void add_fast_tucker(Command command, TrainOptions& options) {
       ->type_name("SHARE");
   command
       .add_option("-j,--columns", options.columns,
-                  "Columns of the factors: one number, or one a mode; without it the rank",
+                  "Columns of the factors: one number, or one a mode; unset: the rank",
                   listed_as("columns", options.columns, ","))
       ->delimiter(',')
       ->check(whole_number<std::uint64_t>())
       ->type_name("J[,J...]");
   command
-      .add_option("-r,--rank", options.rank, "Rank of the core; unset: the largest J, or without -j chosen")
+      .add_option("-r,--rank", options.rank,
+                  "Rank of the core; unset: the largest J, or chosen where -j is unset too")
       ->check(whole_number<std::uint64_t>())
       ->type_name("R");
   add_iterations(command, options.max_epochs, "Most epochs", "epoch");
@@ -86,9 +87,7 @@ void add_fast_tucker(Command command, TrainOptions& options) {
   command.add_option("--core-lr", options.core_learning_rate, "Learning rate of sgd's core matrices")
       ->type_name("X")
       ->capture_default_str();
-  command
-      .add_option("--lr-decay", options.decay,
-                  "sgd: t epochs being done, both rates are divided by 1 + X t^1.5")
+  command.add_option("--lr-decay", options.decay, "sgd: after t epochs, divide both rates by 1 + X t^1.5")
       ->type_name("X")
       ->capture_default_str();
   command.add_flag("!--no-intermediates", options.intermediates,
@@ -128,32 +127,32 @@ void add_fast_tucker(Command command, TrainOptions& options) {
       ->type_name("X")
       ->capture_default_str();
   command.add_flag("--fixed-cores", options.fixed_cores, "Leave the core matrices as they start");
-  command.add_flag("!--no-biases", options.biases, "Without a mean and biases, as in the paper");
-  command.add_option("--bias-reg", options.bias_damping, "Entries by which a bias is damped")
+  command.add_flag("!--no-biases", options.biases, "Fit no mean and no biases, as in the paper");
+  command.add_option("--bias-reg", options.bias_damping, "Damp each bias as X entries would")
       ->type_name("X")
       ->capture_default_str();
   command
       .add_option("--time-mode", options.time_mode,
-                  "The mode of time, over which the other modes' biases drift; -1 none")
+                  "The mode of time: the other modes' biases drift over it; -1: none")
       ->check(whole_number<int>())
       ->type_name("MODE")
       ->capture_default_str();
   command
       .add_option("--time-bins", options.time_bins,
-                  "Bins of time of each mode's drift, one number or one a mode; unset: chosen",
+                  "Time bins of each mode's drift, one number or one a mode; unset: chosen",
                   listed_as("time_bins", options.time_bins, ","))
       ->delimiter(',')
       ->check(whole_number<std::uint64_t>())
       ->type_name("B[,B...]");
   command
       .add_option("--time-reg", options.time_damping,
-                  "Entries by which the drift in a bin is damped, likewise; 30 with --time-bins",
+                  "Damp the drift in each bin as X entries would; 30 with --time-bins",
                   listed_as("time_reg", options.time_damping, ","))
       ->delimiter(',')
       ->type_name("X[,X...]");
   command
       .add_option("--patience", options.patience,
-                  "Stop K epochs after the best validation error, keep that; 0 never")
+                  "Stop K epochs after the best validation error, keep that; 0: never")
       ->check(whole_number<int>())
       ->type_name("K")
       ->capture_default_str();
@@ -170,14 +169,14 @@ void add_fast_tucker(Command command, TrainOptions& options) {
   add_output(command, options.output, "Write the model: .npz for numpy and for predict");
   add_common(command);
   command.footer(
-      "Entries that are stored are observations, zeros and duplicates too; what is not stored is unknown.\n"
+      "Stored entries are observations, zeros and duplicates too. All other entries are unknown.\n"
       "Example: polyad fast-tucker ratings.tns --split 0.1 --clip 1,5 -o model.npz");
 }
 
 void add_predict(Command command, PredictOptions& options) {
   command.add_option("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
   add_tensor(command, options.places, options.index_base,
-             "Entries to predict: N indices a line, or a tensor, whose values are then compared with");
+             "Entries to predict: N indices a line, or a tensor; predictions are compared with its values");
   add_clip(command, options.clip, "Clip predictions to this range, not to the model's");
   add_cold_start(command, options.cold_start);
   add_output(command, options.output, "Write the entries with their predictions")->required();
@@ -189,11 +188,11 @@ void add_predict(Command command, PredictOptions& options) {
 template <class Asked>
 void add_rows_of_mode(Command& command, Asked& options) {
   command.add_option("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
-  command.add_option("-m,--mode", options.mode, "The mode whose rows are asked for, counting from 0")
+  command.add_option("-m,--mode", options.mode, "The mode whose rows you want, counted from 0")
       ->required()
       ->type_name("MODE");
   command.add_option("-n,--count", options.count, "How many")->type_name("N")->capture_default_str();
-  command.add_option("--index-base", options.index_base, "What the first row is called, 0 or 1")
+  command.add_option("--index-base", options.index_base, "Number of the first row, 0 or 1")
       ->check(CLI::Range(0, 1))
       ->capture_default_str();
 }
@@ -205,9 +204,12 @@ void add_recommend(Command command, RecommendOptions& options) {
                   listed_as("for", options.at, ","))
       ->delimiter(',')
       ->type_name("I,J,...");
-  command.add_option("--for-file", options.file, "The same, a query a line, with blanks between the indices")
+  command
+      .add_option("--for-file", options.file,
+                  "A file of queries, one a line: indices with blanks between them")
       ->type_name("FILE");
-  command.add_option("--seen", options.seen, "Entries with these indices, whose rows are left out")
+  command
+      .add_option("--seen", options.seen, "Leave out the rows that this file has together with these indices")
       ->type_name("FILE");
   add_clip(command, options.clip, "Clip predictions to this range, not to the model's");
   add_cold_start(command, options.cold_start);
@@ -218,8 +220,8 @@ void add_recommend(Command command, RecommendOptions& options) {
 
 void add_similar(Command command, SimilarOptions& options) {
   add_rows_of_mode(command, options);
-  command.add_option("--index", options.index, "The row that the others are compared with")->type_name("I");
-  command.add_option("--for-file", options.file, "The same, a row a line")->type_name("FILE");
+  command.add_option("--index", options.index, "The row to compare the others with")->type_name("I");
+  command.add_option("--for-file", options.file, "A file of such rows, one a line")->type_name("FILE");
   add_output(command, options.output, "Write the rows and their cosines, .npz for numpy");
   add_common(command);
   command.footer("Example: polyad similar model.npz --mode 1 --index 7");
@@ -230,12 +232,14 @@ void expect_format_for_optimizer(TrainOptions const& options) {
   if (options.format == "auto") return;
   auto const has = [&](Capability capability) { return format_offers(options.format, capability); };
   if (options.optimizer == "als" && !has(Capability::row_least_squares))
-    refuse("als wants all entries of a row at hand, which " + options.format +
-           " has not: take --optimizer adam or sgd");
+    refuse("--optimizer als needs all entries of a row together, but " + options.format +
+           " does not keep them so. Take --optimizer adam or sgd, or --format auto");
   if (options.optimizer == "adam" && !has(Capability::residual_sweep))
-    refuse("adam wants a residual sweep, which " + options.format + " has not");
+    refuse("--optimizer adam needs a residual sweep, but " + options.format +
+           " has none. Take --format auto");
   if (options.optimizer == "sgd" && !has(Capability::sgd))
-    refuse("sgd takes its entries from " + format_names({Capability::sgd}) + ", not from " + options.format);
+    refuse("--optimizer sgd does not run on " + options.format +
+           ". Take one of these formats: " + format_names({Capability::sgd}));
 }
 
 void check(TrainOptions const& options) {
@@ -263,7 +267,7 @@ void check(TrainOptions const& options) {
   if (options.split > 0 && !options.test.empty()) refuse("--split and --test exclude each other");
   if (options.patience < 0) refuse("--patience takes a number from 0 on");
   if ((options.patience > 0) != (options.validate > 0))
-    refuse("--patience and --validate come together: the best epoch is told by held-out entries");
+    refuse("--patience and --validate need each other: the held-out entries tell the best epoch");
   if (options.ridge_per_entry && options.optimizer == "adam") refuse("--reg-per-entry is for als and sgd");
   if (options.optimizer != "sgd" && !(options.intermediates && options.share_fibers))
     refuse("--no-intermediates and --no-sharing are for sgd");
@@ -271,14 +275,13 @@ void check(TrainOptions const& options) {
   expect_range(options.clip);
   if (options.deterministic && options.optimizer == "sgd")
     refuse(
-        "sgd updates a row for each of its entries, in the order in which threads come to them: it is not "
-        "deterministic");
+        "--optimizer sgd is not deterministic: threads update rows in no fixed order. Take --optimizer als "
+        "or adam");
   // A format that is deterministic on hosts alone refuses itself on a device.
   if (options.deterministic && options.format != "auto" &&
       !format_offers(options.format, Capability::fixed_order))
     refuse(options.format +
-           " sums the rows that several threads share with atomics, or in a part a thread: it is not "
-           "deterministic");
+           " is not deterministic: several threads add to one row in no fixed order. Take --format auto");
   expect_distinct_files({options.tensor, options.test}, options.output, options.common.report);
   if (!options.output.empty() && options.output.extension() != ".npz")
     refuse("-o: the name of a FastTucker model ends with .npz");
@@ -307,12 +310,11 @@ CompletionCommands::CompletionCommands(CLI::App& app) : m_app(app) {
       {app, "fast-tucker", "Fit a FastTucker model to observed entries, to predict others", m_train.common},
       m_train);
   add_predict({app, "predict", "Predict entries by a model of fast-tucker", m_predict.common}, m_predict);
-  add_recommend({app, "recommend", "The rows of a mode that a model of fast-tucker predicts most for",
+  add_recommend({app, "recommend", "Find the rows of a mode with the highest predictions of a model",
                  m_recommend.common},
                 m_recommend);
-  add_similar(
-      {app, "similar", "The rows of a mode that a model of fast-tucker has as most alike", m_similar.common},
-      m_similar);
+  add_similar({app, "similar", "Find the rows of a mode that are most alike in a model", m_similar.common},
+              m_similar);
 }
 
 std::optional<Options> CompletionCommands::chosen() {

@@ -74,25 +74,26 @@ void FileCommands::add_check() {
       ->type_name("FILE");
   add_common(command);
   command.footer(
-      "Exit status 8 when there are any, 3 when the file cannot be read. Empty slices are told, too, but "
-      "nothing "
-      "is wrong with them.\nExample: polyad check ratings.tns --fix ratings.pten");
+      "The exit status is 8 when there are any, and 3 when the file cannot be read. Empty slices are listed "
+      "too, but they are no fault.\nExample: polyad check ratings.tns --fix ratings.pten");
 }
 
 void FileCommands::add_compare() {
   Command command(m_app, "compare", "Two models, a model and a tensor, or two tensors", m_compare.common);
   command.add_option("A", m_compare.a, "A model (.ktns, .npz) or a tensor")->required()->type_name("");
-  command.add_option("B", m_compare.b, "Another; the tensor, when one of each is given")
+  command
+      .add_option("B", m_compare.b, "Another model or tensor; if A is a model, a tensor here gives its fit")
       ->required()
       ->type_name("");
   command
       .add_option("--at-least", m_compare.at_least,
-                  "Exit status 8 below this factor match score (0.99 unless given) or fit (any)")
+                  "Exit with status 8 below this factor match score (unset: 0.99) or fit (unset: any)")
       ->type_name("X");
   add_common(command);
   command.footer(
-      "The factor match score is the mean over components, in the best permutation, of the products of their "
-      "columns' cosines, whatever their signs and scales; then also with the weights' ratio.\n"
+      "The factor match score of two components is the product of their columns' cosines, whatever their "
+      "signs and scales. The score of two models is the mean over components in the best permutation. A "
+      "second score also counts the weights' ratio.\n"
       "Tensors are the same when each place has the same value in both, in any order.\n"
       "Example: polyad compare model.ktns truth.ktns");
 }
@@ -134,7 +135,7 @@ void FileCommands::add_mttkrp() {
   Command command(m_app, "mttkrp", "Multiply the unfolded tensor by the factors of a model", m_mttkrp.common);
   add_input(command, m_mttkrp.input, "sum");
   add_mode(command, m_mttkrp.mode, "The mode that is left");
-  command.add_option("--factors", m_mttkrp.factors, "The model; its weights play no part")
+  command.add_option("--factors", m_mttkrp.factors, "The model; only its factors are used")
       ->required()
       ->type_name("FILE");
   add_output(command, m_mttkrp.output, "The matrix, as .npz with the array 'mttkrp' of shape (I_m, R)")

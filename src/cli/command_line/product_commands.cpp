@@ -16,7 +16,7 @@ constexpr auto matrices = "values and matrices: f32 or f64";
 
 void expect_npz(std::filesystem::path const& path) {
   if (!path.empty() && path.extension() != ".npz")
-    refuse("-o " + path.string() + ": the result is written as .npz");
+    refuse("-o " + path.string() + ": the name of this output ends with .npz");
 }
 
 }  // namespace
@@ -33,13 +33,12 @@ void ProductCommands::add_ttm() {
   add_mode(command, m_ttm.mode, "The mode that is multiplied");
   command
       .add_option("--matrix", m_ttm.matrix,
-                  "The matrix: the array 'matrix' of this .npz, a row for each of the mode",
+                  "The array 'matrix' of this .npz, with a row for each row of the mode",
                   listed_as("matrices", m_ttm.matrix))  // as ttmc's
       ->required()
       ->type_name("FILE");
   add_precision(command, m_ttm.precision, matrices);
-  add_output(command, m_ttm.output, "The product, a tensor file of the kind that its ending says")
-      ->required();
+  add_output(command, m_ttm.output, "The product, a tensor file; its ending names the kind")->required();
   add_common(command);
   command.footer("Example: polyad ttm uber.tns.xz -m 3 --matrix u.npz -o product.tns");
 }
@@ -55,8 +54,8 @@ void ProductCommands::add_ttmc() {
       ->type_name("FILE");
   add_precision(command, m_ttmc.precision, matrices);
   add_output(command, m_ttmc.output,
-             "The product, as .npz with the array 'matrix': a row for each of the mode, a column for each "
-             "choice of the others' columns, the last mode's fastest")
+             "The product, the array 'matrix' of an .npz: a row for each row of the mode, a column for each "
+             "combination of the other matrices' columns, the last mode's fastest")
       ->required();
   add_common(command);
   command.footer("Example: polyad ttmc uber.tns.xz -m 1 --matrices model.npz -o product.npz");
@@ -91,7 +90,7 @@ std::optional<Options> ProductCommands::chosen() {
     expect_distinct_files({m_ttm.tensor, m_ttm.matrix}, m_ttm.output, m_ttm.common.report);
     if (!io::dialect_of_ending(m_ttm.output))
       refuse("-o " + m_ttm.output.string() +
-             ": its ending names no kind of tensor file (.tns, .mtx, .pten, .npz)");
+             ": the name of a tensor file ends with .tns, .mtx, .pten or .npz");
     return m_ttm;
   }
   if (given("ttmc")) {

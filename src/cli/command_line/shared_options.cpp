@@ -32,7 +32,7 @@ void add_tensor(Command& command, std::filesystem::path& tensor, int& index_base
   });
   command
       .add_option("--index-base", index_base,
-                  "What the first index is called, 0 or 1; unless given, 0 if any index is 0, else 1")
+                  "Number of the first index, 0 or 1; unless given, 0 if any index is 0, else 1")
       ->check(CLI::IsMember({"0", "1"}))
       ->type_name("0|1");
 }
@@ -66,8 +66,7 @@ void add_iterations(Command& command, int& iterations, std::string const& meanin
 
 void add_tolerance(Command& command, double& tolerance) {
   command
-      .add_option("--tol", tolerance,
-                  "Stop when the fit changes by less between two iterations; 0 never does")
+      .add_option("--tol", tolerance, "Stop when the fit changes by less than X in an iteration; 0: never")
       ->type_name("X")
       ->capture_default_str();
   command.after_parsing([&tolerance] {

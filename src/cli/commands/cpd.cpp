@@ -75,8 +75,8 @@ void warn_of_defect(CpdOptions const& options, CpdReport const& result) {
   char const* const start  = options.init == "nvecs" ? "random" : "nvecs";
   if (is_zero)
     fmt::print(stderr,
-               "polyad: warning: {}. Try {}another --seed, or --init {}; see whether the tensor has values "
-               "other than 0, and bring their size near 1\n",
+               "polyad: warning: {}. Try {}another --seed, or --init {}. Check that the tensor has values "
+               "other than 0, and scale them to a size near 1\n",
                result.defect, better, start);
   else
     fmt::print(stderr,

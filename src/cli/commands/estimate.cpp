@@ -38,9 +38,8 @@ int run(EstimateOptions const& options, Report& report) {
   print_choice(report, options);
   print_formats(std::get<FormatsReport>(report.result));
   fmt::print(
-      "\n~ predicted. needs: the most that is held, factors included. load: the kernels, once a process. "
-      "with b.: "
-      "an iteration and its part of load and build.\n");
+      "\n~: predicted. needs: peak memory, factors included. load: loading the kernels, once a process. "
+      "with b.: an iteration with its share of load and build.\n");
   return 0;
 }
 

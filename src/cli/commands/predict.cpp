@@ -30,7 +30,7 @@ io::CoordinateList with_last_index(io::CoordinateList&& list, int base, std::str
     double const number = list.values[p] - base;
     if (!(number >= 0 && number < 0x1p53) || number != std::floor(number))
       throw InputError(file, 0, 0,
-                       fmt::format("entry {} ends with {}, which is no index", p + 1, list.values[p]));
+                       fmt::format("entry {} ends with {}, which is not an index", p + 1, list.values[p]));
     indices.push_back(static_cast<std::uint64_t>(number));
     top = std::max(top, indices.back() + 1);
     places.values.push_back(0);

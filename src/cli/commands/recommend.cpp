@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// polyad recommend: the rows of a mode that a model predicts most for, with the other modes' indices given or
-// averaged over. polyad similar: the rows of a mode whose products with the core are most alike.
+// polyad recommend: the rows of a mode with the highest predictions. Each other mode has a given index, or is
+// averaged over.
+// polyad similar: the rows of a mode whose products with the core are most alike.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -204,8 +205,9 @@ int run(RecommendOptions const& options, Report& report) {
   report.backend   = session.backend();
   auto const found = recommend_rows(model, options.mode, queries.indices, options.count, std::move(seen));
   if (found.unknown > 0)
-    std::cerr << "polyad: " << found.unknown
-              << " queries have an index that the model has not: answered by the biases that are known\n";
+    std::cerr
+        << "polyad: " << found.unknown
+        << " queries have an index that the model does not know: their answers use the known biases only\n";
   put(found, queries, rules.base, options.output);
   return 0;
 }

@@ -47,9 +47,9 @@ std::pair<io::CoordinateList, io::CoordinateList> split_off_cold(io::CoordinateL
 
 void warn_of_cold(std::uint64_t entries) {
   if (entries > 0)
-    std::cerr
-        << "polyad: " << entries
-        << " entries have an index that the training set has not: predicted by the biases that are known\n";
+    std::cerr << "polyad: " << entries
+              << " entries have an index that the training set does not have: their predictions use the "
+                 "known biases\n";
 }
 
 }  // namespace polyad::cli

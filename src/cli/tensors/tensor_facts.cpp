@@ -19,8 +19,8 @@ namespace {
 using Range     = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
 using Positions = Kokkos::View<std::uint64_t*, Space::device_type>;
 
-/// Scan over sorted nonzeros: numbers the runs that agree in the modes of `modes` (a bit each), and writes
-/// where each starts once there is room for it.
+/// A scan over sorted nonzeros. It numbers the runs that agree in the modes of `modes` (a bit each). Once
+/// there is room it writes where each run starts.
 template <class Indices>
 struct FindRuns {
   Indices indices;
