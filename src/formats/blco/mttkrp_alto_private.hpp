@@ -11,7 +11,7 @@
 //       V(k, :) += h * sum
 //
 // A row of V is read, added to and written for every nonzero: in this order it is in cache. Summing runs of
-// equal rows in registers first cost 15 to 30 % (docs/design-notes.md). Rows that other chunks write too go
+// equal rows in registers first cost 15 to 30 %. Rows that other chunks write too go
 // to the chunk's own copies (formats/blco/private_rows.hpp), which are added to V at the end. Where copies
 // would be too many, the mode has none, and every addition to V locks its row (kernel/row_locks.hpp).
 //
