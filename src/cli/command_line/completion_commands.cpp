@@ -31,14 +31,14 @@ std::string shrinkage_text(TrainOptions const& options) {
 
 void add_cold_start(Command& command, ColdStart& cold_start) {
   command
-      .add_option("--cold-start", cold_start, "Unknown indices: refuse them, or predict by the known biases",
-                  [&cold_start](OptionList& list) {
-                    list.emplace_back("cold_start",
-                                      std::string(cold_start == ColdStart::bias ? "bias" : "refuse"));
-                  })
+      .add_option(
+          "--cold-start", cold_start, "Unknown indices: refuse them, or bias: predict by the known biases",
+          [&cold_start](OptionList& list) {
+            list.emplace_back("cold_start", std::string(cold_start == ColdStart::bias ? "bias" : "refuse"));
+          })
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, ColdStart>{{"refuse", ColdStart::refuse}, {"bias", ColdStart::bias}}))
-      ->type_name("refuse|bias");
+      ->type_name("HOW");
 }
 
 void add_clip(Command& command, std::vector<double>& clip, std::string const& meaning) {
@@ -79,8 +79,10 @@ void add_fast_tucker(Command command, TrainOptions& options) {
       ->check(whole_number<std::uint64_t>())
       ->type_name("R");
   add_iterations(command, options.max_epochs, "Most epochs", "epoch");
-  command.add_choice("--optimizer", options.optimizer, {"als", "adam", "sgd"},
-                     "als, least squares; adam, whole sweeps; sgd, the paper's updates");
+  command
+      .add_choice("--optimizer", options.optimizer, {"als", "adam", "sgd"},
+                  "als, least squares; adam, whole sweeps; sgd, the paper's updates")
+      ->type_name("NAME");
   command.add_option("--lr", options.learning_rate, "Learning rate of adam, and of sgd's factors")
       ->type_name("X")
       ->capture_default_str();
@@ -160,9 +162,9 @@ void add_fast_tucker(Command command, TrainOptions& options) {
   add_clip(command, options.clip, "Clip predictions to this range");
   add_cold_start(command, options.cold_start);
   add_format(command, options.format,
-             "Of als: " + format_names({Capability::row_least_squares}) +
-                 "; of adam: " + format_names({Capability::residual_sweep}) +
-                 "; of sgd: " + format_names({Capability::sgd}) + "; auto: the fastest");
+             "als: " + format_names({Capability::row_least_squares}) +
+                 "; adam: " + format_names({Capability::residual_sweep}) +
+                 "; sgd: " + format_names({Capability::sgd}) + "; auto: the fastest");
   add_precision(command, options.precision);
   add_seed(command, options.seed, "the start and of what is held out");
   add_deterministic(command, options.deterministic, "model in every run on one device");

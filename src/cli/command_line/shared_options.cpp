@@ -31,8 +31,7 @@ void add_tensor(Command& command, std::filesystem::path& tensor, int& index_base
     if (tensor == "-") tensor = "/dev/stdin";
   });
   command
-      .add_option("--index-base", index_base,
-                  "Number of the first index, 0 or 1; unless given, 0 if any index is 0, else 1")
+      .add_option("--index-base", index_base, "Number of the first index; unset: 0 if any index is 0, else 1")
       ->check(CLI::IsMember({"0", "1"}))
       ->type_name("0|1");
 }
