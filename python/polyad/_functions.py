@@ -582,9 +582,12 @@ def predict(model: FastTuckerModel, places: Any, *, threads: int | None = None) 
 
 def _indices(name: str, given: Any, dimensions: int, shape: str, averages: bool = False) -> np.ndarray:
     """uint64 in C order. With `averages` -1 and None become the largest number, the library's every_row."""
-    array = np.asarray(given)
-    if array.dtype == object and averages:
-        array = np.asarray(np.where(np.equal(array, None), -1, array).tolist())
+    try:
+        array = np.asarray(given)
+        if array.dtype == object and averages:
+            array = np.asarray(np.where(np.equal(array, None), -1, array).tolist())
+    except (TypeError, ValueError):
+        raise UsageError(f"{name} are an array of integers of {shape}") from None
     if array.ndim != dimensions:
         raise UsageError(f"{name} are an array of {shape}, not of {array.ndim} dimensions")
     if array.dtype.kind not in "iu":
@@ -593,10 +596,9 @@ def _indices(name: str, given: Any, dimensions: int, shape: str, averages: bool 
         array = array.astype(np.int64)
     if array.dtype.kind == "i" and array.size > 0 and array.min() < (-1 if averages else 0):
         raise InputError(f"{name} count from 0; the smallest is {array.min()}")
-    # -1 has the bits of the largest number.
-    return np.ascontiguousarray(array.astype(np.int64) if array.dtype.kind == "i" else array).astype(
-        np.uint64, copy=False
-    )
+    if array.dtype.kind == "i":
+        array = array.astype(np.int64)  # in which -1 has the bits of the largest number
+    return np.ascontiguousarray(array.astype(np.uint64))
 
 
 def _recommend(
