@@ -80,13 +80,13 @@ def test_held_out_entries_choose_the_drift():
     coords, values = drifting()
     X = polyad.SparseTensor(coords, values, shape, duplicates="keep")
     for options in ({}, {"format": "sorted", "deterministic": True}):
-        model = polyad.fast_tucker(X, time_mode=2, **options)
+        model = polyad.fast_tucker(X, rank=2, time_mode=2, **options)
         bins = [drift.shape[1] for drift in model.drifts]
         assert [drift[0] for drift in model.choice["drift"]] == bins
         assert bins[0] >= 2 and bins[2] == 0
         np.testing.assert_allclose(polyad.predict(model, coords), everything(model)[tuple(coords.T)], atol=1e-10)
     assert polyad.fast_tucker(X, rank=2, shrinkage=5, max_epochs=1).choice is None
-    assert polyad.fast_tucker(X, max_epochs=1).choice["drift"] == []
+    assert polyad.fast_tucker(X, rank=2, max_epochs=1).choice["drift"] == []
 
 
 def test_drifts_of_all_modes_alike():
@@ -129,11 +129,12 @@ def test_a_model_of_drifts_is_checked():
     np.testing.assert_array_equal(polyad.predict(model, [[0, 0], [0, 1], [0, 2], [1, 2]]), [1, 1, 6, 3])
 
 
-def test_values_far_from_one_in_a_format_of_the_caller():
+@pytest.mark.parametrize("scale", [2.0**100, 2.0**-100])
+def test_values_far_from_one_in_a_format_of_the_caller(scale):
     coords, values = drifting()
-    options = {"rank": 3, "shrinkage": 5, "max_epochs": 3, "range": (-100, 100), "format": "sorted", "deterministic": True}
+    options = {"rank": 3, "shrinkage": 5, "max_epochs": 3, "format": "sorted", "deterministic": True}
+    options["range"] = (-100, 100)
     near = polyad.fast_tucker(polyad.SparseTensor(coords, values, shape, duplicates="keep"), **options)
-    scale = 2.0**70
     options["range"] = (-100 * scale, 100 * scale)
     X = polyad.SparseTensor(coords, (values * scale).astype(np.float32), shape, duplicates="keep")
     far = polyad.fast_tucker(X, **options)
