@@ -621,7 +621,7 @@ def _recommend(
             if seen.ndim != order:
                 raise UsageError(f"entries of {seen.ndim} modes were seen, but the model has {order}")
             held = seen.astype(dtype)._held
-    ranked = Rankings(*engine.recommend(given, where, asked, _count("n", n, 1), held))
+    ranked = Rankings._of(*engine.recommend(given, where, asked, _count("n", n, 1), held))
     if ranked.unknown:
         warnings.warn(
             f"{ranked.unknown} of {len(ranked)} queries have an index that the model does not have: answered by the "
@@ -665,7 +665,8 @@ def recommend(
     Returns
     -------
     Rankings
-        The scores are predictions. Computed in the model's type.
+        The scores are predictions. Computed in the model's type. ``model.labels[mode][rows]`` are the names of rows
+        where the training set had some.
 
     Warns
     -----
@@ -730,7 +731,7 @@ def similar(
     engine = _backend.engine(threads)
     given, _ = _given(model)
     asked = _indices("rows", [rows] if np.ndim(rows) == 0 else rows, 1, "one dimension")
-    return Rankings(*engine.similar(given, _mode(mode, len(model.factors)), asked, _count("n", n, 1)))
+    return Rankings._of(*engine.similar(given, _mode(mode, len(model.factors)), asked, _count("n", n, 1)))
 
 
 def _mode(mode: Any, order: int) -> int:

@@ -419,10 +419,10 @@ class Rankings:
 
     Attributes
     ----------
-    starts : numpy.ndarray of uint64, Q + 1
+    starts : numpy.ndarray of int64, Q + 1
         Query q has ``rows[starts[q]:starts[q + 1]]``.
-    rows : numpy.ndarray of uint64
-        Of all queries. One has fewer than were wanted where the mode has no more.
+    rows : numpy.ndarray of int64
+        Of all queries, from 0. One has fewer than were wanted where the mode has no more.
     scores : numpy.ndarray of float64
         Predictions, clipped to the model's range, or cosines.
     unknown : int
@@ -437,10 +437,15 @@ class Rankings:
     """
 
     def __init__(self, starts: Any, rows: Any, scores: Any, unknown: int = 0) -> None:
-        self.starts = np.asarray(starts, dtype=np.uint64)
-        self.rows = np.asarray(rows, dtype=np.uint64)
+        self.starts = np.asarray(starts, dtype=np.int64)
+        self.rows = np.asarray(rows, dtype=np.int64)
         self.scores = np.asarray(scores, dtype=np.float64)
         self.unknown = int(unknown)
+
+    @classmethod
+    def _of(cls, starts: np.ndarray, rows: np.ndarray, scores: np.ndarray, unknown: int) -> Rankings:
+        # The library's own arrays; signed numbers add to other integers without becoming floats.
+        return cls(starts.view(np.int64), rows.view(np.int64), scores, unknown)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -449,7 +454,7 @@ class Rankings:
         if not -len(self) <= q < len(self):
             raise IndexError(f"query {q} of {len(self)}")
         k = q % len(self)
-        own = slice(int(self.starts[k]), int(self.starts[k + 1]))
+        own = slice(self.starts[k], self.starts[k + 1])
         return self.rows[own], self.scores[own]
 
     def __iter__(self) -> Iterator:

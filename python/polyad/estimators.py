@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ._errors import InputError, UsageError
-from ._functions import _mode, _recommend, cp_als, fast_tucker, mttkrp, predict, similar, ttmc, tucker
+from ._functions import _count, _mode, _recommend, cp_als, fast_tucker, mttkrp, predict, similar, ttmc, tucker
 from ._models import Rankings
 from ._tensor import SparseTensor, asarray
 
@@ -391,7 +391,7 @@ class TensorRecommender(_Estimator):
         self._expect_fitted()
         order = len(self.shape_)
         users, items = _mode(user_mode, order), _mode(item_mode, order)
-        given = {_mode(mode, order): index for mode, index in (at or {}).items()}
+        given = {_mode(mode, order): _count(f"the index of mode {mode}", index) for mode, index in (at or {}).items()}
         if users == items or users in given or items in given:
             raise UsageError("the mode of the users, that of the items and those of `at` are different ones")
         asked = np.asarray(user)

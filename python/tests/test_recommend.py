@@ -160,7 +160,7 @@ def test_recommend(dtype, time_mode, mode):
         for n, index in reversed(list(zip(others, query))):  # the last first: the numbers of the others stay
             expected = expected.mean(axis=n) if index < 0 else expected.take(index, axis=n)
         np.testing.assert_allclose(scores, np.sort(expected)[::-1][:5], atol=close)
-        np.testing.assert_allclose(expected[rows.astype(int)], scores, atol=close)
+        np.testing.assert_allclose(expected[rows], scores, atol=close)
         if dtype == np.float64:
             np.testing.assert_array_equal(rows, ranked(expected.round(10), 5))
 
@@ -185,6 +185,7 @@ def test_queries_in_other_forms():
     # A mode has no more.
     assert len(polyad.recommend(model, 2, [[0, 0]], 100)[0][0]) == 12
     rows, scores = want[-1]
+    assert rows.dtype == np.int64 and scores.dtype == np.float64
     np.testing.assert_array_equal(rows, want[1][0])
     with pytest.raises(IndexError):
         want[2]
@@ -212,9 +213,9 @@ def test_scores_are_clipped_after_the_ranking():
     full = everything(model)
     rows, scores = polyad.recommend(model, 1, [[7, 3]])[0]
     np.testing.assert_array_equal(rows, ranked(full[7, :, 3].round(10), 10))
-    np.testing.assert_allclose(scores, np.clip(full[7, rows.astype(int), 3], 2, 2.5), atol=1e-10)
+    np.testing.assert_allclose(scores, np.clip(full[7, rows, 3], 2, 2.5), atol=1e-10)
     rows, wider = polyad.recommend(model, 1, [[7, 3]], clip=(0, 2.2))[0]
-    np.testing.assert_allclose(wider, np.clip(full[7, rows.astype(int), 3], 0, 2.2), atol=1e-10)
+    np.testing.assert_allclose(wider, np.clip(full[7, rows, 3], 0, 2.2), atol=1e-10)
     assert scores[0] == 2.5 and wider[0] == 2.2 and scores[-1] < 2.2
     assert model.range == (2, 2.5)
     for clip in ((4, 2), (float("nan"), 1), ("a", 1)):
@@ -248,7 +249,7 @@ def test_similar(dtype):
     for row, (rows, cosines) in zip((7, 0, 39), found):
         want = unit @ unit[row]
         np.testing.assert_allclose(cosines, np.sort(np.delete(want, row))[::-1][:6], atol=1e-5)
-        np.testing.assert_allclose(want[rows.astype(int)], cosines, atol=1e-5)
+        np.testing.assert_allclose(want[rows], cosines, atol=1e-5)
         assert row not in rows
     np.testing.assert_array_equal(polyad.similar(model, 1, np.uint32(7), 6)[0][0], found[0][0])
     assert len(polyad.similar(model, 1, 7, 100)[0][0]) == 39
@@ -318,7 +319,7 @@ def test_recommender():
     items, scores = recommender.recommend(7, 5)
     want = full[7].mean(axis=1)
     np.testing.assert_array_equal(items, ranked(want.round(10), 5))
-    np.testing.assert_allclose(scores, want[items.astype(int)], atol=1e-10)
+    np.testing.assert_allclose(scores, want[items], atol=1e-10)
     items, scores = recommender.recommend(7, 5, at={2: 3})
     np.testing.assert_array_equal(items, ranked(full[7, :, 3].round(10), 5))
     # All that the user has, whatever the time.
@@ -345,7 +346,8 @@ def test_recommender():
         lambda: recommender.recommend(7, user_mode=1),
         lambda: recommender.recommend(7, at={0: 1}),
         lambda: recommender.recommend(7, at={3: 1}),
-        lambda: recommender.recommend(7, at={2: -2}),
+        lambda: recommender.recommend(7, at={2: -1}),
+        lambda: recommender.recommend(7, at={2: "May"}),
         lambda: recommender.recommend(7, seen=[[1, 2]]),
         lambda: recommender.similar(40),
         lambda: polyad.TensorRecommender().recommend(1),
