@@ -150,8 +150,8 @@ Epoch times(Epoch epoch, double factor) {
   return epoch;
 }
 
-/// As the library's own fast_tucker without a start, but for the format, which the caller names, as it does the
-/// scale of the values.
+/// As the library's own fast_tucker without a start, but in the format that was asked for. The caller has
+/// scaled the values.
 template <class Scalar, class Index>
 polyad::FastTuckerResult<Scalar, Space> complete_in_format(FastTuckerData<Scalar, Index, Space> data,
                                                            polyad::FastTuckerOptions const& options,
