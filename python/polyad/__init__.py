@@ -8,7 +8,8 @@
 4
 
 Tensors: :class:`SparseTensor`, :func:`asarray`, :func:`read`, :func:`write`, :func:`generate`.
-Decompositions: :func:`cp_als`, :func:`tucker`; completion: :func:`fast_tucker`, :func:`predict`.
+Decompositions: :func:`cp_als`, :func:`tucker`; completion: :func:`fast_tucker`, :func:`predict`,
+:func:`recommend`, :func:`similar`.
 Products: :func:`mttkrp`, :func:`ttm`, :func:`ttmc`. Estimators in scikit-learn's manner: :class:`CP`,
 :class:`Tucker`, :class:`TensorRecommender`.
 """
@@ -25,11 +26,13 @@ from ._functions import (
     hold_out,
     mttkrp,
     predict,
+    recommend,
+    similar,
     ttm,
     ttmc,
     tucker,
 )
-from ._models import CPModel, FastTuckerModel, TuckerModel, load
+from ._models import CPModel, FastTuckerModel, Rankings, TuckerModel, load
 from ._tensor import SparseTensor, asarray, read, write
 from .estimators import CP, TensorRecommender, Tucker
 
@@ -45,6 +48,7 @@ __all__ = [
     "InputError",
     "MemoryError",
     "NumericalError",
+    "Rankings",
     "SparseTensor",
     "TensorRecommender",
     "Tucker",
@@ -64,8 +68,10 @@ __all__ = [
     "mttkrp",
     "predict",
     "read",
+    "recommend",
     "set_backend",
     "set_threads",
+    "similar",
     "ttm",
     "ttmc",
     "tucker",

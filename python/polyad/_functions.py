@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _backend
-from ._errors import UsageError
-from ._models import CPModel, FastTuckerModel, TuckerModel
+from ._errors import InputError, UsageError
+from ._models import CPModel, FastTuckerModel, Rankings, TuckerModel
 from ._tensor import SparseTensor, _coordinates, _extents, _trusted, asarray
 
 Callback = Callable[[dict], Any]
@@ -342,6 +343,27 @@ def _rates(name: str, given: Any, names: Mapping[str, float]) -> list[float]:
     return numbers + list(names.values())[len(numbers) :]
 
 
+def _drifts(drift: Any, order: int) -> tuple[list[int], list[float]]:
+    """Bins and damping of each mode: one for all, or a sequence of as many as there are modes."""
+    single = isinstance(drift, (int, np.integer, Mapping))
+    modes = [drift] * order if single else list(drift)
+    if len(modes) != order:
+        raise UsageError(f"there are {len(modes)} drifts for {order} modes")
+    bins, damping = [], []
+    for given in modes:
+        if not isinstance(given, Mapping):
+            numbers = [given] if isinstance(given, (int, np.integer)) else list(given)
+            if not 1 <= len(numbers) <= 2:
+                raise UsageError(f"a drift is bins, or (bins, damping), not {given!r}")
+            given = dict(zip(("bins", "damping"), numbers))
+        unknown = set(given) - {"bins", "damping"}
+        if unknown or "bins" not in given:
+            raise UsageError(f"a drift has bins and perhaps damping, not {dict(given)!r}")
+        bins.append(_count("bins", given["bins"]))
+        damping.append(_limit("damping", given.get("damping", 30.0)))
+    return bins, damping
+
+
 def fast_tucker(
     train: Any,
     *,
@@ -351,6 +373,8 @@ def fast_tucker(
     columns: int | Sequence[int] | None = None,
     biases: bool = True,
     bias: Mapping[str, float] | None = None,
+    time_mode: int = -1,
+    drift: Any = None,
     seed: int = 0,
     optimizer: str = "als",
     max_epochs: int = 20,
@@ -386,6 +410,13 @@ def fast_tucker(
         A mean and biases, fitted first.
     bias : mapping, optional
         ``sweeps`` and ``damping`` of that fit.
+    time_mode : int
+        The mode of time, from 0: the biases of the other modes' rows drift over it, by a number for each bin of
+        equal length. -1: they stay as they are.
+    drift : int, mapping or sequence, optional
+        ``bins``, 0 for biases that stay, and ``damping`` in observations (30), of all modes or of each: ``16``,
+        ``{"bins": 16, "damping": 10}``, ``[(16, 10), 4, 0]``. Of the mode of time itself it plays no part.
+        Without it held-out entries choose, or where they choose nothing 30 bins, fewer for sparse rows.
     seed : int
     optimizer : {"als", "adam", "sgd"}
     max_epochs : int
@@ -425,6 +456,12 @@ def fast_tucker(
     >>> predicted = polyad.predict(model, [[0, 0, 0], [19, 29, 9]])
     >>> predicted.shape
     (2,)
+
+    With the last mode as time:
+
+    >>> model = polyad.fast_tucker(X, rank=2, shrinkage=10, time_mode=2, drift=[4, 2, 0])
+    >>> [drift.shape for drift in model.drifts]
+    [(20, 4), (30, 2), (10, 0)]
     """
     engine = _backend.engine(threads)
     sets = [None if entries is None else asarray(entries) for entries in (train, validation, test)]
@@ -463,6 +500,14 @@ def fast_tucker(
     if bias is not None:
         sweeps, damping = _rates("bias", bias, {"sweeps": 10, "damping": 5})
         options["bias_sweeps"], options["bias_damping"] = int(sweeps), damping
+    if time_mode != -1:
+        options["time_mode"] = _mode(time_mode, first.ndim)
+        if not biases:
+            raise UsageError("a mode of time is about biases: it wants them")
+        if drift is not None:
+            options["drift_bins"], options["drift_damping"] = _drifts(drift, first.ndim)
+    elif drift is not None:
+        raise UsageError("a drift wants a mode of time")
     if shrinkage is not None:
         options["shrinkage"] = _rates("shrinkage", shrinkage, {"observations": 10, "share": 0.05, "to_one": 1000})
     if targets is not None:
@@ -483,6 +528,27 @@ def fast_tucker(
     finally:
         close()
     return FastTuckerModel._of(result, first.labels)
+
+
+def _given(model: FastTuckerModel, range: Any = None) -> tuple[dict[str, Any], np.dtype]:  # noqa: A002
+    """The model as the compiled module takes it, and its type."""
+    if not isinstance(model, FastTuckerModel):
+        raise UsageError(f"a FastTuckerModel is wanted, not {type(model).__name__}")
+    dtype = np.dtype(np.float32 if all(f.dtype == np.float32 for f in model.factors) else np.float64)
+    lowest, highest = model.range if range is None else (_limit("clip", range[0]), _limit("clip", range[1]))
+    if lowest > highest:
+        raise UsageError(f"the range from {lowest} to {highest} is empty")
+    given = {
+        "factors": _matrices(model.factors, dtype),
+        "cores": _matrices(model.cores, dtype),
+        "biases": [np.ascontiguousarray(bias, dtype=dtype) for bias in model.biases],
+        "time_mode": model.time_mode,
+        "drifts": _matrices(model.drifts, dtype),
+        "mean": model.mean,
+        "lowest": lowest,
+        "highest": highest,
+    }
+    return given, dtype
 
 
 def predict(model: FastTuckerModel, places: Any, *, threads: int | None = None) -> np.ndarray:
@@ -508,19 +574,164 @@ def predict(model: FastTuckerModel, places: Any, *, threads: int | None = None) 
     coords = places.coords if isinstance(places, SparseTensor) else _coordinates(places)
     if coords.shape[1] != len(model.factors):
         raise UsageError(f"places of {coords.shape[1]} numbers for a model of {len(model.factors)} modes")
-    dtype = np.dtype(np.float32 if all(f.dtype == np.float32 for f in model.factors) else np.float64)
+    given, dtype = _given(model)
     out = np.empty(coords.shape[0], dtype=dtype)
-    engine.predict(
-        _matrices(model.factors, dtype),
-        _matrices(model.cores, dtype),
-        [np.ascontiguousarray(bias, dtype=dtype) for bias in model.biases],
-        model.mean,
-        model.range[0],
-        model.range[1],
-        coords,
-        out,
-    )
+    engine.predict(given, coords, out)
     return out
+
+
+def _indices(name: str, given: Any, dimensions: int, shape: str, averages: bool = False) -> np.ndarray:
+    """uint64 in C order. With `averages` -1 and None become the largest number, the library's every_row."""
+    try:
+        array = np.asarray(given)
+        if array.dtype == object and averages:
+            array = np.asarray(np.where(np.equal(array, None), -1, array).tolist())
+    except (TypeError, ValueError):
+        raise UsageError(f"{name} are an array of integers of {shape}") from None
+    if array.ndim != dimensions:
+        raise UsageError(f"{name} are an array of {shape}, not of {array.ndim} dimensions")
+    if array.dtype.kind not in "iu":
+        if array.size > 0:
+            raise UsageError(f"{name} are integers, not {array.dtype}")
+        array = array.astype(np.int64)
+    if array.dtype.kind == "i" and array.size > 0 and array.min() < (-1 if averages else 0):
+        raise InputError(f"{name} count from 0; the smallest is {array.min()}")
+    if array.dtype.kind == "i":
+        array = array.astype(np.int64)  # in which -1 has the bits of the largest number
+    return np.ascontiguousarray(array.astype(np.uint64))
+
+
+def _recommend(
+    model: FastTuckerModel, mode: int, queries: Any, n: int, seen: Any, clip: Any, threads: int | None, stacklevel: int
+) -> Rankings:
+    engine = _backend.engine(threads)
+    given, dtype = _given(model, clip)
+    order = len(model.factors)
+    where = _mode(mode, order)
+    asked = _indices("queries", queries, 2, "Q x (N - 1)", averages=True)
+    if asked.shape[1] != order - 1:
+        raise UsageError(f"queries of {asked.shape[1]} indices for the {order - 1} modes beside mode {where}")
+    held = None
+    if seen is not None:
+        if not isinstance(seen, SparseTensor):
+            coords = _coordinates(seen)
+            values = np.zeros(coords.shape[0], dtype=dtype)
+            seen = SparseTensor(seen, values, duplicates="keep") if coords.shape[0] else None
+        if seen is not None:
+            if seen.ndim != order:
+                raise UsageError(f"entries of {seen.ndim} modes were seen, but the model has {order}")
+            held = seen.astype(dtype)._held
+    ranked = Rankings._of(*engine.recommend(given, where, asked, _count("n", n, 1), held))
+    if ranked.unknown:
+        warnings.warn(
+            f"{ranked.unknown} of {len(ranked)} queries have an index that the model does not have: answered by the "
+            "biases that are known",
+            stacklevel=stacklevel,
+        )
+    return ranked
+
+
+def recommend(
+    model: FastTuckerModel,
+    mode: int,
+    queries: Any,
+    n: int = 10,
+    seen: Any = None,
+    clip: tuple[float, float] | None = None,
+    *,
+    threads: int | None = None,
+) -> Rankings:
+    """The rows of a mode that a completion model predicts most for.
+
+    Rows are ranked before predictions are clipped.
+
+    Parameters
+    ----------
+    model : FastTuckerModel
+    mode : int
+        From 0: the mode whose rows are wanted.
+    queries : array_like of int, Q x (N - 1)
+        For each query an index of every mode but `mode`, in their order, from 0. -1 or None averages over a mode.
+        An index that the model does not have contributes neither bias nor factors.
+    n : int
+        Rows of each query; all that there are where the mode has fewer.
+    seen : SparseTensor or array_like of int, count x N, optional
+        Rows of entries with the query's indices are left out. Values play no part.
+    clip : tuple of float, optional
+        Lowest and highest score, in place of the model's range.
+    threads : int, optional
+        As for :func:`set_threads`.
+
+    Returns
+    -------
+    Rankings
+        The scores are predictions. Computed in the model's type. ``model.labels[mode][rows]`` are the names of rows
+        where the training set had some.
+
+    Warns
+    -----
+    UserWarning
+        With the number of queries that have an index which the model does not have.
+
+    Raises
+    ------
+    UsageError, InputError, NumericalError, MemoryError
+
+    Examples
+    --------
+    >>> import numpy as np, polyad
+    >>> items = np.array([[1.0], [3.0], [2.0]])
+    >>> model = polyad.FastTuckerModel([np.array([[1.0], [-1.0]]), items], [np.eye(1)] * 2)
+    >>> rows, scores = polyad.recommend(model, 1, [[0]], n=2)[0]
+    >>> rows.tolist(), scores.tolist()
+    ([1, 2], [3.0, 2.0])
+    >>> rows, scores = polyad.recommend(model, 1, [[0]], n=2, seen=[[0, 1]])[0]
+    >>> rows.tolist()
+    [2, 0]
+    """
+    return _recommend(model, mode, queries, n, seen, clip, threads, 3)
+
+
+def similar(
+    model: FastTuckerModel, mode: int, rows: Any, n: int = 10, *, threads: int | None = None
+) -> Rankings:
+    """The rows of a mode that are most alike, by the cosine of their rows of ``factor @ core``.
+
+    Parameters
+    ----------
+    model : FastTuckerModel
+    mode : int
+        From 0.
+    rows : int or array_like of int, Q
+        Rows of the mode, from 0. None is compared with itself.
+    n : int
+        Rows of each query; all others that there are where the mode has fewer.
+    threads : int, optional
+        As for :func:`set_threads`.
+
+    Returns
+    -------
+    Rankings
+        The scores are cosines, from -1 to 1; of a row of zeros 0.
+
+    Raises
+    ------
+    UsageError
+        Also for a row that the model does not have.
+
+    Examples
+    --------
+    >>> import numpy as np, polyad
+    >>> items = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 2.0]])
+    >>> model = polyad.FastTuckerModel([np.ones((4, 2)), items], [np.eye(2)] * 2)
+    >>> rows, cosines = polyad.similar(model, 1, 0)[0]
+    >>> rows.tolist(), cosines.round(3).tolist()
+    ([2, 1], [0.707, 0.0])
+    """
+    engine = _backend.engine(threads)
+    given, _ = _given(model)
+    asked = _indices("rows", [rows] if np.ndim(rows) == 0 else rows, 1, "one dimension")
+    return Rankings._of(*engine.similar(given, _mode(mode, len(model.factors)), asked, _count("n", n, 1)))
 
 
 def _mode(mode: Any, order: int) -> int:

@@ -303,7 +303,8 @@ class TuckerModel(_Fitted):
 class FastTuckerModel(_Fitted):
     """A model of what was not observed: a mean, biases, and a Tucker model whose core is a Kruskal tensor.
 
-    ``mean + sum_n bias_n[i_n] + sum_r prod_n (factor_n @ core_n)[i_n, r]``, clipped to `range`.
+    ``mean + sum_n bias_n[i_n] + sum_r prod_n (factor_n @ core_n)[i_n, r]``, clipped to `range`. Where biases drift,
+    ``sum_n drift_n[i_n, i_T * bins_n // I_T]`` is added before, with T the mode of time.
 
     Attributes
     ----------
@@ -314,13 +315,18 @@ class FastTuckerModel(_Fitted):
     mean : float
     range : tuple of float
         Predictions are clipped to it.
+    time_mode : int
+        The mode of time, over which the biases of the others drift; -1: they stay.
+    drifts : list of numpy.ndarray
+        I_n x bins a mode, without columns where its biases stay; empty without a mode of time.
     history : list of dict
         ``epoch``, ``train``, ``validation``, ``test`` (each ``entries``, ``rmse``, ``mae`` or None), ``seconds``.
     reason : str
     kept_epoch : int
         The epoch whose model it is; 0 is the start.
     choice : dict or None
-        What held-out entries chose: ``learns``, ``biases``, ``model``, ``candidates``.
+        What held-out entries chose: ``learns``, ``biases``, ``model``, ``candidates``, and with a mode of time
+        ``drift``: the bins and the damping of each mode.
     labels : list or None
     """
 
@@ -331,6 +337,8 @@ class FastTuckerModel(_Fitted):
         biases: Sequence[Any] = (),
         mean: float = 0.0,
         range: tuple[float, float] = (-np.inf, np.inf),  # noqa: A002
+        time_mode: int = -1,
+        drifts: Sequence[Any] = (),
     ) -> None:
         self.factors = [np.asarray(factor) for factor in factors]
         self.cores = [np.asarray(core) for core in cores]
@@ -342,6 +350,16 @@ class FastTuckerModel(_Fitted):
         for n, (factor, core) in enumerate(zip(self.factors, self.cores)):
             if factor.ndim != 2 or core.ndim != 2 or factor.shape[1] != core.shape[0]:
                 raise UsageError(f"the factor and the core of mode {n} do not fit: {factor.shape}, {core.shape}")
+        self.time_mode = int(time_mode)
+        self.drifts = [np.asarray(drift) for drift in drifts]
+        order = len(self.factors)
+        if not -1 <= self.time_mode < order or len(self.drifts) != (0 if self.time_mode < 0 else order):
+            raise UsageError(
+                f"mode {self.time_mode} cannot be time: there are {order} modes, from 0, and {len(self.drifts)} drifts"
+            )
+        for n, (factor, drift) in enumerate(zip(self.factors, self.drifts)):
+            if drift.ndim != 2 or drift.shape[0] != factor.shape[0]:
+                raise UsageError(f"the drift of mode {n} is {drift.shape}, not {factor.shape[0]} x bins")
         self.kept_epoch = 0
         self.choice: dict | None = None
         self.labels: list | None = None
@@ -355,6 +373,8 @@ class FastTuckerModel(_Fitted):
             result["biases"],
             result["mean"],
             (result["lowest"], result["highest"]),
+            result["time_mode"],
+            result["drifts"],
         )
         self._record(result)
         self.kept_epoch = result["kept_epoch"]
@@ -379,6 +399,8 @@ class FastTuckerModel(_Fitted):
             [_doubles(x) for x in self.factors],
             [_doubles(x) for x in self.cores],
             [_doubles(x) for x in self.biases],
+            self.time_mode,
+            [_doubles(x) for x in self.drifts],
             self.mean,
             self.range[0],
             self.range[1],
@@ -388,6 +410,59 @@ class FastTuckerModel(_Fitted):
     def __repr__(self) -> str:
         how = f", {len(self.history)} epochs: {self.reason}" if self.reason else ""
         return f"FastTuckerModel({' x '.join(map(str, self.shape))}, rank {self.rank}{how})"
+
+
+class Rankings:
+    """Rows of a mode for each query, best first; of equal ones the lower row first.
+
+    ``rankings[q]`` is ``(rows, scores)`` of query q, views of the arrays below; iterating gives one after the other.
+
+    Attributes
+    ----------
+    starts : numpy.ndarray of int64, Q + 1
+        Query q has ``rows[starts[q]:starts[q + 1]]``.
+    rows : numpy.ndarray of int64
+        Of all queries, from 0. One has fewer than were wanted where the mode has no more.
+    scores : numpy.ndarray of float64
+        Predictions, clipped to the model's range, or cosines.
+    unknown : int
+        Queries with an index that the model does not have.
+
+    Examples
+    --------
+    >>> import polyad
+    >>> rankings = polyad.Rankings([0, 2, 3], [7, 4, 1], [5.0, 4.5, 3.0])
+    >>> [rows.tolist() for rows, scores in rankings]
+    [[7, 4], [1]]
+    """
+
+    def __init__(self, starts: Any, rows: Any, scores: Any, unknown: int = 0) -> None:
+        self.starts = np.asarray(starts, dtype=np.int64)
+        self.rows = np.asarray(rows, dtype=np.int64)
+        self.scores = np.asarray(scores, dtype=np.float64)
+        self.unknown = int(unknown)
+
+    @classmethod
+    def _of(cls, starts: np.ndarray, rows: np.ndarray, scores: np.ndarray, unknown: int) -> Rankings:
+        # The library's own arrays; signed numbers add to other integers without becoming floats.
+        return cls(starts.view(np.int64), rows.view(np.int64), scores, unknown)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, q: int) -> tuple[np.ndarray, np.ndarray]:
+        if not -len(self) <= q < len(self):
+            raise IndexError(f"query {q} of {len(self)}")
+        k = q % len(self)
+        own = slice(self.starts[k], self.starts[k + 1])
+        return self.rows[own], self.scores[own]
+
+    def __iter__(self) -> Iterator:
+        for q in range(len(self)):
+            yield self[q]
+
+    def __repr__(self) -> str:
+        return f"Rankings({len(self)} queries, {len(self.rows)} rows)"
 
 
 def load(path: str | os.PathLike) -> CPModel | TuckerModel | FastTuckerModel:
@@ -421,8 +496,8 @@ def load(path: str | os.PathLike) -> CPModel | TuckerModel | FastTuckerModel:
     except Exception:  # damaged: the library's reader says how
         names = set()
     if "core_0" in names:
-        factors, cores, biases, mean, lowest, highest = module.read_fast_tucker(name)
-        return FastTuckerModel(factors, cores, biases, mean, (lowest, highest))
+        factors, cores, biases, time_mode, drifts, mean, lowest, highest = module.read_fast_tucker(name)
+        return FastTuckerModel(factors, cores, biases, mean, (lowest, highest), time_mode, drifts)
     if "core" in names:
         order = sum(1 for entry in names if entry.startswith("factor_"))
         factors = [module.read_array(name, f"factor_{n}", 2) for n in range(order)]

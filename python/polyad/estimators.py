@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ._errors import InputError, UsageError
-from ._functions import cp_als, fast_tucker, mttkrp, predict, ttmc, tucker
+from ._functions import _count, _mode, _recommend, cp_als, fast_tucker, mttkrp, predict, similar, ttmc, tucker
+from ._models import Rankings
 from ._tensor import SparseTensor, asarray
 
 
@@ -211,7 +212,7 @@ class TensorRecommender(_Estimator):
 
     Parameters
     ----------
-    rank, columns, optimizer, max_epochs, shrinkage, targets, ridge, seed, format, deterministic
+    rank, columns, time_mode, drift, optimizer, max_epochs, shrinkage, targets, ridge, seed, format, deterministic
         As for :func:`polyad.fast_tucker`.
     clip : tuple of float, optional
         Lowest and highest prediction.
@@ -235,6 +236,9 @@ class TensorRecommender(_Estimator):
     >>> recommender = polyad.TensorRecommender(clip=(1, 5)).fit(X[:1800], y[:1800])
     >>> recommender.score(X[1800:], y[1800:]) > 0.95
     True
+    >>> items, expected = recommender.recommend(3, 5)
+    >>> items.shape
+    (5,)
     """
 
     _kind = "regressor"
@@ -245,6 +249,8 @@ class TensorRecommender(_Estimator):
         rank: int = 0,
         *,
         columns: Any = None,
+        time_mode: int = -1,
+        drift: Any = None,
         optimizer: str = "als",
         max_epochs: int = 20,
         shrinkage: Any = None,
@@ -259,6 +265,8 @@ class TensorRecommender(_Estimator):
     ) -> None:
         self.rank = rank
         self.columns = columns
+        self.time_mode = time_mode
+        self.drift = drift
         self.optimizer = optimizer
         self.max_epochs = max_epochs
         self.shrinkage = shrinkage
@@ -309,7 +317,8 @@ class TensorRecommender(_Estimator):
     def predict(self, X: Any) -> np.ndarray:
         """What is expected at some places.
 
-        A place with a row that was not there in fit (a new user) gets the mean and the biases of its other rows.
+        A place with a row that was not there in fit (a new user) gets the mean and the biases of its other rows, and
+        what these drift by. A time after the last counts as the last.
 
         Returns
         -------
@@ -328,6 +337,14 @@ class TensorRecommender(_Estimator):
             for n, bias in enumerate(model.biases):
                 inside = new[:, n] < len(bias)
                 expected[inside] += bias[new[inside, n]]
+            if model.time_mode >= 0:
+                times = self.shape_[model.time_mode]
+                time = np.minimum(new[:, model.time_mode].astype(np.int64), times - 1)
+                for n, drift in enumerate(model.drifts):
+                    if drift.shape[1] == 0:
+                        continue
+                    inside = new[:, n] < len(drift)
+                    expected[inside] += drift[new[inside, n], time[inside] * drift.shape[1] // times]
             result[~known] = np.clip(expected, *model.range)
         return result
 
@@ -341,3 +358,77 @@ class TensorRecommender(_Estimator):
         if spread == 0:
             return 1.0 if left == 0 else 0.0
         return 1 - left / spread
+
+    def recommend(
+        self,
+        user: Any,
+        n: int = 10,
+        *,
+        seen: Any = None,
+        at: Mapping[int, int] | None = None,
+        user_mode: int = 0,
+        item_mode: int = 1,
+    ) -> tuple[np.ndarray, np.ndarray] | Rankings:
+        """The items that are predicted most for, of a user or of several.
+
+        Parameters
+        ----------
+        user : int or array_like of int
+            Rows of `user_mode`. One that was not there in fit is answered by the biases of the items, with a warning.
+        n : int
+            Items of each user.
+        seen : array_like of int, observations x N, optional
+            Observations as in :meth:`fit`: a user's own items there are left out, whatever the rest of the place.
+        at : mapping, optional
+            The index of other modes by their numbers, such as the time; without it the mean over all rows of a mode.
+        user_mode, item_mode : int
+            From 0.
+
+        Returns
+        -------
+        (items, predictions) of a user, or Rankings of several
+        """
+        self._expect_fitted()
+        order = len(self.shape_)
+        users, items = _mode(user_mode, order), _mode(item_mode, order)
+        given = {_mode(mode, order): _count(f"the index of mode {mode}", index) for mode, index in (at or {}).items()}
+        if users == items or users in given or items in given:
+            raise UsageError("the mode of the users, that of the items and those of `at` are different ones")
+        asked = np.asarray(user)
+        if asked.dtype.kind not in "iu" or asked.ndim > 1 or (asked.size and asked.min() < 0):
+            raise UsageError(f"a user is an int from 0 on, or a sequence of them, not {user!r}")
+        places = np.full((asked.size, order), -1, dtype=np.int64)
+        for mode, index in given.items():
+            places[:, mode] = index
+        places[:, users] = asked
+        left_out = None
+        if seen is not None:
+            left_out = self._places(seen).astype(np.int64)
+            if left_out.shape[1] != order:
+                raise UsageError(f"observations of {left_out.shape[1]} modes for a model of {order}")
+            for mode, index in given.items():
+                left_out[:, mode] = index
+        ranked = _recommend(self.model_, items, np.delete(places, items, axis=1), n, left_out, None, None, 3)
+        return ranked[0] if asked.ndim == 0 else ranked
+
+    def similar(
+        self, item: Any, n: int = 10, *, item_mode: int = 1
+    ) -> tuple[np.ndarray, np.ndarray] | Rankings:
+        """The items most alike to one, or to each of several.
+
+        Parameters
+        ----------
+        item : int or array_like of int
+            Rows of `item_mode`, which were there in fit.
+        n : int
+            Items of each.
+        item_mode : int
+            From 0.
+
+        Returns
+        -------
+        (items, cosines) of an item, or Rankings of several
+        """
+        self._expect_fitted()
+        ranked = similar(self.model_, item_mode, item, n)
+        return ranked[0] if np.ndim(item) == 0 else ranked

@@ -174,9 +174,12 @@ using OnEpoch = std::function<bool(Epoch const&)>;
 struct FastTuckerOptions {
   std::uint64_t rank = 0;
   std::vector<std::uint64_t> columns;
-  bool biases           = true;
-  int bias_sweeps       = 10;
-  double bias_damping   = 5;
+  bool biases         = true;
+  int bias_sweeps     = 10;
+  double bias_damping = 5;
+  int time_mode       = -1;               // -1: none
+  std::vector<std::uint64_t> drift_bins;  // of each mode, with drift_damping; or nothing: chosen
+  std::vector<double> drift_damping;
   std::uint64_t seed    = 0;
   std::string optimizer = "als";
   int max_epochs        = 20;
@@ -202,6 +205,8 @@ struct FastTuckerArrays {
   std::vector<Array> factors;  // A^(n), I_n x J_n
   std::vector<Array> cores;    // B^(n), J_n x R
   std::vector<Array> biases;   // I_n numbers per mode, or nothing
+  int time_mode = -1;          // -1: no biases drift
+  std::vector<Array> drifts;   // I_n x bins per mode, without columns where its biases stay; or nothing
   double mean = 0, lowest = 0, highest = 0;
 };
 
@@ -214,6 +219,8 @@ struct FastTuckerResult {
   bool learns = true;
   Errors chosen_biases{}, chosen_model{};
   int candidates = 0;
+  std::vector<std::uint64_t> chosen_bins;  // of each mode, where one is time
+  std::vector<double> chosen_damping;
 };
 
 /// \param validation, test  may be null
@@ -224,6 +231,24 @@ struct FastTuckerResult {
 /// One number for each row of `places` (count x N, u32 or u64), into `predictions` (count numbers of the
 /// model's type).
 void predict(FastTuckerArrays const& model, Array const& places, Array const& predictions);
+
+/// Rows of each query, best first: those of query q are starts[q] ... starts[q + 1] - 1.
+struct Ranked {
+  std::vector<std::uint64_t> starts, rows;
+  std::vector<double> scores;
+  std::uint64_t unknown = 0;  // queries with an index that the model does not have
+};
+
+/// In a query of recommend: the mean over all rows of that mode.
+constexpr std::uint64_t every_row_of_mode = std::numeric_limits<std::uint64_t>::max();
+
+/// The rows of a mode that the model predicts most for.
+/// \param queries  Q x (N - 1), u64, without gaps: an index of each other mode, or every_row_of_mode
+/// \param seen     of the model's order and type, may be null: rows that its entries have are left out
+[[nodiscard]] Ranked recommend(FastTuckerArrays const& model, int mode, Array const& queries,
+                               std::uint64_t count, TensorPtr const& seen);
+/// The rows of a mode that are most alike to `rows` (Q, u64).
+[[nodiscard]] Ranked similar(FastTuckerArrays const& model, int mode, Array const& rows, std::uint64_t count);
 
 // --- products. Factors of another mode may be empty arrays where they play no part.
 

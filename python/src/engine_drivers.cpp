@@ -60,12 +60,18 @@ Epoch epoch_of(FastTuckerEpoch const& epoch) {
 
 polyad::FastTuckerOptions options_of(FastTuckerOptions const& options) {
   polyad::FastTuckerOptions result;
-  result.rank         = options.rank;
-  result.columns      = options.columns;
-  result.biases       = options.biases;
-  result.bias.sweeps  = options.bias_sweeps;
-  result.bias.damping = options.bias_damping;
-  result.seed         = options.seed;
+  result.rank           = options.rank;
+  result.columns        = options.columns;
+  result.biases         = options.biases;
+  result.bias.sweeps    = options.bias_sweeps;
+  result.bias.damping   = options.bias_damping;
+  result.bias.time_mode = options.time_mode;
+  for (std::size_t n = 0; n < options.drift_bins.size(); ++n) {
+    BiasDrift& drift = result.bias.drift.emplace_back();
+    drift.bins       = options.drift_bins[n];
+    drift.damping    = options.drift_damping.at(n);
+  }
+  result.seed = options.seed;
   POLYAD_EXPECTS(options.optimizer == "als" || options.optimizer == "adam" || options.optimizer == "sgd",
                  "the optimizer is als, adam or sgd, not '", options.optimizer, "'");
   if (options.optimizer == "adam") result.optimizer = FastTuckerOptimizer::adam;
@@ -120,13 +126,32 @@ FastTuckerArrays arrays_of(FastTuckerModel<Scalar, Space> const& model) {
     arrays.cores.push_back(to_array(model.B(n)));
     if (model.has_biases()) arrays.biases.push_back(to_array(model.bias(n)));
   }
+  arrays.time_mode = model.time_mode;
+  for (int n = 0; n < model.order() && model.time_mode >= 0; ++n) {
+    Array stays;  // its bias
+    stays.shape   = {model.extents()[n], 0};
+    stays.strides = {0, 1};
+    stays.type    = type_of<Scalar>();
+    arrays.drifts.push_back(model.drift(n).extent(1) > 0 ? to_array(model.drift(n)) : stays);
+  }
   arrays.mean    = model.mean;
   arrays.lowest  = model.range.lowest;
   arrays.highest = model.range.highest;
   return arrays;
 }
 
-/// As the library's own fast_tucker without a start, but for the format, which the caller names.
+Errors times(Errors errors, double factor) {
+  errors.rmse *= factor;
+  errors.mae *= factor;
+  return errors;
+}
+Epoch times(Epoch epoch, double factor) {
+  for (auto* errors : {&epoch.train, &epoch.validation, &epoch.test}) *errors = times(*errors, factor);
+  return epoch;
+}
+
+/// As the library's own fast_tucker without a start, but in the format that was asked for. The caller has
+/// scaled the values.
 template <class Scalar, class Index>
 polyad::FastTuckerResult<Scalar, Space> complete_in_format(FastTuckerData<Scalar, Index, Space> data,
                                                            polyad::FastTuckerOptions const& options,
@@ -144,14 +169,14 @@ polyad::FastTuckerResult<Scalar, Space> complete_in_format(FastTuckerData<Scalar
     std::vector<count_t> const one(static_cast<std::size_t>(data.train.order()), 1);
     result.model       = FastTuckerModel<Scalar, Space>(space, data.train.extents(), one, 1, options.biases);
     result.model.range = options.range;
-    if (options.biases) fit_biases(space, data.train, options.bias, result.model);
+    if (options.biases) fit_biases(space, data.train, choice->options.bias, result.model);
     result.reason = StopReason::converged;
   } else {
     auto const chosen = choice ? choice->options : with_shape(options, data.train.order());
     auto model        = choice ? choice->start
                                : FastTuckerModel<Scalar, Space>(space, data.train.extents(), chosen.columns,
                                                                 chosen.rank, options.biases);
-    if (options.biases) fit_biases(space, data.train, options.bias, model);
+    if (options.biases) fit_biases(space, data.train, chosen.bias, model);
     format.rank  = chosen.rank;
     auto const X = any_format(space, without_biases(space, data.train, model), format);
     if (!choice)
@@ -177,24 +202,37 @@ FastTuckerResult complete(CooTensor<Scalar, Index, Space> const& train, TensorPt
   };
   if (validation) data.validation = same_types(validation);
   if (test) data.test = same_types(test);
-  auto const options = options_of(asked);
+  auto options          = options_of(asked);
+  bool const by_library = asked.format == "auto" && !asked.deterministic;
+  double const factor   = by_library || train.nnz() == 0 ? 1 : value_scale(Space(), data.train, options);
+  if (factor != 1) {
+    data = scaled(Space(), data, factor);
+    options.range.lowest *= factor;
+    options.range.highest *= factor;
+  }
   FastTuckerCallback callback;
-  if (on_epoch) callback = [&](FastTuckerEpoch const& epoch) { return on_epoch(epoch_of(epoch)); };
+  if (on_epoch)
+    callback = [&](FastTuckerEpoch const& epoch) { return on_epoch(times(epoch_of(epoch), 1 / factor)); };
 
-  auto const result = asked.format == "auto" && !asked.deterministic
-                          ? polyad::fast_tucker(Space(), data, options, callback)
-                          : complete_in_format(data, options, asked, callback);
+  auto result = by_library ? polyad::fast_tucker(Space(), data, options, callback)
+                           : complete_in_format(data, options, asked, callback);
+  if (factor != 1) scale_predictions(Space(), 1 / factor, result.model);
   FastTuckerResult out;
   out.model = arrays_of(result.model);
-  for (auto const& epoch : result.history) out.history.push_back(epoch_of(epoch));
+  for (auto const& epoch : result.history) out.history.push_back(times(epoch_of(epoch), 1 / factor));
   out.reason     = result.reason;
   out.kept_epoch = result.kept_epoch;
   if (result.choice) {
     out.chose         = true;
     out.learns        = result.choice->learns;
-    out.chosen_biases = errors_of(result.choice->biases);
-    out.chosen_model  = errors_of(result.choice->model);
+    out.chosen_biases = times(errors_of(result.choice->biases), 1 / factor);
+    out.chosen_model  = times(errors_of(result.choice->model), 1 / factor);
     out.candidates    = result.choice->candidates;
+    if (out.model.time_mode >= 0)
+      for (auto const& drift : result.choice->options.bias.drift) {
+        out.chosen_bins.push_back(drift.bins);
+        out.chosen_damping.push_back(drift.damping);
+      }
   }
   return out;
 }

@@ -2,6 +2,7 @@
 #include <span>
 
 #include "polyad/fast_tucker/predict.hpp"
+#include "polyad/fast_tucker/recommend.hpp"
 #include "polyad/formats/semi_sparse.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
 #include "views.hpp"
@@ -23,8 +24,9 @@ struct CountOutside {
   }
 };
 
-template <class Scalar, class Index>
-void predict_as(FastTuckerArrays const& arrays, Array const& places, Array const& predictions) {
+/// The arrays as a model, which shares their memory on hosts.
+template <class Scalar>
+FastTuckerModel<Scalar, Space> model_of(FastTuckerArrays const& arrays) {
   Extents const extents{std::span<count_t const>(arrays.extents)};
   // A model of one column, whose Views the arrays' own replace.
   std::vector<count_t> const one(arrays.extents.size(), 1);
@@ -45,9 +47,29 @@ void predict_as(FastTuckerArrays const& arrays, Array const& places, Array const
   model.mean          = arrays.mean;
   model.range.lowest  = arrays.lowest;
   model.range.highest = arrays.highest;
+  if (arrays.time_mode < 0) return model;
 
-  using Coo      = CooTensor<Scalar, Index, Space>;
-  auto const out = vector_view<Scalar>(predictions);
+  POLYAD_EXPECTS(arrays.time_mode < model.order() && arrays.drifts.size() == one.size(), "mode ",
+                 arrays.time_mode, " cannot be time: there are ", one.size(), " modes and ",
+                 arrays.drifts.size(), " drifts");
+  model.time_mode = arrays.time_mode;
+  for (int n = 0; n < model.order(); ++n) {
+    Array const& drift = of_mode(arrays.drifts, n);
+    POLYAD_EXPECTS(drift.shape.size() == 2 && drift.shape[0] == extents[n], "the drift of mode ", n,
+                   " does not fit");
+    // time_bin multiplies them
+    static_cast<void>(checked_product("the bins of time", drift.shape[1], extents[model.time_mode]));
+    if (drift.shape[1] > 0) model.drift(n) = matrix_view<Scalar>(drift);
+  }
+  return model;
+}
+
+template <class Scalar, class Index>
+void predict_as(FastTuckerArrays const& arrays, Array const& places, Array const& predictions) {
+  auto const model      = model_of<Scalar>(arrays);
+  Extents const extents = model.extents();
+  using Coo             = CooTensor<Scalar, Index, Space>;
+  auto const out        = vector_view<Scalar>(predictions);
   // Their values play no part: the output's memory stands for them.
   Coo const coo(extents, indices_view<Index>(places), out);
   count_t outside = 0;
@@ -58,6 +80,25 @@ void predict_as(FastTuckerArrays const& arrays, Array const& places, Array const
   polyad::predict(Space(), model, make_intermediates(Space(), model), coo, out);
   Space().fence("polyad::python");
   copy_back<Scalar>(predictions, out);
+}
+
+std::span<count_t const> numbers_of(Array const& array) {
+  count_t count = 1;
+  for (auto const size : array.shape) count *= size;
+  POLYAD_EXPECTS(array.type == Type::u64, "indices are of uint64");
+  return {static_cast<count_t const*>(array.data), count};
+}
+
+Ranked to_ranked(Rankings&& found) {
+  return {std::move(found.starts), std::move(found.rows), std::move(found.scores), found.unknown};
+}
+
+/// Calls f(model) with the model of the factors' type.
+template <class F>
+Ranked with_model(FastTuckerArrays const& arrays, F&& f) {
+  POLYAD_EXPECTS(!arrays.factors.empty(), "a model without modes");
+  return to_ranked(arrays.factors[0].type == Type::f32 ? f(model_of<float>(arrays))
+                                                       : f(model_of<double>(arrays)));
 }
 
 /// Calls f(format, factors) for the format's types.
@@ -89,6 +130,32 @@ void predict(FastTuckerArrays const& model, Array const& places, Array const& pr
                   : predict_as<float, std::uint64_t>(model, places, predictions);
   return narrow ? predict_as<double, std::uint32_t>(model, places, predictions)
                 : predict_as<double, std::uint64_t>(model, places, predictions);
+}
+
+Ranked recommend(FastTuckerArrays const& arrays, int mode, Array const& queries, std::uint64_t count,
+                 TensorPtr const& seen) {
+  static_assert(every_row_of_mode == every_row);
+  POLYAD_EXPECTS(queries.shape.size() == 2 && queries.shape[1] + 1 == arrays.extents.size(),
+                 "queries have an index of each of the ", arrays.extents.size(), " modes but one");
+  RankingOptions options;
+  options.count = count;
+  if (!seen)
+    return with_model(arrays, [&](auto const& model) {
+      return polyad::recommend(Space(), model, mode, numbers_of(queries), options);
+    });
+  return visit<TensorOf>(*seen, [&](auto const& of) {
+    using Scalar = typename std::remove_cvref_t<decltype(of.coo)>::scalar_type;
+    return to_ranked(
+        polyad::recommend(Space(), model_of<Scalar>(arrays), mode, numbers_of(queries), options, of.coo));
+  });
+}
+
+Ranked similar(FastTuckerArrays const& arrays, int mode, Array const& rows, std::uint64_t count) {
+  RankingOptions options;
+  options.count = count;
+  return with_model(arrays, [&](auto const& model) {
+    return polyad::similar(Space(), model, mode, numbers_of(rows), options);
+  });
 }
 
 Array mttkrp(FormatPtr const& format, std::vector<Array> const& arrays, int mode) {

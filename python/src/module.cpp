@@ -308,7 +308,8 @@ io::HostKtensor host_model(Vector const& weights, std::vector<Matrix> const& fac
 }
 
 io::HostFastTucker host_fast_tucker(std::vector<Matrix> const& factors, std::vector<Matrix> const& cores,
-                                    std::vector<Vector> const& biases, double mean, double lowest,
+                                    std::vector<Vector> const& biases, int time_mode,
+                                    std::vector<Matrix> const& drifts, double mean, double lowest,
                                     double highest) {
   io::HostFastTucker model;
   for (auto const& factor : factors) {
@@ -321,6 +322,11 @@ io::HostFastTucker host_fast_tucker(std::vector<Matrix> const& factors, std::vec
     model.cores.push_back(numbers_of(core));
   }
   for (auto const& bias : biases) model.biases.push_back(numbers_of(bias));
+  model.time_mode = time_mode;
+  for (auto const& drift : drifts) {
+    model.bins.push_back(drift.shape(1));
+    model.drifts.push_back(numbers_of(drift));
+  }
   model.mean    = mean;
   model.lowest  = lowest;
   model.highest = highest;
@@ -374,6 +380,9 @@ FastTuckerOptions fast_tucker_options(nb::dict const& given) {
   take(given, "biases", options.biases);
   take(given, "bias_sweeps", options.bias_sweeps);
   take(given, "bias_damping", options.bias_damping);
+  take(given, "time_mode", options.time_mode);
+  take(given, "drift_bins", options.drift_bins);
+  take(given, "drift_damping", options.drift_damping);
   take(given, "seed", options.seed);
   take(given, "optimizer", options.optimizer);
   take(given, "max_epochs", options.max_epochs);
@@ -392,6 +401,31 @@ FastTuckerOptions fast_tucker_options(nb::dict const& given) {
   take(given, "format", options.format);
   take(given, "deterministic", options.deterministic);
   return options;
+}
+
+/// The members of polyad.FastTuckerModel as a dict, by name: `cores`, `biases` ...
+FastTuckerArrays fast_tucker_model(nb::dict const& given) {
+  auto const arrays_of = [&](char const* name) {
+    return from_python(nb::cast<std::vector<Strided>>(given[name]));
+  };
+  FastTuckerArrays model;
+  model.factors = arrays_of("factors");
+  model.cores   = arrays_of("cores");
+  model.biases  = arrays_of("biases");
+  model.drifts  = arrays_of("drifts");
+  take(given, "time_mode", model.time_mode);
+  take(given, "mean", model.mean);
+  take(given, "lowest", model.lowest);
+  take(given, "highest", model.highest);
+  for (auto const& factor : model.factors) model.extents.push_back(factor.shape.at(0));
+  for (auto const& core : model.cores) model.rank = core.shape.at(1);
+  return model;
+}
+
+nb::tuple to_python(Ranked&& ranked) {
+  auto const kept  = std::make_shared<Ranked>(std::move(ranked));
+  auto const array = [&](auto& numbers) { return to_python(numbers.data(), {numbers.size()}, kept); };
+  return nb::make_tuple(array(kept->starts), array(kept->rows), array(kept->scores), kept->unknown);
 }
 
 }  // namespace
@@ -532,6 +566,8 @@ NB_MODULE(POLYAD_MODULE, m) {
         out["factors"]    = to_python(model.factors);
         out["cores"]      = to_python(model.cores);
         out["biases"]     = to_python(model.biases);
+        out["time_mode"]  = model.time_mode;
+        out["drifts"]     = to_python(model.drifts);
         out["mean"]       = model.mean;
         out["lowest"]     = model.lowest;
         out["highest"]    = model.highest;
@@ -545,27 +581,45 @@ NB_MODULE(POLYAD_MODULE, m) {
           choice["biases"]     = to_python(result->chosen_biases);
           choice["model"]      = to_python(result->chosen_model);
           choice["candidates"] = result->candidates;
-          out["choice"]        = choice;
+          nb::list drift;
+          for (std::size_t n = 0; n < result->chosen_bins.size(); ++n)
+            drift.append(nb::make_tuple(result->chosen_bins[n], result->chosen_damping[n]));
+          choice["drift"] = drift;
+          out["choice"]   = choice;
         }
         return out;
       },
       nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg().none());
 
-  m.def("predict", [](std::vector<Strided> const& factors, std::vector<Strided> const& cores,
-                      std::vector<Strided> const& biases, double mean, double lowest, double highest,
-                      AnyArray const& places, Writable const& out) {
-    FastTuckerArrays model;
-    model.factors = from_python(factors);
-    model.cores   = from_python(cores);
-    model.biases  = from_python(biases);
-    for (auto const& factor : model.factors) model.extents.push_back(factor.shape.at(0));
-    for (auto const& core : model.cores) model.rank = core.shape.at(1);
-    model.mean        = mean;
-    model.lowest      = lowest;
-    model.highest     = highest;
+  m.def("predict", [](nb::dict const& given, AnyArray const& places, Writable const& out) {
+    auto const model  = fast_tucker_model(given);
     Array const where = from_python(places), predictions = from_python(out);
     Turn const turn;
     predict(model, where, predictions);
+  });
+  m.def(
+      "recommend",
+      [](nb::dict const& given, int mode, AnyArray const& queries, std::uint64_t count,
+         std::shared_ptr<Tensor> const& seen) {
+        auto const model  = fast_tucker_model(given);
+        Array const asked = from_python(queries);
+        std::optional<Ranked> found;
+        {
+          Turn const turn;
+          found = recommend(model, mode, asked, count, seen);
+        }
+        return to_python(std::move(*found));
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+  m.def("similar", [](nb::dict const& given, int mode, AnyArray const& rows, std::uint64_t count) {
+    auto const model  = fast_tucker_model(given);
+    Array const asked = from_python(rows);
+    std::optional<Ranked> found;
+    {
+      Turn const turn;
+      found = similar(model, mode, asked, count);
+    }
+    return to_python(std::move(*found));
   });
 
   m.def("mttkrp", [](std::shared_ptr<Format> const& format, std::vector<Strided> const& factors, int mode) {
@@ -683,18 +737,23 @@ NB_MODULE(POLYAD_MODULE, m) {
   });
   m.def("write_fast_tucker", [](std::string const& path, std::vector<Matrix> const& factors,
                                 std::vector<Matrix> const& cores, std::vector<Vector> const& biases,
-                                double mean, double lowest, double highest, bool single) {
-    io::write_fast_tucker(path, host_fast_tucker(factors, cores, biases, mean, lowest, highest), single);
+                                int time_mode, std::vector<Matrix> const& drifts, double mean, double lowest,
+                                double highest, bool single) {
+    auto const model = host_fast_tucker(factors, cores, biases, time_mode, drifts, mean, lowest, highest);
+    io::write_fast_tucker(path, model, single);
   });
   m.def("read_fast_tucker", [](std::string const& path) {
     auto model = io::read_fast_tucker(path);
-    nb::list factors, cores, biases;
+    nb::list factors, cores, biases, drifts;
+    for (std::size_t n = 0; n < model.drifts.size(); ++n)
+      drifts.append(matrix_of(std::move(model.drifts[n]), model.extents[n], model.bins[n]));
     for (std::size_t n = 0; n < model.extents.size(); ++n) {
       factors.append(matrix_of(std::move(model.factors[n]), model.extents[n], model.columns[n]));
       cores.append(matrix_of(std::move(model.cores[n]), model.columns[n], model.rank));
     }
     for (auto& bias : model.biases) biases.append(vector_of(std::move(bias)));
-    return nb::make_tuple(factors, cores, biases, model.mean, model.lowest, model.highest);
+    return nb::make_tuple(factors, cores, biases, model.time_mode, drifts, model.mean, model.lowest,
+                          model.highest);
   });
   m.def("write_arrays",
         [](std::string const& path,
