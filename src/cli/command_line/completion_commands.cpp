@@ -162,9 +162,8 @@ void add_fast_tucker(Command command, TrainOptions& options) {
   add_clip(command, options.clip, "Clip predictions to this range");
   add_cold_start(command, options.cold_start);
   add_format(command, options.format,
-             "als: " + format_names({Capability::row_least_squares}) +
-                 "; adam: " + format_names({Capability::residual_sweep}) +
-                 "; sgd: " + format_names({Capability::sgd}) + "; auto: the fastest");
+             "als: " + format_names({Capability::row_least_squares}) + "; adam: " +
+                 format_names({Capability::residual_sweep}) + "; sgd: " + format_names({Capability::sgd}));
   add_precision(command, options.precision);
   add_seed(command, options.seed, "the start and of what is held out");
   add_deterministic(command, options.deterministic, "model in every run on one device");
