@@ -10,17 +10,18 @@
 Tensors: :class:`SparseTensor`, :func:`asarray`, :func:`read`, :func:`write`, :func:`generate`.
 Decompositions: :func:`cp_als`, :func:`tucker`; completion: :func:`fast_tucker`, :func:`predict`,
 :func:`recommend`, :func:`similar`.
-Products: :func:`mttkrp`, :func:`ttm`, :func:`ttmc`. Estimators in scikit-learn's manner: :class:`CP`,
+Products: :func:`mttkrp`, :func:`ttm`, :func:`ttmc`. Formats: :func:`any_format`, :func:`estimate`, :func:`tune`. Estimators in scikit-learn's manner: :class:`CP`,
 :class:`Tucker`, :class:`TensorRecommender`.
 """
 
-from ._backend import backends, info, set_backend, set_threads
+from ._backend import backends, info, set_backend, set_device, set_threads
 from ._errors import BackendError, Error, InputError, MemoryError, NumericalError, UsageError, WriteError
 from ._functions import (
     Format,
     any_format,
     compare,
     cp_als,
+    estimate,
     fast_tucker,
     generate,
     hold_out,
@@ -31,6 +32,7 @@ from ._functions import (
     ttm,
     ttmc,
     tucker,
+    tune,
 )
 from ._models import CPModel, FastTuckerModel, Rankings, TuckerModel, load
 from ._tensor import SparseTensor, asarray, read, write
@@ -60,6 +62,7 @@ __all__ = [
     "backends",
     "compare",
     "cp_als",
+    "estimate",
     "fast_tucker",
     "generate",
     "hold_out",
@@ -70,10 +73,12 @@ __all__ = [
     "read",
     "recommend",
     "set_backend",
+    "set_device",
     "set_threads",
     "similar",
     "ttm",
     "ttmc",
     "tucker",
+    "tune",
     "write",
 ]

@@ -16,6 +16,7 @@ _names = ("openmp", "serial", "cuda")
 _lock = threading.RLock()
 _wanted: str | None = None
 _threads = 0
+_device = -1
 _module: ModuleType | None = None
 
 
@@ -91,13 +92,40 @@ def set_threads(threads: int) -> None:
         _threads = threads
 
 
+def set_device(device: int) -> None:
+    """Choose the GPU, before the first use.
+
+    Kokkos starts once in a process, on one device. Without this it takes the first that it may use.
+
+    Parameters
+    ----------
+    device : int
+        Its number, from 0.
+
+    Raises
+    ------
+    UsageError
+        If another device is in use already, or the backend computes on the host.
+    """
+    global _device
+    if isinstance(device, bool) or not isinstance(device, int) or device < 0:
+        raise UsageError(f"a device is an int of 0 or more, not {device!r}")
+    with _lock:
+        loaded = module()
+        if not loaded.backend()[1]:
+            raise UsageError(f"the backend {loaded.backend()[0]} computes on the host, not on device {device}")
+        if loaded.is_started() and loaded.device_in_use() != device:
+            raise UsageError(f"Polyad computes on device {loaded.device_in_use()} already: choose before the first use")
+        _device = device
+
+
 def info() -> dict:
     """What computes. Starts Kokkos.
 
     Returns
     -------
     dict
-        ``backend``, ``threads`` and ``installed``.
+        ``backend``, ``threads``, ``device`` (its number; None on hosts) and ``installed``.
 
     Examples
     --------
@@ -106,7 +134,13 @@ def info() -> dict:
     True
     """
     module = engine()
-    return {"backend": module.backend()[0], "threads": module.concurrency(), "installed": backends()}
+    number = module.device_in_use()
+    return {
+        "backend": module.backend()[0],
+        "threads": module.concurrency(),
+        "device": None if number < 0 else number,
+        "installed": backends(),
+    }
 
 
 def _expect_cpu(name: str) -> None:
@@ -148,16 +182,18 @@ def module() -> ModuleType:
         return _module
 
 
-def engine(threads: int | None = None) -> ModuleType:
+def engine(threads: int | None = None, device: int | None = None) -> ModuleType:
     """The compiled module, started."""
     loaded = module()
     if threads is not None:
         set_threads(threads)
+    if device is not None:
+        set_device(device)
     if not loaded.is_started():
         with _lock:
             if not loaded.is_started():
                 problem = loaded.backend()[2]
                 if problem:
                     raise BackendError(problem)
-                loaded.start(_threads)
+                loaded.start(_threads, _device)
     return loaded

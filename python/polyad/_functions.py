@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _backend
+from . import _backend, _device
 from ._errors import InputError, UsageError
 from ._models import CPModel, FastTuckerModel, Rankings, TuckerModel
 from ._tensor import SparseTensor, _coordinates, _extents, _trusted, asarray
@@ -36,8 +36,9 @@ class Format:
         That it was built for.
     """
 
-    def __init__(self, held: Any, labels: Any = None) -> None:
+    def __init__(self, held: Any, labels: Any = None, package: str = "numpy") -> None:
         self._held = held
+        self._package = package
         self.labels = labels
         self.shape: tuple[int, ...] = tuple(held.extents)
         self.nnz: int = held.nnz
@@ -59,6 +60,7 @@ def any_format(
     format: str = "auto",  # noqa: A002
     deterministic: bool = False,
     threads: int | None = None,
+    device: int | None = None,
 ) -> Format:
     """Choose and build a storage format, for several runs or products of one tensor.
 
@@ -74,8 +76,8 @@ def any_format(
         "auto", or a name with options: "sorted", "f-coo:threadlen=16".
     deterministic : bool
         A fixed order of summation: the same bits at every run.
-    threads : int, optional
-        As for :func:`set_threads`.
+    threads, device : int, optional
+        As for :func:`set_threads` and :func:`set_device`.
 
     Returns
     -------
@@ -88,12 +90,91 @@ def any_format(
     >>> polyad.any_format(X, rank=4, format="sorted").chosen
     'sorted'
     """
-    engine = _backend.engine(threads)
+    engine = _backend.engine(threads, device)
     tensor = asarray(X)
     return Format(
         engine.build_format(tensor._held, _count("rank", rank), float(iterations), format, deterministic, False),
         tensor.labels,
+        tensor._package,
     )
+
+
+def _compare_formats(
+    X: Any, rank: int, iterations: float, format: str, deterministic: bool, threads: int | None, measure: bool  # noqa: A002
+) -> dict:
+    engine = _backend.engine(threads)
+    tensor = asarray(X)
+    return engine.compare_formats(
+        tensor._held, _count("rank", rank, 1), float(iterations), format, deterministic, measure
+    )
+
+
+def estimate(
+    X: Any, *, rank: int = 16, iterations: float = 20, deterministic: bool = False, threads: int | None = None
+) -> dict:
+    """What each storage format would take of memory and time, by the cost model; nothing is built.
+
+    Parameters
+    ----------
+    X : SparseTensor or what :func:`asarray` takes
+        Without duplicates.
+    rank, iterations, deterministic, threads
+        As for :func:`any_format`.
+
+    Returns
+    -------
+    dict
+        ``best``, the name of the fastest format that fits (empty where none does), ``because``, ``free_bytes``, and
+        ``candidates``, the best first: dicts of ``name``, ``bytes``, ``build_bytes``, ``need_bytes`` (at most,
+        factors included), ``fits``, ``streams``, ``predicted`` and ``measured``. The last two are None, or dicts of
+        seconds: ``load_s`` of the kernels, ``build_s``, ``mode_s`` of an MTTKRP of each mode, ``iteration_s``.
+
+    Examples
+    --------
+    >>> import polyad
+    >>> X = polyad.generate("uniform", (20, 30, 40), 500)
+    >>> found = polyad.estimate(X, rank=4)
+    >>> found["best"] == found["candidates"][0]["name"]
+    True
+    """
+    return _compare_formats(X, rank, iterations, "auto", deterministic, threads, False)
+
+
+def tune(
+    X: Any,
+    *,
+    rank: int = 16,
+    iterations: float = 20,
+    format: str = "auto",  # noqa: A002
+    deterministic: bool = False,
+    threads: int | None = None,
+) -> dict:
+    """What each storage format takes, measured on the tensor itself.
+
+    Parameters
+    ----------
+    X : SparseTensor or what :func:`asarray` takes
+        Without duplicates.
+    rank, iterations, deterministic, threads
+        As for :func:`any_format`.
+    format : str
+        "auto" tries all that fit. The name of one tries that one, and its shapes.
+
+    Returns
+    -------
+    dict
+        As of :func:`estimate`, with ``measured``; and ``shapes``, pairs of a format with its options and seconds for
+        all modes, the fastest first. Pass ``best``, or the first of ``shapes``, as `format` to :func:`cp_als`.
+
+    Examples
+    --------
+    >>> import polyad
+    >>> X = polyad.generate("uniform", (20, 30, 40), 500)
+    >>> found = polyad.tune(X, rank=4, format="sorted")
+    >>> found["best"], len(found["candidates"][0]["measured"]["mode_s"])
+    ('sorted', 3)
+    """
+    return _compare_formats(X, rank, iterations, format, deterministic, threads, True)
 
 
 def _count(name: str, value: Any, least: int = 0) -> int:
@@ -112,10 +193,15 @@ def _limit(name: str, value: Any) -> float:
     return number
 
 
-def _matrices(arrays: Sequence[Any], dtype: np.dtype) -> list[np.ndarray]:
+def _matrices(arrays: Sequence[Any], dtype: np.dtype) -> list[Any]:
     """Row-major matrices of that type; without a copy where they are, whatever the stride of their rows."""
     result = []
     for n, array in enumerate(arrays):
+        if _device.is_on_device(array):
+            if len(array.shape) != 2:
+                raise UsageError(f"matrix {n} has {len(array.shape)} dimensions")
+            result.append(_device.rows(array, dtype))
+            continue
         matrix = np.asarray(array)
         if matrix.ndim != 2:
             raise UsageError(f"matrix {n} has {matrix.ndim} dimensions")
@@ -196,6 +282,7 @@ def cp_als(
     callback: Callback | None = None,
     progress: bool = False,
     threads: int | None = None,
+    device: int | None = None,
 ) -> CPModel:
     """Factor a sparse tensor by CP-ALS, the canonical polyadic decomposition by alternating least squares.
 
@@ -223,8 +310,8 @@ def cp_als(
         the run; an exception passes.
     progress : bool
         Show the iterations (tqdm where it is installed).
-    threads : int, optional
-        As for :func:`set_threads`.
+    threads, device : int, optional
+        As for :func:`set_threads` and :func:`set_device`.
 
     Returns
     -------
@@ -246,7 +333,7 @@ def cp_als(
     >>> [factor.shape for factor in factors]
     [(30, 3), (40, 3), (50, 3)]
     """
-    engine = _backend.engine(threads)
+    engine = _backend.engine(threads, device)
     held = X if isinstance(X, Format) else asarray(X)
     options = {
         "rank": _count("rank", rank),
@@ -266,7 +353,7 @@ def cp_als(
             result = engine.cp_als(held._held, options, format, deterministic, begin, watch)
     finally:
         close()
-    return CPModel._of(result, held.labels)
+    return CPModel._of(result, held.labels, held._package)
 
 
 def tucker(
@@ -281,6 +368,7 @@ def tucker(
     callback: Callback | None = None,
     progress: bool = False,
     threads: int | None = None,
+    device: int | None = None,
 ) -> TuckerModel:
     """Factor a sparse tensor by HOOI, the Tucker decomposition by higher-order orthogonal iteration.
 
@@ -289,7 +377,7 @@ def tucker(
     X : SparseTensor or what :func:`asarray` takes
     ranks : int or sequence of int
         R_n, each at most I_n and the product of the others. One number is that of all modes.
-    max_iterations, tolerance, time_limit_s, seed, callback, progress, threads
+    max_iterations, tolerance, time_limit_s, seed, callback, progress, threads, device
         As for :func:`cp_als`.
     start : "hosvd", TuckerModel or sequence of array_like, optional
         Matrices of orthonormal columns, I_n x R_n; copied. "hosvd" computes them. Without it they are random.
@@ -306,7 +394,7 @@ def tucker(
     >>> model.core.shape, round(model.fit, 3)
     ((2, 2, 2), 1.0)
     """
-    engine = _backend.engine(threads)
+    engine = _backend.engine(threads, device)
     tensor = asarray(X)
     if isinstance(ranks, (int, np.integer)):
         ranks = [ranks] * tensor.ndim
@@ -327,7 +415,7 @@ def tucker(
         result = engine.tucker(tensor._held, options, begin, watch)
     finally:
         close()
-    return TuckerModel._of(result, tensor.labels)
+    return TuckerModel._of(result, tensor.labels, tensor._package)
 
 
 def _rates(name: str, given: Any, names: Mapping[str, float]) -> list[float]:
@@ -394,6 +482,7 @@ def fast_tucker(
     callback: Callback | None = None,
     progress: bool = False,
     threads: int | None = None,
+    device: int | None = None,
 ) -> FastTuckerModel:
     """Learn from the entries that were observed, to predict the others.
 
@@ -463,7 +552,7 @@ def fast_tucker(
     >>> [drift.shape for drift in model.drifts]
     [(20, 4), (30, 2), (10, 0)]
     """
-    engine = _backend.engine(threads)
+    engine = _backend.engine(threads, device)
     sets = [None if entries is None else asarray(entries) for entries in (train, validation, test)]
     if sets[0] is None:
         raise UsageError("there are no entries to learn from")
@@ -614,6 +703,7 @@ def _recommend(
     held = None
     if seen is not None:
         if not isinstance(seen, SparseTensor):
+            seen = _device.to_host(seen) if _device.is_on_device(seen) else seen
             coords = _coordinates(seen)
             values = np.zeros(coords.shape[0], dtype=dtype)
             seen = SparseTensor(seen, values, duplicates="keep") if coords.shape[0] else None
@@ -745,7 +835,7 @@ def mttkrp(
     factors: Any,
     mode: int,
     *,
-    out: np.ndarray | None = None,
+    out: Any = None,
     threads: int | None = None,
 ) -> np.ndarray:
     """The matricized tensor times a Khatri-Rao product (MTTKRP).
@@ -761,13 +851,13 @@ def mttkrp(
         The weights of a model play no part. Row-major matrices of the tensor's type are read where they are.
     mode : int
         From 0.
-    out : numpy.ndarray, optional
+    out : array, optional
         I_mode x R, row-major, of the tensor's type; overwritten and returned.
 
     Returns
     -------
     numpy.ndarray, I_mode x R
-        A view of the library's memory.
+        A view of the library's memory. Of a tensor on the GPU an array there.
 
     Examples
     --------
@@ -788,9 +878,9 @@ def mttkrp(
         # One product of one mode: hardly worth a sorted copy.
         format = engine.build_format(held._held, rank, 1.0 / len(held.shape), "auto", False, False)  # noqa: A001
     if out is None:
-        return engine.mttkrp(format, matrices, where)
-    if not isinstance(out, np.ndarray) or out.dtype != held.dtype:
-        raise UsageError(f"out is a numpy array of {held.dtype}")
+        return _device.as_package(engine.mttkrp(format, matrices, where), held._package)
+    if not (isinstance(out, np.ndarray) or _device.is_on_device(out)) or _device.dtype_of(out) != held.dtype:
+        raise UsageError(f"out is an array of {held.dtype}")
     engine.mttkrp_into(format, matrices, where, out)
     return out
 
@@ -820,7 +910,7 @@ def ttm(X: Any, matrix: Any, mode: int, *, threads: int | None = None) -> Sparse
     engine = _backend.engine(threads)
     tensor = asarray(X)
     (U,) = _matrices([matrix], tensor.dtype)
-    return SparseTensor._of(engine.ttm(tensor._held, U, _mode(mode, tensor.ndim)))
+    return SparseTensor._of(engine.ttm(tensor._held, U, _mode(mode, tensor.ndim)), package=tensor._package)
 
 
 def ttmc(X: Any, matrices: Any, mode: int, *, threads: int | None = None) -> np.ndarray:
@@ -853,15 +943,8 @@ def ttmc(X: Any, matrices: Any, mode: int, *, threads: int | None = None) -> np.
     if len(given) != tensor.ndim:
         raise UsageError(f"{len(given)} matrices for a tensor of order {tensor.ndim}")
     U = _matrices([np.empty((0, 1)) if n == where else matrix for n, matrix in enumerate(given)], tensor.dtype)
-    product = engine.ttmc(tensor._held, U, where)
-    shape = [product.shape[0]] + [matrix.shape[1] for n, matrix in enumerate(U) if n != where]
-    # The columns alone are split: still a view, whatever the stride of the rows.
-    strides = [product.strides[0]] + [0] * (len(shape) - 1)
-    step = product.itemsize
-    for k in reversed(range(1, len(shape))):
-        strides[k] = step
-        step *= shape[k]
-    return np.lib.stride_tricks.as_strided(product, shape, strides)
+    product = _device.as_package(engine.ttmc(tensor._held, U, where), tensor._package)
+    return _device.split_columns(product, [matrix.shape[1] for n, matrix in enumerate(U) if n != where])
 
 
 def generate(
@@ -975,7 +1058,7 @@ def compare(a: Any, b: Any, *, weighted: bool = False) -> float:
     def arrays(model: CPModel) -> tuple:
         return (
             np.ascontiguousarray(model.weights, dtype=np.float64),
-            [np.ascontiguousarray(factor, dtype=np.float64) for factor in model.factors],
+            [np.ascontiguousarray(factor, dtype=np.float64) for factor in model.to_host().factors],
         )
 
     if second is None:
@@ -1008,7 +1091,7 @@ def hold_out(X: Any, share: float, *, seed: int = 0) -> tuple[SparseTensor, Spar
     >>> known.nnz + hidden.nnz == X.nnz
     True
     """
-    tensor = asarray(X)
+    tensor = asarray(X).to_host()
     share = _limit("share", share)
     if not 0 <= share <= 1:
         raise UsageError(f"a share of {share}")

@@ -3,22 +3,28 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from . import _backend
+from . import _backend, _device
 from ._errors import InputError, UsageError
 
 
 def _doubles(array: Any) -> np.ndarray:
-    return np.ascontiguousarray(array, dtype=np.float64)
+    return np.ascontiguousarray(_device.to_host(array), dtype=np.float64)
 
 
-def _is_single(arrays: Sequence[np.ndarray]) -> bool:
-    return all(array.dtype == np.float32 for array in arrays)
+def _is_single(arrays: Sequence[Any]) -> bool:
+    return all(_device.dtype_of(array) == np.float32 for array in arrays)
+
+
+def _kept(array: Any) -> Any:
+    """numpy's array; one on a GPU stays."""
+    return array if _device.is_on_device(array) else np.asarray(array)
 
 
 class _Fitted:
@@ -66,7 +72,7 @@ class CPModel(_Fitted):
         lambda, R numbers, the largest first.
     factors : list of numpy.ndarray
         Normalised columns. What a driver returned are views of the library's own memory without a copy: the
-        rows are padded to 16 bytes, so that strides may exceed the columns.
+        rows are padded to 16 bytes, so that strides may exceed the columns. Of a tensor on the GPU they lie there.
     fit : float or None
         1 - ||X - M|| / ||X||
     history : list of dict
@@ -92,11 +98,11 @@ class CPModel(_Fitted):
 
     def __init__(self, weights: Any, factors: Sequence[Any]) -> None:
         self.weights = np.asarray(weights, dtype=np.float64)
-        self.factors = [np.asarray(factor) for factor in factors]
+        self.factors = [_kept(factor) for factor in factors]
         if self.weights.ndim != 1 or not self.factors:
             raise UsageError("a CP model has R weights and a factor for each mode")
         for n, factor in enumerate(self.factors):
-            if factor.ndim != 2 or factor.shape[1] != len(self.weights):
+            if len(factor.shape) != 2 or factor.shape[1] != len(self.weights):
                 raise UsageError(f"factor {n} is {factor.shape}, not I_{n} x {len(self.weights)}")
         self.labels: list | None = None
         self.gram_fallbacks = 0
@@ -104,8 +110,8 @@ class CPModel(_Fitted):
         self._record(None)
 
     @classmethod
-    def _of(cls, result: dict, labels: list | None = None) -> CPModel:
-        self = cls(result["weights"], result["factors"])
+    def _of(cls, result: dict, labels: list | None = None, package: str = "numpy") -> CPModel:
+        self = cls(result["weights"], [_device.as_package(factor, package) for factor in result["factors"]])
         self._record(result)
         self.gram_fallbacks = result["gram_fallbacks"]
         self.defect = result["defect"]
@@ -127,6 +133,12 @@ class CPModel(_Fitted):
         """The sizes of the modes."""
         return tuple(factor.shape[0] for factor in self.factors)
 
+    def to_host(self) -> CPModel:
+        """The model with numpy arrays: a copy of what lies on the GPU; the run's history is shared."""
+        here = copy.copy(self)
+        here.factors = [_device.to_host(factor) for factor in self.factors]
+        return here
+
     def __iter__(self) -> Iterator:
         yield self.weights
         yield self.factors
@@ -139,8 +151,9 @@ class CPModel(_Fitted):
 
     def full(self) -> np.ndarray:
         """All entries, as a dense array."""
-        product = self.weights * np.asarray(self.factors[0], dtype=np.float64)
-        for factor in self.factors[1:]:
+        first, *others = self.to_host().factors
+        product = self.weights * np.asarray(first, dtype=np.float64)
+        for factor in others:
             product = (product[:, None, :] * factor[None, :, :]).reshape(-1, self.rank)
         return product.sum(axis=1).reshape(self.shape)
 
@@ -148,13 +161,16 @@ class CPModel(_Fitted):
         """A ``pyttb.ktensor``; copies."""
         import pyttb
 
-        return pyttb.ktensor([np.array(f, dtype=np.float64, order="F") for f in self.factors], self.weights.copy())
+        return pyttb.ktensor(
+            [np.array(f, dtype=np.float64, order="F") for f in self.to_host().factors], self.weights.copy()
+        )
 
     def to_tensorly(self) -> Any:
         """A ``tensorly.cp_tensor.CPTensor``; copies."""
         from tensorly.cp_tensor import CPTensor
 
-        return CPTensor((self.weights.copy(), [np.array(factor, dtype=np.float64) for factor in self.factors]))
+        factors = [np.array(factor, dtype=np.float64) for factor in self.to_host().factors]
+        return CPTensor((self.weights.copy(), factors))
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the model, whole or not at all: .npz, or .ktns and .txt for text.
@@ -191,7 +207,7 @@ class CPModel(_Fitted):
         modes = len(self.factors)
         figure = picture(figsize=(3.2 * modes, 1.1 * rows + 0.8), layout="constrained")
         axes = figure.subplots(rows, modes, squeeze=False, sharex="col")
-        for n, factor in enumerate(self.factors):
+        for n, factor in enumerate(self.to_host().factors):
             few = factor.shape[0] <= 60
             largest = float(np.abs(factor[:, :rows]).max(initial=0.0)) or 1.0
             for r in range(rows):
@@ -229,28 +245,36 @@ class TuckerModel(_Fitted):
     """
 
     def __init__(self, core: Any, factors: Sequence[Any]) -> None:
-        self.core = np.asarray(core)
-        self.factors = [np.asarray(factor) for factor in factors]
-        if self.core.ndim != len(self.factors):
-            raise UsageError(f"a core of {self.core.ndim} modes, but {len(self.factors)} factors")
+        self.core = _kept(core)
+        self.factors = [_kept(factor) for factor in factors]
+        if len(self.core.shape) != len(self.factors):
+            raise UsageError(f"a core of {len(self.core.shape)} modes, but {len(self.factors)} factors")
         for n, factor in enumerate(self.factors):
-            if factor.ndim != 2 or factor.shape[1] != self.core.shape[n]:
+            if len(factor.shape) != 2 or factor.shape[1] != self.core.shape[n]:
                 raise UsageError(f"factor {n} is {factor.shape}, not I_{n} x {self.core.shape[n]}")
         self.labels: list | None = None
         self._record(None)
 
     @classmethod
-    def _of(cls, result: dict, labels: list | None = None) -> TuckerModel:
+    def _of(cls, result: dict, labels: list | None = None, package: str = "numpy") -> TuckerModel:
         # The library unfolds by the last mode: it comes first there.
-        self = cls(np.moveaxis(result["core"], 0, -1), result["factors"])
+        core = _device.move_first_mode_last(_device.as_package(result["core"], package))
+        self = cls(core, [_device.as_package(factor, package) for factor in result["factors"]])
         self._record(result)
         self.labels = labels
         return self
 
+    def to_host(self) -> TuckerModel:
+        """The model with numpy arrays: a copy of what lies on the GPU; the run's history is shared."""
+        here = copy.copy(self)
+        here.core = _device.to_host(self.core)
+        here.factors = [_device.to_host(factor) for factor in self.factors]
+        return here
+
     @property
     def ranks(self) -> tuple[int, ...]:
         """R_n"""
-        return self.core.shape
+        return tuple(self.core.shape)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -269,8 +293,9 @@ class TuckerModel(_Fitted):
 
     def full(self) -> np.ndarray:
         """All entries, as a dense array."""
-        full = np.asarray(self.core, dtype=np.float64)
-        for n, factor in enumerate(self.factors):
+        here = self.to_host()
+        full = np.asarray(here.core, dtype=np.float64)
+        for n, factor in enumerate(here.factors):
             full = np.moveaxis(np.tensordot(factor, full, axes=(1, n)), 0, n)
         return full
 
@@ -278,14 +303,16 @@ class TuckerModel(_Fitted):
         """A ``pyttb.ttensor``; copies."""
         import pyttb
 
-        core = pyttb.tensor(np.array(self.core, dtype=np.float64, order="F"))
-        return pyttb.ttensor(core, [np.array(factor, dtype=np.float64, order="F") for factor in self.factors])
+        here = self.to_host()
+        core = pyttb.tensor(np.array(here.core, dtype=np.float64, order="F"))
+        return pyttb.ttensor(core, [np.array(factor, dtype=np.float64, order="F") for factor in here.factors])
 
     def to_tensorly(self) -> Any:
         """A ``tensorly.tucker_tensor.TuckerTensor``; copies."""
         from tensorly.tucker_tensor import TuckerTensor
 
-        return TuckerTensor((np.array(self.core), [np.array(factor) for factor in self.factors]))
+        here = self.to_host()
+        return TuckerTensor((np.array(here.core), [np.array(factor) for factor in here.factors]))
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the model as .npz, whole or not at all."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _backend
+from . import _backend, _device
 from ._errors import InputError, UsageError
 
 _max_order = 16
@@ -28,7 +28,14 @@ def _extents(shape: Any) -> tuple[int, ...]:
 
 
 def _coordinates(coords: Any) -> np.ndarray:
-    """uint32 or uint64, C order, two dimensions; the same memory where it can be."""
+    """uint32 or uint64, C order, two dimensions; the same memory where it can be. On a device also int32 or int64."""
+    if _device.is_on_device(coords):
+        if len(coords.shape) != 2:
+            raise UsageError(f"coordinates are nonzeros x modes, not an array of {len(coords.shape)} dimensions")
+        dtype = _device.dtype_of(coords)
+        if dtype.kind not in "iu":
+            raise UsageError(f"coordinates are integers, not {dtype}")
+        return _device.typed(coords, dtype if dtype.itemsize >= 4 else np.dtype(np.int64))
     array = np.asarray(coords)
     if array.ndim != 2:
         raise UsageError(f"coordinates are nonzeros x modes, not an array of {array.ndim} dimensions")
@@ -46,6 +53,11 @@ def _coordinates(coords: Any) -> np.ndarray:
 
 def _numbers(values: Any) -> np.ndarray:
     """float32 or float64, one dimension, without gaps; the same memory where it can be."""
+    if _device.is_on_device(values):
+        if len(values.shape) != 1:
+            raise UsageError(f"values are one number for each nonzero, not an array of {len(values.shape)} dimensions")
+        dtype = _device.dtype_of(values)
+        return _device.typed(values, dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64))
     array = np.asarray(values)
     if array.ndim != 1:
         raise UsageError(f"values are one number for each nonzero, not an array of {array.ndim} dimensions")
@@ -62,6 +74,9 @@ class SparseTensor:
     Arrays of the right type are taken without a copy: values of float32 or float64 without gaps, coordinates of
     uint32, uint64, int32 or int64 in C order. Others are copied once. Do not change coordinates afterwards:
     they are checked here and nowhere else.
+
+    With the cuda backend, arrays of cupy or torch on the GPU stay there. What is computed from them lies there too,
+    as arrays of the same package. Arrays in host memory are copied to the GPU once.
 
     Parameters
     ----------
@@ -80,7 +95,7 @@ class SparseTensor:
 
     Attributes
     ----------
-    coords, values : numpy.ndarray
+    coords, values : numpy.ndarray, or an array on the GPU
     shape : tuple of int
     labels : list or None
 
@@ -113,13 +128,19 @@ class SparseTensor:
     ) -> None:
         if duplicates not in ("error", "sum", "keep"):
             raise UsageError(f"duplicates is error, sum or keep, not {duplicates!r}")
+        if _device.is_on_device(coords) != _device.is_on_device(values):
+            raise UsageError("coordinates and values lie in different memory: one is a GPU's, the other the host's")
         index = _coordinates(coords)
         number = _numbers(values)
+        on_device = _device.is_on_device(number)
         if index.shape[0] != number.shape[0]:
             raise UsageError(f"{index.shape[0]} coordinates but {number.shape[0]} values")
         if shape is None:
             if index.shape[0] == 0:
                 raise UsageError("a tensor without nonzeros wants a shape")
+        if shape is None and on_device:
+            shape = _device.extents_of(index)
+        elif shape is None:
             signed = index.view(np.int32 if index.itemsize == 4 else np.int64)
             if np.asarray(coords).dtype.kind == "i" and signed.min() < 0:
                 raise InputError(f"coordinates count from 0; the smallest is {signed.min()}")
@@ -129,13 +150,13 @@ class SparseTensor:
             raise UsageError(f"coordinates of {index.shape[1]} numbers for a tensor of {len(sizes)} modes")
         if index.shape[1] != len(sizes):
             index = np.empty((0, len(sizes)), dtype=np.uint32)
-        if index.itemsize == 4 and max(sizes) > 2**32:
-            index = index.astype(np.uint64)
+        if _device.dtype_of(index).itemsize == 4 and max(sizes) > 2**32:
+            index = _device.typed(index, np.dtype(np.int64)) if on_device else index.astype(np.uint64)
         engine = _backend.engine()
         held = engine.wrap(list(sizes), index, number)
         outside, not_finite = engine.find_faults(held)
         if outside is not None:
-            place = np.asarray(coords)[outside].tolist()
+            place = _device.to_host(index[outside] if on_device else np.asarray(coords)[outside]).tolist()
             raise InputError(f"nonzero {outside} lies at {tuple(place)}, outside {' x '.join(map(str, sizes))}")
         if not_finite is not None and not allow_non_finite:
             raise InputError(f"nonzero {not_finite} is {number[not_finite]}: not a finite number")
@@ -146,10 +167,12 @@ class SparseTensor:
                     f"{count} nonzeros stand where another one does: pass duplicates='sum', or 'keep' for completion"
                 )
             if count:
-                held, index, number = summed, summed.coords, summed.values
+                package = _device.package_of(number)
+                held = summed
+                index, number = (_device.as_package(array, package) for array in (summed.coords, summed.values))
         self._set(held, index, number, sizes, labels)
 
-    def _set(self, held: Any, coords: np.ndarray, values: np.ndarray, shape: tuple, labels: Any = None) -> None:
+    def _set(self, held: Any, coords: Any, values: Any, shape: tuple, labels: Any = None) -> None:
         self._held = held
         self.coords = coords
         self.values = values
@@ -164,11 +187,22 @@ class SparseTensor:
         self.labels = labels
 
     @classmethod
-    def _of(cls, held: Any, labels: Any = None) -> SparseTensor:
-        """A tensor that the library made."""
+    def _of(cls, held: Any, labels: Any = None, package: str = "numpy") -> SparseTensor:
+        """A tensor that the library made. On a device it takes arrays of `package`."""
         self = cls.__new__(cls)
-        self._set(held, held.coords, held.values, tuple(held.extents), labels)
+        coords, values = (_device.as_package(array, package) for array in (held.coords, held.values))
+        self._set(held, coords, values, tuple(held.extents), labels)
         return self
+
+    @property
+    def _package(self) -> str:
+        return _device.package_of(self.values)
+
+    def to_host(self) -> SparseTensor:
+        """The tensor with numpy arrays: a copy where it lies on the GPU, otherwise itself."""
+        if not self._held.on_device:
+            return self
+        return _trusted(*_backend.engine().arrays_on_host(self._held), self.shape, self.labels)
 
     @property
     def ndim(self) -> int:
@@ -183,10 +217,12 @@ class SparseTensor:
     @property
     def dtype(self) -> np.dtype:
         """float32 or float64: what is computed in."""
-        return self.values.dtype
+        return _device.dtype_of(self.values)
 
     def norm(self) -> float:
         """The square root of the sum of the squares of the values."""
+        if self._held.on_device:
+            return _device.norm(self.values)
         return float(np.linalg.norm(self.values.astype(np.float64, copy=False)))
 
     def astype(self, dtype: Any) -> SparseTensor:
@@ -203,34 +239,53 @@ class SparseTensor:
             raise UsageError(f"values are of float32 or float64, not {wanted}")
         if wanted == self.dtype:
             return self
-        return _trusted(self.coords, self.values.astype(wanted), self.shape, self.labels)
+        on_device = self._held.on_device
+        values = _device.typed(self.values, wanted) if on_device else self.values.astype(wanted)
+        return _trusted(self.coords, values, self.shape, self.labels)
 
     def to_dense(self) -> np.ndarray:
         """A numpy array of all entries."""
+        here = self.to_host()
         dense = np.zeros(self.shape, dtype=self.dtype)
-        np.add.at(dense, tuple(self.coords.T), self.values)
+        np.add.at(dense, tuple(here.coords.T), here.values)
         return dense
 
     def to_scipy(self) -> Any:
         """A ``scipy.sparse.coo_array``; more than two modes want scipy 1.13 or newer."""
         from scipy.sparse import coo_array
 
-        return coo_array((self.values, tuple(self.coords.T.astype(np.int64))), shape=self.shape)
+        here = self.to_host()
+        return coo_array((here.values, tuple(here.coords.T.astype(np.int64))), shape=self.shape)
 
     def to_sparse(self) -> Any:
         """A ``sparse.COO`` of pydata/sparse."""
         import sparse
 
-        return sparse.COO(self.coords.T.astype(np.int64), self.values, shape=self.shape)
+        here = self.to_host()
+        return sparse.COO(here.coords.T.astype(np.int64), here.values, shape=self.shape)
 
     def to_pyttb(self) -> Any:
         """A ``pyttb.sptensor``."""
         import pyttb
 
-        return pyttb.sptensor(self.coords.astype(np.int64), self.values.reshape(-1, 1).astype(np.float64), self.shape)
+        here = self.to_host()
+        return pyttb.sptensor(here.coords.astype(np.int64), here.values.reshape(-1, 1).astype(np.float64), self.shape)
+
+    def to_torch(self) -> Any:
+        """A sparse ``torch`` tensor, where this one lies; the coordinates are copied once."""
+        import torch
+
+        coords = self.coords if self._package == "torch" else torch.from_dlpack(self._signed())
+        values = self.values if self._package == "torch" else torch.from_dlpack(self.values)
+        return torch.sparse_coo_tensor(coords.to(torch.int64).T, values, self.shape, check_invariants=False)
+
+    def _signed(self) -> Any:
+        """Coordinates of signed integers, which torch takes; the same bits."""
+        return self.coords.view(np.int32 if _device.dtype_of(self.coords).itemsize == 4 else np.int64)
 
     def __reduce__(self) -> tuple:
-        return _trusted, (np.asarray(self.coords), np.asarray(self.values), self.shape, self.labels)
+        here = self.to_host()
+        return _trusted, (np.asarray(here.coords), np.asarray(here.values), self.shape, self.labels)
 
     def __repr__(self) -> str:
         return f"SparseTensor({' x '.join(map(str, self.shape))}, {self.nnz} nonzeros, {self.dtype})"
@@ -239,9 +294,16 @@ class SparseTensor:
 def _trusted(coords: np.ndarray, values: np.ndarray, shape: tuple, labels: Any) -> SparseTensor:
     """What was checked before."""
     self = SparseTensor.__new__(SparseTensor)
-    coords, values = np.ascontiguousarray(coords), np.ascontiguousarray(values)
+    if not _device.is_on_device(values):
+        coords, values = np.ascontiguousarray(coords), np.ascontiguousarray(values)
     self._set(_backend.engine().wrap(list(shape), coords, values), coords, values, tuple(shape), labels)
     return self
+
+
+def _torch_sparse() -> Any:
+    import torch
+
+    return torch.sparse_coo
 
 
 def _of_frame(frame: Any, modes: Sequence | None, value: Any, options: dict) -> SparseTensor:
@@ -280,8 +342,9 @@ def asarray(
     ----------
     x : object
         A :class:`SparseTensor` (returned as it is), a dense numpy array (its zeros are left out), a scipy sparse
-        array of any number of dimensions, a ``sparse.COO``, a ``pyttb.sptensor`` or ``pyttb.tensor``, a table of
-        pandas or polars, or the name of a file (:func:`read`).
+        array of any number of dimensions, a ``sparse.COO``, a ``pyttb.sptensor`` or ``pyttb.tensor``, a sparse or
+        dense tensor of torch, a sparse or dense array of cupy, a table of pandas or polars, or the name of a file
+        (:func:`read`).
     modes : sequence, optional
         Of a table: the columns that are modes. Without it all but `value`.
     value : optional
@@ -315,6 +378,23 @@ def asarray(
     if hasattr(x, "columns") and hasattr(x, "__getitem__"):
         return _of_frame(x, modes, value, options)
     package = type(x).__module__.split(".")[0]
+    if package == "torch":
+        x = x.detach()
+        if x.layout == _torch_sparse():
+            x = x.coalesce()
+            return SparseTensor(x.indices().T.contiguous(), x.values(), tuple(x.shape), **options)
+        places = x.to_dense().nonzero()
+        return SparseTensor(places, x.to_dense()[tuple(places.T)], tuple(x.shape), **options)
+    if package == "cupyx" and hasattr(x, "tocoo"):
+        import cupy
+
+        coo = x.tocoo()
+        return SparseTensor(cupy.stack((coo.row, coo.col), axis=1), coo.data, coo.shape, **options)
+    if package == "cupy":
+        import cupy
+
+        places = cupy.nonzero(x)
+        return SparseTensor(cupy.stack(places, axis=1), x[places], x.shape, **options)
     if package == "pyttb":
         if hasattr(x, "subs"):
             subs = x.subs if x.subs.size else np.empty((0, len(x.shape)), dtype=np.int64)

@@ -12,9 +12,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "polyad/core/stop_reason.hpp"
+#include "polyad/formats/format_candidate.hpp"
 
 namespace polyad::python {
 
@@ -28,6 +30,7 @@ struct Array {
   std::vector<std::int64_t> strides;
   Type type = Type::f64;
   std::shared_ptr<void> owner;
+  bool on_device = false;  // in an accelerator's memory; otherwise in the host's
 };
 
 // --- the backend
@@ -39,19 +42,30 @@ struct Backend {
 };
 [[nodiscard]] Backend backend();
 
+/// Whether arrays may lie in an accelerator's memory.
+[[nodiscard]] bool takes_device_arrays();
 /// Whether Kokkos runs in this process.
 [[nodiscard]] bool is_started();
-/// Starts Kokkos, which happens once in a process. \param threads  of a host; 0: as OpenMP says
-void start(int threads);
+/// Starts Kokkos, which happens once in a process.
+/// \param threads  of a host; 0: as OpenMP says
+/// \param device   the accelerator's number; -1: Kokkos chooses
+void start(int threads, int device);
+/// The number of the accelerator that computes; -1 on hosts. Kokkos must have started.
+[[nodiscard]] int device_in_use();
 /// Threads of the backend. It must have started.
 [[nodiscard]] int concurrency();
 
+/// The array itself where it lies in host memory; otherwise a copy there with the same strides.
+[[nodiscard]] Array in_host_memory(Array const& array);
+
 // --- tensors and formats
 
-/// A CooTensor of any type, and what keeps its memory.
+/// A CooTensor of any type, and what keeps its memory. A tensor of device arrays stays on the device, and so
+/// do the arrays that are computed from it.
 class Tensor {
 public:
   virtual ~Tensor()                                                = default;
+  [[nodiscard]] virtual bool on_device() const                     = 0;
   [[nodiscard]] virtual std::vector<std::uint64_t> extents() const = 0;
   [[nodiscard]] virtual std::uint64_t nnz() const                  = 0;
   [[nodiscard]] virtual Array indices() const                      = 0;
@@ -59,7 +73,8 @@ public:
 };
 using TensorPtr = std::shared_ptr<Tensor const>;
 
-/// Wraps arrays without a copy: indices nnz x N, row-major, from 0; values nnz. \throws UsageError
+/// Wraps arrays without a copy, unless they lie in host memory and a device computes: indices nnz x N,
+/// row-major, from 0; values nnz. Both lie in the same memory. \throws UsageError
 [[nodiscard]] TensorPtr wrap(std::vector<std::uint64_t> const& extents, Array const& indices,
                              Array const& values);
 
@@ -87,10 +102,18 @@ struct FormatOptions {
   Need need          = Need::mttkrp;
 };
 
+struct FormatComparison {
+  std::vector<FormatCandidate> candidates;  // the best first
+  std::string best, because;
+  std::vector<std::pair<std::string, double>> shapes;  // of the one format that was tuned; seconds
+  std::uint64_t free_bytes = 0;
+};
+
 /// An AnyFormat of any type.
 class Format {
 public:
   virtual ~Format()                                                = default;
+  [[nodiscard]] virtual bool on_device() const                     = 0;
   [[nodiscard]] virtual std::vector<std::uint64_t> extents() const = 0;
   [[nodiscard]] virtual std::uint64_t nnz() const                  = 0;
   [[nodiscard]] virtual Type type() const                          = 0;
@@ -102,6 +125,10 @@ public:
 using FormatPtr = std::shared_ptr<Format const>;
 
 [[nodiscard]] FormatPtr build_format(TensorPtr const& tensor, FormatOptions const& options);
+
+/// What each format takes, predicted, or measured where `measure` says so. options.format: "auto" for all.
+[[nodiscard]] FormatComparison compare_formats(TensorPtr const& tensor, FormatOptions const& options,
+                                               bool measure);
 
 // --- drivers
 

@@ -33,7 +33,7 @@ FactorMatrices<Scalar, Space> copy_of(std::vector<Array> const& start, Extents c
 }
 
 template <class Scalar, class Index>
-CpResult run(AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& options,
+CpResult run(AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& options, bool stays,
              std::vector<Array> const& start, OnIteration const& on_iteration) {
   CpAlsCallback callback;
   if (on_iteration)
@@ -43,7 +43,7 @@ CpResult run(AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& optio
   auto const result =
       start.empty() ? polyad::cp_als(Space(), X, options, callback)
                     : polyad::cp_als(Space(), X, options, copy_of<Scalar>(start, X.extents()), callback);
-  CpResult out{result.model.weights,  to_arrays(result.model.factors), {}, result.reason, result.fit,
+  CpResult out{result.model.weights, to_arrays(result.model.factors, stays), {}, result.reason, result.fit,
                result.gram_fallbacks, to_string(result.defect)};
   for (auto const& it : result.history) out.history.push_back({it.iteration, it.fit, it.delta, it.seconds});
   return out;
@@ -122,9 +122,9 @@ FastTuckerArrays arrays_of(FastTuckerModel<Scalar, Space> const& model) {
   arrays.extents = to_vector(model.extents());
   arrays.rank    = model.rank();
   for (int n = 0; n < model.order(); ++n) {
-    arrays.factors.push_back(to_array(model.A(n)));
-    arrays.cores.push_back(to_array(model.B(n)));
-    if (model.has_biases()) arrays.biases.push_back(to_array(model.bias(n)));
+    arrays.factors.push_back(to_array(model.A(n), false));
+    arrays.cores.push_back(to_array(model.B(n), false));
+    if (model.has_biases()) arrays.biases.push_back(to_array(model.bias(n), false));
   }
   arrays.time_mode = model.time_mode;
   for (int n = 0; n < model.order() && model.time_mode >= 0; ++n) {
@@ -132,7 +132,7 @@ FastTuckerArrays arrays_of(FastTuckerModel<Scalar, Space> const& model) {
     stays.shape   = {model.extents()[n], 0};
     stays.strides = {0, 1};
     stays.type    = type_of<Scalar>();
-    arrays.drifts.push_back(model.drift(n).extent(1) > 0 ? to_array(model.drift(n)) : stays);
+    arrays.drifts.push_back(model.drift(n).extent(1) > 0 ? to_array(model.drift(n), false) : stays);
   }
   arrays.mean    = model.mean;
   arrays.lowest  = model.range.lowest;
@@ -244,14 +244,16 @@ CpResult cp_als(TensorPtr const& tensor, CpOptions const& options, FormatOptions
   auto wanted = options_of(options);
   if (wanted.rank == 0 && !start.empty() && start[0].shape.size() == 2) wanted.rank = start[0].shape[1];
   return visit<TensorOf>(*tensor, [&](auto const& of) {
-    return run(any_format(Space(), of.coo, with(format_options(wanted), format)), wanted, start, callback);
+    return run(any_format(Space(), of.coo, with(format_options(wanted), format)), wanted, of.stays, start,
+               callback);
   });
 }
 
 CpResult cp_als(FormatPtr const& format, CpOptions const& options, std::vector<Array> const& start,
                 OnIteration const& callback) {
   return visit<FormatOf>(*format,
-                         [&](auto const& of) { return run(of.any, options_of(options), start, callback); });
+                         [&](auto const& of) { return run(of.any, options_of(options), of.stays, start, callback);
+                         });
 }
 
 TuckerResult tucker(TensorPtr const& tensor, TuckerOptions const& asked, std::vector<Array> const& start,
@@ -286,8 +288,8 @@ TuckerResult tucker(TensorPtr const& tensor, TuckerOptions const& asked, std::ve
     }
     auto const X      = any_format(Space(), of.coo, format_options(options));
     auto const result = polyad::tucker(Space(), X, options, begin, callback);
-    TuckerResult out{to_array(result.model.core), {}, {}, result.reason, result.fit};
-    for (auto const& factor : result.model.factors) out.factors.push_back(to_array(factor));
+    TuckerResult out{to_array(result.model.core, of.stays), {}, {}, result.reason, result.fit};
+    for (auto const& factor : result.model.factors) out.factors.push_back(to_array(factor, of.stays));
     for (auto const& it : result.history) out.history.push_back({it.iteration, it.fit, it.delta, it.seconds});
     // G unfolded by the last mode, R_{N-2} fastest: a row is an array of the other modes.
     auto& core             = out.core;

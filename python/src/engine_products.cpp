@@ -165,7 +165,7 @@ Array mttkrp(FormatPtr const& format, std::vector<Array> const& arrays, int mode
     auto const V =
         make_factor_matrix<Scalar>(Space(), "polyad::product", any.extents()[mode], factors.rank());
     multiply(any, factors, mode, V);
-    return to_array(V);
+    return to_array(V, format->on_device());
   });
 }
 
@@ -185,7 +185,7 @@ TensorPtr ttm(TensorPtr const& tensor, Array const& matrix, int mode) {
     using Scalar = typename std::remove_cvref_t<decltype(of.coo)>::scalar_type;
     auto const Y = to_coo(Space(), spttm(Space(), of.coo, matrix_view<Scalar>(matrix), mode));
     Space().fence("polyad::python");
-    return std::make_shared<Of>(Y, nullptr);
+    return std::make_shared<Of>(Y, nullptr, of.stays);
   });
 }
 
@@ -205,7 +205,7 @@ Array ttmc(TensorPtr const& tensor, std::vector<Array> const& matrices, int mode
     options.iterations = 1;
     spttmc(Space(), any_format(Space(), of.coo, options), U, mode, Y);
     Space().fence("polyad::python");
-    return to_array(Y);
+    return to_array(Y, of.stays);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "polyad/core/device.hpp"
+#include "polyad/formats/ceilings.hpp"
 #include "polyad/tensor/generate.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
 #include "views.hpp"
@@ -24,17 +25,43 @@ bool is_started() {
   return Kokkos::is_initialized();
 }
 
-void start(int threads) {
+bool takes_device_arrays() {
+  return is_device_space<Space>;
+}
+
+void start(int threads, int device) {
   if (Kokkos::is_initialized()) return;
   expect_usable_device();
   Kokkos::InitializationSettings settings;
   if (threads > 0) settings.set_num_threads(threads);
+  if (device >= 0 && is_device_space<Space>) settings.set_device_id(device);
   settings.set_disable_warnings(true);
   Kokkos::initialize(settings);
 }
 
+int device_in_use() {
+  return is_device_space<Space> ? Kokkos::device_id() : -1;
+}
+
 int concurrency() {
   return Space().concurrency();
+}
+
+Array in_host_memory(Array const& array) {
+  if (!array.on_device) return array;
+  std::size_t const element = array.type == Type::f32 || array.type == Type::u32 ? 4 : 8;
+  std::size_t const bytes   = span_of(array) * element;
+  // Doubles, so that every type is aligned.
+  auto const copy = std::make_shared<std::vector<double>>((bytes + 7) / 8);
+  using Bytes     = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
+  Kokkos::deep_copy(
+      Kokkos::View<char*, Kokkos::HostSpace, Bytes>(reinterpret_cast<char*>(copy->data()), bytes),
+      Kokkos::View<char const*, typename Space::memory_space, Bytes>(static_cast<char const*>(array.data), bytes));
+  Array result     = array;
+  result.data      = copy->data();
+  result.owner     = copy;
+  result.on_device = false;
+  return result;
 }
 
 namespace {
@@ -47,7 +74,7 @@ TensorPtr wrap_as(Extents const& extents, Array const& indices, Array const& val
   };
   return std::make_shared<TensorOf<Scalar, Index>>(
       Coo(extents, indices_view<Index>(indices), vector_view<Scalar>(values)),
-      std::make_shared<Owners>(Owners{indices.owner, values.owner}));
+      std::make_shared<Owners>(Owners{indices.owner, values.owner}), values.on_device);
 }
 
 /// The smallest number of a nonzero that is outside, or is not finite.
@@ -91,6 +118,8 @@ TensorPtr wrap(std::vector<std::uint64_t> const& sizes, Array const& indices, Ar
   POLYAD_EXPECTS(indices.shape[0] <= 1 || (indices.strides[0] == static_cast<std::int64_t>(order) &&
                                            (order == 1 || indices.strides[1] == 1)),
                  "coordinates are row-major, without gaps");
+  POLYAD_EXPECTS(indices.on_device == values.on_device,
+                 "coordinates and values lie in different memory: one is a GPU's, the other the host's");
   bool const narrow = indices.type == Type::u32;
   if (values.type == Type::f32)
     return narrow ? wrap_as<float, std::uint32_t>(extents, indices, values)
@@ -109,17 +138,39 @@ Summed sum_duplicates(TensorPtr const& tensor) {
     using Of          = std::remove_cvref_t<decltype(of)>;
     auto const summed = polyad::sum_duplicates(Space(), of.coo);
     if (summed.duplicates == 0) return {tensor, 0};
-    return {std::make_shared<Of>(summed.tensor, nullptr), summed.duplicates};
+    return {std::make_shared<Of>(summed.tensor, nullptr, of.stays), summed.duplicates};
   });
 }
 
-FormatPtr build_format(TensorPtr const& tensor, FormatOptions const& options) {
+namespace {
+
+AnyFormatOptions any_format_options(FormatOptions const& options) {
   AnyFormatOptions wanted;
   wanted.rank       = options.rank;
   wanted.iterations = options.iterations;
   if (options.need == Need::ttmc) wanted.needs = {Capability::ttmc};
-  wanted = with(wanted, options);
+  return with(wanted, options);
+}
+
+}  // namespace
+
+FormatPtr build_format(TensorPtr const& tensor, FormatOptions const& options) {
+  auto const wanted = any_format_options(options);
   return visit<TensorOf>(*tensor, [&](auto const& of) { return build(of, wanted); });
+}
+
+FormatComparison compare_formats(TensorPtr const& tensor, FormatOptions const& options, bool measure) {
+  return visit<TensorOf>(*tensor, [&](auto const& of) {
+    using Scalar = typename std::remove_cvref_t<decltype(of.coo)>::scalar_type;
+    auto wanted  = any_format_options(options);
+    // A user who asks wants this machine's numbers, however short the run.
+    wanted.hooks.machine = [](double) { return measure_ceilings<Scalar>(Space()); };
+    auto found           = measure ? tune_formats(Space(), of.coo, wanted) : estimate_formats(Space(), of.coo, wanted);
+    FormatComparison result{std::move(found.candidates), std::move(found.best), std::move(found.because), {},
+                            found.free_bytes};
+    for (auto const& shape : found.shapes) result.shapes.emplace_back(shape.format, shape.seconds);
+    return result;
+  });
 }
 
 namespace {
@@ -128,9 +179,9 @@ template <class Scalar>
 TensorPtr power_law_as(Extents const& extents, count_t nnz, PowerLawOptions const& law, bool narrow) {
   if (narrow)
     return std::make_shared<TensorOf<Scalar, std::uint32_t>>(
-        power_law_tensor<Scalar, std::uint32_t>(Space(), extents, nnz, law), nullptr);
+        power_law_tensor<Scalar, std::uint32_t>(Space(), extents, nnz, law), nullptr, false);
   return std::make_shared<TensorOf<Scalar, std::uint64_t>>(
-      power_law_tensor<Scalar, std::uint64_t>(Space(), extents, nnz, law), nullptr);
+      power_law_tensor<Scalar, std::uint64_t>(Space(), extents, nnz, law), nullptr, false);
 }
 
 bool fits_32_bits(Extents const& extents) {
@@ -143,8 +194,8 @@ template <class Scalar, class Index>
 Planted planted_as(Extents const& extents, count_t rank, count_t block, std::uint64_t seed) {
   auto const made = planted_tensor<Scalar, Index>(Space(), extents, rank, block, seed);
   Space().fence("polyad::python");
-  return {std::make_shared<TensorOf<Scalar, Index>>(made.tensor, nullptr), made.model.weights,
-          to_arrays(made.model.factors)};
+  return {std::make_shared<TensorOf<Scalar, Index>>(made.tensor, nullptr, false), made.model.weights,
+          to_arrays(made.model.factors, false)};
 }
 
 }  // namespace

@@ -35,12 +35,13 @@ namespace {
 using AnyArray = nb::ndarray<nb::ro, nb::c_contig>;
 using Strided  = nb::ndarray<nb::ro>;
 using Writable = nb::ndarray<>;
+using OnHost   = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 
 // --- one call at a time, without the interpreter's lock
 
 std::recursive_mutex computing;
 std::atomic<pid_t> process_of_start{0};
-int threads_of_start = 0;
+int threads_of_start = 0, device_of_start = -1;
 
 /// Releases the interpreter's lock, waits for its turn and sees to it that Kokkos runs. The order matters:
 /// who waits for the turn holds no lock that the other's callback wants.
@@ -56,7 +57,7 @@ public:
             "multiprocessing's 'spawn' or 'forkserver', or fork before the first use");
       return;
     }
-    start(threads_of_start);
+    start(threads_of_start, device_of_start);
     process_of_start = getpid();
   }
 
@@ -67,12 +68,14 @@ private:
 
 // --- arrays
 
+/// Signed numbers are taken for unsigned ones of the same bits: what is negative becomes too large, which is
+/// found with what lies outside.
 Type type_of(nb::dlpack::dtype dtype) {
   if (dtype == nb::dtype<float>()) return Type::f32;
   if (dtype == nb::dtype<double>()) return Type::f64;
-  if (dtype == nb::dtype<std::uint32_t>()) return Type::u32;
-  if (dtype == nb::dtype<std::uint64_t>()) return Type::u64;
-  throw UsageError("arrays are of float32, float64, uint32 or uint64");
+  if (dtype == nb::dtype<std::uint32_t>() || dtype == nb::dtype<std::int32_t>()) return Type::u32;
+  if (dtype == nb::dtype<std::uint64_t>() || dtype == nb::dtype<std::int64_t>()) return Type::u64;
+  throw UsageError("arrays are of float32, float64, or integers of 32 or 64 bits");
 }
 nb::dlpack::dtype dtype_of(Type type) {
   switch (type) {
@@ -105,7 +108,10 @@ Array from_python(NdArray const& array, bool owned = false) {
     result.shape.push_back(array.shape(k));
     result.strides.push_back(array.stride(k));
   }
-  result.type = type_of(array.dtype());
+  result.type      = type_of(array.dtype());
+  result.on_device = array.device_type() != nb::device::cpu::value;
+  if (result.on_device && !takes_device_arrays())
+    throw UsageError("an array lies on a GPU, but this backend computes on the host: install the cuda backend");
   if (owned) result.owner = keep(nb::cast(array));
   return result;
 }
@@ -115,13 +121,16 @@ std::vector<Array> from_python(std::vector<Strided> const& arrays) {
   return result;
 }
 
-/// numpy's view of the memory, which keeps the owner.
+/// numpy's view of the memory, which keeps the owner; of a device's memory an object with DLPack's methods.
 nb::object to_python(Array const& array) {
   nb::capsule const owner(new std::shared_ptr<void>(array.owner),
                           [](void* kept) noexcept { delete static_cast<std::shared_ptr<void>*>(kept); });
   // A matrix without rows has no memory, which numpy wants.
   static double nothing = 0;
   void* const data      = array.data == nullptr ? &nothing : array.data;
+  if (array.on_device)
+    return nb::cast(nb::ndarray<>(data, array.shape.size(), array.shape.data(), owner, array.strides.data(),
+                                  dtype_of(array.type), nb::device::cuda::value, device_in_use()));
   return nb::cast(nb::ndarray<nb::numpy>(data, array.shape.size(), array.shape.data(), owner,
                                          array.strides.data(), dtype_of(array.type)));
 }
@@ -253,8 +262,8 @@ nb::tuple arrays_of(io::CoordinateList&& read) {
 io::CoordinateList list_of(Tensor const& tensor) {
   io::CoordinateList list;
   list.extents        = tensor.extents();
-  Array const indices = tensor.indices();
-  Array const values  = tensor.values();
+  Array const indices = in_host_memory(tensor.indices());
+  Array const values  = in_host_memory(tensor.values());
   auto const numbers  = indices.shape[0] * indices.shape[1];
   bool narrow         = true;
   for (auto const extent : list.extents)
@@ -422,6 +431,43 @@ FastTuckerArrays fast_tucker_model(nb::dict const& given) {
   return model;
 }
 
+Array during_turn(Tensor const& tensor, Array (Tensor::*get)() const) {
+  Turn const turn;
+  return (tensor.*get)();
+}
+
+nb::object to_python(std::optional<FormatTimes> const& times) {
+  if (!times) return nb::none();
+  nb::dict result;
+  result["load_s"]      = times->load_s;
+  result["build_s"]     = times->build_s;
+  result["mode_s"]      = nb::cast(times->mode_s);
+  result["iteration_s"] = times->iteration_s;
+  return result;
+}
+nb::dict to_python(FormatComparison const& found) {
+  nb::list candidates;
+  for (auto const& candidate : found.candidates) {
+    nb::dict one;
+    one["name"]        = candidate.name;
+    one["bytes"]       = candidate.bytes;
+    one["build_bytes"] = candidate.build_bytes;
+    one["need_bytes"]  = candidate.need_bytes;
+    one["fits"]        = candidate.fits;
+    one["streams"]     = candidate.streams;
+    one["predicted"]   = to_python(candidate.predicted);
+    one["measured"]    = to_python(candidate.measured);
+    candidates.append(one);
+  }
+  nb::dict out;
+  out["candidates"] = candidates;
+  out["best"]       = found.best;
+  out["because"]    = found.because;
+  out["shapes"]     = nb::cast(found.shapes);
+  out["free_bytes"] = found.free_bytes;
+  return out;
+}
+
 nb::tuple to_python(Ranked&& ranked) {
   auto const kept  = std::make_shared<Ranked>(std::move(ranked));
   auto const array = [&](auto& numbers) { return to_python(numbers.data(), {numbers.size()}, kept); };
@@ -440,10 +486,15 @@ NB_MODULE(POLYAD_MODULE, m) {
     return nb::make_tuple(facts.name, facts.device, facts.problem);
   });
   m.def("is_started", [] { return process_of_start != 0; });
-  m.def("start", [](int threads) {
+  m.def("start", [](int threads, int device) {
     threads_of_start = threads;
+    device_of_start  = device;
     Turn const turn;
     return concurrency();
+  });
+  m.def("device_in_use", [] {
+    Turn const turn;
+    return device_in_use();
   });
   m.def("concurrency", [] {
     Turn const turn;
@@ -453,9 +504,15 @@ NB_MODULE(POLYAD_MODULE, m) {
   nb::class_<Tensor>(m, "Tensor")
       .def_prop_ro("extents", &Tensor::extents)
       .def_prop_ro("nnz", &Tensor::nnz)
-      .def_prop_ro("coords", [](Tensor const& tensor) { return to_python(tensor.indices()); })
-      .def_prop_ro("values", [](Tensor const& tensor) { return to_python(tensor.values()); });
+      .def_prop_ro("on_device", &Tensor::on_device)
+      .def_prop_ro("coords", [](Tensor const& tensor) { return to_python(during_turn(tensor, &Tensor::indices)); })
+      .def_prop_ro("values", [](Tensor const& tensor) { return to_python(during_turn(tensor, &Tensor::values)); });
+  m.def("arrays_on_host", [](Tensor const& tensor) {
+    Array const coords = during_turn(tensor, &Tensor::indices), values = during_turn(tensor, &Tensor::values);
+    return nb::make_tuple(to_python(in_host_memory(coords)), to_python(in_host_memory(values)));
+  });
   nb::class_<Format>(m, "Format")
+      .def_prop_ro("on_device", &Format::on_device)
       .def_prop_ro("extents", &Format::extents)
       .def_prop_ro("nnz", &Format::nnz)
       .def_prop_ro("single", [](Format const& format) { return format.type() == Type::f32; })
@@ -488,6 +545,17 @@ NB_MODULE(POLYAD_MODULE, m) {
     auto const options = format_options(rank, iterations, format, deterministic, ttmc);
     Turn const turn;
     return std::const_pointer_cast<Format>(build_format(tensor, options));
+  });
+
+  m.def("compare_formats", [](std::shared_ptr<Tensor> const& tensor, std::uint64_t rank, double iterations,
+                              std::string const& format, bool deterministic, bool measure) {
+    auto const options = format_options(rank, iterations, format, deterministic, false);
+    std::optional<FormatComparison> found;
+    {
+      Turn const turn;
+      found = compare_formats(tensor, options, measure);
+    }
+    return to_python(*found);
   });
 
   m.def(
@@ -599,7 +667,7 @@ NB_MODULE(POLYAD_MODULE, m) {
   });
   m.def(
       "recommend",
-      [](nb::dict const& given, int mode, AnyArray const& queries, std::uint64_t count,
+      [](nb::dict const& given, int mode, OnHost const& queries, std::uint64_t count,
          std::shared_ptr<Tensor> const& seen) {
         auto const model  = fast_tucker_model(given);
         Array const asked = from_python(queries);
@@ -611,7 +679,7 @@ NB_MODULE(POLYAD_MODULE, m) {
         return to_python(std::move(*found));
       },
       nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
-  m.def("similar", [](nb::dict const& given, int mode, AnyArray const& rows, std::uint64_t count) {
+  m.def("similar", [](nb::dict const& given, int mode, OnHost const& rows, std::uint64_t count) {
     auto const model  = fast_tucker_model(given);
     Array const asked = from_python(rows);
     std::optional<Ranked> found;

@@ -30,110 +30,94 @@ constexpr Type type_of() {
     return Type::u64;
 }
 
-/// Numbers in host memory as an array that keeps them.
-template <class T>
-Array host_array(std::vector<T> numbers, std::vector<std::size_t> shape) {
-  auto const kept = std::make_shared<std::vector<T>>(std::move(numbers));
-  Array array{kept->data(), std::move(shape), {}, type_of<T>(), kept};
-  array.strides.assign(array.shape.size(), 1);
-  for (std::size_t k = array.shape.size(); k-- > 1;)
-    array.strides[k - 1] = array.strides[k] * static_cast<std::int64_t>(array.shape[k]);
-  return array;
+/// Elements from the first to the last, gaps included.
+inline std::size_t span_of(Array const& array) {
+  std::size_t last = 0;
+  for (std::size_t k = 0; k < array.shape.size(); ++k) {
+    if (array.shape[k] == 0) return 0;
+    last += (array.shape[k] - 1) * static_cast<std::size_t>(array.strides[k]);
+  }
+  return last + 1;
 }
 
-/// A View as an array that keeps the View; on a device a copy in host memory.
+/// A View as an array that keeps the View. \param stays  on a device; otherwise the array is copied to the host
 template <class T, class... P>
-Array to_array(Kokkos::View<T*, P...> const& view) {
-  if constexpr (is_device_space<Space>) {
-    std::vector<T> numbers(view.extent(0));
-    Kokkos::deep_copy(Kokkos::View<T*, Kokkos::HostSpace>(numbers.data(), numbers.size()), view);
-    return host_array(std::move(numbers), {view.extent(0)});
-  } else {
-    return {view.data(), {view.extent(0)}, {1}, type_of<T>(), std::make_shared<Kokkos::View<T*, P...>>(view)};
-  }
+Array to_array(Kokkos::View<T*, P...> const& view, bool stays) {
+  Array const array{view.data(), {view.extent(0)}, {1}, type_of<T>(),
+                    std::make_shared<Kokkos::View<T*, P...>>(view), is_device_space<Space>};
+  return stays ? array : in_host_memory(array);
 }
 template <class T, class... P>
-Array to_array(Kokkos::View<T**, P...> const& view) {
-  if constexpr (is_device_space<Space>) {
-    std::vector<T> numbers(view.size());
-    if constexpr (std::is_floating_point_v<T>) {
-      auto const doubles = to_host<T>(Space(), view);
-      for (std::size_t k = 0; k < numbers.size(); ++k) numbers[k] = static_cast<T>(doubles[k]);
-    } else {  // coordinates, without gaps
-      Kokkos::View<T**, Kokkos::LayoutRight, Kokkos::HostSpace> const host(numbers.data(), view.extent(0),
-                                                                           view.extent(1));
-      Kokkos::deep_copy(host, view);
-    }
-    return host_array(std::move(numbers), {view.extent(0), view.extent(1)});
-  } else {
-    return {view.data(),
-            {view.extent(0), view.extent(1)},
-            {static_cast<std::int64_t>(view.stride(0)), 1},
-            type_of<T>(),
-            std::make_shared<Kokkos::View<T**, P...>>(view)};
-  }
+Array to_array(Kokkos::View<T**, P...> const& view, bool stays) {
+  Array const array{view.data(), {view.extent(0), view.extent(1)},
+                    {static_cast<std::int64_t>(view.stride(0)), 1}, type_of<T>(),
+                    std::make_shared<Kokkos::View<T**, P...>>(view), is_device_space<Space>};
+  return stays ? array : in_host_memory(array);
 }
 
-/// A View of the caller's memory, which somebody else keeps; on a device a copy there.
+/// The array's elements where Views are: its own memory, or a copy on the device, which `View` allocates for
+/// span_of elements.
+template <class View, class T>
+View where_views_are(Array const& array, std::size_t rows, std::size_t columns) {
+  View const copy(Kokkos::view_alloc("polyad::copied_array", Kokkos::WithoutInitializing), rows, columns);
+  using Host = Kokkos::View<T const*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Flat = Kokkos::View<T*, typename Space::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  std::size_t const span = span_of(array);
+  Kokkos::deep_copy(Flat(copy.data(), span), Host(static_cast<T const*>(array.data), span));
+  return copy;
+}
+
+/// Whether Views can take the array's memory as it is.
+inline bool is_at_hand(Array const& array) {
+  return array.on_device == is_device_space<Space>;
+}
+
+/// A View of the caller's memory, which somebody else keeps; of a host's array a copy on a device.
 template <class T>
 Kokkos::View<T*, typename Space::device_type> vector_view(Array const& array) {
   POLYAD_EXPECTS(
       array.type == type_of<T>() && array.shape.size() == 1 && (array.strides[0] == 1 || array.shape[0] <= 1),
       "a vector of another type, or with gaps");
-  return {static_cast<T*>(array.data), array.shape[0]};
+  using View = Kokkos::View<T*, typename Space::device_type>;
+  if (is_at_hand(array)) return View(static_cast<T*>(array.data), array.shape[0]);
+  using Matrix      = Kokkos::View<T**, Kokkos::LayoutRight, typename Space::device_type>;
+  Matrix const copy = where_views_are<Matrix, T>(array, 1, array.shape[0]);
+  return Kokkos::subview(copy, 0, Kokkos::ALL);
 }
 template <class T>
 FactorMatrix<T, Space> matrix_view(Array const& array) {
   POLYAD_EXPECTS(array.shape.size() == 2, "an array of ", array.shape.size(), " dimensions is no matrix");
   bool const row_major = array.shape[1] <= 1 || array.strides[1] == 1;
-  auto const stride    = array.shape[0] <= 1 ? static_cast<std::int64_t>(array.shape[1]) : array.strides[0];
-  POLYAD_EXPECTS(
-      array.type == type_of<T>() && row_major && stride >= static_cast<std::int64_t>(array.shape[1]),
-      "a matrix of another type, or not row-major");
-  auto const* const data = static_cast<T const*>(array.data);
-  if constexpr (is_device_space<Space>) {
-    auto const copy = make_factor_matrix<T>(Space(), "polyad::matrix", array.shape[0], array.shape[1]);
-    std::vector<double> numbers;
-    numbers.reserve(array.shape[0] * array.shape[1]);
-    for (std::size_t i = 0; i < array.shape[0]; ++i)
-      for (std::size_t r = 0; r < array.shape[1]; ++r)
-        numbers.push_back(static_cast<double>(data[i * static_cast<std::size_t>(stride) + r]));
-    from_host<T>(Space(), numbers, copy);
-    return copy;
-  } else {
-    FactorMatrix<T, Space> const rows(const_cast<T*>(data), array.shape[0], static_cast<std::size_t>(stride));
-    return Kokkos::subview(rows, Kokkos::ALL, Kokkos::make_pair(std::size_t{0}, array.shape[1]));
-  }
+  auto const stride    = array.shape[0] <= 1 ? array.shape[1] : static_cast<std::size_t>(array.strides[0]);
+  POLYAD_EXPECTS(array.type == type_of<T>() && row_major && stride >= array.shape[1],
+                 "a matrix of another type, or not row-major");
+  using Matrix = FactorMatrix<T, Space>;
+  Matrix const rows = is_at_hand(array) ? Matrix(static_cast<T*>(array.data), array.shape[0], stride)
+                                        : where_views_are<Matrix, T>(array, array.shape[0], stride);
+  return Kokkos::subview(rows, Kokkos::ALL, Kokkos::make_pair(std::size_t{0}, array.shape[1]));
 }
-/// What was computed into vector_view or matrix_view, in the caller's memory.
+/// What was computed into vector_view or matrix_view, in the caller's memory, whose gaps stay as they are.
 template <class T>
 void copy_back(Array const& array, Kokkos::View<T*, typename Space::device_type> const& view) {
-  if constexpr (is_device_space<Space>)
-    Kokkos::deep_copy(Kokkos::View<T*, Kokkos::HostSpace>(static_cast<T*>(array.data), view.extent(0)), view);
+  if (is_at_hand(array)) return;
+  Kokkos::deep_copy(Kokkos::View<T*, Kokkos::HostSpace>(static_cast<T*>(array.data), view.extent(0)), view);
 }
 template <class T>
 void copy_back(Array const& array, FactorMatrix<T, Space> const& view) {
-  if constexpr (is_device_space<Space>) {
-    auto const numbers = to_host<T>(Space(), view);
-    auto const stride  = static_cast<std::size_t>(array.strides[0]);
-    for (std::size_t i = 0; i < view.extent(0); ++i)
-      for (std::size_t r = 0; r < view.extent(1); ++r)
-        static_cast<T*>(array.data)[i * stride + r] = static_cast<T>(numbers[i * view.extent(1) + r]);
-  }
+  if (is_at_hand(array)) return;
+  auto const numbers = to_host<T>(Space(), view);
+  auto const stride  = static_cast<std::size_t>(array.strides[0]);
+  for (std::size_t i = 0; i < view.extent(0); ++i)
+    for (std::size_t r = 0; r < view.extent(1); ++r)
+      static_cast<T*>(array.data)[i * stride + r] = static_cast<T>(numbers[i * view.extent(1) + r]);
 }
 
 /// Coordinates, nonzeros x N without gaps: the caller's memory, or a device's copy of it.
 template <class Index>
 typename CooTensor<double, Index, Space>::indices_type indices_view(Array const& array) {
   using View = typename CooTensor<double, Index, Space>::indices_type;
-  if constexpr (is_device_space<Space>) {
-    View const copy("polyad::coordinates", array.shape[0], array.shape[1]);
-    using Host = Kokkos::View<Index const**, Kokkos::LayoutRight, Kokkos::HostSpace>;
-    Kokkos::deep_copy(copy, Host(static_cast<Index const*>(array.data), array.shape[0], array.shape[1]));
-    return copy;
-  } else {
-    return View(static_cast<Index*>(array.data), array.shape[0], array.shape[1]);
-  }
+  if (is_at_hand(array)) return View(static_cast<Index*>(array.data), array.shape[0], array.shape[1]);
+  return where_views_are<View, Index>(array, array.shape[0], array.shape[1]);
 }
 
 /// The same of all factors.
@@ -152,9 +136,9 @@ FactorMatrices<T, Space> matrix_views(std::vector<Array> const& arrays, Extents 
   return factors;
 }
 template <class T>
-std::vector<Array> to_arrays(FactorMatrices<T, Space> const& factors) {
+std::vector<Array> to_arrays(FactorMatrices<T, Space> const& factors, bool stay) {
   std::vector<Array> arrays;
-  for (int n = 0; n < factors.order(); ++n) arrays.push_back(to_array(factors[n]));
+  for (int n = 0; n < factors.order(); ++n) arrays.push_back(to_array(factors[n], stay));
   return arrays;
 }
 
@@ -167,26 +151,29 @@ inline std::vector<std::uint64_t> to_vector(Extents const& extents) {
 /// `owner` keeps memory that the Views do not.
 template <class Scalar, class Index>
 struct TensorOf final : Tensor {
-  TensorOf(CooTensor<Scalar, Index, Space> tensor, std::shared_ptr<void> kept)
-      : coo(std::move(tensor)), owner(std::move(kept)) {}
+  TensorOf(CooTensor<Scalar, Index, Space> tensor, std::shared_ptr<void> kept, bool stay)
+      : coo(std::move(tensor)), owner(std::move(kept)), stays(stay) {}
+  bool on_device() const override { return stays; }
   std::vector<std::uint64_t> extents() const override { return to_vector(coo.extents()); }
   std::uint64_t nnz() const override { return coo.nnz(); }
-  Array indices() const override { return kept(to_array(coo.indices())); }
-  Array values() const override { return kept(to_array(coo.values())); }
+  Array indices() const override { return kept(to_array(coo.indices(), stays)); }
+  Array values() const override { return kept(to_array(coo.values(), stays)); }
   Array kept(Array array) const {
-    if (owner) array.owner = owner;
+    if (owner && is_at_hand(array)) array.owner = owner;
     return array;
   }
 
   CooTensor<Scalar, Index, Space> coo;
   std::shared_ptr<void> owner;
+  bool stays;  // on the device
 };
 
 /// A format may share the tensor's memory: it keeps the tensor.
 template <class Scalar, class Index>
 struct FormatOf final : Format {
-  FormatOf(AnyFormat<Scalar, Index, Space> format, std::shared_ptr<void> kept)
-      : any(std::move(format)), owner(std::move(kept)) {}
+  FormatOf(AnyFormat<Scalar, Index, Space> format, std::shared_ptr<void> kept, bool stay)
+      : any(std::move(format)), owner(std::move(kept)), stays(stay) {}
+  bool on_device() const override { return stays; }
   std::vector<std::uint64_t> extents() const override { return to_vector(any.extents()); }
   std::uint64_t nnz() const override { return any.nnz(); }
   Type type() const override { return type_of<Scalar>(); }
@@ -197,6 +184,7 @@ struct FormatOf final : Format {
 
   AnyFormat<Scalar, Index, Space> any;
   std::shared_ptr<void> owner;
+  bool stays;  // on the device: what is computed with it
 };
 
 /// Calls f with the TensorOf or FormatOf inside.
@@ -211,7 +199,8 @@ auto visit(Base const& base, F&& f) {
 
 template <class Scalar, class Index>
 FormatPtr build(TensorOf<Scalar, Index> const& tensor, AnyFormatOptions const& options) {
-  return std::make_shared<FormatOf<Scalar, Index>>(any_format(Space(), tensor.coo, options), tensor.owner);
+  return std::make_shared<FormatOf<Scalar, Index>>(any_format(Space(), tensor.coo, options),
+                                                    tensor.owner, tensor.stays);
 }
 
 /// Adds what the caller asks for to what a driver does.

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import os
 import subprocess
 import sys
 import textwrap
@@ -7,7 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import polyad
+
 data = Path(__file__).resolve().parents[2] / "data"
+
+computes_on_device = os.environ.get("POLYAD_BACKEND", next(iter(polyad.backends()), "")) == "cuda"
+on_host_only = pytest.mark.skipif(computes_on_device, reason="a device copies host arrays")
 
 
 @pytest.fixture
@@ -20,8 +26,6 @@ def in_process():
     """Runs a program in an interpreter of its own and returns what it printed."""
 
     def run(program, *, status=0, environment=None):
-        import os
-
         ended = subprocess.run(
             [sys.executable, "-c", textwrap.dedent(program)],
             capture_output=True,
@@ -37,8 +41,6 @@ def in_process():
 
 def random_tensor(shape, nnz, seed, dtype=np.float64):
     """Distinct places, positive values."""
-    import polyad
-
     rng = np.random.default_rng(seed)
     places = rng.choice(int(np.prod(shape)), size=nnz, replace=False)
     coords = np.stack(np.unravel_index(places, shape), axis=1)

@@ -6,6 +6,7 @@ import importlib
 import os
 
 import pytest
+from conftest import on_host_only
 
 import polyad
 
@@ -96,6 +97,7 @@ def test_a_fork_before_the_first_use_works(in_process):
     assert in_process(program).split() == ["2"]
 
 
+@on_host_only
 def test_threads(in_process):
     program = """
     import polyad

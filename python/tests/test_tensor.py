@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from conftest import data, random_tensor
+from conftest import data, on_host_only, random_tensor
 
 import polyad
 
@@ -17,6 +17,7 @@ def address(array):
     return array.__array_interface__["data"][0]
 
 
+@on_host_only
 @pytest.mark.parametrize("index", [np.uint32, np.uint64, np.int32, np.int64])
 @pytest.mark.parametrize("scalar", [np.float32, np.float64])
 def test_arrays_are_taken_without_a_copy(index, scalar):

@@ -3,18 +3,16 @@
 
 #include <algorithm>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <vector>
 
-#include "core/host_side.hpp"
 #include "formats/choose_format.hpp"
 #include "formats/format_trial.hpp"
+#include "formats/format_wish.hpp"
 #include "formats/registry.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/quantity_text.hpp"
-#include "polyad/formats/ceilings.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 
 namespace polyad {
@@ -97,14 +95,6 @@ private:
   count_t m_coordinates_bytes = 0;
 };
 
-template <class Scalar, class Index, class Space>
-bool has_format(std::string_view name) {
-  bool found = false;
-  for_each_format<Scalar, Index, Space>(
-      [&](auto format) { found = found || name == decltype(format)::type::name; });
-  return found;
-}
-
 /// The format that is usual for needs that the cost model says nothing about; empty where it knows formats
 /// that have them, or none is usual.
 template <class Scalar, class Index, class Space>
@@ -119,25 +109,6 @@ std::string usual_format(std::vector<Capability> const& needs) {
     }
   });
   return usual;
-}
-
-template <class Scalar, class Index, class Space>
-TensorSurvey survey_of(Space const& space, CooTensor<Scalar, Index, Space> const& coo) {
-  auto const indices = on_host(space, "the coordinates in host memory", coo.indices());
-  std::vector<std::uint64_t> extents;
-  for (int n = 0; n < coo.order(); ++n) extents.push_back(coo.extents()[n]);
-  return survey_tensor<Index>(extents, std::span<Index const>(indices.data(), indices.size()),
-                              host_threads(space));
-}
-
-template <class Scalar, class Space>
-Ceilings ceilings_for(Space const& space, AnyFormatOptions const& options, double seconds) {
-  if (options.hooks.machine) return options.hooks.machine(seconds);
-  if (seconds >= worth_measuring_s) try {
-      return measure_ceilings<Scalar>(space);
-    } catch (MemoryError const&) {  // the usual ones do as well
-    }
-  return usual_ceilings_of<Space>(static_cast<int>(space.concurrency()), sizeof(Scalar));
 }
 
 /// What an earlier run chose, where it is a candidate that fits.
@@ -195,25 +166,12 @@ auto AnyFormat<Scalar, Index, Space>::build(Space const& space,
     build_as(usual, "", options);
     return X;
   }
-  POLYAD_EXPECTS(options.survey, "a choice between formats wants a survey of the tensor");
-  auto const& survey = *options.survey;
-  FormatWish wish{.iterations    = options.iterations,
-                  .deterministic = chooses && options.deterministic,
-                  .residual      = chooses && !options.needs.empty(),
-                  .may_stream    = !chooses || (options.may_stream && options.needs.empty()),
-                  .bytes         = available_memory(space) + source.held_bytes,
-                  .what          = options.needs.empty() ? "iterations" : "sweeps of all modes"};
+  FormatWish const wish = wish_of(space, options, chooses, source.held_bytes);
+  auto list             = candidates_of<Scalar, Index>(space, options, wish);
   Ceilings const any_machine;
-  count_t const model = model_bytes({survey, any_machine, options.rank, sizeof(Scalar), sizeof(Index)});
-  if (options.memory_bytes) {
-    wish.bytes   = std::min(wish.bytes, *options.memory_bytes);
-    buffer_bytes = wish.bytes > model ? wish.bytes - model : 0;
-  }
-  auto list =
-      polyad::candidates(survey, options.rank, sizeof(Scalar), sizeof(Index), wish,
-                         [&](double seconds) { return ceilings_for<Scalar>(space, options, seconds); });
-  // A build of some formats alone (is_built).
-  std::erase_if(list, [](FormatCandidate const& c) { return !has_format<Scalar, Index, Space>(c.name); });
+  count_t const model =
+      model_bytes({*options.survey, any_machine, options.rank, sizeof(Scalar), sizeof(Index)});
+  if (options.memory_bytes) buffer_bytes = wish.bytes > model ? wish.bytes - model : 0;
   progress("looking at the tensor");
   if (!chooses) {
     for (auto const& candidate : list)
@@ -304,8 +262,8 @@ bool format_offers(std::string_view text, Capability capability) {
 }
 
 template <class Scalar, class Index, class Space>
-std::vector<FormatShape> try_shapes(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
-                                    std::string const& format, count_t rank) {
+std::vector<FormatShape> detail::try_shapes(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+                                            std::string const& format, count_t rank) {
   std::vector<FormatShape> shapes;
   with_format<Scalar, Index, Space>(split_format_text(format).name, [&](auto identity) {
     using F = typename decltype(identity)::type;
@@ -331,7 +289,7 @@ std::vector<FormatShape> try_shapes(Space const& space, CooTensor<Scalar, Index,
       Kokkos::DefaultExecutionSpace const&,                                                                 \
       CooTensor<Scalar, Index, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace>::host_space> const&, \
       AnyFormatOptions const&);                                                                             \
-  template std::vector<FormatShape> try_shapes(                                                             \
+  template std::vector<FormatShape> detail::try_shapes(                                                     \
       Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
       std::string const&, count_t)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_ANY_FORMAT);

@@ -7,10 +7,7 @@
 
 #include "polyad/core/instances.hpp"
 
-namespace polyad {
-
-using namespace detail;
-namespace detail {
+namespace polyad::detail {
 namespace {
 
 struct TrialTimes {
@@ -60,7 +57,6 @@ TrialTimes time_format(Space const& space, CooTensor<Scalar, Index, Space> const
 }
 
 }  // namespace
-}  // namespace detail
 
 template <class Scalar, class Index, class Space>
 bool try_candidate(Space const& space, CooTensor<Scalar, Index, Space> const& coo, count_t rank,
@@ -68,9 +64,9 @@ bool try_candidate(Space const& space, CooTensor<Scalar, Index, Space> const& co
                    std::function<void(char const*)> const& progress) {
   bool const all = modes.empty();
   for (int n = 0; all && n < coo.order(); ++n) modes.push_back(n);
-  detail::TrialTimes times;
+  TrialTimes times;
   try {
-    times = detail::time_format(space, coo, candidate.name, rank, modes, progress);
+    times = time_format(space, coo, candidate.name, rank, modes, progress);
   } catch (MemoryError const&) {
     candidate.fits = false;
     return false;
@@ -95,7 +91,7 @@ bool try_candidate(Space const& space, CooTensor<Scalar, Index, Space> const& co
   return true;
 }
 
-detail::TrialPlan detail::plan_trial(std::vector<FormatCandidate>& candidates, FormatTrial trial) {
+TrialPlan plan_trial(std::vector<FormatCandidate>& candidates, FormatTrial trial) {
   TrialPlan plan;
   if (trial == FormatTrial::none) return plan;
   for (auto& candidate : candidates)
@@ -124,4 +120,4 @@ detail::TrialPlan detail::plan_trial(std::vector<FormatCandidate>& candidates, F
                               std::vector<int>, FormatCandidate&, std::function<void(char const*)> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_TRY_CANDIDATE);
 
-}  // namespace polyad
+}  // namespace polyad::detail

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which formats are tried on the tensor itself (try_candidate).
+// Formats that are tried on the tensor itself: which, and how.
 #pragma once
 
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "polyad/formats/any_format.hpp"
@@ -14,5 +16,22 @@ struct TrialPlan {
   std::vector<int> modes;  // none: all
 };
 [[nodiscard]] TrialPlan plan_trial(std::vector<FormatCandidate>& candidates, FormatTrial trial);
+
+/// Builds the candidate's format from `coo`, times an MTTKRP of each of `modes` (empty: of all), sets
+/// candidate.measured and bytes, and releases the format. A time is the shorter of two, after a first run.
+/// For other modes the prediction (there must be one) is scaled by measured over predicted. On a device a
+/// short build is repeated and the second one counts: the first also loads kernels. Waits for `space`.
+/// \return false, with candidate.fits = false, where the format does not fit the memory
+template <class Scalar, class Index, class Space>
+bool try_candidate(Space const& space, CooTensor<Scalar, Index, Space> const& coo, count_t rank,
+                   std::vector<int> modes, FormatCandidate& candidate,
+                   std::function<void(char const*)> const& progress = {});
+
+/// Builds the format from `coo` in each of its shapes, times them and releases them. Returns the shapes, the
+/// fastest first; none for a format that has one shape only. Waits for `space`. \throws MemoryError
+template <class Scalar, class Index, class Space>
+[[nodiscard]] std::vector<FormatShape> try_shapes(Space const& space,
+                                                  CooTensor<Scalar, Index, Space> const& coo,
+                                                  std::string const& format, count_t rank);
 
 }  // namespace polyad::detail

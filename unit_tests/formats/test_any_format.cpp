@@ -150,16 +150,51 @@ TEST_CASE("any_format gives what is needed", "[any_format]") {
   CHECK_THROWS_AS(X.make_row_workspace(space), UsageError);
 }
 
-TEST_CASE("The shapes of a format are tried", "[any_format]") {
+TEST_CASE("One format is tuned: its shapes", "[any_format]") {
   TestSpace const space;
-  auto const coo    = to_device<double, std::uint32_t>(space, some_tensor());
-  auto const shapes = try_shapes(space, coo, "f-coo", 4);
+  auto const coo     = to_device<double, std::uint32_t>(space, some_tensor());
+  auto options       = options_for(4);
+  options.format     = "f-coo";
+  auto const found   = tune_formats(space, coo, options);
+  auto const& shapes = found.shapes;
+  REQUIRE(found.candidates.size() == 1);
+  CHECK(found.best == "f-coo");
   REQUIRE(shapes.size() >= 4);
   CHECK(std::ranges::is_sorted(shapes, {}, &FormatShape::seconds));
-  auto options   = options_for(4);
   options.format = shapes.front().format;
   CHECK(any_format(space, coo, options).chosen() == "f-coo");
-  CHECK(try_shapes(space, coo, "sorted", 4).empty());
+  options.format = "sorted";
+  CHECK(tune_formats(space, coo, options).shapes.empty());
+  options.format = "no-such";
+  CHECK_THROWS_AS(tune_formats(space, coo, options), UsageError);
+}
+
+TEST_CASE("Formats are estimated, and tuned", "[any_format]") {
+  TestSpace const space;
+  auto const coo       = to_device<float, std::uint32_t>(space, some_tensor());
+  auto options         = options_for(4);
+  auto const estimated = estimate_formats(space, coo, options);
+  REQUIRE_FALSE(estimated.candidates.empty());
+  CHECK(estimated.best == estimated.candidates.front().name);
+  CHECK_FALSE(estimated.because.empty());
+  for (auto const& candidate : estimated.candidates) CHECK_FALSE(candidate.measured);
+  CHECK(estimated.best == any_format(space, coo, options).chosen());
+
+  auto const tuned = tune_formats(space, coo, options);
+  CHECK(tuned.candidates.size() == estimated.candidates.size());
+  for (auto const& candidate : tuned.candidates)
+    if (candidate.fits && !candidate.streams) {
+      REQUIRE(candidate.measured);
+      CHECK(candidate.measured->mode_s.size() == static_cast<std::size_t>(coo.order()));
+    }
+  CHECK(tuned.best == tuned.candidates.front().name);
+
+  options.memory_bytes = 1;
+  auto const none      = estimate_formats(space, coo, options);
+  CHECK(none.best.empty());
+  CHECK(none.because.find("needs the least") != std::string::npos);
+  CHECK_THROWS_AS(tune_formats(space, coo, options), MemoryError);
+  CHECK_THROWS_AS((estimate_formats<float, std::uint32_t>(space, AnyFormatOptions{})), UsageError);
 }
 
 TEST_CASE("any_format ends in the fit of the format inside", "[any_format]") {

@@ -240,28 +240,40 @@ void spttmc(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
   });
 }
 
-/// Builds the candidate's format from `coo`, times an MTTKRP of each of `modes` (empty: of all), sets
-/// candidate.measured and bytes, and releases the format. A time is the shorter of two, after a first run.
-/// For other modes the prediction (there must be one) is scaled by measured over predicted. On a device a
-/// short build is repeated and the second one counts: the first also loads kernels. Waits for `space`.
-/// \return false, with candidate.fits = false, where the format does not fit the memory
-template <class Scalar, class Index, class Space>
-bool try_candidate(Space const& space, CooTensor<Scalar, Index, Space> const& coo, count_t rank,
-                   std::vector<int> modes, FormatCandidate& candidate,
-                   std::function<void(char const*)> const& progress = {});
-
 /// A shape of a format, and what an MTTKRP of every mode takes with it.
 struct FormatShape {
   std::string format;  // "f-coo:threadlen=16,team_threads=64"
   double seconds = 0;
 };
-/// Builds the format from `coo` in each of its shapes, times them and releases them. Returns the shapes, the
-/// fastest first; none for a format that has one shape only. Waits for `space`.
-/// \throws UsageError for an unknown name or a rank of 0; MemoryError
+
+/// What estimate_formats predicted, or tune_formats measured.
+struct FormatComparison {
+  std::vector<FormatCandidate> candidates;  // the best first
+  std::string best;                         // its name; empty where none fits
+  std::string because;                      // why it is the best, or what a format would need to fit
+  std::vector<FormatShape> shapes;          // of the one format that was tuned, the fastest first
+  std::uint64_t free_bytes = 0;             // that the choice counted with
+};
+
+/// What each format would take of memory and time for options.rank and options.iterations, by the cost model.
+/// Builds nothing. Wants options.survey; options.format plays no part.
+/// \param held_bytes  of coordinates that are in the tensor's memory and are released later
+/// \throws UsageError without a survey, or unless 1 <= rank < 2^20
 template <class Scalar, class Index, class Space>
-[[nodiscard]] std::vector<FormatShape> try_shapes(Space const& space,
-                                                  CooTensor<Scalar, Index, Space> const& coo,
-                                                  std::string const& format, count_t rank);
+[[nodiscard]] FormatComparison estimate_formats(Space const& space, AnyFormatOptions const& options,
+                                                count_t held_bytes = 0);
+/// The same of a tensor. Copies a device's coordinates to the host where the options have no survey. Waits.
+template <class Scalar, class Index, class Space>
+[[nodiscard]] FormatComparison estimate_formats(Space const& space,
+                                                CooTensor<Scalar, Index, Space> const& coo,
+                                                AnyFormatOptions const& options = {});
+
+/// Builds each format that fits and is not streamed, times an MTTKRP of every mode (the shorter of two, after
+/// a first run) and releases it. With options.format that format alone, and its shapes. Waits for `space`.
+/// \throws as estimate_formats; UsageError for an unknown format; MemoryError when none fits
+template <class Scalar, class Index, class Space>
+[[nodiscard]] FormatComparison tune_formats(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
+                                            AnyFormatOptions const& options = {});
 
 /// A format of one's own behind AnyFormat; its Views are shared. Does not wait.
 template <OwnFormat F>

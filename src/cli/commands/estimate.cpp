@@ -5,13 +5,9 @@
 #include "cli/commands/commands.hpp"
 #include "cli/format_choice/formats_of.hpp"
 #include "cli/format_choice/formats_table.hpp"
-#include "cli/format_choice/machine.hpp"
 #include "cli/run/session.hpp"
 #include "cli/tensors/read_input.hpp"
-#include "cli/tensors/survey_list.hpp"
-#include "formats/choose_format.hpp"
 #include "polyad/core/device.hpp"
-#include "polyad/core/error.hpp"
 #include "polyad/core/quantity_text.hpp"
 
 namespace polyad::cli {
@@ -41,29 +37,6 @@ int run(EstimateOptions const& options, Report& report) {
       "\n~: predicted. needs: peak memory, factors included. load: loading the kernels, once a process. "
       "with b.: an iteration with its share of load and build.\n");
   return 0;
-}
-
-FormatsReport estimate_formats(EstimateOptions const& options, io::CoordinateList const& tensor,
-                               BackendReport const& backend) {
-  FormatsReport formats;
-  formats.iterations     = options.iterations;
-  formats.free_bytes     = free_memory();
-  int const scalar_bytes = options.precision == "f32" ? 4 : 8;
-  auto const survey      = survey_list(tensor, options.common.threads);
-  // A user who asks wants this machine's numbers, however short the run.
-  auto const machine = machine_ceilings(backend, scalar_bytes, 1e9);
-  bool const is_wide = tensor.wide() || tensor.nnz() > ~std::uint32_t(0);
-  detail::CostInput const input{survey, machine, options.rank, scalar_bytes, is_wide ? 8 : 4};
-  detail::FormatWish const wish{.iterations = formats.iterations, .bytes = formats.free_bytes};
-  formats.candidates = detail::candidates(input, wish);
-  try {
-    auto const choice = detail::choose(formats.candidates, wish);
-    formats.best      = formats.candidates[choice.candidate].name;
-    formats.because   = choice.because;
-  } catch (MemoryError const& error) {
-    formats.because = error.what();
-  }
-  return formats;
 }
 
 }  // namespace polyad::cli

@@ -27,8 +27,7 @@ int run(TuneOptions const& options, Report& report) {
   Session const session(of.common.threads, of.common.verbose, of.device_memory);
   report.backend        = session.backend();
   auto const key        = choice_key(of.tensor, tensor, *report.backend, of.rank, of.precision);
-  FormatsReport formats = estimate_formats(of, tensor, *report.backend);
-  try_formats(options, std::move(tensor), report, formats);
+  FormatsReport formats = tune_formats(options, std::move(tensor), report);
   if (options.store && key) {
     StoredChoice choice{formats.best, formats.iterations};
     if (!formats.shapes.empty()) choice.format = formats.shapes.front().format;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What estimate and tune share, and the part of tune that runs on the backend. Free of Kokkos; each needs a
-// Session.
+// What estimate and tune ask of the library. Free of Kokkos; each needs a Session.
 #pragma once
 
 #include "cli/options/choice_options.hpp"
@@ -13,13 +12,12 @@ namespace polyad::cli {
 [[nodiscard]] FormatsReport estimate_formats(EstimateOptions const& options, io::CoordinateList const& tensor,
                                              BackendReport const& backend);
 
+/// The same with measured times, or of the one format that options.format names, with its shapes.
+/// \param tensor  given up once it is on the device
+[[nodiscard]] FormatsReport tune_formats(TuneOptions const& options, io::CoordinateList&& tensor,
+                                         Report& report);
+
 /// The lines above the table.
 void print_choice(Report const& report, EstimateOptions const& options);
-
-/// Tries those of the candidates that fit, or the one that options.format names, and puts the fastest first;
-/// the shapes
-/// of f-coo where that is the format. \param tensor  given up once it is on the device
-void try_formats(TuneOptions const& options, io::CoordinateList&& tensor, Report& report,
-                 FormatsReport& formats);
 
 }  // namespace polyad::cli

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/format_choice/formats_of.hpp"
+
+#include <utility>
+
+#include "cli/format_choice/machine.hpp"
+#include "cli/run/interrupt.hpp"
+#include "cli/tensors/device_tensor.hpp"
+#include "cli/tensors/survey_list.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/formats/any_format.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+AnyFormatOptions library_options(EstimateOptions const& options, io::CoordinateList const& tensor,
+                                 BackendReport const& backend) {
+  AnyFormatOptions result;
+  result.rank       = options.rank;
+  result.iterations = options.iterations;
+  result.survey     = survey_list(tensor, options.common.threads);
+  int const bytes   = options.precision == "f32" ? 4 : 8;
+  // A user who asks wants this machine's numbers, however short the run.
+  result.hooks.machine  = [backend, bytes](double) { return machine_ceilings(backend, bytes, 1e9); };
+  result.hooks.progress = stop_if_interrupted;
+  return result;
+}
+
+/// Calls f(std::type_identity<Scalar>, std::type_identity<Index>).
+template <class F>
+FormatComparison with_types(EstimateOptions const& options, io::CoordinateList const& tensor, F&& f) {
+  return with_index_type(tensor, [&](auto index) {
+    if (options.precision == "f32") return f(std::type_identity<float>{}, index);
+    return f(std::type_identity<double>{}, index);
+  });
+}
+
+FormatsReport report_of(EstimateOptions const& options, FormatComparison&& found) {
+  FormatsReport formats;
+  formats.iterations = options.iterations;
+  formats.free_bytes = found.free_bytes;
+  formats.best       = std::move(found.best);
+  formats.because    = std::move(found.because);
+  formats.candidates = std::move(found.candidates);
+  for (auto& shape : found.shapes) formats.shapes.push_back({std::move(shape.format), shape.seconds});
+  return formats;
+}
+
+}  // namespace
+
+FormatsReport estimate_formats(EstimateOptions const& options, io::CoordinateList const& tensor,
+                               BackendReport const& backend) {
+  auto const wanted = library_options(options, tensor, backend);
+  return report_of(
+      options, with_types(options, tensor, [&](auto scalar, auto index) {
+        return polyad::estimate_formats<typename decltype(scalar)::type, typename decltype(index)::type>(
+            Space(), wanted);
+      }));
+}
+
+FormatsReport tune_formats(TuneOptions const& options, io::CoordinateList&& tensor, Report& report) {
+  auto wanted = library_options(options.of, tensor, *report.backend);
+  if (!options.format.empty()) wanted.format = options.format;
+  return report_of(options.of, with_types(options.of, tensor, [&](auto scalar, auto index) {
+                     Space const space;
+                     auto const coo =
+                         to_device<typename decltype(scalar)::type, typename decltype(index)::type>(
+                             space, std::move(tensor), *report.input);
+                     stop_if_interrupted("reading the tensor");
+                     return polyad::tune_formats(space, coo, wanted);
+                   }));
+}
+
+}  // namespace polyad::cli

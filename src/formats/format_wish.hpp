@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What any_format, estimate_formats and tune_formats share: from their options to the candidates.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/host_side.hpp"
+#include "formats/choose_format.hpp"
+#include "polyad/core/device_memory.hpp"
+#include "polyad/formats/any_format.hpp"
+
+namespace polyad::detail {
+
+template <class Scalar, class Index, class Space>
+TensorSurvey survey_of(Space const& space, CooTensor<Scalar, Index, Space> const& coo) {
+  auto const indices = on_host(space, "the coordinates in host memory", coo.indices());
+  std::vector<std::uint64_t> extents;
+  for (int n = 0; n < coo.order(); ++n) extents.push_back(coo.extents()[n]);
+  return survey_tensor<Index>(extents, std::span<Index const>(indices.data(), indices.size()),
+                              host_threads(space));
+}
+
+template <class Scalar, class Space>
+Ceilings ceilings_for(Space const& space, AnyFormatOptions const& options, double seconds) {
+  if (options.hooks.machine) return options.hooks.machine(seconds);
+  if (seconds >= worth_measuring_s) try {
+      return measure_ceilings<Scalar>(space);
+    } catch (MemoryError const&) {  // the usual ones do as well
+    }
+  return usual_ceilings_of<Space>(static_cast<int>(space.concurrency()), sizeof(Scalar));
+}
+
+/// \param chooses  among formats; otherwise one was named
+/// \param held_bytes  of coordinates that are in the tensor's memory and are released later
+template <class Space>
+FormatWish wish_of(Space const& space, AnyFormatOptions const& options, bool chooses, count_t held_bytes) {
+  FormatWish wish{.iterations    = options.iterations,
+                  .deterministic = chooses && options.deterministic,
+                  .residual      = chooses && !options.needs.empty(),
+                  .may_stream    = !chooses || (options.may_stream && options.needs.empty()),
+                  .bytes         = available_memory(space) + held_bytes,
+                  .what          = options.needs.empty() ? "iterations" : "sweeps of all modes"};
+  if (options.memory_bytes) wish.bytes = std::min<std::uint64_t>(wish.bytes, *options.memory_bytes);
+  return wish;
+}
+
+/// The formats of this build that the wish allows, the best first. \throws UsageError without a survey
+template <class Scalar, class Index, class Space>
+std::vector<FormatCandidate> candidates_of(Space const& space, AnyFormatOptions const& options,
+                                           FormatWish const& wish) {
+  POLYAD_EXPECTS(options.survey, "a choice between formats wants a survey of the tensor");
+  auto list = candidates(*options.survey, options.rank, sizeof(Scalar), sizeof(Index), wish,
+                         [&](double seconds) { return ceilings_for<Scalar>(space, options, seconds); });
+  // A build of some formats alone has no others.
+  std::string const built = ", " + format_names() + ", ";
+  std::erase_if(list,
+                [&](FormatCandidate const& c) { return built.find(", " + c.name + ", ") == built.npos; });
+  return list;
+}
+
+}  // namespace polyad::detail
