@@ -254,6 +254,10 @@ bool stays_on_host(Space const& space, Extents const& extents, count_t entries,
   if (format.format != "auto") return format_offers(format.format, Capability::streaming);
   if (options.optimizer == FastTuckerOptimizer::sgd || format.deterministic || !format.may_stream)
     return false;
+  // A host gains nothing by it, unless it plays a device.
+  if (std::is_same_v<typename HostOf<Space>::memory_space, typename Space::memory_space> &&
+      !left_of_device_memory_limit() && !format.memory_bytes)
+    return false;
   // In memory are the training set, in a search the part of it that is kept, and a format of that, which with
   // what its build needs is twice as large.
   auto const order     = static_cast<count_t>(extents.order());
