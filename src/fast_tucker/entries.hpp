@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Entries: a training set on the device, or in host memory, from where the device takes it in stretches, so
-// that it may be larger than the device. A pass over it sends the next stretch while kernels work on the one
+// Entries: a training set on the device, or in host memory. The device takes one in host memory by stretches,
+// and it may be larger than the device. A pass over it sends the next stretch while kernels work on the one
 // that is there.
 #pragma once
 
@@ -77,8 +77,8 @@ struct EntryBuffers {
   std::array<Buffer, 2> buffers;
   count_t length = 0;  // entries in a buffer
 
-  /// For tensors of that order with at most so many entries. An eighth of the memory that is free, and no
-  /// more than the copies need to be hidden: the model and the format want the rest.
+  /// For tensors of that order with at most so many entries. An eighth of the memory that is free, at most 64
+  /// MiB, which hide the copies: the model and the format want the rest.
   /// \throws MemoryError
   EntryBuffers(Space const& space, int order, count_t nnz) {
     constexpr count_t most = count_t(64) << 20;  // bytes

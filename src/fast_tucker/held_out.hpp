@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/host_side.hpp"
 #include "fast_tucker/entries.hpp"
 #include "polyad/core/counter_rng.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
@@ -134,7 +135,7 @@ std::pair<Entries<Scalar, Index, Space>, CooTensor<Scalar, Index, Space>> hold_o
   CooTensor<Scalar, Index, HostOf<Space>> on_host;
   {
     DeviceMemoryAccount::HostArrays const in_host_memory;
-    on_host = hold_out(HostOf<Space>(), X.pinned().tensor, share, [&](count_t nnz) {
+    on_host = hold_out(host_instance(space), X.pinned().tensor, share, [&](count_t nnz) {
                 kept = make_pinned_tensor<Scalar, Index, Space>(X.extents(), nnz);
                 return kept.tensor;
               }).second;

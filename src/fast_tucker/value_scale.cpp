@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/host_side.hpp"
 #include "fast_tucker/entries.hpp"
 #include "fast_tucker/largest_value.hpp"
 #include "polyad/core/instances.hpp"
@@ -57,7 +58,7 @@ Entries<Scalar, Index, Space> detail::scaled(Space const& space, Entries<Scalar,
                                              double factor) {
   if (!X.on_host()) return Entries<Scalar, Index, Space>(scaled_entries(space, X.tensor(), factor));
   auto const values = make_pinned_values<Scalar, Space>(X.nnz());
-  HostOf<Space> const host;
+  auto const host   = host_instance(space);
   scale_numbers(host, factor, static_cast<Scalar const*>(X.pinned().values.data()), values.data(), X.nnz(), 1,
                 1);
   host.fence("polyad::scaled");

@@ -154,7 +154,7 @@ class Completion(ToolTest):
         train = self.write("many.tns", text(lines))
         common = ("fast-tucker", train, "--test", self.test, "-r", 4, "-o", "m.npz")
         needed = 20000 * 16  # of the set alone
-        for arguments, budget in ((("--shrink", 10), 2 * needed), ((), 3 * needed)):
+        for arguments, budget in ((("--shrink", 10), 2 * needed), ((), 7 * needed // 2)):
             want = self.report_of(*common, *arguments, "--format", "sorted")
             self.assertNotIn("chosen_because", want["format"])
             kept = load_npz(self.folder / "m.npz")
@@ -178,7 +178,9 @@ class Completion(ToolTest):
         out = self.succeed(*common, "--format", "streamed-sorted", "--device-memory", "1G").stdout
         self.assertIn(", streamed-sorted, f32", out)
         self.assertNotIn("because", out)
-        out = self.succeed(*common, "--optimizer", "adam", "-i", 2, "--device-memory", 2 * needed).stdout
+        out = self.succeed(*common, "--format", "streamed-sorted", "--optimizer", "adam", "-i", 2).stdout
+        self.assertIn("biases   train RMSE", out)
+        out = self.succeed(*common, "--shrink", 10, "-i", 2, "--device-memory", 2 * needed).stdout
         self.assertIn("format   streamed-sorted because", out)
         for arguments, code, says in ((("--device-memory", 0), 4, "needs"),
                                       (("--device-memory", needed, "--format", "sorted"), 4, "are free"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A training set in host memory: the run is that of the same set on the device, within a limit of the device's
-// memory that the set exceeds.
+// A training set in host memory: the run is that of the same set on the device. It keeps to a limit of the
+// device's memory that the run in memory exceeds.
 #include <Kokkos_Core.hpp>
 #include <cmath>
 #include <vector>

@@ -213,8 +213,8 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerCallback const& callback = {},
                                             AnyFormatOptions const& format     = {});
 
-/// Whether so many entries are better left in host memory (FastTuckerData::train_on_host): the format named
-/// streams, or what a run holds of them would not fit the memory that is free.
+/// Whether so many entries are better left in host memory (FastTuckerData::train_on_host). They are where the
+/// format named streams, or where what a run holds of them would not fit the device's free memory.
 template <class Scalar, class Index, class Space>
 [[nodiscard]] bool stays_on_host(Space const& space, Extents const& extents, count_t entries,
                                  FastTuckerOptions const& options, AnyFormatOptions const& format = {});

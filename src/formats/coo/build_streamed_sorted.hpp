@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/host_side.hpp"
 #include "core/space_instances.hpp"
 #include "formats/coo/build_sorted_copy.hpp"
 #include "formats/coo/row_starts.hpp"
@@ -33,13 +34,14 @@ struct LongestRow {
 };
 
 template <class Scalar, class Index, class Space>
-void StreamedSorted<Scalar, Index, Space>::build_on_host(CooTensor<Scalar, Index, host_space> const& coo) {
+void StreamedSorted<Scalar, Index, Space>::build_on_host(Space const& space,
+                                                         CooTensor<Scalar, Index, host_space> const& coo) {
   using Tensor = CooTensor<Scalar, Index, host_space>;
   using Range  = Kokkos::RangePolicy<host_space, Kokkos::IndexType<count_t>>;
   // 64 bits, whatever the coordinates have: the host's sort is compiled for these.
   using Order = Permutation<std::uint64_t, host_space>;
   DeviceMemoryAccount::HostArrays const on_host;
-  host_space const host;
+  auto const host = host_instance(space);
   int const order = coo.order();
   m_nnz           = coo.nnz();
   m_norm_squared  = polyad::norm_squared(host, coo);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // streamed-sorted: the copies of `sorted` (formats/coo/sorted.hpp) in host memory, for training sets larger
 // than the device. Every operation takes the mode's copy in stretches, by turns into two buffers on the
-// device, each with an instance of the execution space: one copies while the other computes. Least squares
-// take stretches of whole rows. A row that is longer than a buffer is read from host memory by the kernel,
+// device. Each buffer has an instance of the execution space: one copies while the other computes. Least
+// squares take stretches of whole rows. A kernel reads a row that is longer than a buffer from host memory,
 // and so no row is too long. Storage: N (s_r + N s_o) bytes a nonzero and 8 a row, in host memory.
 #pragma once
 
@@ -99,9 +99,9 @@ public:
     format.m_extents = coo.extents();
     format.m_options = options;
     if constexpr (std::is_same_v<From, host_space>)
-      format.build_on_host(coo);
+      format.build_on_host(space, coo);
     else
-      format.build_on_host(download<host_space>(space, coo));
+      format.build_on_host(space, download<host_space>(space, coo));
     return format;
   }
 
@@ -133,7 +133,7 @@ public:
   }
 
 private:
-  void build_on_host(CooTensor<Scalar, Index, host_space> const& coo);
+  void build_on_host(Space const& space, CooTensor<Scalar, Index, host_space> const& coo);
   [[nodiscard]] std::shared_ptr<Buffers> const& ready(Space const& space) const;
 
   Extents m_extents;

@@ -43,24 +43,24 @@ template <class Scalar, class Index, class Space>
 SortedCopy<Scalar, Index, Space> as_copy(Space const& space, StreamedSorted<Scalar, Index, Space> const& X,
                                          Stretch const& stretch,
                                          StretchBuffer<Scalar, Index, Space> const* buffer) {
-  using Copy          = SortedCopy<Scalar, Index, Space>;
-  auto const& of_mode = X.copy(stretch.mode);
+  using Copy        = SortedCopy<Scalar, Index, Space>;
+  auto const& whole = X.copy(stretch.mode);
   Copy copy;
-  copy.modes = of_mode.modes;
+  copy.modes = whole.modes;
   copy.nnz   = stretch.end - stretch.begin;
   if (buffer != nullptr) {
     copy.indices = buffer->indices;
     copy.values  = buffer->values;
   } else {  // a device reads pinned memory by its address
-    copy.indices = typename Copy::indices_type(of_mode.indices.data(), of_mode.indices.extent(0), X.nnz());
-    copy.values  = typename Copy::values_type(of_mode.values.data(), X.nnz());
+    copy.indices = typename Copy::indices_type(whole.indices.data(), whole.indices.extent(0), X.nnz());
+    copy.values  = typename Copy::values_type(whole.values.data(), X.nnz());
   }
   double const share    = static_cast<double>(copy.nnz) / static_cast<double>(std::max<count_t>(X.nnz(), 1));
   auto const of_stretch = [&](count_t all) {
     return std::max<count_t>(1, static_cast<count_t>(share * static_cast<double>(all)));
   };
-  copy.rows = of_stretch(of_mode.rows);
-  SortedTuning<Space, Scalar> const tuning{copy.nnz, copy.rows, of_stretch(of_mode.runs)};
+  copy.rows = of_stretch(whole.rows);
+  SortedTuning<Space, Scalar> const tuning{copy.nnz, copy.rows, of_stretch(whole.runs)};
   copy.chunk = tuning.chunk(space, false);
   copy.hoist = X.extents().order() > 2 && tuning.hoist();
   return copy;
