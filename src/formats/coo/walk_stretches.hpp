@@ -24,17 +24,13 @@ void send(StretchBuffer<Scalar, Index, Space>& buffer, StreamedSorted<Scalar, In
   Stretch with_rows  = stretch;
   with_rows.has_rows = true;
   if (buffer.holds == stretch || buffer.holds == with_rows) return;
-  using Pinned        = typename StreamedSorted<Scalar, Index, Space>::Pinned;
-  using Device        = typename Space::device_type;
-  auto const& copy    = X.copy(stretch.mode);
-  count_t const count = stretch.end - stretch.begin;
+  auto const& copy = X.copy(stretch.mode);
+  auto const from  = Kokkos::make_pair(stretch.begin, stretch.end);
+  auto const to    = Kokkos::make_pair(count_t(0), stretch.end - stretch.begin);
   for (count_t m = stretch.has_rows ? 0 : 1; m < static_cast<count_t>(X.extents().order()); ++m)
-    Kokkos::deep_copy(
-        buffer.instance,
-        Kokkos::View<Index*, Device>(buffer.indices.data() + m * buffer.indices.stride(0), count),
-        Kokkos::View<Index const*, Pinned>(copy.indices.data() + m * X.nnz() + stretch.begin, count));
-  Kokkos::deep_copy(buffer.instance, Kokkos::View<Scalar*, Device>(buffer.values.data(), count),
-                    Kokkos::View<Scalar const*, Pinned>(copy.values.data() + stretch.begin, count));
+    Kokkos::deep_copy(buffer.instance, Kokkos::subview(buffer.indices, m, to),
+                      Kokkos::subview(copy.indices, m, from));
+  Kokkos::deep_copy(buffer.instance, Kokkos::subview(buffer.values, to), Kokkos::subview(copy.values, from));
   buffer.holds = stretch;
 }
 
