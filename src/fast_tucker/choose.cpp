@@ -205,13 +205,18 @@ private:
     }
   }
 
-  /// Higher ranks, while they help.
+  /// Higher ranks, while they help and fit the memory.
   void climb_ranks() {
     for (count_t const rank : {16, 32}) {
       auto next = options();
       next.rank = rank;
       next.columns.assign(next.columns.size(), rank);
-      auto other        = start(next, 10, 24);
+      std::unique_ptr<Run> other;
+      try {
+        other = start(next, 10, 24);
+      } catch (MemoryError const&) {  // the best so far is a result all the same
+        return;
+      }
       bool const better = other->least().rmse < m_best->least().rmse * (1 - better_by);
       if (!better) return;
       m_best = std::move(other);

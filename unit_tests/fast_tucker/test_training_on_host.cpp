@@ -53,6 +53,10 @@ void expect_equal(PredictionErrors const& a, PredictionErrors const& b) {
   expect_equal(a.mae, b.mae);
 }
 
+// A device's partial sums, and the memory that Kokkos gives its instances, take more.
+constexpr std::size_t times      = is_device_space<TestSpace> ? 10 : 1;
+constexpr count_t more_on_device = is_device_space<TestSpace> ? 16000000 : 0;
+
 template <class Scalar>
 void expect_same_run(HostTensor const& X, FastTuckerOptions const& options,
                      std::vector<count_t> const& limits) {
@@ -67,7 +71,8 @@ void expect_same_run(HostTensor const& X, FastTuckerOptions const& options,
   data.train       = {};
   data.test        = {};
   auto const train = on_host<Scalar>(X);
-  for (count_t const limit : limits) {
+  for (count_t const of_host : limits) {
+    count_t const limit = of_host + more_on_device;
     CAPTURE(limit, sizeof(Scalar));
     DeviceMemoryAccount const account(limit);
     if (!account.counts()) POLYAD_SKIP("a profiling tool has the hooks that count memory");
@@ -110,28 +115,43 @@ TEST_CASE("a training set in host memory is fitted as one on the device", "[fast
   options.max_epochs = 4;
   options.shrinkage  = Shrinkage{.observations = 3};
   // 20,000 entries of 16 and 20 bytes: stretches of a tenth and more.
-  expect_same_run<float>(many_ratings(20000, 2), options, {600000, 1000000, 4000000});
-  expect_same_run<double>(many_ratings(20000, 2), options, {1000000});
-  expect_same_run<double>(many_ratings(20000, 2, 0x1p70), options, {1000000});
+  expect_same_run<float>(many_ratings(times * 20000, 2), options, {600000, 1000000, 4000000});
+  expect_same_run<double>(many_ratings(times * 20000, 2), options, {1000000});
+  expect_same_run<double>(many_ratings(times * 20000, 2, 0x1p70), options, {1000000});
   options.targets = {RowTarget::zero, RowTarget::zero, RowTarget::one};
-  expect_same_run<float>(many_ratings(20000, 3), options, {600000});
+  expect_same_run<float>(many_ratings(times * 20000, 3), options, {600000});
   options.targets        = {};
   options.bias.time_mode = 2;
   options.bias.drift     = {{4, 30}, {2, 30}, {}};
-  expect_same_run<float>(many_ratings(20000, 3), options, {600000});
+  expect_same_run<float>(many_ratings(times * 20000, 3), options, {600000});
 }
 
 TEST_CASE("and what is left open is chosen alike", "[fast_tucker]") {
   FastTuckerOptions options;
   options.rank = 4;
-  expect_same_run<float>(many_ratings(12000, 2), options, {1000000});
+  expect_same_run<float>(many_ratings(times * 12000, 2), options, {1000000});
   options.bias.time_mode = 2;
-  expect_same_run<double>(many_ratings(12000, 2), options, {1600000});
+  expect_same_run<double>(many_ratings(times * 12000, 2), options, {1600000});
   // Nothing but noise: mean and biases are the model.
   Random random(4);
-  auto noise = many_ratings(12000, 2);
+  auto noise = many_ratings(times * 12000, 2);
   for (double& x : noise.values) x = 3 + random_number(random);
   expect_same_run<float>(noise, options, {1200000});
+}
+
+TEST_CASE("a rank that does not fit the memory is no candidate", POLYAD_HOST_ONLY "[fast_tucker]") {
+  TestSpace const space;
+  Data<float> data;
+  data.train_on_host = on_host<float>(many_ratings(12000, 2));
+  for (count_t const limit : {2000000, 30000000}) {
+    DeviceMemoryAccount const account(limit);
+    if (!account.counts()) POLYAD_SKIP("a profiling tool has the hooks that count memory");
+    auto const result = fast_tucker(space, data, FastTuckerOptions{});
+    REQUIRE(result.choice);
+    CHECK(result.choice->learns);
+    CHECK(result.choice->options.rank >= 8);
+    CHECK((account.peak() > 2000000) == (limit > 2000000));  // where it fits it is tried
+  }
 }
 
 TEST_CASE("with fewer columns than the rank the cores take their steps by stretches", "[fast_tucker]") {
@@ -144,7 +164,7 @@ TEST_CASE("with fewer columns than the rank the cores take their steps by stretc
     options.optimizer = optimizer;
     if (optimizer == FastTuckerOptimizer::als) options.shrinkage = Shrinkage{};
     if (optimizer == FastTuckerOptimizer::adam) options.shrinkage = {};
-    auto const X = many_ratings(20000, 2);
+    auto const X = many_ratings(times * 20000, 2);
     Data<double> data, streamed;
     data.train             = to_device<double, std::uint32_t>(space, X);
     streamed.train_on_host = on_host<double>(X);

@@ -175,12 +175,13 @@ TEST_CASE("streamed-sorted: buffers are made once, and keep within what is free"
   auto const X      = Streamed<float, std::uint32_t>::build(space, on_host<float, std::uint32_t>(tensor));
   CHECK(X.storage_bytes() == 3 * 40000 * 16 + 8 * (300 + 200 + 10 + 3));
   CHECK(message_of([&] { static_cast<void>(X.buffers()); }).find("a workspace comes first") == 0);
-  auto const small     = with_buffers<float, std::uint32_t>(tensor, 3);
-  count_t const budget = 200000;
+  auto const small        = with_buffers<float, std::uint32_t>(tensor, 3);
+  count_t const instances = is_device_space<TestSpace> ? 200000 : 0;  // what Kokkos gives them
+  count_t const budget    = 200000 + 10 * instances;
   DeviceMemoryAccount const account(budget);
   if (!account.counts()) POLYAD_SKIP("a profiling tool has the hooks that count memory");
   auto const first = X.make_workspace(space, 4);
-  CHECK(account.in_use() <= budget / 4);
+  CHECK(account.in_use() <= budget / 4 + instances);
   CHECK(account.in_use() > budget / 16);
   CHECK(X.make_workspace(space, 4).held == first.held);
   auto const starts = X.make_row_workspace(space);
