@@ -387,6 +387,8 @@ class FastTuckerModel(_Fitted):
         for n, (factor, drift) in enumerate(zip(self.factors, self.drifts)):
             if drift.ndim != 2 or drift.shape[0] != factor.shape[0]:
                 raise UsageError(f"the drift of mode {n} is {drift.shape}, not {factor.shape[0]} x bins")
+            if n == self.time_mode and drift.shape[1] > 0:
+                raise UsageError(f"mode {n} is time: it has no drift of its own")
         self.kept_epoch = 0
         self.choice: dict | None = None
         self.labels: list | None = None

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cmath>
 #include <span>
 
 #include "polyad/cp/cp_als.hpp"
@@ -140,55 +139,6 @@ FastTuckerArrays arrays_of(FastTuckerModel<Scalar, Space> const& model) {
   return arrays;
 }
 
-Errors times(Errors errors, double factor) {
-  errors.rmse *= factor;
-  errors.mae *= factor;
-  return errors;
-}
-Epoch times(Epoch epoch, double factor) {
-  for (auto* errors : {&epoch.train, &epoch.validation, &epoch.test}) *errors = times(*errors, factor);
-  return epoch;
-}
-
-/// As the library's own fast_tucker without a start, but in the format that was asked for. The caller has
-/// scaled the values.
-template <class Scalar, class Index>
-polyad::FastTuckerResult<Scalar, Space> complete_in_format(FastTuckerData<Scalar, Index, Space> data,
-                                                           polyad::FastTuckerOptions const& options,
-                                                           FastTuckerOptions const& asked,
-                                                           FastTuckerCallback const& callback) {
-  Space const space;
-  POLYAD_EXPECTS(data.train.nnz() > 0, "there are no entries to learn from");
-  auto format          = format_options(options);
-  format.format        = asked.format;
-  format.deterministic = asked.deterministic;
-  std::optional<FastTuckerChoice<Scalar, Space>> choice;
-  if (leaves_choice(options)) choice = choose_fast_tucker(space, data.train, options, format);
-  polyad::FastTuckerResult<Scalar, Space> result;
-  if (choice && !choice->learns) {
-    std::vector<count_t> const one(static_cast<std::size_t>(data.train.order()), 1);
-    result.model       = FastTuckerModel<Scalar, Space>(space, data.train.extents(), one, 1, options.biases);
-    result.model.range = options.range;
-    if (options.biases) fit_biases(space, data.train, choice->options.bias, result.model);
-    result.reason = StopReason::converged;
-  } else {
-    auto const chosen = choice ? choice->options : with_shape(options, data.train.order());
-    auto model        = choice ? choice->start
-                               : FastTuckerModel<Scalar, Space>(space, data.train.extents(), chosen.columns,
-                                                                chosen.rank, options.biases);
-    if (options.biases) fit_biases(space, data.train, chosen.bias, model);
-    format.rank  = chosen.rank;
-    auto const X = any_format(space, without_biases(space, data.train, model), format);
-    if (!choice)
-      fill_start(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), options.seed,
-                 chosen.targets);
-    data.format = X;
-    result      = polyad::fast_tucker(space, data, chosen, model, callback);
-  }
-  result.choice = std::move(choice);
-  return result;
-}
-
 template <class Scalar, class Index>
 FastTuckerResult complete(CooTensor<Scalar, Index, Space> const& train, TensorPtr const& validation,
                           TensorPtr const& test, FastTuckerOptions const& asked, OnEpoch const& on_epoch) {
@@ -202,31 +152,22 @@ FastTuckerResult complete(CooTensor<Scalar, Index, Space> const& train, TensorPt
   };
   if (validation) data.validation = same_types(validation);
   if (test) data.test = same_types(test);
-  auto options          = options_of(asked);
-  bool const by_library = asked.format == "auto" && !asked.deterministic;
-  double const factor   = by_library || train.nnz() == 0 ? 1 : value_scale(Space(), data.train, options);
-  if (factor != 1) {
-    data = scaled(Space(), data, factor);
-    options.range.lowest *= factor;
-    options.range.highest *= factor;
-  }
   FastTuckerCallback callback;
-  if (on_epoch)
-    callback = [&](FastTuckerEpoch const& epoch) { return on_epoch(times(epoch_of(epoch), 1 / factor)); };
-
-  auto result = by_library ? polyad::fast_tucker(Space(), data, options, callback)
-                           : complete_in_format(data, options, asked, callback);
-  if (factor != 1) scale_predictions(Space(), 1 / factor, result.model);
+  if (on_epoch) callback = [&](FastTuckerEpoch const& epoch) { return on_epoch(epoch_of(epoch)); };
+  AnyFormatOptions format;
+  format.format        = asked.format;
+  format.deterministic = asked.deterministic;
+  auto const result    = polyad::fast_tucker(Space(), data, options_of(asked), callback, format);
   FastTuckerResult out;
   out.model = arrays_of(result.model);
-  for (auto const& epoch : result.history) out.history.push_back(times(epoch_of(epoch), 1 / factor));
+  for (auto const& epoch : result.history) out.history.push_back(epoch_of(epoch));
   out.reason     = result.reason;
   out.kept_epoch = result.kept_epoch;
   if (result.choice) {
     out.chose         = true;
     out.learns        = result.choice->learns;
-    out.chosen_biases = times(errors_of(result.choice->biases), 1 / factor);
-    out.chosen_model  = times(errors_of(result.choice->model), 1 / factor);
+    out.chosen_biases = errors_of(result.choice->biases);
+    out.chosen_model  = errors_of(result.choice->model);
     out.candidates    = result.choice->candidates;
     if (out.model.time_mode >= 0)
       for (auto const& drift : result.choice->options.bias.drift) {

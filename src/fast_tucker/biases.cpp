@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "fast_tucker/drift.hpp"
+#include "fast_tucker/entries.hpp"
 #include "fast_tucker/largest_value.hpp"
 #include "polyad/core/instances.hpp"
 
@@ -107,21 +108,23 @@ struct SetRemainder {
   }
 };
 
-template <class Scalar, class Index, class Space>
-void expect_same_extents(CooTensor<Scalar, Index, Space> const& X,
-                         FastTuckerModel<Scalar, Space> const& model) {
-  POLYAD_EXPECTS(X.extents() == model.extents(), "the tensor is ", to_string(X.extents()),
-                 " but the model is ", to_string(model.extents()));
+template <class Scalar, class Space>
+void expect_same_extents(Extents const& extents, FastTuckerModel<Scalar, Space> const& model) {
+  POLYAD_EXPECTS(extents == model.extents(), "the tensor is ", to_string(extents), " but the model is ",
+                 to_string(model.extents()));
 }
 
 }  // namespace
 
+namespace detail {
+
 template <class Space, class Scalar, class Index>
-void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, BiasOptions const& options,
+void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, BiasOptions const& options,
                 FastTuckerModel<Scalar, Space>& model) {
-  using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
-  using Sums  = Kokkos::View<Sum**, Kokkos::LayoutRight, typename Space::device_type>;
-  expect_same_extents(X, model);
+  using Range   = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  using Sums    = Kokkos::View<Sum**, Kokkos::LayoutRight, typename Space::device_type>;
+  using Stretch = CooTensor<Scalar, Index, Space>;
+  expect_same_extents(X.extents(), model);
   POLYAD_EXPECTS(model.has_biases(), "the model has no biases");
   POLYAD_EXPECTS(options.damping >= 0 && options.sweeps >= 0, "a damping of ", options.damping, " and ",
                  options.sweeps, " sweeps are impossible");
@@ -140,8 +143,12 @@ void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, Bi
       std::min(1000.0, std::floor(62 - std::log2(bound) - std::log2(static_cast<double>(X.nnz()) + 1))));
 
   Sum sum = 0;
-  Kokkos::parallel_reduce("polyad::sum_of_values", Range(space, 0, X.nnz()),
-                          SumOfValues<Scalar>{X.values().data(), scale}, sum);
+  X.for_each_stretch(space, [&](Space const& on, Stretch const& stretch, count_t /*first*/) {
+    Sum of_stretch = 0;
+    Kokkos::parallel_reduce("polyad::sum_of_values", Range(on, 0, stretch.nnz()),
+                            SumOfValues<Scalar>{stretch.values().data(), scale}, of_stretch);
+    sum += of_stretch;
+  });
   model.mean      = static_cast<double>(sum) / scale / static_cast<double>(X.nnz());
   count_t longest = 0;  // sums
   model.time_mode = terms > X.order() ? options.time_mode : -1;
@@ -154,20 +161,24 @@ void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, Bi
   }
   expect_fits(space, "the sums of biases", longest, 2 * sizeof(Sum));
   Sums const sums(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::bias_sums"), longest, 2);
-  using Rest     = Remainder<Scalar, Index>;
-  auto const fit = [&](Rest const& rest, int n, bool drifts, SetBias<Sums, Scalar> const& set) {
+  using Rest = Remainder<Scalar, Index>;
+  // Of the biases, or of the drifts, of mode n.
+  auto const fit = [&](int n, bool drifts, SetBias<Sums, Scalar> const& set) {
     count_t const rows = X.extents()[n] * set.columns;
     Kokkos::deep_copy(space, Kokkos::subview(sums, Kokkos::make_pair(count_t(0), rows), Kokkos::ALL), Sum(0));
-    Kokkos::parallel_for("polyad::sum_of_rows", Range(space, 0, X.nnz()),
-                         SumOfRows<Rest, Sums>{rest, n, drifts, scale, sums});
+    X.for_each_stretch(space, [&](Space const& on, Stretch const& stretch, count_t /*first*/) {
+      Rest const remainder(stretch, model, drifts ? -1 : n, drifts ? n : -1);
+      Kokkos::parallel_for("polyad::sum_of_rows", Range(on, 0, stretch.nnz()),
+                           SumOfRows<Rest, Sums>{remainder, n, drifts, scale, sums});
+    });
     Kokkos::parallel_for("polyad::set_bias", Range(space, 0, rows), set);
   };
   for (int sweep = 0; sweep < options.sweeps; ++sweep)
     for (int n = 0; n < X.order(); ++n) {
-      fit(Rest(X, model, n, -1), n, false, {sums, scale, options.damping, model.bias(n).data(), 1, 1});
+      fit(n, false, {sums, scale, options.damping, model.bias(n).data(), 1, 1});
       auto const& moving = model.drift(n);
       if (moving.extent(1) > 0)
-        fit(Rest(X, model, -1, n), n, true,
+        fit(n, true,
             {sums, scale, of_mode(drift, n).damping, moving.data(), moving.extent(1),
              static_cast<count_t>(moving.stride(0))});
     }
@@ -175,11 +186,41 @@ void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, Bi
 }
 
 template <class Space, class Scalar, class Index>
+Entries<Scalar, Index, Space> without_biases(Space const& space, Entries<Scalar, Index, Space> const& X,
+                                             FastTuckerModel<Scalar, Space> const& model) {
+  if (!X.on_host()) return Entries<Scalar, Index, Space>(polyad::without_biases(space, X.tensor(), model));
+  expect_same_extents(X.extents(), model);
+  if (!model.has_biases() && model.mean == 0) return X;
+  using Rest        = Remainder<Scalar, Index>;
+  using Values      = typename CooTensor<Scalar, Index, Space>::values_type;
+  auto const values = make_pinned_values<Scalar, Space>(X.nnz());
+  // Formed in the stretch's buffer and sent back.
+  X.for_each_stretch(
+      space, [&](Space const& on, CooTensor<Scalar, Index, Space> const& stretch, count_t first) {
+        Kokkos::parallel_for("polyad::without_biases",
+                             Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(on, 0, stretch.nnz()),
+                             SetRemainder<Rest, Values>{Rest(stretch, model, -1, -1), stretch.values()});
+        Kokkos::deep_copy(on, Kokkos::View<Scalar*, PinnedSpace>(values.data() + first, stretch.nnz()),
+                          stretch.values());
+      });
+  space.fence("polyad::without_biases");
+  return {{X.extents(), X.pinned().indices, values}, X.buffers()};
+}
+
+}  // namespace detail
+
+template <class Space, class Scalar, class Index>
+void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, BiasOptions const& options,
+                FastTuckerModel<Scalar, Space>& model) {
+  detail::fit_biases(space, Entries<Scalar, Index, Space>(X), options, model);
+}
+
+template <class Space, class Scalar, class Index>
 CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X,
                                                FastTuckerModel<Scalar, Space> const& model) {
   using Values = typename CooTensor<Scalar, Index, Space>::values_type;
   using Rest   = Remainder<Scalar, Index>;
-  expect_same_extents(X, model);
+  expect_same_extents(X.extents(), model);
   if (!model.has_biases() && model.mean == 0) return X;
   expect_fits(space, "values without biases", X.nnz(), sizeof(Scalar));
   Values const values(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::values_without_biases"),
@@ -196,6 +237,12 @@ CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Sca
                            BiasOptions const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&);    \
   template CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> without_biases(                          \
       Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&);                                       \
+  template void detail::fit_biases(                                                                         \
+      Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,   \
+      BiasOptions const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&);                         \
+  template Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> detail::without_biases(                    \
+      Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,   \
       FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_BIASES);
 

@@ -9,6 +9,7 @@
 
 #include "fast_tucker/candidate.hpp"
 #include "fast_tucker/drift.hpp"
+#include "fast_tucker/entries.hpp"
 #include "fast_tucker/held_out.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
@@ -204,13 +205,18 @@ private:
     }
   }
 
-  /// Higher ranks, while they help.
+  /// Higher ranks, while they help and fit the memory.
   void climb_ranks() {
     for (count_t const rank : {16, 32}) {
       auto next = options();
       next.rank = rank;
       next.columns.assign(next.columns.size(), rank);
-      auto other        = start(next, 10, 24);
+      std::unique_ptr<Run> other;
+      try {
+        other = start(next, 10, 24);
+      } catch (MemoryError const&) {  // the best so far is a result all the same
+        return;
+      }
       bool const better = other->least().rmse < m_best->least().rmse * (1 - better_by);
       if (!better) return;
       m_best = std::move(other);
@@ -230,9 +236,8 @@ private:
 template <class Scalar, class Index, class Space>
 class DriftSearch {
 public:
-  using Entries = CooTensor<Scalar, Index, Space>;
-
-  DriftSearch(Space const& space, Entries const& kept, Entries const& held, BiasOptions const& options,
+  DriftSearch(Space const& space, Entries<Scalar, Index, Space> const& kept,
+              CooTensor<Scalar, Index, Space> const& held, BiasOptions const& options,
               FastTuckerModel<Scalar, Space> const& biases)
       : m_space(space),
         m_kept(kept),
@@ -282,11 +287,12 @@ private:
 
   double error(BiasOptions const& options) {
     fit_biases(m_space, m_kept, options, m_model);
-    return errors(m_space, m_model, m_nothing, m_held, m_sums).rmse;
+    return polyad::errors(m_space, m_model, m_nothing, m_held, m_sums).rmse;
   }
 
   Space m_space;
-  Entries m_kept, m_held;
+  Entries<Scalar, Index, Space> m_kept;
+  CooTensor<Scalar, Index, Space> m_held;
   ErrorSums<Space> m_sums;
   FastTuckerModel<Scalar, Space> m_model;  // its biases are fitted anew for each candidate
   FactorMatrices<Scalar, Space> m_nothing;
@@ -319,10 +325,18 @@ bool gains(std::vector<double> const& values, std::vector<double> const& before,
 }
 
 template <class Scalar, class Index, class Space>
+double squares_of(Space const& space, Entries<Scalar, Index, Space> const& X) {
+  double sum = 0;
+  X.for_each_stretch(space, [&](Space const& on, CooTensor<Scalar, Index, Space> const& stretch,
+                                count_t /*first*/) { sum += norm_squared(on, stretch); });
+  return sum;
+}
+
+template <class Scalar, class Index, class Space>
 FastTuckerChoice<Scalar, Space> choose_as_they_are(Space const& space,
-                                                   CooTensor<Scalar, Index, Space> const& train,
-                                                   FastTuckerOptions const& options, AnyFormatOptions format,
-                                                   bool chooses_ridge) {
+                                                   Entries<Scalar, Index, Space> const& train,
+                                                   FastTuckerOptions const& options,
+                                                   AnyFormatOptions const& format, bool chooses_ridge) {
   Kokkos::Timer const clock;
   FastTuckerChoice<Scalar, Space> choice;
   choice.options           = with_shape(options, train.order());
@@ -353,17 +367,13 @@ FastTuckerChoice<Scalar, Space> choose_as_they_are(Space const& space,
   choice.biases      = errors(space, biases, nothing, held, sums);
 
   auto const search_options = with_shape(options, train.order());
-  auto const asked          = format_options(search_options);
-  format.needs              = asked.needs;
-  format.rank               = asked.rank;
-  format.iterations         = asked.iterations;
-  Evidence<Scalar, Index, Space> evidence{any_format(space, without_biases(space, kept, biases), format),
+  Evidence<Scalar, Index, Space> evidence{interactions(space, kept, biases, asked_of(format, search_options)),
                                           held, biases, sums, 0};
   double const squares = evidence.X.norm_squared();
   evidence.deviation   = std::sqrt(squares / static_cast<double>(kept.nnz()));
   // What the biases leave is rounding where they explain all there is.
   constexpr double rounding = 64 * static_cast<double>(std::numeric_limits<Scalar>::epsilon());
-  if (!(squares > rounding * rounding * norm_squared(space, kept))) {
+  if (!(squares > rounding * rounding * squares_of(space, kept))) {
     choice.model   = choice.biases;
     choice.seconds = clock.seconds();
     return choice;
@@ -396,18 +406,16 @@ bool leaves_choice(FastTuckerOptions const& options) {
 }
 
 template <class Scalar, class Index, class Space>
-FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
-                                                   CooTensor<Scalar, Index, Space> const& train,
-                                                   FastTuckerOptions const& options,
-                                                   AnyFormatOptions format) {
+FastTuckerChoice<Scalar, Space> detail::choose(Space const& space, Entries<Scalar, Index, Space> const& train,
+                                               FastTuckerOptions const& options,
+                                               AnyFormatOptions const& format) {
   POLYAD_EXPECTS(leaves_choice(options), "the options leave nothing to choose");
   double const factor = value_scale(space, train, options);
   if (factor == 1) return choose_as_they_are(space, train, options, format, true);
   auto inner = options;
   inner.range.lowest *= factor;
   inner.range.highest *= factor;
-  FastTuckerData<Scalar, Index, Space> const data{train};
-  auto choice          = choose_as_they_are(space, scaled(space, data, factor).train, inner, format, false);
+  auto choice          = choose_as_they_are(space, scaled(space, train, factor), inner, format, false);
   choice.options.range = options.range;
   for (auto* errors : {&choice.biases, &choice.model}) {
     errors->rmse /= factor;
@@ -418,10 +426,21 @@ FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
   return choice;
 }
 
+template <class Scalar, class Index, class Space>
+FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
+                                                   CooTensor<Scalar, Index, Space> const& train,
+                                                   FastTuckerOptions const& options,
+                                                   AnyFormatOptions format) {
+  return detail::choose(space, Entries<Scalar, Index, Space>(train), options, format);
+}
+
 #define POLYAD_CHOOSE(Scalar, Index)                                                                        \
   template FastTuckerChoice<Scalar, Kokkos::DefaultExecutionSpace> choose_fast_tucker(                      \
       Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      FastTuckerOptions const&, AnyFormatOptions)
+      FastTuckerOptions const&, AnyFormatOptions);                                                          \
+  template FastTuckerChoice<Scalar, Kokkos::DefaultExecutionSpace> detail::choose(                          \
+      Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,   \
+      FastTuckerOptions const&, AnyFormatOptions const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_CHOOSE);
 
 }  // namespace polyad

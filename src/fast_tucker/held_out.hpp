@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// hold_out: entries on the device in two parts, by a hash of their coordinates.
+// hold_out: entries in two parts, by a hash of their coordinates.
 #pragma once
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <utility>
 
+#include "core/host_side.hpp"
+#include "fast_tucker/entries.hpp"
 #include "polyad/core/counter_rng.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 
@@ -75,9 +77,10 @@ struct DivideEntries {
 
 /// The kept and the held-out entries of X, each in X's order. The same on every backend; equal coordinates go
 /// together. Waits for `space`. \throws MemoryError
-template <class Scalar, class Index, class Space>
+/// \param make_kept  gives the tensor for that many kept ones
+template <class Scalar, class Index, class Space, class MakeKept>
 std::pair<CooTensor<Scalar, Index, Space>, CooTensor<Scalar, Index, Space>> hold_out(
-    Space const& space, CooTensor<Scalar, Index, Space> const& X, double share) {
+    Space const& space, CooTensor<Scalar, Index, Space> const& X, double share, MakeKept const& make_kept) {
   using Counts = Kokkos::View<unsigned*, typename Space::device_type>;
   using Range  = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
   Kokkos::Array<count_t, max_order> first_row{};
@@ -103,8 +106,8 @@ std::pair<CooTensor<Scalar, Index, Space>, CooTensor<Scalar, Index, Space>> hold
                                               nullptr};
   count_t held = 0;
   Kokkos::parallel_scan("polyad::count_held_out", Range(space, 0, X.nnz()), divide, held);
-  auto result         = std::pair(make_coo_tensor<Scalar, Index>(space, X.extents(), X.nnz() - held),
-                                  make_coo_tensor<Scalar, Index>(space, X.extents(), held));
+  auto result =
+      std::pair(make_kept(X.nnz() - held), make_coo_tensor<Scalar, Index>(space, X.extents(), held));
   divide.writes       = true;
   divide.kept_indices = result.first.indices().data();
   divide.kept_values  = result.first.values().data();
@@ -112,6 +115,36 @@ std::pair<CooTensor<Scalar, Index, Space>, CooTensor<Scalar, Index, Space>> hold
   divide.held_values  = result.second.values().data();
   Kokkos::parallel_scan("polyad::hold_out", Range(space, 0, X.nnz()), divide, held);
   return result;
+}
+template <class Scalar, class Index, class Space>
+auto hold_out(Space const& space, CooTensor<Scalar, Index, Space> const& X, double share) {
+  return hold_out(space, X, share,
+                  [&](count_t kept) { return make_coo_tensor<Scalar, Index>(space, X.extents(), kept); });
+}
+
+/// The same of entries wherever they are: the kept ones stay there, the held-out ones lie on the device.
+template <class Scalar, class Index, class Space>
+std::pair<Entries<Scalar, Index, Space>, CooTensor<Scalar, Index, Space>> hold_out(
+    Space const& space, Entries<Scalar, Index, Space> const& X, double share) {
+  using Held = CooTensor<Scalar, Index, Space>;
+  if (!X.on_host()) {
+    auto const parts = hold_out(space, X.tensor(), share);
+    return {Entries<Scalar, Index, Space>(parts.first), parts.second};
+  }
+  PinnedTensor<Scalar, Index, Space> kept;
+  CooTensor<Scalar, Index, HostOf<Space>> on_host;
+  {
+    DeviceMemoryAccount::HostArrays const in_host_memory;
+    on_host = hold_out(host_instance(space), X.pinned().tensor, share, [&](count_t nnz) {
+                kept = make_pinned_tensor<Scalar, Index, Space>(X.extents(), nnz);
+                return kept.tensor;
+              }).second;
+  }
+  Held const held = make_coo_tensor<Scalar, Index>(space, X.extents(), on_host.nnz());
+  Kokkos::deep_copy(space, held.indices(), on_host.indices());
+  Kokkos::deep_copy(space, held.values(), on_host.values());
+  space.fence("polyad::hold_out");
+  return {Entries<Scalar, Index, Space>(kept, X.buffers()), held};
 }
 
 }  // namespace polyad::detail

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The largest magnitude among the values of a tensor; infinite where a value is not finite.
+// The largest magnitude among the values of entries; infinite where a value is not finite.
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 
-#include "polyad/tensor/coo_tensor.hpp"
+#include "fast_tucker/entries.hpp"
 
 namespace polyad::detail {
 
@@ -20,11 +21,16 @@ struct LargestValue {
 
 /// Waits for `space`.
 template <class Scalar, class Index, class Space>
-double largest_value(Space const& space, CooTensor<Scalar, Index, Space> const& X) {
+double largest_value(Space const& space, Entries<Scalar, Index, Space> const& X) {
   double largest = 0;
-  Kokkos::parallel_reduce("polyad::largest_value",
-                          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, X.nnz()),
-                          LargestValue<Scalar>{X.values().data()}, Kokkos::Max<double>(largest));
+  X.for_each_stretch(
+      space, [&](Space const& on, CooTensor<Scalar, Index, Space> const& stretch, count_t /*first*/) {
+        double found = 0;
+        Kokkos::parallel_reduce("polyad::largest_value",
+                                Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(on, 0, stretch.nnz()),
+                                LargestValue<Scalar>{stretch.values().data()}, Kokkos::Max<double>(found));
+        largest = std::max(largest, found);
+      });
   return largest;
 }
 

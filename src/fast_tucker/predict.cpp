@@ -8,6 +8,7 @@
 
 #include "dense/intermediates.hpp"
 #include "fast_tucker/drift.hpp"
+#include "fast_tucker/entries.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/lanes.hpp"
 #include "polyad/kernel/row_form.hpp"
@@ -108,9 +109,9 @@ struct AddErrorSums {
 };
 
 template <class Space, class Scalar, class Index>
-void launch(Space const& space, FastTuckerModel<Scalar, Space> const& model,
-            FactorMatrices<Scalar, Space> const& C, CooTensor<Scalar, Index, Space> const& X,
-            Scalar* predictions, double* sums) {
+void launch_predictions(Space const& space, FastTuckerModel<Scalar, Space> const& model,
+                        FactorMatrices<Scalar, Space> const& C, CooTensor<Scalar, Index, Space> const& X,
+                        Scalar* predictions, double* sums) {
   POLYAD_EXPECTS(X.order() == model.order(), "entries of order ", X.order(), " for a model of order ",
                  model.order());
   for (int n = 0; n < model.order(); ++n) {
@@ -177,18 +178,24 @@ void predict(Space const& space, FastTuckerModel<Scalar, Space> const& model,
              Kokkos::View<Scalar*, typename Space::device_type> const& predictions) {
   POLYAD_EXPECTS(predictions.extent(0) == places.nnz(), "room for ", predictions.extent(0),
                  " predictions of ", places.nnz(), " entries");
-  launch(space, model, C, places, predictions.data(), static_cast<double*>(nullptr));
+  launch_predictions(space, model, C, places, predictions.data(), static_cast<double*>(nullptr));
 }
 
 template <class Space, class Scalar, class Index>
-PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const& model,
-                        FactorMatrices<Scalar, Space> const& C, CooTensor<Scalar, Index, Space> const& X,
-                        ErrorSums<Space> const& sums) {
+PredictionErrors detail::errors(Space const& space, FastTuckerModel<Scalar, Space> const& model,
+                                FactorMatrices<Scalar, Space> const& C,
+                                Entries<Scalar, Index, Space> const& X, ErrorSums<Space> const& sums) {
+  constexpr count_t chunk = predict_chunk<Space>;
+  static_assert(EntryBuffers<Scalar, Index, Space>::step % chunk == 0);
   if (X.nnz() == 0) return {};
-  count_t const chunks = ceil_div(X.nnz(), predict_chunk<Space>);
+  count_t const chunks = ceil_div(X.nnz(), chunk);
   POLYAD_EXPECTS(sums.extent(0) > chunks, "the sums of errors have ", sums.extent(0), " rows, not ",
                  chunks + 1);
-  launch(space, model, C, X, static_cast<Scalar*>(nullptr), sums.data());
+  X.for_each_stretch(space,
+                     [&](Space const& on, CooTensor<Scalar, Index, Space> const& stretch, count_t first) {
+                       launch_predictions(on, model, C, stretch, static_cast<Scalar*>(nullptr),
+                                          sums.data() + 2 * (first / chunk));
+                     });
   Kokkos::View<double*, typename Space::device_type> const totals(sums.data() + 2 * chunks, 2);
   LaunchShape const shape = launch_shape<Space>(1, 32, 32);
   Kokkos::parallel_for("polyad::add_error_sums", team_policy(space, shape),
@@ -198,6 +205,13 @@ PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const
   space.fence("polyad::errors");
   auto const count = static_cast<double>(X.nnz());
   return {X.nnz(), std::sqrt(host[0] / count), host[1] / count};
+}
+
+template <class Space, class Scalar, class Index>
+PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const& model,
+                        FactorMatrices<Scalar, Space> const& C, CooTensor<Scalar, Index, Space> const& X,
+                        ErrorSums<Space> const& sums) {
+  return detail::errors(space, model, C, Entries<Scalar, Index, Space>(X), sums);
 }
 
 #define POLYAD_INTERMEDIATES(Scalar)                                                                   \
@@ -212,12 +226,17 @@ PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const
                         FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,   \
                         CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
                         Kokkos::View<Scalar*, Kokkos::DefaultExecutionSpace::device_type> const&)
-#define POLYAD_ERRORS(Scalar, Index)                                                               \
-  template PredictionErrors errors(Kokkos::DefaultExecutionSpace const&,                           \
-                                   FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,  \
-                                   FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,   \
-                                   CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-                                   ErrorSums<Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_ERRORS(Scalar, Index)                                                                      \
+  template PredictionErrors errors(Kokkos::DefaultExecutionSpace const&,                                  \
+                                   FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,         \
+                                   FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,          \
+                                   CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,        \
+                                   ErrorSums<Kokkos::DefaultExecutionSpace> const&);                      \
+  template PredictionErrors detail::errors(Kokkos::DefaultExecutionSpace const&,                          \
+                                           FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+                                           FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,  \
+                                           Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,  \
+                                           ErrorSums<Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR(, POLYAD_INTERMEDIATES);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_PREDICT);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_ERRORS);

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "core/host_side.hpp"
+#include "fast_tucker/entries.hpp"
 #include "fast_tucker/largest_value.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
@@ -52,14 +54,32 @@ CooTensor<Scalar, Index, Space> scaled_entries(Space const& space, CooTensor<Sca
 }  // namespace
 
 template <class Scalar, class Index, class Space>
-double value_scale(Space const& space, CooTensor<Scalar, Index, Space> const& X,
-                   FastTuckerOptions const& options) {
+Entries<Scalar, Index, Space> detail::scaled(Space const& space, Entries<Scalar, Index, Space> const& X,
+                                             double factor) {
+  if (!X.on_host()) return Entries<Scalar, Index, Space>(scaled_entries(space, X.tensor(), factor));
+  auto const values = make_pinned_values<Scalar, Space>(X.nnz());
+  auto const host   = host_instance(space);
+  scale_numbers(host, factor, static_cast<Scalar const*>(X.pinned().values.data()), values.data(), X.nnz(), 1,
+                1);
+  host.fence("polyad::scaled");
+  return {{X.extents(), X.pinned().indices, values}, X.buffers()};
+}
+
+template <class Scalar, class Index, class Space>
+double detail::value_scale(Space const& space, Entries<Scalar, Index, Space> const& X,
+                           FastTuckerOptions const& options) {
   bool const shrinks =
       options.optimizer == FastTuckerOptimizer::als && !options.ridge && !options.ridge_per_entry;
   double const largest = largest_value(space, X);
   if (!shrinks || !std::isfinite(largest) || largest == 0) return 1;
   int const exponent = std::clamp(std::ilogb(largest), -1000, 1000);
   return std::abs(exponent) < 30 ? 1 : std::ldexp(1.0, -exponent);
+}
+
+template <class Scalar, class Index, class Space>
+double value_scale(Space const& space, CooTensor<Scalar, Index, Space> const& X,
+                   FastTuckerOptions const& options) {
+  return detail::value_scale(space, Entries<Scalar, Index, Space>(X), options);
 }
 
 template <class Scalar, class Index, class Space>
@@ -101,13 +121,19 @@ void scale_predictions(Space const& space, double factor, FastTuckerModel<Scalar
   space.fence("polyad::scale_predictions");
 }
 
-#define POLYAD_VALUE_SCALE(Scalar, Index)                                                     \
-  template double value_scale(Kokkos::DefaultExecutionSpace const&,                           \
-                              CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-                              FastTuckerOptions const&);                                      \
-  template FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> scaled(               \
-      Kokkos::DefaultExecutionSpace const&,                                                   \
-      FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, double)
+#define POLYAD_VALUE_SCALE(Scalar, Index)                                                                 \
+  template double value_scale(Kokkos::DefaultExecutionSpace const&,                                       \
+                              CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,             \
+                              FastTuckerOptions const&);                                                  \
+  template FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> scaled(                           \
+      Kokkos::DefaultExecutionSpace const&,                                                               \
+      FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, double);                       \
+  template double detail::value_scale(Kokkos::DefaultExecutionSpace const&,                               \
+                                      Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,       \
+                                      FastTuckerOptions const&);                                          \
+  template Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> detail::scaled(                          \
+      Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      double)
 #define POLYAD_SCALE_PREDICTIONS(Scalar)                                                   \
   template void scale_predictions(Kokkos::DefaultExecutionSpace const&, double,            \
                                   FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&, \

@@ -217,7 +217,8 @@ auto AnyFormat<Scalar, Index, Space>::stream(Space const& space,
   for_each_format<Scalar, Index, Space>([&](auto identity) {
     using F = typename decltype(identity)::type;
     if constexpr (offers<F>(Capability::streaming))
-      if (!X.m_format && (format.name == "auto" || format.name == F::name))
+      if (!X.m_format && (format.name == F::name ||
+                          (format.name == "auto" && std::ranges::all_of(options.needs, offers<F>))))
         X.m_format = builder.template build<F>(
             coo, options_of<F>(format.options, options, options.memory_bytes.value_or(0)));
   });

@@ -13,6 +13,7 @@
 #include "formats/coo/coo_scratch.hpp"
 #include "formats/coo/coo_tiny_vec.hpp"
 #include "formats/coo/sorted.hpp"
+#include "formats/coo/streamed_sorted.hpp"
 #include "formats/csf/b_csf.hpp"
 #include "formats/csf/csf.hpp"
 #include "formats/csf/hb_csf.hpp"
@@ -37,6 +38,7 @@ using all_formats =
                FCoo<Scalar, Index, Space>,                               // Liu et al.'s F-COO
                Blco<Scalar, Index, Space>,                               // BLCO: one copy for all modes
                StreamedBlco<Scalar, Index, Space>,                       // the same in host memory
+               StreamedSorted<Scalar, Index, Space>,                     // `sorted` in host memory
                Alto<Scalar, Index, Space>>;  // ALTO's order, one copy for all modes
 
 /// Whether this build of the library has the format. Where the CMake option POLYAD_FORMATS names some,

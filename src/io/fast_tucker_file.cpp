@@ -72,7 +72,10 @@ void read_drifts(NpzReader const& archive, HostFastTucker& model) {
   if (time->shape[0] != 1 || !(time->elements[0] >= 0 && time->elements[0] < order) ||
       time->elements[0] != std::floor(time->elements[0]))
     refuse(archive.name(), "time_mode is not the number of a mode");
-  model.time_mode = static_cast<int>(time->elements[0]);
+  model.time_mode     = static_cast<int>(time->elements[0]);
+  std::string const t = std::to_string(model.time_mode);
+  if (model.bins[static_cast<std::size_t>(model.time_mode)] > 0)
+    refuse(archive.name(), "has drift_" + t + ", but mode " + t + " is time");
   for (auto const bins : model.bins) {
     std::uint64_t product = 0;
     if (__builtin_mul_overflow(bins, model.extents[static_cast<std::size_t>(model.time_mode)], &product))
@@ -115,6 +118,8 @@ void expect_consistent(HostFastTucker const& model) {
                      " counts of bins and " + std::to_string(model.drifts.size()) + " drifts");
   for (std::size_t n = 0; n < model.drifts.size(); ++n)
     expect_size("drift_" + std::to_string(n), model.drifts[n].size(), model.extents[n], model.bins[n]);
+  if (model.time_mode >= 0 && model.bins[static_cast<std::size_t>(model.time_mode)] > 0)
+    throw UsageError("the mode of time of a FastTucker model drifts itself");
   if (std::isnan(model.lowest) || std::isnan(model.highest) || model.lowest > model.highest)
     throw UsageError("the range of a FastTucker model is empty");
 }

@@ -8,7 +8,6 @@
 
 #include "io/quoted.hpp"
 #include "io/tokens.hpp"
-
 #include "polyad/core/per_mode.hpp"
 
 namespace polyad::io {

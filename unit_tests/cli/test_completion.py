@@ -149,6 +149,47 @@ class Completion(ToolTest):
         # A user with -r alone gets as many columns.
         self.assertEqual(self.report_of("fast-tucker", self.train, "-r", 3)["result"]["columns"], [3, 3, 3])
 
+    def test_ratings_larger_than_the_device(self):
+        lines = ratings((60, 40, 5), 20000, seed=3)
+        train = self.write("many.tns", text(lines))
+        common = ("fast-tucker", train, "--test", self.test, "-r", 4, "-o", "m.npz")
+        needed = 20000 * 16  # of the set alone
+        for arguments, budget in ((("--shrink", 10), 2 * needed), ((), 7 * needed // 2)):
+            want = self.report_of(*common, *arguments, "--format", "sorted")
+            self.assertNotIn("chosen_because", want["format"])
+            kept = load_npz(self.folder / "m.npz")
+            report = self.report_of(*common, *arguments, "--device-memory", budget)
+            self.assertEqual(report["format"]["name"], "streamed-sorted")
+            self.assertIn("does not fit", report["format"]["chosen_because"])
+            self.assertEqual(report["options"]["device_memory"], budget)
+            self.assertLessEqual(report["memory"]["device_peak_bytes"], budget)
+            self.assertEqual(len(report["iterations"]), len(want["iterations"]))
+            for key in ("targets", "regularization", "rank", "columns"):
+                self.assertEqual(report["result"][key], want["result"][key], key)
+            for sets in ("rmse", "mae"):
+                for name in ("train", "test"):
+                    self.assertAlmostEqual(report["result"][sets][name], want["result"][sets][name], places=4)
+                    self.assertAlmostEqual(report["result"]["biases"][sets][name],
+                                           want["result"]["biases"][sets][name], places=6)
+            model = load_npz(self.folder / "m.npz")
+            for at, _ in lines[:50]:
+                self.assertAlmostEqual(predict(model, at), predict(kept, at), places=3)
+        # Named, it is taken where memory abounds.
+        out = self.succeed(*common, "--format", "streamed-sorted", "--device-memory", "1G").stdout
+        self.assertIn(", streamed-sorted, f32", out)
+        self.assertNotIn("because", out)
+        out = self.succeed(*common, "--format", "streamed-sorted", "--optimizer", "adam", "-i", 2).stdout
+        self.assertIn("biases   train RMSE", out)
+        out = self.succeed(*common, "--shrink", 10, "-i", 2, "--device-memory", 2 * needed).stdout
+        self.assertIn("format   streamed-sorted because", out)
+        for arguments, code, says in ((("--device-memory", 0), 4, "needs"),
+                                      (("--device-memory", needed, "--format", "sorted"), 4, "are free"),
+                                      (("--device-memory", needed, "--optimizer", "sgd"), 4, "are free"),
+                                      (("--device-memory", "many"), 2, "takes bytes"),
+                                      (("--format", "streamed-sorted", "--deterministic"), 2, "not deterministic"),
+                                      (("--format", "streamed-blco"), 2, "als needs")):
+            self.fail_with(code, *common, *arguments, says=says)
+
     def test_where_nothing_beats_the_biases_they_are_the_model(self):
         generator = random.Random(4)
         noise = [([generator.randrange(size) for size in (40, 30, 5)], generator.gauss(3, 1)) for _ in range(3000)]

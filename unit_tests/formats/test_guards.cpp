@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/host_side.hpp"
 #include "formats/registry.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
 #include "polyad/testing/small_tensors.hpp"
@@ -55,6 +56,8 @@ TEST_CASE("guards: building and mttkrp run on the instance that they are given",
     CHECK(!events.of(Event::Kind::kernel).empty());
     // A streamed tensor also computes on the instances of its workspace.
     std::vector<std::uint32_t> allowed{instance_number(space)};
+    // One that is to be larger than a device is sorted by the host.
+    if constexpr (offers<F>(Capability::streaming)) allowed.push_back(instance_number(host_instance(space)));
     if constexpr (requires { scratch.buffers; })
       for (auto const& buffer : scratch.buffers) allowed.push_back(instance_number(buffer.instance));
     for (auto const& kernel : events.of(Event::Kind::kernel)) {

@@ -108,6 +108,11 @@ TEST_CASE("inconsistent FastTucker models are not written", "[io][fast_tucker]")
     model.drifts    = {{}, {1, 2, 3}};
   });
   refused([](auto& model) {
+    model.time_mode = 1;
+    model.bins      = {0, 3};
+    model.drifts    = {{}, {1, 2, 3, 4, 5, 6}};
+  });
+  refused([](auto& model) {
     model.time_mode = 2;
     model.bins      = {0, 0};
     model.drifts    = {{}, {}};
@@ -143,6 +148,7 @@ TEST_CASE("FastTucker files that do not fit together are refused", "[io][fast_tu
   CHECK(error_of({f0, f1, b0, b1, mean, {"time_mode", {2}}, d0}) == "time_mode is not the number of a mode");
   CHECK(error_of({f0, f1, b0, b1, mean, time, {"drift_0", {2, 4}}}) ==
         "drift_0 is 2 x 4, but factor_0 has 3 rows");
+  CHECK(error_of({f0, f1, b0, b1, mean, time, {"drift_1", {2, 4}}}) == "has drift_1, but mode 1 is time");
   CHECK(error_of({f0, f1, b0, b1, mean, time, {"drift_1", {2, 0}}}) ==
         "drift_1 is 2 x 0, but factor_1 has 2 rows");
   CHECK(error_of({f0, f1, b0, b1, {"mean", {2}}}) == "mean has 2 numbers, not 1");

@@ -19,6 +19,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "polyad/core/stop_reason.hpp"
@@ -129,6 +130,19 @@ struct FastTuckerEpoch {
   double seconds;  // of the epoch, without the errors
 };
 
+/// Of a set that is left out they have no entries.
+struct FastTuckerErrors {
+  PredictionErrors train, validation, test;
+};
+
+/// The format that the training set was kept in, as AnyFormat tells.
+struct FormatFacts {
+  std::string chosen, because;
+  count_t storage_bytes                   = 0;
+  double build_s                          = 0;
+  std::vector<FormatCandidate> candidates = {};
+};
+
 template <class Scalar, class Space>
 struct FastTuckerResult {
   /// Of the last epoch, or of the best one with `patience`.
@@ -138,6 +152,8 @@ struct FastTuckerResult {
   /// The epoch whose model it is. 0 is the start: no epoch was sound, or with `patience` none was better than
   /// no interaction.
   int kept_epoch = 0;
+  FastTuckerErrors biases;  // of mean and biases alone
+  FormatFacts format;       // without a name where the model is mean and biases alone
   /// Where something was left to choose. A model that is mean and biases alone has kept_epoch 0.
   std::optional<FastTuckerChoice<Scalar, Space>> choice;
 };
@@ -154,6 +170,8 @@ struct FastTuckerData {
   /// The training set without the start's mean and biases (without_biases), in a format that is chosen
   /// already. Needs a start: fast_tucker throws UsageError without one. Unset: the library chooses.
   std::optional<AnyFormat<Scalar, Index, Space>> format = {};
+  /// In place of train: a training set that the device takes in stretches (als and adam).
+  CooTensor<Scalar, Index, HostOf<Space>> train_on_host = {};
 };
 
 /// The options with R, and J of each mode: without R the largest J, or 8; without J R.
@@ -186,13 +204,22 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
 /// Without a start choose_fast_tucker comes first, where the options leave it something, and its best
 /// candidate is the start. Where nothing beats mean and biases, they are the model: of rank 1, with factors
 /// of zeros.
+/// \param format  which format holds the training set, and how it is chosen; rank, iterations and needs are
+///                the optimiser's
 template <class Scalar, class Index, class Space>
 FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerData<Scalar, Index, Space> const& data,
                                             FastTuckerOptions const& options   = {},
-                                            FastTuckerCallback const& callback = {});
+                                            FastTuckerCallback const& callback = {},
+                                            AnyFormatOptions const& format     = {});
 
-/// The same of a training set alone; `rest` are the optional start and callback.
+/// Whether so many entries are better left in host memory (FastTuckerData::train_on_host). They are where the
+/// format named streams, or where what a run holds of them would not fit the device's free memory.
+template <class Scalar, class Index, class Space>
+[[nodiscard]] bool stays_on_host(Space const& space, Extents const& extents, count_t entries,
+                                 FastTuckerOptions const& options, AnyFormatOptions const& format = {});
+
+/// The same of a training set alone; `rest` are the optional start and callback, or callback and format.
 template <class Scalar, class Index, class Space, class... Rest>
 FastTuckerResult<Scalar, Space> fast_tucker(Space const& space, CooTensor<Scalar, Index, Space> const& train,
                                             FastTuckerOptions const& options = {}, Rest const&... rest) {

@@ -166,6 +166,8 @@ void add_fast_tucker(Command command, TrainOptions& options) {
                  format_names({Capability::residual_sweep}) + "; sgd: " + format_names({Capability::sgd}));
   add_precision(command, options.precision);
   add_seed(command, options.seed, "the start and of what is held out");
+  add_device_memory(command, options.device_memory,
+                    "Keep to so many bytes on the device; ratings that do not fit stay in host memory");
   add_deterministic(command, options.deterministic, "model in every run on one device");
   add_output(command, options.output, "Write the model: .npz for numpy and for predict");
   add_common(command);

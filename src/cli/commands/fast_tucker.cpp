@@ -140,7 +140,7 @@ int run(TrainOptions const& options, Report& report) {
   auto const cold = std::exchange(sets.cold, {});
   warn_of_cold(cold.nnz());
 
-  Session const session(options.common.threads, options.common.verbose);
+  Session const session(options.common.threads, options.common.verbose, options.device_memory);
   report.backend = session.backend();
   double seconds = 0;
   io::HostFastTucker model;

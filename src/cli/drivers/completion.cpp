@@ -8,7 +8,6 @@
 
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/entries.hpp"
-
 #include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <span>
 #include <sstream>
@@ -15,6 +14,7 @@
 #include "cli/run/interrupt.hpp"
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/survey_list.hpp"
+#include "polyad/core/device_memory.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/io/saved_models.hpp"
@@ -25,32 +25,21 @@ inline ErrorReport to_report(PredictionErrors const& errors) {
   return {errors.entries, errors.rmse, errors.mae};
 }
 
-inline void scale(ErrorReports& errors, double factor) {
-  for (auto& set : errors) {
-    set.second.rmse *= factor;
-    set.second.mae *= factor;
-  }
-}
-
-/// Back from values that were multiplied by 1 / factor.
-inline void scale(CompletionReport& report, double factor) {
-  report.mean *= factor;
-  scale(report.errors, factor);
-  scale(report.biases, factor);
-  if (!report.choice) return;
-  for (auto* errors : {&report.choice->biases, &report.choice->model}) {
-    errors->rmse *= factor;
-    errors->mae *= factor;
-  }
+/// Of the sets that have entries.
+template <class Errors>
+ErrorReports to_reports(Errors const& sets) {
+  ErrorReports errors;
+  for (auto const& [set, of_set] : {std::pair("train", sets.train), std::pair("validation", sets.validation),
+                                    std::pair("test", sets.test)})
+    if (of_set.entries > 0) errors[set] = to_report(of_set);
+  return errors;
 }
 
 inline IterationReport to_report(FastTuckerEpoch const& epoch) {
   IterationReport report;
   report.iteration = epoch.epoch;
   report.seconds   = epoch.seconds;
-  for (auto const& [set, errors] : {std::pair("train", epoch.train),
-                                    std::pair("validation", epoch.validation), std::pair("test", epoch.test)})
-    if (errors.entries > 0) report.errors[set] = to_report(errors);
+  report.errors    = to_reports(epoch);
   return report;
 }
 
@@ -136,18 +125,7 @@ std::string drift_text(Model const& model, BiasOptions const& options) {
          damping.str();
 }
 
-/// The model as the start of a run with these options: zeros, but for mean and biases.
-template <class Scalar, class Index>
-FastTuckerModel<Scalar, Space> biases_of(Space const& space, FastTuckerData<Scalar, Index, Space> const& data,
-                                         FastTuckerOptions const& options, std::span<count_t const> columns,
-                                         count_t rank) {
-  FastTuckerModel<Scalar, Space> model(space, data.train.extents(), columns, rank, options.biases);
-  model.range = options.range;
-  if (options.biases) fit_biases(space, data.train, options.bias, model);
-  return model;
-}
-
-/// What is said of a fit, before it is known how it went.
+/// What is said of a fit besides how it went.
 template <class Choice>
 CompletionReport report_of(FastTuckerOptions const& options, std::optional<Choice> const& choice) {
   CompletionReport report;
@@ -169,78 +147,66 @@ CompletionReport report_of(FastTuckerOptions const& options, std::optional<Choic
   return report;
 }
 
+/// The sets where the run wants them. Frees the lists.
+template <class Scalar, class Index>
+FastTuckerData<Scalar, Index, Space> to_data(Space const& space, CompletionSets&& sets,
+                                             FastTuckerOptions const& options,
+                                             AnyFormatOptions const& format) {
+  FastTuckerData<Scalar, Index, Space> data;
+  Extents const extents{std::span<count_t const>(sets.train.extents)};
+  if (stays_on_host<Scalar, Index>(space, extents, sets.train.nnz(), options, format)) {
+    DeviceMemoryAccount::HostArrays const on_host;
+    data.train_on_host = io::to_coo_tensor<Scalar, Index>(HostOf<Space>(), sets.train);
+    sets.train         = {};
+  } else {
+    data.train = upload_list<Scalar, Index>(space, std::move(sets.train));
+  }
+  data.validation = upload_list<Scalar, Index>(space, std::move(sets.validation));
+  data.test       = upload_list<Scalar, Index>(space, std::move(sets.test));
+  return data;
+}
+
 template <class Scalar, class Index>
 io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& sets, Report& report,
                                OnEpoch const& on_epoch) {
   Space const space;
-  auto asked              = library_options(options);
-  asked.bias.drift        = drift_of(options, sets.train.order());
-  AnyFormatOptions format = format_options(asked);
-  format.format           = options.format;
-  format.deterministic    = options.deterministic;
+  int const order  = sets.train.order();
+  auto asked       = library_options(options);
+  asked.bias.drift = drift_of(options, order);
+  AnyFormatOptions format;
+  format.format         = options.format;
+  format.deterministic  = options.deterministic;
+  format.hooks.progress = stop_if_interrupted;
   if (options.format == "auto") {
     format.survey        = survey_list(sets.train, options.common.threads);
     format.hooks.machine = [&](double) { return machine_ceilings(*report.backend, sizeof(Scalar), 0); };
   }
-  FastTuckerData<Scalar, Index, Space> data{upload_list<Scalar, Index>(space, std::move(sets.train)),
-                                            upload_list<Scalar, Index>(space, std::move(sets.validation)),
-                                            upload_list<Scalar, Index>(space, std::move(sets.test))};
-  // Everything from here on, but for what is reported, is about the scaled values.
-  double const factor = value_scale(space, data.train, asked);
-  if (factor != 1) data = scaled(space, data, factor);
-  asked.range.lowest *= factor;
-  asked.range.highest *= factor;
-  std::optional<FastTuckerChoice<Scalar, Space>> choice;
-  if (leaves_choice(asked)) choice = choose_fast_tucker(space, data.train, asked, format);
-  stop_if_interrupted("choosing the shrinkage");
-  auto const chosen = choice ? choice->options : with_shape(asked, data.train.order());
-  auto summary      = report_of(chosen, choice);
-  std::vector<count_t> const one_column(static_cast<std::size_t>(data.train.order()), 1);
-  auto const biases      = biases_of(space, data, chosen, one_column, 1);
-  auto const note_biases = [&](char const* set, CooTensor<Scalar, Index, Space> const& entries) {
-    if (entries.nnz() > 0) summary.biases[set] = to_report(errors(space, biases, entries));
-  };
-  note_biases("train", data.train);
-  note_biases("validation", data.validation);
-  note_biases("test", data.test);
-  summary.mean      = biases.mean;
-  auto const finish = [&](FastTuckerModel<Scalar, Space> fitted) {
-    scale(summary, 1 / factor);
-    if (factor != 1) scale_predictions(space, 1 / factor, fitted, {});
-    report.result = std::move(summary);
-    return io::to_host_model(space, fitted);
-  };
-  summary.drift = drift_text(biases, chosen.bias);
-  if (choice && !choice->learns) {
+  auto const data   = to_data<Scalar, Index>(space, std::move(sets), asked, format);
+  auto const result = fast_tucker(
+      space, data, asked,
+      FastTuckerCallback([&](FastTuckerEpoch const& epoch) { return on_epoch(to_report(epoch)); }), format);
+
+  auto const chosen = result.choice ? result.choice->options : with_shape(asked, order);
+  auto summary      = report_of(chosen, result.choice);
+  summary.biases    = to_reports(result.biases);
+  summary.mean      = result.model.mean;
+  summary.drift     = drift_text(result.model, chosen.bias);
+  if (result.choice && !result.choice->learns) {
     summary.errors = summary.biases;
     summary.reason = "mean and biases";
     summary.rank   = 1;
-    summary.columns.assign(one_column.begin(), one_column.end());
-    return finish(biases);
+    summary.columns.assign(static_cast<std::size_t>(order), 1);
+  } else {
+    auto const& made = result.format;
+    report.format =
+        FormatReport{made.chosen, made.storage_bytes, made.build_s, made.because, made.candidates};
+    summary.kept_iteration = result.kept_epoch;
+    summary.reason         = to_string(result.reason);
+    if (result.kept_epoch > 0)
+      summary.errors = to_reports(result.history[static_cast<std::size_t>(result.kept_epoch - 1)]);
   }
-  auto model = choice ? choice->start
-                      : FastTuckerModel<Scalar, Space>(space, data.train.extents(), chosen.columns,
-                                                       chosen.rank, options.biases);
-  model.share_biases(biases);
-  format.rank  = chosen.rank;
-  auto const X = any_format(space, without_biases(space, data.train, model), format);
-  report.format =
-      FormatReport{X.chosen(), X.storage_bytes(), X.build_seconds(), X.chosen_because(), X.candidates()};
-  data.format = X;
-  stop_if_interrupted("building the format");
-  if (!choice)
-    fill_start(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), options.seed,
-               chosen.targets);
-  auto const result      = fast_tucker(space, data, chosen, model, [&](FastTuckerEpoch const& epoch) {
-    auto now = to_report(epoch);
-    scale(now.errors, 1 / factor);
-    return on_epoch(now);
-  });
-  summary.kept_iteration = result.kept_epoch;
-  summary.reason         = to_string(result.reason);
-  if (result.kept_epoch > 0)
-    summary.errors = to_report(result.history[static_cast<std::size_t>(result.kept_epoch - 1)]).errors;
-  return finish(result.model);
+  report.result = std::move(summary);
+  return io::to_host_model(space, result.model);
 }
 
 template <class Index>

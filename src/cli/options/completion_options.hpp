@@ -49,7 +49,8 @@ struct TrainOptions {
   std::string format    = "auto";
   std::string precision = "f32";  // or "f64"
   bool deterministic    = false;
-  std::vector<double> clip;  // empty, or lowest and highest
+  std::optional<std::uint64_t> device_memory;  // bytes; none: what is free
+  std::vector<double> clip;                    // empty, or lowest and highest
   ColdStart cold_start = ColdStart::bias;
   std::filesystem::path output;  // empty: none
 

@@ -4,7 +4,6 @@
 
 #include "formats/blco/weights.hpp"
 #include "formats/cost_model.hpp"
-
 #include "polyad/core/per_mode.hpp"
 
 namespace polyad::detail {

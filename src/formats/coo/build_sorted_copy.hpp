@@ -68,6 +68,18 @@ struct FlagStoredRows {
   }
 };
 
+/// The output mode, then the others from the shortest on: the order of a copy.
+inline Kokkos::Array<int, max_order> sorted_modes(Extents const& extents, int mode) {
+  Kokkos::Array<int, max_order> modes{};
+  modes[0]        = mode;
+  std::size_t end = 1;
+  for (int n = 0; n < extents.order(); ++n)
+    if (n != mode) modes[end++] = n;
+  std::stable_sort(modes.data() + 1, modes.data() + end,
+                   [&](int a, int b) { return extents[a] < extents[b]; });
+  return modes;
+}
+
 /// Sorts and copies the tensor for one output mode. Linear in the nonzeros; waits for `space`.
 /// \throws MemoryError naming the array and its bytes
 template <class Scalar, class Index, class Space>
@@ -86,13 +98,8 @@ SortedCopy<Scalar, Index, Space> make_sorted_copy(Space const& space,
   POLYAD_EXPECTS(extents[mode] <= std::numeric_limits<Index>::max(), "mode ", mode, " of ", extents[mode],
                  " rows needs 64-bit indices in this format");  // the largest index means none (BorderList)
   Copy copy;
-  copy.nnz        = nnz;
-  copy.modes[0]   = mode;
-  std::size_t end = 1;
-  for (int n = 0; n < order; ++n)
-    if (n != mode) copy.modes[end++] = n;
-  std::stable_sort(copy.modes.data() + 1, copy.modes.data() + end,
-                   [&](int a, int b) { return extents[a] < extents[b]; });
+  copy.nnz   = nnz;
+  copy.modes = sorted_modes(extents, mode);
 
   // A tensor of few nonzeros may have a mode that is too long for what is kept by row.
   expect_fits(space, "the flags of a mode's rows", extents[mode], sizeof(typename Flags::value_type));

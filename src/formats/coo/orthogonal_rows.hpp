@@ -66,6 +66,7 @@ struct OrthogonalRows {
   Source source;
   OtherFactors<Scalar, any_order> factors;
   count_t const* starts;
+  count_t origin;            // the position of the source's first nonzero
   Scalar const* transposed;  // B', R x J
   count_t transposed_stride;
   int J;
@@ -247,8 +248,8 @@ struct OrthogonalRows {
 
   template <class Member>
   KOKKOS_FUNCTION void solve_row(Member const& member, count_t k, Pad const& pad) const {
-    count_t const begin = starts[k];
-    count_t const end   = starts[k + 1];
+    count_t const begin = starts[k] - origin;
+    count_t const end   = starts[k + 1] - origin;
     count_t const n     = end - begin;
     Scalar* const a     = A + k * A_stride;
     if (n == 0) {
@@ -296,7 +297,8 @@ template <class Space, class Scalar, class Index, class Source>
 void solve_orthogonal_rows(Space const& space, Source const& source,
                            OtherFactors<Scalar, any_order> const& factors, count_t const* starts,
                            count_t rows, RowProblem<Scalar, Space> const& problem,
-                           FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage) {
+                           FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage,
+                           count_t origin) {
   int const J = checked_rank(problem.B.extent(0));
   int const R = checked_rank(problem.B.extent(1));
   with_block(static_cast<count_t>(R), [&](auto block) {
@@ -310,7 +312,7 @@ void solve_orthogonal_rows(Space const& space, Source const& source,
     auto policy     = team_policy<Kokkos::Schedule<Kokkos::Dynamic>>(space, shape);  // rows differ in length
     int const level = set_row_scratch(space, shape, sizes.template bytes<Scalar>(), policy);
     detail::launch("polyad::least_squares_rows", policy,
-                   Kernel{source, factors, starts, problem.transposed.data(),
+                   Kernel{source, factors, starts, origin, problem.transposed.data(),
                           static_cast<count_t>(problem.transposed.stride(0)), J, problem.squares,
                           problem.ridge / problem.squares, problem.ridge_per_entry, shrinkage, A.data(),
                           static_cast<count_t>(A.stride(0)), rows, rows_of_team, sizes, level});

@@ -24,9 +24,11 @@
 
 #include "formats/coo/nonzero_sources.hpp"
 #include "formats/coo/orthogonal_rows.hpp"
+#include "formats/coo/row_problem.hpp"
 #include "formats/coo/row_scratch.hpp"
 #include "formats/coo/row_system.hpp"
 #include "formats/coo/sorted.hpp"
+#include "formats/coo/streamed_sorted.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
 #include "polyad/core/per_mode.hpp"
@@ -73,6 +75,7 @@ struct RowLeastSquares {
   Source source;
   OtherFactors<Scalar, any_order> factors;
   count_t const* starts;
+  count_t origin;   // the position of the source's first nonzero
   Scalar const* B;  // J x R
   count_t B_stride;
   Scalar const* transposed;  // R x J
@@ -139,8 +142,8 @@ struct RowLeastSquares {
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     auto const k        = static_cast<count_t>(member.league_rank());
-    count_t const begin = starts[k];
-    count_t const end   = starts[k + 1];
+    count_t const begin = starts[k] - origin;
+    count_t const end   = starts[k + 1] - origin;
     Scalar* const a     = A + k * A_stride;
     int const J         = sizes.J;
     if (begin == end && !shrinkage.draws_empty_rows()) {
@@ -207,13 +210,14 @@ struct RowLeastSquares {
   }
 };
 
+/// \param origin  the position, as `starts` count them, of the source's first nonzero
 template <class Space, class Scalar, class Index, class Source>
 void solve_rows_of(Space const& space, Source const& source, OtherFactors<Scalar, any_order> const& factors,
                    count_t const* starts, count_t rows, RowProblem<Scalar, Space> const& problem,
-                   FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage) {
+                   FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage, count_t origin = 0) {
   if (problem.squares > 0)
     return solve_orthogonal_rows<Space, Scalar, Index>(space, source, factors, starts, rows, problem, A,
-                                                       shrinkage);
+                                                       shrinkage, origin);
   int const J = checked_rank(problem.B.extent(0));
   int const R = checked_rank(problem.B.extent(1));
   with_block(static_cast<count_t>(R), [&](auto block) {
@@ -226,35 +230,11 @@ void solve_rows_of(Space const& space, Source const& source, OtherFactors<Scalar
     int const level = set_row_scratch(space, shape, sizes.template bytes<Scalar>(), policy);
     detail::launch(
         "polyad::least_squares_rows", policy,
-        Kernel{source, factors, starts, problem.B.data(), static_cast<count_t>(problem.B.stride(0)),
+        Kernel{source, factors, starts, origin, problem.B.data(), static_cast<count_t>(problem.B.stride(0)),
                problem.transposed.data(), static_cast<count_t>(problem.transposed.stride(0)), problem.ridge,
                problem.ridge_per_entry, shrinkage, A.data(), static_cast<count_t>(A.stride(0)), sizes,
                level});
   });
-}
-
-template <class Scalar, class Space>
-void expect_row_problem(Extents const& extents, FactorMatrices<Scalar, Space> const& C, int mode,
-                        RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
-                        FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage) {
-  expect_mode(mode, extents);
-  expect_factors(C, extents);
-  POLYAD_EXPECTS(extents.order() >= 2, "least squares for rows need a tensor of two modes or more");
-  POLYAD_EXPECTS(problem.B.extent(1) == C.rank() && problem.transposed.extent(0) == C.rank() &&
-                     problem.transposed.extent(1) == problem.B.extent(0),
-                 "B is ", problem.B.extent(0), " x ", problem.B.extent(1), " for factors of rank ", C.rank());
-  POLYAD_EXPECTS(A.extent(0) == extents[mode] && A.extent(1) == problem.B.extent(0),
-                 "the rows to solve for are ", A.extent(0), " x ", A.extent(1), ", not ", extents[mode],
-                 " x ", problem.B.extent(0));
-  POLYAD_EXPECTS(problem.ridge >= 0, "the ridge ", problem.ridge, " is negative");
-  POLYAD_EXPECTS(problem.squares == 0 || problem.B.extent(0) >= problem.B.extent(1),
-                 "the columns of B are not orthogonal: it is ", problem.B.extent(0), " x ",
-                 problem.B.extent(1));
-  POLYAD_EXPECTS(shrinkage.nonzeros >= 0 && shrinkage.share >= 0, "rows are shrunk by ", shrinkage.nonzeros,
-                 " nonzeros and a share of ", shrinkage.share);
-  POLYAD_EXPECTS(of_mode(starts, mode).extent(0) == extents[mode] + 1,
-                 "the starts of rows are those of another tensor");
-  for (int n = 0; n < C.order(); ++n) expect_packed_rows<Scalar, Space>(C[n]);
 }
 
 template <class Space, class Scalar, class Index>
@@ -281,6 +261,23 @@ void least_squares_rows(Space const& space, Sorted<Scalar, Index, Space> const& 
       space, Source(X.copy(mode)), OtherFactors<Scalar, any_order>(C, X.copy(mode).modes),
       of_mode(starts, mode).data(), X.extents()[mode], problem, A, shrinkage);
 }
+
+template <class Space, class Scalar, class Index>
+void solve_stretch(Space const& space, SortedCopy<Scalar, Index, Space> const& stretch, count_t origin,
+                   FactorMatrices<Scalar, Space> const& C, count_t const* starts, count_t rows,
+                   RowProblem<Scalar, Space> const& problem, FactorMatrix<Scalar, Space> const& A,
+                   RowShrinkage const& shrinkage) {
+  solve_rows_of<Space, Scalar, Index>(space, SortedSource<Scalar, Index>(stretch),
+                                      OtherFactors<Scalar, any_order>(C, stretch.modes), starts, rows,
+                                      problem, A, shrinkage, origin);
+}
+
+#define POLYAD_SOLVE_STRETCH(Scalar, Index)                                                                  \
+  template void solve_stretch(                                                                               \
+      Kokkos::DefaultExecutionSpace const&, SortedCopy<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      count_t, FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, count_t const*, count_t,        \
+      RowProblem<Scalar, Kokkos::DefaultExecutionSpace> const&,                                              \
+      FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, RowShrinkage const&)
 
 #define POLYAD_LEAST_SQUARES_ROWS(Format, Scalar, Index)                                                 \
   template void least_squares_rows(                                                                      \

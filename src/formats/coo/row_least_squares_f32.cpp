@@ -7,5 +7,7 @@ POLYAD_LEAST_SQUARES_ROWS(Sorted, float, std::uint32_t);
 POLYAD_LEAST_SQUARES_ROWS(Sorted, float, std::uint64_t);
 POLYAD_LEAST_SQUARES_ROWS(CooPermuted, float, std::uint32_t);
 POLYAD_LEAST_SQUARES_ROWS(CooPermuted, float, std::uint64_t);
+POLYAD_SOLVE_STRETCH(float, std::uint32_t);
+POLYAD_SOLVE_STRETCH(float, std::uint64_t);
 
 }  // namespace polyad::detail

@@ -7,5 +7,7 @@ POLYAD_LEAST_SQUARES_ROWS(Sorted, double, std::uint32_t);
 POLYAD_LEAST_SQUARES_ROWS(Sorted, double, std::uint64_t);
 POLYAD_LEAST_SQUARES_ROWS(CooPermuted, double, std::uint32_t);
 POLYAD_LEAST_SQUARES_ROWS(CooPermuted, double, std::uint64_t);
+POLYAD_SOLVE_STRETCH(double, std::uint32_t);
+POLYAD_SOLVE_STRETCH(double, std::uint64_t);
 
 }  // namespace polyad::detail

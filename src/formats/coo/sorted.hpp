@@ -91,6 +91,15 @@ public:
   /// \throws UsageError where a mode is cut into locality blocks: its rows are not in one piece; MemoryError
   [[nodiscard]] RowStarts<Space> make_row_workspace(Space const& space) const;
 
+  /// One mode's copy alone, which operations on that mode take.
+  static Sorted of_copy(Extents const& extents, copy_type const& copy) {
+    Sorted format;
+    format.m_extents                        = extents;
+    format.m_nnz                            = copy.nnz;
+    of_mode(format.m_copies, copy.modes[0]) = copy;
+    return format;
+  }
+
   /// The same with other values of mode n, in the order of its copy; its norm is not meant to be asked for.
   [[nodiscard]] Sorted with_values(int n, typename copy_type::values_type values) const {
     Sorted other                      = *this;

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Entries: a training set on the device, or in host memory. The device takes one in host memory by stretches,
+// and it may be larger than the device. A pass over it sends the next stretch while kernels work on the one
+// that is there.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "core/space_instances.hpp"
+#include "polyad/core/device_memory.hpp"
+#include "polyad/fast_tucker/fast_tucker.hpp"
+#include "polyad/formats/any_format.hpp"
+#include "polyad/tensor/coo_tensor.hpp"
+
+namespace polyad::detail {
+
+using PinnedSpace = Kokkos::SharedHostPinnedSpace;  // a device copies from it while the host goes on
+
+/// A tensor in host memory. `tensor` shows the arrays to what computes on the host.
+template <class Scalar, class Index, class Space>
+struct PinnedTensor {
+  using Tensor  = CooTensor<Scalar, Index, HostOf<Space>>;
+  using Indices = Kokkos::View<Index**, Kokkos::LayoutRight, PinnedSpace>;
+  using Values  = Kokkos::View<Scalar*, PinnedSpace>;
+
+  PinnedTensor() = default;
+  PinnedTensor(Extents const& extents, Indices pinned_indices, Values pinned_values)
+      : indices(std::move(pinned_indices)),
+        values(std::move(pinned_values)),
+        tensor(extents,
+               typename Tensor::indices_type(indices.data(), indices.extent(0),
+                                             static_cast<std::size_t>(extents.order())),
+               typename Tensor::values_type(values.data(), values.extent(0))) {}
+
+  Indices indices;  // P x N
+  Values values;    // P
+  Tensor tensor;
+};
+
+/// P values in host memory. \throws MemoryError
+template <class Scalar, class Space>
+Kokkos::View<Scalar*, PinnedSpace> make_pinned_values(count_t nnz) {
+  DeviceMemoryAccount::HostArrays const on_host;
+  expect_fits(HostOf<Space>(), "the values in host memory", nnz, sizeof(Scalar));
+  return Kokkos::View<Scalar*, PinnedSpace>(
+      Kokkos::view_alloc(Kokkos::WithoutInitializing, "polyad::pinned_values"), nnz);
+}
+
+/// \throws MemoryError
+template <class Scalar, class Index, class Space>
+PinnedTensor<Scalar, Index, Space> make_pinned_tensor(Extents const& extents, count_t nnz) {
+  DeviceMemoryAccount::HostArrays const on_host;
+  auto const order = static_cast<count_t>(extents.order());
+  expect_fits(HostOf<Space>(), "the entries in host memory", nnz, sizeof(Scalar) + order * sizeof(Index));
+  typename PinnedTensor<Scalar, Index, Space>::Indices const indices(
+      Kokkos::view_alloc(Kokkos::WithoutInitializing, "polyad::pinned_indices"), nnz, order);
+  return {extents, indices, make_pinned_values<Scalar, Space>(nnz)};
+}
+
+/// Where stretches of entries are sent to, one while the other is worked on.
+template <class Scalar, class Index, class Space>
+struct EntryBuffers {
+  using Tensor = CooTensor<Scalar, Index, Space>;
+  struct Buffer {
+    Space instance;
+    typename Tensor::indices_type indices;
+    typename Tensor::values_type values;
+  };
+  /// A stretch is so many entries, or a multiple. The sums of errors have chunks that divide it, so that they
+  /// do not depend on where entries are kept.
+  static constexpr count_t step = 1024;
+
+  std::array<Buffer, 2> buffers;
+  count_t length = 0;  // entries in a buffer
+
+  /// For tensors of that order with at most so many entries. An eighth of the memory that is free, at most 64
+  /// MiB, which hide the copies: the model and the format want the rest.
+  /// \throws MemoryError
+  EntryBuffers(Space const& space, int order, count_t nnz) {
+    constexpr count_t most = count_t(64) << 20;  // bytes
+    count_t const bytes    = sizeof(Scalar) + static_cast<count_t>(order) * sizeof(Index);
+    count_t const wanted   = std::min(available_memory(space) / 8, most) / (2 * bytes) / step * step;
+    length = std::clamp<count_t>(wanted, step, std::max<count_t>(ceil_div(nnz, step), 1) * step);
+    expect_fits(space, "the stretches of entries on their way", 2 * length, bytes);
+    auto const instances = make_instances(space, 2);
+    for (std::size_t b = 0; b < 2; ++b) {
+      buffers[b].instance = instances[b];
+      buffers[b].indices  = typename Tensor::indices_type(
+          Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::entry_indices"), length,
+          static_cast<count_t>(order));
+      buffers[b].values = typename Tensor::values_type(
+          Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::entry_values"), length);
+    }
+    space.fence("polyad::entry_buffers");
+  }
+};
+
+template <class Scalar, class Index, class Space>
+class Entries {
+public:
+  using Tensor  = CooTensor<Scalar, Index, Space>;
+  using Pinned  = PinnedTensor<Scalar, Index, Space>;
+  using Buffers = EntryBuffers<Scalar, Index, Space>;
+
+  Entries() = default;
+  explicit Entries(Tensor tensor) : m_tensor(std::move(tensor)) {}
+  Entries(Pinned pinned, std::shared_ptr<Buffers> buffers)
+      : m_pinned(std::move(pinned)), m_buffers(std::move(buffers)) {}
+
+  [[nodiscard]] bool on_host() const { return m_buffers != nullptr; }
+  [[nodiscard]] Extents const& extents() const {
+    return on_host() ? m_pinned.tensor.extents() : m_tensor.extents();
+  }
+  [[nodiscard]] int order() const { return extents().order(); }
+  [[nodiscard]] count_t nnz() const { return on_host() ? m_pinned.tensor.nnz() : m_tensor.nnz(); }
+  /// Of entries on the device.
+  [[nodiscard]] Tensor const& tensor() const { return m_tensor; }
+  /// Of entries in host memory.
+  [[nodiscard]] Pinned const& pinned() const { return m_pinned; }
+  [[nodiscard]] std::shared_ptr<Buffers> const& buffers() const { return m_buffers; }
+
+  /// Calls f(instance, stretch, first): entries first, first + 1, ... as a tensor on the device, which f's
+  /// kernels on the instance may overwrite. Their work comes after what `space` holds now, and `space` waits
+  /// for it. Does not wait.
+  template <class F>
+  void for_each_stretch(Space const& space, F const& f) const {
+    if (!on_host()) return f(space, m_tensor, count_t(0));
+    count_t const length = m_buffers->length, count = ceil_div(nnz(), length);
+    if (count > 0) send(0);
+    for (count_t s = 0; s < count; ++s) {
+      if (s + 1 < count) send(s + 1);  // behind the kernels of stretch s - 1, which has the same instance
+      auto const& buffer = m_buffers->buffers[s % 2];
+      // The first kernels wait for the model; their copies need not.
+      if (s < 2) enqueue_after(buffer.instance, space);
+      auto const entries = Kokkos::make_pair(count_t(0), std::min(length, nnz() - s * length));
+      f(buffer.instance,
+        Tensor(extents(), Kokkos::subview(buffer.indices, entries, Kokkos::ALL),
+               Kokkos::subview(buffer.values, entries)),
+        s * length);
+    }
+    for (auto const& buffer : m_buffers->buffers) enqueue_after(space, buffer.instance);
+  }
+
+private:
+  /// Enqueues the copy of stretch s.
+  void send(count_t s) const {
+    auto const& buffer  = m_buffers->buffers[s % 2];
+    count_t const first = s * m_buffers->length, count = std::min(m_buffers->length, nnz() - first);
+    auto const order = static_cast<count_t>(extents().order());
+    copy(buffer.instance, buffer.indices.data(), m_pinned.indices.data() + first * order, count * order);
+    copy(buffer.instance, buffer.values.data(), m_pinned.values.data() + first, count);
+  }
+  template <class T>
+  static void copy(Space const& instance, T* to, T const* from, count_t count) {
+    Kokkos::deep_copy(instance, Kokkos::View<T*, typename Space::device_type>(to, count),
+                      Kokkos::View<T const*, PinnedSpace>(from, count));
+  }
+
+  Tensor m_tensor;
+  Pinned m_pinned;
+  std::shared_ptr<Buffers> m_buffers;
+};
+
+/// Entries of host memory. Where a device cannot copy from it while the host goes on, they are copied once.
+/// \throws MemoryError
+template <class Scalar, class Index, class Space>
+Entries<Scalar, Index, Space> entries_on_host(Space const& space,
+                                              CooTensor<Scalar, Index, HostOf<Space>> const& tensor) {
+  using Buffers = EntryBuffers<Scalar, Index, Space>;
+  PinnedTensor<Scalar, Index, Space> pinned;
+  if constexpr (std::is_same_v<typename HostOf<Space>::memory_space, PinnedSpace>) {
+    pinned = {tensor.extents(), tensor.indices(), tensor.values()};
+  } else {
+    pinned = make_pinned_tensor<Scalar, Index, Space>(tensor.extents(), tensor.nnz());
+    Kokkos::deep_copy(space, pinned.indices, tensor.indices());
+    Kokkos::deep_copy(space, pinned.values, tensor.values());
+    space.fence("polyad::entries_on_host");
+  }
+  return {std::move(pinned), std::make_shared<Buffers>(space, tensor.order(), tensor.nnz())};
+}
+
+// The functions of fast_tucker.hpp and predict.hpp of these names, for entries wherever they are.
+
+template <class Space, class Scalar, class Index>
+void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, BiasOptions const& options,
+                FastTuckerModel<Scalar, Space>& model);
+/// Waits for `space` where X is in host memory, and leaves the result there.
+template <class Space, class Scalar, class Index>
+Entries<Scalar, Index, Space> without_biases(Space const& space, Entries<Scalar, Index, Space> const& X,
+                                             FastTuckerModel<Scalar, Space> const& model);
+template <class Space, class Scalar, class Index>
+PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const& model,
+                        FactorMatrices<Scalar, Space> const& C, Entries<Scalar, Index, Space> const& X,
+                        ErrorSums<Space> const& sums);
+template <class Scalar, class Index, class Space>
+double value_scale(Space const& space, Entries<Scalar, Index, Space> const& X,
+                   FastTuckerOptions const& options);
+template <class Scalar, class Index, class Space>
+Entries<Scalar, Index, Space> scaled(Space const& space, Entries<Scalar, Index, Space> const& X,
+                                     double factor);
+template <class Scalar, class Index, class Space>
+FastTuckerChoice<Scalar, Space> choose(Space const& space, Entries<Scalar, Index, Space> const& train,
+                                       FastTuckerOptions const& options, AnyFormatOptions const& format);
+
+/// What the optimiser asks of a format, added to what the caller does.
+inline AnyFormatOptions asked_of(AnyFormatOptions format, FastTuckerOptions const& options) {
+  auto const asked  = format_options(options);
+  format.needs      = asked.needs;
+  format.rank       = asked.rank;
+  format.iterations = asked.iterations;
+  return format;
+}
+
+/// X without the model's mean and biases, in a format: of X in host memory one that streams.
+template <class Scalar, class Index, class Space>
+AnyFormat<Scalar, Index, Space> interactions(Space const& space, Entries<Scalar, Index, Space> const& X,
+                                             FastTuckerModel<Scalar, Space> const& model,
+                                             AnyFormatOptions const& format) {
+  auto const rest = without_biases(space, X, model);
+  if (X.on_host()) return AnyFormat<Scalar, Index, Space>::stream(space, rest.pinned().tensor, format);
+  return any_format(space, rest.tensor(), format);
+}
+
+}  // namespace polyad::detail

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether the arguments of least squares for rows fit the tensor and each other.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "polyad/core/per_mode.hpp"
+#include "polyad/formats/format.hpp"
+
+namespace polyad::detail {
+
+/// \throws UsageError
+template <class Scalar, class Space>
+void expect_row_problem(Extents const& extents, FactorMatrices<Scalar, Space> const& C, int mode,
+                        RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
+                        FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage) {
+  expect_mode(mode, extents);
+  expect_factors(C, extents);
+  POLYAD_EXPECTS(extents.order() >= 2, "least squares for rows need a tensor of two modes or more");
+  POLYAD_EXPECTS(problem.B.extent(1) == C.rank() && problem.transposed.extent(0) == C.rank() &&
+                     problem.transposed.extent(1) == problem.B.extent(0),
+                 "B is ", problem.B.extent(0), " x ", problem.B.extent(1), " for factors of rank ", C.rank());
+  POLYAD_EXPECTS(A.extent(0) == extents[mode] && A.extent(1) == problem.B.extent(0),
+                 "the rows to solve for are ", A.extent(0), " x ", A.extent(1), ", not ", extents[mode],
+                 " x ", problem.B.extent(0));
+  POLYAD_EXPECTS(problem.ridge >= 0, "the ridge ", problem.ridge, " is negative");
+  POLYAD_EXPECTS(problem.squares == 0 || problem.B.extent(0) >= problem.B.extent(1),
+                 "the columns of B are not orthogonal: it is ", problem.B.extent(0), " x ",
+                 problem.B.extent(1));
+  POLYAD_EXPECTS(shrinkage.nonzeros >= 0 && shrinkage.share >= 0, "rows are shrunk by ", shrinkage.nonzeros,
+                 " nonzeros and a share of ", shrinkage.share);
+  POLYAD_EXPECTS(of_mode(starts, mode).extent(0) == extents[mode] + 1,
+                 "the starts of rows are those of another tensor");
+  for (int n = 0; n < C.order(); ++n) expect_packed_rows<Scalar, Space>(C[n]);
+}
+
+}  // namespace polyad::detail

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// streamed-sorted: the copies of `sorted` (formats/coo/sorted.hpp) in host memory, for training sets larger
+// than the device. Every operation takes the mode's copy in stretches, by turns into two buffers on the
+// device. Each buffer has an instance of the execution space: one copies while the other computes. Least
+// squares take stretches of whole rows. A kernel reads a row that is longer than a buffer from host memory,
+// and so no row is too long. Storage: N (s_r + N s_o) bytes a nonzero and 8 a row, in host memory.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "formats/coo/sorted_copy.hpp"
+#include "polyad/core/instances.hpp"
+#include "polyad/core/per_mode.hpp"
+#include "polyad/core/spaces.hpp"
+#include "polyad/formats/format.hpp"
+#include "polyad/formats/option_text.hpp"
+#include "polyad/tensor/coo_tensor.hpp"
+
+namespace polyad::detail {
+
+struct StreamedSortedOptions {
+  count_t buffer_bytes = 0;  // of both buffers; 0: a quarter of what is free, but no more than pays
+
+  void read(OptionText& text) { text.read("buffer_bytes", buffer_bytes); }
+  void serve(FormatRequest const& request) {
+    if (buffer_bytes == 0) buffer_bytes = request.buffer_bytes;
+  }
+};
+
+/// Consecutive nonzeros of one mode's order; of least squares those of whole rows.
+struct Stretch {
+  int mode      = -1;
+  count_t begin = 0;
+  count_t end   = 0;
+  bool has_rows = false;  // the indices of the mode itself are there too
+  friend bool operator==(Stretch const&, Stretch const&) = default;
+};
+
+/// Where stretches are sent to, and which one is there.
+template <class Scalar, class Index, class Space>
+struct StretchBuffer {
+  Space instance;
+  typename SortedCopy<Scalar, Index, Space>::indices_type indices;  // N x capacity
+  typename SortedCopy<Scalar, Index, Space>::values_type values;
+  Stretch holds;
+};
+
+/// The two buffers, which all operations of a format share.
+template <class Scalar, class Index, class Space>
+struct StretchBuffers {
+  Space space;  // whose instances these are
+  std::array<StretchBuffer<Scalar, Index, Space>, 2> buffers;
+  count_t capacity = 0;
+};
+
+template <class Scalar, class Index, class Space>
+struct StreamedSortedWorkspace {
+  std::shared_ptr<StretchBuffers<Scalar, Index, Space>> held;
+  std::span<StretchBuffer<Scalar, Index, Space>> buffers;  // held's
+};
+
+/// Copies of one format share their buffers: two operations on them may not run at the same time.
+template <class Scalar, class Index, class Space>
+class StreamedSorted {
+public:
+  using scalar_type    = Scalar;
+  using index_type     = Index;
+  using space_type     = Space;
+  using options_type   = StreamedSortedOptions;
+  using workspace_type = StreamedSortedWorkspace<Scalar, Index, Space>;
+  using host_space     = HostOf<Space>;
+  using Buffers        = StretchBuffers<Scalar, Index, Space>;
+  using Pinned         = Kokkos::SharedHostPinnedSpace;  // a device copies from it while the host goes on
+
+  static constexpr char const* name = "streamed-sorted";
+  static constexpr bool streams     = true;
+
+  /// The copy of one mode, as SortedCopy has it, and where each row's nonzeros begin.
+  struct HostCopy {
+    Kokkos::Array<int, max_order> modes;
+    Kokkos::View<Index**, Kokkos::LayoutRight, Pinned> indices;  // N x P
+    Kokkos::View<Scalar*, Pinned> values;                        // P
+    Kokkos::View<count_t*, Pinned> starts;                       // I_n + 1
+    count_t rows    = 0;                                         // that occur
+    count_t runs    = 0;                                         // of equal indices of the first two of modes
+    count_t longest = 0;                                         // row
+  };
+
+  /// The host sorts, with 32 bytes a nonzero beside the tensor and the result. Waits for `space`.
+  /// \throws MemoryError
+  template <class From>
+  static StreamedSorted build(Space const& space, CooTensor<Scalar, Index, From> const& coo,
+                              options_type const& options = {}) {
+    StreamedSorted format;
+    format.m_extents = coo.extents();
+    format.m_options = options;
+    if constexpr (std::is_same_v<From, host_space>)
+      format.build_on_host(space, coo);
+    else
+      format.build_on_host(space, download<host_space>(space, coo));
+    return format;
+  }
+
+  [[nodiscard]] Extents const& extents() const { return m_extents; }
+  [[nodiscard]] count_t nnz() const { return m_nnz; }
+  [[nodiscard]] double norm_squared() const { return m_norm_squared; }
+  /// In host memory.
+  [[nodiscard]] count_t storage_bytes() const {
+    auto const order = static_cast<count_t>(m_extents.order());
+    count_t bytes    = order * m_nnz * nonzero_bytes();
+    for (int n = 0; n < m_extents.order(); ++n) bytes += (m_extents[n] + 1) * sizeof(count_t);
+    return bytes;
+  }
+  /// Of a nonzero in a buffer.
+  [[nodiscard]] count_t nonzero_bytes() const {
+    return sizeof(Scalar) + static_cast<count_t>(m_extents.order()) * sizeof(Index);
+  }
+  [[nodiscard]] HostCopy const& copy(int n) const { return of_mode(m_copies, n); }
+
+  /// The buffers. Waits for `space` where they are made. \throws MemoryError
+  [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const;
+  /// The starts on the device, and the buffers. \throws MemoryError
+  [[nodiscard]] RowStarts<Space> make_row_workspace(Space const& space) const;
+
+  /// The buffers that were made. \throws UsageError where there are none
+  [[nodiscard]] Buffers& buffers() const {
+    POLYAD_EXPECTS(*m_buffers, "a workspace comes first: it makes the buffers of ", name);
+    return **m_buffers;
+  }
+
+private:
+  void build_on_host(Space const& space, CooTensor<Scalar, Index, host_space> const& coo);
+  [[nodiscard]] std::shared_ptr<Buffers> const& ready(Space const& space) const;
+
+  Extents m_extents;
+  options_type m_options;
+  count_t m_nnz         = 0;
+  double m_norm_squared = 0;
+  std::array<HostCopy, max_order> m_copies;
+  // Least squares have no workspace of their own that could hold the buffers.
+  std::shared_ptr<std::shared_ptr<Buffers>> m_buffers = std::make_shared<std::shared_ptr<Buffers>>();
+};
+
+#define POLYAD_STREAMED_SORTED(Scalar, Index) \
+  template class StreamedSorted<Scalar, Index, Kokkos::DefaultExecutionSpace>
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_STREAMED_SORTED);
+
+template <class F>
+inline constexpr bool is_streamed_sorted = false;
+template <class Scalar, class Index, class Space>
+inline constexpr bool is_streamed_sorted<StreamedSorted<Scalar, Index, Space>> = true;
+template <class F>
+concept StreamsSorted = is_streamed_sorted<F>;
+
+/// The contract's mttkrp (formats/format.hpp).
+template <class Space, class Scalar, class Index>
+void mttkrp(Space const& space, StreamedSorted<Scalar, Index, Space> const& X,
+            FactorMatrices<Scalar, Space> const& factors, int mode,
+            StreamedSortedWorkspace<Scalar, Index, Space>& workspace, FactorMatrix<Scalar, Space> const& V);
+
+/// Residuals, where they are kept, are those of the stretches on their way. \throws MemoryError
+template <StreamsSorted F>
+residual_workspace<F> make_residual_workspace(typename F::space_type const& space, F const& format,
+                                              count_t rank) {
+  using Scalar = typename F::scalar_type;
+  residual_workspace<F> workspace{format.make_workspace(space, rank), {}};
+  if (rank > static_cast<count_t>(full_block)) {
+    count_t const length = 2 * format.buffers().capacity;
+    expect_fits(space, "the residuals", length, sizeof(Scalar));
+    workspace.residuals = decltype(workspace.residuals)(
+        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::residuals"), length);
+  }
+  return workspace;
+}
+
+/// The residual sweep (formats/format.hpp).
+template <class Space, class Scalar, class Index>
+void residual_mttkrp(
+    Space const& space, StreamedSorted<Scalar, Index, Space> const& X, FactorMatrices<Scalar, Space> const& C,
+    int mode, ResidualWorkspace<Scalar, StreamedSortedWorkspace<Scalar, Index, Space>, Space>& workspace,
+    FactorMatrix<Scalar, Space> const& G);
+
+/// Least squares for the rows of one mode (formats/format.hpp): the bits of `sorted`.
+template <class Space, class Scalar, class Index>
+void least_squares_rows(Space const& space, StreamedSorted<Scalar, Index, Space> const& X,
+                        FactorMatrices<Scalar, Space> const& C, int mode,
+                        RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
+                        FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage = {});
+
+/// Least squares for `rows` rows whose nonzeros a stretch holds. Defined in row_least_squares.hpp and compiled
+/// beside the kernels.
+/// \param origin  the position of the stretch's first nonzero
+/// \param starts  of the rows
+/// \param A       those rows
+template <class Space, class Scalar, class Index>
+void solve_stretch(Space const& space, SortedCopy<Scalar, Index, Space> const& stretch, count_t origin,
+                   FactorMatrices<Scalar, Space> const& C, count_t const* starts, count_t rows,
+                   RowProblem<Scalar, Space> const& problem, FactorMatrix<Scalar, Space> const& A,
+                   RowShrinkage const& shrinkage);
+
+}  // namespace polyad::detail
