@@ -191,8 +191,8 @@ void least_squares_rows(Space const& space, StreamedSorted<Scalar, Index, Space>
                         RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
                         FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage = {});
 
-/// Least squares for `rows` rows whose nonzeros a stretch holds. Defined in row_least_squares.hpp and compiled
-/// beside the kernels.
+/// Least squares for `rows` rows whose nonzeros a stretch holds. Defined in row_least_squares.hpp, and
+/// compiled beside the kernels.
 /// \param origin  the position of the stretch's first nonzero
 /// \param starts  of the rows
 /// \param A       those rows

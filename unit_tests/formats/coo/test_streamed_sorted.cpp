@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// White box: the copies of `sorted` in host memory, and what the operations make of them by stretches of every
-// size, against `sorted` itself and the definitions.
+// White box: the copies of `sorted` in host memory, and what the operations make of them by stretches of
+// every size, against `sorted` itself and the definitions.
 #include "formats/coo/streamed_sorted.hpp"
 
 #include <Kokkos_Core.hpp>
