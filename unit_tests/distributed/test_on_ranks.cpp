@@ -278,7 +278,8 @@ TEST_CASE("Ranks without rows or nonzeros", "[mpi]") {
     corner.indices.insert(corner.indices.end(), {5, 0, k});
     corner.values.push_back(static_cast<double>(k + 1));
   }
-  for (auto const& grid : all_grids(3, ranks)) expect_run_of_one_rank<double>(corner, grid, 1, 1e-10);
+  // A model of rank 1 is exact: the fit is 1 up to the root of the rounding of ||X||^2.
+  for (auto const& grid : all_grids(3, ranks)) expect_run_of_one_rank<double>(corner, grid, 1, 1e-7);
   auto const share = share_of<double>(corner, {ranks, 1, 1});
   CHECK(share.imbalance.nonzeros == ranks);  // one rank has all
   // No nonzeros at all.
