@@ -78,7 +78,7 @@ CpAlsWorkspace<Scalar, Space>::CpAlsWorkspace(Space const& space, Extents const&
   V                     = make_factor_matrix<Scalar>(space, "polyad::mttkrp_output", longest, rank);
   inverse               = make_factor_matrix<Scalar>(space, "polyad::inverse_gram", rank, rank);
   count_t const entries = order * rank * rank;
-  gram_memory           = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::grams"),
+  gram_memory           = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::fit_numbers_and_grams"),
                                                entries + static_cast<count_t>(fit_numbers));
   grams                 = GramMatrices<Space>(gram_memory.data(), order, rank, rank);
   numbers =

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
@@ -84,6 +85,11 @@ public:
   }
   ~NcclCollectives() override {
     if (m_comm == nullptr) return;
+    // While an exception passes, the other ranks do not come to this point: waiting for them would be for ever.
+    if (std::uncaught_exceptions() > m_exceptions) {
+      ncclCommAbort(m_comm);
+      return;
+    }
     m_space.fence("polyad::nccl");
     ncclCommDestroy(m_comm);
   }
@@ -171,6 +177,7 @@ private:
   Space m_space;
   std::unique_ptr<Collectives> m_host;
   ncclComm_t m_comm = nullptr;
+  int m_exceptions  = std::uncaught_exceptions();
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -12,9 +13,11 @@
 
 #include "cli/drivers/resumable_als.hpp"
 #include "cli/format_choice/machine.hpp"
+#include "cli/report/host_facts.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/tensors/device_tensor.hpp"
+#include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/distributed/cp_als.hpp"
 #include "polyad/io/saved_models.hpp"
@@ -22,18 +25,31 @@
 namespace polyad::cli {
 namespace {
 
-/// NCCL where each rank of a machine has a device of its own.
+/// Whether two ranks have the same device. A launcher may show each rank one device, or all of them.
+bool share_devices(RankGroup const& all) {
+  auto const addresses = probe_device().addresses;
+  std::size_t key      = std::hash<std::string>()(host_name());
+  if (!addresses.empty())
+    key ^= std::hash<std::uint64_t>()(
+        addresses[static_cast<std::size_t>(ranks().local_rank) % addresses.size()] * 0x9E3779B97F4A7C15ULL);
+  std::vector<std::uint64_t> keys(static_cast<std::size_t>(all.size()), 0);
+  keys[static_cast<std::size_t>(all.rank())] = key;
+  all.all_reduce(keys.data(), keys.size());
+  std::sort(keys.begin(), keys.end());
+  return std::adjacent_find(keys.begin(), keys.end()) != keys.end();
+}
+
+/// NCCL where each rank has a device of its own.
 Communicator<Space> make_communicator(CpdOptions const& options) {
   Space const space;
   auto mpi = mpi_communicator(space);
   if (!runs_on_device()) return mpi;
-  double crowded = ranks().local_size > Kokkos::num_devices() ? 1 : 0;
-  mpi.host().all_reduce(&crowded, 1);
-  if (crowded > 0 && ranks().rank == 0)
+  bool const shared = share_devices(mpi.host());
+  if (shared && ranks().rank == 0)
     std::fprintf(stderr,
                  "polyad: warning: more ranks than devices: ranks share a device, and exchange by MPI\n");
   // NCCL chooses how it sums by what it finds; MPI's order is the same in every run.
-  if (crowded > 0 || !nccl_is_built() || options.deterministic) return mpi;
+  if (shared || !nccl_is_built() || options.deterministic) return mpi;
   return nccl_communicator(space);
 }
 

@@ -38,7 +38,8 @@ Kokkos::InitializationSettings settings(int threads, bool verbose) {
   Kokkos::InitializationSettings result;
   if (threads == 0) threads = threads_of_rank();
   if (threads > 0) result.set_num_threads(threads);
-  if (ranks().size > 1) result.set_map_device_id_by("mpi_rank");
+  auto const devices = static_cast<int>(probe_device().addresses.size());
+  if (ranks().size > 1 && devices > 0) result.set_device_id(ranks().local_rank % devices);
   result.set_disable_warnings(!verbose);
   return result;
 }
