@@ -85,7 +85,7 @@ public:
   }
   ~NcclCollectives() override {
     if (m_comm == nullptr) return;
-    // While an exception passes, the other ranks do not come to this point: waiting for them would be for ever.
+    // While an exception passes, the other ranks do not come to this point. They are not waited for.
     if (std::uncaught_exceptions() > m_exceptions) {
       ncclCommAbort(m_comm);
       return;

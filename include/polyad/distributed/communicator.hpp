@@ -107,8 +107,8 @@ public:
   /// The ranks of the same color, in the order of their keys. They count into this group's words.
   [[nodiscard]] RankGroup split(int color, int key) const;
 
-  /// Elements that this rank sent to others so far, as algorithms that send least do: all but its own part in
-  /// a reduce-scatter, its own part to each other rank in an all-gather, both of equal parts in an all-reduce.
+  /// Elements that this rank sent to others so far, as algorithms that send least do. In a reduce-scatter
+  /// these are all but its own part, in an all-gather its own part for each other rank. An all-reduce is both.
   [[nodiscard]] count_t words_sent() const { return *m_words; }
 
 private:

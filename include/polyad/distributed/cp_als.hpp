@@ -102,10 +102,10 @@ template <class Scalar, class Index, class Space>
                                                            std::span<double const> values,
                                                            PartitionOptions const& options = {});
 
-/// One run, an iteration at a time, as CpAlsRun says. All ranks call its functions together; a callback that
+/// One run, an iteration at a time, as CpAlsRun says. All ranks call its functions together. A callback that
 /// returns false on one rank ends the run on all. state() has the whole factors on rank 0 and empty ones
-/// elsewhere; restore() takes them so, the rest of the state being the same on all ranks: of any number of
-/// ranks. take_result() has the model on rank 0, whose memory must hold it, and an empty one elsewhere.
+/// elsewhere. restore() takes them so, from any number of ranks; the rest of the state is the same on all.
+/// take_result() has the model on rank 0, whose memory must hold it, and an empty one elsewhere.
 /// \param X  share.block in any format; formats may differ from rank to rank
 template <class Scalar, class Index, class Space>
 [[nodiscard]] CpAlsRun<Scalar, Space> cp_als_run(Communicator<Space> const& ranks,
