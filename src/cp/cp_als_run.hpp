@@ -208,7 +208,8 @@ public:
   }
 
   /// Before the first iteration: goes on where `state` was taken, of a run of the same shape. Iterations
-  /// count on. Waits. Of several ranks the first has the whole factors; the rest of `state` is the same on all.
+  /// count on. Waits. Of several ranks the first has the whole factors; the rest of `state` is the same on
+  /// all.
   /// \throws UsageError when the shapes differ
   void restore(CpAlsState const& state) {
     auto const grams = Kokkos::create_mirror_view(Kokkos::HostSpace(), m_work.grams);
