@@ -25,8 +25,8 @@ using Space = Kokkos::DefaultExecutionSpace;
 // The last session's, for the report, which is written after its end.
 std::optional<std::uint64_t> device_peak;
 
-/// 0 leaves the choice to Kokkos. Where the launcher binds ranks to cores of their own, those are the threads;
-/// where it does not, the ranks of a machine share its cores.
+/// 0 leaves the choice to Kokkos. A launcher may bind ranks to cores of their own: those are the threads then.
+/// Otherwise the ranks of a machine share its cores.
 int threads_of_rank() {
   if (ranks().size == 1 || std::getenv("OMP_NUM_THREADS") != nullptr) return 0;
   auto const usable = static_cast<long>(std::thread::hardware_concurrency());
