@@ -25,7 +25,7 @@ using Space = Kokkos::DefaultExecutionSpace;
 // The last session's, for the report, which is written after its end.
 std::optional<std::uint64_t> device_peak;
 
-/// 0 leaves the choice to Kokkos. A launcher may bind ranks to cores of their own: those are the threads then.
+/// 0 leaves the choice to Kokkos. A launcher may bind ranks to cores of their own: those are the threads.
 /// Otherwise the ranks of a machine share its cores.
 int threads_of_rank() {
   if (ranks().size == 1 || std::getenv("OMP_NUM_THREADS") != nullptr) return 0;
