@@ -60,8 +60,8 @@ int complain(Failure const& failure) {
   return failure.exit;
 }
 
-/// Of several ranks, one says what happened: the first of those that failed. The others are ended before their
-/// turn comes.
+/// Of several ranks, one says what happened: the first of those that failed. The others are ended before
+/// their turn comes.
 void wait_for_turn() {
   if (ranks().rank == 0) return;
   // MPI_Abort of another rank comes as SIGTERM first, which now ends this one at once.

@@ -108,7 +108,8 @@ public:
   [[nodiscard]] RankGroup split(int color, int key) const;
 
   /// Elements that this rank sent to others so far, as algorithms that send least do. In a reduce-scatter
-  /// these are all but its own part, in an all-gather its own part for each other rank. An all-reduce is both.
+  /// these are all but its own part, in an all-gather its own part for each other rank. An all-reduce is
+  /// both.
   [[nodiscard]] count_t words_sent() const { return *m_words; }
 
 private:

@@ -6,11 +6,11 @@
 //   auto const share  = distribute<double>(ranks, extents, indices, values, {.rank = 32});
 //   auto const result = cp_als(ranks, share, {.rank = 32});   // the model is on rank 0
 //
-// The ranks form a grid p_0 x ... x p_{N-1}. Mode n is cut into p_n ranges of rows, and a rank has the nonzeros
-// of one range of each mode. The P / p_n ranks that have the same range of mode n own its rows together. For
-// each mode a rank multiplies its block, adds up the rows with those ranks, each of which gets the sums of the
-// rows that it owns (reduce-scatter), solves for these, and sends them to the others (all-gather). All ranks
-// add up one R x R matrix a mode. docs/distributed.md has the words that this sends.
+// The ranks form a grid p_0 x ... x p_{N-1}. Mode n is cut into p_n ranges of rows, and a rank has the
+// nonzeros of one range of each mode. The P / p_n ranks that have the same range of mode n own its rows
+// together. For each mode a rank multiplies its block, adds up the rows with those ranks, each of which gets
+// the sums of the rows that it owns (reduce-scatter), solves for these, and sends them to the others
+// (all-gather). All ranks add up one R x R matrix a mode. docs/distributed.md has the words that this sends.
 #pragma once
 
 #include <span>
@@ -78,8 +78,8 @@ struct Partition {
 template <class Scalar, class Index, class Space>
 struct TensorShare {
   Partition partition;
-  /// Coordinates count from the first rows of the rank's ranges, whose lengths are its extents; an empty range
-  /// counts as one row, in which no nonzero is.
+  /// Coordinates count from the first rows of the rank's ranges, whose lengths are its extents; an empty
+  /// range counts as one row, in which no nonzero is.
   CooTensor<Scalar, Index, Space> block;
   /// Of the whole tensor, its duplicates summed.
   count_t nnz         = 0;
@@ -88,13 +88,13 @@ struct TensorShare {
   Imbalance imbalance;
 };
 
-/// Brings each nonzero to the rank whose block it is in, and sums duplicates. Each rank gives the nonzeros that
-/// it happens to have: one of them all, or each some. Waits. All ranks throw alike, but for what a rank's own
-/// allocations throw.
+/// Brings each nonzero to the rank whose block it is in, and sums duplicates. Each rank gives the nonzeros
+/// that it happens to have: one of them all, or each some. Waits. All ranks throw alike, but for what a
+/// rank's own allocations throw.
 /// \param extents  the same on all ranks
 /// \param indices  P x N, row-major, from 0; \param values  P
-/// \throws UsageError when the grid is not one of these ranks and modes, or a coordinate is outside; MemoryError
-///         naming the rank that its share and the model do not fit
+/// \throws UsageError when the grid is not one of these ranks and modes, or a coordinate is outside;
+///         MemoryError naming the rank that its share and the model do not fit
 template <class Scalar, class Index, class Space>
 [[nodiscard]] TensorShare<Scalar, Index, Space> distribute(Communicator<Space> const& ranks,
                                                            Extents const& extents,
@@ -113,8 +113,8 @@ template <class Scalar, class Index, class Space>
                                                  AnyFormat<Scalar, Index, Space> const& X,
                                                  CpAlsOptions const& options);
 
-/// The run to its end, from the random start of options.seed, the same for every number of ranks. All ranks get
-/// the same history and fit, and rank 0 gets the model. Waits.
+/// The run to its end, from the random start of options.seed, the same for every number of ranks. All ranks
+/// get the same history and fit, and rank 0 gets the model. Waits.
 /// \throws as cp_als of one rank; where one rank alone throws, the others wait for it: end the job
 template <class Scalar, class Index, class Space>
 CpAlsResult<Scalar, Space> cp_als(Communicator<Space> const& ranks,

@@ -231,7 +231,8 @@ private:
 RanksOutcome factor_on_ranks(CpdOptions const& options, io::CoordinateList&& tensor, Report& report,
                              OnIteration const& on_iteration, Checkpoints const& checkpoints) {
   auto const world = make_communicator(options);
-  // Rank 0 has read the file: the others learn its order, width and extents, and whether a checkpoint is there.
+  // Rank 0 has read the file: the others learn its order, width and extents, and whether a checkpoint is
+  // there.
   std::vector<std::uint64_t> facts(3, 0);
   if (world.rank() == 0) {
     facts = {static_cast<std::uint64_t>(tensor.order()), needs_wide_index(tensor) ? 1U : 0U,
