@@ -18,9 +18,10 @@ configure_package_config_file(cmake/PolyadConfig.cmake.in ${PROJECT_BINARY_DIR}/
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/PolyadConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 configure_file(cmake/PolyadKokkosSources.cmake ${PROJECT_BINARY_DIR}/PolyadKokkosSources.cmake COPYONLY)
 configure_file(cmake/FindZstd.cmake ${PROJECT_BINARY_DIR}/FindZstd.cmake COPYONLY)
+configure_file(cmake/FindNCCL.cmake ${PROJECT_BINARY_DIR}/FindNCCL.cmake COPYONLY)
 
 export(EXPORT PolyadTargets NAMESPACE Polyad:: FILE ${PROJECT_BINARY_DIR}/PolyadTargets.cmake)
 install(EXPORT PolyadTargets NAMESPACE Polyad:: DESTINATION ${package_dir})
 install(FILES ${PROJECT_BINARY_DIR}/PolyadConfig.cmake ${PROJECT_BINARY_DIR}/PolyadConfigVersion.cmake
-              cmake/PolyadKokkosSources.cmake cmake/FindZstd.cmake
+              cmake/PolyadKokkosSources.cmake cmake/FindZstd.cmake cmake/FindNCCL.cmake
         DESTINATION ${package_dir})

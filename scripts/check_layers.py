@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks the rules of the house that a compiler does not: check_layers.py [ROOT].
 
-- Includes go down only: core <- tensor <- kernel <- dense <- formats <- cp, fast_tucker, tucker; io takes core and
-  tensor; the tool (src/cli) and polyad.hpp take all. Families of formats do not include each other, only the registry
+- Includes go down only: core <- tensor <- kernel <- dense <- formats <- cp, fast_tucker, tucker <- distributed; io takes
+  core and tensor; the tool (src/cli) and polyad.hpp take all. Families of formats do not include each other, only the registry
   includes families, only the sources of any_format include the registry, and a driver includes the formats'
   contracts alone (CONTRACTS). There are no include cycles.
 - A format's name stands in its family: the tool, the drivers and what serves all formats name none.
@@ -34,6 +34,9 @@ LAYERS = {
     "cp": {"core", "tensor", "kernel", "dense", "formats", "cp"},
     "fast_tucker": {"core", "tensor", "kernel", "dense", "formats", "fast_tucker"},
     "tucker": {"core", "tensor", "kernel", "dense", "formats", "tucker"},
+    "distributed": {
+        "core", "tensor", "kernel", "dense", "formats", "cp", "fast_tucker", "tucker", "distributed"
+    },
     "io": {"core", "tensor", "io"},
     "testing": {"core", "tensor", "kernel", "formats", "testing"},
 }
@@ -44,8 +47,8 @@ CODE = {".hpp", ".cpp"}
 FORBIDDEN_FOLDERS = {"utils", "misc", "impl"}
 MOST_LINES = 400
 MOST_TOOL_FILES = 20
-MOST_PUBLIC = 66
-MOST_PUBLIC_LINES = 5950
+MOST_PUBLIC = 68
+MOST_PUBLIC_LINES = 6300
 
 BACKEND_ONLY = re.compile(
     r"KOKKOS_ENABLE_(?:CUDA|HIP|SYCL)\w*|KOKKOS_IF_ON_\w+|__CUDA_ARCH__|__CUDACC__|__NVCC__|__HIP\w*|"
@@ -163,7 +166,7 @@ class Checker:
                 continue
             if target[0] == "formats":
                 target_family = target[1] if len(target) > 2 else None
-                if layer in DRIVERS | {"testing"} and "/".join(target) not in CONTRACTS:
+                if layer in DRIVERS | {"distributed", "testing"} and "/".join(target) not in CONTRACTS:
                     self.report(path, line, f"a driver knows the contracts of formats alone, not {name}")
                 elif layer == "formats" and target_family not in (None, family) and not registry:
                     self.report(path, line, f"{family or 'a file for all formats'} may not include the family {name}")

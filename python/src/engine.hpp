@@ -50,6 +50,8 @@ struct Backend {
 /// \param threads  of a host; 0: as OpenMP says
 /// \param device   the accelerator's number; -1: Kokkos chooses
 void start(int threads, int device);
+/// Ends Kokkos. Nothing of it may be used or released afterwards.
+void finish();
 /// The number of the accelerator that computes; -1 on hosts. Kokkos must have started.
 [[nodiscard]] int device_in_use();
 /// Threads of the backend. It must have started.

@@ -34,8 +34,8 @@ FastTuckerModel<Scalar, Space> model_of(FastTuckerArrays const& arrays) {
   POLYAD_EXPECTS(arrays.factors.size() == one.size() && arrays.cores.size() == one.size(), "a model of ",
                  one.size(), " modes has as many factors and cores");
   for (int n = 0; n < model.order(); ++n) {
-    model.A(n) = matrix_view<Scalar>(of_mode(arrays.factors, n));
-    model.B(n) = matrix_view<Scalar>(of_mode(arrays.cores, n));
+    model.A(n) = packed_matrix_view<Scalar>(of_mode(arrays.factors, n));
+    model.B(n) = packed_matrix_view<Scalar>(of_mode(arrays.cores, n));
     POLYAD_EXPECTS(model.A(n).extent(0) == extents[n] && model.B(n).extent(0) == model.A(n).extent(1) &&
                        model.B(n).extent(1) == arrays.rank,
                    "the factor and the core of mode ", n, " do not fit");
@@ -59,7 +59,7 @@ FastTuckerModel<Scalar, Space> model_of(FastTuckerArrays const& arrays) {
                    " does not fit");
     // time_bin multiplies them
     static_cast<void>(checked_product("the bins of time", drift.shape[1], extents[model.time_mode]));
-    if (drift.shape[1] > 0) model.drift(n) = matrix_view<Scalar>(drift);
+    if (drift.shape[1] > 0) model.drift(n) = packed_matrix_view<Scalar>(drift);
   }
   return model;
 }
@@ -183,7 +183,7 @@ TensorPtr ttm(TensorPtr const& tensor, Array const& matrix, int mode) {
   return visit<TensorOf>(*tensor, [&](auto const& of) -> TensorPtr {
     using Of     = std::remove_cvref_t<decltype(of)>;
     using Scalar = typename std::remove_cvref_t<decltype(of.coo)>::scalar_type;
-    auto const Y = to_coo(Space(), spttm(Space(), of.coo, matrix_view<Scalar>(matrix), mode));
+    auto const Y = to_coo(Space(), spttm(Space(), of.coo, packed_matrix_view<Scalar>(matrix), mode));
     Space().fence("polyad::python");
     return std::make_shared<Of>(Y, nullptr, of.stays);
   });

@@ -39,6 +39,10 @@ void start(int threads, int device) {
   Kokkos::initialize(settings);
 }
 
+void finish() {
+  if (Kokkos::is_initialized()) Kokkos::finalize();
+}
+
 int device_in_use() {
   return is_device_space<Space> ? Kokkos::device_id() : -1;
 }

@@ -129,8 +129,9 @@ nb::object to_python(Array const& array) {
   static double nothing = 0;
   void* const data      = array.data == nullptr ? &nothing : array.data;
   if (array.on_device)
-    return nb::cast(nb::ndarray<>(data, array.shape.size(), array.shape.data(), owner, array.strides.data(),
-                                  dtype_of(array.type), nb::device::cuda::value, device_in_use()));
+    return nb::cast(nb::ndarray<nb::array_api>(data, array.shape.size(), array.shape.data(), owner,
+                                               array.strides.data(), dtype_of(array.type),
+                                               nb::device::cuda::value, device_in_use()));
   return nb::cast(nb::ndarray<nb::numpy>(data, array.shape.size(), array.shape.data(), owner,
                                          array.strides.data(), dtype_of(array.type)));
 }
@@ -479,6 +480,12 @@ nb::tuple to_python(Ranked&& ranked) {
 NB_MODULE(POLYAD_MODULE, m) {
   nb::register_exception_translator(translate);
   nb::set_leak_warnings(false);  // models that are alive at exit are no leaks
+  // A device complains of a process that does not end it. By then what is alive is never released any more; a fork's
+  // child has nothing to end.
+  if (takes_device_arrays())
+    Py_AtExit([] {
+      if (process_of_start == getpid()) finish();
+    });
   m.attr("__doc__") = "Polyad's compiled part; use the functions of polyad.";
 
   m.def("backend", [] {

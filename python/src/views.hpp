@@ -40,7 +40,7 @@ inline std::size_t span_of(Array const& array) {
   return last + 1;
 }
 
-/// A View as an array that keeps the View. \param stays  on a device; otherwise the array is copied to the host
+/// A View as an array that keeps the View. \param stays  on a device; otherwise it is copied to the host
 template <class T, class... P>
 Array to_array(Kokkos::View<T*, P...> const& view, bool stays) {
   Array const array{view.data(), {view.extent(0)}, {1}, type_of<T>(),
@@ -95,6 +95,11 @@ FactorMatrix<T, Space> matrix_view(Array const& array) {
   Matrix const rows = is_at_hand(array) ? Matrix(static_cast<T*>(array.data), array.shape[0], stride)
                                         : where_views_are<Matrix, T>(array, array.shape[0], stride);
   return Kokkos::subview(rows, Kokkos::ALL, Kokkos::make_pair(std::size_t{0}, array.shape[1]));
+}
+/// The same for kernels that take packed rows alone: on a device perhaps a copy.
+template <class T>
+FactorMatrix<T, Space> packed_matrix_view(Array const& array) {
+  return with_packed_rows<T, Space>(Space(), matrix_view<T>(array));
 }
 /// What was computed into vector_view or matrix_view, in the caller's memory, whose gaps stay as they are.
 template <class T>

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The tool `polyad`. Every failure becomes one line on stderr and an exit code.
+#include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <iostream>
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <variant>
 
 #include "cli/command_line/command_line.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/run/interrupt.hpp"
+#include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
@@ -51,8 +56,17 @@ Failure explain() {
 }
 
 int complain(Failure const& failure) {
-  std::fprintf(stderr, "polyad: %s\n", failure.text.c_str());
+  if (ranks().rank == 0) std::fprintf(stderr, "polyad: %s\n", failure.text.c_str());
   return failure.exit;
+}
+
+/// Of several ranks, one says what happened: the first of those that failed. The others are ended before
+/// their turn comes.
+void wait_for_turn() {
+  if (ranks().rank == 0) return;
+  // MPI_Abort of another rank comes as SIGTERM first, which now ends this one at once.
+  std::signal(SIGTERM, SIG_DFL);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2000 + 100 * std::min(ranks().rank, 100)));
 }
 
 /// Results that did not reach stdout are a failure.
@@ -79,17 +93,31 @@ int run_reported(CommandOptions const& options, std::string const& command) {
   report.seed    = common_of(options).seed;
   Failure failure;
   try {
-    if (!path.empty()) io::expect_writable(path);
+    if (!path.empty() && ranks().rank == 0) io::expect_writable(path);
     report.exit = run(options, report);
     failure     = flush_stdout();
   } catch (...) {
     failure = explain();
   }
+  bool const ends_all = failure.exit != 0 && ranks().size > 1;
+  if (ends_all) {
+    wait_for_turn();
+    failure.text = "rank " + std::to_string(ranks().rank) + ": " + failure.text;
+    std::fprintf(stderr, "polyad: %s\n", failure.text.c_str());
+  }
   if (failure.exit != 0) {
     report.exit  = failure.exit;
     report.error = failure.text;
-    complain(failure);
+    if (!ends_all) complain(failure);
   }
+  if (ends_all) {
+    try {
+      if (!path.empty() && failure.exit != static_cast<int>(ExitCode::usage)) write_report(path, report);
+    } catch (...) {  // the first failure is the one to be told
+    }
+    abort_ranks(failure.exit);
+  }
+  if (ranks().rank > 0) return report.exit;
   if (path.empty() || report.exit == static_cast<int>(ExitCode::usage)) return report.exit;
   try {
     report.memory = peak_memory();
@@ -106,11 +134,15 @@ int run_reported(CommandOptions const& options, std::string const& command) {
 
 int run_tool(int argc, char** argv) {
   try {
+    start_ranks();
     auto const options = parse_command_line(argc, argv);
     if (!options) {
       Failure const failure = flush_stdout();
       return failure.exit == 0 ? 0 : complain(failure);
     }
+    if (ranks().size > 1 && !std::holds_alternative<CpdOptions>(*options) &&
+        !std::holds_alternative<InfoOptions>(*options))
+      throw UsageError("only cpd runs on several ranks so far: start this command without mpirun");
     catch_interrupts();
     std::string command;
     for (int i = 0; i < argc; ++i) command += (i == 0 ? "" : " ") + std::string(argv[i]);
@@ -123,5 +155,7 @@ int run_tool(int argc, char** argv) {
 }  // namespace polyad::cli
 
 int main(int argc, char** argv) {
-  return polyad::cli::run_tool(argc, argv);
+  int const exit = polyad::cli::run_tool(argc, argv);
+  polyad::cli::end_ranks();
+  return exit;
 }

@@ -32,6 +32,16 @@ void probe_cuda(DeviceFacts& facts) {
     facts.problem = std::string("no CUDA device can be used: ") + cudaGetErrorString(status);
     return;
   }
+  for (int device = 0; device < devices; ++device) {
+    int domain = 0;
+    int bus    = 0;
+    int slot   = 0;
+    cudaDeviceGetAttribute(&domain, cudaDevAttrPciDomainId, device);
+    cudaDeviceGetAttribute(&bus, cudaDevAttrPciBusId, device);
+    cudaDeviceGetAttribute(&slot, cudaDevAttrPciDeviceId, device);
+    facts.addresses.push_back(static_cast<std::uint64_t>(domain) << 32 |
+                              static_cast<std::uint64_t>(bus) << 8 | static_cast<std::uint64_t>(slot));
+  }
   cudaDeviceProp properties{};
   status = cudaGetDeviceProperties(&properties, 0);
   if (status == cudaSuccess) {

@@ -18,8 +18,9 @@ AnyFormatOptions format_options(CpAlsOptions const& options) {
 template <class Scalar, class Space>
 CpAlsRun<Scalar, Space>::CpAlsRun(Space const& space,
                                   std::shared_ptr<detail::ErasedFormat<Scalar, Space> const> X,
-                                  CpAlsOptions const& options, FactorMatrices<Scalar, Space> const& start)
-    : m_body(std::make_unique<detail::CpAlsBody<Scalar, Space>>(space, X, options, start)) {}
+                                  CpAlsOptions const& options, FactorMatrices<Scalar, Space> const& start,
+                                  std::shared_ptr<detail::SharedRows<Scalar, Space>> const& ranks)
+    : m_body(std::make_unique<detail::CpAlsBody<Scalar, Space>>(space, X, options, start, ranks)) {}
 template <class Scalar, class Space>
 CpAlsRun<Scalar, Space>::CpAlsRun(CpAlsRun&&) noexcept = default;
 template <class Scalar, class Space>

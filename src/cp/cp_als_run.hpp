@@ -6,13 +6,16 @@
 #include <Kokkos_Core.hpp>
 #include <cmath>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/phase_timer.hpp"
 #include "core/space_instances.hpp"
 #include "cp/arrange_components.hpp"
 #include "cp/fit.hpp"
+#include "cp/shared_rows.hpp"
 #include "dense/gram.hpp"
 #include "dense/normal_equations.hpp"
 #include "dense/normalize_columns.hpp"
@@ -45,13 +48,21 @@ struct CpAlsWorkspace {
             Kokkos::subview(numbers, Kokkos::make_pair(int(inner_product), int(inner_product) + 1))};
   }
 
+  /// A Gram matrix and the numbers behind it as one array, as ranks add them up: those of the last mode, and
+  /// <X, M>, which its update leaves.
+  [[nodiscard]] double* to_be_summed(int n) const { return &grams(n, 0, 0); }
+  [[nodiscard]] count_t count_to_be_summed(int n) const {
+    return grams.extent(1) * grams.extent(2) + (static_cast<count_t>(n) + 1 == grams.extent(0) ? 1 : 0);
+  }
+
   GramWorkspace<Space> gram_sums;
   FactorMatrix<Scalar, Space> V;        // the longest mode's MTTKRP, shared by all modes
   FactorMatrix<Scalar, Space> inverse;  // R x R
+  DeviceNumbers<Space> gram_memory;     // the Gram matrices, and behind them the numbers
   GramMatrices<Space> grams;            // N x R x R
   DeviceNumbers<Space> scratch;
   DeviceNumbers<Space> weights;  // powers of two that the last updated factor was divided by
-  DeviceNumbers<Space> numbers;  // FitNumber
+  DeviceNumbers<Space> numbers;  // FitNumber; <X, M> comes first
   DeviceNumbers<Space> inner_partials;
   typename DeviceNumbers<Space>::host_mirror_type host_numbers;
 };
@@ -64,15 +75,19 @@ CpAlsWorkspace<Scalar, Space>::CpAlsWorkspace(Space const& space, Extents const&
   for (int n = 0; n < extents.order(); ++n) longest = std::max(longest, extents[n]);
   expect_fits(space, "the Gram matrices", checked_product("the Gram matrices", order + 2, rank * rank),
               sizeof(double));
-  V       = make_factor_matrix<Scalar>(space, "polyad::mttkrp_output", longest, rank);
-  inverse = make_factor_matrix<Scalar>(space, "polyad::inverse_gram", rank, rank);
-  grams   = GramMatrices<Space>(Kokkos::view_alloc(space, "polyad::grams"), order, rank, rank);
+  V                     = make_factor_matrix<Scalar>(space, "polyad::mttkrp_output", longest, rank);
+  inverse               = make_factor_matrix<Scalar>(space, "polyad::inverse_gram", rank, rank);
+  count_t const entries = order * rank * rank;
+  gram_memory           = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::fit_numbers_and_grams"),
+                                               entries + static_cast<count_t>(fit_numbers));
+  grams                 = GramMatrices<Space>(gram_memory.data(), order, rank, rank);
+  numbers =
+      Kokkos::subview(gram_memory, Kokkos::make_pair(entries, entries + static_cast<count_t>(fit_numbers)));
+  static_assert(inner_product == 0);
   scratch = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::normal_equations"),
                                  normal_equations_scratch(rank));
   weights = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::weights"), rank);
   Kokkos::deep_copy(space, weights, 1.0);
-  numbers = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::fit_numbers"),
-                                 static_cast<count_t>(fit_numbers));
   inner_partials =
       DeviceNumbers<Space>(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::inner_product"),
                            gram_sums.partials().extent(0));
@@ -84,19 +99,30 @@ class CpAlsBody {
 public:
   using Inside = std::shared_ptr<ErasedFormat<Scalar, Space> const>;
 
+  using Ranks = std::shared_ptr<SharedRows<Scalar, Space>>;
+
+  /// \param ranks  null: X is the whole tensor. Else X and `start` are this rank's block of it
   CpAlsBody(Space const& space, Inside const& X, CpAlsOptions const& options,
-            FactorMatrices<Scalar, Space> const& start)
+            FactorMatrices<Scalar, Space> const& start, Ranks const& ranks)
       : m_space(space),
         m_algebra(options.one_instance || options.time_phases ? space : make_instances(space, 1).front()),
         m_tensor(X),
+        m_ranks(ranks),
+        m_norm_squared(ranks ? ranks->norm_squared() : X->norm_squared()),
         m_options(checked(*X, options, start)),
         m_work(space, X->extents(), start.rank()),
         m_format_workspace(X->make_workspace(space, start.rank())),
         m_timer(options.time_phases) {
+    if (!std::isfinite(m_norm_squared)) throw NumericalError("the tensor's norm is not a finite number");
     m_result.model.factors = with_packed_rows(space, start);
     for (int n = 0; n < order(); ++n) {
-      double const norm = column_norm(X->extents()[n]);
-      gram(space, factor(n), m_work.gram_sums, m_work.gram_of(n));
+      double const norm = column_norm(ranks ? ranks->rows(n) : X->extents()[n]);
+      auto const A      = owned_rows(n);
+      if (A.extent(0) > 0)
+        gram(space, A, m_work.gram_sums, m_work.gram_of(n));
+      else
+        clear_sums(n);
+      if (ranks) ranks->sum(m_work.to_be_summed(n), m_work.count_to_be_summed(n));
       scale_columns(space, factor(n), m_work.gram_of(n), norm, m_work.weights, m_work.scratch);
       m_component_norm *= norm;
     }
@@ -122,12 +148,14 @@ public:
       invert(n, is_trial ? trial_fallbacks : gram_fallbacks);
       m_timer(m_space, "mttkrp",
               [&] { m_tensor->do_mttkrp(m_space, m_result.model.factors, n, m_format_workspace.get(), V); });
+      auto const sums = m_ranks ? summed_rows(n, V) : V;
       if (is_trial) {  // its Gram matrix tells the scale
-        try_update(n, V);
+        try_update(n, sums);
         invert(n, gram_fallbacks);
         m_scale_is_known = true;
       }
-      update(n, V);
+      update(n, sums);
+      if (m_ranks) m_timer(m_space, "exchange", [&] { m_ranks->gather_rows(n, factor(n)); });
     }
     m_timer(m_space, "fit", [&] {
       model_norm(m_space, m_work.grams, m_work.weights, m_work.numbers);
@@ -140,10 +168,12 @@ public:
   void finish(CpAlsCallback const& callback) {
     m_space.fence("polyad::cp_als");
     auto const& numbers       = m_work.host_numbers;
-    double const norm_squared = m_tensor->norm_squared();
-    double const previous     = m_result.fit;
-    int const iteration       = iterations_done() + 1;
-    m_result.fit              = fit_of(norm_squared, numbers(inner_product), numbers(model_norm_squared));
+    double const norm_squared = m_norm_squared;
+    // The same sums on all ranks, but a bit could differ where machines do.
+    if (m_ranks) m_ranks->agree(numbers.data(), numbers.size());
+    double const previous = m_result.fit;
+    int const iteration   = iterations_done() + 1;
+    m_result.fit          = fit_of(norm_squared, numbers(inner_product), numbers(model_norm_squared));
     if (!std::isfinite(m_result.fit) && norm_squared > 0)
       throw NumericalError("the fit is not a finite number after iteration " + std::to_string(iteration));
     m_result.gram_fallbacks = static_cast<count_t>(numbers(gram_fallbacks));
@@ -153,21 +183,23 @@ public:
                                                                    : ModelDefect::none;
     m_result.history.push_back(
         {iteration, m_result.fit, m_result.fit - previous, m_clock.seconds(), m_timer.seconds()});
-    if (callback && !callback(m_result.history.back())) {
+    if (on_any_rank(callback && !callback(m_result.history.back()))) {
       stop(StopReason::interrupted);
     } else if (iteration > 1 && std::abs(m_result.fit - previous) < m_options.tolerance) {
       stop(m_result.defect == ModelDefect::none ? StopReason::converged : StopReason::stalled);
-    } else if (m_total.seconds() >= m_options.time_limit_s) {
+    } else if (std::isfinite(m_options.time_limit_s) &&
+               on_any_rank(m_total.seconds() >= m_options.time_limit_s)) {
       stop(StopReason::time_limit);
     } else if (iteration >= m_options.max_iterations) {
       stop(StopReason::max_iterations);
     }
   }
 
-  /// Between iterations. Waits.
+  /// Between iterations. Waits. Of several ranks the first gets the whole factors, the others none.
   [[nodiscard]] CpAlsState state() const {
     CpAlsState state{iterations_done(), m_result.fit, m_result.gram_fallbacks, {}, {}, {}};
-    for (int n = 0; n < order(); ++n) state.factors.push_back(to_host<Scalar>(m_space, factor(n)));
+    for (int n = 0; n < order(); ++n)
+      state.factors.push_back(m_ranks ? m_ranks->to_root(n, factor(n)) : to_host<Scalar>(m_space, factor(n)));
     auto const grams = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.grams);
     state.grams.assign(grams.data(), grams.data() + grams.size());
     auto const weights = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.weights);
@@ -176,14 +208,20 @@ public:
   }
 
   /// Before the first iteration: goes on where `state` was taken, of a run of the same shape. Iterations
-  /// count on. Waits. \throws UsageError when the shapes differ
+  /// count on. Waits. Of several ranks the first has the whole factors; the rest of `state` is the same on
+  /// all.
+  /// \throws UsageError when the shapes differ
   void restore(CpAlsState const& state) {
     auto const grams = Kokkos::create_mirror_view(Kokkos::HostSpace(), m_work.grams);
     POLYAD_EXPECTS(state.factors.size() == static_cast<std::size_t>(order()) &&
                        state.grams.size() == grams.size() &&
                        (state.weights.empty() || state.weights.size() == m_options.rank),
                    "the state is of another run");
-    for (int n = 0; n < order(); ++n) from_host<Scalar>(m_space, of_mode(state.factors, n), factor(n));
+    for (int n = 0; n < order(); ++n)
+      if (m_ranks)
+        m_ranks->from_root(n, of_mode(state.factors, n), factor(n));
+      else
+        from_host<Scalar>(m_space, of_mode(state.factors, n), factor(n));
     std::copy(state.grams.begin(), state.grams.end(), grams.data());
     Kokkos::deep_copy(m_space, m_work.grams, grams);
     auto const weights = Kokkos::create_mirror_view(Kokkos::HostSpace(), m_work.weights);
@@ -215,7 +253,8 @@ public:
       auto const norms = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.weights);
       for (count_t r = 0; r < m_options.rank; ++r) model.weights[r] *= norms(r);
     }
-    arrange_components(m_space, model);
+    if (m_ranks) gather_model();
+    if (!m_ranks || m_ranks->is_root()) arrange_components(m_space, model);
     return std::move(m_result);
   }
 
@@ -226,7 +265,6 @@ private:
     POLYAD_EXPECTS(options.rank == 0 || start.rank() == options.rank, "the start has rank ", start.rank(),
                    ", not ", options.rank);
     expect_factors(start, X.extents());
-    if (!std::isfinite(X.norm_squared())) throw NumericalError("the tensor's norm is not a finite number");
     options.rank = start.rank();
     return options;
   }
@@ -234,6 +272,42 @@ private:
   [[nodiscard]] FactorMatrix<Scalar, Space> const& factor(int n) const { return m_result.model.factors[n]; }
   [[nodiscard]] int iterations_done() const {
     return m_restored_at + static_cast<int>(m_result.history.size());
+  }
+  [[nodiscard]] FactorMatrix<Scalar, Space> owned_rows(int n) const {
+    return m_ranks ? m_ranks->owned(n, factor(n)) : factor(n);
+  }
+  [[nodiscard]] bool on_any_rank(bool here) const { return m_ranks ? m_ranks->any(here) : here; }
+  FactorMatrix<Scalar, Space> summed_rows(int n, FactorMatrix<Scalar, Space> const& V) {
+    FactorMatrix<Scalar, Space> sums;
+    m_timer(m_space, "exchange", [&] { sums = m_ranks->sum_rows(n, V); });
+    return sums;
+  }
+  /// What a rank without rows of mode n has to add: nothing.
+  void clear_sums(int n) {
+    DeviceNumbers<Space> const numbers(m_work.to_be_summed(n), m_work.count_to_be_summed(n));
+    Kokkos::deep_copy(m_space, numbers, 0.0);
+  }
+  void sum_over_ranks(int n) {
+    if (m_ranks)
+      m_timer(m_space, "exchange",
+              [&] { m_ranks->sum(m_work.to_be_summed(n), m_work.count_to_be_summed(n)); });
+  }
+  /// The whole model on the first rank, an empty one on the others.
+  void gather_model() {
+    count_t const rank = m_options.rank;
+    FactorMatrices<Scalar, Space> whole;
+    if (m_ranks->is_root()) {
+      std::vector<count_t> rows;
+      for (int n = 0; n < order(); ++n) rows.push_back(m_ranks->rows(n));
+      whole = FactorMatrices<Scalar, Space>(m_space, Extents(std::span<count_t const>(rows)), rank);
+    }
+    for (int n = 0; n < order(); ++n) {
+      auto const matrix = m_ranks->to_root(n, factor(n));
+      if (m_ranks->is_root()) from_host<Scalar>(m_space, matrix, whole[n]);
+      m_result.model.factors[n] = {};
+    }
+    m_result.model.factors = whole;
+    if (!m_ranks->is_root()) m_result.model = {};
   }
   /// The inverse of mode n's normal equations, and the weights that go with it.
   void invert(int n, FitNumber fallbacks) {
@@ -247,17 +321,21 @@ private:
   void update(int n, FactorMatrix<Scalar, Space> const& V) {
     enqueue_after(m_space, m_algebra);
     m_timer(m_space, "update", [&] {
-      update_factor(m_space, V, m_work.inverse, factor(n), m_work.gram_sums, m_work.gram_of(n),
+      if (m_ranks && V.extent(0) == 0) return clear_sums(n);
+      update_factor(m_space, V, m_work.inverse, owned_rows(n), m_work.gram_sums, m_work.gram_of(n),
                     n + 1 == order() ? m_work.inner() : InnerProductSums<Space>());
     });
+    sum_over_ranks(n);
   }
   /// An update whose scale is not known: its entries may be too small or too large for squares in floats.
   void try_update(int n, FactorMatrix<Scalar, Space> const& V) {
     enqueue_after(m_space, m_algebra);
     m_timer(m_space, "update", [&] {
-      update_factor_by(SeparateUpdate{}, m_space, V, m_work.inverse, factor(n), m_work.gram_sums,
+      if (m_ranks && V.extent(0) == 0) return clear_sums(n);
+      update_factor_by(SeparateUpdate{}, m_space, V, m_work.inverse, owned_rows(n), m_work.gram_sums,
                        m_work.gram_of(n), {}, Squares::in_any_range);
     });
+    sum_over_ranks(n);
   }
   void stop(StopReason reason) {
     m_result.reason = reason;
@@ -267,6 +345,8 @@ private:
   Space m_space;
   Space m_algebra;
   Inside m_tensor;
+  Ranks m_ranks;
+  double m_norm_squared;
   CpAlsOptions m_options;
   detail::CpAlsWorkspace<Scalar, Space> m_work;
   std::unique_ptr<ErasedWorkspace> m_format_workspace;

@@ -94,6 +94,7 @@ class CheckLayers(unittest.TestCase):
             ("formats/coo/coo.hpp", "io/io.hpp"),
             ("io/io.hpp", "dense/d.hpp"),
             ("kernel/k.hpp", "dense/d.hpp"),
+            ("cp/cp.hpp", "distributed/e.hpp"),
         ):
             with self.subTest(name):
                 self.assert_found(f"{inner}/{name}", f'#include "polyad/{include}"', "includes go down only", include)

@@ -34,6 +34,15 @@ class Scripts(unittest.TestCase):
                 self.assertIn("opencl", result.stderr)
                 self.assertEqual(result.stdout, "")
 
+    def test_predicted_words(self):
+        # 2 (4 / 4 - 1) 10^6 + 2 (4 / 1 - 1) 10 rows of two elements: next to nothing.
+        result = run("predict_scaling.py", "-r", "2", "--ranks", "4", "--dims", "1000000,10")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("| 1000000,10 | 4 | 4 x 1 | 0.0 | 3.0 |", result.stdout)
+        row = run("predict_scaling.py", "-r", "2", "--ranks", "4", "--dims", "9000000,8000000").stdout.splitlines()[-1]
+        # 2 ((2 - 1) 9e6 + (2 - 1) 8e6) 2 / 4, against 2 (4 - 1) 17e6 2 / 4.
+        self.assertEqual(row, "| 9000000,8000000 | 4 | 2 x 2 | 17.0 | 51.0 |")
+
     def test_jobs_follow_cores_and_memory(self):
         def jobs(*arguments, **environment):
             return int(run("jobs", *arguments, **environment).stdout)

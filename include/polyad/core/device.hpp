@@ -6,17 +6,19 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace polyad {
 
 struct DeviceFacts {
-  std::string backend;             // "Serial", "OpenMP", "Cuda": the default execution space
-  bool accelerator = false;        // the backend needs a device besides the host
-  std::string name;                // the device's name; empty on a host backend and when none was found
-  std::string compiled_for;        // "compute capability 9.0"; empty on a host backend
-  std::string found;               // likewise, of the device
-  std::uint64_t memory_bytes = 0;  // the device's whole memory
-  std::string problem;             // why the backend cannot be used; empty when it can
+  std::string backend;                   // "Serial", "OpenMP", "Cuda": the default execution space
+  bool accelerator = false;              // the backend needs a device besides the host
+  std::string name;                      // the device's name; empty on a host backend and when none was found
+  std::string compiled_for;              // "compute capability 9.0"; empty on a host backend
+  std::string found;                     // likewise, of the device
+  std::uint64_t memory_bytes = 0;        // the device's whole memory
+  std::vector<std::uint64_t> addresses;  // PCI's, of all devices that this process sees
+  std::string problem;                   // why the backend cannot be used; empty when it can
 
   [[nodiscard]] bool usable() const noexcept { return problem.empty(); }
 };

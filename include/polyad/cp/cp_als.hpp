@@ -124,7 +124,9 @@ CpAlsResult<typename F::scalar_type, typename F::space_type> cp_als(typename F::
 namespace detail {
 template <class Scalar, class Space>
 class CpAlsBody;
-}
+template <class Scalar, class Space>
+class SharedRows;  // with other ranks (distributed/cp_als.hpp)
+}  // namespace detail
 
 /// One run of CP-ALS, one iteration at a time: launch() and finish() in turn while is_running(), then
 /// take_result(). So a host thread can keep several runs going on instances of an execution space
@@ -142,7 +144,8 @@ public:
            FactorMatrices<Scalar, Space> const& start)
       : CpAlsRun(space, X.inside(), options, start) {}
   CpAlsRun(Space const& space, std::shared_ptr<detail::ErasedFormat<Scalar, Space> const> X,
-           CpAlsOptions const& options, FactorMatrices<Scalar, Space> const& start);
+           CpAlsOptions const& options, FactorMatrices<Scalar, Space> const& start,
+           std::shared_ptr<detail::SharedRows<Scalar, Space>> const& ranks = {});
   CpAlsRun(CpAlsRun&&) noexcept;
   ~CpAlsRun();
 

@@ -66,6 +66,13 @@ void add_cpd(Command command, CpdOptions& options) {
       command, options.device_memory,
       "Most memory to take on the device, in bytes or as 8G. A host backend simulates a device. A tensor "
       "that does not fit is streamed");
+  command
+      .add_option("--grid", options.grid,
+                  "On several ranks (mpirun): into how many parts each mode is cut; unset: what sends least",
+                  listed_as("grid", options.grid, " x "))
+      ->delimiter(',')
+      ->check(CLI::Range(1, std::numeric_limits<int>::max()))
+      ->type_name("P1,P2,...");
   add_deterministic(command, options.deterministic,
                     "factors in every run on one device, and on a host with any number of threads");
   command.add_flag("--phases", options.time_phases,

@@ -10,8 +10,10 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/factor.hpp"
+#include "cli/drivers/factor_on_ranks.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/progress.hpp"
+#include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"
@@ -49,6 +51,10 @@ void summarise(CpdOptions const& options, Report const& report, double seconds) 
   fmt::print("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
   fmt::print("model    CP of rank {}, {}, {}, {} with concurrency {}\n", options.rank, report.format->name,
              options.precision, backend.name, backend.concurrency);
+  if (report.ranks)
+    fmt::print("ranks    {} as {}, by {}; largest over mean: nonzeros {:.2f}, rows {:.2f}, bytes {:.2f}\n",
+               report.ranks->count, fmt::join(report.ranks->grid, " x "), report.ranks->exchange,
+               report.ranks->nonzeros, report.ranks->rows, report.ranks->bytes);
   if (!report.format->chosen_because.empty())
     fmt::print("format   {} because {}\n", report.format->name, report.format->chosen_because);
   fmt::print("fit      {:.9f} after {} iterations ({})\n", result.fit,
@@ -85,11 +91,91 @@ void warn_of_defect(CpdOptions const& options, CpdReport const& result) {
                result.defect, options.rank, better, start);
 }
 
+/// What is left out on several ranks.
+void expect_distributed(CpdOptions const& options) {
+  auto const refuse = [](char const* what) {
+    throw UsageError(
+        fmt::format("{} one rank only so far: leave it out, or start polyad without mpirun", what));
+  };
+  if (options.init != "random") refuse("--init other than random works on");
+  if (options.restarts > 1) refuse("--restarts work on");
+  if (options.tune) refuse("--tune works on");
+}
+
+TensorInput input_of(CpdOptions const& options) {
+  return {.path       = options.tensor,
+          .index_base = options.index_base,
+          .duplicates = options.duplicates == "sum" ? "keep" : options.duplicates,
+          .drop_zeros = options.drop_zeros};  // sums are formed on the device
+}
+
+/// The end of a run, on rank 0.
+int finish(CpdOptions const& options, Report& report, io::HostKtensor const& model, double seconds,
+           int signal) {
+  auto& result = std::get<CpdReport>(report.result);
+  if (!options.output.empty()) {
+    io::write_model(options.output, model, options.precision == "f32");
+    result.files.push_back(options.output.string());
+  }
+  if (!options.checkpoint.empty()) result.files.push_back(options.checkpoint.string());
+  summarise(options, report, seconds);
+  warn_of_defect(options, result);
+  if (signal == 0) return 0;
+  fmt::print(stderr, "polyad: interrupted after iteration {}\n",
+             report.iterations.empty() ? 0 : report.iterations.back().iteration);
+  return 128 + signal;
+}
+
+/// The same on several ranks: rank 0 reads, talks and writes.
+int run_on_ranks(CpdOptions const& options, Report& report) {
+  bool const is_root = ranks().rank == 0;
+  expect_distributed(options);
+  Checkpoints checkpoints;
+  checkpoints.every = options.checkpoint_every;
+  io::CoordinateList tensor;
+  if (is_root) {
+    if (!options.output.empty()) io::expect_writable(options.output);
+    if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
+    if (!options.resume.empty()) checkpoints.resume = io::read_checkpoint(options.resume);
+    checkpoints.save = [&](io::Checkpoint const& state) { io::write_checkpoint(options.checkpoint, state); };
+    tensor           = read_input(input_of(options), options.common, report);
+    if (tensor.order() < 2)
+      throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
+  }
+  Session const session(options.common.threads, options.common.verbose, options.device_memory);
+  report.backend = session.backend();
+  double seconds = 0;
+  std::optional<Progress> progress;
+  if (is_root) progress.emplace(options.max_iterations, options.time_limit_s);
+  auto const outcome = factor_on_ranks(
+      options, std::move(tensor), report,
+      [&](IterationReport const& it) {
+        report.iterations.push_back(it);
+        seconds += it.seconds;
+        progress->iteration(it.iteration, it.fit, it.delta, it.seconds);
+        return interrupt_signal() == 0;
+      },
+      checkpoints);
+  progress.reset();
+  if (is_root) return finish(options, report, outcome.model, seconds, outcome.signal);
+  return outcome.signal == 0 ? 0 : 128 + outcome.signal;
+}
+
+/// A grid without its ranks.
+void expect_no_grid(CpdOptions const& options) {
+  for (int const p : options.grid)
+    if (p > 1)
+      throw UsageError(fmt::format("--grid {} is for several ranks: start a build with MPI by mpirun",
+                                   fmt::join(options.grid, ",")));
+}
+
 }  // namespace
 
 int run(CpdOptions const& options, Report& report) {
   expect_format(options.format);
   expect_usable_device();
+  if (ranks().size > 1) return run_on_ranks(options, report);
+  expect_no_grid(options);
   if (!options.output.empty()) io::expect_writable(options.output);
   if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
   Checkpoints checkpoints;
@@ -97,13 +183,8 @@ int run(CpdOptions const& options, Report& report) {
   if (!options.resume.empty()) checkpoints.resume = io::read_checkpoint(options.resume);
   if (!options.checkpoint.empty())
     checkpoints.save = [&](io::Checkpoint const& state) { io::write_checkpoint(options.checkpoint, state); };
-  auto start = read_start(options);
-  auto tensor =
-      read_input(TensorInput{.path       = options.tensor,
-                             .index_base = options.index_base,
-                             .duplicates = options.duplicates == "sum" ? "keep" : options.duplicates,
-                             .drop_zeros = options.drop_zeros},  // sums are formed on the device
-                 options.common, report);
+  auto start  = read_start(options);
+  auto tensor = read_input(input_of(options), options.common, report);
   if (tensor.order() < 2)
     throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
   if (start) expect_start_fits(options, *start, tensor);
@@ -124,18 +205,7 @@ int run(CpdOptions const& options, Report& report) {
         },
         checkpoints);
   }
-  auto& result = std::get<CpdReport>(report.result);
-  if (!options.output.empty()) {
-    io::write_model(options.output, model, options.precision == "f32");
-    result.files.push_back(options.output.string());
-  }
-  if (!options.checkpoint.empty()) result.files.push_back(options.checkpoint.string());
-  summarise(options, report, seconds);
-  warn_of_defect(options, result);
-  if (interrupt_signal() == 0) return 0;
-  fmt::print(stderr, "polyad: interrupted after iteration {}\n",
-             report.iterations.empty() ? 0 : report.iterations.back().iteration);
-  return 128 + interrupt_signal();
+  return finish(options, report, model, seconds, interrupt_signal());
 }
 
 }  // namespace polyad::cli

@@ -9,6 +9,7 @@
 #include "cli/drivers/factor.hpp"
 #include "cli/report/git_hash.hpp"
 #include "cli/report/host_facts.hpp"
+#include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/formats/capability.hpp"
@@ -36,6 +37,10 @@ int run(InfoOptions const& options, Report& report) {
   fmt::print("backend       {}\n", device.backend);
   fmt::print("formats       {}\n", format_names());
   fmt::print("reads         plain text, {}\n", compressions());
+  fmt::print("MPI           {}\n", mpi_text());
+  if (device.accelerator) fmt::print("NCCL          {}\n", has_nccl() ? "yes" : "none");
+  if (ranks().size > 1)
+    fmt::print("ranks         {}, {} of them on this machine\n", ranks().size, ranks().local_size);
   fmt::print("host          {}, {}\n", host_name(), processor_name());
   if (device.accelerator) {
     fmt::print("compiled for  {}\n", device.compiled_for);

@@ -29,9 +29,12 @@ inline ErrorReport to_report(PredictionErrors const& errors) {
 template <class Errors>
 ErrorReports to_reports(Errors const& sets) {
   ErrorReports errors;
-  for (auto const& [set, of_set] : {std::pair("train", sets.train), std::pair("validation", sets.validation),
-                                    std::pair("test", sets.test)})
-    if (of_set.entries > 0) errors[set] = to_report(of_set);
+  auto const add = [&](char const* name, PredictionErrors const& of_set) {
+    if (of_set.entries > 0) errors[name] = to_report(of_set);
+  };
+  add("train", sets.train);
+  add("validation", sets.validation);
+  add("test", sets.test);
   return errors;
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "cli/options/choice_options.hpp"
 #include "cli/options/completion_options.hpp"
@@ -33,6 +34,7 @@ struct CpdOptions {
   std::string precision  = "f64";              // or "f32"
   int restarts           = 1;                  // random starts, of which the best wins
   std::optional<std::uint64_t> device_memory;  // bytes; none: what is free
+  std::vector<int> grid;                       // of ranks; empty: the cheapest
   bool deterministic = false;
   bool time_phases   = false;
   std::filesystem::path output;              // empty: none

@@ -224,6 +224,14 @@ void write_report(std::filesystem::path const& path, Report const& report) {
   json["backend"] = report.backend ? to_json(*report.backend) : Json();
   if (report.input) json["input"] = to_json(*report.input);
   if (report.format) json["format"] = to_json(*report.format);
+  if (report.ranks)
+    json["ranks"] = {{"count", report.ranks->count},
+                     {"grid", report.ranks->grid},
+                     {"exchange", report.ranks->exchange},
+                     {"imbalance",
+                      {{"nonzeros", report.ranks->nonzeros},
+                       {"rows", report.ranks->rows},
+                       {"bytes", report.ranks->bytes}}}};
   json["options"] = Json::object();
   for (auto const& [name, value] : report.options)
     json["options"][name] = std::visit([](auto const& v) { return Json(v); }, value);

@@ -43,6 +43,16 @@ struct FormatReport {
   std::vector<FormatCandidate> candidates = {};  // of auto, the best first
 };
 
+/// A run on several ranks.
+struct RanksReport {
+  int count = 1;
+  std::vector<int> grid;
+  std::string exchange;  // by what
+  double nonzeros = 1;   // largest over mean
+  double rows     = 1;
+  double bytes    = 1;
+};
+
 /// Errors of a completion model on one set of entries.
 struct ErrorReport {
   std::uint64_t entries = 0;
@@ -173,7 +183,8 @@ struct Report {
   std::string command;
   std::optional<BackendReport> backend;
   std::optional<InputReport> input;
-  std::optional<FormatReport> format;
+  std::optional<FormatReport> format;  // on several ranks the first one's
+  std::optional<RanksReport> ranks;    // nothing: one rank
   OptionList options;
   std::optional<std::uint64_t> seed;
   std::vector<IterationReport> iterations;

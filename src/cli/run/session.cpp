@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/run/session.hpp"
 
+#include <unistd.h>
+
 #include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cstdlib>
 #include <ostream>
+#include <thread>
 
 #include "cli/format_choice/machine.hpp"
 #include "cli/report/host_facts.hpp"
+#include "cli/run/ranks.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/core/spaces.hpp"
@@ -19,9 +25,21 @@ using Space = Kokkos::DefaultExecutionSpace;
 // The last session's, for the report, which is written after its end.
 std::optional<std::uint64_t> device_peak;
 
+/// 0 leaves the choice to Kokkos. A launcher may bind ranks to cores of their own: those are the threads.
+/// Otherwise the ranks of a machine share its cores.
+int threads_of_rank() {
+  if (ranks().size == 1 || std::getenv("OMP_NUM_THREADS") != nullptr) return 0;
+  auto const usable = static_cast<long>(std::thread::hardware_concurrency());
+  if (usable < ::sysconf(_SC_NPROCESSORS_ONLN)) return 0;
+  return static_cast<int>(std::max(1L, usable / ranks().local_size));
+}
+
 Kokkos::InitializationSettings settings(int threads, bool verbose) {
   Kokkos::InitializationSettings result;
+  if (threads == 0) threads = threads_of_rank();
   if (threads > 0) result.set_num_threads(threads);
+  auto const devices = static_cast<int>(probe_device().addresses.size());
+  if (ranks().size > 1 && devices > 0) result.set_device_id(ranks().local_rank % devices);
   result.set_disable_warnings(!verbose);
   return result;
 }

@@ -15,6 +15,7 @@ public:
   /// \param threads  of the host; 0 leaves the choice to Kokkos
   /// \param verbose  lets Kokkos print its warnings
   /// \param device_memory  bytes to keep to on the device
+  /// On several ranks each takes a device by its number on its machine, and its share of the cores.
   /// \throws BackendError when the device cannot be used
   Session(int threads, bool verbose, std::optional<std::uint64_t> device_memory = {});
   ~Session();

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// CP-ALS on many ranks: the driver of cp/cp_als.hpp on each rank's block of the tensor (the medium-grained
+// decomposition of Smith & Karypis, "A medium-grained algorithm for distributed sparse tensor factorization",
+// IPDPS 2016, section IV; GenTen, section 5).
+//
+//   auto const share  = distribute<double>(ranks, extents, indices, values, {.rank = 32});
+//   auto const result = cp_als(ranks, share, {.rank = 32});   // the model is on rank 0
+//
+// The ranks form a grid p_0 x ... x p_{N-1}. Mode n is cut into p_n ranges of rows, and a rank has the
+// nonzeros of one range of each mode. The P / p_n ranks that have the same range of mode n own its rows
+// together. For each mode a rank multiplies its block, adds up the rows with those ranks, each of which gets
+// the sums of the rows that it owns (reduce-scatter), solves for these, and sends them to the others
+// (all-gather). All ranks add up one R x R matrix a mode. docs/distributed.md has the words that this sends.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "polyad/core/instances.hpp"
+#include "polyad/cp/cp_als.hpp"
+#include "polyad/distributed/communicator.hpp"
+#include "polyad/formats/any_format.hpp"
+#include "polyad/tensor/coo_tensor.hpp"
+
+namespace polyad {
+
+/// p_0, ..., p_{N-1}, whose product is the number of ranks. Rank (c_0, ..., c_{N-1}) is numbered row-major.
+using ProcessGrid = std::vector<int>;
+
+/// Elements that all ranks together send for the rows in an iteration, divided by R: the sum over the modes n
+/// of 2 (P / p_n - 1) I_n.
+[[nodiscard]] double words_of_grid(Extents const& extents, ProcessGrid const& grid);
+
+/// The grid that sends least; of equals the one whose blocks of rows are shortest together.
+/// \throws UsageError when ranks < 1
+[[nodiscard]] ProcessGrid cheapest_grid(Extents const& extents, int ranks);
+
+/// Cuts a mode into `parts` ranges of rows with about as many nonzeros each. nonzeros[i] are those of row i.
+/// Returns parts + 1 rows, from 0 to the last; ranges may be empty.
+[[nodiscard]] std::vector<count_t> balanced_cuts(std::span<count_t const> nonzeros, int parts);
+
+struct PartitionOptions {
+  ProcessGrid grid = {};  // empty: cheapest_grid
+  count_t rank     = 16;  // R, for the memory that a rank needs
+};
+
+/// Largest over mean of all ranks: 1 is perfect.
+struct Imbalance {
+  double nonzeros = 1;
+  double rows     = 1;  // of all modes' ranges
+  double bytes    = 1;  // of nonzeros, factors and MTTKRPs
+};
+
+/// Which rows of which modes a rank has. The same on all ranks but for `rank`.
+struct Partition {
+  Extents extents;  // of the whole tensor
+  ProcessGrid grid;
+  std::vector<std::vector<count_t>> cuts;  // of each mode: p_n + 1 rows
+  int rank = 0;
+
+  [[nodiscard]] int ranks() const;
+  /// c_n of a rank.
+  [[nodiscard]] int block_of(int rank, int n) const;
+  /// The rows of mode n that a rank has: the first one, and how many.
+  [[nodiscard]] count_t first_row(int rank, int n) const;
+  [[nodiscard]] count_t row_count(int rank, int n) const;
+  /// P / p_n, and a rank's number among those that share its rows of mode n.
+  [[nodiscard]] int sharers(int n) const;
+  [[nodiscard]] int number_among_sharers(int rank, int n) const;
+  /// How many rows each of those owns, in their order.
+  [[nodiscard]] std::vector<count_t> owned_rows(int rank, int n) const;
+  /// The first row of mode n that a rank owns.
+  [[nodiscard]] count_t first_owned_row(int rank, int n) const;
+};
+
+/// A rank's share of a tensor.
+template <class Scalar, class Index, class Space>
+struct TensorShare {
+  Partition partition;
+  /// Coordinates count from the first rows of the rank's ranges, whose lengths are its extents; an empty
+  /// range counts as one row, in which no nonzero is.
+  CooTensor<Scalar, Index, Space> block;
+  /// Of the whole tensor, its duplicates summed.
+  count_t nnz         = 0;
+  count_t duplicates  = 0;
+  double norm_squared = 0;
+  Imbalance imbalance;
+};
+
+/// Brings each nonzero to the rank whose block it is in, and sums duplicates. Each rank gives the nonzeros
+/// that it happens to have: one of them all, or each some. Waits. All ranks throw alike, but for what a
+/// rank's own allocations throw.
+/// \param extents  the same on all ranks
+/// \param indices  P x N, row-major, from 0; \param values  P
+/// \throws UsageError when the grid is not one of these ranks and modes, or a coordinate is outside;
+///         MemoryError naming the rank that its share and the model do not fit
+template <class Scalar, class Index, class Space>
+[[nodiscard]] TensorShare<Scalar, Index, Space> distribute(Communicator<Space> const& ranks,
+                                                           Extents const& extents,
+                                                           std::span<Index const> indices,
+                                                           std::span<double const> values,
+                                                           PartitionOptions const& options = {});
+
+/// One run, an iteration at a time, as CpAlsRun says. All ranks call its functions together. A callback that
+/// returns false on one rank ends the run on all. state() has the whole factors on rank 0 and empty ones
+/// elsewhere. restore() takes them so, from any number of ranks; the rest of the state is the same on all.
+/// take_result() has the model on rank 0, whose memory must hold it, and an empty one elsewhere.
+/// \param X  share.block in any format; formats may differ from rank to rank
+template <class Scalar, class Index, class Space>
+[[nodiscard]] CpAlsRun<Scalar, Space> cp_als_run(Communicator<Space> const& ranks,
+                                                 TensorShare<Scalar, Index, Space> const& share,
+                                                 AnyFormat<Scalar, Index, Space> const& X,
+                                                 CpAlsOptions const& options);
+
+/// The run to its end, from the random start of options.seed, the same for every number of ranks. All ranks
+/// get the same history and fit, and rank 0 gets the model. Waits.
+/// \throws as cp_als of one rank; where one rank alone throws, the others wait for it: end the job
+template <class Scalar, class Index, class Space>
+CpAlsResult<Scalar, Space> cp_als(Communicator<Space> const& ranks,
+                                  TensorShare<Scalar, Index, Space> const& share,
+                                  AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& options,
+                                  CpAlsCallback const& callback = {}) {
+  auto run = cp_als_run(ranks, share, X, options);
+  while (run.is_running()) {
+    run.launch();
+    run.finish(callback);
+  }
+  return run.take_result();
+}
+
+/// The same in the format that any_format chooses for the block.
+template <class Scalar, class Index, class Space>
+CpAlsResult<Scalar, Space> cp_als(Communicator<Space> const& ranks,
+                                  TensorShare<Scalar, Index, Space> const& share, CpAlsOptions const& options,
+                                  CpAlsCallback const& callback = {}) {
+  return cp_als(ranks, share, any_format(ranks.space(), share.block, format_options(options)), options,
+                callback);
+}
+
+}  // namespace polyad

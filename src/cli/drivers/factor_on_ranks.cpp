@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/drivers/factor_on_ranks.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "cli/drivers/resumable_als.hpp"
+#include "cli/format_choice/machine.hpp"
+#include "cli/report/host_facts.hpp"
+#include "cli/run/interrupt.hpp"
+#include "cli/run/ranks.hpp"
+#include "cli/tensors/device_tensor.hpp"
+#include "polyad/core/device.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/distributed/cp_als.hpp"
+#include "polyad/io/saved_models.hpp"
+
+namespace polyad::cli {
+namespace {
+
+/// Whether two ranks have the same device. A launcher may show each rank one device, or all of them.
+bool share_devices(RankGroup const& all) {
+  auto const addresses = probe_device().addresses;
+  std::size_t key      = std::hash<std::string>()(host_name());
+  if (!addresses.empty())
+    key ^= std::hash<std::uint64_t>()(
+        addresses[static_cast<std::size_t>(ranks().local_rank) % addresses.size()] * 0x9E3779B97F4A7C15ULL);
+  std::vector<std::uint64_t> keys(static_cast<std::size_t>(all.size()), 0);
+  keys[static_cast<std::size_t>(all.rank())] = key;
+  all.all_reduce(keys.data(), keys.size());
+  std::sort(keys.begin(), keys.end());
+  return std::adjacent_find(keys.begin(), keys.end()) != keys.end();
+}
+
+/// NCCL where each rank has a device of its own.
+Communicator<Space> make_communicator(CpdOptions const& options) {
+  Space const space;
+  auto mpi = mpi_communicator(space);
+  if (!runs_on_device()) return mpi;
+  bool const shared = share_devices(mpi.host());
+  if (shared && ranks().rank == 0)
+    std::fprintf(stderr,
+                 "polyad: warning: more ranks than devices: ranks share a device, and exchange by MPI\n");
+  // NCCL chooses how it sums by what it finds; MPI's order is the same in every run.
+  if (shared || !nccl_is_built() || options.deterministic) return mpi;
+  return nccl_communicator(space);
+}
+
+/// What a run of all ranks looks like to expect_same_run and to_checkpoint.
+struct WholeTensor {
+  std::string format;
+  Extents of;
+  double squares;
+  [[nodiscard]] std::string const& chosen() const { return format; }
+  [[nodiscard]] Extents const& extents() const { return of; }
+  [[nodiscard]] double norm_squared() const { return squares; }
+};
+
+std::vector<std::uint64_t> empty_slices_of(io::CoordinateList const& list) {
+  auto const order = static_cast<std::size_t>(list.order());
+  std::vector<std::uint64_t> empty;
+  for (std::size_t n = 0; n < order; ++n) {
+    std::vector<bool> seen(list.extents[n], false);
+    std::visit(
+        [&](auto const& indices) {
+          for (std::size_t e = n; e < indices.size(); e += order) seen[indices[e]] = true;
+        },
+        list.indices);
+    empty.push_back(static_cast<std::uint64_t>(std::count(seen.begin(), seen.end(), false)));
+  }
+  return empty;
+}
+
+/// The list with coordinates of type Index; gives it up.
+template <class Index>
+std::vector<Index> take_indices(io::CoordinateList& list) {
+  return std::visit(
+      [](auto& indices) {
+        std::vector<Index> taken(indices.begin(), indices.end());
+        indices = {};
+        return taken;
+      },
+      list.indices);
+}
+
+template <class Scalar, class Index>
+class FactoringOnRanks {
+public:
+  FactoringOnRanks(CpdOptions const& options, Communicator<Space> const& world, Report& report,
+                   OnIteration const& on_iteration, Checkpoints const& checkpoints)
+      : m_options(options),
+        m_world(world),
+        m_report(report),
+        m_on_iteration(on_iteration),
+        m_checkpoints(checkpoints) {}
+
+  RanksOutcome run(io::CoordinateList&& list, bool resumes) {
+    Extents const extents{std::span<count_t const>(list.extents)};
+    PartitionOptions partition;
+    partition.grid = m_options.grid;
+    partition.rank = m_options.rank;
+    auto indices   = take_indices<Index>(list);
+    auto share     = distribute<Scalar>(m_world, extents, std::span<Index const>(indices),
+                                        std::span<double const>(list.values), partition);
+    indices        = {};
+    list           = {};
+    if (is_root()) {
+      m_report.input->nnz = share.nnz;
+      m_report.input->duplicates += share.duplicates;
+      m_report.ranks = RanksReport{m_world.size(),           share.partition.grid, m_world.data().name(),
+                                   share.imbalance.nonzeros, share.imbalance.rows, share.imbalance.bytes};
+    }
+    stop_if_interrupted("distributing the tensor");
+
+    auto const X = build(share);
+    WholeTensor const whole{X.chosen(), extents, share.norm_squared};
+    CpAlsOptions als;
+    als.rank           = m_options.rank;
+    als.max_iterations = m_options.max_iterations;
+    als.tolerance      = m_options.tolerance;
+    als.time_limit_s   = m_options.time_limit_s;
+    als.seed           = m_options.seed;
+    als.time_phases    = m_options.time_phases;
+    auto run           = cp_als_run(m_world, share, X, als);
+    if (resumes) run.restore(resumed(whole, share.nnz));
+    while (run.is_running()) {
+      run.launch();
+      int done = 0;
+      run.finish([&](CpAlsIteration const& it) {
+        done = it.iteration;
+        if (!is_root()) return interrupt_signal() == 0;
+        return m_on_iteration({it.iteration, it.fit, it.delta, it.seconds, it.phases});
+      });
+      if (m_options.checkpoint.empty() || (run.is_running() && done % m_options.checkpoint_every != 0))
+        continue;
+      auto state = run.state();
+      if (is_root()) m_checkpoints.save(to_checkpoint(m_options, whole, share.nnz, std::move(state)));
+    }
+    return outcome(run.take_result());
+  }
+
+private:
+  [[nodiscard]] bool is_root() const { return m_world.rank() == 0; }
+
+  AnyFormat<Scalar, Index, Space> build(TensorShare<Scalar, Index, Space>& share) {
+    AnyFormatOptions options;
+    options.rank          = m_options.rank;
+    options.iterations    = expected_iterations(m_options.max_iterations, m_options.tolerance);
+    options.format        = m_options.format;
+    options.deterministic = m_options.deterministic;
+    options.as_named      = m_options.format == "auto";
+    auto X                = any_format(m_world.space(), share.block, options);
+    // The coordinates live on in the format alone; the run wants the extents of the block.
+    share.block = CooTensor<Scalar, Index, Space>(
+        share.block.extents(),
+        typename CooTensor<Scalar, Index, Space>::indices_type("polyad::no_indices", 0,
+                                                               static_cast<count_t>(share.block.order())),
+        typename CooTensor<Scalar, Index, Space>::values_type("polyad::no_values", 0));
+    if (is_root())
+      m_report.format =
+          FormatReport{X.chosen(), X.storage_bytes(), X.build_seconds(), X.chosen_because(), X.candidates()};
+    return X;
+  }
+
+  /// The state of rank 0's checkpoint, its factors on rank 0 alone.
+  CpAlsState resumed(WholeTensor whole, std::uint64_t nnz) {
+    auto const order = static_cast<std::size_t>(whole.of.order());
+    CpAlsState state;
+    std::vector<double> facts(4, 0);
+    if (is_root()) {
+      auto const& from = *m_checkpoints.resume;
+      whole.format     = from.format;  // any: the iterates of formats differ by rounding alone
+      expect_same_run(m_options, from, whole, nnz);
+      state = {static_cast<int>(from.iteration),
+               from.fit,
+               from.gram_fallbacks,
+               from.factors,
+               from.grams,
+               from.weights};
+      facts = {static_cast<double>(state.iteration), state.fit, static_cast<double>(state.gram_fallbacks),
+               state.weights.empty() ? 0.0 : 1.0};
+    }
+    m_world.host().broadcast(facts.data(), facts.size(), 0);
+    state.iteration      = static_cast<int>(facts[0]);
+    state.fit            = facts[1];
+    state.gram_fallbacks = static_cast<count_t>(facts[2]);
+    state.factors.resize(order);
+    state.grams.resize(order * m_options.rank * m_options.rank);
+    if (facts[3] != 0) state.weights.resize(m_options.rank);
+    m_world.host().broadcast(state.grams.data(), state.grams.size(), 0);
+    m_world.host().broadcast(state.weights.data(), state.weights.size(), 0);
+    return state;
+  }
+
+  RanksOutcome outcome(CpAlsResult<Scalar, Space> const& result) {
+    std::vector<std::uint64_t> signals(static_cast<std::size_t>(m_world.size()), 0);
+    signals[static_cast<std::size_t>(m_world.rank())] = static_cast<std::uint64_t>(interrupt_signal());
+    m_world.host().all_reduce(signals.data(), signals.size());
+    RanksOutcome outcome;
+    if (result.reason == StopReason::interrupted)
+      outcome.signal = static_cast<int>(*std::max_element(signals.begin(), signals.end()));
+    if (!is_root()) return outcome;
+    CpdReport summary;
+    summary.fit            = result.fit;
+    summary.weights        = result.model.weights;
+    summary.converged      = result.reason == StopReason::converged;
+    summary.reason         = to_string(result.reason);
+    summary.gram_fallbacks = result.gram_fallbacks;
+    summary.defect         = to_string(result.defect);
+    m_report.result        = std::move(summary);
+    outcome.model          = io::to_host_model(m_world.space(), result.model);
+    return outcome;
+  }
+
+  CpdOptions const& m_options;
+  Communicator<Space> m_world;
+  Report& m_report;
+  OnIteration const& m_on_iteration;
+  Checkpoints const& m_checkpoints;
+};
+
+}  // namespace
+
+RanksOutcome factor_on_ranks(CpdOptions const& options, io::CoordinateList&& tensor, Report& report,
+                             OnIteration const& on_iteration, Checkpoints const& checkpoints) {
+  auto const world = make_communicator(options);
+  // Rank 0 has read the file: the others learn its order, width and extents, and whether a checkpoint is
+  // there.
+  std::vector<std::uint64_t> facts(3, 0);
+  if (world.rank() == 0) {
+    facts = {static_cast<std::uint64_t>(tensor.order()), needs_wide_index(tensor) ? 1U : 0U,
+             checkpoints.resume ? 1U : 0U};
+    report.input->empty_slices = empty_slices_of(tensor);
+  }
+  world.host().broadcast(facts.data(), facts.size(), 0);
+  tensor.extents.resize(facts[0]);
+  world.host().broadcast(tensor.extents.data(), tensor.extents.size(), 0);
+  auto const run = [&](auto scalar, auto index) {
+    return FactoringOnRanks<typename decltype(scalar)::type, typename decltype(index)::type>(
+               options, world, report, on_iteration, checkpoints)
+        .run(std::move(tensor), facts[2] != 0);
+  };
+  auto const run_with = [&](auto index) {
+    if (options.precision == "f32") return run(std::type_identity<float>{}, index);
+    return run(std::type_identity<double>{}, index);
+  };
+  if (facts[1] != 0) return run_with(std::type_identity<std::uint64_t>{});
+  return run_with(std::type_identity<std::uint32_t>{});
+}
+
+}  // namespace polyad::cli

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The ranks that a launcher started. MPI starts only where there are several, in a build with MPI. Free of
+// Kokkos.
+#pragma once
+
+#include <string>
+
+namespace polyad::cli {
+
+struct Ranks {
+  int rank       = 0;
+  int size       = 1;
+  int local_rank = 0;  // on this machine
+  int local_size = 1;
+};
+
+/// Starts MPI where a launcher started several ranks; to be called first. The others' stdout goes nowhere.
+/// \throws BackendError
+void start_ranks();
+/// Ends what start_ranks started.
+void end_ranks();
+/// What start_ranks found; one rank before.
+[[nodiscard]] Ranks const& ranks() noexcept;
+/// Ends all ranks with this exit code. Only where there are several.
+[[noreturn]] void abort_ranks(int exit_code);
+
+/// "Open MPI v4.1.4", or "none"
+[[nodiscard]] std::string mpi_text();
+[[nodiscard]] bool has_nccl();
+
+}  // namespace polyad::cli

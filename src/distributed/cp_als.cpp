@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "polyad/distributed/cp_als.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "distributed/rows_of_ranks.hpp"
+#include "polyad/core/counter_rng.hpp"
+#include "polyad/core/instances.hpp"
+#include "polyad/core/rank.hpp"
+#include "polyad/tensor/sum_duplicates.hpp"
+
+namespace polyad {
+
+using namespace detail;
+
+namespace {
+
+/// fill_random of rows from `first` on: the start is the same however the rows are cut.
+template <class Scalar, class Space>
+struct FillRandomRows {
+  FactorMatrix<Scalar, Space> matrix;
+  std::uint64_t seed;
+  std::uint64_t mode;
+  count_t first;
+  KOKKOS_FUNCTION void operator()(count_t row) const {
+    for (count_t r = 0; r < matrix.extent(1); ++r)
+      matrix(row, r) = static_cast<Scalar>(counter_uniform(seed, mode, first + row, r));
+  }
+};
+
+ProcessGrid checked_grid(PartitionOptions const& options, Extents const& extents, int ranks) {
+  if (options.grid.empty()) return cheapest_grid(extents, ranks);
+  POLYAD_EXPECTS(options.grid.size() == static_cast<std::size_t>(extents.order()), "the grid has ",
+                 options.grid.size(), " numbers, and the tensor ", extents.order(), " modes");
+  count_t product = 1;
+  for (int const p : options.grid) {
+    POLYAD_EXPECTS(p >= 1 && p <= ranks, "the grid has a ", p, ", and there are ", ranks, " ranks");
+    product *= static_cast<count_t>(p);
+    POLYAD_EXPECTS(product <= static_cast<count_t>(ranks), "the grid has more than ", ranks, " ranks");
+  }
+  POLYAD_EXPECTS(product == static_cast<count_t>(ranks), "the grid has ", product, " ranks, and there are ",
+                 ranks);
+  return options.grid;
+}
+
+/// Of a number that each rank has: those of all ranks.
+std::vector<count_t> of_all_ranks(RankGroup const& ranks, count_t number) {
+  std::vector<count_t> numbers(static_cast<std::size_t>(ranks.size()), 0);
+  numbers[static_cast<std::size_t>(ranks.rank())] = number;
+  ranks.all_reduce(numbers.data(), numbers.size());
+  return numbers;
+}
+
+double imbalance_of(std::vector<count_t> const& numbers) {
+  double const sum     = static_cast<double>(std::accumulate(numbers.begin(), numbers.end(), count_t(0)));
+  double const largest = static_cast<double>(*std::max_element(numbers.begin(), numbers.end()));
+  return sum == 0 ? 1 : largest / sum * static_cast<double>(numbers.size());
+}
+
+template <class Index>
+std::vector<std::vector<count_t>> cut_modes(RankGroup const& ranks, Extents const& extents,
+                                            std::span<Index const> indices, ProcessGrid const& grid) {
+  auto const order = static_cast<std::size_t>(extents.order());
+  std::vector<std::vector<count_t>> cuts;
+  for (std::size_t n = 0; n < order; ++n) {
+    if (grid[n] == 1) {
+      cuts.push_back({0, extents[static_cast<int>(n)]});
+      continue;
+    }
+    std::vector<count_t> counts(extents[static_cast<int>(n)], 0);
+    for (std::size_t e = n; e < indices.size(); e += order) ++counts[indices[e]];
+    ranks.all_reduce(counts.data(), counts.size());
+    cuts.push_back(balanced_cuts(counts, grid[n]));
+  }
+  return cuts;
+}
+
+/// The nonzeros that are this rank's, in the order of those who had them, counted from its first rows.
+template <class Index>
+struct Received {
+  std::vector<Index> indices;
+  std::vector<double> values;
+};
+
+template <class Index>
+Received<Index> exchange(RankGroup const& ranks, Partition const& partition, std::span<Index const> indices,
+                         std::span<double const> values) {
+  auto const order = static_cast<std::size_t>(partition.extents.order());
+  std::vector<int> owner(values.size());
+  std::vector<count_t> to(static_cast<std::size_t>(ranks.size()), 0);
+  for (std::size_t p = 0; p < values.size(); ++p) {
+    int rank = 0;
+    for (std::size_t n = 0; n < order; ++n) {
+      auto const& cuts = partition.cuts[n];
+      // The last range that begins at or before the row: empty ones begin there too.
+      auto const after = std::upper_bound(cuts.begin(), cuts.end() - 1, count_t(indices[p * order + n]));
+      rank             = rank * partition.grid[n] + static_cast<int>(after - cuts.begin()) - 1;
+    }
+    owner[p] = rank;
+    ++to[static_cast<std::size_t>(rank)];
+  }
+  auto const from = ranks.counts_from(to);
+  std::vector<count_t> next(to.size());
+  std::exclusive_scan(to.begin(), to.end(), next.begin(), count_t(0));
+  Received<Index> sent{std::vector<Index>(indices.size()), std::vector<double>(values.size())};
+  for (std::size_t p = 0; p < values.size(); ++p) {
+    count_t const at = next[static_cast<std::size_t>(owner[p])]++;
+    sent.values[at]  = values[p];
+    for (std::size_t n = 0; n < order; ++n) {
+      auto const first             = partition.first_row(owner[p], static_cast<int>(n));
+      sent.indices[at * order + n] = static_cast<Index>(indices[p * order + n] - first);
+    }
+  }
+  if (ranks.size() == 1) return sent;
+  count_t const count = std::accumulate(from.begin(), from.end(), count_t(0));
+  Received<Index> received{std::vector<Index>(count * order), std::vector<double>(count)};
+  ranks.all_to_all(sent.values.data(), to, received.values.data(), from);
+  auto const scaled = [&](std::vector<count_t> counts) {
+    for (auto& k : counts) k *= order;
+    return counts;
+  };
+  ranks.all_to_all(sent.indices.data(), scaled(to), received.indices.data(), scaled(from));
+  return received;
+}
+
+/// Bytes of the nonzeros, the factors' rows, and the MTTKRPs of the longest mode.
+template <class Scalar, class Index>
+count_t bytes_of_share(Partition const& partition, count_t nnz, count_t rank) {
+  count_t rows    = 0;
+  count_t longest = 0;
+  int const order = partition.extents.order();
+  for (int n = 0; n < order; ++n) {
+    rows += partition.row_count(partition.rank, n);
+    longest = std::max(longest, partition.row_count(partition.rank, n));
+  }
+  return nnz * (sizeof(Scalar) + static_cast<count_t>(order) * sizeof(Index)) +
+         (rows + longest) * padded_rank<Scalar>(rank) * sizeof(Scalar);
+}
+
+}  // namespace
+
+template <class Scalar, class Index, class Space>
+TensorShare<Scalar, Index, Space> distribute(Communicator<Space> const& ranks, Extents const& extents,
+                                             std::span<Index const> indices, std::span<double const> values,
+                                             PartitionOptions const& options) {
+  auto const order = static_cast<count_t>(extents.order());
+  count_t wrong    = indices.size() == values.size() * order ? 0 : 1;
+  for (std::size_t e = 0; wrong == 0 && e < indices.size(); ++e)
+    if (indices[e] >= extents[static_cast<int>(e % order)]) wrong = 1;
+  auto const wrong_on = of_all_ranks(ranks.host(), wrong);
+  for (std::size_t k = 0; k < wrong_on.size(); ++k)
+    POLYAD_EXPECTS(wrong_on[k] == 0, "rank ", k, " has a coordinate outside ", to_string(extents),
+                   ", or not as many coordinates as values");
+
+  TensorShare<Scalar, Index, Space> share;
+  Partition& partition = share.partition;
+  partition.extents    = extents;
+  partition.rank       = ranks.rank();
+  partition.grid       = checked_grid(options, extents, ranks.size());
+  partition.cuts       = cut_modes(ranks.host(), extents, indices, partition.grid);
+  auto const received  = exchange(ranks.host(), partition, indices, values);
+
+  auto const rank = static_cast<count_t>(checked_rank(options.rank));
+  auto const bytes =
+      of_all_ranks(ranks.host(), bytes_of_share<Scalar, Index>(partition, received.values.size(), rank));
+  auto const memory = of_all_ranks(ranks.host(), available_memory(ranks.space()));
+  for (std::size_t k = 0; k < bytes.size(); ++k)
+    if (bytes[k] > memory[k])
+      throw MemoryError("the share of rank " + std::to_string(k) + " and its rows of the model", bytes[k],
+                        "only " + std::to_string(memory[k]) + " bytes are free there");
+
+  std::vector<count_t> own_rows;
+  for (int n = 0; n < extents.order(); ++n)
+    own_rows.push_back(std::max<count_t>(1, partition.row_count(ranks.rank(), n)));
+  auto const deduplicated = sum_duplicates(
+      ranks.space(), upload<Scalar, Index>(ranks.space(), Extents(std::span<count_t const>(own_rows)),
+                                           std::span<Index const>(received.indices),
+                                           std::span<double const>(received.values)));
+  share.block = deduplicated.tensor;
+
+  auto const nonzeros = of_all_ranks(ranks.host(), share.block.nnz());
+  share.nnz           = std::accumulate(nonzeros.begin(), nonzeros.end(), count_t(0));
+  count_t rows        = 0;
+  for (int n = 0; n < extents.order(); ++n) rows += partition.row_count(ranks.rank(), n);
+  share.imbalance  = {imbalance_of(nonzeros), imbalance_of(of_all_ranks(ranks.host(), rows)),
+                      imbalance_of(bytes)};
+  share.duplicates = deduplicated.duplicates;
+  ranks.host().all_reduce(&share.duplicates, 1);
+  share.norm_squared = norm_squared(ranks.space(), share.block);
+  ranks.host().all_reduce(&share.norm_squared, 1);
+  return share;
+}
+
+template <class Scalar, class Index, class Space>
+CpAlsRun<Scalar, Space> cp_als_run(Communicator<Space> const& ranks,
+                                   TensorShare<Scalar, Index, Space> const& share,
+                                   AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& options) {
+  auto const& space     = ranks.space();
+  auto const& partition = share.partition;
+  count_t const rank    = options.rank == 0 ? X.rank() : options.rank;
+  FactorMatrices<Scalar, Space> const start(space, share.block.extents(),
+                                            static_cast<count_t>(checked_rank(rank)));
+  for (int n = 0; n < start.order(); ++n)
+    Kokkos::parallel_for("polyad::fill_random_rows",
+                         Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(
+                             space, 0, partition.row_count(ranks.rank(), n)),
+                         FillRandomRows<Scalar, Space>{start[n], options.seed, static_cast<std::uint64_t>(n),
+                                                       partition.first_row(ranks.rank(), n)});
+  if (ranks.size() == 1) return CpAlsRun<Scalar, Space>(space, X, options, start);
+  return CpAlsRun<Scalar, Space>(
+      space, X.inside(), options, start,
+      std::make_shared<RowsOfRanks<Scalar, Space>>(ranks, partition, share.norm_squared, rank));
+}
+
+#define POLYAD_DISTRIBUTE(Scalar, Index)                                                          \
+  template TensorShare<Scalar, Index, Kokkos::DefaultExecutionSpace> distribute(                  \
+      Communicator<Kokkos::DefaultExecutionSpace> const&, Extents const&, std::span<Index const>, \
+      std::span<double const>, PartitionOptions const&);                                          \
+  template CpAlsRun<Scalar, Kokkos::DefaultExecutionSpace> cp_als_run(                            \
+      Communicator<Kokkos::DefaultExecutionSpace> const&,                                         \
+      TensorShare<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                           \
+      AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, CpAlsOptions const&)
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_DISTRIBUTE);
+
+}  // namespace polyad

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MessageCalls: the few calls of MPI that MpiCollectives is made of, with MPI's counts, which are ints. A
+// test puts one in its place that only counts.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "polyad/distributed/communicator.hpp"
+
+namespace polyad::detail {
+
+class MessageCalls {
+public:
+  virtual ~MessageCalls() = default;
+
+  [[nodiscard]] virtual int rank() const = 0;
+  [[nodiscard]] virtual int size() const = 0;
+  /// In place.
+  virtual void all_reduce(void* data, int count, Word word) = 0;
+  /// Onto `root`, of which alone `sum` is set.
+  virtual void reduce(void const* data, void* sum, int count, int root, Word word)                = 0;
+  virtual void reduce_scatter(void const* data, void* own, std::span<int const> parts, Word word) = 0;
+  /// In place: the own part is set.
+  virtual void all_gather(void* data, std::span<int const> parts, std::span<int const> begins, Word word) = 0;
+  virtual void broadcast(void* data, int count, int root, Word word)                                      = 0;
+  /// Messages between two ranks arrive in the order in which they were begun; wait() ends all.
+  virtual void begin_send(void const* data, int count, int to, Word word)       = 0;
+  virtual void begin_receive(void* data, int count, int from, Word word)        = 0;
+  virtual void wait()                                                           = 0;
+  [[nodiscard]] virtual std::unique_ptr<MessageCalls> split(int color, int key) = 0;
+};
+
+/// MPI's. \param fortran  MPI_Comm_c2f's number of a communicator; unset: all ranks
+/// \throws UsageError in a build without MPI; BackendError
+[[nodiscard]] std::unique_ptr<MessageCalls> mpi_calls(std::optional<int> fortran);
+
+/// Whether MPI takes pointers to a device's memory, as far as it says.
+[[nodiscard]] bool mpi_takes_device_memory();
+
+}  // namespace polyad::detail

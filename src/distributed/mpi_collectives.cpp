@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "distributed/mpi_collectives.hpp"
+
+#include <cstring>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace polyad::detail {
+
+namespace {
+
+std::byte* at(void* data, count_t first, Word word) {
+  return static_cast<std::byte*>(data) + first * bytes_of(word);
+}
+std::byte const* at(void const* data, count_t first, Word word) {
+  return static_cast<std::byte const*>(data) + first * bytes_of(word);
+}
+
+count_t sum_of(std::span<count_t const> parts) {
+  return std::accumulate(parts.begin(), parts.end(), count_t(0));
+}
+
+std::vector<int> as_ints(std::span<count_t const> parts) {
+  std::vector<int> ints;
+  for (count_t const part : parts) ints.push_back(static_cast<int>(part));
+  return ints;
+}
+
+}  // namespace
+
+MpiCollectives::MpiCollectives(std::unique_ptr<MessageCalls> calls, char const* name, count_t most)
+    : m_calls(std::move(calls)), m_name(name), m_most(most) {}
+
+void MpiCollectives::all_reduce(void* data, count_t count, Word word) {
+  in_pieces(count,
+            [&](count_t first, int piece) { m_calls->all_reduce(at(data, first, word), piece, word); });
+}
+
+void MpiCollectives::reduce_scatter(void const* data, void* own, std::span<count_t const> parts, Word word) {
+  if (sum_of(parts) <= m_most) return m_calls->reduce_scatter(data, own, as_ints(parts), word);
+  count_t begin = 0;
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    in_pieces(parts[k], [&](count_t first, int piece) {
+      bool const is_own = static_cast<int>(k) == rank();
+      m_calls->reduce(at(data, begin + first, word), is_own ? at(own, first, word) : nullptr, piece,
+                      static_cast<int>(k), word);
+    });
+    begin += parts[k];
+  }
+}
+
+void MpiCollectives::all_gather(void* data, std::span<count_t const> parts, Word word) {
+  std::vector<count_t> begins(parts.size());
+  std::exclusive_scan(parts.begin(), parts.end(), begins.begin(), count_t(0));
+  if (sum_of(parts) <= m_most) return m_calls->all_gather(data, as_ints(parts), as_ints(begins), word);
+  for (std::size_t k = 0; k < parts.size(); ++k)
+    in_pieces(parts[k], [&](count_t first, int piece) {
+      m_calls->broadcast(at(data, begins[k] + first, word), piece, static_cast<int>(k), word);
+    });
+}
+
+void MpiCollectives::all_to_all(void const* sent, std::span<count_t const> to, void* received,
+                                std::span<count_t const> from, Word word) {
+  count_t begin = 0;
+  count_t own   = 0;  // where the own part is received
+  for (std::size_t k = 0; k < from.size(); ++k) {
+    if (static_cast<int>(k) == rank()) own = begin;
+    if (static_cast<int>(k) != rank())
+      in_pieces(from[k], [&](count_t first, int piece) {
+        m_calls->begin_receive(at(received, begin + first, word), piece, static_cast<int>(k), word);
+      });
+    begin += from[k];
+  }
+  begin = 0;
+  for (std::size_t k = 0; k < to.size(); ++k) {
+    if (static_cast<int>(k) != rank())
+      in_pieces(to[k], [&](count_t first, int piece) {
+        m_calls->begin_send(at(sent, begin + first, word), piece, static_cast<int>(k), word);
+      });
+    else if (to[k] > 0)
+      std::memcpy(at(received, own, word), at(sent, begin, word), to[k] * bytes_of(word));
+    begin += to[k];
+  }
+  m_calls->wait();
+}
+
+void MpiCollectives::broadcast(void* data, count_t count, int root, Word word) {
+  in_pieces(count,
+            [&](count_t first, int piece) { m_calls->broadcast(at(data, first, word), piece, root, word); });
+}
+
+std::unique_ptr<Collectives> MpiCollectives::split(int color, int key) {
+  return std::make_unique<MpiCollectives>(m_calls->split(color, key), m_name, m_most);
+}
+
+}  // namespace polyad::detail

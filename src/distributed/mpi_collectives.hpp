@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MpiCollectives: 64-bit counts on MPI's calls, which count in ints. What has at most `most` elements is one
+// call; more go in pieces.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "distributed/message_calls.hpp"
+
+namespace polyad::detail {
+
+class MpiCollectives final : public Collectives {
+public:
+  static constexpr count_t most_of_a_call = 2147483647;
+
+  /// \param most  elements of a call; tests take few
+  explicit MpiCollectives(std::unique_ptr<MessageCalls> calls, char const* name = "MPI",
+                          count_t most = most_of_a_call);
+
+  [[nodiscard]] char const* name() const override { return m_name; }
+  [[nodiscard]] int rank() const override { return m_calls->rank(); }
+  [[nodiscard]] int size() const override { return m_calls->size(); }
+  void all_reduce(void* data, count_t count, Word word) override;
+  void reduce_scatter(void const* data, void* own, std::span<count_t const> parts, Word word) override;
+  void all_gather(void* data, std::span<count_t const> parts, Word word) override;
+  void all_to_all(void const* sent, std::span<count_t const> to, void* received,
+                  std::span<count_t const> from, Word word) override;
+  void broadcast(void* data, count_t count, int root, Word word) override;
+  [[nodiscard]] std::unique_ptr<Collectives> split(int color, int key) override;
+
+private:
+  /// f(first, count) for pieces of at most `most` elements.
+  template <class F>
+  void in_pieces(count_t count, F const& f) const {
+    for (count_t first = 0; first < count; first += m_most)
+      f(first, static_cast<int>(count - first < m_most ? count - first : m_most));
+  }
+
+  std::unique_ptr<MessageCalls> m_calls;
+  char const* m_name;
+  count_t m_most;
+};
+
+}  // namespace polyad::detail

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RowsOfRanks: SharedRows (cp/shared_rows.hpp) of a partition, over a communicator.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "cp/shared_rows.hpp"
+#include "polyad/core/per_mode.hpp"
+#include "polyad/distributed/cp_als.hpp"
+
+namespace polyad::detail {
+
+template <class Scalar, class Space>
+class RowsOfRanks final : public SharedRows<Scalar, Space> {
+public:
+  using Matrix = FactorMatrix<Scalar, Space>;
+
+  /// Splits the communicator; allocates room for the owned sums of a mode.
+  RowsOfRanks(Communicator<Space> const& ranks, Partition const& partition, double norm_squared, count_t rank)
+      : m_ranks(ranks), m_partition(partition), m_norm_squared(norm_squared) {
+    count_t longest = 0;
+    for (int n = 0; n < order(); ++n) {
+      auto const parts = partition.owned_rows(ranks.rank(), n);
+      auto const own   = static_cast<std::size_t>(partition.number_among_sharers(ranks.rank(), n));
+      m_slices.push_back(
+          {partition.sharers(n) > 1 ? ranks.data().split(partition.block_of(ranks.rank(), n), ranks.rank())
+                                    : RankGroup(),
+           parts, std::accumulate(parts.begin(), parts.begin() + std::ptrdiff_t(own), count_t(0)),
+           parts[own]});
+      if (partition.sharers(n) > 1) longest = std::max(longest, parts[own]);
+    }
+    m_sums = make_factor_matrix<Scalar>(ranks.space(), "polyad::sums_of_ranks", longest, rank);
+  }
+
+  [[nodiscard]] count_t rows(int n) const override { return m_partition.extents[n]; }
+  [[nodiscard]] double norm_squared() const override { return m_norm_squared; }
+  [[nodiscard]] bool is_root() const override { return m_ranks.rank() == 0; }
+
+  [[nodiscard]] Matrix owned(int n, Matrix const& A) const override {
+    auto const& slice = of_mode(m_slices, n);
+    return Kokkos::subview(A, Kokkos::make_pair(slice.begin, slice.begin + slice.count), Kokkos::ALL);
+  }
+
+  [[nodiscard]] Matrix sum_rows(int n, Matrix const& V) override {
+    auto const& slice = of_mode(m_slices, n);
+    if (slice.ranks.size() == 1) return owned(n, V);
+    Matrix const sums = Kokkos::subview(m_sums, Kokkos::make_pair(count_t(0), slice.count), Kokkos::ALL);
+    slice.ranks.reduce_scatter(V.data(), sums.data(), elements(slice, V));
+    return sums;
+  }
+
+  void gather_rows(int n, Matrix const& A) override {
+    auto const& slice = of_mode(m_slices, n);
+    if (slice.ranks.size() > 1) slice.ranks.all_gather(A.data(), elements(slice, A));
+  }
+
+  void sum(double* numbers, count_t count) override { m_ranks.data().all_reduce(numbers, count); }
+  void agree(double* numbers, count_t count) override { m_ranks.host().broadcast(numbers, count, 0); }
+  [[nodiscard]] bool any(bool here) override {
+    double sum = here ? 1 : 0;
+    m_ranks.host().all_reduce(&sum, 1);
+    return sum > 0;
+  }
+
+  [[nodiscard]] std::vector<double> to_root(int n, Matrix const& A) override {
+    auto const own = to_host<Scalar>(m_ranks.space(), owned(n, A));
+    std::vector<count_t> to(static_cast<std::size_t>(m_ranks.size()), 0);
+    std::vector<count_t> from = to;
+    to[0]                     = own.size();
+    if (is_root()) from = owned_elements(n, A.extent(1));
+    std::vector<double> received(std::accumulate(from.begin(), from.end(), count_t(0)));
+    m_ranks.host().all_to_all(own.data(), to, received.data(), from);
+    std::vector<double> whole(received.size());
+    count_t at = 0;
+    for (int k = 0; k < m_ranks.size(); ++k) {
+      count_t const count = from[static_cast<std::size_t>(k)];
+      std::copy_n(received.data() + at, count,
+                  whole.data() + m_partition.first_owned_row(k, n) * (count > 0 ? A.extent(1) : 0));
+      at += count;
+    }
+    return whole;
+  }
+
+  void from_root(int n, std::vector<double> const& whole, Matrix const& A) override {
+    count_t const rank = A.extent(1);
+    std::vector<count_t> to(static_cast<std::size_t>(m_ranks.size()), 0);
+    std::vector<count_t> from = to;
+    std::vector<double> sent;
+    // The size is checked on all ranks, so that none waits for a root that threw.
+    double size = is_root() ? static_cast<double>(whole.size()) : 0;
+    m_ranks.host().broadcast(&size, 1, 0);
+    POLYAD_EXPECTS(size == static_cast<double>(rows(n) * rank), size, " numbers for a factor of ", rows(n),
+                   " x ", rank);
+    if (is_root()) {
+      to = owned_elements(n, rank);
+      for (int k = 0; k < m_ranks.size(); ++k) {
+        auto const first =
+            whole.begin() + static_cast<std::ptrdiff_t>(m_partition.first_owned_row(k, n) * rank);
+        sent.insert(sent.end(), first, first + static_cast<std::ptrdiff_t>(to[static_cast<std::size_t>(k)]));
+      }
+    }
+    from[0] = of_mode(m_slices, n).count * rank;
+    std::vector<double> own(from[0]);
+    m_ranks.host().all_to_all(sent.data(), to, own.data(), from);
+    from_host<Scalar>(m_ranks.space(), own, owned(n, A));
+    gather_rows(n, A);
+  }
+
+private:
+  /// The ranks that share a mode's rows with this one.
+  struct Slice {
+    RankGroup ranks;
+    std::vector<count_t> parts;  // rows that each owns
+    count_t begin;               // the first row of this rank's part
+    count_t count;
+  };
+
+  [[nodiscard]] int order() const { return m_partition.extents.order(); }
+  /// Elements of each part, what pads the rows included.
+  [[nodiscard]] std::vector<count_t> elements(Slice const& slice, Matrix const& matrix) const {
+    auto const stride = static_cast<count_t>(matrix.stride(0));
+    POLYAD_EXPECTS(stride == static_cast<count_t>(m_sums.stride(0)), "rows of ", matrix.label(),
+                   " are not packed (make_factor_matrix)");
+    std::vector<count_t> elements;
+    for (count_t const rows : slice.parts) elements.push_back(rows * stride);
+    return elements;
+  }
+  /// Numbers of mode n that each rank owns.
+  [[nodiscard]] std::vector<count_t> owned_elements(int n, count_t rank) const {
+    std::vector<count_t> elements;
+    for (int k = 0; k < m_ranks.size(); ++k)
+      elements.push_back(rank *
+                         of_mode(m_partition.owned_rows(k, n), m_partition.number_among_sharers(k, n)));
+    return elements;
+  }
+
+  Communicator<Space> m_ranks;
+  Partition m_partition;
+  double m_norm_squared;
+  std::vector<Slice> m_slices;
+  Matrix m_sums;
+};
+
+}  // namespace polyad::detail

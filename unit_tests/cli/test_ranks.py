@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""polyad cpd under mpirun: rank 0 talks, fits are those of one rank, faults end all ranks with one message."""
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+from tool import TOOL, ToolTest, random_tensor, tns
+
+MPIRUN = os.environ["POLYAD_MPIRUN"].split()
+DATA = pathlib.Path(__file__).resolve().parents[2] / "data"
+
+
+class Ranks(ToolTest):
+
+    def setUp(self):
+        super().setUp()
+        self.tensor = self.write("x.tns", tns(random_tensor((30, 20, 10), 900)))
+
+    def mpirun(self, ranks, *arguments):
+        """ranks: a number, or [(number, arguments)] for ranks that differ."""
+        parts = [(ranks, ())] if isinstance(ranks, int) else ranks
+        command = [MPIRUN[0]]
+        for number, more in parts:
+            command += [":"] if len(command) > 1 else []
+            command += [MPIRUN[1], str(number), TOOL, *map(str, arguments), *map(str, more)]
+        begin = time.monotonic()
+        result = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, timeout=120)
+        self.seconds = time.monotonic() - begin
+        return result
+
+    def report_on(self, ranks, *arguments):
+        result = self.mpirun(ranks, *arguments, "--report", "ranks.json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads((self.folder / "ranks.json").read_text()), result
+
+    def expect_fits(self, ours, others, places=10):
+        self.assertEqual(len(ours["iterations"]), len(others["iterations"]))
+        for here, there in zip(ours["iterations"], others["iterations"]):
+            self.assertAlmostEqual(here["fit"], there["fit"], delta=10**-places)
+
+    def test_rank_0_talks(self):
+        one = self.report_of("cpd", self.tensor, "-r", 4, "-i", 6, "--tol", 0)
+        for ranks in (2, 3, 4):
+            with self.subTest(ranks):
+                report, result = self.report_on(ranks, "cpd", self.tensor, "-r", 4, "-i", 6, "--tol", 0, "-o", "m.npz")
+                self.expect_fits(report, one)
+                self.assertEqual(result.stdout.count("fit      "), 1)
+                self.assertEqual(result.stderr.count("iteration 6 of 6"), 1)
+                self.assertRegex(result.stdout, rf"ranks    {ranks} as [0-9x ]+, by MPI; largest over mean")
+                self.assertEqual(report["ranks"]["count"], ranks)
+                self.assertEqual(report["input"]["nnz"], 900)
+        self.succeed("cpd", self.tensor, "-r", 4, "-i", 6, "--tol", 0, "-o", "one.npz")
+        self.succeed("compare", "one.npz", "m.npz")
+
+    def test_grids(self):
+        one = self.report_of("cpd", self.tensor, "-r", 3, "-i", 4, "--tol", 0)
+        for grid in ("6,1,1", "1,2,3"):
+            report, _ = self.report_on(6, "cpd", self.tensor, "-r", 3, "-i", 4, "--tol", 0, "--grid", grid)
+            self.assertEqual(report["ranks"]["grid"], [int(p) for p in grid.split(",")])
+            self.expect_fits(report, one)
+        result = self.mpirun(2, "cpd", self.tensor, "-r", 3, "--grid", "2,2,1")
+        self.assertEqual(result.returncode, 2)
+        self.assertEqual(len(re.findall("polyad: rank [0-9]+: the grid has more than 2 ranks", result.stderr)), 1)
+        result = self.run_tool("cpd", self.tensor, "-r", 3, "--grid", "2,1,1")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--grid 2,1,1 is for several ranks", result.stderr)
+
+    def test_duplicates_and_empty_rows(self):
+        text = "1 1 1 1\n1 1 1 2\n4 4 4 5\n4 2 1 1\n"
+        self.write("d.tns", text)
+        one = self.report_of("cpd", "d.tns", "-r", 2, "-i", 3, "--tol", 0)
+        report, _ = self.report_on(3, "cpd", "d.tns", "-r", 2, "-i", 3, "--tol", 0)
+        self.assertEqual(report["input"]["nnz"], 3)
+        self.assertEqual(report["input"]["duplicates"], 1)
+        self.assertEqual(report["input"]["empty_slices"], one["input"]["empty_slices"])
+        for here, there in zip(report["iterations"], one["iterations"]):
+            self.assertAlmostEqual(here["fit"], there["fit"], delta=1e-7)  # exact but for a root of rounding
+
+    def test_real_tensors(self):
+        for name in ("uber-apr14", "nycflights13-delay"):
+            golden = json.loads((DATA / "golden" / f"{name}.json").read_text())["fits"]["8"]
+            report, _ = self.report_on(4, "cpd", DATA / f"{name}.tns.xz", "-r", 8, "-i", 5, "--tol", 0)
+            for iteration, fit in zip(report["iterations"], golden):
+                self.assertAlmostEqual(iteration["fit"], fit, delta=1e-10)
+
+    def test_checkpoint_of_4_resumed_by_3(self):
+        whole = self.report_of("cpd", self.tensor, "-r", 4, "-i", 9, "--tol", 0)
+        self.report_on(4, "cpd", self.tensor, "-r", 4, "-i", 5, "--tol", 0, "--checkpoint", "c")
+        rest, _ = self.report_on(3, "cpd", self.tensor, "-r", 4, "-i", 9, "--tol", 0, "--resume", "c")
+        self.assertEqual([step["iteration"] for step in rest["iterations"]], [6, 7, 8, 9])
+        whole["iterations"] = whole["iterations"][5:]
+        self.expect_fits(rest, whole)
+        # One rank goes on from it too, in the format that rank 0 had.
+        alone = self.report_of("cpd", self.tensor, "-r", 4, "-i", 9, "--tol", 0, "--resume", "c")
+        self.expect_fits(alone, whole)
+        result = self.mpirun(3, "cpd", self.tensor, "-r", 5, "--resume", "c")
+        self.assertEqual(result.returncode, 3)
+        self.assertEqual(result.stderr.count("is a checkpoint of rank 4, not 5"), 1)
+
+    def one_message(self, result, code, pattern):
+        self.assertEqual(result.returncode, code, result.stderr)
+        said = re.findall(r"^polyad: .*$", result.stderr, re.MULTILINE)
+        said = [line for line in said if "warning" not in line]
+        self.assertEqual(len(said), 1, result.stderr)
+        self.assertRegex(said[0], pattern)
+        self.assertLess(self.seconds, 30)
+
+    def test_faults(self):
+        self.one_message(self.mpirun(3, "cpd", "nowhere.tns", "-r", 2), 3, r"rank 0: .*nowhere.tns")
+        self.write("bad.tns", "1 1 1 1\n2 x 1 1\n")
+        self.one_message(self.mpirun(2, "cpd", "bad.tns", "-r", 2), 3, r"rank 0: .*bad.tns:2:3")
+        # The last rank alone has no memory.
+        result = self.mpirun([(2, ()), (1, ("--device-memory", "70K"))], "cpd", self.tensor, "-r", 64, "-o", "m.npz")
+        self.one_message(result, 4, r"rank [0-9]+: .*rank 2")
+        self.assertFalse((self.folder / "m.npz").exists())
+        # The last rank alone throws, in the midst of what the others wait for.
+        result = self.mpirun([(2, ()), (1, ("--format", "nonsense"))], "cpd", self.tensor, "-r", 2)
+        self.one_message(result, 2, r"rank 2: .*nonsense")
+
+    def test_other_commands_are_refused(self):
+        for command in (("stats", self.tensor), ("tucker", self.tensor, "-r", "2,2,2")):
+            result = self.mpirun(2, *command)
+            self.one_message(result, 2, "only cpd runs on several ranks")
+            self.assertFalse(result.stdout)
+        self.one_message(self.mpirun(2, "cpd", self.tensor, "-r", 2, "--restarts", 3), 2, "--restarts work on one rank")
+        self.one_message(self.mpirun(2, "cpd", self.tensor), 2, "--rank is required")
+        result = self.mpirun(2, "info")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout.count("ranks         2, 2 of them on this machine"), 1)
+
+    def test_a_signal_to_one_rank_stops_all(self):
+        process = subprocess.Popen([
+            *MPIRUN, "3", TOOL, "cpd", str(self.tensor), "-r", "4", "-i", "100000000", "--tol", "0", "--checkpoint", "c",
+            "--checkpoint-every", "1000000000"
+        ],
+                                   cwd=self.folder,
+                                   stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE,
+                                   text=True)
+        self.addCleanup(process.kill)
+        for _ in range(3):
+            process.stderr.readline()
+        children = [int(word) for word in pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+        self.assertEqual(len(children), 3)
+        os.kill(children[-1], signal.SIGTERM)
+        stderr = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 143, stderr[-2000:])
+        self.assertTrue((self.folder / "c").exists())
+        self.assertEqual(len(re.findall("polyad: interrupted after iteration", stderr)), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// On as many ranks as the launcher starts: collectives against sums formed here, and CP-ALS against one rank.
+#include <Kokkos_Core.hpp>
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "distributed/mpi_collectives.hpp"
+#include "polyad/distributed/cp_als.hpp"
+#include "polyad/testing/oracle.hpp"
+#include "polyad/testing/small_tensors.hpp"
+#include "support/catch.hpp"
+#include "support/device_data.hpp"
+
+namespace polyad::test {
+namespace {
+
+using testing::HostTensor;
+using testing::Random;
+
+Communicator<TestSpace> const& world() {
+  static auto const& ranks = *new Communicator<TestSpace>(mpi_communicator(TestSpace()));
+  return ranks;
+}
+
+/// A number of rank k, whose sums over ranks are exact in every type.
+template <class T>
+T number(int rank, count_t i) {
+  return static_cast<T>((static_cast<count_t>(rank) * 37 + i * 11) % 101);
+}
+template <class T>
+T sum_of_ranks(count_t i) {
+  T sum = 0;
+  for (int k = 0; k < world().size(); ++k) sum += number<T>(k, i);
+  return sum;
+}
+
+/// The group's calls on arrays where it wants them.
+template <class T, class Memory>
+struct Arrays {
+  using View = Kokkos::View<T*, Memory>;
+  static View of(std::vector<T> const& data) {
+    View const view("polyad::test", data.size());
+    auto const host = Kokkos::create_mirror_view(view);
+    std::copy(data.begin(), data.end(), host.data());
+    Kokkos::deep_copy(view, host);
+    return view;
+  }
+  static std::vector<T> back(View const& view) {
+    Kokkos::fence();
+    auto const host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
+    return {host.data(), host.data() + host.size()};
+  }
+};
+
+template <class T, class Memory>
+void check_collectives(RankGroup const& ranks, std::uint64_t seed) {
+  using Array     = Arrays<T, Memory>;
+  int const own   = ranks.rank();
+  auto const size = static_cast<std::size_t>(ranks.size());
+  std::mt19937_64 random(seed);  // the same on all ranks
+  for (int round = 0; round < 6; ++round) {
+    std::vector<count_t> parts(size);
+    for (auto& part : parts) part = random() % 3 == 0 ? 0 : random() % 500;
+    if (round == 0) parts.assign(size, 17);
+    count_t const total = std::accumulate(parts.begin(), parts.end(), count_t(0));
+    count_t const begin = std::accumulate(parts.begin(), parts.begin() + own, count_t(0));
+    std::vector<T> data(total), sums(total);
+    for (count_t i = 0; i < total; ++i) data[i] = number<T>(own, i);
+    for (count_t i = 0; i < total; ++i) sums[i] = sum_of_ranks<T>(i);
+
+    auto const reduced = Array::of(data);
+    ranks.all_reduce(reduced.data(), total);
+    CHECK(Array::back(reduced) == sums);
+
+    auto const scattered = Array::of(data);
+    auto const part      = Array::of(std::vector<T>(parts[static_cast<std::size_t>(own)]));
+    ranks.reduce_scatter(scattered.data(), part.data(), parts);
+    CHECK(Array::back(part) == std::vector<T>(sums.begin() + std::ptrdiff_t(begin),
+                                              sums.begin() + std::ptrdiff_t(begin + part.extent(0))));
+
+    std::vector<T> mine(total, T(0)), all(total);
+    count_t at = 0;
+    for (std::size_t k = 0; k < size; ++k)
+      for (count_t i = 0; i < parts[k]; ++i, ++at) {
+        all[at] = number<T>(static_cast<int>(k), at);
+        if (static_cast<int>(k) == own) mine[at] = all[at];
+      }
+    auto const gathered = Array::of(mine);
+    ranks.all_gather(gathered.data(), parts);
+    CHECK(Array::back(gathered) == all);
+
+    int const root       = static_cast<int>(random() % size);
+    auto const broadcast = Array::of(data);
+    ranks.broadcast(broadcast.data(), total, root);
+    for (count_t i = 0; i < total; ++i) data[i] = number<T>(root, i);
+    CHECK(Array::back(broadcast) == data);
+
+    // counts[a][b] elements from a to b, which say whence and whither.
+    std::vector<std::vector<count_t>> counts(size, std::vector<count_t>(size));
+    for (auto& row : counts)
+      for (auto& count : row) count = random() % 4 == 0 ? 0 : random() % 90;
+    std::vector<count_t> from(size);
+    std::vector<T> sent, received;
+    for (std::size_t k = 0; k < size; ++k) {
+      from[k] = counts[k][static_cast<std::size_t>(own)];
+      for (count_t i = 0; i < counts[static_cast<std::size_t>(own)][k]; ++i)
+        sent.push_back(static_cast<T>(own * 10 + static_cast<int>(k)));
+      for (count_t i = 0; i < from[k]; ++i)
+        received.push_back(static_cast<T>(static_cast<int>(k) * 10 + own));
+    }
+    auto const& to = counts[static_cast<std::size_t>(own)];
+    CHECK(ranks.counts_from(to) == from);
+    if (size == 1) continue;  // a group of MPI with one rank exchanges too, but has nothing to check
+    auto const target = Array::of(std::vector<T>(received.size()));
+    ranks.all_to_all(Array::of(sent).data(), to, target.data(), from);
+    CHECK(Array::back(target) == received);
+  }
+}
+
+template <class T>
+void check_collectives_everywhere(RankGroup const& host, RankGroup const& data) {
+  check_collectives<T, Kokkos::HostSpace>(host, 5);
+  check_collectives<T, TestSpace::memory_space>(data, 6);
+}
+
+/// The nonzeros that rank k gives: `all` to rank 0, else each rank some.
+struct Given {
+  std::vector<std::uint32_t> indices;
+  std::vector<double> values;
+};
+Given given(HostTensor const& tensor, bool all) {
+  Given own;
+  auto const order = tensor.extents.size();
+  for (std::size_t p = 0; p < tensor.values.size(); ++p) {
+    int const rank = all ? 0 : static_cast<int>(p % static_cast<std::size_t>(world().size()));
+    if (rank != world().rank()) continue;
+    for (std::size_t n = 0; n < order; ++n)
+      own.indices.push_back(static_cast<std::uint32_t>(tensor.indices[p * order + n]));
+    own.values.push_back(tensor.values[p]);
+  }
+  return own;
+}
+
+template <class Scalar>
+TensorShare<Scalar, std::uint32_t, TestSpace> share_of(HostTensor const& tensor, ProcessGrid const& grid,
+                                                       bool all = true) {
+  auto const own = given(tensor, all);
+  PartitionOptions options;
+  options.grid = grid;
+  options.rank = 4;
+  return distribute<Scalar>(world(), Extents(std::span<count_t const>(tensor.extents)),
+                            std::span<std::uint32_t const>(own.indices), std::span<double const>(own.values),
+                            options);
+}
+
+template <class Scalar>
+CooTensor<Scalar, std::uint32_t, TestSpace> whole(HostTensor const& tensor) {
+  std::vector<std::uint32_t> const indices(tensor.indices.begin(), tensor.indices.end());
+  return upload<Scalar, std::uint32_t>(TestSpace(), Extents(std::span<count_t const>(tensor.extents)),
+                                       std::span<std::uint32_t const>(indices),
+                                       std::span<double const>(tensor.values));
+}
+
+CpAlsOptions options_of(count_t rank, int iterations) {
+  CpAlsOptions options;
+  options.rank           = rank;
+  options.max_iterations = iterations;
+  options.tolerance      = 0;
+  options.seed           = 3;
+  return options;
+}
+
+/// Every grid of the world's ranks over `order` modes.
+std::vector<ProcessGrid> all_grids(std::size_t order, int ranks) {
+  if (order == 1) return {{ranks}};
+  std::vector<ProcessGrid> grids;
+  for (int p = 1; p <= ranks; ++p)
+    if (ranks % p == 0)
+      for (auto grid : all_grids(order - 1, ranks / p)) {
+        grid.insert(grid.begin(), p);
+        grids.push_back(grid);
+      }
+  return grids;
+}
+
+template <class Scalar>
+void expect_run_of_one_rank(HostTensor const& tensor, ProcessGrid const& grid, count_t rank, double tolerance,
+                            bool all = true) {
+  auto const options = options_of(rank, 6);
+  AnyFormatOptions format;
+  format.rank         = rank;
+  format.format       = "sorted";
+  auto const share    = share_of<Scalar>(tensor, grid, all);
+  auto const expected = cp_als(TestSpace(), any_format(TestSpace(), whole<Scalar>(tensor), format), options);
+  auto const result   = cp_als(world(), share, any_format(TestSpace(), share.block, format), options);
+  REQUIRE(result.history.size() == expected.history.size());
+  for (std::size_t k = 0; k < result.history.size(); ++k) {
+    INFO("iteration " << k + 1 << " on rank " << world().rank());
+    CHECK(std::abs(result.history[k].fit - expected.history[k].fit) <= tolerance);
+  }
+  CHECK(share.nnz == tensor.values.size());
+  CHECK(result.gram_fallbacks == expected.gram_fallbacks);
+  CHECK(result.reason == expected.reason);
+  if (world().rank() > 0) {
+    CHECK(result.model.factors.order() == 0);
+    return;
+  }
+  REQUIRE(result.model.weights.size() == rank);
+  for (int n = 0; n < expected.model.factors.order(); ++n) {
+    auto const ours  = flat(result.model.factors[n]);
+    auto const other = flat(expected.model.factors[n]);
+    REQUIRE(ours.size() == other.size());
+    double worst = 0;
+    for (std::size_t i = 0; i < ours.size(); ++i) worst = std::max(worst, std::abs(ours[i] - other[i]));
+    CHECK(worst <= 1e6 * tolerance);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Collectives of all types and sizes", "[mpi]") {
+  check_collectives_everywhere<double>(world().host(), world().data());
+  check_collectives_everywhere<float>(world().host(), world().data());
+  check_collectives_everywhere<std::uint32_t>(world().host(), world().data());
+  check_collectives_everywhere<std::uint64_t>(world().host(), world().data());
+}
+
+TEST_CASE("Collectives in pieces", "[mpi]") {
+  RankGroup const small(std::make_shared<MpiCollectives>(mpi_calls({}), "in pieces", 13));
+  check_collectives<double, Kokkos::HostSpace>(small, 7);
+  check_collectives<std::uint32_t, Kokkos::HostSpace>(small, 8);
+}
+
+TEST_CASE("Groups that are split", "[mpi]") {
+  int const own           = world().rank();
+  auto const odd_and_even = world().data().split(own % 2, -own);
+  int const others        = (world().size() + (own % 2 == 0 ? 1 : 0)) / 2;
+  REQUIRE(odd_and_even.size() == others);
+  // The order of the keys is the reverse of the ranks'.
+  CHECK(odd_and_even.rank() == others - 1 - own / 2);
+  Kokkos::View<double*, TestSpace::memory_space> const sum("polyad::test", 1);
+  Kokkos::deep_copy(sum, own);
+  odd_and_even.all_reduce(sum.data(), 1);
+  double expected = 0;
+  for (int k = own % 2; k < world().size(); k += 2) expected += k;
+  CHECK(Arrays<double, TestSpace::memory_space>::back(sum).front() == expected);
+}
+
+TEST_CASE("Fits of one rank, on every grid", "[mpi]") {
+  Random random(11);
+  for (std::size_t order = 2; order <= 6; ++order) {
+    auto const extents = testing::small_extents(order);
+    auto const tensor  = testing::distinct(testing::random_tensor(random, extents, 300));
+    for (auto const& grid : all_grids(order, world().size())) {
+      if (order > 4 && grid.front() != 1) continue;  // short: 4 modes see them all
+      INFO("order " << order);
+      expect_run_of_one_rank<double>(tensor, grid, 4, 1e-10, order % 2 == 0);
+    }
+  }
+  auto const tensor = testing::distinct(testing::random_tensor(random, {40, 30, 20}, 2000));
+  expect_run_of_one_rank<float>(tensor, {}, 5, 1e-5);
+  expect_run_of_one_rank<double>(tensor, {}, 3, 1e-10);  // rows that are padded
+  expect_run_of_one_rank<double>(tensor, {}, 33, 1e-9);  // beyond one pass of an update
+}
+
+TEST_CASE("Ranks without rows or nonzeros", "[mpi]") {
+  Random random(12);
+  int const ranks = world().size();
+  // Fewer rows than ranks.
+  auto const flat_tensor = testing::distinct(testing::random_tensor(random, {2, 9, 8}, 60));
+  expect_run_of_one_rank<double>(flat_tensor, {ranks, 1, 1}, 2, 1e-10);
+  // All nonzeros in one row of each mode but the last.
+  HostTensor corner{"corner", {8, 7, 12}, {}, {}};
+  for (std::uint64_t k = 0; k < 12; ++k) {
+    corner.indices.insert(corner.indices.end(), {5, 0, k});
+    corner.values.push_back(static_cast<double>(k + 1));
+  }
+  // A model of rank 1 is exact: the fit is 1 up to the root of the rounding of ||X||^2.
+  for (auto const& grid : all_grids(3, ranks)) expect_run_of_one_rank<double>(corner, grid, 1, 1e-7);
+  auto const share = share_of<double>(corner, {ranks, 1, 1});
+  CHECK(share.imbalance.nonzeros == ranks);  // one rank has all
+  // No nonzeros at all.
+  HostTensor const nothing{"nothing", {6, 5, 4}, {}, {}};
+  auto const result = cp_als(world(), share_of<double>(nothing, {}), options_of(2, 3));
+  CHECK(result.fit == 1);
+  CHECK(result.defect == ModelDefect::zero);
+}
+
+TEST_CASE("Words sent are those of the formula", "[mpi]") {
+  Random random(13);
+  auto const tensor   = testing::distinct(testing::random_tensor(random, {50, 41, 12, 7}, 900));
+  count_t const rank  = 4;  // whole rows of 16 bytes
+  auto const ranks    = static_cast<count_t>(world().size());
+  auto const all_sent = [&] {
+    double words = static_cast<double>(world().data().words_sent());
+    world().host().all_reduce(&words, 1);
+    return words;
+  };
+  for (auto const& grid : all_grids(4, world().size())) {
+    auto const share = share_of<double>(tensor, grid);
+    std::vector<double> after;
+    cp_als(world(), share, options_of(rank, 3), [&](CpAlsIteration const&) {
+      after.push_back(all_sent());
+      return true;
+    });
+    // A Gram matrix a mode, and <X, M> beside the last one.
+    auto const reduced = [&](count_t count) {
+      return static_cast<double>(ranks * 2 * (count - count / ranks));
+    };
+    double const expect = words_of_grid(share.partition.extents, grid) * static_cast<double>(rank) +
+                          3 * reduced(rank * rank) + reduced(rank * rank + 1);
+    if (ranks == 1) {
+      CHECK(after[2] == after[0]);
+    } else {
+      CHECK(after[1] - after[0] == expect);
+      CHECK(after[2] - after[1] == expect);
+    }
+  }
+}
+
+TEST_CASE("One rank's callback ends the run on all", "[mpi]") {
+  Random random(14);
+  auto const tensor = testing::distinct(testing::random_tensor(random, {9, 8, 7}, 90));
+  auto const last   = world().size() - 1;
+  auto const result =
+      cp_als(world(), share_of<double>(tensor, {}), options_of(2, 50),
+             [&](CpAlsIteration const& it) { return it.iteration < 4 || world().rank() != last; });
+  CHECK(result.history.size() == 4);
+  CHECK(result.reason == StopReason::interrupted);
+}
+
+TEST_CASE("A state goes on", "[mpi]") {
+  Random random(15);
+  auto const tensor   = testing::distinct(testing::random_tensor(random, {19, 18, 7}, 400));
+  auto const share    = share_of<double>(tensor, {});
+  auto const X        = any_format(TestSpace(), share.block, format_options(options_of(3, 8)));
+  auto const unbroken = cp_als(world(), share, X, options_of(3, 8));
+  auto first          = cp_als_run(world(), share, X, options_of(3, 4));
+  while (first.is_running()) {
+    first.launch();
+    first.finish({});
+  }
+  auto const state = first.state();
+  CHECK(state.factors[0].size() == (world().rank() == 0 ? 19 * 3 : 0));
+  auto second = cp_als_run(world(), share, X, options_of(3, 8));
+  second.restore(state);
+  while (second.is_running()) {
+    second.launch();
+    second.finish({});
+  }
+  auto const result = second.take_result();
+  REQUIRE(result.history.size() == 4);
+  for (std::size_t k = 0; k < 4; ++k)
+    CHECK(std::abs(result.history[k].fit - unbroken.history[k + 4].fit) <= 1e-10);
+}
+
+TEST_CASE("All ranks refuse alike", "[mpi]") {
+  HostTensor const tensor{"", {4, 5}, {1, 1, 3, 4}, {1, 2}};
+  CHECK_THROWS_AS(share_of<double>(tensor, {world().size() + 1, 1}), UsageError);
+  CHECK_THROWS_AS(share_of<double>(tensor, {1, 1, world().size()}), UsageError);
+  HostTensor outside = tensor;
+  outside.indices[2] = 4;  // rank 0 alone sees it
+  CHECK_THROWS_AS(share_of<double>(outside, {}), UsageError);
+}
+
+}  // namespace polyad::test
