@@ -44,7 +44,9 @@ FOLDERS = {
 
 
 def escape(text):
-    return re.sub(r"([\\*_<>\[\]|$`])", r"\\\1", text)
+    """Text as Markdown shows it. What stands in backticks stays."""
+    return "".join(part if k % 2 else re.sub(r"([\\*_<>\[\]|$`])", r"\\\1", part)
+                   for k, part in enumerate(re.split(r"(`[^`]+`)", text)))
 
 
 def inline(node):

@@ -38,6 +38,11 @@ MENU = {
 FOLDERS = {"data": "data/README.md", "examples": "docs/gallery.md", "python/examples": "docs/gallery.md",
            "README.md": "index.md"}
 
+# Pages that are only on the site: the repository's text names them in italics.
+GENERATED = {"*All measurements*": "docs/performance/tables.md", "*The cost model*": "docs/cost-model/predictions.md",
+             "*All commands and options*": "reference/tool-reference.md", "*C++ reference*": "reference/cpp/index.md",
+             "*Python reference*": "reference/python.md", "*Gallery*": "docs/gallery.md"}
+
 PYTHON = {
     "Tensors": ["SparseTensor", "asarray", "read", "write", "generate", "hold_out"],
     "Decompositions": ["cp_als", "tucker", "CPModel", "TuckerModel", "load", "compare"],
@@ -89,7 +94,6 @@ def write(source, name, text):
             absolute = Path(re.sub(r"[^/]+/\.\./", "", absolute.as_posix(), count=1))
         absolute = absolute.as_posix().rstrip("/")
         absolute = FOLDERS.get(absolute, absolute)
-        up = "../" * (len(Path(name).parts) - 1)
         if absolute.endswith(".md") or (source / absolute).suffix in (".png", ".svg"):
             if (source / absolute).suffix in (".png", ".svg") and (ROOT / absolute).is_file():
                 to = source / absolute
@@ -103,6 +107,9 @@ def write(source, name, text):
             return f"{label}({up}{absolute})"
         return match.group(0)
 
+    up = "../" * (len(Path(name).parts) - 1)
+    for words, page in GENERATED.items():
+        text = text.replace(words, f"[{words.strip('*')}]({up}{page})")
     text = re.sub(r"(!?\[[^\]]*\])\(([^()\s]+)\)", relink, text)
     to = source / name
     to.parent.mkdir(parents=True, exist_ok=True)
@@ -132,6 +139,11 @@ def measurements(source, build):
         subprocess.run([sys.executable, ROOT / "scripts/fit_cost_model.py", "--store", to, terms,
                         *sorted(results.glob("*.json.xz")), *sorted((results / "cost-model").glob("*.json.xz"))],
                        check=True, stdout=subprocess.DEVNULL)
+        with (to / "predictions.md").open("a", encoding="utf-8") as page:
+            page.write("\n## Pictures\n\nWhat each format takes for 1, 10 and 50 iterations, as a multiple of the best. A frame "
+                       "marks what `auto` chooses.\n\n")
+            for picture in sorted(to.glob("*.png")):
+                page.write(f"![{picture.stem.replace('-', ' ')}]({picture.name})\n\n")
     else:
         (to / "predictions.md").write_text("# The cost model against stored times\n\nThis site was made without "
                                            "`polyad_cost_terms`. `scripts/build openmp` builds it.\n")
