@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Catches the library's errors: each has a type, a text with the place or the sizes, and the tool's exit code:
+// Catches the library's errors: each has a type, a text with the place or the sizes, and the tool's exit
+// code:
 //   example_errors
 #include <cstdint>
 #include <cstdio>

@@ -13,11 +13,13 @@ int main(int argc, char** argv) try {
   auto const chosen = polyad::any_format(space, tensor, {.rank = 16, .iterations = 50});
   for (auto const& candidate : chosen.candidates())
     std::printf("%-14s %6.1f MB, needs %6.1f MB\n", candidate.name.c_str(),
-                static_cast<double>(candidate.bytes) * 1e-6, static_cast<double>(candidate.need_bytes) * 1e-6);
+                static_cast<double>(candidate.bytes) * 1e-6,
+                static_cast<double>(candidate.need_bytes) * 1e-6);
   std::printf("chosen: %s, %.1f MB stored\n", chosen.chosen().c_str(),
               static_cast<double>(chosen.storage_bytes()) * 1e-6);
 
-  // A format can be named, with its options. Within 1 MB beside the tensor nothing fits: a typed error says so.
+  // A format can be named, with its options. Within 1 MB beside the tensor nothing fits: a typed error says
+  // so.
   auto const named = polyad::any_format(space, tensor, {.format = "sorted:copies"});
   std::printf("named: %s\n", named.chosen().c_str());
   try {

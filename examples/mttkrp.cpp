@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Multiplies by hand: one MTTKRP of each mode, with a workspace that is made once, as a method of your own would do it:
+// Multiplies by hand: one MTTKRP of each mode, with a workspace that is made once, as a method of your own
+// would do it:
 //   example_mttkrp
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Factors a tensor that a program computes itself, in Kokkos Views of the execution space. Nothing is copied to the host:
+// Factors a tensor that a program computes itself, in Kokkos Views of the execution space. Nothing is
+// copied to the host:
 //   example_own_data
 #include <cstdint>
 #include <cstdio>

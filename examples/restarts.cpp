@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs CP-ALS from several random starts and keeps the best. The fits show which starts ended in a local optimum:
+// Runs CP-ALS from several random starts and keeps the best. The fits show which starts ended in a local
+// optimum:
 //   example_restarts
 #include <cstdint>
 #include <cstdio>

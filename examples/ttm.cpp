@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shortens one mode of a sparse tensor: SpTTM multiplies it by a matrix, and the product is dense in that mode:
+// Shortens one mode of a sparse tensor: SpTTM multiplies it by a matrix, and the product is dense in that
+// mode:
 //   example_ttm
 #include <cstdint>
 #include <cstdio>

@@ -325,7 +325,7 @@ def write(include, out, examples):
         if not of_folder:
             continue
         index.append(f"## {title}")
-        index.append("```{toctree}\n:maxdepth: 1\n\n" + "\n".join(page_of[h] for h in of_folder) + "\n```")
+        index.append("```{toctree}\n:maxdepth: 1\n\n" + "\n".join(f"{h.removeprefix('polyad/')} <{page_of[h]}>" for h in of_folder) + "\n```")
     index.append("```{toctree}\n:hidden:\n\nnames\n```")
     (out / "index.md").write_text("\n\n".join(index) + "\n", encoding="utf-8")
     rows = [f"| [{escape(name)}]({page_of[header]}.md#{anchor}) | {kind} | `{header}` |"

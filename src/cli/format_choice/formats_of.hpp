@@ -16,8 +16,8 @@ namespace polyad::cli {
 /// The lines above the table.
 void print_choice(Report const& report, EstimateOptions const& options);
 
-/// Tries those of the candidates that fit, or the one that options.format names, and puts the fastest first;
-/// the shapes
+/// Tries those of the candidates that fit, or the one that options.format names, and puts the fastest first.
+/// The shapes
 /// of f-coo where that is the format. \param tensor  given up once it is on the device
 void try_formats(TuneOptions const& options, io::CoordinateList&& tensor, Report& report,
                  FormatsReport& formats);
