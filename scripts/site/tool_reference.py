@@ -36,7 +36,7 @@ def write(tool, out):
             if not table:
                 page += ["", "| option | meaning |", "| --- | --- |"]
                 table = True
-            page.append(f"| `{name.replace('|', '│')}` | {cell(text)} |")
+            page.append(f"| `{name.replace('|', chr(92) + '|')}` | {cell(text)} |")
         elif line.startswith("."):
             continue
         else:
