@@ -23,15 +23,15 @@ def sources(root):
 
 def idea(text):
     """The comment at the top, without the line of the licence."""
-    if "//" in text[:3]:
-        lines = [line[2:].strip() for line in text.splitlines()[1:] if True]
+    if text.startswith("//"):
         head = []
-        for line, raw in zip(lines, text.splitlines()[1:]):
-            if not raw.startswith("//"):
+        for line in text.splitlines()[1:]:
+            if not line.startswith("//"):
                 break
-            head.append(raw[2:])
-        kept = [line.strip() for line in head if not line.startswith("   ")]
-        return re.sub(r":\s*$", ".", " ".join(kept)).replace(":  The same", ". The same")
+            # An indented line shows the command.
+            head.append(line[2:].strip() if not line.startswith("//   ") else ".")
+        joined = re.sub(r":? \.", ".", " ".join(head))
+        return joined if joined.endswith(".") else joined + "."
     return re.search(r'"""(.*?)"""', text, re.DOTALL).group(1).strip().replace("\n", " ")
 
 
