@@ -17,7 +17,7 @@ source_suffix = {".md": "markdown"}
 myst_heading_anchors = 4
 myst_enable_extensions = ["attrs_block", "dollarmath"]
 highlight_language = "none"
-smartquotes = False  # they make one dash of --option
+smartquotes_action = "qe"  # quotes and ellipses; no dash in place of --option
 # Kokkos' macros in headers are unknown to the highlighter; several classes have an attribute of one name.
 suppress_warnings = ["misc.highlighting_failure", "ref.python"]
 

@@ -133,7 +133,8 @@ def measurements(source, build):
     subprocess.run([sys.executable, ROOT / "scripts/perf_report.py", *sorted(results.glob("*.json.xz")), "--peers",
                     results / "peers.json", "--output", to], check=True)
     page = to / "tables.md"
-    page.write_text(re.sub(r"^# .*", "# All measurements", page.read_text(encoding="utf-8"), count=1), encoding="utf-8")
+    page.write_text(re.sub(r"^# .*", "# All measurements", page.read_text(encoding="utf-8"), count=1, flags=re.M),
+                    encoding="utf-8")
     to = source / "docs" / "cost-model"
     to.mkdir(parents=True, exist_ok=True)
     terms = build / "bin" / "polyad_cost_terms"
