@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The strategies of the families of formats side by side, each forced, also those that this backend does not
-// take: in float with 32-bit indices, for any order and blocks of 32 columns. --strategies asks for them.
+// take. In float with 32-bit indices, for any order and blocks of 32 columns. --strategies asks for them.
 #include <algorithm>
 #include <string>
 #include <vector>

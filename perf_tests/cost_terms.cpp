@@ -11,7 +11,7 @@
 //
 // `terms` is answered by three lines, the names of the terms of a mode, of a build, of the dense part.
 // A case is answered by one line: storage, build and run bytes, crowded seconds, seconds to load, to build,
-// for an iteration, for each mode; then the terms: of the build, of the dense part, of each mode.
+// for an iteration, for each mode. Then the terms: of the build, of the dense part, of each mode.
 #include <cstdio>
 #include <iostream>
 #include <map>

@@ -19,7 +19,7 @@ constexpr count_t session = 5;  // ratings of one user on one day
 enum Stream : std::uint64_t { user_stream, day_stream, item_stream, order_stream, values_stream };
 
 /// Row numbers with shares ~ (k + 60)^-skew for the k-th most frequent row, by inversion of the continuous
-/// law; the frequent rows are scattered over the mode by a step that is prime to any number of rows below it.
+/// law. The frequent rows are scattered over the mode by a step that is prime to any number of rows below it.
 struct SkewedRows {
   static constexpr double shift = 60;
   count_t rows;

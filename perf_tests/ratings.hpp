@@ -2,7 +2,7 @@
 // Ratings as Netflix had them, made where the benchmarks run: users x items x days, a skewed choice of users
 // and items, sessions of five items on one day, no item rated twice by one user. A rating is 3.6 + effects of
 // the user, the item and the day + an interaction of rank 8 + noise of deviation 0.75, rounded and cut to 1
-// ... 5: what a model can learn is known, and so is what it cannot.
+// ... 5. What a model can learn is known, and so is what it cannot.
 #pragma once
 
 #include "tensors.hpp"

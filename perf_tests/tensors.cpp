@@ -97,9 +97,9 @@ Preset evenly(std::string const& name, std::size_t order, count_t extent) {
 
 std::vector<Preset> const& presets() {
   // Skews: fitted to the published deviation of nonzeros per slice where there is one (nell2, delicious,
-  // darpa). fr_m and darpa have the shapes and the statistics of Nisa et al.'s tensors of these names (Tables
-  // II and III): almost all slices and fibers of fr_m have one nonzero; darpa's deviate by 25,000 and, along
-  // mode 2, by 1,300.
+  // darpa). The presets fr_m and darpa have the shapes and the statistics of Nisa et al.'s tensors of these
+  // names (Tables II and III). Almost all slices and fibers of fr_m have one nonzero; darpa's deviate by
+  // 25,000 and, along mode 2, by 1,300.
   static std::vector<Preset> const all{
       {"tiny", {300, 200, 100}, 20000, {0.5, 0, 0.8}, 4, 2},
       {"uniform10m", {30000, 40000, 50000}, 10000000, {0, 0, 0}, 1, -1},

@@ -7,7 +7,7 @@
     fit_cost_model.py --store DIR TERMS RESULT.json ...  the table as DIR/predictions.md, and a picture a device
 
 TERMS is the program polyad_cost_terms of the build folder: the terms are the library's own. The tensors' facts come from
-docs/cost-model/preset-surveys.json. A result counts only where its machine's ceilings are among the files. Ends with 1 when
+perf_tests/results/cost-model/preset-surveys.json.xz. A result counts only where its machine's ceilings are among the files. Ends with 1 when
 --limit is given and less than so many of the predictions are within 30 %, or more than seven choices in a hundred cost more than
 1.1 of the best.
 
@@ -21,6 +21,8 @@ import statistics
 import subprocess
 import sys
 from pathlib import Path
+
+from perf_results import read_text
 
 CROWDED, CAUTION = ("hot", "ordered"), 0.2  # terms of a mode that count so much more where formats are compared
 SCALARS = {"f32": 4, "f64": 8}
@@ -49,7 +51,7 @@ def machine_of(context):
 def load(paths):
     """{machine: (context, {benchmark: entry})}; where two files measured the same, the later one counts."""
     machines = collections.defaultdict(lambda: ({}, {}))
-    files = [json.loads(Path(path).read_text()) for path in paths]
+    files = [json.loads(read_text(path)) for path in paths]
     for file in sorted(files, key=lambda file: file["context"]["date"]):
         name = machine_of(file["context"])
         machines[name][0].update(file["context"])
@@ -346,7 +348,7 @@ def choices(cases, iterations):
 def markdown(found, chosen):
     """What is kept of a check."""
     lines = ["# The cost model against stored times", "",
-             "Made by `scripts/fit_cost_model.py --store`. Computed from the times of docs/results/ and docs/cost-model/, which "
+             "Made by `scripts/fit_cost_model.py --store`. Computed from the times of perf_tests/results/, which "
              "are also what the weights were fitted to; nothing was run for this page. Predicted over measured: the number of "
              "cases, the share of them within 30 %, the tenth, the middle and the ninetieth of a hundred.", "",
              "| machine | format | scalar | what | cases | within 30 % | 10 % | median | 90 % |",
@@ -424,12 +426,12 @@ def main():
     parser.add_argument("--limit", type=float, help="the share of predictions that must be within 30 %%")
     parser.add_argument("--details", action="store_true", help="each mode that is off by more than 20 %%")
     parser.add_argument("--surveys", type=Path,
-                        default=Path(__file__).resolve().parent.parent / "docs/cost-model/preset-surveys.json")
+                        default=Path(__file__).resolve().parent.parent / "perf_tests/results/cost-model/preset-surveys.json.xz")
     parser.add_argument("terms")
     parser.add_argument("results", nargs="+", type=Path)
     options = parser.parse_args()
-    surveys = json.loads(options.surveys.read_text())["tensors"]
-    results = [path for path in options.results if "benchmarks" in json.loads(path.read_text())]
+    surveys = json.loads(read_text(options.surveys))["tensors"]
+    results = [path for path in options.results if "benchmarks" in json.loads(read_text(path))]
     machines = load(results)
     cases = collect(machines, surveys)
     ask(options.terms, machines, surveys, cases)

@@ -4,8 +4,8 @@
 
     scripts/perf_report.py RESULT.json...                       tables in Markdown on stdout
     scripts/perf_report.py RESULT.json... --output DIR          DIR/tables.md and its pictures
-    scripts/perf_report.py ... --peers docs/peers.json          with other codes' times beside ours
-    scripts/perf_report.py RESULT.json --store docs/results/NAME.json
+    scripts/perf_report.py ... --peers perf_tests/results/peers.json   with other codes' times beside ours
+    scripts/perf_report.py RESULT.json --store perf_tests/results/NAME.json.xz
                                                                 a copy without host name and folders
 
 One table a group, one column a machine (GPU, or CPU and threads). Several results of one machine share its
@@ -19,7 +19,7 @@ import re
 import sys
 from pathlib import Path
 
-from perf_results import ResultError, fail, load, merge, stored_text
+from perf_results import ResultError, fail, load, merge, stored_text, write_text
 
 GROUPS = {
     "ceilings": "Ceilings",
@@ -352,14 +352,14 @@ def main():
     parser.add_argument("results", metavar="RESULT.json", nargs="+")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--output", metavar="DIR", type=Path, help="write tables.md and pictures there")
-    parser.add_argument("--peers", metavar="FILE", type=Path, help="other codes' times: docs/peers.json")
+    parser.add_argument("--peers", metavar="FILE", type=Path, help="other codes' times: perf_tests/results/peers.json")
     where.add_argument("--store", metavar="FILE", type=Path, help="clean one result for keeping")
     options = parser.parse_args()
     try:
         if options.store:
             if len(options.results) != 1:
                 fail("perf_report.py", "--store takes one result")
-            options.store.write_text(stored_text(options.results[0]), encoding="utf-8")
+            write_text(options.store, stored_text(options.results[0]))
             return 0
         results = [load(path) for path in options.results]
         peers = json.loads(options.peers.read_text(encoding="utf-8")) if options.peers else None

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What perf_report.py and perf_compare.py share: reading polyad_perf's JSON (Google Benchmark's), taking its
-names apart, naming a machine, and cleaning a result for docs/results/."""
+names apart, naming a machine, and cleaning a result for perf_tests/results/."""
 
 import json
+import lzma
 import math
 import re
 import sys
@@ -133,9 +134,23 @@ def parse_benchmark(entry):
     return bench
 
 
+def read_text(path):
+    """The text of a file. The results that are kept are packed: NAME.json.xz."""
+    data = Path(path).read_bytes()
+    return (lzma.decompress(data) if Path(path).suffix == ".xz" else data).decode("utf-8")
+
+
+def write_text(path, text):
+    """Packed where the name ends with .xz, to the same bytes everywhere that xz is of one version."""
+    data = text.encode("utf-8")
+    Path(path).write_bytes(lzma.compress(data, preset=9 | lzma.PRESET_EXTREME) if Path(path).suffix == ".xz" else data)
+
+
 def load_json(path):
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
+        data = json.loads(read_text(path))
+    except lzma.LZMAError as error:
+        raise ResultError(f"{path}: cannot be unpacked: {error}") from None
     except OSError as error:
         raise ResultError(f"{path}: {error.strerror}") from None
     except ValueError as error:
@@ -168,7 +183,7 @@ def merge(results):
 
 
 def stored_text(path):
-    """The text of a result as docs/results/ keeps it: no names of hosts or folders, six digits."""
+    """The text of a result as perf_tests/results/ keeps it: no names of hosts or folders, six digits."""
     data = load_json(path)
     result = load(path)
     failed = [bench.name for bench in result.benchmarks if bench.error]

@@ -42,8 +42,13 @@ CpResult run(AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& optio
   auto const result =
       start.empty() ? polyad::cp_als(Space(), X, options, callback)
                     : polyad::cp_als(Space(), X, options, copy_of<Scalar>(start, X.extents()), callback);
-  CpResult out{result.model.weights, to_arrays(result.model.factors, stays), {}, result.reason, result.fit,
-               result.gram_fallbacks, to_string(result.defect)};
+  CpResult out{result.model.weights,
+               to_arrays(result.model.factors, stays),
+               {},
+               result.reason,
+               result.fit,
+               result.gram_fallbacks,
+               to_string(result.defect)};
   for (auto const& it : result.history) out.history.push_back({it.iteration, it.fit, it.delta, it.seconds});
   return out;
 }
@@ -192,9 +197,8 @@ CpResult cp_als(TensorPtr const& tensor, CpOptions const& options, FormatOptions
 
 CpResult cp_als(FormatPtr const& format, CpOptions const& options, std::vector<Array> const& start,
                 OnIteration const& callback) {
-  return visit<FormatOf>(*format,
-                         [&](auto const& of) { return run(of.any, options_of(options), of.stays, start, callback);
-                         });
+  return visit<FormatOf>(
+      *format, [&](auto const& of) { return run(of.any, options_of(options), of.stays, start, callback); });
 }
 
 TuckerResult tucker(TensorPtr const& tensor, TuckerOptions const& asked, std::vector<Array> const& start,

@@ -60,7 +60,8 @@ Array in_host_memory(Array const& array) {
   using Bytes     = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
   Kokkos::deep_copy(
       Kokkos::View<char*, Kokkos::HostSpace, Bytes>(reinterpret_cast<char*>(copy->data()), bytes),
-      Kokkos::View<char const*, typename Space::memory_space, Bytes>(static_cast<char const*>(array.data), bytes));
+      Kokkos::View<char const*, typename Space::memory_space, Bytes>(static_cast<char const*>(array.data),
+                                                                     bytes));
   Array result     = array;
   result.data      = copy->data();
   result.owner     = copy;
@@ -169,9 +170,9 @@ FormatComparison compare_formats(TensorPtr const& tensor, FormatOptions const& o
     auto wanted  = any_format_options(options);
     // A user who asks wants this machine's numbers, however short the run.
     wanted.hooks.machine = [](double) { return measure_ceilings<Scalar>(Space()); };
-    auto found           = measure ? tune_formats(Space(), of.coo, wanted) : estimate_formats(Space(), of.coo, wanted);
-    FormatComparison result{std::move(found.candidates), std::move(found.best), std::move(found.because), {},
-                            found.free_bytes};
+    auto found = measure ? tune_formats(Space(), of.coo, wanted) : estimate_formats(Space(), of.coo, wanted);
+    FormatComparison result{
+        std::move(found.candidates), std::move(found.best), std::move(found.because), {}, found.free_bytes};
     for (auto const& shape : found.shapes) result.shapes.emplace_back(shape.format, shape.seconds);
     return result;
   });

@@ -111,7 +111,8 @@ Array from_python(NdArray const& array, bool owned = false) {
   result.type      = type_of(array.dtype());
   result.on_device = array.device_type() != nb::device::cpu::value;
   if (result.on_device && !takes_device_arrays())
-    throw UsageError("an array lies on a GPU, but this backend computes on the host: install the cuda backend");
+    throw UsageError(
+        "an array lies on a GPU, but this backend computes on the host: install the cuda backend");
   if (owned) result.owner = keep(nb::cast(array));
   return result;
 }
@@ -480,8 +481,8 @@ nb::tuple to_python(Ranked&& ranked) {
 NB_MODULE(POLYAD_MODULE, m) {
   nb::register_exception_translator(translate);
   nb::set_leak_warnings(false);  // models that are alive at exit are no leaks
-  // A device complains of a process that does not end it. By then what is alive is never released any more; a fork's
-  // child has nothing to end.
+  // A device complains of a process that does not end it. What is alive by then is never released any more. A
+  // fork's child has nothing to end.
   if (takes_device_arrays())
     Py_AtExit([] {
       if (process_of_start == getpid()) finish();
@@ -512,8 +513,10 @@ NB_MODULE(POLYAD_MODULE, m) {
       .def_prop_ro("extents", &Tensor::extents)
       .def_prop_ro("nnz", &Tensor::nnz)
       .def_prop_ro("on_device", &Tensor::on_device)
-      .def_prop_ro("coords", [](Tensor const& tensor) { return to_python(during_turn(tensor, &Tensor::indices)); })
-      .def_prop_ro("values", [](Tensor const& tensor) { return to_python(during_turn(tensor, &Tensor::values)); });
+      .def_prop_ro("coords",
+                   [](Tensor const& tensor) { return to_python(during_turn(tensor, &Tensor::indices)); })
+      .def_prop_ro("values",
+                   [](Tensor const& tensor) { return to_python(during_turn(tensor, &Tensor::values)); });
   m.def("arrays_on_host", [](Tensor const& tensor) {
     Array const coords = during_turn(tensor, &Tensor::indices), values = during_turn(tensor, &Tensor::values);
     return nb::make_tuple(to_python(in_host_memory(coords)), to_python(in_host_memory(values)));

@@ -43,15 +43,22 @@ inline std::size_t span_of(Array const& array) {
 /// A View as an array that keeps the View. \param stays  on a device; otherwise it is copied to the host
 template <class T, class... P>
 Array to_array(Kokkos::View<T*, P...> const& view, bool stays) {
-  Array const array{view.data(), {view.extent(0)}, {1}, type_of<T>(),
-                    std::make_shared<Kokkos::View<T*, P...>>(view), is_device_space<Space>};
+  Array const array{view.data(),
+                    {view.extent(0)},
+                    {1},
+                    type_of<T>(),
+                    std::make_shared<Kokkos::View<T*, P...>>(view),
+                    is_device_space<Space>};
   return stays ? array : in_host_memory(array);
 }
 template <class T, class... P>
 Array to_array(Kokkos::View<T**, P...> const& view, bool stays) {
-  Array const array{view.data(), {view.extent(0), view.extent(1)},
-                    {static_cast<std::int64_t>(view.stride(0)), 1}, type_of<T>(),
-                    std::make_shared<Kokkos::View<T**, P...>>(view), is_device_space<Space>};
+  Array const array{view.data(),
+                    {view.extent(0), view.extent(1)},
+                    {static_cast<std::int64_t>(view.stride(0)), 1},
+                    type_of<T>(),
+                    std::make_shared<Kokkos::View<T**, P...>>(view),
+                    is_device_space<Space>};
   return stays ? array : in_host_memory(array);
 }
 
@@ -91,7 +98,7 @@ FactorMatrix<T, Space> matrix_view(Array const& array) {
   auto const stride    = array.shape[0] <= 1 ? array.shape[1] : static_cast<std::size_t>(array.strides[0]);
   POLYAD_EXPECTS(array.type == type_of<T>() && row_major && stride >= array.shape[1],
                  "a matrix of another type, or not row-major");
-  using Matrix = FactorMatrix<T, Space>;
+  using Matrix      = FactorMatrix<T, Space>;
   Matrix const rows = is_at_hand(array) ? Matrix(static_cast<T*>(array.data), array.shape[0], stride)
                                         : where_views_are<Matrix, T>(array, array.shape[0], stride);
   return Kokkos::subview(rows, Kokkos::ALL, Kokkos::make_pair(std::size_t{0}, array.shape[1]));
@@ -204,8 +211,8 @@ auto visit(Base const& base, F&& f) {
 
 template <class Scalar, class Index>
 FormatPtr build(TensorOf<Scalar, Index> const& tensor, AnyFormatOptions const& options) {
-  return std::make_shared<FormatOf<Scalar, Index>>(any_format(Space(), tensor.coo, options),
-                                                    tensor.owner, tensor.stays);
+  return std::make_shared<FormatOf<Scalar, Index>>(any_format(Space(), tensor.coo, options), tensor.owner,
+                                                   tensor.stays);
 }
 
 /// Adds what the caller asks for to what a driver does.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kokkos' profiling hooks (KOKKOS_TOOLS_LIBS): appends the bytes of each copy between the host and a device to
-// the file that POLYAD_COPIES names.
+// Kokkos' profiling hooks (KOKKOS_TOOLS_LIBS): appends the bytes of each copy between the host and a device
+// to the file that POLYAD_COPIES names.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -2,7 +2,7 @@
 // gram: G = A' A for a tall matrix A (I x R), summed in double whatever the matrix holds. dense_tuning.hpp
 // says which strategy a machine takes.
 //
-// GramByRows, below: A is read once. It is cut into chunks of rows; a team takes a chunk, brings it tile by
+// GramByRows, below: A is read once. It is cut into chunks of rows. A team takes a chunk, brings it tile by
 // tile into its scratch pad and adds up the chunk's own lower triangle, several rows of a block at a time in
 // registers. The chunks' triangles are then summed in a fixed order, so the result does not depend on
 // timing. Bytes: I R s_r + chunks R^2 8. Flops: I R^2.

@@ -8,7 +8,7 @@
 //     the threads' sums, split by split, to the chunk's own block    operator(), after the loop
 //
 // A tile has as many splits as there are threads for each part of 8 x 8 entries. GramInFloats multiplies
-// floats as floats and sums them as floats over the 32 rows of a split, in double from there on: a device has
+// floats as floats and sums them as floats over the 32 rows of a split, in double from there on. A device has
 // twice as many units for floats, and they take half the room in the pad. GramByParts reads all as doubles.
 // The chunks' blocks are summed in a fixed order. Of a block on the diagonal only the parts on or below it
 // are summed. Bytes: A is read once for each block of 64 columns. Flops: rows x R^2.

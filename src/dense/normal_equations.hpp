@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // normal_equations: the R x R side of an ALS update. H = Hadamard product of the Gram matrices of all
-// modes but one, factored by Cholesky and inverted; where H is singular to the factors' precision its
+// modes but one, factored by Cholesky and inverted. Where H is singular to the factors' precision its
 // pseudo-inverse is formed from its eigenvectors instead, which gives the minimum-norm update (Kolda & Bader,
 // "Tensor decompositions and applications", SIAM Review 51(3), 2009, section 3.4).
 //
@@ -11,7 +11,7 @@
 // W underflows in floats where many modes are long: W ~ 1 / H, a product of N - 1 squared norms. So the new
 // factor is V W S, its columns scaled by powers of two S = diag(1 / w), which change no mantissa, and the
 // model is sum_r w_r a^(0)_r o ... o a^(N-1)_r with the weights w. S is known before V is: w_r is the norm of
-// component r in the model so far, divided by one number for all components, and an update rarely changes a
+// component r in the model so far, divided by one number for all components. An update rarely changes a
 // component's norm by more than the root of its rows. That number, the norm that a component's columns have
 // together, is the product of I_n^(1/4) over all modes. Halfway on the scale of exponents between dense
 // columns with entries of order one and columns with a single one, it keeps the products of N - 1 rows in
@@ -55,7 +55,7 @@ template <class Space, class Scalar>
 struct NormalEquations {
   using scalar_type = Scalar;
   /// What H's eigenvalues are compared with. H is summed in double, but the MTTKRP that it is solved for
-  /// carries the rounding of Scalar, which an eigenvalue w enlarges by 1 / w: with floats and the bounds of
+  /// carries the rounding of Scalar, which an eigenvalue w enlarges by 1 / w. With floats and the bounds of
   /// doubles, one update from a start with collinear columns left a model a million times the tensor.
   static constexpr double epsilon = static_cast<double>(Kokkos::Experimental::epsilon_v<Scalar>);
 

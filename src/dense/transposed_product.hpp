@@ -2,9 +2,9 @@
 // transposed_product: D = scale A' G for two tall matrices A (I x J) and G (I x R): the gradient of a
 // FastTucker core matrix. Summed in double whatever the matrices hold.
 //
-// As gram (dense/gram.hpp): both matrices are read once; a team takes a chunk of rows, brings it tile by tile
+// As gram (dense/gram.hpp): both matrices are read once. A team takes a chunk of rows, brings it tile by tile
 // into its scratch pad and adds up the chunk's own J x R sums, several rows of a block at a time in
-// registers; the chunks' sums are then added in a fixed order, so the result does not depend on timing.
+// registers. The chunks' sums are then added in a fixed order, so the result does not depend on timing.
 // Bytes: I (J + R) s_r + chunks J R 8. Flops: 2 I J R.
 #pragma once
 

@@ -87,7 +87,7 @@ Ceilings usual_ceilings(bool is_device, int concurrency, int scalar_bytes) {
   ceilings.is_device   = is_device;
   ceilings.concurrency = concurrency;
   ceilings.launch_s    = nominal_launch_s;
-  if (is_device) {  // docs/results/nvidia-h200.json
+  if (is_device) {  // perf_tests/results/nvidia-h200.json.xz
     ceilings.copy      = 4.2e12;
     ceilings.from_host = 5.5e10;
     ceilings.gather = {{0.1, 2.1e13}, {1, 1.1e13}, {8, 9.3e12}, {34, 8.5e12}, {134, 4.8e12}, {537, 4.1e12}};
@@ -96,7 +96,7 @@ Ceilings usual_ceilings(bool is_device, int concurrency, int scalar_bytes) {
         {2, 1.1e11}, {32, is_float ? 8.4e11 : 4.4e11}, {1024, is_float ? 2.4e12 : 1.9e12}};
     return ceilings;
   }
-  double const threads = std::max(concurrency, 1);  // docs/cost-model/amd-epyc-2threads-all-formats.json
+  double const threads = std::max(concurrency, 1);  // cost-model/amd-epyc-2threads-all-formats
   double const add     = is_float ? 0.7e9 : 1.45e9;
   ceilings.copy        = 2.6e10 * std::sqrt(threads);
   ceilings.from_host   = ceilings.copy / 2;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The cost model: what a format of a tensor will take, in bytes and seconds, before it is built. Plain C++.
 //
-// A time is a sum of terms, each a time of its own at what the machine was measured to do (Ceilings), and
-// each with a weight that belongs to a format, a kind of machine and a scalar:
+// A time is a sum of terms, each a time of its own at what the machine was measured to do (Ceilings).
+// Each has a weight that belongs to a format, a kind of machine and a scalar:
 //
 //   seconds of a mode = w_launch launch + w_stream bytes/copy + w_gather rows/gather + ... + w_hot
 //   rows/atomic

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the readers of binary files share: a list of known size is made, stretches of it are filled from
+// What the readers of binary files share. A list of known size is made, stretches of it are filled from
 // several threads with their indices and values checked, and of several faults the file's first one counts.
 #pragma once
 

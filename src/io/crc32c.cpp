@@ -14,7 +14,7 @@ constexpr CrcTable crc32c_table = make_crc_table(0x82F63B78U);
 #if defined(__x86_64__) && defined(__GNUC__)
 #define POLYAD_CRC32C_INSTRUCTION
 
-// The instruction takes a word a cycle but gives it after three: three stretches go side by side, and their
+// The instruction takes a word a cycle but gives it after three. Three stretches go side by side, and their
 // checksums are joined by what `length` zero bytes do to one (a linear map of 32 bits, by tables).
 constexpr std::size_t stretch = 4096;
 

@@ -14,8 +14,8 @@ namespace polyad::io {
 
 namespace {
 
-/// Unpacks into a buffer of its own: given room for a whole frame, zstd takes another way through it, which
-/// names other faults (and misses some), so that what is wrong with a file would depend on the size of the
+/// Unpacks into a buffer of its own. Given room for a whole frame, zstd takes another way through it, which
+/// names other faults (and misses some). So what is wrong with a file would depend on the size of the
 /// caller's chunks.
 class ZstdDecoder : public Decoder {
 public:

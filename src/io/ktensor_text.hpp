@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Kruskal tensors as text in the form that the Tensor Toolbox for MATLAB exports and imports: the word
-// "ktensor", the order, the extents, the rank and the weights, a line each; then for each mode the word
+// "ktensor", the order, the extents, the rank and the weights, a line each. Then for each mode the word
 // "matrix", the number 2, the two sizes, and a line for each row. The numbers are the shortest that read
 // back to the same double.
 #pragma once

@@ -130,8 +130,8 @@ struct Store {
 
 using Indices = std::array<std::uint64_t, most_modes>;
 
-/// The largest indices that the short path may take: what fits Index, is in range under every base that is
-/// still possible, and, once a block knows of an index at its limit, in range under base 1.
+/// The largest indices that the short path may take. It is what fits Index, is in range under every base
+/// that is still possible, and, once a block knows of an index at its limit, in range under base 1.
 template <class Index>
 Indices acceptable(LineRules const& rules, bool limit_was_met) {
   Indices result             = rules.limits;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Parses blocks of coordinate lines: `order` indices and a value a line. Two paths: a short one for plain
-// lines of digits, which nearly all are, and a careful one that takes any line, decides what is wrong with
+// lines of digits, which nearly all are. And a careful one that takes any line, decides what is wrong with
 // it and is the only one that reports faults. Both give the same numbers to the last bit.
 #pragma once
 

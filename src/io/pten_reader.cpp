@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two passes: the heads of all blocks are checked first, which settles where each lies and that the file is
-// whole before memory is taken; then threads check and copy block after block to its place.
+// whole before memory is taken. Then threads check and copy block after block to its place.
 #include <algorithm>
 #include <chrono>
 #include <string>

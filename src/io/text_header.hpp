@@ -7,7 +7,7 @@
 //   dims-header      N, then a line of N extents (ParTI, B-CSF)
 //   matrix-market    "%%MatrixMarket matrix coordinate FIELD SYMMETRY", then "rows columns nnz"
 //
-// Nothing is guessed: of two numbers on the first line only what the next lines look like says whether they
+// Nothing is guessed. Of two numbers on the first line only what the next lines look like says whether they
 // are a header ("2 5" and lines of 2 and 3 numbers) or an index and a value (lines of 2 numbers throughout).
 #pragma once
 

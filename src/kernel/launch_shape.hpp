@@ -31,7 +31,7 @@ template <class Space>
 }
 
 /// Columns of the narrowest block that a kernel is compiled for, where rows may be short: of less a device's
-/// lanes make nothing; a host's thread would spend its time on columns that are not there.
+/// lanes make nothing. A host's thread would spend its time on columns that are not there.
 template <class Space>
 [[nodiscard]] constexpr int narrowest_block(int on_device, int on_host) {
   return is_device_space<Space> ? on_device : on_host;

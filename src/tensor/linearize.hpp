@@ -2,7 +2,7 @@
 // ALTO's linear order of a tensor's cells: the bits of a nonzero's N indices interleaved into one number, so
 // that nonzeros that are near in the order are near in every mode (BLCO, sections 3 and 4.1; Helal et al.,
 // ALTO, ICS 2021). From the uppermost bit down, each bit halves the mode that is the longest of what is left
-// of the box, so the layout adapts to uneven modes: of 4 x 8 x 2 rows (2, 3 and 1 bits) it is, uppermost
+// of the box, so the layout adapts to uneven modes. Of 4 x 8 x 2 rows (2, 3 and 1 bits) it is, uppermost
 // first,
 //
 //   mode 1 bit 2, mode 1 bit 1, mode 0 bit 1, mode 1 bit 0, mode 0 bit 0, mode 2 bit 0

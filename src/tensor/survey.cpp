@@ -24,8 +24,8 @@ std::uint64_t mixed(std::uint64_t x) {
 }
 
 // Distinct fibers are counted linearly: a fiber's hash marks one of m bits, and e empty ones of m stand for m
-// ln(m / e) distinct hashes (Whang, Vander-Zanden and Taylor, ACM TODS 15(2), 1990). 128 KiB stay in a cache;
-// of long tensors only the fibers whose hash ends in enough zeros are looked at.
+// ln(m / e) distinct hashes (Whang, Vander-Zanden and Taylor, ACM TODS 15(2), 1990). 128 KiB stay in a cache.
+// Of long tensors only the fibers whose hash ends in enough zeros are looked at.
 constexpr int mark_bits = 20;
 
 template <class Index>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // wide_transposed_product: D = A' G where A or G is an output of SpTTMc, whose columns are a product of
-// ranks and may be millions. dense/transposed_product.hpp keeps J x R sums for each chunk of rows, so it
-// takes the columns a few thousand at a time: all chunks then have sums of their own.
+// ranks and may be millions. The product of dense/transposed_product.hpp keeps J x R sums for each chunk of
+// rows, so it takes the columns a few thousand at a time. All chunks then have sums of their own.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -10,7 +10,7 @@
 
 namespace polyad::test {
 
-/// step() moves B (row-major, nothing between its rows) to where loss() is lowest along its direction: along
+/// step() moves B (row-major, nothing between its rows) to where loss() is lowest along its direction. Along
 /// it the loss is a parabola, so that a tenth less and a tenth more are worse by the same. Leaves B a tenth
 /// too far.
 template <class Loss, class Step>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shrinkage and starts of FastTucker: the unit is what its definition says, balancing leaves predictions
+// Shrinkage and starts of FastTucker. The unit is what its definition says, balancing leaves predictions
 // alone, a core step minds the penalty, and noisy ratings of rows of any length are learned in few epochs,
 // with columns to spare.
 #include "fast_tucker/shrinkage.hpp"

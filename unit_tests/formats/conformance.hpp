@@ -3,8 +3,8 @@
 // the derived bound, overwriting an output of NaN and nothing around it.
 //
 // The whole product is kind x order x R x scalar x index type x mode x format x layout of rows. The test
-// "[conformance]" thins it: each triple (kind, order, R) is run in both scalars with one of the two index
-// types, by the parity of kind + order + R's position, and each mode with one layout of rows, so that any two
+// "[conformance]" thins it. Each triple (kind, order, R) is run in both scalars with one of the two index
+// types, by the parity of kind + order + R's position. Each mode has one layout of rows, so that any two
 // of these choices still meet. The hidden test "[.][full]" runs all of it.
 //
 // A format is built once for all that is tried on a tensor, and the oracle is asked once for both scalars.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // libFuzzer: coordinate text of any dialect, plain or packed. Differential: serial and parallel reading and
-// chunks of 1 to 64 bytes must give the same tensor or the same error; what was read, written as extended
+// chunks of 1 to 64 bytes must give the same tensor or the same error. What was read, written as extended
 // FROSTT and read again must be the same to the last bit (one input in 64: a file on disk costs a hundred
 // parses).
 #include <cstdint>

@@ -13,8 +13,8 @@ import sys
 import tempfile
 
 SET = "nycflights13-delay"
-# Sums of doubles in another order, and fused or plain multiplications, differ by some 1e-13; steps of als and adam
-# carry that on. sgd makes a step for every entry, in an order that is fixed on one thread of a host alone.
+# Sums of doubles in another order, and fused or plain multiplications, differ by some 1e-13. Steps of als and adam
+# carry that on. SGD makes a step for every entry, in an order that is fixed on one thread of a host alone.
 TOLERANCE = 1e-7  # of the error, relative
 TOLERANCE_OF_ANY_ORDER = 5e-3
 HOSTS = ("Serial", "OpenMP")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tensor files of every kind: what is written reads back to the last bit, the binary kinds are told by their
+// Tensor files of every kind. What is written reads back to the last bit, the binary kinds are told by their
 // content, and what is damaged, cut short or out of range is refused with its reason.
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/perf_report.py on small stored results, and the state of docs/results/. Usage:
+"""scripts/perf_report.py on small stored results, and the state of perf_tests/results/. Usage:
 test_perf_report.py SCRIPTS_FOLDER [--pictures]. With --pictures only what needs numpy and matplotlib, 77 where
 they are missing; else all the rest."""
 
 import json
+import lzma
 import pathlib
 import re
 import subprocess
@@ -175,14 +176,25 @@ class Tables(WithFolder):
         self.assertEqual(result.returncode, 2)
         self.assertIn("OMP_PLACES", result.stderr)
 
+    def test_packed_results(self):
+        packed = self.folder / "device.json.xz"
+        packed.write_bytes(lzma.compress((DATA / "device.json").read_bytes()))
+        self.assertEqual(report(packed).stdout, report(DATA / "device.json").stdout.replace("device.json", "device.json.xz"))
+        packed.write_bytes(packed.read_bytes()[:-40])
+        result = report(packed)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(f"{packed}: cannot be unpacked", result.stderr)
+
     def test_kept_results(self):
-        # What docs/results/ keeps is clean: storing it again changes nothing.
-        for path in sorted((DOCS / "results").glob("*.json")):
+        # What perf_tests/results/ keeps is clean: storing it again changes nothing.
+        kept = sorted(RESULTS.glob("*.json.xz"))
+        self.assertGreater(len(kept), 10)
+        for path in kept:
             with self.subTest(path.name):
                 again = self.folder / path.name
                 result = report(path, "--store", again)
                 self.assertEqual(result.returncode, 0, result.stderr)
-                self.assertEqual(again.read_text(), path.read_text())
+                self.assertEqual(lzma.decompress(again.read_bytes()), lzma.decompress(path.read_bytes()))
 
 
 class Pictures(WithFolder):
@@ -234,17 +246,15 @@ class Pictures(WithFolder):
         _, names = self.draw(self.altered(ceilings))
         self.assertEqual(names, set())
 
-    def test_page_is_of_the_kept_results(self):
-        # docs/performance/ is what the kept results give.
-        results = sorted((DOCS / "results").glob("*.json"))
-        if not results:
-            self.skipTest("no results are kept yet")
-        out, names = self.draw(*results, peers=("--peers", DOCS / "peers.json"))
-        page = DOCS / "performance"
-        self.assertEqual(
-            (out / "tables.md").read_text(), (page / "tables.md").read_text(), "run the line in docs/performance.md"
-        )
-        self.assertEqual({path.name for path in page.glob("*.png")}, names)
+    def test_kept_results(self):
+        # What scripts/docs makes of them, and the figure that the README gives.
+        out, names = self.draw(*sorted(RESULTS.glob("*.json.xz")), peers=("--peers", RESULTS / "peers.json"))
+        text = (out / "tables.md").read_text()
+        self.assertEqual(set(re.findall(r"!\[[^]]+\]\(([^)]+)\)", text)), names)
+        beside = text[text.index("## Beside other codes"):]
+        mean = next(cells(line) for line in beside.splitlines() if cells(line)[:3] == ["f32", "32", "geometric mean"])
+        readme = (SCRIPTS.parent / "README.md").read_text()
+        self.assertIn(f"is {float(mean[-1]):.2g} times as fast as the best other code", " ".join(readme.split()))
 
 
 def has_packages():
@@ -258,7 +268,7 @@ def has_packages():
 
 if __name__ == "__main__":
     SCRIPTS = pathlib.Path(sys.argv.pop(1)).resolve()
-    DOCS = SCRIPTS.parent / "docs"
+    RESULTS = SCRIPTS.parent / "perf_tests" / "results"
     if "--pictures" in sys.argv:
         sys.argv.remove("--pictures")
         if not has_packages():

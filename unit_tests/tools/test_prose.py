@@ -47,6 +47,21 @@ class Prose(unittest.TestCase):
     def test_scripts(self):
         self.assertEqual(told("a.sh", f"#!/bin/sh\n# {LONG}\n# SPDX-License-Identifier: {LONG}\n"), ([2], 1))
 
+    def test_check(self):
+        def status(text):
+            with tempfile.TemporaryDirectory() as folder:
+                path = pathlib.Path(folder, "a.md")
+                path.write_text(text)
+                return subprocess.run([sys.executable, PROSE, "--check", str(path)], capture_output=True).returncode
+
+        def of(words):
+            return "It " + "goes " * (words - 1) + ". "
+
+        self.assertEqual(status(of(14) * 95 + of(25) * 3 + of(35)), 0)
+        self.assertEqual(status(of(14) * 99 + of(36)), 1)
+        self.assertEqual(status(of(15) * 60 + of(5) * 40), 1)
+        self.assertEqual(status(of(8) * 90 + of(26) * 10), 1)
+
 
 if __name__ == "__main__":
     PROSE = sys.argv.pop(1)

@@ -8,9 +8,8 @@
 //
 // The ranks form a grid p_0 x ... x p_{N-1}. Mode n is cut into p_n ranges of rows, and a rank has the
 // nonzeros of one range of each mode. The P / p_n ranks that have the same range of mode n own its rows
-// together. For each mode a rank multiplies its block, adds up the rows with those ranks, each of which gets
-// the sums of the rows that it owns (reduce-scatter), solves for these, and sends them to the others
-// (all-gather). All ranks add up one R x R matrix a mode. docs/distributed.md has the words that this sends.
+// together. For each mode a rank multiplies its block. A reduce-scatter among those ranks gives each the sums
+// of the rows that it owns. It solves for these rows and sends them to the others (all-gather). All ranks add up one R x R matrix a mode. docs/distributed.md has the words that this sends.
 #pragma once
 
 #include <span>
@@ -103,9 +102,9 @@ template <class Scalar, class Index, class Space>
                                                            PartitionOptions const& options = {});
 
 /// One run, an iteration at a time, as CpAlsRun says. All ranks call its functions together. A callback that
-/// returns false on one rank ends the run on all. state() has the whole factors on rank 0 and empty ones
-/// elsewhere. restore() takes them so, from any number of ranks; the rest of the state is the same on all.
-/// take_result() has the model on rank 0, whose memory must hold it, and an empty one elsewhere.
+/// returns false on one rank ends the run on all. The state() has the whole factors on rank 0 and empty ones
+/// elsewhere. The function restore() takes them so, from any number of ranks. The rest of the state is the same on all.
+/// The result of take_result() has the model on rank 0, whose memory must hold it, and an empty one elsewhere.
 /// \param X  share.block in any format; formats may differ from rank to rank
 template <class Scalar, class Index, class Space>
 [[nodiscard]] CpAlsRun<Scalar, Space> cp_als_run(Communicator<Space> const& ranks,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the kernels that walk nonzeros divide their work: every thread of a team owns a chunk of consecutive
-// nonzeros (the paper's sub-block of NZPTM = 128) for one block of columns, and its vector lanes walk it
+// How the kernels that walk nonzeros divide their work. Every thread of a team owns a chunk of consecutive
+// nonzeros (the paper's sub-block of NZPTM = 128) for one block of columns. Its vector lanes walk it
 // together, each with its own part of the row in registers.
 #pragma once
 

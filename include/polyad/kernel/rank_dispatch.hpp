@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The one table from the rank R to the blocks of columns that kernels are compiled for (GenTen, Table 4).
 //
-// A row of R columns is covered by R / 32 blocks of 32 columns and one narrower block for what is left:
-// 32 columns are one TinyVec of 8 x float4 or 16 x double2 on a device and at most 8 registers on a host.
-// Wider blocks were slower on the H200 (8 floats per lane lost 6 to 40 %), narrower ones read the nonzeros
-// more often.
+// A row of R columns is covered by R / 32 blocks of 32 columns and one narrower block for what is left.
+// A block's 32 columns are one TinyVec of 8 x float4 or 16 x double2 on a device and at most 8 registers on
+// a host. Wider blocks were slower on the H200 (8 floats per lane lost 6 to 40 %), narrower ones read the
+// nonzeros more often.
 #pragma once
 
 #include <Kokkos_Core.hpp>

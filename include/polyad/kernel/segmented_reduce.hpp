@@ -11,7 +11,7 @@
 //                   (the first half of BLCO's hierarchical resolution)
 //
 // Where the nonzeros say themselves that a segment ends with them (F-COO's bit flags), FlaggedSum sums a
-// thread's chunk and TeamHeads joins the chunks of a team: a segment that begins and ends inside the
+// thread's chunk and TeamHeads joins the chunks of a team. A segment that begins and ends inside the
 // team is summed by it alone, and its row is stored plainly.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The host's TinyVec: a block of columns in SIMD registers (GenTen, section 5). The accumulator of a
-// kernel stays in registers only because its type is a SIMD type: with a plain array in a class g++ 12
+// kernel stays in registers only because its type is a SIMD type. With a plain array in a class g++ 12
 // kept it in memory, and every nonzero paid a store and a load (measured: uber, R = 16, 61 against 25 ms).
 #pragma once
 

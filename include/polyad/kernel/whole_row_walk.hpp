@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // WholeRowWalk: how kernels that need dot products of whole rows divide their work. As with ChunkWalk
 // (kernel/chunk_walk.hpp) a thread of a team owns a chunk of consecutive nonzeros and its vector lanes walk
-// it together; but all lanes take part in every step, those right of column R too, because they add up
-// numbers across the lanes (kernel/lanes.hpp), and rows longer than a block are read block by block by the
+// it together. But all lanes take part in every step, those right of column R too, because they add up
+// numbers across the lanes (kernel/lanes.hpp). Rows longer than a block are read block by block by the
 // same thread.
 #pragma once
 

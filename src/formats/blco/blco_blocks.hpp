@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The nonzeros of BLCO and their blocks (BLCO, section 4): linear indices and values in ALTO's order, cut
-// into blocks whose nonzeros share the stripped bits of all indices, at most `max_block` nonzeros each; and
+// into blocks whose nonzeros share the stripped bits of all indices, at most `max_block` nonzeros each. And
 // the map by which a work-group that starts anywhere finds its block, so that one launch covers all blocks.
 #pragma once
 

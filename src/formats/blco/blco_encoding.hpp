@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How BLCO writes a nonzero's N indices into one number (BLCO, section 4): the order of the nonzeros is
+// How BLCO writes a nonzero's N indices into one number (BLCO, section 4). The order of the nonzeros is
 // ALTO's, but inside the number the bits of a mode stand side by side, so that an index is one shift and one
 // mask. Where ALTO's interleaved number has more bits than the linear index holds, its uppermost bits are
-// stripped: they are the key of a block, which stores them once, as what has to be added to each mode's
+// stripped. They are the key of a block, which stores them once, as what has to be added to each mode's
 // index.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ALTO's order of a tensor in host memory that leaves no room for a radix sort's second copies: the positions
 // of the nonzeros are sorted where their linear indices will stand. The uppermost bits of the linear form
-// tell the bucket of a nonzero (one counting pass, one scattering pass); each bucket is then split bit by
+// tell the bucket of a nonzero (one counting pass, one scattering pass). Each bucket is then split bit by
 // bit, in place, until a part fits a core's cache, and sorted there.
 #pragma once
 

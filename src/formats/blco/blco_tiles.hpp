@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A tile: consecutive nonzeros that a team decodes and groups by the row of V that they add to, in its
-// scratch memory (the processing phase of BLCO, section 5.1.1). The paper's tile is a warp's 32 nonzeros;
-// ours is as long as scratch memory allows, since the longer a tile, the more of its nonzeros share a row,
+// scratch memory (the processing phase of BLCO, section 5.1.1). The paper's tile is a warp's 32 nonzeros.
+// Ours is as long as scratch memory allows, since the longer a tile, the more of its nonzeros share a row,
 // and an atomic row costs more than two gathered ones.
 //
 // Grouping is a counting sort by the lowest bits of the row: count, prefix sum, scatter. In ALTO's order a
-// tile's rows lie in a few boxes, so rows that share these bits and differ are rare; where they occur they
+// tile's rows lie in a few boxes, so rows that share these bits and differ are rare. Where they occur they
 // come mixed, which ends segments early and is right all the same.
 #pragma once
 

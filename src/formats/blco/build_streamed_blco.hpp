@@ -30,8 +30,8 @@ struct SlotPositions {
   KOKKOS_FUNCTION std::uint64_t operator()(count_t i) const { return slots[i].word[0]; }
 };
 
-/// The encoding of a tensor that is not yet sorted, so that its keys cannot be counted: 64 bits where even as
-/// many keys as the stripped bits allow have smaller headers than a second word, else 128.
+/// The encoding of a tensor that is not yet sorted, so that its keys cannot be counted. It has 64 bits
+/// where even as many keys as the stripped bits allow have smaller headers than a second word, else 128.
 template <class Headers>
 BlcoEncoding host_encoding(LinearLayout const& layout, count_t nnz, int index_bits) {
   if (index_bits > 0) return BlcoEncoding(layout, index_bits);

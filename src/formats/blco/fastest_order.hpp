@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which order of the nonzeros is the fastest on a host. ALTO's order keeps the rows of all modes in cache
-// alike; where nonzeros share the indices of some modes often enough, an order that lets them follow each
+// alike. Where nonzeros share the indices of some modes often enough, an order that lets them follow each
 // other needs fewer rows a nonzero, because the rows of grouped modes stay in registers. Which one wins
-// depends on the tensor, so that a few windows of each candidate order are looked at: how long its groups
-// are, and how many of its rows a first-level and a second-level cache would miss.
+// depends on the tensor, so that a few windows of each candidate order are looked at. They tell how long
+// its groups are, and how many of its rows a first-level and a second-level cache would miss.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -56,8 +56,9 @@ struct AltoCounts {
 };
 
 /// Cycles a nonzero for the MTTKRPs of all modes at R = 32 in double (four lines of 64 bytes a row), a model
-/// that was fitted to two cores of an AMD EPYC (Zen 4): one line a cycle from the first-level cache, a row
-/// from the second level 4 cycles more and from the third another 16, and 20 for each group's loop that ends.
+/// that was fitted to two cores of an AMD EPYC (Zen 4). One line a cycle from the first-level cache, a row
+/// from the second level 4 cycles more, and from the third another 16, and 20 for each group's loop that
+/// ends.
 inline double alto_cycles(int order, int grouped, AltoCounts const& counts) {
   double const N = order, g = grouped;
   double const per_nonzero = 1.0 / static_cast<double>(std::max<count_t>(counts.nonzeros, 1));
@@ -176,7 +177,7 @@ struct LookAtOrders {
 };
 
 /// ALTO's order, and orders with one mode, two or all modes but one grouped (from six modes on without
-/// pairs), each also in slabs of about 1024 rows of another mode that is longer than two of them.
+/// pairs). Each also in slabs of about 1024 rows of another mode that is longer than two of them.
 inline std::vector<AltoOrder> alto_candidates(Extents const& extents) {
   constexpr int slab_rows_bits = 10;
   int const order              = extents.order();

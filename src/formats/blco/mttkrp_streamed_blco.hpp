@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contract's mttkrp for a streamed BLCO tensor: section c of the nonzeros goes to buffer c mod K, and
-// instance c mod K of the execution space first copies it and then adds its products to V, while the other
-// instances are a section ahead or behind (BLCO, section 4.2). Passes go forwards and backwards in turn, so
-// the sections that the buffers hold at the end of a pass need not be sent again by the next.
+// The contract's mttkrp for a streamed BLCO tensor. Section c of the nonzeros goes to buffer c mod K, and
+// instance c mod K of the execution space first copies it and then adds its products to V. Meanwhile the
+// other instances are a section ahead or behind (BLCO, section 4.2). Passes go forwards and backwards in
+// turn, so the sections that the buffers hold at the end of a pass need not be sent again by the next.
 #pragma once
 
 #include <Kokkos_Core.hpp>

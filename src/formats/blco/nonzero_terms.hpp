@@ -31,7 +31,7 @@ struct ProductTerm {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION ProductTerm from_column(int /*first*/) const { return {}; }
 };
 
-/// The row of C is read for every nonzero, like those of the other modes: nonzeros of one row stand together,
+/// The row of C is read for every nonzero, like those of the other modes. Nonzeros of one row stand together,
 /// so that it comes from the first-level cache, and its load need not wait for the walk to know whether the
 /// row is a new one. A thread needs whole rows, and all of its lanes: those right of column R add nothing to
 /// the residual.

@@ -75,7 +75,7 @@ public:
   static constexpr char const* name = "streamed-blco";
   static constexpr bool streams     = true;
 
-  /// From a tensor on the device, which sorts it; or from one in host memory, without using the device for
+  /// From a tensor on the device, which sorts it. Or from one in host memory, without using the device for
   /// more than the headers: that needs, beside the tensor and the result, half a megabyte a thread. Linear in
   /// the nonzeros (n log n within parts of 32,768). Waits for `space`.
   /// \throws UsageError when an option is out of range, or when Index cannot number the nonzeros on the

@@ -32,7 +32,7 @@ struct RowRange {
 };
 
 /// The private rows of each chunk, given the rows that it touches: of its range the part, from the lowest
-/// to the highest row, that ranges of earlier chunks cover; all of the range where that is half of it or
+/// to the highest row, that ranges of earlier chunks cover. All of the range where that is half of it or
 /// more, or where the range has at most `cheap` rows, since a walk need not ask for every nonzero then.
 inline std::vector<PrivateRows> private_rows(std::span<RowRange const> touched, count_t cheap = 0) {
   std::vector<PrivateRows> result(touched.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows at the borders of a sorted copy's chunks: two chunks may share one, so that its sums are added
+// The rows at the borders of a sorted copy's chunks. Two chunks may share one, so that its sums are added
 // with atomics or, where the result is to be the same bits at every run, listed and merged in the chunks'
 // order.
 #pragma once

@@ -49,8 +49,8 @@ std::uint64_t permuted_build_bytes(CostInput const& input) {
 }
 
 /// Runs of nonzeros that a permutation of `mode` visits one after another, where they stand in the order of
-/// mode 0, then of mode 1, and so on: one in mode 0's, each nonzero alone in the last mode's, and fibers
-/// between.
+/// mode 0, then of mode 1, and so on. There is one in mode 0's, each nonzero alone in the last mode's, and
+/// fibers between.
 double runs(CostInput const& input, int mode) {
   int const last = input.tensor.order() - 1;
   if (mode == 0) return 0;

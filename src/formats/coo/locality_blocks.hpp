@@ -10,8 +10,8 @@ namespace polyad::detail {
 /// Rows in a block of the shortest other mode, which has `extent`, for `rows` rows of the output that occur;
 /// 0 for no blocks. `hoists`: runs are so long that a factor's row is multiplied once for each. Blocks pay
 /// where no run spares the gathers, where the mode is far longer than what the first-level cache holds (64
-/// KiB of floats at R = 32; twice the rows for double, whose atomics cost more), and where a row still has
-/// some nonzeros in each (docs/design-notes.md).
+/// KiB of floats at R = 32; twice the rows for double, whose atomics cost more). A row must still have
+/// some nonzeros in each block (docs/design-notes.md).
 [[nodiscard]] constexpr std::uint64_t locality_block_rows(std::uint64_t nnz, std::uint64_t rows,
                                                           std::uint64_t extent, bool hoists,
                                                           int scalar_bytes) {

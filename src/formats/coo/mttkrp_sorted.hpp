@@ -62,7 +62,7 @@ struct MttkrpSorted {
     Row run_sum;  // of the nonzeros with this row and this hoisted_index
   };
 
-  // Forced inline, here and below: GCC 12 left rows of 32 doubles to a call, and a run in memory instead of
+  // Forced inline, here and below. GCC 12 left rows of 32 doubles to a call, and a run in memory instead of
   // registers made such an MTTKRP two to three times slower (uber, one thread of a 2-core AMD EPYC).
   KOKKOS_FORCEINLINE_FUNCTION void start_run(Run& run, Index index, Columns columns) const {
     run.hoisted_index = index;

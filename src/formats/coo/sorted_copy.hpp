@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SortedCopy: the nonzeros in the order of one output mode, then of the other modes from the shortest to the
-// longest, so that the rows of the output come one after another and the row of the shortest other factor
+// longest. So the rows of the output come one after another and the row of the shortest other factor
 // stays the same for a while. The order is GenTen's permutation (section 6) carried out: a walk streams.
 //
 // Locality blocks: where a row's nonzeros do not share that shortest other index, its rows come from the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // CsfBins: how the nonzeros of a tree are divided among workers (slc-split, Nisa et al., section IV-A). The
-// paper bins the slices by their nonzeros and gives a heavy one several thread blocks; here a worker is the
+// paper bins the slices by their nonzeros and gives a heavy one several thread blocks. Here a worker is the
 // thread of a team that walks one bin, about `bin` consecutive nonzeros: a part of a heavy slice or several
 // light ones, so that all workers have the same work. A slice that lies in several bins is joined with
 // atomics; the others are stored.

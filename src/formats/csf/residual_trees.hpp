@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The residual sweep (ResidualFormat of formats/format.hpp) on `b-csf` and `hb-csf`: one walk over the trees
-// of the mode forms the residual of each nonzero, with the product of a fiber's rows formed once, and the
+// The residual sweep (ResidualFormat of formats/format.hpp) on `b-csf` and `hb-csf`. One walk over the trees
+// of the mode forms the residual of each nonzero, with the product of a fiber's rows formed once. The
 // format's MTTKRP then takes the residuals in place of the values. Twice the reads of the sweep on `sorted`,
 // which does both at once.
 #pragma once

@@ -3,7 +3,7 @@
 // all product modes (Liu et al., section II, equation 4).
 //
 // A thread sums a tile of the row, `tile` columns of the matrix before the last times a block of the last
-// one's, for one column of each matrix before those. Its lanes share the tile out in both directions: on a
+// one's, for one column of each matrix before those. Its lanes share the tile out in both directions. On a
 // device a lane reads 8 numbers of one row and 8 floats (4 doubles) of the other with 16-byte loads and makes
 // 64 (32) products of them, so that arithmetic is most of what it does. Tiles change fastest over the league.
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Operations on semi-sparse tensors (tensor/semi_sparse_tensor.hpp), by F-COO's products. A semi-sparse
 // tensor of K sparse modes is a sparse one of K + 1 modes whose last mode numbers the rows, all values 1,
-// times the matrix of its rows: so its products are those of sparse tensors, with that matrix among the
+// times the matrix of its rows. So its products are those of sparse tensors, with that matrix among the
 // factors.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // White box: the format `alto`. What its arrays hold: every nonzero once, in its order, in groups that no
-// border of a chunk crosses; the rows that are private to a chunk; the MTTKRP with any modes grouped, any
-// number of chunks, copies and locks; rows without nonzeros; the same bits with any number of threads.
+// border of a chunk crosses. The rows that are private to a chunk. The MTTKRP with any modes grouped, any
+// number of chunks, copies and locks. Rows without nonzeros. The same bits with any number of threads.
 #include "formats/blco/alto.hpp"
 
 #include <Kokkos_Core.hpp>

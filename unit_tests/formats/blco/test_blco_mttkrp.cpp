@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // White box: the MTTKRP of the format `blco`. Every resolution of conflicts forced on every mode, over blocks
-// of one nonzero and of many, one word and two, tiles of any length and several threads; what the paper's
-// heuristic chooses; rows that nothing adds to; workspaces.
+// of one nonzero and of many, one word and two, tiles of any length and several threads. What the paper's
+// heuristic chooses. Rows that nothing adds to. Workspaces.
 #include <Kokkos_Core.hpp>
 #include <array>
 #include <cstdint>

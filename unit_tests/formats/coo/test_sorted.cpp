@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// White box: the format `sorted`. What its copies hold; rows that begin and end at every place of a pack of
-// four and of a chunk, with atomics and with the merge of borders; runs with a hoisted factor and without;
-// the same bits whenever and with however many threads a deterministic tensor is walked; permutations
-// instead of copies; what is refused.
+// White box: the format `sorted`. What its copies hold. Rows that begin and end at every place of a pack of
+// four and of a chunk, with atomics and with the merge of borders. Runs with a hoisted factor and without.
+// The same bits whenever and with however many threads a deterministic tensor is walked. Permutations
+// instead of copies. What is refused.
 //
 // The length of a chunk depends on the space, the tensor and the threads. The tests make tensors for all
 // lengths that may come up, and fail when none of them met the chunks it was made for.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// White box: the CSF family. Trees, bins and groups of a tensor small enough to draw; fibers at the threshold
-// of the split; bytes by the paper's formulas; the device's batches on any backend; thresholds, levels and
-// roots of every kind against the oracle; what is refused.
+// White box: the CSF family. Trees, bins and groups of a tensor small enough to draw. Fibers at the threshold
+// of the split. Bytes by the paper's formulas. The device's batches on any backend. Thresholds, levels and
+// roots of every kind against the oracle. What is refused.
 //
 // The tensor of the drawings, order 3, mode 0 at the root, values 1 to 8:
 //

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs CP-ALS from several random starts and keeps the best. The fits show which starts ended in a local
+// optimum:
+//   example_restarts
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <polyad/polyad.hpp>
+
+int main(int argc, char** argv) try {
+  Kokkos::ScopeGuard const kokkos(argc, argv);
+  Kokkos::DefaultExecutionSpace const space;
+  // Eight components that the decomposition can find exactly.
+  auto const planted = polyad::planted_tensor<double, std::uint32_t>(space, {90, 80, 70}, 8, 5, 1);
+
+  polyad::CpAlsOptions const options{.rank = 8, .max_iterations = 100, .tolerance = 1e-8};
+  auto const X      = polyad::any_format(space, planted.tensor, polyad::format_options(options));
+  auto const result = polyad::cp_als_restarts(polyad::restart_instances(space, 6), X, options, 6);
+
+  for (auto const& run : result.runs)
+    std::printf("seed %llu: fit %.4f after %d iterations, %s\n", static_cast<unsigned long long>(run.seed),
+                run.fit, run.iterations, polyad::to_string(run.reason));
+  std::printf("best: fit %.4f from start %zu\n", result.best.fit, result.best_run);
+  return 0;
+} catch (std::exception const& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
+}

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks the links of a finished site:
+
+    check_links.py HTML_FOLDER EXTERNAL_LINKS_FILE
+
+Every link to a page, a file or an anchor of the site must have its target. Links that lead outside are written to the
+file, one a line. Ends with 1 when a target is missing."""
+
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+
+class Page(HTMLParser):
+    """The anchors that a page has, and what it links to."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.anchors, self.links = set(), set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        for name, value in attributes:
+            if name in ("id", "name") and value:
+                self.anchors.add(value)
+            elif name in ("href", "src") and value and tag != "link":
+                self.links.add(value)
+
+
+def main():
+    folder, external_file = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
+    pages = {path: Page(path.read_text(encoding="utf-8")) for path in sorted(folder.rglob("*.html"))}
+    external, broken, checked = set(), set(), 0
+    for path, page in pages.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                if parts.scheme in ("http", "https"):
+                    external.add(link)
+                continue
+            checked += 1
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            if target.is_dir():
+                target /= "index.html"
+            name = path.relative_to(folder)
+            if not target.exists():
+                broken.add(f"{name}: no file {link}")
+            elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].anchors:
+                broken.add(f"{name}: no anchor {link}")
+    external_file.write_text("".join(f"{link}\n" for link in sorted(external)))
+    for line in sorted(broken):
+        print(line, file=sys.stderr)
+    print(f"{len(pages)} pages, {checked} internal links, {len(broken)} of them broken; {len(external)} external links")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

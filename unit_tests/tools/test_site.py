@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The modules of scripts/docs on small inputs. Usage: test_site.py SCRIPTS_FOLDER. Making the whole site is a step of
+.ci/run."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+
+class Links(unittest.TestCase):
+    def check(self, first, second="<p id='here'></p>"):
+        with tempfile.TemporaryDirectory() as folder:
+            site = pathlib.Path(folder, "html")
+            site.mkdir()
+            (site / "index.html").write_text(first)
+            (site / "other.html").write_text(second)
+            listed = pathlib.Path(folder, "external.txt")
+            done = subprocess.run([sys.executable, SITE / "check_links.py", site, listed], capture_output=True, text=True)
+            return done.returncode, done.stderr, listed.read_text()
+
+    def test_whole(self):
+        status, text, listed = self.check("<a href='other.html#here'></a><a href='https://example.org/x'></a>")
+        self.assertEqual((status, text, listed), (0, "", "https://example.org/x\n"))
+
+    def test_no_file(self):
+        status, text, _ = self.check("<a href='another.html'></a>")
+        self.assertEqual((status, text), (1, "index.html: no file another.html\n"))
+
+    def test_no_picture(self):
+        self.assertEqual(self.check("<img src='picture.svg'>")[0], 1)
+
+    def test_no_anchor(self):
+        status, text, _ = self.check("<a href='other.html#there'></a>")
+        self.assertEqual((status, text), (1, "index.html: no anchor other.html#there\n"))
+
+
+class Drawings(unittest.TestCase):
+    def test_every_format(self):
+        import format_pictures
+
+        with tempfile.TemporaryDirectory() as folder:
+            format_pictures.draw_all(pathlib.Path(folder))
+            names = {path.name for path in pathlib.Path(folder).iterdir()}
+            for name in names:
+                picture = xml.etree.ElementTree.parse(pathlib.Path(folder, name)).getroot()
+                self.assertGreater(len(list(picture)), 20, name)
+        page = (SITE.parent.parent / "docs" / "formats.md").read_text()
+        for name in names:
+            self.assertIn(f"(formats/{name})", page)
+
+    def test_trees_and_bits(self):
+        import format_pictures
+
+        leaves, (slices, fibers) = format_pictures.tree_levels([(1, 0, 0, 5), (0, 2, 1, 1), (1, 0, 3, 2), (1, 2, 0, 4)])
+        self.assertEqual([leaf[3] for leaf in leaves], [1, 5, 2, 4])
+        self.assertEqual(slices, [[0, 1, 0], [1, 4, 1]])
+        self.assertEqual(fibers, [[0, 1, 2], [1, 3, 0], [3, 4, 2]])
+        # i = 3, j = 1, k = 2: bits k1 j1 i1 k0 j0 i0 = 1 0 1 0 1 1.
+        self.assertEqual(format_pictures.alto_key((3, 1, 2)), 0b101011)
+
+
+class Declarations(unittest.TestCase):
+    def test_functions(self):
+        import cpp_reference
+
+        lines = ["/// Says so.", "template <class T>", "  requires(sizeof(T) <= 4)", "int f(T a = {},", "      int b = g(1));", ""]
+        self.assertEqual(cpp_reference.declaration(lines, 4).count("\n"), 3)
+        self.assertEqual(cpp_reference.declaration(["inline int f() {", "  return 1;", "}"], 1), "inline int f();")
+
+    def test_private_parts(self):
+        import cpp_reference
+
+        lines = ["class A {", "public:", "  int f();", "", "private:", "  int m_x;", "};"]
+        self.assertEqual(cpp_reference.public_part(lines, 1, 7), "class A {\npublic:\n  int f();\n};")
+
+
+if __name__ == "__main__":
+    SITE = pathlib.Path(sys.argv.pop(1)).resolve() / "site"
+    sys.path.insert(0, str(SITE))
+    unittest.main()
