@@ -103,8 +103,9 @@ template <class Scalar, class Index, class Space>
 
 /// One run, an iteration at a time, as CpAlsRun says. All ranks call its functions together. A callback that
 /// returns false on one rank ends the run on all. The state() has the whole factors on rank 0 and empty ones
-/// elsewhere. The function restore() takes them so, from any number of ranks. The rest of the state is the same on all.
-/// The result of take_result() has the model on rank 0, whose memory must hold it, and an empty one elsewhere.
+/// elsewhere. The function restore() takes them so, from any number of ranks. The rest of the state is the
+/// same on all. The result of take_result() has the model on rank 0, whose memory must hold it, and an empty
+/// one elsewhere.
 /// \param X  share.block in any format; formats may differ from rank to rank
 template <class Scalar, class Index, class Space>
 [[nodiscard]] CpAlsRun<Scalar, Space> cp_als_run(Communicator<Space> const& ranks,
