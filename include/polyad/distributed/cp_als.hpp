@@ -9,7 +9,8 @@
 // The ranks form a grid p_0 x ... x p_{N-1}. Mode n is cut into p_n ranges of rows, and a rank has the
 // nonzeros of one range of each mode. The P / p_n ranks that have the same range of mode n own its rows
 // together. For each mode a rank multiplies its block. A reduce-scatter among those ranks gives each the sums
-// of the rows that it owns. It solves for these rows and sends them to the others (all-gather). All ranks add up one R x R matrix a mode. docs/distributed.md has the words that this sends.
+// of the rows that it owns. It solves for these rows and sends them to the others (all-gather).
+// All ranks add up one R x R matrix a mode. docs/distributed.md has the words that this sends.
 #pragma once
 
 #include <span>
