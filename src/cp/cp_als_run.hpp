@@ -50,7 +50,9 @@ struct CpAlsWorkspace {
 
   /// A Gram matrix and the numbers behind it as one array, as ranks add them up: those of the last mode, and
   /// <X, M>, which its update leaves.
-  [[nodiscard]] double* to_be_summed(int n) const { return &grams(n, 0, 0); }
+  [[nodiscard]] double* to_be_summed(int n) const {
+    return gram_memory.data() + static_cast<count_t>(n) * grams.extent(1) * grams.extent(2);
+  }
   [[nodiscard]] count_t count_to_be_summed(int n) const {
     return grams.extent(1) * grams.extent(2) + (static_cast<count_t>(n) + 1 == grams.extent(0) ? 1 : 0);
   }
