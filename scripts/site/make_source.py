@@ -25,7 +25,8 @@ PAGES = ["CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "data/README.md"]
 MENU = {
     "Start": ["docs/install.md", "docs/troubleshooting.md", "docs/slurm.md"],
     "Tutorial": ["docs/tutorial/uber.md", "docs/tutorial/ratings.md", "docs/tutorial/larger-than-gpu.md"],
-    "How-to": ["docs/how-to.md", "docs/python.md", "docs/library.md", "docs/fast-tucker.md", "docs/which-format.md", "docs/gallery.md"],
+    "How-to": ["docs/how-to.md", "docs/python.md", "docs/library.md", "docs/fast-tucker.md", "docs/which-format.md",
+               "docs/distributed.md", "docs/gallery.md"],
     "Formats explained": ["docs/formats.md"],
     "Coming from": ["docs/coming-from.md"],
     "Performance": ["docs/performance.md", "docs/performance/tables.md", "docs/cost-model/predictions.md"],
@@ -47,9 +48,9 @@ PYTHON = {
     "Tensors": ["SparseTensor", "asarray", "read", "write", "generate", "hold_out"],
     "Decompositions": ["cp_als", "tucker", "CPModel", "TuckerModel", "load", "compare"],
     "Completion": ["fast_tucker", "predict", "recommend", "similar", "FastTuckerModel", "Rankings"],
-    "Formats and products": ["any_format", "Format", "mttkrp", "ttm", "ttmc"],
+    "Formats and products": ["any_format", "Format", "estimate", "tune", "mttkrp", "ttm", "ttmc"],
     "Estimators": ["CP", "Tucker", "TensorRecommender"],
-    "Backends": ["backends", "set_backend", "set_threads", "info"],
+    "Backends": ["backends", "set_backend", "set_threads", "set_device", "info"],
     "Errors": ["Error", "InputError", "UsageError", "MemoryError", "NumericalError", "WriteError", "BackendError"],
 }
 

@@ -162,12 +162,11 @@ void add_fast_tucker(Command command, TrainOptions& options) {
   add_clip(command, options.clip, "Clip predictions to this range");
   add_cold_start(command, options.cold_start);
   add_format(command, options.format,
-             "als: " + format_names({Capability::row_least_squares}) + "; adam: " +
-                 format_names({Capability::residual_sweep}) + "; sgd: " + format_names({Capability::sgd}));
+             "als: " + format_names({Capability::row_least_squares}) + "; more for adam, sgd");
   add_precision(command, options.precision);
   add_seed(command, options.seed, "the start and of what is held out");
   add_device_memory(command, options.device_memory,
-                    "Keep to so many bytes on the device; ratings that do not fit stay in host memory");
+                    "Keep to so many bytes on the device; other ratings stay on the host");
   add_deterministic(command, options.deterministic, "model in every run on one device");
   add_output(command, options.output, "Write the model: .npz for numpy and for predict");
   add_common(command);
