@@ -300,12 +300,6 @@ def _trusted(coords: np.ndarray, values: np.ndarray, shape: tuple, labels: Any) 
     return self
 
 
-def _torch_sparse() -> Any:
-    import torch
-
-    return torch.sparse_coo
-
-
 def _of_frame(frame: Any, modes: Sequence | None, value: Any, options: dict) -> SparseTensor:
     names = list(frame.columns)
     value = names[-1] if value is None else value
@@ -380,11 +374,12 @@ def asarray(
     package = type(x).__module__.split(".")[0]
     if package == "torch":
         x = x.detach()
-        if x.layout == _torch_sparse():
+        if x.is_sparse:  # COO alone, of torch's layouts
             x = x.coalesce()
             return SparseTensor(x.indices().T.contiguous(), x.values(), tuple(x.shape), **options)
-        places = x.to_dense().nonzero()
-        return SparseTensor(places, x.to_dense()[tuple(places.T)], tuple(x.shape), **options)
+        dense = x.to_dense()
+        places = dense.nonzero()
+        return SparseTensor(places, dense[tuple(places.T)], tuple(x.shape), **options)
     if package == "cupyx" and hasattr(x, "tocoo"):
         import cupy
 

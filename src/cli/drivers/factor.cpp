@@ -173,26 +173,15 @@ private:
 
   io::HostKtensor factor(Tensor const& X, FactorMatrices<Scalar, Space> const& factors) {
     stop_if_interrupted("making the start");
-    CpAlsOptions als;
-    als.rank           = m_options.rank;
-    als.max_iterations = m_options.max_iterations;
-    als.tolerance      = m_options.tolerance;
-    als.time_limit_s   = m_options.time_limit_s;
-    als.seed           = m_options.seed;
-    als.time_phases    = m_options.time_phases;
+    CpAlsOptions const als = library_options(m_options);
     CpdReport summary;
     auto const result =
         m_options.restarts > 1
             ? best_of_restarts(m_space, X, als, m_options.restarts, m_report, summary, m_on_iteration)
             : resumable_als(m_space, X, als, factors, m_options, m_report.input->nnz, m_checkpoints,
                             [&](CpAlsIteration const& it) { return m_on_iteration(to_report(it)); });
-    summary.fit            = result.fit;
-    summary.weights        = result.model.weights;
-    summary.converged      = result.reason == StopReason::converged;
-    summary.reason         = to_string(result.reason);
-    summary.gram_fallbacks = result.gram_fallbacks;
-    summary.defect         = to_string(result.defect);
-    m_report.result        = std::move(summary);
+    set_result(summary, result);
+    m_report.result = std::move(summary);
     return io::to_host_model(m_space, result.model);
   }
 

@@ -121,14 +121,7 @@ public:
 
     auto const X = build(share);
     WholeTensor const whole{X.chosen(), extents, share.norm_squared};
-    CpAlsOptions als;
-    als.rank           = m_options.rank;
-    als.max_iterations = m_options.max_iterations;
-    als.tolerance      = m_options.tolerance;
-    als.time_limit_s   = m_options.time_limit_s;
-    als.seed           = m_options.seed;
-    als.time_phases    = m_options.time_phases;
-    auto run           = cp_als_run(m_world, share, X, als);
+    auto run = cp_als_run(m_world, share, X, library_options(m_options));
     if (resumes) run.restore(resumed(whole, share.nnz));
     while (run.is_running()) {
       run.launch();
@@ -178,12 +171,7 @@ private:
       auto const& from = *m_checkpoints.resume;
       whole.format     = from.format;  // any: the iterates of formats differ by rounding alone
       expect_same_run(m_options, from, whole, nnz);
-      state = {static_cast<int>(from.iteration),
-               from.fit,
-               from.gram_fallbacks,
-               from.factors,
-               from.grams,
-               from.weights};
+      state = state_of(from);
       facts = {static_cast<double>(state.iteration), state.fit, static_cast<double>(state.gram_fallbacks),
                state.weights.empty() ? 0.0 : 1.0};
     }
@@ -208,14 +196,9 @@ private:
       outcome.signal = static_cast<int>(*std::max_element(signals.begin(), signals.end()));
     if (!is_root()) return outcome;
     CpdReport summary;
-    summary.fit            = result.fit;
-    summary.weights        = result.model.weights;
-    summary.converged      = result.reason == StopReason::converged;
-    summary.reason         = to_string(result.reason);
-    summary.gram_fallbacks = result.gram_fallbacks;
-    summary.defect         = to_string(result.defect);
-    m_report.result        = std::move(summary);
-    outcome.model          = io::to_host_model(m_world.space(), result.model);
+    set_result(summary, result);
+    m_report.result = std::move(summary);
+    outcome.model   = io::to_host_model(m_world.space(), result.model);
     return outcome;
   }
 

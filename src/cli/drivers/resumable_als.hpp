@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// What cpd's two drivers share, on one rank and on many: options, the report's result, checkpoints. And
 // CP-ALS that writes checkpoints and goes on from one.
 #pragma once
 
@@ -12,6 +13,37 @@
 #include "polyad/cp/cp_als.hpp"
 
 namespace polyad::cli {
+
+inline CpAlsOptions library_options(CpdOptions const& options) {
+  CpAlsOptions als;
+  als.rank           = options.rank;
+  als.max_iterations = options.max_iterations;
+  als.tolerance      = options.tolerance;
+  als.time_limit_s   = options.time_limit_s;
+  als.seed           = options.seed;
+  als.time_phases    = options.time_phases;
+  return als;
+}
+
+/// What a run ended with; the restarts stay as they are.
+template <class Scalar, class Space>
+void set_result(CpdReport& report, CpAlsResult<Scalar, Space> const& result) {
+  report.fit            = result.fit;
+  report.weights        = result.model.weights;
+  report.converged      = result.reason == StopReason::converged;
+  report.reason         = to_string(result.reason);
+  report.gram_fallbacks = result.gram_fallbacks;
+  report.defect         = to_string(result.defect);
+}
+
+inline CpAlsState state_of(io::Checkpoint const& checkpoint) {
+  return {static_cast<int>(checkpoint.iteration),
+          checkpoint.fit,
+          checkpoint.gram_fallbacks,
+          checkpoint.factors,
+          checkpoint.grams,
+          checkpoint.weights};
+}
 
 // F is an AnyFormat (formats/any_format.hpp).
 
@@ -64,9 +96,7 @@ CpAlsResult<typename F::scalar_type, typename F::space_type> resumable_als(
   CpAlsRun<typename F::scalar_type, typename F::space_type> run(space, X, als, start);
   if (checkpoints.resume) {
     expect_same_run(options, *checkpoints.resume, X, nnz);
-    auto const& from = *checkpoints.resume;
-    run.restore({static_cast<int>(from.iteration), from.fit, from.gram_fallbacks, from.factors, from.grams,
-                 from.weights});
+    run.restore(state_of(*checkpoints.resume));
   }
   while (run.is_running()) {
     run.launch();

@@ -13,6 +13,7 @@
 #include "formats/expect_exact.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/cp/cp_als.hpp"
+#include "polyad/testing/conformance.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
@@ -26,10 +27,7 @@ using Streamed = StreamedBlco<Scalar, Index, TestSpace>;
 
 template <class Scalar, class Index>
 auto on_host(HostTensor const& tensor) {
-  std::vector<Index> const indices(tensor.indices.begin(), tensor.indices.end());
-  return upload<Scalar, Index>(typename Streamed<Scalar, Index>::host_space(),
-                               Extents(std::span<count_t const>(tensor.extents)),
-                               std::span<Index const>(indices), std::span<double const>(tensor.values));
+  return to_device<Scalar, Index>(typename Streamed<Scalar, Index>::host_space(), tensor);
 }
 
 StreamedBlcoOptions buffers_of(count_t bytes, int instances = 4,

@@ -14,6 +14,7 @@
 #include "formats/coo/sorted.hpp"
 #include "formats/expect_exact.hpp"
 #include "polyad/core/device_memory.hpp"
+#include "polyad/testing/conformance.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
@@ -28,10 +29,7 @@ using Streamed = StreamedSorted<Scalar, Index, TestSpace>;
 
 template <class Scalar, class Index>
 auto on_host(HostTensor const& tensor) {
-  std::vector<Index> const indices(tensor.indices.begin(), tensor.indices.end());
-  return upload<Scalar, Index>(typename Streamed<Scalar, Index>::host_space(),
-                               Extents(std::span<count_t const>(tensor.extents)),
-                               std::span<Index const>(indices), std::span<double const>(tensor.values));
+  return to_device<Scalar, Index>(typename Streamed<Scalar, Index>::host_space(), tensor);
 }
 
 /// Built with two buffers of so many nonzeros; 0: of the usual size.
