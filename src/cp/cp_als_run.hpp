@@ -157,7 +157,7 @@ public:
         m_scale_is_known = true;
       }
       update(n, sums);
-      if (m_ranks) m_timer(m_space, "exchange", [&] { m_ranks->gather_rows(n, factor(n)); });
+      if (m_ranks) m_timer(m_space, "all_gather", [&] { m_ranks->gather_rows(n, factor(n)); });
     }
     m_timer(m_space, "fit", [&] {
       model_norm(m_space, m_work.grams, m_work.weights, m_work.numbers);
@@ -281,7 +281,7 @@ private:
   [[nodiscard]] bool on_any_rank(bool here) const { return m_ranks ? m_ranks->any(here) : here; }
   FactorMatrix<Scalar, Space> summed_rows(int n, FactorMatrix<Scalar, Space> const& V) {
     FactorMatrix<Scalar, Space> sums;
-    m_timer(m_space, "exchange", [&] { sums = m_ranks->sum_rows(n, V); });
+    m_timer(m_space, "reduce_scatter", [&] { sums = m_ranks->sum_rows(n, V); });
     return sums;
   }
   /// What a rank without rows of mode n has to add: nothing.
@@ -291,7 +291,7 @@ private:
   }
   void sum_over_ranks(int n) {
     if (m_ranks)
-      m_timer(m_space, "exchange",
+      m_timer(m_space, "all_reduce",
               [&] { m_ranks->sum(m_work.to_be_summed(n), m_work.count_to_be_summed(n)); });
   }
   /// The whole model on the first rank, an empty one on the others.

@@ -43,6 +43,20 @@ class Scripts(unittest.TestCase):
         # 2 ((2 - 1) 9e6 + (2 - 1) 8e6) 2 / 4, against 2 (4 - 1) 17e6 2 / 4.
         self.assertEqual(row, "| 9000000,8000000 | 4 | 2 x 2 | 17.0 | 51.0 |")
 
+    def test_predicted_times(self):
+        # Times of one GPU predict those that two took (docs/distributed.md).
+        result = run("predict_scaling.py", "--check")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertEqual(len(result.stdout.splitlines()), 6)
+        # A slower network cannot help, and one rank does not use it.
+        def milliseconds(network):
+            lines = run("predict_scaling.py", "--times", "--ranks", "1,64", "--network", network).stdout.splitlines()
+            return [float(line.split("|")[4].replace(",", "")) for line in lines if line.startswith("| amazon")]
+
+        fast, slow = milliseconds("50"), milliseconds("5")
+        self.assertEqual(fast[0], slow[0])
+        self.assertLess(fast[1], slow[1])
+
     def test_jobs_follow_cores_and_memory(self):
         def jobs(*arguments, **environment):
             return int(run("jobs", *arguments, **environment).stdout)
