@@ -59,6 +59,7 @@ def test_exit_after_an_exception(in_process):
 def test_ctrl_c_ends_with_the_model_so_far(in_process):
     program = """
     import os, polyad, signal, threading, time
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     X = polyad.generate("uniform", (200, 200, 200), 20000)
     F = polyad.any_format(X, rank=8)
     threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
