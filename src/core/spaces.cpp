@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Free memory of a device (from its driver) or of the host (MemAvailable of /proc/meminfo), within the limit
-// that the user has set.
+// Free memory of a device (from its driver) or of the host (core/host_memory.hpp), within the limit that the
+// user has set.
 #include "polyad/core/spaces.hpp"
 
 #include <algorithm>
-#include <fstream>
 
+#include "core/host_memory.hpp"
 #include "polyad/core/device_memory.hpp"
 
 #if defined(KOKKOS_ENABLE_CUDA)
@@ -13,6 +13,8 @@
 #endif
 
 namespace polyad {
+
+using namespace detail;
 
 namespace {
 
@@ -25,12 +27,7 @@ count_t free_memory() {
     if (cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess) return free_bytes;
 #endif
   } else {
-    std::ifstream meminfo("/proc/meminfo");
-    std::string key;
-    count_t kibibytes = 0;
-    std::string unit;
-    while (meminfo >> key >> kibibytes >> unit)
-      if (key == "MemAvailable:") return kibibytes * 1024;
+    return available_host_memory();
   }
   return std::numeric_limits<count_t>::max();  // unknown: let the allocation itself decide
 }
