@@ -4,6 +4,8 @@
 #include "polyad/core/spaces.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <mutex>
 
 #include "core/host_memory.hpp"
 #include "polyad/core/device_memory.hpp"
@@ -18,6 +20,23 @@ using namespace detail;
 
 namespace {
 
+/// available_host_memory takes a tenth of a millisecond, the builds of a small tensor ask for dozens of arrays,
+/// and what is asked for is not there before it is written to. So an answer counts for a while.
+count_t recent_host_memory() {
+  using Clock            = std::chrono::steady_clock;
+  constexpr auto a_while = std::chrono::milliseconds(5);
+  static std::mutex lock;
+  static Clock::time_point asked = {};
+  static count_t answer          = 0;
+  std::lock_guard const guard(lock);
+  auto const now = Clock::now();
+  if (asked == Clock::time_point() || now - asked > a_while) {
+    answer = available_host_memory();
+    asked  = now;
+  }
+  return answer;
+}
+
 template <class Space>
 count_t free_memory() {
   if constexpr (is_device_space<Space>) {
@@ -27,7 +46,7 @@ count_t free_memory() {
     if (cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess) return free_bytes;
 #endif
   } else {
-    return available_host_memory();
+    return recent_host_memory();
   }
   return std::numeric_limits<count_t>::max();  // unknown: let the allocation itself decide
 }
