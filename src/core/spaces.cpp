@@ -20,8 +20,8 @@ using namespace detail;
 
 namespace {
 
-/// available_host_memory takes a tenth of a millisecond, the builds of a small tensor ask for dozens of arrays,
-/// and what is asked for is not there before it is written to. So an answer counts for a while.
+/// available_host_memory takes a tenth of a millisecond, and a small tensor asks for dozens of arrays. Memory
+/// that was asked for is not taken before it is written to. So an answer counts for a while.
 count_t recent_host_memory() {
   using Clock            = std::chrono::steady_clock;
   constexpr auto a_while = std::chrono::milliseconds(5);

@@ -168,6 +168,15 @@ class CompletionCheckpoint(ToolTest):
                 self.assertEqual(again.get("iterations", []), [])
                 self.assertEqual(self.content("again.npz"), self.content("whole.npz"))
 
+    def test_any_number_of_threads(self):
+        for options in (("--reg", 2, "-j", 3, "-r", 5, "--precision", "f64"), ("--shrink", 5, "-r", 4),
+                        ("--optimizer", "adam", "-r", 3, "--precision", "f64")):
+            models = set()
+            for threads in (1, 2, 3, 7, 16):
+                self.train("-i", 3, "-o", "m.npz", "-t", threads, *options)
+                models.add(self.content("m.npz"))
+            self.assertEqual(len(models), 1, options)
+
     def test_values_far_from_one(self):
         # They are fitted times a power of two, which the checkpoint's errors are not.
         lines = [line.split() for line in (self.folder / "x.tns").read_text().splitlines() if line[0] != "#"]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run of fast_tucker between two epochs, in host memory: all that the next epoch depends on. Facts beside it
-// show whether it belongs to the entries and the options at hand. io/checkpoint.hpp keeps it in a file. Free
-// of Kokkos.
+// A run of fast_tucker between two epochs, in host memory: all that the next epoch depends on. Facts beside
+// it show whether it belongs to the entries and the options at hand. io/checkpoint.hpp keeps it in a file.
+// Free of Kokkos.
 #pragma once
 
 #include <array>
