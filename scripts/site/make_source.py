@@ -32,7 +32,7 @@ MENU = {
     "Performance": ["docs/performance.md", "docs/performance/tables.md", "docs/cost-model/predictions.md"],
     "API reference": ["reference/cpp/index.md", "reference/python.md"],
     "Tool reference": ["docs/tool.md", "reference/tool-reference.md", "docs/file-formats.md"],
-    "Project": ["docs/compatibility.md", "docs/limits.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/design-notes.md",
+    "Project": ["docs/compatibility.md", "docs/reliability.md", "docs/limits.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/design-notes.md",
                 "SECURITY.md", "data/README.md"],
 }
 # What a link of a page means on the site.

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Free memory of a device (from its driver) or of the host (MemAvailable of /proc/meminfo), within the limit
-// that the user has set.
+// Free memory of a device (from its driver) or of the host (core/host_memory.hpp), within the limit that the
+// user has set.
 #include "polyad/core/spaces.hpp"
 
 #include <algorithm>
-#include <fstream>
+#include <chrono>
+#include <mutex>
 
+#include "core/host_memory.hpp"
 #include "polyad/core/device_memory.hpp"
 
 #if defined(KOKKOS_ENABLE_CUDA)
@@ -14,7 +16,26 @@
 
 namespace polyad {
 
+using namespace detail;
+
 namespace {
+
+/// available_host_memory takes a tenth of a millisecond, and a small tensor asks for dozens of arrays. Memory
+/// that was asked for is not taken before it is written to. So an answer counts for a while.
+count_t recent_host_memory() {
+  using Clock            = std::chrono::steady_clock;
+  constexpr auto a_while = std::chrono::milliseconds(5);
+  static std::mutex lock;
+  static Clock::time_point asked = {};
+  static count_t answer          = 0;
+  std::lock_guard const guard(lock);
+  auto const now = Clock::now();
+  if (asked == Clock::time_point() || now - asked > a_while) {
+    answer = available_host_memory();
+    asked  = now;
+  }
+  return answer;
+}
 
 template <class Space>
 count_t free_memory() {
@@ -25,12 +46,7 @@ count_t free_memory() {
     if (cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess) return free_bytes;
 #endif
   } else {
-    std::ifstream meminfo("/proc/meminfo");
-    std::string key;
-    count_t kibibytes = 0;
-    std::string unit;
-    while (meminfo >> key >> kibibytes >> unit)
-      if (key == "MemAvailable:") return kibibytes * 1024;
+    return recent_host_memory();
   }
   return std::numeric_limits<count_t>::max();  // unknown: let the allocation itself decide
 }

@@ -44,10 +44,12 @@ RestartsResult<Scalar, Space> cp_als_restarts(std::vector<Space> const& instance
     slot.run = std::make_unique<CpAlsRun<Scalar, Space>>(slot.space, X, options, start);
   };
   auto const end = [&](Slot& slot) {
-    auto outcome       = slot.run->take_result();
-    auto const index   = static_cast<std::size_t>(slot.number);
+    auto outcome     = slot.run->take_result();
+    auto const index = static_cast<std::size_t>(slot.number);
+    double seconds   = 0;
+    for (auto const& iteration : outcome.history) seconds += iteration.seconds;
     result.runs[index] = {restart_seed(options.seed, slot.number), outcome.fit,
-                          static_cast<int>(outcome.history.size()), outcome.reason};
+                          static_cast<int>(outcome.history.size()), outcome.reason, seconds};
     // Of equal fits the earlier start wins, whichever ended first.
     bool const better =
         outcome.fit > result.best.fit || (outcome.fit == result.best.fit && index < result.best_run);

@@ -31,9 +31,6 @@ constexpr double least_gain = 1.5;
 /// from epoch to epoch would make any change look good. What adds a mode has to be worth more.
 constexpr double better_by = 1e-3, worth_a_mode = 3e-3;
 
-/// Of the best candidate with all entries: the held-out ones are few.
-constexpr int last_epochs = 8;
-
 double share_held_out(count_t nnz) {
   auto const entries = static_cast<double>(nnz);
   return std::min(std::clamp(wanted / entries, usual_share, largest_share), std::max(most, 1.0) / entries);

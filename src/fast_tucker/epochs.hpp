@@ -119,6 +119,50 @@ public:
     return m_C;
   }
 
+  /// Epochs done, matrices and what the optimiser keeps from one epoch to the next. Waits.
+  void save(FastTuckerState& state) const {
+    state.epoch = static_cast<std::uint64_t>(m_epoch);
+    for (auto* matrices : {&state.factors, &state.cores, &state.intermediates, &state.moments})
+      matrices->clear();
+    for (int n = 0; n < m_model.order(); ++n) {
+      state.factors.push_back(to_host<Scalar>(m_space, m_model.A(n)));
+      state.cores.push_back(to_host<Scalar>(m_space, m_model.B(n)));
+      state.intermediates.push_back(to_host<Scalar>(m_space, m_C[n]));
+      if (m_options.optimizer != FastTuckerOptimizer::adam) continue;
+      for (auto const* adam : {&of_mode(m_work, n).adam_A, &of_mode(m_work, n).adam_B}) {
+        state.moments.push_back(to_host<Scalar>(m_space, adam->mean));
+        state.moments.push_back(to_host<Scalar>(m_space, adam->square));
+      }
+    }
+    if (m_options.optimizer == FastTuckerOptimizer::als) state.squares = m_squares.to_host(m_space);
+  }
+  /// Goes on from there. Waits. \throws UsageError unless the shapes are this run's
+  void restore(FastTuckerState const& state) {
+    auto const order = static_cast<std::size_t>(m_model.order());
+    bool const adam  = m_options.optimizer == FastTuckerOptimizer::adam;
+    bool const als   = m_options.optimizer == FastTuckerOptimizer::als;
+    POLYAD_EXPECTS(state.factors.size() == order && state.cores.size() == order &&
+                       state.intermediates.size() == order &&
+                       state.moments.size() == (adam ? 4 * order : 0) &&
+                       state.squares.size() == (als ? order * m_model.rank() : 0),
+                   "the state is of another run");
+    m_epoch = static_cast<int>(state.epoch);
+    for (int n = 0; n < m_model.order(); ++n) {
+      from_host<Scalar>(m_space, of_mode(state.factors, n), m_model.A(n));
+      from_host<Scalar>(m_space, of_mode(state.cores, n), m_model.B(n));
+      from_host<Scalar>(m_space, of_mode(state.intermediates, n), m_C[n]);
+      if (als && !steps_core(n) && m_model.columns(n) >= m_model.rank())
+        work(n).squares = orthogonal_squares(m_space, m_model.B(n));
+      if (!adam) continue;
+      auto const* moments = &state.moments[4 * static_cast<std::size_t>(n)];
+      for (auto* of : {&work(n).adam_A, &work(n).adam_B}) {
+        from_host<Scalar>(m_space, *moments++, of->mean);
+        from_host<Scalar>(m_space, *moments++, of->square);
+      }
+    }
+    if (als) m_squares.from_host(m_space, state.squares);
+  }
+
 private:
   struct Work {
     GradientWorkspace<Scalar, Space> gradient;

@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
 #include <string>
+#include <utility>
 
 #include "fast_tucker/entries.hpp"
 #include "fast_tucker/epochs.hpp"
 #include "fast_tucker/kept_model.hpp"
+#include "fast_tucker/resume.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/quantity_text.hpp"
 
@@ -63,12 +66,69 @@ FastTuckerErrors errors_of_biases(Space const& space, FastTuckerModel<Scalar, Sp
           errors(space, alone, C, sets.test, sums)};
 }
 
+PredictionErrors times(PredictionErrors errors, double factor) {
+  errors.rmse *= factor;
+  errors.mae *= factor;
+  return errors;
+}
+
+/// FastTuckerEpoch or FastTuckerErrors.
+template <class Errors>
+Errors times(Errors sets, double factor) {
+  for (auto* errors : {&sets.train, &sets.validation, &sets.test}) *errors = times(*errors, factor);
+  return sets;
+}
+
+/// Who wants a run's state, and what stays in it from one epoch to the next.
+struct Saving {
+  FastTuckerCheckpoints const* to = nullptr;
+  FastTuckerState facts           = {};
+  /// Of errors to those of the values as they are: fit_scaled's factor.
+  double unscaled = 1;
+
+  [[nodiscard]] FastTuckerState const* resume() const { return to == nullptr ? nullptr : to->resume; }
+  [[nodiscard]] bool saves() const { return to != nullptr && to->save; }
+};
+
+/// Refuses a state of other entries or of another format.
+template <class Scalar, class Index, class Space>
+void expect_same_run(FastTuckerState const& state, AnyFormat<Scalar, Index, Space> const& X,
+                     Sets<Scalar, Index, Space> const& sets, int patience) {
+  auto const expect = [&](char const* what, auto const& there, auto const& here) {
+    std::ostringstream text;
+    text << "is a checkpoint of " << what << ' ' << there << ", not " << here;
+    if (there != here) refuse_state(state, text.str());
+  };
+  expect("precision", state.precision, std::string(sizeof(Scalar) == 4 ? "f32" : "f64"));
+  expect("the format", state.format, X.chosen());
+  expect("a validation set of size", state.validation_nnz, sets.validation.nnz());
+  // Norms of the same values differ by how their sum was split between threads.
+  bool const same =
+      state.nnz == X.nnz() && std::abs(state.norm_squared - X.norm_squared()) <= 1e-6 * X.norm_squared();
+  if (!same) refuse_state(state, "is a checkpoint of other entries");
+  bool const tells = patience > 0 && sets.validation.nnz() > 0;
+  if (state.kept.size() != (tells ? 2 * state.extents.size() : 0)) refuse_state(state, "has no best epoch");
+}
+
+/// The facts of a run that begins.
+template <class Scalar, class Index, class Space>
+void put_facts(AnyFormat<Scalar, Index, Space> const& X, Sets<Scalar, Index, Space> const& sets,
+               FastTuckerState& state) {
+  state.precision = sizeof(Scalar) == 4 ? "f32" : "f64";
+  state.format    = X.chosen();
+  state.extents.clear();
+  for (int n = 0; n < X.extents().order(); ++n) state.extents.push_back(X.extents()[n]);
+  state.nnz            = X.nnz();
+  state.validation_nnz = sets.validation.nnz();
+  state.norm_squared   = X.norm_squared();
+}
+
 /// \param model  the start, which becomes the result
 template <class Scalar, class Index, class Space>
 FastTuckerResult<Scalar, Space> fit(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                     Sets<Scalar, Index, Space> const& sets, FastTuckerOptions const& options,
-                                    FastTuckerModel<Scalar, Space> model,
-                                    FastTuckerCallback const& callback) {
+                                    FastTuckerModel<Scalar, Space> model, FastTuckerCallback const& callback,
+                                    Saving saving = {}) {
   FastTuckerResult<Scalar, Space> result;
   result.format   = {X.chosen(), X.chosen_because(), X.storage_bytes(), X.build_seconds(), X.candidates()};
   model.range     = {std::max(model.range.lowest, options.range.lowest),
@@ -85,8 +145,36 @@ FastTuckerResult<Scalar, Space> fit(Space const& space, AnyFormat<Scalar, Index,
     best = result.biases.validation.rmse;
     zero_matrix(space, kept.A[0]);
   }
+  int first = 1;
+  if (auto const* const state = saving.resume()) {
+    expect_same_run(*state, X, sets, options.patience);
+    epochs.restore(*state);
+    kept.keep(space, model);
+    if (tells) kept.from_host(space, state->kept);
+    best              = tells ? state->best : best;
+    first             = static_cast<int>(state->epoch) + 1;
+    result.kept_epoch = static_cast<int>(state->kept_epoch);
+    result.errors     = {errors_of(state->kept_errors[0]), errors_of(state->kept_errors[1]),
+                         errors_of(state->kept_errors[2])};
+    result.errors     = times(result.errors, 1 / saving.unscaled);
+  }
+  put_facts(X, sets, saving.facts);
+  auto const save = [&] {
+    FastTuckerState state = saving.facts;
+    epochs.save(state);
+    state.kept_epoch  = static_cast<std::uint64_t>(result.kept_epoch);
+    state.best        = tells ? best : 0;
+    auto const errors = times(result.errors, saving.unscaled);
+    state.kept_errors = {state_errors(errors.train), state_errors(errors.validation),
+                         state_errors(errors.test)};
+    if (tells) state.kept = kept.to_host(space, model.order());
+    saving.to->save(state);
+  };
+  if (saving.saves() && first == 1 && saving.facts.has_choice) save();
+  bool const over = tells && first > 1 && first - 1 - result.kept_epoch >= options.patience;
+  if (over) result.reason = StopReason::early_stop;
   Kokkos::Timer const total;
-  for (int epoch = 1; epoch <= options.max_epochs; ++epoch) {
+  for (int epoch = first; epoch <= options.max_epochs && !over; ++epoch) {
     Kokkos::Timer const clock;
     epochs.run();
     space.fence("polyad::fast_tucker");
@@ -104,38 +192,26 @@ FastTuckerResult<Scalar, Space> fit(Space const& space, AnyFormat<Scalar, Index,
     if (!tells || report.validation.rmse < best) {
       best              = report.validation.rmse;
       result.kept_epoch = epoch;
+      result.errors     = {report.train, report.validation, report.test};
       kept.keep(space, model);
     }
+    bool ends = true;
     if (callback && !callback(result.history.back())) {
       result.reason = StopReason::interrupted;
-      break;
-    }
-    if (tells && epoch - result.kept_epoch >= options.patience) {
+    } else if (tells && epoch - result.kept_epoch >= options.patience) {
       result.reason = StopReason::early_stop;
-      break;
-    }
-    if (total.seconds() >= options.time_limit_s) {
+    } else if (total.seconds() >= options.time_limit_s) {
       result.reason = StopReason::time_limit;
-      break;
+    } else {
+      ends = epoch == options.max_epochs;
     }
+    if (saving.saves() && (ends || epoch % saving.to->every == 0)) save();
+    if (ends) break;
   }
   if (tells) kept.restore(space, model);
   space.fence("polyad::fast_tucker");
   result.model = model;
   return result;
-}
-
-PredictionErrors times(PredictionErrors errors, double factor) {
-  errors.rmse *= factor;
-  errors.mae *= factor;
-  return errors;
-}
-
-/// FastTuckerEpoch or FastTuckerErrors.
-template <class Errors>
-Errors times(Errors sets, double factor) {
-  for (auto* errors : {&sets.train, &sets.validation, &sets.test}) *errors = times(*errors, factor);
-  return sets;
 }
 
 /// A model with numbers of its own for the biases, which shares A^(n) and B^(n).
@@ -163,8 +239,8 @@ template <class Scalar, class Index, class Space>
 FastTuckerResult<Scalar, Space> fit_scaled(Space const& space, Sets<Scalar, Index, Space> const& sets,
                                            FastTuckerOptions const& options,
                                            FastTuckerModel<Scalar, Space> const& start, bool fills,
-                                           AnyFormatOptions const& format,
-                                           FastTuckerCallback const& callback) {
+                                           AnyFormatOptions const& format, FastTuckerCallback const& callback,
+                                           Saving saving = {}) {
   auto const fit_values = [&](Sets<Scalar, Index, Space> const& of, FastTuckerOptions const& with,
                               FastTuckerModel<Scalar, Space> const& model, FastTuckerCallback const& tell) {
     auto const X = interactions(space, of.train, model, asked_of(format, with));
@@ -172,7 +248,7 @@ FastTuckerResult<Scalar, Space> fit_scaled(Space const& space, Sets<Scalar, Inde
     if (fills)
       fill_start(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), with.seed,
                  with.targets);
-    auto fitted = fit(space, X, of, with, model, tell);
+    auto fitted = fit(space, X, of, with, model, tell, saving);
     if (of.train.on_host() && format.format == "auto")
       fitted.format.because = "what a run holds of the training set does not fit the memory beside it";
     return fitted;
@@ -182,17 +258,65 @@ FastTuckerResult<Scalar, Space> fit_scaled(Space const& space, Sets<Scalar, Inde
   auto inner = options;
   inner.range.lowest *= factor;
   inner.range.highest *= factor;
-  auto model = with_own_biases(space, start);
+  saving.unscaled = 1 / factor;
+  auto model      = with_own_biases(space, start);
   scale_predictions(space, factor, model, options.targets);
   auto result   = fit_values(scaled_sets(space, sets, factor), inner, model,
                              FastTuckerCallback([&](FastTuckerEpoch const& epoch) {
                              return !callback || callback(times(epoch, 1 / factor));
                              }));
   result.biases = times(result.biases, 1 / factor);
+  result.errors = times(result.errors, 1 / factor);
   scale_predictions(space, 1 / factor, result.model, options.targets);
   result.model.share_biases(start);
   for (auto& epoch : result.history) epoch = times(epoch, 1 / factor);
   return result;
+}
+
+/// The rest of a run, from its state.
+template <class Scalar, class Index, class Space>
+FastTuckerResult<Scalar, Space> go_on(Space const& space, Sets<Scalar, Index, Space> const& sets,
+                                      FastTuckerOptions const& options, FastTuckerCallback const& callback,
+                                      AnyFormatOptions const& format,
+                                      FastTuckerCheckpoints const& checkpoints) {
+  FastTuckerState const& state = *checkpoints.resume;
+  expect_asked(state, asked_text(options));
+  bool same = state.extents.size() == static_cast<std::size_t>(sets.train.order());
+  for (int n = 0; same && n < sets.train.order(); ++n)
+    same = of_mode(state.extents, n) == sets.train.extents()[n];
+  if (!same) refuse_state(state, "is a checkpoint of other entries");
+  if (state.columns.size() != state.extents.size() || state.rank == 0)
+    refuse_state(state, "has a model of another number of modes");
+  auto chosen = with_shape(with_chosen(options, state), sets.train.order());
+  if (state.has_choice) chosen.max_epochs = std::min(chosen.max_epochs, last_epochs);
+  auto const model = biased_model<Scalar>(space, sets.train.extents(), state);
+  auto facts       = state;
+  for (auto* arrays : {&facts.factors, &facts.cores, &facts.intermediates, &facts.moments, &facts.kept})
+    arrays->clear();
+  auto result =
+      fit_scaled(space, sets, chosen, model, false, format, callback, {&checkpoints, std::move(facts)});
+  if (state.has_choice) {
+    auto& choice      = result.choice.emplace();
+    choice.options    = chosen;
+    choice.biases     = errors_of(state.choice_biases);
+    choice.model      = errors_of(state.choice_model);
+    choice.candidates = static_cast<int>(state.candidates);
+    choice.seconds    = state.choice_s;
+  }
+  return result;
+}
+
+/// What a run that begins with this model keeps in its states.
+template <class Scalar, class Space>
+Saving saving_of(Space const& space, FastTuckerCheckpoints const& checkpoints, FastTuckerOptions const& asked,
+                 FastTuckerOptions const& chosen, FastTuckerModel<Scalar, Space> const& model) {
+  Saving saving;
+  saving.to = &checkpoints;
+  if (!saving.saves()) return saving;
+  saving.facts.asked = asked_text(asked);
+  put_chosen(chosen, saving.facts);
+  put_biases(space, model, saving.facts);
+  return saving;
 }
 
 /// Mean and biases alone, fitted to the training set.
@@ -286,15 +410,20 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerData<Scalar, Index, Space> const& data,
                                             FastTuckerOptions const& options,
                                             FastTuckerCallback const& callback,
-                                            AnyFormatOptions const& format) {
+                                            AnyFormatOptions const& format,
+                                            FastTuckerCheckpoints const& checkpoints) {
+  POLYAD_EXPECTS(!checkpoints.save || checkpoints.every >= 1, "a checkpoint every ", checkpoints.every,
+                 " epochs");
   POLYAD_EXPECTS(!data.format, "a format that is chosen already wants the start whose biases it is without");
   auto const sets = sets_of(space, data);
+  if (checkpoints.resume != nullptr) return go_on(space, sets, options, callback, format, checkpoints);
   if (!leaves_choice(options)) {
     auto const shaped = with_shape(options, sets.train.order());
     FastTuckerModel<Scalar, Space> model(space, sets.train.extents(), shaped.columns, shaped.rank,
                                          options.biases);
     if (options.biases) detail::fit_biases(space, sets.train, options.bias, model);
-    return fit_scaled(space, sets, shaped, model, true, format, callback);
+    return fit_scaled(space, sets, shaped, model, true, format, callback,
+                      saving_of(space, checkpoints, options, shaped, model));
   }
   POLYAD_EXPECTS(sets.train.nnz() > 0, "there are no entries to learn from");
   auto choice = detail::choose(space, sets.train, options, format);
@@ -303,7 +432,13 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
   if (choice.learns) {
     auto model = choice.start;
     if (options.biases) detail::fit_biases(space, sets.train, choice.options.bias, model);
-    result = fit_scaled(space, sets, choice.options, model, false, format, callback);
+    auto saving                = saving_of(space, checkpoints, options, choice.options, model);
+    saving.facts.has_choice    = true;
+    saving.facts.candidates    = static_cast<std::uint64_t>(choice.candidates);
+    saving.facts.choice_s      = choice.seconds;
+    saving.facts.choice_biases = state_errors(choice.biases);
+    saving.facts.choice_model  = state_errors(choice.model);
+    result = fit_scaled(space, sets, choice.options, model, false, format, callback, std::move(saving));
   } else {
     result = only_biases(space, sets, choice.options);
   }
@@ -319,7 +454,7 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
   template FastTuckerResult<Scalar, Kokkos::DefaultExecutionSpace> fast_tucker(                             \
       Kokkos::DefaultExecutionSpace const&,                                                                 \
       FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FastTuckerOptions const&,        \
-      FastTuckerCallback const&, AnyFormatOptions const&);                                                  \
+      FastTuckerCallback const&, AnyFormatOptions const&, FastTuckerCheckpoints const&);                    \
   template bool stays_on_host<Scalar, Index>(Kokkos::DefaultExecutionSpace const&, Extents const&, count_t, \
                                              FastTuckerOptions const&, AnyFormatOptions const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_FAST_TUCKER);

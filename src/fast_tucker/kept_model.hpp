@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <array>
+#include <vector>
 
 #include "polyad/core/per_mode.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
@@ -35,6 +36,20 @@ struct KeptModel {
       copy_matrix(space, model.A(n), of_mode(A, n));
       copy_matrix(space, model.B(n), of_mode(B, n));
     }
+  }
+  /// A^(n) and B^(n), a mode. Waits.
+  [[nodiscard]] std::vector<std::vector<double>> to_host(Space const& space, int order) const {
+    std::vector<std::vector<double>> matrices;
+    for (int n = 0; n < order; ++n) {
+      matrices.push_back(polyad::to_host<Scalar>(space, of_mode(A, n)));
+      matrices.push_back(polyad::to_host<Scalar>(space, of_mode(B, n)));
+    }
+    return matrices;
+  }
+  /// \throws UsageError unless there are as many numbers
+  void from_host(Space const& space, std::vector<std::vector<double>> const& matrices) const {
+    for (std::size_t k = 0; k < matrices.size(); ++k)
+      polyad::from_host<Scalar>(space, matrices[k], k % 2 == 0 ? A[k / 2] : B[k / 2]);
   }
   std::array<FactorMatrix<Scalar, Space>, max_order> A;
   std::array<FactorMatrix<Scalar, Space>, max_order> B;

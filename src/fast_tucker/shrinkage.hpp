@@ -20,7 +20,9 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "dense/transposed_product.hpp"
 #include "kernel/launch_shape.hpp"
@@ -142,6 +144,20 @@ public:
                          detail::SquareOfProducts<Squares, Unit>{m_squares, n, m_unit});
   }
   [[nodiscard]] double const* unit() const { return m_unit.data(); }
+
+  /// N x R numbers, between epochs. Both wait.
+  [[nodiscard]] std::vector<double> to_host(Space const& space) const {
+    auto const host = Kokkos::create_mirror_view(m_squares);
+    Kokkos::deep_copy(space, host, m_squares);
+    space.fence("polyad::column_squares");
+    return {host.data(), host.data() + host.size()};
+  }
+  void from_host(Space const& space, std::vector<double> const& squares) const {
+    auto const host = Kokkos::create_mirror_view(m_squares);
+    std::copy(squares.begin(), squares.end(), host.data());
+    Kokkos::deep_copy(space, m_squares, host);
+    space.fence("polyad::column_squares");
+  }
 
   /// Scales A^(n) and C^(n) so that the C^(n) of all balanced modes have the same mean square; predictions
   /// stay as they are.

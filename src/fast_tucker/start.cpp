@@ -67,6 +67,14 @@ inline std::vector<double> even_row(std::vector<double> const& core, count_t J, 
   return row;
 }
 
+/// The first 24 bits. A deviation comes from a sum of squares that threads split between them: its last bits
+/// depend on how many they are. The start is not to.
+double leading_bits(double x) {
+  int exponent          = 0;
+  double const fraction = std::frexp(x, &exponent);
+  return std::ldexp(std::round(std::ldexp(fraction, 24)), exponent - 24);
+}
+
 template <class Scalar, class Space>
 struct AddToRows {
   FactorMatrix<Scalar, Space> matrix;
@@ -91,9 +99,10 @@ void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model,
   int free_modes = 0;
   for (int n = 0; n < model.order(); ++n) free_modes += is_free(n) ? 1 : 0;
   // R products of as many entries of C have the variance R c^(2 N); an entry of C has J a^2 / R.
-  double const target = deviation > 0 && std::isfinite(deviation) ? 0.1 * deviation : 0.1;
-  double const c      = std::pow(target / std::sqrt(static_cast<double>(R)), 1.0 / std::max(1, free_modes));
-  auto const longer   = [&](int n) {  // free modes that are, of equal ones those before
+  double const target =
+      deviation > 0 && std::isfinite(deviation) ? 0.1 * detail::leading_bits(deviation) : 0.1;
+  double const c    = std::pow(target / std::sqrt(static_cast<double>(R)), 1.0 / std::max(1, free_modes));
+  auto const longer = [&](int n) {  // free modes that are, of equal ones those before
     int count = 0;
     for (int m = 0; m < model.order(); ++m)
       count += is_free(m) && (model.extents()[m] > model.extents()[n] ||

@@ -2,10 +2,16 @@
 #include "polyad/io/atomic_file.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <fstream>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -17,22 +23,62 @@ namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
 
-/// The permissions that a new file would get from open(); mkstemp() gives fewer.
+/// The permissions that a new file would get from open(); mkstemp() gives fewer. umask() alone would change
+/// the mask to tell it, and another thread's new file would have it.
 mode_t usual_mode() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    unsigned mask = 0;
+    if (word == "Umask:" && status >> std::oct >> mask) return 0666 & ~static_cast<mode_t>(mask);
+  }
   mode_t const mask = ::umask(0);
   ::umask(mask);
   return 0666 & ~mask;
 }
 
+/// Whether the path is a link that somebody else put into a folder where everybody may, such as /tmp: what is
+/// behind it is his choice. Linux has the same rule where fs.protected_symlinks is set.
+bool is_planted_link(std::filesystem::path const& path) {
+  struct stat link{};
+  struct stat folder{};
+  if (::lstat(path.c_str(), &link) != 0 || !S_ISLNK(link.st_mode)) return false;
+  auto const parent = path.parent_path();
+  if (::stat(parent.empty() ? "." : parent.c_str(), &folder) != 0) return false;
+  constexpr mode_t shared = S_ISVTX | S_IWOTH;
+  return (folder.st_mode & shared) == shared && link.st_uid != ::geteuid() && link.st_uid != folder.st_uid;
+}
+
+/// write(2), where a file beyond RLIMIT_FSIZE is an error and no signal that ends the process.
+ssize_t write_some(int descriptor, std::string_view bytes) {
+  sigset_t too_large;
+  sigset_t before;
+  sigemptyset(&too_large);
+  sigaddset(&too_large, SIGXFSZ);
+  ::pthread_sigmask(SIG_BLOCK, &too_large, &before);
+  ssize_t const count = ::write(descriptor, bytes.data(), bytes.size());
+  int const code      = errno;
+  if (count < 0 && code == EFBIG && sigismember(&before, SIGXFSZ) == 0) {
+    constexpr timespec at_once{0, 0};
+    ::sigtimedwait(&too_large, nullptr, &at_once);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = code;
+  return count;
+}
+
 }  // namespace
 
 AtomicFile::AtomicFile(std::filesystem::path path) : m_path(std::move(path)), m_target(m_path) {
+  m_buffer.reserve(buffer_bytes);  // first: where it throws there is no temporary file yet
   struct stat status{};
+  if (is_planted_link(m_path)) fail(EACCES);
   bool const exists = ::stat(m_path.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) fail(EISDIR);
   if (exists && !S_ISREG(status.st_mode)) {
-    m_descriptor = ::open(m_path.c_str(), O_WRONLY | O_CLOEXEC);
+    m_descriptor = ::open(m_path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
     if (m_descriptor < 0) fail(errno);
+    // Something else by now: nothing but a whole file may take its name.
+    if (::fstat(m_descriptor, &status) != 0 || S_ISREG(status.st_mode)) fail(EEXIST);
   } else {
     std::error_code ignored;
     if (exists) m_target = std::filesystem::canonical(m_path, ignored);
@@ -46,9 +92,8 @@ AtomicFile::AtomicFile(std::filesystem::path path) : m_path(std::move(path)), m_
       m_temporary.clear();
       fail(errno);
     }
-    if (::fchmod(m_descriptor, exists ? status.st_mode & 07777 : usual_mode()) != 0) fail(errno);
+    m_mode = exists ? status.st_mode & 0777 : usual_mode();
   }
-  m_buffer.reserve(buffer_bytes);
 }
 
 AtomicFile::~AtomicFile() {
@@ -66,6 +111,8 @@ void AtomicFile::write(std::string_view bytes) {
 
 void AtomicFile::commit() {
   flush();
+  // Until now nobody else could read it.
+  if (!m_temporary.empty() && ::fchmod(m_descriptor, m_mode) != 0) fail(errno);
   // A pipe or a terminal has nothing to wait for, and says so.
   if (::fsync(m_descriptor) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP) fail(errno);
   if (::close(std::exchange(m_descriptor, -1)) != 0) fail(errno);
@@ -88,9 +135,9 @@ void AtomicFile::flush() {
 
 void AtomicFile::send(std::string_view bytes) {
   while (!bytes.empty()) {
-    ssize_t const count = ::write(m_descriptor, bytes.data(), bytes.size());
+    ssize_t const count = write_some(m_descriptor, bytes);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail(errno);
+    if (count <= 0) fail(count < 0 ? errno : ENOSPC);
     bytes.remove_prefix(static_cast<std::size_t>(count));
   }
 }

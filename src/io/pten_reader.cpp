@@ -3,6 +3,7 @@
 // whole before memory is taken. Then threads check and copy block after block to its place.
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 
 #ifdef POLYAD_HAVE_ZSTD
 #include <zstd.h>
+#include <zstd_errors.h>
 #endif
 
 namespace polyad::io {
@@ -97,6 +99,7 @@ std::string unpack(std::string_view stored, std::uint64_t size, std::string& con
     return "a block does not unpack to the size of its nonzeros";
   content.resize(size);
   std::size_t const count = ZSTD_decompress(content.data(), size, stored.data(), stored.size());
+  if (ZSTD_getErrorCode(count) == ZSTD_error_memory_allocation) throw std::bad_alloc();
   return ZSTD_isError(count) != 0 || count != size ? "a block does not unpack" : "";
 }
 #endif

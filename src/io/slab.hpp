@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <memory>
 
+#include "core/host_memory.hpp"
+
 namespace polyad::io {
 
 /// An array that keeps the slab alive in which it lies.
@@ -29,13 +31,14 @@ public:
   static constexpr std::size_t slab_bytes  = std::size_t{33} << 20;
   static constexpr std::size_t first_bytes = std::size_t{64} << 10;
 
-  /// Room for `count` elements, not set.
+  /// Room for `count` elements, not set. \throws MemoryError
   template <class T>
   [[nodiscard]] Piece<T> take(std::size_t count) {
     static_assert(alignof(T) <= sizeof(double));
     std::size_t const bytes = (count * sizeof(T) + sizeof(double) - 1) / sizeof(double) * sizeof(double);
     if (m_left < bytes || m_slab == nullptr) {
-      m_left      = std::max(bytes, m_slab_size);
+      m_left = std::max(bytes, m_slab_size);
+      detail::expect_fits_host("a piece of the tensor in host memory", m_left);
       m_slab_size = std::min(8 * m_slab_size, slab_bytes);
       m_slab      = std::make_shared_for_overwrite<char[]>(m_left);
       m_next      = m_slab.get();

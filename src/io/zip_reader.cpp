@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <limits>
+#include <new>
 
 #include "io/crc32.hpp"
 #include "io/quoted.hpp"
@@ -116,6 +117,7 @@ std::string inflate_all(std::string const& file, std::string_view packed, ZipMem
     out = static_cast<std::size_t>(reinterpret_cast<char*>(stream.next_out) - content.data());
   }
   inflateEnd(&stream);
+  if (status == Z_MEM_ERROR) throw std::bad_alloc();
   if (status != Z_STREAM_END || out != content.size())
     throw InputError(file, 0, 0, in_quotes(member.name) + " is damaged: its deflated data do not unpack");
   return content;

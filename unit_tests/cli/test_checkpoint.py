@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""cpd --checkpoint and --resume: the same bits as a run that never stopped, and nothing but its own run."""
+"""cpd and fast-tucker --checkpoint and --resume: the same bits as a run that never stopped, and nothing but its own run."""
 
 import re
 import signal
@@ -118,6 +118,132 @@ class Checkpoint(ToolTest):
 
     def refused(self, tensor, *options, says):
         result = self.run_tool("cpd", tensor, *options, "--resume", "c")
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn(says, result.stderr)
+        self.assertRegex(result.stderr, r"\Apolyad: [^\n]+\n\Z")
+
+
+class CompletionCheckpoint(ToolTest):
+    """The same of fast-tucker."""
+
+    def setUp(self):
+        super().setUp()
+        self.succeed("gen", "ratings", "-d", "60,40,12", "-n", 8000, "-r", 2, "--noise", 0.1, "--seed", 3, "-o", "x.tns")
+
+    def train(self, *options):
+        return self.report_of("fast-tucker", "x.tns", "--deterministic", *options)
+
+    def content(self, name):
+        return (self.folder / name).read_bytes()
+
+    def test_the_same_bits(self):
+        # What is chosen, what is given, every optimizer that is deterministic, drifts, and the best of the epochs.
+        for options in ((), ("--precision", "f64", "--shrink", "10,0.05", "-r", 3),
+                        ("-j", 2, "-r", 4, "--reg", 2), ("--optimizer", "adam", "-r", 3, "--split", 0.1),
+                        ("--optimizer", "adam", "-r", 3, "--lr", 0.05, "--validate", 0.1, "--patience", 3, "--clip",
+                         "1,5"), ("--shrink", 3, "-r", 3, "--validate", 0.2, "--patience", 1),
+                        ("--time-mode", 2), ("--no-biases", "--shrink", "10", "--targets", "zero,zero,one"),
+                        ("--fixed-cores", "-j", 3, "-r", 2, "--shrink", 5)):
+            with self.subTest(options=options):
+                whole = self.train("-i", 7, "-o", "whole.npz", "--checkpoint", "whole.ckpt", *options)
+                self.train("-i", 3, "--checkpoint", "part.ckpt", *options)
+                rest = self.train("-i", 7, "-o", "rest.npz", "--resume", "part.ckpt", "--checkpoint", "rest.ckpt",
+                                  *options)
+                self.assertEqual(self.content("rest.npz"), self.content("whole.npz"))
+                for report in (whole, rest):
+                    for step in report.setdefault("iterations", []):
+                        step.pop("seconds")
+                first = 1 + len(whole["iterations"]) - len(rest["iterations"])
+                self.assertEqual(rest["iterations"], whole["iterations"][first - 1:])
+                self.assertLessEqual(first, 4)
+                for key in ("rank", "columns", "kept_iteration", "rmse", "mae", "biases", "mean", "reason"):
+                    self.assertEqual(rest["result"].get(key), whole["result"].get(key), key)
+                if rest["iterations"]:  # of a run that was done no other checkpoint is written
+                    if "choice" not in whole["result"]:  # which keeps its seconds
+                        self.assertEqual(self.content("rest.ckpt"), self.content("whole.ckpt"))
+                else:
+                    self.assertIn("--patience", options)
+                    (self.folder / "rest.ckpt").write_bytes(self.content("whole.ckpt"))
+                again = self.train("-i", 7, "-o", "again.npz", "--resume", "rest.ckpt", *options)
+                self.assertEqual(again.get("iterations", []), [])
+                self.assertEqual(self.content("again.npz"), self.content("whole.npz"))
+
+    def test_any_number_of_threads(self):
+        for options in (("--reg", 2, "-j", 3, "-r", 5, "--precision", "f64"), ("--shrink", 5, "-r", 4),
+                        ("--optimizer", "adam", "-r", 3, "--precision", "f64")):
+            models = set()
+            for threads in (1, 2, 3, 7, 16):
+                self.train("-i", 3, "-o", "m.npz", "-t", threads, *options)
+                models.add(self.content("m.npz"))
+            self.assertEqual(len(models), 1, options)
+
+    def test_values_far_from_one(self):
+        # They are fitted times a power of two, which the checkpoint's errors are not.
+        lines = [line.split() for line in (self.folder / "x.tns").read_text().splitlines() if line[0] != "#"]
+        self.write("x.tns", "".join(" ".join(line[:-1]) + f" {float(line[-1]) * 1e12!r}\n" for line in lines))
+        options = ("--shrink", 10, "-r", 3, "--validate", 0.1, "--patience", 5)
+        whole = self.train("-i", 6, "-o", "whole.npz", *options)
+        self.train("-i", 2, "--checkpoint", "c", *options)
+        rest = self.train("-i", 6, "-o", "rest.npz", "--resume", "c", *options)
+        self.assertEqual(self.content("rest.npz"), self.content("whole.npz"))
+        self.assertEqual(rest["result"]["rmse"], whole["result"]["rmse"])
+
+    def test_interrupted(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = subprocess.Popen([
+                TOOL, "fast-tucker", "x.tns", "--shrink", "10", "-r", "3", "-i", "100000000", "--deterministic",
+                "--checkpoint", "c", "--checkpoint-every", "1000000000"
+            ],
+                                       cwd=self.folder,
+                                       stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE,
+                                       text=True)
+            self.addCleanup(process.kill)
+            for _ in range(3):
+                process.stderr.readline()
+            self.assertFalse((self.folder / "c").exists())
+            process.send_signal(number)
+            stdout, stderr = process.communicate(timeout=120)
+            self.assertEqual(process.returncode, 128 + number)
+            self.assertIn("wrote    c\n", stdout)
+            last = int(re.search(r"interrupted after epoch (\d+)$", stderr.strip())[1])
+            report = self.train("--shrink", 10, "-r", 3, "-i", last + 1, "--resume", "c")
+            self.assertEqual([step["iteration"] for step in report["iterations"]], [last + 1])
+            (self.folder / "c").unlink()
+
+    def test_every(self):
+        options = ("--shrink", 10, "-r", 2)
+        self.train("-i", 4, "--checkpoint", "four", *options)
+        self.train("-i", 4, "--checkpoint", "c", "--checkpoint-every", 2, *options)
+        self.assertEqual(self.content("c"), self.content("four"))
+
+    def test_another_run_is_refused(self):
+        options = ("--shrink", 10, "-r", 2, "-i", 2)
+        self.train(*options, "--checkpoint", "c")
+        for others, says in ((("--shrink", 10, "-r", 3), "'rank 2', not 'rank 3'"),
+                             (("--shrink", 11, "-r", 2), "'shrinkage 10,"), (options[:4] + ("--seed", 1), "seed"),
+                             (options[:4] + ("--precision", "f64"), "precision f32, not f64"),
+                             (options[:4] + ("--format", "coo-permuted"), "format"),
+                             (options[:4] + ("--split", 0.1), "other entries"),
+                             (("-r", 2, "--optimizer", "adam"), "'optimizer als', not 'optimizer adam'")):
+            with self.subTest(others=others):
+                self.refused("x.tns", *others, says=says)
+        self.succeed("gen", "ratings", "-d", "60,40,12", "-n", 3000, "-r", 2, "--seed", 4, "-o", "y.tns")
+        self.refused("y.tns", *options, says="other entries")
+        self.succeed("gen", "ratings", "-d", "60,40,13", "-n", 3000, "-r", 2, "--seed", 3, "-o", "y.tns")
+        self.refused("y.tns", *options, says="other entries")
+        content = bytearray(self.content("c"))
+        content[100] ^= 1
+        self.write("c", bytes(content))
+        self.refused("x.tns", *options, says="checksum")
+        self.succeed("cpd", "x.tns", "-r", 2, "-i", 1, "--checkpoint", "c")
+        self.refused("x.tns", *options, says="another command")
+        self.fail_with(6, "fast-tucker", "x.tns", *options, "--checkpoint", "nowhere/c", says="nowhere/c")
+        self.fail_with(2, "fast-tucker", "x.tns", *options, "--checkpoint", "x.tns", says="would overwrite")
+        self.fail_with(2, "fast-tucker", "x.tns", *options, "--checkpoint", "m.npz", "-o", "m.npz", says="same file")
+
+    def refused(self, tensor, *options, says):
+        result = self.run_tool("fast-tucker", tensor, "--resume", "c", *options)
         self.assertEqual(result.returncode, 3, result.stderr)
         self.assertIn(says, result.stderr)
         self.assertRegex(result.stderr, r"\Apolyad: [^\n]+\n\Z")

@@ -250,6 +250,10 @@ class Cpd(ToolTest):
         self.assertEqual(many["result"]["fit"], best["fit"])
         self.assertEqual(len(many["iterations"]), best["iterations"])
         self.assertNotIn("restarts", once["result"])
+        # The time is that of all starts.
+        self.assertAlmostEqual(best["seconds"], sum(it["seconds"] for it in many["iterations"]), delta=1e-9)
+        self.assertGreaterEqual(many["result"]["restarts_s"], max(s["seconds"] for s in starts))
+        self.assertRegex(self.succeed("cpd", path, "-r", 3, "--restarts", 2).stdout, r"to build, .* for all starts\n")
         self.fail_with(2, "cpd", path, "-r", 3, "--restarts", 2, "--init", "nvecs")
 
     def test_deterministic(self):

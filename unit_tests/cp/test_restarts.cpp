@@ -52,11 +52,15 @@ TEST_CASE("restarts: each run is what cp_als makes of its seed, the best one is 
       // Sums with atomics may round differently, and once a fit is reached the difference stays.
       CHECK(std::abs(result.runs[k].fit - alone.fit) < 1e-7);
       best = std::max(best, result.runs[k].fit);
+      CHECK(result.runs[k].seconds > 0);
     }
     CHECK(result.best.fit == best);
     CHECK(result.runs[result.best_run].fit == best);
     CHECK(result.best.history.size() == static_cast<std::size_t>(result.runs[result.best_run].iterations));
     CHECK(result.best.model.weights.size() == 5);
+    double seconds = 0;
+    for (auto const& iteration : result.best.history) seconds += iteration.seconds;
+    CHECK(result.runs[result.best_run].seconds == seconds);
   }
 }
 

@@ -216,5 +216,77 @@ TEST_CASE("starts are signed, of the deviation asked for, and the same for one s
   CHECK(deviation < 0.8);
 }
 
+// ---- states
+
+template <class Scalar>
+void expect_goes_on(FastTuckerOptions options) {
+  TestSpace const space;
+  auto const data = planted_entries(3, 12, 2000);
+  FastTuckerData<Scalar, std::uint32_t, TestSpace> const sets{
+      to_device<Scalar, std::uint32_t>(space, data.train),
+      to_device<Scalar, std::uint32_t>(space, data.held_out)};
+  AnyFormatOptions format;
+  format.format        = "sorted:copies";
+  format.deterministic = true;
+  std::vector<FastTuckerState> states;
+  FastTuckerCheckpoints checkpoints;
+  checkpoints.save   = [&](FastTuckerState const& state) { states.push_back(state); };
+  checkpoints.every  = 2;
+  options.max_epochs = 5;
+  auto const whole   = fast_tucker(space, sets, options, FastTuckerCallback{}, format, checkpoints);
+  bool const chosen  = whole.choice.has_value();
+  REQUIRE(states.size() == (chosen ? 4U : 3U));
+  CHECK(states.front().epoch == (chosen ? 0U : 2U));
+  CHECK(states.back().epoch == 5);
+  auto const last = states.back();
+  for (auto const& from : std::vector<FastTuckerState>(states)) {
+    states.clear();
+    checkpoints.resume = &from;
+    auto const rest    = fast_tucker(space, sets, options, FastTuckerCallback{}, format, checkpoints);
+    CHECK(rest.history.size() == 5 - from.epoch);
+    CHECK(rest.kept_epoch == whole.kept_epoch);
+    CHECK(rest.errors.validation.rmse == whole.errors.validation.rmse);
+    if (from.epoch < 5) {
+      REQUIRE(!states.empty());
+      CHECK(states.back() == last);
+    }
+    for (int n = 0; n < 3; ++n)
+      CHECK(to_host<Scalar>(space, rest.model.A(n)) == to_host<Scalar>(space, whole.model.A(n)));
+    CHECK(rest.choice.has_value() == chosen);
+  }
+  // Other options, other entries.
+  checkpoints.resume = &last;
+  auto other         = options;
+  other.seed         = 9;
+  CHECK_THROWS_AS(fast_tucker(space, sets, other, FastTuckerCallback{}, format, checkpoints), UsageError);
+  auto const few = planted_entries(3, 12, 1999);
+  CHECK_THROWS_AS(fast_tucker(space,
+                              FastTuckerData<Scalar, std::uint32_t, TestSpace>{
+                                  to_device<Scalar, std::uint32_t>(space, few.train),
+                                  to_device<Scalar, std::uint32_t>(space, data.held_out)},
+                              options, FastTuckerCallback{}, format, checkpoints),
+                  UsageError);
+  FastTuckerState read = last;
+  read.file            = "a file";
+  checkpoints.resume   = &read;
+  CHECK_THROWS_AS(fast_tucker(space, sets, other, FastTuckerCallback{}, format, checkpoints), InputError);
+}
+
+TEST_CASE("a run goes on from its state to the same bits", "[fast_tucker]") {
+  FastTuckerOptions options;
+  options.rank      = 3;
+  options.shrinkage = Shrinkage{};
+  expect_goes_on<float>(options);
+  options.columns  = {2};
+  options.patience = 5;
+  expect_goes_on<double>(options);
+  options.optimizer = FastTuckerOptimizer::adam;
+  options.shrinkage.reset();
+  expect_goes_on<float>(options);
+  FastTuckerOptions chosen;
+  chosen.rank = 2;
+  expect_goes_on<double>(chosen);
+}
+
 }  // namespace
 }  // namespace polyad::test

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libFuzzer: checkpoints. The checksum is mended first, so that the fuzzer gets behind it.
+// libFuzzer: checkpoints of cpd and of fast-tucker. The checksum is mended first, so that the
+// fuzzer gets behind it.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,6 +23,15 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     auto const checkpoint = polyad::io::read_checkpoint(file.path());
     std::uint64_t numbers = checkpoint.grams.size();
     for (auto const& factor : checkpoint.factors) numbers += factor.size();
+    polyad::fuzz::expect(numbers <= size / 8, "more numbers than bytes");
+  } catch (polyad::InputError const&) {
+  }
+  try {
+    auto const state      = polyad::io::read_fast_tucker_checkpoint(file.path());
+    std::uint64_t numbers = state.squares.size();
+    for (auto const* arrays : {&state.factors, &state.cores, &state.intermediates, &state.biases,
+                               &state.drifts, &state.moments, &state.kept})
+      for (auto const& array : *arrays) numbers += array.size();
     polyad::fuzz::expect(numbers <= size / 8, "more numbers than bytes");
   } catch (polyad::InputError const&) {
   }

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Output files are there in full or not at all.
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <string>
 
@@ -57,6 +61,72 @@ TEST_CASE("atomic file: permissions are those of the old file, or of any new one
   ::umask(mask);
   created.commit();
   REQUIRE(std::filesystem::status(folder / "g").permissions() == static_cast<std::filesystem::perms>(0640));
+}
+
+TEST_CASE("atomic file: nobody else reads it before it is whole", "[io]") {
+  TemporaryFolder const folder;
+  auto const path = folder.write("f", "old");
+  ::chmod(path.c_str(), 0666);
+  AtomicFile file(path);
+  file.write(std::string(std::size_t{3} << 20, 'x'));
+  int temporary = 0;
+  for (auto const& entry : std::filesystem::directory_iterator(folder / "")) {
+    if (entry.path().filename() == "f") continue;
+    ++temporary;
+    CHECK(entry.status().permissions() == static_cast<std::filesystem::perms>(0600));
+    CHECK(entry.path().filename().string().size() == std::string(".f.XXXXXX").size());
+  }
+  CHECK(temporary == 1);
+  file.commit();
+  CHECK(std::filesystem::status(path).permissions() == static_cast<std::filesystem::perms>(0666));
+  // Who replaces a program does not keep its right to become another user.
+  ::chmod(path.c_str(), 04755);
+  AtomicFile program(path);
+  program.commit();
+  CHECK(std::filesystem::status(path).permissions() == static_cast<std::filesystem::perms>(0755));
+}
+
+TEST_CASE("atomic file: a link that somebody else put into a shared folder is not followed", "[io]") {
+  if (::geteuid() != 0) POLYAD_SKIP("only root makes links that belong to somebody else");
+  TemporaryFolder const folder;
+  folder.write("precious", "old");
+  std::filesystem::create_directory(folder / "shared");
+  ::chmod((folder / "shared").c_str(), 01777);
+  auto const link = folder / "shared/out";
+  std::filesystem::create_symlink(folder / "precious", link);
+  REQUIRE_NOTHROW(polyad::io::expect_writable(link));  // our own
+  REQUIRE(::lchown(link.c_str(), 12345, 12345) == 0);
+  REQUIRE_THROWS_AS(AtomicFile(link), WriteError);
+  ::chmod((folder / "shared").c_str(), 0755);  // nobody else may put anything here
+  REQUIRE_NOTHROW(polyad::io::expect_writable(link));
+  REQUIRE(content_of(folder / "precious") == "old");
+}
+
+TEST_CASE("atomic file: a file beyond the process' limit is an error", "[io]") {
+  TemporaryFolder const folder;
+  auto const path   = folder.write("f", "old");
+  pid_t const child = ::fork();
+  if (child == 0) {
+    rlimit const limit{100000, 100000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    int status = 1;
+    try {
+      AtomicFile file(path);
+      for (int k = 0; k < 3000; ++k) file.write(std::string(1000, 'x'));
+      file.commit();
+    } catch (WriteError const&) {
+      sigset_t pending;
+      ::sigpending(&pending);
+      status = sigismember(&pending, SIGXFSZ) == 0 ? 0 : 2;
+    }
+    ::_exit(status);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  CHECK(content_of(path) == "old");
+  CHECK(folder.files() == 1);
 }
 
 TEST_CASE("atomic file: a symbolic link stays a link", "[io]") {

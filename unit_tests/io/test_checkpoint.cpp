@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checkpoints: what is written reads back, and what is damaged is refused.
+#include <cstdint>
 #include <string>
 
+#include "io/crc32c.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "support/catch.hpp"
@@ -88,4 +90,124 @@ TEST_CASE("checkpoints whose sizes do not fit are refused", "[io]") {
           }) == ": is too short for 4 x 2 numbers");
   REQUIRE(refused([](auto& c) { c.fit = 1. / 0.; }) == ": holds a number that is not finite");
   REQUIRE(refused([](auto& c) { c.format = std::string(65, 'x'); }) == ": holds a name of 65 bytes");
+}
+
+namespace {
+
+/// Order 2, 3 x 2, J = (2, 1), R = 2; all that a state can have.
+polyad::FastTuckerState full_state() {
+  polyad::FastTuckerState state;
+  state.precision       = "f32";
+  state.format          = "sorted";
+  state.asked           = "rank 2; columns 2,1; seed 5";
+  state.extents         = {3, 2};
+  state.nnz             = 6;
+  state.validation_nnz  = 1;
+  state.norm_squared    = 0.7;
+  state.rank            = 2;
+  state.columns         = {2, 1};
+  state.targets         = {0, 2};
+  state.shrinkage       = {10, 0.05, 1000};
+  state.ridge           = {0.25};
+  state.ridge_per_entry = true;
+  state.drift_bins      = {2, 0};
+  state.drift_damping   = {30, 30};
+  state.has_choice      = true;
+  state.candidates      = 12;
+  state.choice_s        = 0.5;
+  state.choice_biases   = {4, 1.5, 1.25};
+  state.choice_model    = {4, 1.25, 1};
+  state.mean            = 3.5;
+  state.biases          = {{1, 2, -0.0}, {0.5, 5e-324}};
+  state.time_mode       = 1;
+  state.bins            = {2, 0};
+  state.drifts          = {{1, 2, 3, 4, 5, 6}, {}};
+  state.epoch           = 7;
+  state.kept_epoch      = 5;
+  state.best            = 1.125;
+  state.kept_errors     = {{{6, 1, 0.5}, {1, 2, 2}, {0, 0, 0}}};
+  state.factors         = {{1, 2, 3, 4, 5, 6}, {7, 8}};
+  state.cores           = {{1, 2, 3, 4}, {5, 6}};
+  state.intermediates   = {{1, 2, 3, 4, 5, 6}, {7, 8, 9, 10}};
+  state.squares         = {1, 2, 3, 4};
+  state.moments         = {
+      {1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5, 6}, {1, 2, 3, 4}, {1, 2, 3, 4}, {7, 8}, {7, 8}, {5, 6}, {5, 6}};
+  state.kept = {{6, 5, 4, 3, 2, 1}, {4, 3, 2, 1}, {8, 7}, {6, 5}};
+  return state;
+}
+
+std::string error_of_state(std::string_view content) {
+  polyad::test::TemporaryFolder const folder;
+  auto const path = folder.write("c", content);
+  try {
+    (void)polyad::io::read_fast_tucker_checkpoint(path);
+  } catch (polyad::InputError const& error) {
+    return std::string(error.what()).substr(path.string().size());
+  }
+  return "";
+}
+
+/// With a right checksum, as somebody writes it who means harm.
+std::string resealed(std::string bytes) {
+  std::uint32_t const crc = polyad::io::crc32c(0, std::string_view(bytes).substr(0, bytes.size() - 4));
+  for (std::size_t k = 0; k < 4; ++k) bytes[bytes.size() - 4 + k] = static_cast<char>(crc >> 8 * k & 0xFF);
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("checkpoints of fast_tucker round-trip, and damage is detected", "[io]") {
+  polyad::test::TemporaryFolder const folder;
+  polyad::FastTuckerState bare;
+  bare.precision     = "f64";
+  bare.format        = "coo-permuted";
+  bare.extents       = {1, 0};
+  bare.columns       = {1, 1};
+  bare.rank          = 1;
+  bare.factors       = {{1}, {}};
+  bare.cores         = {{2}, {3}};
+  bare.intermediates = {{2}, {}};
+  for (auto const& state : {full_state(), bare}) {
+    polyad::io::write_fast_tucker_checkpoint(folder / "c", state);
+    auto read = polyad::io::read_fast_tucker_checkpoint(folder / "c");
+    REQUIRE(read.file == (folder / "c").string());
+    read.file.clear();
+    REQUIRE(read == state);
+    std::string const whole = polyad::test::content_of(folder / "c");
+    for (std::size_t k = 0; k < whole.size(); ++k) {
+      std::string damaged = whole;
+      damaged[k]          = static_cast<char>(damaged[k] ^ (1 << k % 8));
+      REQUIRE(error_of_state(damaged) != "");
+      REQUIRE(error_of_state(whole.substr(0, k)) != "");
+      // Behind a right checksum the fields are refused, or they are a state whose arrays fit its sizes.
+      damaged = resealed(damaged);
+      if (k + 4 < whole.size() && error_of_state(damaged).empty()) {
+        folder.write("d", damaged);
+        auto const other = polyad::io::read_fast_tucker_checkpoint(folder / "d");
+        REQUIRE_NOTHROW(polyad::io::write_fast_tucker_checkpoint(folder / "e", other));
+        REQUIRE(polyad::test::content_of(folder / "e") == damaged);
+      }
+    }
+  }
+  polyad::io::write_checkpoint(folder / "c", sample());
+  REQUIRE(error_of_state(polyad::test::content_of(folder / "c")) == ": is a checkpoint of another command");
+  REQUIRE(error_of_state("1 1 1\n") == ": is no checkpoint");
+}
+
+TEST_CASE("checkpoints of fast_tucker are refused where arrays and sizes disagree", "[io]") {
+  polyad::test::TemporaryFolder const folder;
+  auto const refused = [&](auto const& change) {
+    auto state = full_state();
+    change(state);
+    REQUIRE_THROWS_AS(polyad::io::write_fast_tucker_checkpoint(folder / "c", state), polyad::UsageError);
+    REQUIRE(folder.files() == 0);
+  };
+  refused([](auto& state) { state.factors[0].pop_back(); });
+  refused([](auto& state) { state.cores.pop_back(); });
+  refused([](auto& state) { state.columns.push_back(1); });
+  refused([](auto& state) { state.rank = 0; });
+  refused([](auto& state) { state.precision = "f16"; });
+  refused([](auto& state) { state.bins[1] = 1; });
+  refused([](auto& state) { state.extents = {3}; });
+  refused([](auto& state) { state.targets = {3, 0}; });
 }

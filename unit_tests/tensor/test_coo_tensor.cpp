@@ -80,7 +80,11 @@ TEST_CASE("coo: numbers of indices and values must match", "[tensor]") {
 
 TEST_CASE("coo: a mode that 32 bits cannot count needs 64-bit indices", "[tensor]") {
   constexpr count_t most = count_t(1) << 32;
-  CHECK(refusal<std::uint32_t>({most, 2}, {4294967295U, 1}, {1}) == "nothing was thrown");
+  // The largest number of 32 bits is no row's: kernels mean "none" by it.
+  CHECK(refusal<std::uint32_t>({most - 1, 2}, {4294967294U, 1}, {1}) == "nothing was thrown");
+  CHECK(refusal<std::uint32_t>({most, 2}, {4294967295U, 1}, {1}) ==
+        "mode 0 of 4294967296 rows needs 64-bit indices");
+  CHECK(refusal<std::uint64_t>({most, 2}, {4294967295U, 1}, {1}) == "nothing was thrown");
   CHECK(refusal<std::uint32_t>({2, most + 1}, {0, 0}, {1}).find("64-bit") != std::string::npos);
   CHECK(refusal<std::uint64_t>({2, most + 1}, {0, most}, {1}) == "nothing was thrown");
 }

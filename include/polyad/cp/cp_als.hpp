@@ -175,6 +175,7 @@ struct RestartSummary {
   double fit;
   int iterations;
   StopReason reason;
+  double seconds = 0;  // of its iterations; those of other runs beside it are in them
 };
 
 template <class Scalar, class Space>

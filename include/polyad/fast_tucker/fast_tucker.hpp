@@ -28,6 +28,7 @@
 #include "polyad/formats/format.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
+#include "polyad/tensor/fast_tucker_state.hpp"
 
 namespace polyad {
 
@@ -152,6 +153,7 @@ struct FastTuckerResult {
   /// The epoch whose model it is. 0 is the start: no epoch was sound, or with `patience` none was better than
   /// no interaction.
   int kept_epoch = 0;
+  FastTuckerErrors errors;  // of the kept epoch; no entries without one
   FastTuckerErrors biases;  // of mean and biases alone
   FormatFacts format;       // without a name where the model is mean and biases alone
   /// Where something was left to choose. A model that is mean and biases alone has kept_epoch 0.
@@ -160,6 +162,17 @@ struct FastTuckerResult {
 
 /// Called after each epoch; false ends the run.
 using FastTuckerCallback = std::function<bool(FastTuckerEpoch const&)>;
+
+/// Writes and takes up the state of a run. A run that goes on from a state comes to the same bits as one that
+/// never stopped, where the format sums in a fixed order.
+struct FastTuckerCheckpoints {
+  /// Called after every `every` epochs, after the last one, and with what a search has chosen; none: never.
+  std::function<void(FastTuckerState const&)> save;
+  int every = 10;
+  /// Goes on from it: nothing is chosen and no biases are fitted again, and epochs count on. The options have
+  /// to be those of its run, but for epochs and time. The result's choice then has no start.
+  FastTuckerState const* resume = nullptr;
+};
 
 /// Entries as they are observed; all but the training set may be left out.
 template <class Scalar, class Index, class Space>
@@ -205,13 +218,15 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
 /// candidate is the start. Where nothing beats mean and biases, they are the model: of rank 1, with factors
 /// of zeros.
 /// \param format  which format holds the training set, and how it is chosen; rank, iterations and needs are
-///                the optimiser's
+///                the optimiser's. The name has to be that of a state to go on from
+/// \throws also UsageError for a state of another run, InputError where it was read from a file
 template <class Scalar, class Index, class Space>
 FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerData<Scalar, Index, Space> const& data,
-                                            FastTuckerOptions const& options   = {},
-                                            FastTuckerCallback const& callback = {},
-                                            AnyFormatOptions const& format     = {});
+                                            FastTuckerOptions const& options         = {},
+                                            FastTuckerCallback const& callback       = {},
+                                            AnyFormatOptions const& format           = {},
+                                            FastTuckerCheckpoints const& checkpoints = {});
 
 /// Whether so many entries are better left in host memory (FastTuckerData::train_on_host). They are where the
 /// format named streams, or where what a run holds of them would not fit the device's free memory.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An output file that is there in full or not at all: the bytes go to a temporary file in the same folder,
-// which takes the name only when all of it is on disk. Until then a previous file stays as it is.
+// which takes the name only when all of it is on disk. Until then a previous file stays as it is, and nobody
+// else can read the new one. It gets the permissions of the one that it replaces, or those of a new file.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +12,8 @@ namespace polyad::io {
 
 class AtomicFile {
 public:
-  /// Devices and pipes, which have nothing to be replaced, are written directly.
+  /// Devices and pipes, which have nothing to be replaced, are written directly. A link is followed, but not
+  /// one that somebody else put into a folder like /tmp.
   /// \throws WriteError, as every member does
   explicit AtomicFile(std::filesystem::path path);
 
@@ -35,6 +37,7 @@ private:
   std::filesystem::path m_target;  // behind symbolic links
   std::string m_temporary;         // empty when written directly
   std::string m_buffer;
+  unsigned m_mode  = 0;  // that the file gets when it is whole; the temporary one is 0600
   int m_descriptor = -1;
 };
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run of CP-ALS between two iterations, as a file (docs/file-formats.md): all that the next iteration
-// depends on, and facts that show whether it belongs to the tensor and the options at hand.
+// Runs between two iterations, as files (docs/file-formats.md): all that the next iteration depends on, and
+// facts that show whether it belongs to the tensor and the options at hand. Of CP-ALS, and of fast_tucker
+// (tensor/fast_tucker_state.hpp).
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
+
+#include "polyad/tensor/fast_tucker_state.hpp"
 
 namespace polyad::io {
 
@@ -38,5 +41,12 @@ void write_checkpoint(std::filesystem::path const& path, Checkpoint const& check
 
 /// \throws InputError for a file that is damaged, cut short or no checkpoint
 [[nodiscard]] Checkpoint read_checkpoint(std::filesystem::path const& path);
+
+/// \throws UsageError unless the arrays have the sizes that the state says; WriteError, and the previous file
+///         then stays
+void write_fast_tucker_checkpoint(std::filesystem::path const& path, FastTuckerState const& state);
+
+/// \throws InputError for a file that is damaged, cut short or no checkpoint of fast_tucker
+[[nodiscard]] FastTuckerState read_fast_tucker_checkpoint(std::filesystem::path const& path);
 
 }  // namespace polyad::io

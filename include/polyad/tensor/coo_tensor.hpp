@@ -33,8 +33,9 @@ public:
     POLYAD_EXPECTS(m_indices.extent(1) == static_cast<count_t>(extents.order()), "coordinates of ",
                    m_indices.extent(1), " numbers for a tensor of order ", extents.order());
     for (int n = 0; n < extents.order(); ++n)
-      POLYAD_EXPECTS(extents[n] == 0 || extents[n] - 1 <= std::numeric_limits<Index>::max(), "mode ", n,
-                     " of ", extents[n], " rows needs 64-bit indices");
+      // The largest Index numbers no row: kernels say "none" by it (TeamSum::no_row).
+      POLYAD_EXPECTS(extents[n] <= std::numeric_limits<Index>::max(), "mode ", n, " of ", extents[n],
+                     " rows needs 64-bit indices");
   }
 
   [[nodiscard]] Extents const& extents() const { return m_extents; }

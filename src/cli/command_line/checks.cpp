@@ -19,8 +19,10 @@ bool same_file(std::filesystem::path const& a, std::filesystem::path const& b) {
 }
 
 void refuse_overwriting(std::filesystem::path const& input, std::filesystem::path const& output,
-                        std::string const& option) {
-  if (same_file(input, output)) refuse(option + " would overwrite the input " + input.string());
+                        std::string const& option, std::string const& unless) {
+  if (same_file(input, output))
+    refuse(option + " would overwrite the input " + input.string() +
+           (unless.empty() ? "" : "; " + unless + " lets it"));
 }
 
 void expect_distinct_files(std::initializer_list<std::filesystem::path> inputs,
@@ -30,6 +32,16 @@ void expect_distinct_files(std::initializer_list<std::filesystem::path> inputs,
     refuse_overwriting(input, report, "--report");
   }
   if (same_file(output, report)) refuse("-o and --report name the same file");
+}
+
+void expect_checkpoints(std::initializer_list<std::filesystem::path> inputs,
+                        std::filesystem::path const& checkpoint, std::filesystem::path const& resume,
+                        std::filesystem::path const& output, std::filesystem::path const& report) {
+  for (auto const& input : inputs) refuse_overwriting(input, checkpoint, "--checkpoint");
+  if (same_file(checkpoint, output) || same_file(checkpoint, report))
+    refuse("--checkpoint and another output name the same file");
+  refuse_overwriting(resume, output, "-o");
+  refuse_overwriting(resume, report, "--report");
 }
 
 }  // namespace polyad::cli

@@ -33,12 +33,18 @@ CLI::Validator whole_number() {
 /// Whether two names stand for one file, which need not exist.
 [[nodiscard]] bool same_file(std::filesystem::path const& a, std::filesystem::path const& b);
 
+/// \param unless  the option that lets it pass, if there is one
 /// \throws UsageError when the output is the input
 void refuse_overwriting(std::filesystem::path const& input, std::filesystem::path const& output,
-                        std::string const& option);
+                        std::string const& option, std::string const& unless = "");
 
 /// Inputs, the -o file and the report are different files. \throws UsageError
 void expect_distinct_files(std::initializer_list<std::filesystem::path> inputs,
                            std::filesystem::path const& output, std::filesystem::path const& report);
+
+/// A checkpoint is no other output and no input, but the one that a run goes on from. \throws UsageError
+void expect_checkpoints(std::initializer_list<std::filesystem::path> inputs,
+                        std::filesystem::path const& checkpoint, std::filesystem::path const& resume,
+                        std::filesystem::path const& output, std::filesystem::path const& report);
 
 }  // namespace polyad::cli

@@ -79,18 +79,7 @@ void add_cpd(Command command, CpdOptions& options) {
                    "Time the phases of each iteration for the report; this costs a little time");
   add_output(command, options.output,
              "Write the model: .ktns or .txt as Tensor Toolbox text, .npz for numpy");
-  command
-      .add_option("--checkpoint", options.checkpoint,
-                  "Write checkpoints to this file, the last one at the end")
-      ->type_name("FILE");
-  command.add_option("--checkpoint-every", options.checkpoint_every, "Iterations between checkpoints")
-      ->check(CLI::Range(1, std::numeric_limits<int>::max()))
-      ->type_name("K")
-      ->capture_default_str();
-  command
-      .add_option("--resume", options.resume,
-                  "Continue from a checkpoint; with --deterministic, to the same bits as an unbroken run")
-      ->type_name("FILE");
+  add_checkpoints(command, options.checkpoint, options.checkpoint_every, options.resume, "Iterations");
   add_common(command);
   command.footer("Example: polyad cpd uber.tns.xz -r 16 -o model.ktns");
 }
@@ -110,13 +99,14 @@ void check(CpdOptions const& options) {
   if (options.restarts > 1 && !(options.checkpoint.empty() && options.resume.empty()))
     refuse("--restarts have no checkpoints: run them one by one");
   if (options.init != "random" && !options.resume.empty()) refuse("--resume is a start: leave --init out");
-  refuse_overwriting(options.tensor, options.checkpoint, "--checkpoint");
-  if (same_file(options.checkpoint, options.output) || same_file(options.checkpoint, options.common.report))
-    refuse("--checkpoint and another output name the same file");
-  refuse_overwriting(options.resume, options.output, "-o");
-  refuse_overwriting(options.resume, options.common.report, "--report");
+  expect_checkpoints({options.tensor}, options.checkpoint, options.resume, options.output,
+                     options.common.report);
   refuse_overwriting(options.tensor, options.common.report, "--report");
-  if (starts_from_file(options)) refuse_overwriting(options.init, options.common.report, "--report");
+  if (starts_from_file(options)) {
+    refuse_overwriting(options.init, options.common.report, "--report");
+    refuse_overwriting(options.init, options.output, "-o");
+    refuse_overwriting(options.init, options.checkpoint, "--checkpoint");
+  }
   if (options.output.empty()) return;
   static_cast<void>(io::model_kind(options.output));
   refuse_overwriting(options.tensor, options.output, "-o");

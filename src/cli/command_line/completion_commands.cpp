@@ -58,7 +58,8 @@ void expect_range(std::vector<double> const& clip) {
 }
 
 void add_fast_tucker(Command command, TrainOptions& options) {
-  add_tensor(command, options.tensor, options.index_base);
+  add_tensor(command, options.tensor, options.index_base,
+             "Observed entries, zeros too, in any form; others are unknown; - is stdin");
   command.add_option("--test", options.test, "Entries to report errors on")->type_name("FILE");
   command.add_option("--split", options.split, "Hold this share of the entries out, to report errors on")
       ->type_name("SHARE");
@@ -169,10 +170,9 @@ void add_fast_tucker(Command command, TrainOptions& options) {
                     "Keep to so many bytes on the device; other ratings stay on the host");
   add_deterministic(command, options.deterministic, "model in every run on one device");
   add_output(command, options.output, "Write the model: .npz for numpy and for predict");
+  add_checkpoints(command, options.checkpoint, options.checkpoint_every, options.resume, "Epochs");
   add_common(command);
-  command.footer(
-      "Stored entries are observations, zeros and duplicates too. All other entries are unknown.\n"
-      "Example: polyad fast-tucker ratings.tns --split 0.1 --clip 1,5 -o model.npz");
+  command.footer("Example: polyad fast-tucker ratings.tns --split 0.1 --clip 1,5 -o model.npz");
 }
 
 void add_predict(Command command, PredictOptions& options) {
@@ -285,6 +285,8 @@ void check(TrainOptions const& options) {
     refuse(options.format +
            " is not deterministic: several threads add to one row in no fixed order. Take --format auto");
   expect_distinct_files({options.tensor, options.test}, options.output, options.common.report);
+  expect_checkpoints({options.tensor, options.test}, options.checkpoint, options.resume, options.output,
+                     options.common.report);
   if (!options.output.empty() && options.output.extension() != ".npz")
     refuse("-o: the name of a FastTucker model ends with .npz");
 }

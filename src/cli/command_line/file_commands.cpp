@@ -60,6 +60,7 @@ void FileCommands::add_convert() {
   command.add_flag("--pack", m_convert.packed, "Pack the blocks of .pten with zstd");
   command.add_flag("--allow-non-finite", m_convert.input.allow_non_finite,
                    "Take NaN and infinity as they are");
+  command.add_flag("--force", m_convert.force, "OUTPUT may be TENSOR, which it replaces when it is whole");
   add_common(command);
   command.footer(
       "Example: polyad convert uber.tns.xz uber.pten\nThe dialects are described in docs/file-formats.md.");
@@ -72,6 +73,7 @@ void FileCommands::add_check() {
   command
       .add_option("--fix", m_check.fixed, "Write the tensor with duplicates summed and the others left out")
       ->type_name("FILE");
+  command.add_flag("--force", m_check.force, "That file may be TENSOR, which it replaces when it is whole");
   add_common(command);
   command.footer(
       "The exit status is 8 when there are any, and 3 when the file cannot be read. Empty slices are listed "
@@ -154,7 +156,7 @@ std::optional<Options> FileCommands::chosen() {
     if (m_convert.precision == "f32" && dialect != io::Dialect::pten && dialect != io::Dialect::npz)
       refuse("text holds values in full: --precision f32 is for .pten and .npz");
     if (m_convert.packed && dialect != io::Dialect::pten) refuse("--pack is for .pten");
-    refuse_overwriting(m_convert.input.path, m_convert.output, "OUTPUT");
+    if (!m_convert.force) refuse_overwriting(m_convert.input.path, m_convert.output, "OUTPUT", "--force");
     if (same_file(m_convert.output, m_convert.common.report))
       refuse("OUTPUT and --report name the same file");
     return m_convert;
@@ -162,7 +164,7 @@ std::optional<Options> FileCommands::chosen() {
   if (given("check")) {
     refuse_overwriting(m_check.input.path, m_check.common.report, "--report");
     if (!m_check.fixed.empty()) expect_dialect(m_check.fixed, "");
-    refuse_overwriting(m_check.input.path, m_check.fixed, "--fix");
+    if (!m_check.force) refuse_overwriting(m_check.input.path, m_check.fixed, "--fix", "--force");
     if (same_file(m_check.fixed, m_check.common.report)) refuse("--fix and --report name the same file");
     return m_check;
   }

@@ -51,7 +51,10 @@ std::string argument(CLI::Option const& option) {
 
 /// "-r,--rank R"
 std::string title(CLI::Option const& option, bool positional) {
-  std::string const names = option.get_name(positional, !positional), type = argument(option);
+  std::string names = option.get_name(positional, !positional);
+  // CLI11 says of a flag that clears something that it does.
+  if (std::size_t const at = names.find("{false}"); at != std::string::npos) names.erase(at, 7);
+  std::string const type = argument(option);
   return type.empty() || positional ? names : names + " " + type;
 }
 

@@ -115,6 +115,19 @@ void add_deterministic(Command& command, bool& deterministic, std::string const&
   command.add_flag("--deterministic", deterministic, "Sum in a fixed order: the same " + gives);
 }
 
+void add_checkpoints(Command& command, std::filesystem::path& checkpoint, int& every,
+                     std::filesystem::path& resume, std::string const& unit) {
+  command.add_option("--checkpoint", checkpoint, "Write checkpoints to this file, the last one at the end")
+      ->type_name("FILE");
+  command.add_option("--checkpoint-every", every, unit + " between checkpoints")
+      ->check(CLI::Range(1, std::numeric_limits<int>::max()))
+      ->type_name("K")
+      ->capture_default_str();
+  command
+      .add_option("--resume", resume, "Continue from a checkpoint; with --deterministic, to the same bits")
+      ->type_name("FILE");
+}
+
 void add_mode(Command& command, int& mode, std::string const& meaning) {
   command.add_option("-m,--mode", mode, meaning + ", counted from 1")
       ->required()

@@ -58,6 +58,10 @@ void add_device_memory(Command& command, std::optional<std::uint64_t>& bytes, st
 /// --deterministic; `gives` says what is the same in every run
 void add_deterministic(Command& command, bool& deterministic, std::string const& gives);
 
+/// --checkpoint, --checkpoint-every and --resume; `unit` is what stands between checkpoints, in the plural
+void add_checkpoints(Command& command, std::filesystem::path& checkpoint, int& every,
+                     std::filesystem::path& resume, std::string const& unit);
+
 /// -m, counted from 1; required
 void add_mode(Command& command, int& mode, std::string const& meaning);
 

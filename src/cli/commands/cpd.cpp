@@ -45,6 +45,21 @@ void expect_start_fits(CpdOptions const& options, io::HostKtensor const& start,
                                  dims_text(tensor.extents)));
 }
 
+/// A checkpoint names a format, which has to be one of ours.
+io::Checkpoint read_resumed(CpdOptions const& options) {
+  auto checkpoint = io::read_checkpoint(options.resume);
+  bool known      = checkpoint.format != "auto";
+  try {
+    expect_format(checkpoint.format);
+  } catch (UsageError const&) {
+    known = false;
+  }
+  if (!known)
+    throw InputError(options.resume.string(), 0, 0,
+                     "is a checkpoint of the unknown format '" + checkpoint.format + "'");
+  return checkpoint;
+}
+
 void summarise(CpdOptions const& options, Report const& report, double seconds) {
   auto const& result  = std::get<CpdReport>(report.result);
   auto const& backend = *report.backend;
@@ -68,8 +83,10 @@ void summarise(CpdOptions const& options, Report const& report, double seconds) 
     fmt::print("starts   {}, fits from {:.9f} to {:.9f}, the best from seed {}\n", result.restarts.size(),
                worst->fit, best->fit, result.restarts[result.best_restart].seed);
   }
-  fmt::print("time     {} to read, {} to build, {} for the iterations\n", duration_text(report.input->read_s),
-             duration_text(report.format->build_s), duration_text(seconds));
+  bool const many = !result.restarts.empty();
+  fmt::print("time     {} to read, {} to build, {} for {}\n", duration_text(report.input->read_s),
+             duration_text(report.format->build_s), duration_text(many ? result.restarts_s : seconds),
+             many ? "all starts" : "the iterations");
   for (auto const& file : result.files) fmt::print("wrote    {}\n", file);
 }
 
@@ -136,7 +153,7 @@ int run_on_ranks(CpdOptions const& options, Report& report) {
   if (is_root) {
     if (!options.output.empty()) io::expect_writable(options.output);
     if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
-    if (!options.resume.empty()) checkpoints.resume = io::read_checkpoint(options.resume);
+    if (!options.resume.empty()) checkpoints.resume = read_resumed(options);
     checkpoints.save = [&](io::Checkpoint const& state) { io::write_checkpoint(options.checkpoint, state); };
     tensor           = read_input(input_of(options), options.common, report);
     if (tensor.order() < 2)
@@ -180,7 +197,7 @@ int run(CpdOptions const& options, Report& report) {
   if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
   Checkpoints checkpoints;
   checkpoints.every = options.checkpoint_every;
-  if (!options.resume.empty()) checkpoints.resume = io::read_checkpoint(options.resume);
+  if (!options.resume.empty()) checkpoints.resume = read_resumed(options);
   if (!options.checkpoint.empty())
     checkpoints.save = [&](io::Checkpoint const& state) { io::write_checkpoint(options.checkpoint, state); };
   auto start  = read_start(options);

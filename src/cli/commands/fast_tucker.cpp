@@ -16,7 +16,9 @@
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/quantity_text.hpp"
+#include "polyad/formats/capability.hpp"
 #include "polyad/io/atomic_file.hpp"
+#include "polyad/io/checkpoint.hpp"
 #include "polyad/io/clean_list.hpp"
 #include "polyad/io/tensor_file.hpp"
 
@@ -93,7 +95,27 @@ std::string errors_text(ErrorReports const& errors) {
   return text;
 }
 
-void summarise(TrainOptions const& options, Report const& report, double seconds) {
+/// A checkpoint names a format, which has to be one that the optimiser takes.
+FastTuckerState read_state(TrainOptions const& options) {
+  auto state       = io::read_fast_tucker_checkpoint(options.resume);
+  auto const needs = options.optimizer == "als"    ? Capability::row_least_squares
+                     : options.optimizer == "adam" ? Capability::residual_sweep
+                                                   : Capability::sgd;
+  bool known       = state.format != "auto";
+  try {
+    expect_format(state.format);
+    known = known && format_offers(state.format, needs);
+  } catch (UsageError const&) {
+    known = false;
+  }
+  if (!known)
+    throw InputError(
+        options.resume.string(), 0, 0,
+        "is a checkpoint of the format '" + state.format + "', which this optimizer does not take");
+  return state;
+}
+
+void summarise(TrainOptions const& options, Report const& report, int last, double seconds) {
   auto const& result  = std::get<CompletionReport>(report.result);
   auto const& backend = *report.backend;
   fmt::print("entries  {}: {}, {} to learn from\n", report.input->path, dims_text(report.input->dims),
@@ -123,8 +145,8 @@ void summarise(TrainOptions const& options, Report const& report, double seconds
   fmt::print("errors   {}\n", errors_text(result.errors));
   if (options.biases) fmt::print("biases   {}\n", errors_text(result.biases));
   if (learns)
-    fmt::print("epochs   {}, the model is that of epoch {} ({})\n", report.iterations.size(),
-               result.kept_iteration, result.reason);
+    fmt::print("epochs   {}, the model is that of epoch {} ({})\n", last, result.kept_iteration,
+               result.reason);
   fmt::print("time     {} to read, {}{} for the epochs\n", duration_text(report.input->read_s),
              learns ? duration_text(report.format->build_s) + " to build, " : std::string(),
              duration_text(seconds));
@@ -136,6 +158,15 @@ void summarise(TrainOptions const& options, Report const& report, double seconds
 int run(TrainOptions const& options, Report& report) {
   expect_usable_device();
   if (!options.output.empty()) io::expect_writable(options.output);
+  if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
+  TrainCheckpoints checkpoints;
+  if (!options.resume.empty()) checkpoints.resume = read_state(options);
+  bool saved = false;
+  if (!options.checkpoint.empty())
+    checkpoints.save = [&](FastTuckerState const& state) {
+      io::write_fast_tucker_checkpoint(options.checkpoint, state);
+      saved = true;
+    };
   auto sets       = read_sets(options, report);
   auto const cold = std::exchange(sets.cold, {});
   warn_of_cold(cold.nnz());
@@ -146,23 +177,28 @@ int run(TrainOptions const& options, Report& report) {
   io::HostFastTucker model;
   {
     Progress progress(options.max_epochs, options.time_limit_s);
-    model = complete(options, std::move(sets), report, [&](IterationReport const& epoch) {
-      report.iterations.push_back(epoch);
-      seconds += epoch.seconds;
-      progress.iteration(epoch.iteration, errors_text(epoch.errors), epoch.seconds);
-      return interrupt_signal() == 0;
-    });
+    model = complete(
+        options, std::move(sets), report,
+        [&](IterationReport const& epoch) {
+          report.iterations.push_back(epoch);
+          seconds += epoch.seconds;
+          progress.iteration(epoch.iteration, errors_text(epoch.errors), epoch.seconds);
+          return interrupt_signal() == 0;
+        },
+        checkpoints);
   }
-  auto& result           = std::get<CompletionReport>(report.result);
-  bool const diverged    = result.reason == "diverged";
-  std::size_t const last = report.iterations.size();
+  auto& result        = std::get<CompletionReport>(report.result);
+  bool const diverged = result.reason == "diverged";
+  int const begin     = checkpoints.resume ? static_cast<int>(checkpoints.resume->epoch) : 0;
+  int const last      = report.iterations.empty() ? begin : report.iterations.back().iteration;
   add_cold_errors(model, cold, result);
   // A start that nothing was learned in is no result.
   if (!options.output.empty() && !(diverged && result.kept_iteration == 0)) {
     io::write_fast_tucker(options.output, model, options.precision == "f32");
     result.files.push_back(options.output.string());
   }
-  summarise(options, report, seconds);
+  if (saved) result.files.push_back(options.checkpoint.string());
+  summarise(options, report, last, seconds);
   if (diverged) {
     report.error =
         fmt::format("diverged in epoch {}: lower --lr{} or raise --reg; {}", last + 1,

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "cli/options/options.hpp"
 #include "cli/report/report.hpp"
 #include "polyad/io/coordinate_list.hpp"
 #include "polyad/io/fast_tucker_file.hpp"
+#include "polyad/tensor/fast_tucker_state.hpp"
 
 namespace polyad::cli {
 
@@ -23,11 +25,17 @@ struct CompletionSets {
 
 using OnEpoch = std::function<bool(IterationReport const&)>;
 
+/// What a run takes up and leaves behind.
+struct TrainCheckpoints {
+  std::optional<FastTuckerState> resume;
+  std::function<void(FastTuckerState const&)> save;  // none: no checkpoints
+};
+
 /// Fits a model; needs a Session. The sets are given up once they are on the device. Fills in report.format
 /// and a CompletionReport.
-/// \throws MemoryError, UsageError, NumericalError
+/// \throws MemoryError, UsageError, NumericalError; InputError for a checkpoint of another run
 [[nodiscard]] io::HostFastTucker complete(TrainOptions const& options, CompletionSets&& sets, Report& report,
-                                          OnEpoch const& on_epoch);
+                                          OnEpoch const& on_epoch, TrainCheckpoints const& checkpoints);
 
 /// The model's predictions at places within its extents; needs a Session.
 [[nodiscard]] std::vector<double> predict_entries(io::HostFastTucker const& model,

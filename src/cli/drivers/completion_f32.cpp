@@ -4,8 +4,8 @@
 namespace polyad::cli {
 
 template io::HostFastTucker complete_as<float, std::uint32_t>(TrainOptions const&, CompletionSets&&, Report&,
-                                                              OnEpoch const&);
+                                                              OnEpoch const&, TrainCheckpoints const&);
 template io::HostFastTucker complete_as<float, std::uint64_t>(TrainOptions const&, CompletionSets&&, Report&,
-                                                              OnEpoch const&);
+                                                              OnEpoch const&, TrainCheckpoints const&);
 
 }  // namespace polyad::cli

@@ -171,23 +171,29 @@ FastTuckerData<Scalar, Index, Space> to_data(Space const& space, CompletionSets&
 
 template <class Scalar, class Index>
 io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& sets, Report& report,
-                               OnEpoch const& on_epoch) {
+                               OnEpoch const& on_epoch, TrainCheckpoints const& checkpoints) {
   Space const space;
   int const order  = sets.train.order();
   auto asked       = library_options(options);
   asked.bias.drift = drift_of(options, order);
   AnyFormatOptions format;
-  format.format         = options.format;
+  bool const named      = options.format != "auto" || !checkpoints.resume;
+  format.format         = named ? options.format : checkpoints.resume->format;
   format.deterministic  = options.deterministic;
   format.hooks.progress = stop_if_interrupted;
-  if (options.format == "auto") {
+  if (format.format == "auto") {
     format.survey        = survey_list(sets.train, options.common.threads);
     format.hooks.machine = [&](double) { return machine_ceilings(*report.backend, sizeof(Scalar), 0); };
   }
-  auto const data   = to_data<Scalar, Index>(space, std::move(sets), asked, format);
-  auto const result = fast_tucker(
-      space, data, asked,
-      FastTuckerCallback([&](FastTuckerEpoch const& epoch) { return on_epoch(to_report(epoch)); }), format);
+  auto const data = to_data<Scalar, Index>(space, std::move(sets), asked, format);
+  FastTuckerCheckpoints wanted;
+  wanted.save       = checkpoints.save;
+  wanted.every      = options.checkpoint_every;
+  wanted.resume     = checkpoints.resume ? &*checkpoints.resume : nullptr;
+  auto const result = fast_tucker(space, data, asked, FastTuckerCallback([&](FastTuckerEpoch const& epoch) {
+                                    return on_epoch(to_report(epoch));
+                                  }),
+                                  format, wanted);
 
   auto const chosen = result.choice ? result.choice->options : with_shape(asked, order);
   auto summary      = report_of(chosen, result.choice);
@@ -200,13 +206,12 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
     summary.rank   = 1;
     summary.columns.assign(static_cast<std::size_t>(order), 1);
   } else {
-    auto const& made = result.format;
-    report.format =
-        FormatReport{made.chosen, made.storage_bytes, made.build_s, made.because, made.candidates};
+    auto const& made       = result.format;
+    report.format          = FormatReport{made.chosen, made.storage_bytes, made.build_s,
+                                          named ? made.because : "the checkpoint is of it", made.candidates};
     summary.kept_iteration = result.kept_epoch;
     summary.reason         = to_string(result.reason);
-    if (result.kept_epoch > 0)
-      summary.errors = to_reports(result.history[static_cast<std::size_t>(result.kept_epoch - 1)]);
+    summary.errors         = to_reports(result.errors);
   }
   report.result = std::move(summary);
   return io::to_host_model(space, result.model);

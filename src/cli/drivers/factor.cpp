@@ -2,6 +2,7 @@
 // factor(), over both scalars and both coordinate types.
 #include "cli/drivers/factor.hpp"
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,9 +43,11 @@ CpAlsResult<typename F::scalar_type, Space> best_of_restarts(Space const& space,
   // A streamed tensor takes all memory that is left.
   auto const instances =
       X.can(Capability::streaming) ? std::vector<Space>{space} : restart_instances(space, count);
-  auto result = cp_als_restarts(instances, X, als, count, show);
+  auto const start   = std::chrono::steady_clock::now();
+  auto result        = cp_als_restarts(instances, X, als, count, show);
+  summary.restarts_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   for (auto const& run : result.runs)
-    summary.restarts.push_back({run.seed, run.fit, run.iterations, to_string(run.reason)});
+    summary.restarts.push_back({run.seed, run.fit, run.iterations, to_string(run.reason), run.seconds});
   summary.best_restart = result.best_run;
   report.iterations.clear();
   for (auto const& it : result.best.history) report.iterations.push_back(to_report(it));

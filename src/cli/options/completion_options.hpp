@@ -52,7 +52,9 @@ struct TrainOptions {
   std::optional<std::uint64_t> device_memory;  // bytes; none: what is free
   std::vector<double> clip;                    // empty, or lowest and highest
   ColdStart cold_start = ColdStart::bias;
-  std::filesystem::path output;  // empty: none
+  std::filesystem::path output;              // empty: none
+  std::filesystem::path checkpoint, resume;  // empty: none
+  int checkpoint_every = 10;
 
   [[nodiscard]] bool shrinks() const { return optimizer == "als" && !ridge && !ridge_per_entry; }
 };

@@ -37,12 +37,14 @@ struct ConvertOptions {
   std::string to;  // a dialect; empty: by the ending
   std::string precision = "f64";
   bool packed           = false;
+  bool force            = false;  // the output may be the input
 };
 
 struct CheckOptions {
   CommonOptions common;
   TensorInput input;
   std::filesystem::path fixed;  // empty: nothing is mended
+  bool force = false;           // it may be the input
 };
 
 struct CompareOptions {

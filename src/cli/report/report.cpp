@@ -110,7 +110,8 @@ Json to_json(RestartReport const& restart) {
   return {{"seed", restart.seed},
           {"fit", restart.fit},
           {"iterations", restart.iterations},
-          {"reason", restart.reason}};
+          {"reason", restart.reason},
+          {"seconds", restart.seconds}};
 }
 
 Json to_json(CpdReport const& result) {
@@ -125,6 +126,7 @@ Json to_json(CpdReport const& result) {
     json["restarts"] = Json::array();
     for (auto const& restart : result.restarts) json["restarts"].push_back(to_json(restart));
     json["best_restart"] = result.best_restart;
+    json["restarts_s"]   = result.restarts_s;
   }
   return json;
 }

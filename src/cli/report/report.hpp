@@ -85,6 +85,7 @@ struct RestartReport {
   double fit         = 0;
   int iterations     = 0;
   std::string reason;
+  double seconds = 0;
 };
 
 struct CpdReport {
@@ -97,6 +98,7 @@ struct CpdReport {
   std::vector<std::string> files;
   std::vector<RestartReport> restarts;  // empty for a single start
   std::size_t best_restart = 0;
+  double restarts_s        = 0;  // from the first start to the end of the last run
 };
 
 /// What held-out entries chose.

@@ -23,6 +23,8 @@ void catch_interrupts() {
   action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
   // Also where the shell that started us in the background had it ignored: whoever sends it means it.
   for (int const signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
+  // A stdout that is a file beyond RLIMIT_FSIZE is an error to report.
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 int interrupt_signal() noexcept {

@@ -7,8 +7,10 @@
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -123,12 +125,19 @@ struct ScatterPositions {
 template <class Sort>
 struct SortHostBuckets {
   Sort sort;
-  void operator()(count_t bucket) const { sort.sort_bucket(bucket); }
+  std::atomic<bool>* out_of_memory;  // an exception must not leave a kernel; any thread may set it
+  void operator()(count_t bucket) const {
+    try {
+      sort.sort_bucket(bucket);
+    } catch (std::bad_alloc const&) {
+      *out_of_memory = true;
+    }
+  }
 };
 
 /// Fills word 0 of every slot with the position of the nonzero that belongs there. Beside the slots it needs
 /// half a megabyte a thread and 8 bytes for every thread and bucket. The order does not depend on the
-/// threads.
+/// threads. \throws std::bad_alloc
 template <int Words, class Space, class Indices>
 void sort_positions(Space const& space, LinearLayout const& layout, Indices const& indices,
                     LinearIndex<Words>* slots, count_t nnz) {
@@ -147,9 +156,11 @@ void sort_positions(Space const& space, LinearLayout const& layout, Indices cons
   sort.scan();
   Kokkos::parallel_for("polyad::scatter_positions", OnePerThread(space, 0, chunks, Kokkos::ChunkSize(1)),
                        ScatterPositions<Sort>{sort});
+  std::atomic<bool> out_of_memory{false};
   Kokkos::parallel_for("polyad::sort_buckets", InTurn(space, 0, sort.buckets(), Kokkos::ChunkSize(1)),
-                       SortHostBuckets<Sort>{sort});
+                       SortHostBuckets<Sort>{sort, &out_of_memory});
   space.fence("polyad::sort_positions");
+  if (out_of_memory) throw std::bad_alloc();
 }
 
 }  // namespace polyad::detail

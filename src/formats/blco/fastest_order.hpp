@@ -9,8 +9,10 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdint>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -170,9 +172,14 @@ struct LookAtOrders {
   count_t workers;
   AltoWindows<Scalar, Index, Space>* windows;  // one a worker
   AltoCounts* counts;
+  std::atomic<bool>* out_of_memory;  // an exception must not leave a kernel; any thread may set it
 
   void operator()(count_t w) const {
-    for (count_t c = w; c < count; c += workers) counts[c] = windows[w].look(candidates[c]);
+    try {
+      for (count_t c = w; c < count; c += workers) counts[c] = windows[w].look(candidates[c]);
+    } catch (std::bad_alloc const&) {
+      *out_of_memory = true;
+    }
   }
 };
 
@@ -196,6 +203,7 @@ inline std::vector<AltoOrder> alto_candidates(Extents const& extents) {
 
 /// The order whose MTTKRPs of all modes should take least time on a host; ALTO's unless another one is a
 /// tenth faster. Each candidate costs a few passes over the indices. Waits for `space`.
+/// \throws std::bad_alloc
 template <class Scalar, class Index, class Space>
 AltoOrder fastest_order(Space const& space, CooTensor<Scalar, Index, Space> const& coo) {
   if (coo.nnz() == 0) return {};
@@ -204,12 +212,14 @@ AltoOrder fastest_order(Space const& space, CooTensor<Scalar, Index, Space> cons
   auto const workers = static_cast<count_t>(std::max(1, space.concurrency()));
   std::vector<detail::AltoWindows<Scalar, Index, Space>> windows;
   for (count_t w = 0; w < workers; ++w) windows.emplace_back(coo);
+  std::atomic<bool> out_of_memory{false};
   space.fence("polyad::fastest_order");  // the tensor may still be under way
-  Kokkos::parallel_for("polyad::fastest_order",
-                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, workers),
-                       detail::LookAtOrders<Scalar, Index, Space>{candidates.data(), candidates.size(),
-                                                                  workers, windows.data(), counts.data()});
+  Kokkos::parallel_for(
+      "polyad::fastest_order", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, workers),
+      detail::LookAtOrders<Scalar, Index, Space>{candidates.data(), candidates.size(), workers,
+                                                 windows.data(), counts.data(), &out_of_memory});
   space.fence("polyad::fastest_order");
+  if (out_of_memory) throw std::bad_alloc();
 
   AltoOrder best = candidates[0];
   std::size_t at = 0;

@@ -95,8 +95,6 @@ SortedCopy<Scalar, Index, Space> make_sorted_copy(Space const& space,
   count_t const stored = Copy::padded(nnz);
   auto const extents   = coo.extents();
 
-  POLYAD_EXPECTS(extents[mode] <= std::numeric_limits<Index>::max(), "mode ", mode, " of ", extents[mode],
-                 " rows needs 64-bit indices in this format");  // the largest index means none (BorderList)
   Copy copy;
   copy.nnz   = nnz;
   copy.modes = sorted_modes(extents, mode);

@@ -47,11 +47,8 @@ void StreamedSorted<Scalar, Index, Space>::build_on_host(Space const& space,
   m_norm_squared  = polyad::norm_squared(host, coo);
   count_t bytes   = checked_product("the sorted copies in host memory", m_nnz,
                                     static_cast<count_t>(order) * nonzero_bytes() + 32);
-  for (int n = 0; n < order; ++n) {
-    POLYAD_EXPECTS(m_extents[n] <= std::numeric_limits<Index>::max(), "mode ", n, " of ", m_extents[n],
-                   " rows needs 64-bit indices in this format");
+  for (int n = 0; n < order; ++n)
     bytes += checked_product("where the rows of a mode begin", m_extents[n] + 1, sizeof(count_t));
-  }
   expect_fits(host, "the sorted copies in host memory", bytes, 1);
   for (int n = 0; n < order; ++n) {
     HostCopy& copy = of_mode(m_copies, n);

@@ -37,10 +37,11 @@ template <class Scalar, class Index, class Space>
 FCoo<Scalar, Index, Space> FCoo<Scalar, Index, Space>::reshaped(Space const& space,
                                                                 options_type const& options) const {
   expect_shape(options.shape);
-  FCoo result      = *this;
-  result.m_options = options;
+  FCoo result         = *this;
+  result.m_options    = options;
+  int const threadlen = options.threadlen == 0 ? automatic_threadlen(space, m_nnz) : options.threadlen;
   for (int n = 0; n < m_extents.order(); ++n)
-    of_mode(result.m_nonzeros, n) = repartitioned(space, nonzeros(n), options.threadlen);
+    of_mode(result.m_nonzeros, n) = repartitioned(space, nonzeros(n), threadlen);
   return result;
 }
 

@@ -658,16 +658,6 @@ TEST_CASE("sorted: permutations are not deterministic", "[formats]") {
         "locality blocks sum with atomics: they are not deterministic");
 }
 
-TEST_CASE("sorted: a mode of as many rows as the index type has numbers is refused", "[formats]") {
-  // The largest index would be the one that means no row.
-  for (std::size_t const mode : {0, 1}) {
-    HostTensor tensor{"long", {2, 2}, {1, 1}, {1.0}};
-    tensor.extents[mode] = std::uint64_t(1) << 32;
-    CHECK(message_of([&] { build_sorted<float, std::uint32_t>(tensor, with_copies(false)); }) ==
-          "mode " + std::to_string(mode) + " of 4294967296 rows needs 64-bit indices in this format");
-  }
-}
-
 TEST_CASE("sorted: a mode with more rows than memory has bytes is refused before anything is allocated",
           "[formats]") {
   HostTensor tensor{"long", {2, std::uint64_t(1) << 45}, {1, 7}, {1.0}};

@@ -435,6 +435,11 @@ TEST_CASE("f-coo: another threadlen shares the nonzeros", "[formats][fcoo]") {
     CHECK_NOTHROW(validate(space, Y.nonzeros(n)));
     CHECK_NOTHROW(validate(space, X.nonzeros(n)));
   }
+  // 0 is what a build would take.
+  auto const Z = Y.reshaped(space, FCooOptions{});
+  for (int n = 0; n < 3; ++n)
+    CHECK(Z.nonzeros(n).threadlen ==
+          (FCoo<float, std::uint32_t, TestSpace>::build(space, coo).nonzeros(n).threadlen));
 }
 
 TEST_CASE("f-coo: tune times every shape, the fastest first", "[formats][fcoo]") {

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A run of fast_tucker between two epochs, in host memory: all that the next epoch depends on. Facts beside
+// it show whether it belongs to the entries and the options at hand. io/checkpoint.hpp keeps it in a file.
+// Free of Kokkos.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace polyad {
+
+/// Root mean square and mean absolute error of a set.
+struct StateErrors {
+  std::uint64_t entries = 0;
+  double rmse = 0, mae = 0;
+  bool operator==(StateErrors const&) const = default;
+};
+
+/// Matrices are row-major; floats where precision is f32.
+struct FastTuckerState {
+  /// The file that it was read from, for messages; not part of the state.
+  std::string file;
+
+  std::string precision;  // f32 or f64
+  std::string format;     // of the training set
+  std::string asked;      // the options that make the iterates, as text
+  std::vector<std::uint64_t> extents;
+  std::uint64_t nnz = 0, validation_nnz = 0;
+  double norm_squared = 0;  // of what mean and biases leave of the training set
+
+  /// What the options left open, as it was chosen (FastTuckerOptions).
+  std::uint64_t rank = 0;
+  std::vector<std::uint64_t> columns;
+  std::vector<std::uint64_t> targets;  // numbers of RowTarget; none: zero
+  std::vector<double> shrinkage;       // three numbers, or none
+  std::vector<double> ridge;           // one number, or none
+  bool ridge_per_entry = false;
+  std::vector<std::uint64_t> drift_bins;  // one a mode, or none
+  std::vector<double> drift_damping;      // likewise
+  bool has_choice          = false;       // whether held-out entries chose
+  std::uint64_t candidates = 0;
+  double choice_s          = 0;
+  StateErrors choice_biases, choice_model;
+
+  double mean = 0;
+  std::vector<std::vector<double>> biases;  // I_n numbers a mode, or none
+  int time_mode = -1;
+  std::vector<std::uint64_t> bins;          // of each mode where there is a mode of time, or none
+  std::vector<std::vector<double>> drifts;  // I_n x bins
+
+  std::uint64_t epoch      = 0;  // done so far
+  std::uint64_t kept_epoch = 0;
+  double best              = 0;            // validation RMSE of the kept epoch, with patience
+  std::array<StateErrors, 3> kept_errors;  // training, validation and test set; no entries without an epoch
+  std::vector<std::vector<double>> factors, cores, intermediates;  // A^(n), B^(n), C^(n)
+  std::vector<double> squares;                                     // of als: N x R
+  std::vector<std::vector<double>> moments;  // of adam, a mode: means and squares of A^(n), then of B^(n)
+  std::vector<std::vector<double>> kept;     // with patience: A^(n) and B^(n) of the kept epoch, a mode
+
+  bool operator==(FastTuckerState const&) const = default;
+};
+
+}  // namespace polyad

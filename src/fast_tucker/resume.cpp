@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "fast_tucker/resume.hpp"
+
+#include <sstream>
+
+#include "polyad/core/error.hpp"
+
+namespace polyad::detail {
+namespace {
+
+/// "key value; " for each option, numbers to the last bit.
+class OptionWriter {
+public:
+  OptionWriter() { m_text.precision(17); }
+  template <class Value>
+  void write(char const* key, Value const& value) {
+    m_text << (m_first ? "" : "; ") << key << ' ' << value;
+    m_first = false;
+  }
+  template <class Values, class Text>
+  void list(char const* key, Values const& values, Text const& text) {
+    write(key, "");
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      if (k > 0) m_text << ',';
+      text(m_text, values[k]);
+    }
+  }
+  [[nodiscard]] std::string text() const { return m_text.str(); }
+
+private:
+  std::ostringstream m_text;
+  bool m_first = true;
+};
+
+std::vector<std::string> parts_of(std::string const& text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin < text.size();) {
+    std::size_t const end = std::min(text.find("; ", begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 2;
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::string asked_text(FastTuckerOptions const& options) {
+  OptionWriter text;
+  text.write("rank", options.rank);
+  text.list("columns", options.columns, [](auto& out, count_t J) { out << J; });
+  text.write("biases", options.biases);
+  text.write("sweeps of biases", options.bias.sweeps);
+  text.write("damping of biases", options.bias.damping);
+  text.write("time mode", options.bias.time_mode);
+  text.list("drift", options.bias.drift,
+            [](auto& out, BiasDrift const& drift) { out << drift.bins << '/' << drift.damping; });
+  text.write("seed", options.seed);
+  text.write("optimizer", options.optimizer == FastTuckerOptimizer::als    ? "als"
+                          : options.optimizer == FastTuckerOptimizer::adam ? "adam"
+                                                                           : "sgd");
+  if (options.shrinkage) {
+    auto const& s = *options.shrinkage;
+    text.list("shrinkage", std::vector<double>{s.observations, s.share, s.to_one},
+              [](auto& out, double x) { out << x; });
+  }
+  text.list("targets", options.targets, [](auto& out, RowTarget target) { out << static_cast<int>(target); });
+  if (options.ridge) text.write("ridge", *options.ridge);
+  text.write("ridge per entry", options.ridge_per_entry);
+  text.write("core ridge", options.core_ridge);
+  text.write("core updates", options.update_cores);
+  if (options.optimizer == FastTuckerOptimizer::adam)
+    text.list(
+        "rates",
+        std::vector<double>{options.adam.step, options.adam.first, options.adam.second, options.adam.epsilon},
+        [](auto& out, double x) { out << x; });
+  if (options.optimizer == FastTuckerOptimizer::sgd)
+    text.list(
+        "rates",
+        std::vector<double>{options.sgd.step, options.sgd.core_step, options.sgd.decay,
+                            double(options.sgd.form.intermediates), double(options.sgd.form.share_fibers)},
+        [](auto& out, double x) { out << x; });
+  text.list("range", std::vector<double>{options.range.lowest, options.range.highest},
+            [](auto& out, double x) { out << x; });
+  text.write("patience", options.patience);
+  return text.text();
+}
+
+void refuse_state(FastTuckerState const& state, std::string const& what) {
+  if (!state.file.empty()) throw InputError(state.file, 0, 0, what);
+  throw UsageError("the state " + what);
+}
+
+void expect_asked(FastTuckerState const& state, std::string const& asked) {
+  if (state.asked == asked) return;
+  auto const there = parts_of(state.asked), here = parts_of(asked);
+  for (std::size_t k = 0; k < std::min(there.size(), here.size()); ++k)
+    if (there[k] != here[k])
+      refuse_state(state, "is of a run with other options: '" + there[k] + "', not '" + here[k] + "'");
+  refuse_state(state, "is of a run with other options");
+}
+
+void put_chosen(FastTuckerOptions const& chosen, FastTuckerState& state) {
+  state.rank = chosen.rank;
+  state.columns.assign(chosen.columns.begin(), chosen.columns.end());
+  for (auto const target : chosen.targets) state.targets.push_back(static_cast<std::uint64_t>(target));
+  if (chosen.shrinkage)
+    state.shrinkage = {chosen.shrinkage->observations, chosen.shrinkage->share, chosen.shrinkage->to_one};
+  if (chosen.ridge) state.ridge = {*chosen.ridge};
+  state.ridge_per_entry = chosen.ridge_per_entry;
+  for (auto const& drift : chosen.bias.drift) {
+    state.drift_bins.push_back(drift.bins);
+    state.drift_damping.push_back(drift.damping);
+  }
+}
+
+FastTuckerOptions with_chosen(FastTuckerOptions options, FastTuckerState const& state) {
+  options.rank = state.rank;
+  options.columns.assign(state.columns.begin(), state.columns.end());
+  options.targets.clear();
+  for (auto const target : state.targets) {
+    if (target > static_cast<std::uint64_t>(RowTarget::left_out))
+      refuse_state(state, "has an unknown target");
+    options.targets.push_back(static_cast<RowTarget>(target));
+  }
+  if (state.shrinkage.size() == 3)
+    options.shrinkage = Shrinkage{state.shrinkage[0], state.shrinkage[1], state.shrinkage[2]};
+  if (state.ridge.size() == 1) options.ridge = state.ridge[0];
+  options.ridge_per_entry = state.ridge_per_entry;
+  if (state.drift_bins.size() != state.drift_damping.size())
+    refuse_state(state, "has drifts that make no sense");
+  options.bias.drift.clear();
+  for (std::size_t n = 0; n < state.drift_bins.size(); ++n) {
+    BiasDrift drift;
+    drift.bins    = state.drift_bins[n];
+    drift.damping = state.drift_damping[n];
+    options.bias.drift.push_back(drift);
+  }
+  return options;
+}
+
+StateErrors state_errors(PredictionErrors const& errors) {
+  return {errors.entries, errors.rmse, errors.mae};
+}
+
+PredictionErrors errors_of(StateErrors const& errors) {
+  PredictionErrors result;
+  result.entries = errors.entries;
+  result.rmse    = errors.rmse;
+  result.mae     = errors.mae;
+  return result;
+}
+
+}  // namespace polyad::detail

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Between FastTuckerState and what a run holds: options, mean and biases, errors.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "polyad/core/per_mode.hpp"
+#include "polyad/fast_tucker/fast_tucker.hpp"
+#include "polyad/tensor/fast_tucker_model.hpp"
+#include "polyad/tensor/fast_tucker_state.hpp"
+
+namespace polyad::detail {
+
+/// The options that make the iterates: "rank 8; columns 8,8; ...".
+[[nodiscard]] std::string asked_text(FastTuckerOptions const& options);
+
+/// \throws InputError where the state has a file, else UsageError
+[[noreturn]] void refuse_state(FastTuckerState const& state, std::string const& what);
+
+/// \throws as refuse_state, naming the first option that differs
+void expect_asked(FastTuckerState const& state, std::string const& asked);
+
+/// What was chosen, from the options of a run into its state, and back into the options of one that goes on.
+void put_chosen(FastTuckerOptions const& chosen, FastTuckerState& state);
+[[nodiscard]] FastTuckerOptions with_chosen(FastTuckerOptions options, FastTuckerState const& state);
+
+[[nodiscard]] StateErrors state_errors(PredictionErrors const& errors);
+[[nodiscard]] PredictionErrors errors_of(StateErrors const& errors);
+
+/// Copies a vector of biases to the host. Waits.
+template <class Scalar, class Space>
+std::vector<double> biases_to_host(Space const& space, BiasVector<Scalar, Space> const& bias) {
+  auto const host = Kokkos::create_mirror_view(bias);
+  Kokkos::deep_copy(space, host, bias);
+  space.fence("polyad::biases_to_host");
+  return {host.data(), host.data() + host.size()};
+}
+
+/// Mean, biases and drifts. Waits.
+template <class Scalar, class Space>
+void put_biases(Space const& space, FastTuckerModel<Scalar, Space> const& model, FastTuckerState& state) {
+  state.mean      = model.mean;
+  state.time_mode = model.time_mode;
+  for (int n = 0; n < model.order(); ++n) {
+    if (model.has_biases()) state.biases.push_back(biases_to_host<Scalar>(space, model.bias(n)));
+    if (model.time_mode < 0) continue;
+    state.bins.push_back(model.drift(n).extent(1));
+    state.drifts.emplace_back();
+    if (state.bins.back() > 0) state.drifts.back() = to_host<Scalar>(space, model.drift(n));
+  }
+}
+
+/// A model of the state's shape with its mean and biases. Waits.
+/// \throws as refuse_state where arrays have other sizes; MemoryError
+template <class Scalar, class Space>
+FastTuckerModel<Scalar, Space> biased_model(Space const& space, Extents const& extents,
+                                            FastTuckerState const& state) {
+  auto const order = static_cast<std::size_t>(extents.order());
+  auto const fits  = [&](std::size_t count) { return count == 0 || count == order; };
+  bool const timed = state.time_mode >= 0;
+  if (!fits(state.biases.size()) || state.bins.size() != (timed ? order : 0) ||
+      state.drifts.size() != state.bins.size() || state.time_mode >= extents.order())
+    refuse_state(state, "has biases of another number of modes");
+  FastTuckerModel<Scalar, Space> model(space, extents, state.columns, state.rank, !state.biases.empty());
+  model.mean      = state.mean;
+  model.time_mode = state.time_mode;
+  for (int n = 0; n < extents.order(); ++n) {
+    if (!state.biases.empty()) {
+      auto const& biases = of_mode(state.biases, n);
+      if (biases.size() != extents[n]) refuse_state(state, "has biases of other extents");
+      auto const host = Kokkos::create_mirror_view(model.bias(n));
+      std::transform(biases.begin(), biases.end(), host.data(),
+                     [](double b) { return static_cast<Scalar>(b); });
+      Kokkos::deep_copy(space, model.bias(n), host);
+      space.fence("polyad::biased_model");
+    }
+    if (!timed || of_mode(state.bins, n) == 0) continue;
+    if (n == state.time_mode || of_mode(state.bins, n) > extents[state.time_mode])
+      refuse_state(state, "has drifts that make no sense");
+    model.drift(n) = make_factor_matrix<Scalar>(space, "polyad::drift", extents[n], of_mode(state.bins, n));
+    from_host<Scalar>(space, of_mode(state.drifts, n), model.drift(n));
+  }
+  return model;
+}
+
+}  // namespace polyad::detail

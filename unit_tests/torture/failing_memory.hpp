@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory that fails when told: the k-th allocation from now on, by any operator new (Kokkos' host memory
+// comes from it too) or by a call of malloc from zlib, lzma or zstd.
+//
+// Kokkos' compiled library copies labels into strings, in destructors too: a failure there ends the process,
+// whatever its caller does. Such an allocation is spared.
+#pragma once
+
+#include <cstdint>
+
+namespace polyad::torture {
+
+/// Finds where the codecs lie in memory. Call it once, first.
+void find_codecs();
+
+/// From now on allocations count, from 1. The one of that number fails; 0: none does.
+void arm(std::uint64_t number);
+/// Returns how many there were since arm().
+std::uint64_t disarm();
+/// Whether the armed failure came to pass, and whether it would have but for its place inside Kokkos.
+[[nodiscard]] bool failed();
+[[nodiscard]] bool spared();
+
+/// Bytes of the allocation that failed.
+[[nodiscard]] std::uint64_t failed_bytes();
+/// Where the failed allocation was, as offsets in the program: gdb's `info symbol` and addr2line take them.
+void print_failed();
+
+/// Blocks from operator new that live.
+[[nodiscard]] std::int64_t live_blocks();
+
+}  // namespace polyad::torture

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Load, build, factor and free in one process, again and again: its memory stays as it was. And workspaces,
+// made and destroyed.
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "polyad/formats/capability.hpp"
+#include "polyad/polyad.hpp"
+#include "torture/failing_memory.hpp"
+#include "torture/torture.hpp"
+
+namespace polyad::torture {
+namespace {
+
+using Space = Kokkos::DefaultExecutionSpace;
+
+/// Resident memory in KiB, VmRSS of /proc/self/status.
+std::uint64_t resident_kib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    std::uint64_t kib = 0;
+    if (word == "VmRSS:" && status >> kib) return kib;
+  }
+  return 0;
+}
+
+std::vector<std::string> names_of_formats() {
+  std::vector<std::string> list;
+  std::string const names = format_names();
+  for (std::size_t begin = 0; begin < names.size();) {
+    std::size_t const end = std::min(names.find(", ", begin), names.size());
+    list.push_back(names.substr(begin, end - begin));
+    begin = end + 2;
+  }
+  return list;
+}
+
+/// Everything once: each format, the drivers, the files.
+void round(Space const& space, std::filesystem::path const& folder, std::vector<std::string> const& formats) {
+  auto const coo = load_tensor(space, folder / "soak.pten");
+  CpAlsOptions als;
+  als.rank           = 8;
+  als.max_iterations = 2;
+  for (auto const& name : formats) {
+    AnyFormatOptions options = format_options(als);
+    options.format           = name;
+    static_cast<void>(cp_als(space, any_format(space, coo, options), als).fit);
+  }
+  save(space, cp_als(space, coo, als).model, folder / "soak.npz");
+  TuckerOptions hooi;
+  hooi.ranks          = std::vector<count_t>(static_cast<std::size_t>(coo.order()), 3);
+  hooi.max_iterations = 1;
+  static_cast<void>(tucker(space, coo, hooi).fit);
+  FastTuckerOptions training;
+  training.rank       = 4;
+  training.max_epochs = 1;
+  training.shrinkage  = Shrinkage{};
+  static_cast<void>(fast_tucker(space, coo, training).kept_epoch);
+}
+
+}  // namespace
+
+int soak(Wanted const& wanted) {
+  using Clock        = std::chrono::steady_clock;
+  auto const start   = Clock::now();
+  auto const elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  Space const space;
+  auto const formats = names_of_formats();
+  {
+    auto const coo = uniform_tensor<double, std::uint32_t>(space, Extents{200, 150, 100}, 60000, wanted.seed);
+    auto const host = download<Kokkos::DefaultHostExecutionSpace>(space, coo);
+    io::CoordinateList list;
+    auto& indices = list.indices.emplace<0>();
+    list.extents  = {200, 150, 100};
+    for (count_t p = 0; p < coo.nnz(); ++p) {
+      for (int n = 0; n < 3; ++n) indices.push_back(host.indices()(p, n));
+      list.values.push_back(host.values()(p));
+    }
+    io::write_tensor(wanted.folder / "soak.pten", list);
+  }
+  int findings         = 0;
+  std::uint64_t rounds = 0, first = 0, last = 0;
+  std::int64_t blocks   = 0;
+  constexpr int warm_up = 5;  // the heap of the C library reaches its size
+  while (elapsed() < 0.9 * wanted.seconds || rounds < warm_up + 5) {
+    round(space, wanted.folder, formats);
+    if (++rounds == warm_up) {
+      first  = resident_kib();
+      blocks = live_blocks();
+    }
+  }
+  last                 = resident_kib();
+  auto const grown     = static_cast<double>(last) / static_cast<double>(first) - 1;
+  auto const left_over = live_blocks() - blocks;
+  // A short run sees the heap settle; a leak of a block a round shows in the blocks.
+  if (left_over != 0 || (wanted.seconds > 600 && grown > 0.01) || grown > 0.1) {
+    ++findings;
+    std::fprintf(stderr, "FINDING soak: %lld blocks left, memory from %llu to %llu KiB in %llu rounds\n",
+                 static_cast<long long>(left_over), static_cast<unsigned long long>(first),
+                 static_cast<unsigned long long>(last), static_cast<unsigned long long>(rounds));
+  }
+  // Workspaces.
+  auto const coo          = uniform_tensor<double, std::uint32_t>(space, Extents{20, 15, 10}, 400, 1);
+  std::uint64_t made      = 0;
+  std::int64_t const held = live_blocks();
+  std::vector<AnyFormat<double, std::uint32_t, Space>> all;
+  for (auto const& name : formats) {
+    AnyFormatOptions options;
+    options.format = name;
+    all.push_back(any_format(space, coo, options));
+  }
+  for (; made < 100000 && (elapsed() < wanted.seconds || made < 1000); ++made)
+    static_cast<void>(all[made % all.size()].make_workspace(space, 1 + made % 33));
+  all.clear();
+  space.fence("polyad::torture");
+  if (live_blocks() > held + 1) {  // the vector's own block
+    ++findings;
+    std::fprintf(stderr, "FINDING soak: %lld blocks are left of %llu workspaces\n",
+                 static_cast<long long>(live_blocks() - held), static_cast<unsigned long long>(made));
+  }
+  std::printf(
+      "soak: %llu rounds in %.0f s, %llu KiB at first, %llu KiB at last (%+.2f %%), %llu workspaces, %d "
+      "findings\n",
+      static_cast<unsigned long long>(rounds), elapsed(), static_cast<unsigned long long>(first),
+      static_cast<unsigned long long>(last), 100 * grown, static_cast<unsigned long long>(made), findings);
+  return findings;
+}
+
+}  // namespace polyad::torture
