@@ -26,7 +26,7 @@ constexpr double usual_share = 0.05, largest_share = 0.2, wanted = 5000, most = 
 constexpr count_t least_held_out = 10;
 /// The least gain over mean and biases, in standard errors of the gain: less may be chance, since the best of
 /// many candidates is taken.
-constexpr double least_gain = 2;
+constexpr double least_gain = 3;
 /// A candidate is better when its held-out error is lower by this share: an error that still falls by more
 /// from epoch to epoch would make any change look good. What adds a mode has to be worth more.
 constexpr double better_by = 1e-3, worth_a_mode = 3e-3;
@@ -322,8 +322,7 @@ bool gains(std::vector<double> const& values, std::vector<double> const& before,
   }
   auto const count   = static_cast<double>(values.size());
   double const error = std::sqrt(std::max(0.0, squares - sum * sum / count));  // of the sum
-  if (getenv("DBG")) fprintf(stderr, "GAIN se %g rel %g\n", sum / error, sum / errors / 2);
-  return sum > least_gain * error && sum > 2 * better_by * errors;  // of roots half
+  return sum > least_gain * error && sum > 2 * better_by * errors;             // of roots half
 }
 
 template <class Scalar, class Index, class Space>
@@ -391,10 +390,10 @@ FastTuckerChoice<Scalar, Space> choose_as_they_are(Space const& space,
   choice.options.max_epochs = std::min(options.max_epochs, last_epochs);
   choice.start              = best.model();
   choice.model              = best.least();
-  choice.learns             = gains(to_host(space, held.values()), to_host(space, predict(space, biases, held)),
-                                    search.predictions());
-  choice.candidates         = search.candidates();
-  choice.seconds            = clock.seconds();
+  choice.learns     = gains(to_host(space, held.values()), to_host(space, predict(space, biases, held)),
+                            search.predictions());
+  choice.candidates = search.candidates();
+  choice.seconds    = clock.seconds();
   return choice;
 }
 

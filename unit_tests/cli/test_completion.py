@@ -204,6 +204,17 @@ class Completion(ToolTest):
                 biases = model["mean"][1][0] + sum(model[f"bias_{n}"][1][i] for n, i in enumerate(at))
                 self.assertAlmostEqual(predict(model, at), biases, places=12)
 
+    def test_a_gain_within_its_own_error_is_none(self):
+        # Of these ratings a fit learns more noise than interaction. On its way it passes near the biases, and
+        # the held-out error of that epoch is a hair below theirs.
+        self.succeed("gen", "ratings", "-d", "1000,300", "-n", 80000, "-r", 4, "--skew", 0.5, "--noise", 0.25,
+                     "--seed", 1, "-o", "made.npz")
+        report = self.report_of("fast-tucker", "made.npz", "--split", 0.1, "--clip", "1,5", "-t", 1)
+        result = report["result"]
+        self.assertFalse(result["choice"]["learns"])
+        self.assertLess(abs(result["choice"]["rmse"]["model"] / result["choice"]["rmse"]["biases"] - 1), 1e-3)
+        self.assertEqual(result["rmse"], result["biases"]["rmse"])
+
     def test_matrices(self):
         lines = ratings((60, 40), 3000)
         train, test = self.write("a.tns", text(lines[:2700])), self.write("b.tns", text(lines[2700:]))
