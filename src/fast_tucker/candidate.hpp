@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <vector>
 
 #include "fast_tucker/epochs.hpp"
 #include "fast_tucker/kept_model.hpp"
@@ -22,6 +23,15 @@ struct Evidence {
   ErrorSums<Space> sums;
   double deviation;  // of what the biases leave of the kept entries
 };
+
+/// The values of X, or a model's predictions of them, on the host.
+template <class Space, class View>
+std::vector<double> to_host(Space const& space, View const& view) {
+  auto const host = Kokkos::create_mirror_view(view);
+  Kokkos::deep_copy(space, host, view);
+  space.fence("polyad::held_out_to_host");
+  return {host.data(), host.data() + host.size()};
+}
 
 /// A fit whose options change on the way.
 template <class Scalar, class Index, class Space>
@@ -65,6 +75,11 @@ public:
   void forget() { m_has_best = false; }
   /// Back to the best model.
   void restore() { m_kept.restore(m_space, m_model); }
+
+  /// Of the held-out entries, by the model as it stands. Waits for `space`. \throws MemoryError
+  [[nodiscard]] std::vector<double> predictions() const {
+    return to_host(m_space, predict(m_space, m_model, m_evidence.held));
+  }
 
   [[nodiscard]] PredictionErrors const& least() const { return m_least; }
   [[nodiscard]] FastTuckerOptions const& best() const { return m_best; }

@@ -26,7 +26,7 @@ constexpr double usual_share = 0.05, largest_share = 0.2, wanted = 5000, most = 
 constexpr count_t least_held_out = 10;
 /// The least gain over mean and biases, in standard errors of the gain: less may be chance, since the best of
 /// many candidates is taken.
-constexpr double least_gain = 1.5;
+constexpr double least_gain = 3;
 /// A candidate is better when its held-out error is lower by this share: an error that still falls by more
 /// from epoch to epoch would make any change look good. What adds a mode has to be worth more.
 constexpr double better_by = 1e-3, worth_a_mode = 3e-3;
@@ -64,12 +64,16 @@ public:
 
   using Run = CandidateRun<Scalar, Index, Space>;
   [[nodiscard]] Run& best() { return *m_best; }
+  /// What the best one says of the held-out entries after the epochs that follow the search. The least error
+  /// of an epoch would flatter it: a fit that learns the noise passes near the biases on its way.
+  [[nodiscard]] std::vector<double> const& predictions() const { return m_predictions; }
   [[nodiscard]] int candidates() const { return m_candidates; }
 
 private:
   static constexpr int first_epochs = 6;  // of a start: planted ratings are learned in five or six
   static constexpr int most_epochs  = 16;
   static constexpr int more_epochs  = 6;  // after a change, at most
+  static_assert(more_epochs == last_epochs);
 
   std::unique_ptr<Run> start(FastTuckerOptions const& options, int least, int most) {
     ++m_candidates;
@@ -169,6 +173,7 @@ private:
       auto const now      = options();
       double const before = m_best->least().rmse;
       double const after  = m_best->go_on(now, more_epochs, more_epochs).rmse;
+      m_predictions       = m_best->predictions();
       if (after <= before * (1 + better_by) || m_previous.empty()) return;
       auto previous    = m_previous.back();
       previous.rank    = now.rank;
@@ -178,6 +183,7 @@ private:
         m_best->recall(now);
         return;
       }
+      m_predictions = m_best->predictions();
       m_best->forget();
       m_best->go_on(previous, 2, 2);
     }
@@ -225,6 +231,7 @@ private:
   FastTuckerOptions m_options;
   std::unique_ptr<Run> m_best;
   std::vector<FastTuckerOptions> m_previous;  // the best before, and those before it
+  std::vector<double> m_predictions;
   int m_candidates = 0;
 };
 
@@ -297,28 +304,21 @@ private:
   double m_least = 0;
 };
 
-/// The values of X, or a model's predictions of them, on the host.
-template <class Space, class View>
-std::vector<double> to_host(Space const& space, View const& view) {
-  auto const host = Kokkos::create_mirror_view(view);
-  Kokkos::deep_copy(space, host, view);
-  space.fence("polyad::choose_fast_tucker");
-  return {host.data(), host.data() + host.size()};
-}
-
-/// Whether the gain of a model over another one, in squared errors of the same entries, is more than chance.
+/// Whether a model is better than another one, by squared errors of the same entries: by more than chance,
+/// and by more than nothing.
 bool gains(std::vector<double> const& values, std::vector<double> const& before,
            std::vector<double> const& after) {
-  double sum = 0, squares = 0;
+  double sum = 0, squares = 0, errors = 0;
   for (std::size_t p = 0; p < values.size(); ++p) {
     double const a = values[p] - before[p], b = values[p] - after[p];
     double const gain = a * a - b * b;
     sum += gain;
     squares += gain * gain;
+    errors += a * a;
   }
   auto const count   = static_cast<double>(values.size());
   double const error = std::sqrt(std::max(0.0, squares - sum * sum / count));  // of the sum
-  return sum > 0 && sum > least_gain * error;
+  return sum > least_gain * error && sum > 2 * better_by * errors;             // of roots half
 }
 
 template <class Scalar, class Index, class Space>
@@ -381,17 +381,15 @@ FastTuckerChoice<Scalar, Space> choose_as_they_are(Space const& space,
   best.restore();
   if (!best.has_best())
     throw NumericalError("no candidate's error is a finite number: scale the values, or take doubles");
-  auto const of = [&](FastTuckerModel<Scalar, Space> const& model) {
-    return to_host(space, predict(space, model, held));
-  };
   choice.options            = best.best();
   choice.options.bias       = bias;
   choice.options.max_epochs = std::min(options.max_epochs, last_epochs);
   choice.start              = best.model();
   choice.model              = best.least();
-  choice.learns             = gains(to_host(space, held.values()), of(biases), of(best.model()));
-  choice.candidates         = search.candidates();
-  choice.seconds            = clock.seconds();
+  choice.learns     = gains(to_host(space, held.values()), to_host(space, predict(space, biases, held)),
+                            search.predictions());
+  choice.candidates = search.candidates();
+  choice.seconds    = clock.seconds();
   return choice;
 }
 

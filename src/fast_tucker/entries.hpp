@@ -185,8 +185,9 @@ Entries<Scalar, Index, Space> entries_on_host(Space const& space,
 
 // The functions of fast_tucker.hpp and predict.hpp of these names, for entries wherever they are.
 
-/// Most epochs of the best candidate with all entries: the held-out ones are few.
-inline constexpr int last_epochs = 8;
+/// Of the best candidate with all entries: the held-out ones are few. As many, with the kept ones alone, tell
+/// whether it is better than mean and biases.
+inline constexpr int last_epochs = 6;
 
 template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, BiasOptions const& options,

@@ -376,8 +376,7 @@ template <class Scalar, class Index, class Space>
 bool stays_on_host(Space const& space, Extents const& extents, count_t entries,
                    FastTuckerOptions const& options, AnyFormatOptions const& format) {
   if (format.format != "auto") return format_offers(format.format, Capability::streaming);
-  if (options.optimizer == FastTuckerOptimizer::sgd || format.deterministic || !format.may_stream)
-    return false;
+  if (options.optimizer == FastTuckerOptimizer::sgd || !format.may_stream) return false;
   // A host gains nothing by it, unless it plays a device.
   if (std::is_same_v<typename HostOf<Space>::memory_space, typename Space::memory_space> &&
       !left_of_device_memory_limit() && !format.memory_bytes)

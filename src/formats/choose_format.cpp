@@ -34,11 +34,13 @@ double total(FormatCandidate const& candidate, FormatWish const& wish) {
                             : candidate.total_s;
 }
 
-/// What is taken first: what fits in memory, then what is streamed; the fastest of each.
+/// What is taken first: what fits in memory, the fastest of it, then what is streamed. Of that the smallest,
+/// since nobody says what host memory is free.
 bool is_better(FormatCandidate const& a, FormatCandidate const& b, FormatWish const& wish) {
   auto const rank = [](FormatCandidate const& c) { return c.fits ? (c.streams ? 1 : 0) : 2; };
   if (rank(a) != rank(b)) return rank(a) < rank(b);
   if (rank(a) == 2) return a.need_bytes < b.need_bytes;
+  if (rank(a) == 1) return a.bytes < b.bytes;
   return total(a, wish) < total(b, wish);
 }
 

@@ -41,6 +41,29 @@ struct OracleValue {
   long double value     = 0;
   long double magnitude = 0;
 };
+/// C^(n) = A^(n) B^(n) of all modes (I_n x R).
+struct OracleIntermediates {
+  std::vector<std::vector<OracleValue>> C;
+  std::size_t rank = 0;
+  [[nodiscard]] OracleValue const& operator()(std::size_t n, std::size_t k, std::size_t r) const {
+    return C[n][k * rank + r];
+  }
+};
+inline OracleIntermediates oracle_intermediates(HostModel const& model) {
+  OracleIntermediates result{std::vector<std::vector<OracleValue>>(model.order()), model.rank()};
+  for (std::size_t n = 0; n < model.order(); ++n) {
+    result.C[n].resize(model.A[n].rows * result.rank);
+    for (std::size_t k = 0; k < model.A[n].rows; ++k)
+      for (std::size_t j = 0; j < model.A[n].columns; ++j)
+        for (std::size_t r = 0; r < result.rank; ++r) {
+          long double const term = static_cast<long double>(model.A[n](k, j)) * model.B[n](j, r);
+          result.C[n][k * result.rank + r].value += term;
+          result.C[n][k * result.rank + r].magnitude += std::abs(term);
+        }
+  }
+  return result;
+}
+
 inline OracleValue oracle_interaction(HostModel const& model, HostTensor const& X, std::size_t p) {
   OracleValue sum;
   for (std::size_t r = 0; r < model.rank(); ++r) {

@@ -113,45 +113,42 @@ void expect_same_run(HostTensor const& X, FastTuckerOptions const& options,
 TEST_CASE("a training set in host memory is fitted as one on the device", "[fast_tucker]") {
   FastTuckerOptions options;
   options.rank       = 4;
-  options.max_epochs = 4;
+  options.max_epochs = 3;
   options.shrinkage  = Shrinkage{.observations = 3};
-  // 20,000 entries of 16 and 20 bytes: stretches of a tenth and more.
-  expect_same_run<float>(many_ratings(times * 20000, 2), options, {600000, 1000000, 4000000});
-  expect_same_run<double>(many_ratings(times * 20000, 2), options, {1000000});
-  expect_same_run<double>(many_ratings(times * 20000, 2, 0x1p70), options, {1000000});
-  options.targets = {RowTarget::zero, RowTarget::zero, RowTarget::one};
-  expect_same_run<float>(many_ratings(times * 20000, 3), options, {600000});
-  options.targets        = {};
+  // 6,000 entries of 16 and 20 bytes: stretches of a tenth and more.
+  expect_same_run<float>(many_ratings(times * 6000, 2), options, {480000, 600000, 4000000});
+  expect_same_run<double>(many_ratings(6000, 2, 0x1p70), options, {600000});
+  options.targets        = {RowTarget::zero, RowTarget::zero, RowTarget::one};
   options.bias.time_mode = 2;
   options.bias.drift     = {{4, 30}, {2, 30}, {}};
-  expect_same_run<float>(many_ratings(times * 20000, 3), options, {600000});
+  expect_same_run<double>(many_ratings(6000, 3), options, {600000});
 }
 
 TEST_CASE("and what is left open is chosen alike", "[fast_tucker]") {
   FastTuckerOptions options;
-  options.rank = 4;
-  expect_same_run<float>(many_ratings(times * 12000, 2), options, {1000000});
+  options.rank           = 4;
   options.bias.time_mode = 2;
-  expect_same_run<double>(many_ratings(times * 12000, 2), options, {1600000});
+  expect_same_run<float>(many_ratings(times * 4000, 2), options, {1000000});
   // Nothing but noise: mean and biases are the model.
+  options.bias.time_mode = -1;
   Random random(4);
-  auto noise = many_ratings(times * 12000, 2);
+  auto noise = many_ratings(3000, 2);
   for (double& x : noise.values) x = 3 + random_number(random);
-  expect_same_run<float>(noise, options, {1200000});
+  expect_same_run<double>(noise, options, {1200000});
 }
 
 TEST_CASE("a rank that does not fit the memory is no candidate", POLYAD_HOST_ONLY "[fast_tucker]") {
   TestSpace const space;
   Data<float> data;
-  data.train_on_host = on_host<float>(many_ratings(12000, 2));
-  for (count_t const limit : {2000000, 30000000}) {
+  data.train_on_host = on_host<float>(many_ratings(4000, 2));
+  for (count_t const limit : {1500000, 30000000}) {
     DeviceMemoryAccount const account(limit);
     if (!account.counts()) POLYAD_SKIP("a profiling tool has the hooks that count memory");
     auto const result = fast_tucker(space, data, FastTuckerOptions{});
     REQUIRE(result.choice);
     CHECK(result.choice->learns);
     CHECK(result.choice->options.rank >= 8);
-    CHECK((account.peak() > 2000000) == (limit > 2000000));  // where it fits it is tried
+    CHECK((account.peak() > 1500000) == (limit > 1500000));  // where it fits it is tried
   }
 }
 
@@ -160,19 +157,19 @@ TEST_CASE("with fewer columns than the rank the cores take their steps by stretc
   FastTuckerOptions options;
   options.rank       = 5;
   options.columns    = {3};
-  options.max_epochs = 5;
+  options.max_epochs = 2;
   for (auto const optimizer : {FastTuckerOptimizer::als, FastTuckerOptimizer::adam}) {
     options.optimizer = optimizer;
     if (optimizer == FastTuckerOptimizer::als) options.shrinkage = Shrinkage{};
     if (optimizer == FastTuckerOptimizer::adam) options.shrinkage = {};
-    auto const X = many_ratings(times * 20000, 2);
+    auto const X = many_ratings(5000, 2);
     Data<double> data, streamed;
     data.train             = to_device<double, std::uint32_t>(space, X);
     streamed.train_on_host = on_host<double>(X);
     auto const want        = fast_tucker(space, data, options).history,
                have        = fast_tucker(space, streamed, options).history;
-    REQUIRE(have.size() == 5);
-    for (std::size_t k = 0; k < 5; ++k)  // sums in another order
+    REQUIRE(have.size() == 2);
+    for (std::size_t k = 0; k < 2; ++k)  // sums in another order
       CHECK(std::abs(have[k].train.rmse - want[k].train.rmse) <= 1e-9 * want[k].train.rmse);
   }
 }
@@ -201,7 +198,7 @@ TEST_CASE("what stays in host memory, and what cannot", "[fast_tucker]") {
     sgd.optimizer = FastTuckerOptimizer::sgd;
     CHECK_FALSE(stays(1 << 20, sgd));
     format.deterministic = true;
-    CHECK_FALSE(stays(1 << 20, {}));
+    CHECK(stays(1 << 20, {}));
     format.deterministic = false;
     format.format        = "sorted";
     CHECK_FALSE(stays(1 << 20, {}));

@@ -146,7 +146,7 @@ TEST_CASE("Every format has costs, under a name of its own", "[cost_model]") {
   for (auto const& format : all_format_costs()) names.insert(format.name);
   CHECK(names.size() == all_format_costs().size());
   for (auto const* name : {"coo-scratch", "coo-tiny-vec", "coo-permuted", "sorted", "csf", "b-csf", "hb-csf",
-                           "f-coo", "blco", "streamed-blco", "alto"})
+                           "f-coo", "blco", "streamed-blco", "streamed-sorted", "alto"})
     CHECK(find_format_costs(name) != nullptr);
   CHECK(find_format_costs("auto") == nullptr);
 }

@@ -8,8 +8,10 @@
 
 #include "core/host_side.hpp"
 #include "core/space_instances.hpp"
+#include "formats/coo/border_rows.hpp"
 #include "formats/coo/build_sorted_copy.hpp"
 #include "formats/coo/row_starts.hpp"
+#include "formats/coo/sorted_tuning.hpp"
 #include "formats/coo/streamed_sorted.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/core/error.hpp"
@@ -33,6 +35,32 @@ struct LongestRow {
   }
 };
 
+/// The indices of the short modes again, in 16 bits.
+template <class Copy>
+struct ShortenIndices {
+  Copy copy;
+  count_t modes;
+  KOKKOS_FUNCTION void operator()(count_t p) const {
+    for (count_t m = 0; m < modes; ++m)
+      copy.shorts(m, p) = static_cast<std::uint16_t>(copy.indices(m + 1, p));
+  }
+};
+
+/// The rows of a mode in stretches of at most `capacity` nonzeros each; a longer row is one of its own.
+template <class Starts>
+std::vector<StretchRows> cut_by_rows(Starts const& starts, int mode, count_t rows, count_t capacity) {
+  std::vector<StretchRows> list;
+  for (count_t first = 0; first < rows;) {
+    // The last row that ends within the buffer, rows without nonzeros included.
+    auto const* const past =
+        std::upper_bound(starts.data() + first + 1, starts.data() + rows + 1, starts(first) + capacity);
+    count_t const last = std::max(static_cast<count_t>(past - starts.data()) - 1, first + 1);
+    list.push_back({first, last, {mode, starts(first), starts(last)}});
+    first = last;
+  }
+  return list;
+}
+
 template <class Scalar, class Index, class Space>
 void StreamedSorted<Scalar, Index, Space>::build_on_host(Space const& space,
                                                          CooTensor<Scalar, Index, host_space> const& coo) {
@@ -47,8 +75,10 @@ void StreamedSorted<Scalar, Index, Space>::build_on_host(Space const& space,
   m_norm_squared  = polyad::norm_squared(host, coo);
   count_t bytes   = checked_product("the sorted copies in host memory", m_nnz,
                                     static_cast<count_t>(order) * nonzero_bytes() + 32);
-  for (int n = 0; n < order; ++n)
+  for (int n = 0; n < order; ++n) {
+    bytes += m_nnz * short_modes(n) * sizeof(std::uint16_t);
     bytes += checked_product("where the rows of a mode begin", m_extents[n] + 1, sizeof(count_t));
+  }
   expect_fits(host, "the sorted copies in host memory", bytes, 1);
   for (int n = 0; n < order; ++n) {
     HostCopy& copy = of_mode(m_copies, n);
@@ -58,6 +88,9 @@ void StreamedSorted<Scalar, Index, Space>::build_on_host(Space const& space,
                                static_cast<count_t>(order), m_nnz);
     copy.values = decltype(copy.values)(
         Kokkos::view_alloc(Kokkos::WithoutInitializing, "polyad::streamed_values"), m_nnz);
+    copy.shorts = decltype(copy.shorts)(
+        Kokkos::view_alloc(Kokkos::WithoutInitializing, "polyad::streamed_short_indices"), short_modes(n),
+        m_nnz);
     copy.starts = decltype(copy.starts)(
         Kokkos::view_alloc(Kokkos::WithoutInitializing, "polyad::streamed_starts"), m_extents[n] + 1);
     {
@@ -67,6 +100,8 @@ void StreamedSorted<Scalar, Index, Space>::build_on_host(Space const& space,
           "polyad::gather_sorted", Range(host, 0, m_nnz),
           GatherSorted<Tensor, HostCopy, Order>{coo.indices(), coo.values(), permutation, copy});
     }
+    Kokkos::parallel_for("polyad::shorten_indices", Range(host, 0, m_nnz),
+                         ShortenIndices<HostCopy>{copy, short_modes(n)});
     using Starts = decltype(copy.starts);
     using Rows   = SortedRows<Index>;
     Kokkos::parallel_for("polyad::find_row_starts", Range(host, 0, m_extents[n] + 1),
@@ -92,26 +127,50 @@ auto StreamedSorted<Scalar, Index, Space>::ready(Space const& space) const
   constexpr count_t most  = count_t(128) << 20;  // bytes: larger stretches hide the copies no better
   count_t longest         = 0;
   for (int n = 0; n < m_extents.order(); ++n) longest = std::max(longest, copy(n).longest);
-  count_t const pair      = 2 * nonzero_bytes();
+  count_t const all       = stretch_buffers * buffer_bytes();
   count_t const available = available_memory(space);
-  // What a run makes after them wants memory too.
-  count_t const usual  = std::min(available / 4, std::max(most, longest * pair));
-  count_t const bytes  = m_options.buffer_bytes > 0 ? std::min(m_options.buffer_bytes, available) : usual;
-  count_t const wanted = std::min(bytes / pair, ceil_div(m_nnz, 2) + 4) / 4 * 4;  // whole packs
-  auto buffers         = std::make_shared<Buffers>();
-  buffers->space       = space;
-  buffers->capacity =
-      m_options.buffer_bytes > 0 ? wanted : std::max(wanted, std::min(least, m_nnz / 4 * 4 + 4));
-  if (buffers->capacity == 0 || buffers->capacity * pair > available)
-    throw MemoryError("the stream of nonzeros", std::max(buffers->capacity, count_t(4)) * pair,
-                      "only " + std::to_string(bytes) + " bytes are left for them");
-  auto const instances = make_instances(space, 2);
-  for (std::size_t b = 0; b < 2; ++b) {
+  auto const packs        = [](count_t nonzeros) { return ceil_div(nonzeros, 4) * 4; };
+  auto buffers            = std::make_shared<Buffers>();
+  buffers->space          = space;
+  count_t limit           = available;
+  if (m_options.buffer_bytes > 0) {
+    limit             = std::min(m_options.buffer_bytes, available);
+    buffers->capacity = std::min(limit / all / 4 * 4, packs(m_nnz) + 4);
+  } else if (m_options
+                 .deterministic) {  // the sums depend on the stretches, which what is free must not change
+    buffers->capacity = packs(std::max({least, longest, std::min(most / all, m_nnz / 16)}));
+  } else {  // what a run makes after them wants memory too
+    limit                = std::min(available / 4, std::max(most, longest * all));
+    count_t const wanted = std::max(ceil_div(m_nnz, count_t(stretch_buffers)), longest) + 4;
+    buffers->capacity    = std::max(std::min(limit / all, wanted) / 4 * 4, packs(std::min(least, m_nnz + 1)));
+  }
+  if (buffers->capacity == 0 || buffers->capacity * all > available)
+    throw MemoryError("the stream of nonzeros", std::max(buffers->capacity, count_t(4)) * all,
+                      "only " + std::to_string(limit) + " bytes are left for them");
+  if (m_options.deterministic && buffers->capacity < longest)
+    throw MemoryError("the stream of nonzeros", packs(longest) * all,
+                      "a row of " + std::to_string(longest) +
+                          " nonzeros, which is summed in a fixed order, has to fit a buffer");
+  for (int n = 0; n < m_extents.order(); ++n) {
+    expect_fits(space, "where the rows of a mode begin", m_extents[n] + 1, sizeof(count_t));
+    auto& starts = of_mode(buffers->starts, n);
+    starts       = std::remove_cvref_t<decltype(starts)>(
+        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::row_starts"), m_extents[n] + 1);
+    Kokkos::deep_copy(space, starts, copy(n).starts);
+    of_mode(buffers->stretches, n) = cut_by_rows(copy(n).starts, n, m_extents[n], buffers->capacity);
+  }
+  count_t shorts = 0;
+  for (int n = 0; n < m_extents.order(); ++n) shorts = std::max(shorts, short_modes(n));
+  auto const instances = make_instances(space, static_cast<int>(stretch_buffers));
+  for (std::size_t b = 0; b < stretch_buffers; ++b) {
     auto& buffer    = buffers->buffers[b];
     buffer.instance = instances[b];
     buffer.indices  = decltype(buffer.indices)(
         Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::stretch_indices"),
         static_cast<count_t>(m_extents.order()), buffers->capacity);
+    buffer.shorts = decltype(buffer.shorts)(
+        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::stretch_short_indices"), shorts,
+        buffers->capacity);
     buffer.values = decltype(buffer.values)(
         Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::stretch_values"), buffers->capacity);
   }
@@ -120,25 +179,43 @@ auto StreamedSorted<Scalar, Index, Space>::ready(Space const& space) const
   return made;
 }
 
+/// How a stretch of so many nonzeros is walked.
 template <class Scalar, class Index, class Space>
-auto StreamedSorted<Scalar, Index, Space>::make_workspace(Space const& space, count_t) const
+SortedTuning<Space, Scalar> tuning_of(StreamedSorted<Scalar, Index, Space> const& X, int mode, count_t nnz) {
+  auto const& copy      = X.copy(mode);
+  double const share    = static_cast<double>(nnz) / static_cast<double>(std::max<count_t>(X.nnz(), 1));
+  auto const of_stretch = [&](count_t whole) {
+    return std::max<count_t>(1, static_cast<count_t>(share * static_cast<double>(whole)));
+  };
+  return {nnz, of_stretch(copy.rows), of_stretch(copy.runs)};
+}
+
+template <class Scalar, class Index, class Space>
+auto StreamedSorted<Scalar, Index, Space>::make_workspace(Space const& space, count_t rank) const
     -> workspace_type {
   auto const& made = ready(space);
-  return {made, std::span(made->buffers)};
+  workspace_type workspace{made, std::span(made->buffers), {}};
+  if (!m_options.deterministic) return workspace;
+  count_t entries = 0;
+  for (int n = 0; n < m_extents.order(); ++n)
+    for (auto const& rows : of_mode(made->stretches, n)) {
+      count_t const nnz = rows.nonzeros.end - rows.nonzeros.begin;
+      if (nnz > 0)
+        entries =
+            std::max(entries, border_entries(ceil_div(nnz, tuning_of(*this, n, nnz).chunk(space, true))));
+    }
+  expect_fits(space, "the borders of the stretches' chunks", stretch_buffers * entries,
+              sizeof(Index) + padded_rank<Scalar>(rank) * sizeof(Scalar));
+  for (auto& borders : workspace.borders)
+    borders = {Kokkos::View<Index*, typename Space::device_type>(
+                   Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::border_rows"), entries),
+               make_factor_matrix<Scalar>(space, "polyad::border_sums", entries, rank)};
+  return workspace;
 }
 
 template <class Scalar, class Index, class Space>
 RowStarts<Space> StreamedSorted<Scalar, Index, Space>::make_row_workspace(Space const& space) const {
-  RowStarts<Space> result;
-  for (int n = 0; n < m_extents.order(); ++n) {
-    expect_fits(space, "where the rows of a mode begin", m_extents[n] + 1, sizeof(count_t));
-    auto& starts = of_mode(result, n);
-    starts       = std::remove_cvref_t<decltype(starts)>(
-        Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::row_starts"), m_extents[n] + 1);
-    Kokkos::deep_copy(space, starts, copy(n).starts);
-  }
-  static_cast<void>(ready(space));
-  return result;
+  return ready(space)->starts;
 }
 
 }  // namespace polyad::detail

@@ -133,6 +133,54 @@ BuildTerms sorted_build_terms(CostInput const& input) {
   return costs::sorted_build(input, static_cast<double>(sorted_bytes(input)), input.tensor.order());
 }
 
+// --- streamed-sorted: the copies in host memory
+
+constexpr std::uint64_t most_short_rows = 65536;  // as streamed_sorted.hpp has it
+
+/// Modes other than `mode` whose indices are sent in 16 bits.
+std::uint64_t short_modes(CostInput const& input, int mode) {
+  std::uint64_t count = 0;
+  for (int m = 0; m < input.tensor.order(); ++m)
+    count += m != mode && of_mode(input.tensor.modes, m).extent <= most_short_rows ? 1 : 0;
+  return count;
+}
+
+std::uint64_t bytes_of_starts(CostInput const& input) {
+  std::uint64_t bytes = 0;
+  for (auto const& mode : input.tensor.modes) bytes += (mode.extent + 1) * 8;
+  return bytes;
+}
+
+std::uint64_t streamed_sorted_bytes(CostInput const& input) {
+  std::uint64_t shorts = 0;
+  for (int n = 0; n < input.tensor.order(); ++n) shorts += short_modes(input, n);
+  return static_cast<std::uint64_t>(input.tensor.order()) * coordinate_bytes(input) +
+         2 * shorts * input.tensor.nnz + bytes_of_starts(input);
+}
+
+/// Four buffers of 256 nonzeros are the least, each with an instance of its own, and the starts of the rows.
+std::uint64_t least_stretches(CostInput const& input) {
+  std::uint64_t shorts = 0;
+  for (int n = 0; n < input.tensor.order(); ++n) shorts = std::max(shorts, short_modes(input, n));
+  auto const nonzero = static_cast<std::uint64_t>(coordinates(input)) + 2 * shorts;
+  return 4 * (256 * nonzero + (input.machine.is_device ? costs::device_instance_bytes : 0)) +
+         bytes_of_starts(input);
+}
+
+ModeTerms streamed_sorted_walk(CostInput const& input, int mode) {
+  ModeTerms terms   = sorted_walk(input, mode);
+  auto const shorts = static_cast<double>(short_modes(input, mode));
+  double const sent =
+      input.scalar_bytes + 2 * shorts + (input.tensor.order() - 1 - shorts) * input.index_bytes;
+  // The copy from the host; what a buffer holds is walked while the next ones come.
+  terms.scattered = static_cast<double>(input.tensor.nnz) * sent / input.machine.from_host;
+  return terms;
+}
+
+BuildTerms streamed_sorted_build(CostInput const& input) {
+  return costs::sorted_build(input, static_cast<double>(streamed_sorted_bytes(input)), input.tensor.order());
+}
+
 }  // namespace
 
 std::vector<FormatCosts> coo_costs() {
@@ -163,7 +211,16 @@ std::vector<FormatCosts> coo_costs() {
                            .mttkrp          = sorted_walk,
                            .build           = sorted_build_terms,
                            .weights         = sorted_weights};
-  return {scratch, tiny_vec, permuted, sorted};
+  FormatCosts streamed     = sorted;
+  streamed.name            = "streamed-sorted";
+  streamed.on_host         = true;
+  streamed.storage_bytes   = streamed_sorted_bytes;
+  streamed.build_bytes     = costs::no_bytes;
+  streamed.workspace_bytes = least_stretches;
+  streamed.mttkrp          = streamed_sorted_walk;
+  streamed.build           = streamed_sorted_build;
+  streamed.weights         = streamed_sorted_weights;
+  return {scratch, tiny_vec, permuted, sorted, streamed};
 }
 
 }  // namespace polyad::detail

@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // streamed-sorted: the copies of `sorted` (formats/coo/sorted.hpp) in host memory, for training sets larger
-// than the device. Every operation takes the mode's copy in stretches, by turns into two buffers on the
-// device. Each buffer has an instance of the execution space: one copies while the other computes. Least
-// squares take stretches of whole rows. A kernel reads a row that is longer than a buffer from host memory,
-// and so no row is too long. Storage: N (s_r + N s_o) bytes a nonzero and 8 a row, in host memory.
+// than the device. Every operation takes the mode's copy in stretches of whole rows, by turns into four buffers
+// on the device. Each buffer has an instance of the execution space: some copy while others compute, and a
+// long row holds up its own buffer alone. Least squares read a row that is longer than a buffer from host
+// memory, other operations take it in pieces, and so no row is too long.
+//
+// Bytes sent a nonzero: s_r, and for each of the other modes 2 where it has at most 65,536 rows, else s_o. The
+// mode's own indices are made on the device from where its rows begin. A walk goes the other way than the one
+// before, so that a second one of the same mode finds the last stretches in their buffers. Storage: N (s_r +
+// N s_o) bytes a nonzero, 2 for each of the other modes that is short, and 8 a row, in host memory.
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "formats/coo/sorted_copy.hpp"
 #include "polyad/core/instances.hpp"
@@ -23,44 +31,67 @@
 namespace polyad::detail {
 
 struct StreamedSortedOptions {
-  count_t buffer_bytes = 0;  // of both buffers; 0: a quarter of what is free, but no more than pays
+  count_t buffer_bytes = 0;      // of all buffers; 0: a quarter of what is free, but no more than pays
+  bool deterministic   = false;  // the same bits at every run on one device, and on hosts at any thread count
 
-  void read(OptionText& text) { text.read("buffer_bytes", buffer_bytes); }
+  void read(OptionText& text) {
+    text.read("buffer_bytes", buffer_bytes);
+    text.read("deterministic", deterministic);
+  }
   void serve(FormatRequest const& request) {
     if (buffer_bytes == 0) buffer_bytes = request.buffer_bytes;
   }
 };
 
-/// Consecutive nonzeros of one mode's order; of least squares those of whole rows.
+/// Indices of modes that have at most so many rows are sent in 16 bits.
+inline constexpr count_t most_short_rows = count_t(1) << 16;
+
+inline constexpr std::size_t stretch_buffers = 4;
+
+/// Consecutive nonzeros of one mode's order.
 struct Stretch {
-  int mode      = -1;
-  count_t begin = 0;
-  count_t end   = 0;
-  bool has_rows = false;  // the indices of the mode itself are there too
+  int mode                                               = -1;
+  count_t begin                                          = 0;
+  count_t end                                            = 0;
   friend bool operator==(Stretch const&, Stretch const&) = default;
+};
+
+/// As many rows as a buffer holds, or a single longer one.
+struct StretchRows {
+  count_t first = 0;
+  count_t last  = 0;  // one past
+  Stretch nonzeros;
 };
 
 /// Where stretches are sent to, and which one is there.
 template <class Scalar, class Index, class Space>
 struct StretchBuffer {
+  using Shorts = Kokkos::View<std::uint16_t**, Kokkos::LayoutRight, typename Space::device_type>;
   Space instance;
   typename SortedCopy<Scalar, Index, Space>::indices_type indices;  // N x capacity
+  Shorts shorts;                                                    // as sent, N - 1 x capacity at most
   typename SortedCopy<Scalar, Index, Space>::values_type values;
   Stretch holds;
+  bool has_rows = false;  // the indices of the mode itself are there too
 };
 
-/// The two buffers, which all operations of a format share.
+/// The buffers, which all operations of a format share.
 template <class Scalar, class Index, class Space>
 struct StretchBuffers {
   Space space;  // whose instances these are
-  std::array<StretchBuffer<Scalar, Index, Space>, 2> buffers;
-  count_t capacity = 0;
+  std::array<StretchBuffer<Scalar, Index, Space>, stretch_buffers> buffers;
+  count_t capacity = 0;     // nonzeros in a buffer, whole packs
+  RowStarts<Space> starts;  // where the rows of each mode begin
+  std::array<std::vector<StretchRows>, max_order> stretches;
+  bool backwards = false;  // goes the next walk
 };
 
 template <class Scalar, class Index, class Space>
 struct StreamedSortedWorkspace {
   std::shared_ptr<StretchBuffers<Scalar, Index, Space>> held;
   std::span<StretchBuffer<Scalar, Index, Space>> buffers;  // held's
+  // Of each buffer, where the order of the sums is fixed.
+  std::array<SortedWorkspace<Scalar, Index, Space>, stretch_buffers> borders;
 };
 
 /// Copies of one format share their buffers: two operations on them may not run at the same time.
@@ -83,11 +114,13 @@ public:
   struct HostCopy {
     Kokkos::Array<int, max_order> modes;
     Kokkos::View<Index**, Kokkos::LayoutRight, Pinned> indices;  // N x P
-    Kokkos::View<Scalar*, Pinned> values;                        // P
-    Kokkos::View<count_t*, Pinned> starts;                       // I_n + 1
-    count_t rows    = 0;                                         // that occur
-    count_t runs    = 0;                                         // of equal indices of the first two of modes
-    count_t longest = 0;                                         // row
+    Kokkos::View<std::uint16_t**, Kokkos::LayoutRight, Pinned>
+        shorts;                             // those of the short ones of modes[1...]
+    Kokkos::View<Scalar*, Pinned> values;   // P
+    Kokkos::View<count_t*, Pinned> starts;  // I_n + 1
+    count_t rows    = 0;                    // that occur
+    count_t runs    = 0;                    // of equal indices of the first two of modes
+    count_t longest = 0;                    // row
   };
 
   /// The host sorts, with 32 bytes a nonzero beside the tensor and the result. Waits for `space`.
@@ -112,13 +145,32 @@ public:
   [[nodiscard]] count_t storage_bytes() const {
     auto const order = static_cast<count_t>(m_extents.order());
     count_t bytes    = order * m_nnz * nonzero_bytes();
-    for (int n = 0; n < m_extents.order(); ++n) bytes += (m_extents[n] + 1) * sizeof(count_t);
+    for (int n = 0; n < m_extents.order(); ++n)
+      bytes += (m_extents[n] + 1) * sizeof(count_t) + m_nnz * short_modes(n) * sizeof(std::uint16_t);
     return bytes;
   }
-  /// Of a nonzero in a buffer.
+  /// Of a nonzero, its indices in whole words.
   [[nodiscard]] count_t nonzero_bytes() const {
     return sizeof(Scalar) + static_cast<count_t>(m_extents.order()) * sizeof(Index);
   }
+  /// Of a nonzero in a buffer.
+  [[nodiscard]] count_t buffer_bytes() const {
+    count_t most = 0;
+    for (int n = 0; n < m_extents.order(); ++n) most = std::max(most, short_modes(n));
+    return nonzero_bytes() + most * sizeof(std::uint16_t);
+  }
+  /// Of a nonzero on its way to the device for an operation on mode n.
+  [[nodiscard]] count_t sent_bytes(int n) const {
+    auto const others = static_cast<count_t>(m_extents.order() - 1), few = short_modes(n);
+    return sizeof(Scalar) + (others - few) * sizeof(Index) + few * sizeof(std::uint16_t);
+  }
+  /// How many of the modes other than n are short; they come first in the order of n's copy.
+  [[nodiscard]] count_t short_modes(int n) const {
+    count_t count = 0;
+    for (int m = 0; m < m_extents.order(); ++m) count += m != n && m_extents[m] <= most_short_rows ? 1 : 0;
+    return count;
+  }
+  [[nodiscard]] bool deterministic() const { return m_options.deterministic; }
   [[nodiscard]] HostCopy const& copy(int n) const { return of_mode(m_copies, n); }
 
   /// The buffers. Waits for `space` where they are made. \throws MemoryError
@@ -169,7 +221,7 @@ residual_workspace<F> make_residual_workspace(typename F::space_type const& spac
   using Scalar = typename F::scalar_type;
   residual_workspace<F> workspace{format.make_workspace(space, rank), {}};
   if (rank > static_cast<count_t>(full_block)) {
-    count_t const length = 2 * format.buffers().capacity;
+    count_t const length = stretch_buffers * format.buffers().capacity;
     expect_fits(space, "the residuals", length, sizeof(Scalar));
     workspace.residuals = decltype(workspace.residuals)(
         Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::residuals"), length);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The operations of streamed-sorted: stretch after stretch of the mode's copy, the kernels being those of
-// `sorted`. Stretches of the MTTKRP and of the residual sweep begin and end anywhere: the rows at their ends
-// are added to an output of zeros. Stretches of least squares are whole rows.
+// `sorted`.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -17,21 +16,77 @@
 
 namespace polyad::detail {
 
-/// Enqueues the copy of a stretch, unless the buffer holds it.
+template <class Shorts, class Indices>
+struct LengthenIndices {
+  Shorts shorts;
+  count_t modes;
+  Indices indices;
+  KOKKOS_FUNCTION void operator()(count_t p) const {
+    using Index = typename Indices::non_const_value_type;
+    for (count_t m = 0; m < modes; ++m) indices(m + 1, p) = static_cast<Index>(shorts(m, p));
+  }
+};
+
+/// Row 0 of the indices, by binary search: starts(k) <= p < starts(k + 1).
+template <class Starts, class Indices>
+struct FillRows {
+  Starts starts;
+  count_t first, last;  // rows
+  count_t begin;        // of the stretch
+  Indices indices;
+  KOKKOS_FUNCTION void operator()(count_t i) const {
+    using Index  = typename Indices::non_const_value_type;
+    count_t low  = first;
+    count_t high = last;
+    while (high - low > 1) {
+      count_t const middle = low + (high - low) / 2;
+      if (starts(middle) <= begin + i)
+        low = middle;
+      else
+        high = middle;
+    }
+    indices(0, i) = static_cast<Index>(low);
+  }
+};
+
+/// Enqueues the copy of a stretch, unless the buffer holds it, and what makes whole indices of it.
+/// \param rows  of the stretch
+/// \param with_rows  whether the indices of the mode itself are wanted, too
 template <class Scalar, class Index, class Space>
-void send(StretchBuffer<Scalar, Index, Space>& buffer, StreamedSorted<Scalar, Index, Space> const& X,
-          Stretch const& stretch) {
-  Stretch with_rows  = stretch;
-  with_rows.has_rows = true;
-  if (buffer.holds == stretch || buffer.holds == with_rows) return;
-  auto const& copy = X.copy(stretch.mode);
-  auto const from  = Kokkos::make_pair(stretch.begin, stretch.end);
-  auto const to    = Kokkos::make_pair(count_t(0), stretch.end - stretch.begin);
-  for (count_t m = stretch.has_rows ? 0 : 1; m < static_cast<count_t>(X.extents().order()); ++m)
-    Kokkos::deep_copy(buffer.instance, Kokkos::subview(buffer.indices, m, to),
-                      Kokkos::subview(copy.indices, m, from));
-  Kokkos::deep_copy(buffer.instance, Kokkos::subview(buffer.values, to), Kokkos::subview(copy.values, from));
-  buffer.holds = stretch;
+void send(StretchBuffers<Scalar, Index, Space> const& buffers, StretchBuffer<Scalar, Index, Space>& buffer,
+          StreamedSorted<Scalar, Index, Space> const& X, StretchRows const& rows, bool with_rows) {
+  using Range            = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  using Buffer           = StretchBuffer<Scalar, Index, Space>;
+  using Indices          = decltype(buffer.indices);
+  Stretch const& stretch = rows.nonzeros;
+  count_t const nnz      = stretch.end - stretch.begin;
+  if (!(buffer.holds == stretch)) {
+    auto const& copy  = X.copy(stretch.mode);
+    auto const from   = Kokkos::make_pair(stretch.begin, stretch.end);
+    auto const to     = Kokkos::make_pair(count_t(0), nnz);
+    auto const shorts = static_cast<count_t>(copy.shorts.extent(0));
+    for (count_t m = 0; m < shorts; ++m)
+      Kokkos::deep_copy(buffer.instance, Kokkos::subview(buffer.shorts, m, to),
+                        Kokkos::subview(copy.shorts, m, from));
+    for (count_t m = shorts + 1; m < static_cast<count_t>(X.extents().order()); ++m)
+      Kokkos::deep_copy(buffer.instance, Kokkos::subview(buffer.indices, m, to),
+                        Kokkos::subview(copy.indices, m, from));
+    Kokkos::deep_copy(buffer.instance, Kokkos::subview(buffer.values, to),
+                      Kokkos::subview(copy.values, from));
+    if (shorts > 0)
+      Kokkos::parallel_for(
+          "polyad::lengthen_indices", Range(buffer.instance, 0, nnz),
+          LengthenIndices<typename Buffer::Shorts, Indices>{buffer.shorts, shorts, buffer.indices});
+    buffer.holds    = stretch;
+    buffer.has_rows = false;
+  }
+  if (!with_rows || buffer.has_rows) return;
+  auto const& starts = of_mode(buffers.starts, stretch.mode);
+  using Starts       = std::remove_cvref_t<decltype(starts)>;
+  Kokkos::parallel_for(
+      "polyad::fill_rows", Range(buffer.instance, 0, nnz),
+      FillRows<Starts, Indices>{starts, rows.first, rows.last, stretch.begin, buffer.indices});
+  buffer.has_rows = true;
 }
 
 /// A stretch as kernels see it, in a buffer or, where there is none, all of the mode's copy in host memory.
@@ -51,32 +106,51 @@ SortedCopy<Scalar, Index, Space> as_copy(Space const& space, StreamedSorted<Scal
     copy.indices = typename Copy::indices_type(whole.indices.data(), whole.indices.extent(0), X.nnz());
     copy.values  = typename Copy::values_type(whole.values.data(), X.nnz());
   }
-  double const share    = static_cast<double>(copy.nnz) / static_cast<double>(std::max<count_t>(X.nnz(), 1));
-  auto const of_stretch = [&](count_t all) {
-    return std::max<count_t>(1, static_cast<count_t>(share * static_cast<double>(all)));
-  };
-  copy.rows = of_stretch(whole.rows);
-  SortedTuning<Space, Scalar> const tuning{copy.nnz, copy.rows, of_stretch(whole.runs)};
-  copy.chunk = tuning.chunk(space, false);
-  copy.hoist = X.extents().order() > 2 && tuning.hoist();
+  auto const tuning = tuning_of(X, stretch.mode, copy.nnz);
+  copy.rows         = tuning.rows;
+  copy.chunk        = tuning.chunk(space, X.deterministic());
+  copy.hoist        = X.extents().order() > 2 && tuning.hoist();
+  copy.borders      = X.deterministic() ? Borders::merge : Borders::atomics;
   return copy;
 }
 
-/// Calls f(instance, copy, b) for stretches of all nonzeros of a mode, each in buffer b. Does not wait.
+/// Calls f(rows, b) for all stretches of a mode. Those that fit a buffer are sent to buffer b. Does not wait.
+template <class Scalar, class Index, class Space, class F>
+void for_each_rows(Space const& space, StreamedSorted<Scalar, Index, Space> const& X,
+                   StretchBuffers<Scalar, Index, Space>& work, int mode, bool with_rows, F const& f) {
+  auto const& list     = of_mode(work.stretches, mode);
+  bool const backwards = work.backwards;
+  work.backwards       = !backwards;
+  for (std::size_t step = 0; step < list.size(); ++step) {
+    std::size_t const s = backwards ? list.size() - 1 - step : step;
+    auto const& rows    = list[s];
+    auto& buffer        = work.buffers[s % stretch_buffers];
+    count_t const nnz   = rows.nonzeros.end - rows.nonzeros.begin;
+    if (nnz > 0 && nnz <= work.capacity) send(work, buffer, X, rows, with_rows);
+    // The first kernels wait for the factors and the zeroed output; their copies need not.
+    if (step < stretch_buffers) enqueue_after(buffer.instance, space);
+    f(rows, s % stretch_buffers);
+  }
+  for (auto const& buffer : work.buffers) enqueue_after(space, buffer.instance);
+}
+
+/// Calls f(instance, copy, b) for all nonzeros of a mode, their own rows included, in stretches and, of a row
+/// that is longer than a buffer, in pieces. Does not wait.
 template <class Scalar, class Index, class Space, class F>
 void for_each_piece(Space const& space, StreamedSorted<Scalar, Index, Space> const& X,
-                    StreamedSortedWorkspace<Scalar, Index, Space> const& work, int mode, F const& f) {
-  POLYAD_EXPECTS(work.held, "a workspace without buffers");
-  count_t const length = work.held->capacity, count = ceil_div(X.nnz(), length);
-  for (count_t s = 0; s < count; ++s) {
-    auto& buffer = work.held->buffers[s % 2];
-    Stretch const stretch{mode, s * length, std::min(X.nnz(), (s + 1) * length), true};
-    send(buffer, X, stretch);
-    // The first kernels wait for the factors and the zeroed output; their copies need not.
-    if (s < 2) enqueue_after(buffer.instance, space);
-    f(buffer.instance, as_copy(buffer.instance, X, stretch, &buffer), s % 2);
-  }
-  for (auto const& buffer : work.held->buffers) enqueue_after(space, buffer.instance);
+                    StreamedSortedWorkspace<Scalar, Index, Space> const& workspace, int mode, F const& f) {
+  POLYAD_EXPECTS(workspace.held, "a workspace without buffers");
+  auto& work = *workspace.held;
+  for_each_rows(space, X, work, mode, true, [&](StretchRows const& rows, std::size_t b) {
+    auto& buffer = work.buffers[b];
+    for (count_t begin = rows.nonzeros.begin; begin < rows.nonzeros.end; begin += work.capacity) {
+      StretchRows piece    = rows;
+      piece.nonzeros.begin = begin;
+      piece.nonzeros.end   = std::min(rows.nonzeros.end, begin + work.capacity);
+      send(work, buffer, X, piece, true);
+      f(buffer.instance, as_copy(buffer.instance, X, piece.nonzeros, &buffer), b);
+    }
+  });
 }
 
 template <class Space, class Scalar, class Index>
@@ -87,9 +161,8 @@ void mttkrp(Space const& space, StreamedSorted<Scalar, Index, Space> const& X,
   zero_matrix(space, V);
   if (X.nnz() == 0) return;
   using Copy = SortedCopy<Scalar, Index, Space>;
-  for_each_piece(space, X, work, mode, [&](Space const& on, Copy const& copy, count_t /*b*/) {
-    SortedWorkspace<Scalar, Index, Space> none;
-    mttkrp(on, Sorted<Scalar, Index, Space>::of_copy(X.extents(), copy), factors, mode, none, V);
+  for_each_piece(space, X, work, mode, [&](Space const& on, Copy const& copy, std::size_t b) {
+    mttkrp(on, Sorted<Scalar, Index, Space>::of_copy(X.extents(), copy), factors, mode, work.borders[b], V);
   });
 }
 
@@ -102,9 +175,10 @@ void residual_mttkrp(Space const& space, StreamedSorted<Scalar, Index, Space> co
   zero_matrix(space, G);
   if (X.nnz() == 0) return;
   using Copy              = SortedCopy<Scalar, Index, Space>;
-  count_t const residuals = work.residuals.extent(0) / 2;  // of a buffer
-  for_each_piece(space, X, work.format, mode, [&](Space const& on, Copy const& copy, count_t b) {
+  count_t const residuals = work.residuals.extent(0) / stretch_buffers;  // of a buffer
+  for_each_piece(space, X, work.format, mode, [&](Space const& on, Copy const& copy, std::size_t b) {
     ResidualWorkspace<Scalar, SortedWorkspace<Scalar, Index, Space>, Space> own;
+    own.format    = work.format.borders[b];
     own.residuals = Kokkos::subview(work.residuals, Kokkos::make_pair(b * residuals, (b + 1) * residuals));
     residual_mttkrp(on, Sorted<Scalar, Index, Space>::of_copy(X.extents(), copy), C, mode, own, G);
   });
@@ -116,31 +190,18 @@ void least_squares_rows(Space const& space, StreamedSorted<Scalar, Index, Space>
                         RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
                         FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage) {
   expect_row_problem(X.extents(), C, mode, problem, starts, A, shrinkage);
-  auto& buffers       = X.buffers();
-  auto const& begins  = X.copy(mode).starts;  // on the host
-  count_t const rows  = X.extents()[mode];
-  count_t const limit = buffers.capacity;
-  count_t stretches   = 0;
-  for (count_t first = 0; first < rows; ++stretches) {
-    // As many rows as the buffer holds: the last one that ends within it, rows without nonzeros included.
-    auto const* const past =
-        std::upper_bound(begins.data() + first + 1, begins.data() + rows + 1, begins(first) + limit);
-    auto last       = static_cast<count_t>(past - begins.data()) - 1;
-    bool const fits = last > first;
-    last            = std::max(last, first + 1);
-    auto& buffer    = buffers.buffers[stretches % 2];
-    Stretch const stretch{mode, begins(first), begins(last), false};
-    if (fits && stretch.begin < stretch.end) send(buffer, X, stretch);
-    if (stretches < 2) enqueue_after(buffer.instance, space);
-    auto const copy = as_copy(buffer.instance, X, stretch, fits ? &buffer : nullptr);
-    solve_stretch(
-        buffer.instance, copy, fits ? stretch.begin : count_t(0), C, of_mode(starts, mode).data() + first,
-        last - first, problem,
-        FactorMatrix<Scalar, Space>(Kokkos::subview(A, Kokkos::make_pair(first, last), Kokkos::ALL)),
-        shrinkage);
-    first = last;
-  }
-  for (auto const& buffer : buffers.buffers) enqueue_after(space, buffer.instance);
+  auto& work = X.buffers();
+  for_each_rows(space, X, work, mode, false, [&](StretchRows const& rows, std::size_t b) {
+    auto const& buffer     = work.buffers[b];
+    Stretch const& stretch = rows.nonzeros;
+    bool const fits        = stretch.end - stretch.begin <= work.capacity;
+    solve_stretch(buffer.instance, as_copy(buffer.instance, X, stretch, fits ? &buffer : nullptr),
+                  fits ? stretch.begin : count_t(0), C, of_mode(starts, mode).data() + rows.first,
+                  rows.last - rows.first, problem,
+                  FactorMatrix<Scalar, Space>(
+                      Kokkos::subview(A, Kokkos::make_pair(rows.first, rows.last), Kokkos::ALL)),
+                  shrinkage);
+  });
 }
 
 #define POLYAD_STREAMED_SORTED_OPERATIONS(Scalar, Index)                                                \

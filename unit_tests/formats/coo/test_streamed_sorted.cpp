@@ -18,6 +18,7 @@
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
+#include "support/instances.hpp"
 #include "support/message_of.hpp"
 #include "support/oracle.hpp"
 
@@ -32,11 +33,14 @@ auto on_host(HostTensor const& tensor) {
   return to_device<Scalar, Index>(typename Streamed<Scalar, Index>::host_space(), tensor);
 }
 
-/// Built with two buffers of so many nonzeros; 0: of the usual size.
+/// Built with buffers of so many nonzeros each. All modes are short, so that their indices are sent in 16 bits.
 template <class Scalar, class Index>
-Streamed<Scalar, Index> with_buffers(HostTensor const& tensor, count_t nonzeros) {
+Streamed<Scalar, Index> with_buffers(HostTensor const& tensor, count_t nonzeros, bool deterministic = false) {
   StreamedSortedOptions options;
-  options.buffer_bytes = 2 * nonzeros * (sizeof(Scalar) + tensor.order() * sizeof(Index));
+  std::size_t const order = tensor.order();
+  options.buffer_bytes =
+      stretch_buffers * nonzeros * (sizeof(Scalar) + order * sizeof(Index) + 2 * (order - 1));
+  options.deterministic = deterministic;
   return Streamed<Scalar, Index>::build(TestSpace(), on_host<Scalar, Index>(tensor), options);
 }
 
@@ -166,12 +170,65 @@ TEST_CASE("streamed-sorted: least squares have the bits of sorted, in stretches 
   expect_same_rows<float, std::uint32_t>(users, 40, 40, 1, 0);
 }
 
+TEST_CASE("streamed-sorted: indices of long modes are sent in whole words", "[formats][fast_tucker]") {
+  Random random(8);
+  // The second mode alone is short, by a hair.
+  auto tensor = random_tensor(random, {70000, 65536, 65537}, 3000, random_integer);
+  for (std::size_t p = 0; p < 3000; ++p) tensor.indices[p * 3 + 1] = p % 2 == 0 ? 65535 : p % 100;
+  auto const X = with_buffers<float, std::uint32_t>(tensor, 400);
+  CHECK(X.sent_bytes(0) == 4 + 2 + 4);
+  CHECK(X.sent_bytes(1) == 4 + 4 + 4);
+  CHECK(X.sent_bytes(2) == 4 + 2 + 4);
+  expect_same_rows<float, std::uint32_t>(tensor, 3, 3, 1, 0);
+  auto workspace = X.make_workspace(TestSpace(), 3);
+  expect_exact(TestSpace(), X, workspace, tensor, 3, RowLayout::padded);
+}
+
+TEST_CASE("streamed-sorted: with a fixed order of sums the bits are the same at any number of threads",
+          "[formats][fast_tucker]") {
+  Random random(9);
+  auto const tensor = random_tensor(random, {60, 7, 50}, 4000);
+  for (std::size_t const rank : {5, 40}) {
+    auto const host_C = random_factors(random, tensor.extents, rank);
+    std::vector<double> first;
+    for (auto const& space : instances_of<TestSpace>({1, 2, 5}))
+      for (int pass = 0; pass < 2; ++pass) {
+        auto const C   = to_device<float>(space, host_C);
+        auto const X   = with_buffers<float, std::uint32_t>(tensor, 900, true);
+        auto workspace = make_residual_workspace(space, X, rank);
+        std::vector<double> sums;
+        for (int mode = 0; mode < 3; ++mode)
+          for (bool const residual : {true, false}) {
+            auto const G = make_factor_matrix<float>(space, "polyad::test", X.extents()[mode], rank);
+            if (residual)
+              residual_mttkrp(space, X, C, mode, workspace, G);
+            else
+              mttkrp(space, X, C, mode, workspace.format, G);
+            space.fence("polyad::test");
+            auto const found = flat(G);
+            if (residual)
+              CHECK(violation<float>(oracle_residual_mttkrp(tensor, host_C, static_cast<std::size_t>(mode)),
+                                     found, residual_factors(3, rank)) == "");
+            sums.insert(sums.end(), found.begin(), found.end());
+          }
+        if (first.empty()) first = sums;
+        CHECK(sums == first);
+      }
+  }
+  // A row's sum is not divided among buffers.
+  auto const small = with_buffers<float, std::uint32_t>(tensor, 400, true);
+  CHECK(message_of<MemoryError>([&] {
+          static_cast<void>(small.make_workspace(TestSpace(), 4));
+        }).find("which is summed in a fixed order, has to fit a buffer") != std::string::npos);
+}
+
 TEST_CASE("streamed-sorted: buffers are made once, and keep within what is free", "[formats]") {
   TestSpace const space;
   Random random(5);
   auto const tensor = random_tensor(random, {300, 200, 10}, 40000);
   auto const X      = Streamed<float, std::uint32_t>::build(space, on_host<float, std::uint32_t>(tensor));
-  CHECK(X.storage_bytes() == 3 * 40000 * 16 + 8 * (300 + 200 + 10 + 3));
+  CHECK(X.storage_bytes() == 3 * 40000 * (16 + 2 * 2) + 8 * (300 + 200 + 10 + 3));
+  CHECK(X.sent_bytes(0) == 8);
   CHECK(message_of([&] { static_cast<void>(X.buffers()); }).find("a workspace comes first") == 0);
   auto const small        = with_buffers<float, std::uint32_t>(tensor, 3);
   count_t const instances = is_device_space<TestSpace> ? 200000 : 0;  // what Kokkos gives them
@@ -185,7 +242,7 @@ TEST_CASE("streamed-sorted: buffers are made once, and keep within what is free"
   auto const starts = X.make_row_workspace(space);
   CHECK(account.peak() <= budget);
   CHECK(message_of<MemoryError>([&] { static_cast<void>(small.make_workspace(space, 4)); }) ==
-        "the stream of nonzeros needs 128 bytes: only 96 bytes are left for them");
+        "the stream of nonzeros needs 320 bytes: only 240 bytes are left for them");
 }
 
 }  // namespace
