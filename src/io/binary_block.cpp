@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 #include <stdexcept>
 
 #include "core/host_memory.hpp"
@@ -47,9 +48,13 @@ bool FirstFault::is_before(std::uint64_t block) {
   return m_block < block;
 }
 
-void FirstFault::throw_if_any(std::string const& file) {
-  std::scoped_lock const lock(m_mutex);
-  if (!m_reason.empty()) throw InputError(file, 0, 0, m_reason);
+void FirstFault::throw_if_any(std::string const& file, Stretch const& stretch) {
+  std::optional<Fault> fault;
+  {
+    std::scoped_lock const lock(m_mutex);
+    if (!m_reason.empty()) fault = Fault{0, 0, m_reason};
+  }
+  stretch.throw_first(file, fault);
 }
 
 std::string index_out_of_range(CoordinateList const& list, std::uint64_t nonzero, std::uint64_t mode,
@@ -67,8 +72,8 @@ std::string value_not_finite(std::uint64_t nonzero, double value) {
 }
 
 void finish_binary(FileBytes const& file, ReadOptions const& options,
-                   std::chrono::steady_clock::time_point start, TensorFile& result) {
-  result.report.zeros      = settle_zeros(result.tensor, options.drop_zeros, file.name());
+                   std::chrono::steady_clock::time_point start, TensorFile& result, Stretch const& stretch) {
+  result.report.zeros      = settle_zeros(result.tensor, options.drop_zeros, file.name(), stretch);
   result.report.file_bytes = file.bytes().size();
   result.report.seconds    = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "io/file_bytes.hpp"
+#include "io/stretch.hpp"
 #include "polyad/io/tensor_file.hpp"
 
 namespace polyad::io {
@@ -21,9 +22,10 @@ namespace polyad::io {
 /// A list with room for nnz nonzeros, its elements not set. \throws MemoryError when there is no room
 [[nodiscard]] CoordinateList make_list(std::vector<std::uint64_t> const& extents, std::uint64_t nnz);
 
-/// Nonzeros first ... first + count - 1.
+/// Nonzeros first ... first + count - 1 of a list, before whose first one the file has `skipped` others.
 struct BinaryBlock {
   std::uint64_t first, count;
+  std::uint64_t skipped = 0;
 };
 
 /// The fault of the earliest block.
@@ -31,8 +33,9 @@ class FirstFault {
 public:
   void set(std::uint64_t block, std::string reason);
   [[nodiscard]] bool is_before(std::uint64_t block);
+  /// Of a file that is read in parts, each throws the first part's.
   /// \throws InputError
-  void throw_if_any(std::string const& file);
+  void throw_if_any(std::string const& file, Stretch const& stretch = {});
 
 private:
   std::mutex m_mutex;
@@ -71,7 +74,8 @@ std::string copy_indices(BinaryBlock const& block, char const* bytes, Coordinate
         if (beyond == 0) return "";
         std::uint64_t k = 0;
         while (element_at<Stored>(bytes, k) < list.extents[k % order]) ++k;
-        return index_out_of_range(list, block.first + k / order, k % order, element_at<Stored>(bytes, k));
+        return index_out_of_range(list, block.skipped + block.first + k / order, k % order,
+                                  element_at<Stored>(bytes, k));
       },
       list.indices);
 }
@@ -89,11 +93,12 @@ std::string copy_values(BinaryBlock const& block, char const* bytes, ReadOptions
   if (options.allow_non_finite || all_finite) return "";
   std::uint64_t p = 0;
   while (std::isfinite(out[p])) ++p;
-  return value_not_finite(block.first + p, out[p]);
+  return value_not_finite(block.skipped + block.first + p, out[p]);
 }
 
 /// Zeros and the report, once the list is full.
 void finish_binary(FileBytes const& file, ReadOptions const& options,
-                   std::chrono::steady_clock::time_point start, TensorFile& result);
+                   std::chrono::steady_clock::time_point start, TensorFile& result,
+                   Stretch const& stretch = {});
 
 }  // namespace polyad::io

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "io/stretch.hpp"
 #include "polyad/io/tensor_file.hpp"
 
 namespace polyad::io {
@@ -32,6 +33,8 @@ void write_pten(std::filesystem::path const& path, CoordinateList const& tensor,
 
 /// \throws InputError for a file that is damaged, cut short, of a later version, or holds an index beyond
 ///         its extent or, unless allowed, a value that is not finite
-[[nodiscard]] TensorFile read_pten(std::filesystem::path const& path, ReadOptions const& options = {});
+/// \param stretch  of the file's blocks; the checks of the heads are of the whole file
+[[nodiscard]] TensorFile read_pten(std::filesystem::path const& path, ReadOptions const& options = {},
+                                   Stretch const& stretch = {});
 
 }  // namespace polyad::io

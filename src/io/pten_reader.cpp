@@ -114,7 +114,7 @@ std::string copy_block(pten::Header const& header, BinaryBlock const& block, std
   auto const for_each_piece = [&](std::string_view array, std::uint64_t item_bytes, auto const& copy) {
     std::uint64_t const items = std::max<std::uint64_t>(piece_bytes / item_bytes, 1);
     for (std::uint64_t at = 0; at < block.count; at += items) {
-      BinaryBlock const some{block.first + at, std::min(items, block.count - at)};
+      BinaryBlock const some{block.first + at, std::min(items, block.count - at), block.skipped};
       std::string_view const piece = array.substr(at * item_bytes, some.count * item_bytes);
       before_copy(piece);
       if (reason.empty()) reason = copy(some, piece.data());
@@ -136,7 +136,7 @@ std::string copy_block(pten::Header const& header, BinaryBlock const& block, std
 
 }  // namespace
 
-TensorFile read_pten(std::filesystem::path const& path, ReadOptions const& options) {
+TensorFile read_pten(std::filesystem::path const& path, ReadOptions const& options, Stretch const& stretch) {
   auto const start = std::chrono::steady_clock::now();
   FileBytes const file(path);
   FieldReader reader(file.name(), file.bytes());
@@ -149,16 +149,21 @@ TensorFile read_pten(std::filesystem::path const& path, ReadOptions const& optio
   TensorFile result;
   result.report.dialect    = Dialect::pten;
   result.report.index_base = 0;
-  result.tensor            = make_list(header.extents, header.nnz);
+  // This part's blocks, and its nonzeros of the file's.
+  std::uint64_t const first_block = stretch.begin(blocks.size()), past_block = stretch.end(blocks.size());
+  std::uint64_t const skipped = std::min(header.nnz, first_block * header.block_nonzeros);
+  result.tensor =
+      make_list(header.extents, std::min(header.nnz, past_block * header.block_nonzeros) - skipped);
   FirstFault fault;
-  for_each_on_threads(thread_count(options.threads), blocks.size(), [&](std::uint64_t b) {
+  for_each_on_threads(thread_count(options.threads), past_block - first_block, [&](std::uint64_t k) {
+    std::uint64_t const b = first_block + k;
     if (fault.is_before(b)) return;
     auto const& [stored, crc] = blocks[b];
     auto const damaged        = [&] {
       fault.set(b, "block " + std::to_string(b + 1) + " of " + std::to_string(blocks.size()) +
                        " is damaged: its checksum is wrong");
     };
-    BinaryBlock const block{b * header.block_nonzeros, header.nonzeros(b)};
+    BinaryBlock const block{k * header.block_nonzeros, header.nonzeros(b), skipped};
     std::string reason;
     if (header.packing == pten::Packing::none) {
       std::uint32_t found = 0;
@@ -177,8 +182,8 @@ TensorFile read_pten(std::filesystem::path const& path, ReadOptions const& optio
     }
     if (!reason.empty()) fault.set(b, reason);
   });
-  fault.throw_if_any(file.name());
-  finish_binary(file, options, start, result);
+  fault.throw_if_any(file.name(), stretch);
+  finish_binary(file, options, start, result, stretch);
   return result;
 }
 

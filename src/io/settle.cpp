@@ -28,10 +28,16 @@ void mirror(CoordinateList& matrix, double sign) {
       matrix.indices);
 }
 
-std::uint64_t settle_zeros(CoordinateList& list, bool drop, std::string const& file) {
-  auto const zeros = static_cast<std::uint64_t>(std::count(list.values.begin(), list.values.end(), 0.0));
+std::uint64_t settle_zeros(CoordinateList& list, bool drop, std::string const& file, Stretch const& stretch) {
+  std::uint64_t zeros = 0, nnz = 0;
+  for (Words const& part :
+       stretch.of_all({static_cast<std::uint64_t>(std::count(list.values.begin(), list.values.end(), 0.0)),
+                       list.nnz()})) {
+    zeros += part[0];
+    nnz += part[1];
+  }
   if (zeros == 0 || !drop) return zeros;
-  if (zeros == list.nnz()) throw InputError(file, 0, 0, "holds no nonzeros but explicit zeros");
+  if (zeros == nnz) throw InputError(file, 0, 0, "holds no nonzeros but explicit zeros");
   drop_values(list, [](double value) { return value == 0; });
   return zeros;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "io/stretch.hpp"
 #include "polyad/io/coordinate_list.hpp"
 
 namespace polyad::io {
@@ -13,7 +14,9 @@ namespace polyad::io {
 void mirror(CoordinateList& matrix, double sign);
 
 /// Counts the values that are 0 and, when `drop` is set, takes their entries out; the others keep their
-/// order. \param file  its name, for the message; throws InputError when nothing is left
-std::uint64_t settle_zeros(CoordinateList& list, bool drop, std::string const& file);
+/// order. Of a file that is read in parts: of all of it. \param file  its name, for the message; throws
+/// InputError when nothing is left
+std::uint64_t settle_zeros(CoordinateList& list, bool drop, std::string const& file,
+                           Stretch const& stretch = {});
 
 }  // namespace polyad::io

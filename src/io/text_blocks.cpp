@@ -15,9 +15,17 @@ TextBlocks::TextBlocks(RawInput& input, Compression compression, std::size_t chu
     m_decoder = make_decoder(input, compression);
     return;
   }
-  // The lines within the last bytes of the map are copied: behind them nothing could be read, and the last
-  // of them may lack its line end.
-  std::string_view const map = input.next();
+  map_lines(input.next());
+}
+
+TextBlocks::TextBlocks(RawInput& input, std::string_view lines, std::size_t chunk_bytes)
+    : m_input(input), m_chunk_bytes(std::max<std::size_t>(chunk_bytes, 1)) {
+  if (!lines.empty()) map_lines(lines);
+}
+
+/// The lines within the last bytes are copied: behind them nothing could be read, and the last of them may
+/// lack its line end.
+void TextBlocks::map_lines(std::string_view map) {
   std::size_t const main_end =
       map.size() > TextBlock::readable_beyond
           ? map.rfind('\n', map.size() - TextBlock::readable_beyond - 1) + 1  // npos + 1 == 0

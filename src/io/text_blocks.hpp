@@ -31,6 +31,9 @@ public:
 
   /// \param input  must outlive the blocks
   TextBlocks(RawInput& input, Compression compression, std::size_t chunk_bytes);
+  /// Of a mapped file some of its lines.
+  /// \param lines  within the map; they end with a line end, but for the file's last
+  TextBlocks(RawInput& input, std::string_view lines, std::size_t chunk_bytes);
 
   /// The next block, of about chunk_bytes and at least one line; nothing at the end of the text.
   /// \throws InputError when the packed data are damaged, or a line is longer than longest_line
@@ -40,6 +43,7 @@ public:
   [[nodiscard]] std::uint64_t text_bytes() const noexcept { return m_text_bytes; }
 
 private:
+  void map_lines(std::string_view lines);
   std::optional<TextBlock> next_mapped();
   std::optional<TextBlock> next_decoded();
   [[noreturn]] void line_too_long() const;

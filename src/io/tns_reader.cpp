@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <deque>
 #include <limits>
 #include <mutex>
@@ -27,19 +28,23 @@ namespace {
 /// Hands out blocks of text and keeps what became of them, in the file's order.
 class BlockParser {
 public:
-  BlockParser(RawInput& input, Compression compression, ReadOptions const& options)
+  BlockParser(RawInput& input, Compression compression, ReadOptions const& options, Stretch const& stretch)
       : m_input(input),
+        m_stretch(stretch),
         m_packed(compression != Compression::none),
         m_blocks(input, compression, options.chunk_bytes),
         m_leading(m_blocks) {
     std::optional<Fault> fault;
     auto header = read_text_header(m_leading, options.index_base, fault);
-    if (fault) throw_first(*fault, 0);
+    if (fault) refuse(*fault);
     m_holds_lines = header.has_value();
     if (!header) return;
     m_header                        = std::move(*header);
     m_header.rules.allow_non_finite = options.allow_non_finite;
-    m_held                          = m_leading.release(m_header.lines);
+    if (stretch.is_whole())
+      m_held = m_leading.release(m_header.lines);
+    else
+      m_lines.emplace(input, lines_of(input.mapped(), m_header.lines), options.chunk_bytes);
   }
 
   /// Parses blocks until none is left or a fault was met. For several threads at once.
@@ -51,42 +56,71 @@ public:
     }
   }
 
+  /// Shares what the parts found.
   /// \throws InputError for the first fault in the file. Damage of packed data goes before it: what was
   /// unpacked is then not what was written.
   void check() {
-    std::uint64_t lines = m_header.lines, count = 0;
+    Words own(first_extent + most_modes, 0);
     for (ParsedBlock const& block : m_results) {
-      if (block.fault) throw_first(*block.fault, lines);
-      lines += block.lines;
-      count += block.values.size;
+      own[0] += block.lines;
+      own[1] += block.values.size;
+      own[2] |= block.has_index_zero ? 1U : 0U;
+      if (!block.values.empty())
+        for (std::size_t n = 0; n < most_modes; ++n)
+          own[first_extent + n] = std::max(own[first_extent + n], block.largest[n]);
     }
-    if (m_header.nnz && *m_header.nnz != count)
+    own[3]           = blocks().text_bytes();
+    auto const parts = m_stretch.of_all(own);
+    m_lines_before   = m_header.lines;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(m_stretch.part); ++k) m_lines_before += parts[k][0];
+    m_found = Words(own.size(), 0);
+    for (Words const& part : parts) {
+      for (std::size_t k : {0, 1, 3}) m_found[k] += part[k];
+      m_found[2] |= part[2];
+      for (std::size_t k = first_extent; k < part.size(); ++k) m_found[k] = std::max(m_found[k], part[k]);
+    }
+
+    if (auto const fault = first_of([](ParsedBlock const& block) { return block.fault; }))
+      refuse(*fault);
+    else
+      m_stretch.throw_first(m_input.name(), {});
+    if (m_header.nnz && *m_header.nnz != m_found[1])
       throw InputError(m_input.name(), m_header.nnz_line, m_header.nnz_column,
                        "declares " + std::to_string(*m_header.nnz) + " nonzeros, but the file holds " +
-                           std::to_string(count));
-    if (count == 0) throw InputError(m_input.name(), 0, 0, "holds no nonzeros");
+                           std::to_string(m_found[1]));
+    if (m_found[1] == 0) throw InputError(m_input.name(), 0, 0, "holds no nonzeros");
   }
 
   /// The base that was asked for, or what the indices say.
   [[nodiscard]] int find_base() const {
     if (m_header.rules.index_base >= 0) return m_header.rules.index_base;
-    bool const zero = std::any_of(m_results.begin(), m_results.end(),
-                                  [](ParsedBlock const& block) { return block.has_index_zero; });
-    if (zero) {
-      std::uint64_t lines = m_header.lines;
-      for (ParsedBlock const& block : m_results) {
-        if (block.last_index) throw_fault(*block.last_index, lines);
-        lines += block.lines;
-      }
-    }
-    return zero ? 0 : 1;
+    if (m_found[2] == 0) return 1;
+    m_stretch.throw_first(m_input.name(),
+                          first_of([](ParsedBlock const& block) { return block.last_index; }));
+    return 0;
+  }
+
+  /// The declared extents, or the largest index of each mode.
+  [[nodiscard]] std::vector<std::uint64_t> extents(int base) const {
+    if (!m_header.extents.empty()) return m_header.extents;
+    std::vector<std::uint64_t> extents(static_cast<std::size_t>(m_header.rules.order), 0);
+    for (std::size_t n = 0; n < extents.size(); ++n)
+      extents[n] = m_found[first_extent + n] + (base == 0 ? 1 : 0);
+    return extents;
+  }
+  /// Of the file.
+  [[nodiscard]] std::uint64_t lines() const noexcept { return m_header.lines + m_found[0]; }
+  [[nodiscard]] std::uint64_t text_bytes() const noexcept {
+    return m_stretch.is_whole() ? m_found[3] : m_input.mapped().size();
   }
 
   [[nodiscard]] std::deque<ParsedBlock>& results() noexcept { return m_results; }
   [[nodiscard]] TextHeader const& header() const noexcept { return m_header; }
-  [[nodiscard]] std::uint64_t text_bytes() const noexcept { return m_blocks.text_bytes(); }
 
 private:
+  /// Of what the parts found: lines, nonzeros, whether an index is 0, bytes of text; then the largest indices.
+  static constexpr std::size_t first_extent = 4;
+
   struct Task {
     TextBlock block;
     ParsedBlock* result;
@@ -101,7 +135,7 @@ private:
       m_held.pop_front();
     } else {
       try {
-        block = m_blocks.next();
+        block = blocks().next();
       } catch (...) {
         m_stopped = true;
         throw;
@@ -111,26 +145,60 @@ private:
     return Task{std::move(*block), &m_results.emplace_back()};
   }
 
-  /// Reads on to the end of packed data before it throws, so that their damage is found.
-  [[noreturn]] void throw_first(Fault const& fault, std::uint64_t lines_before) {
-    while (m_packed && m_blocks.next()) continue;
-    throw_fault(fault, lines_before);
+  TextBlocks& blocks() noexcept { return m_lines ? *m_lines : m_blocks; }
+
+  /// This part of the lines behind the header's.
+  [[nodiscard]] std::string_view lines_of(std::string_view map, std::uint64_t header_lines) const {
+    std::size_t begin = map.starts_with("\xEF\xBB\xBF") ? 3 : 0;
+    for (; header_lines > 0 && begin < map.size(); --header_lines) begin = line_after(map, begin);
+    std::string_view const lines = map.substr(begin);
+    auto const cut               = [&](std::uint64_t at) {
+      return at == 0 || at >= lines.size() ? std::size_t(at) : line_after(lines, at - 1);
+    };
+    std::size_t const first = cut(m_stretch.begin(lines.size()));
+    return lines.substr(first, cut(m_stretch.end(lines.size())) - first);
+  }
+  /// Where the line begins that follows the one of byte `at`.
+  static std::size_t line_after(std::string_view text, std::size_t at) {
+    std::size_t const end = text.find('\n', at);
+    return end == std::string_view::npos ? text.size() : end + 1;
   }
 
-  [[noreturn]] void throw_fault(Fault const& fault, std::uint64_t lines_before) const {
-    throw InputError(m_input.name(), lines_before + fault.line, fault.column, fault.reason);
+  /// The first fault of the blocks, its line counted in the file.
+  template <class FaultOf>
+  [[nodiscard]] std::optional<Fault> first_of(FaultOf const& fault_of) const {
+    std::uint64_t lines = m_lines_before;
+    for (ParsedBlock const& block : m_results) {
+      if (auto fault = fault_of(block)) {
+        fault->line += lines;
+        return fault;
+      }
+      lines += block.lines;
+    }
+    return std::nullopt;
+  }
+
+  /// Reads on to the end of packed data before it throws, so that their damage is found.
+  [[noreturn]] void refuse(Fault const& fault) {
+    while (m_packed && m_blocks.next()) continue;
+    m_stretch.throw_first(m_input.name(), fault);
+    std::abort();  // one part at least has a fault
   }
 
   RawInput& m_input;
+  Stretch const& m_stretch;
   bool m_packed;
   std::mutex m_mutex;
   TextBlocks m_blocks;  // under m_mutex while threads run, like m_held and the length of m_results
   LeadingBlocks m_leading;
+  std::optional<TextBlocks> m_lines;  // of this part, where the file is read in parts; like m_blocks
   TextHeader m_header;
   bool m_holds_lines = false;
   std::deque<TextBlock> m_held;       // read with the header, not parsed yet
   std::deque<ParsedBlock> m_results;  // a deque: results stay where they are while others are added
   std::atomic<bool> m_stopped{false};
+  Words m_found;                     // of all parts
+  std::uint64_t m_lines_before = 0;  // of the file, before this part's
 };
 
 /// Copies the blocks behind one another, indices counted from 0, and frees each.
@@ -154,15 +222,6 @@ UninitializedVector<Index> assemble(std::deque<ParsedBlock>& blocks, int order, 
     blocks[b] = {};
   });
   return indices;
-}
-
-std::vector<std::uint64_t> find_extents(std::deque<ParsedBlock> const& blocks, int order, int base) {
-  std::vector<std::uint64_t> extents(static_cast<std::size_t>(order), 0);
-  for (ParsedBlock const& block : blocks)
-    if (!block.values.empty())
-      for (std::size_t n = 0; n < extents.size(); ++n)
-        extents[n] = std::max(extents[n], block.largest[n] + (base == 0 ? 1 : 0));
-  return extents;
 }
 
 }  // namespace
@@ -191,7 +250,7 @@ std::string_view to_string(Dialect dialect) noexcept {
   return "?";
 }
 
-TensorFile read_tns(std::filesystem::path const& path, ReadOptions const& options) {
+TensorFile read_tns(std::filesystem::path const& path, ReadOptions const& options, Stretch const& stretch) {
   if (options.index_base < -1 || options.index_base > 1)
     throw UsageError("the index base is 0 or 1, not " + std::to_string(options.index_base));
   auto const start  = std::chrono::steady_clock::now();
@@ -200,7 +259,7 @@ TensorFile read_tns(std::filesystem::path const& path, ReadOptions const& option
   RawInput input(path);
   TensorFile file;
   file.report.compression = recognise(input);
-  BlockParser parser(input, file.report.compression, options);
+  BlockParser parser(input, file.report.compression, options, stretch);
   on_threads(threads, [&] { parser.run(); });
   parser.check();
 
@@ -209,12 +268,11 @@ TensorFile read_tns(std::filesystem::path const& path, ReadOptions const& option
   int const base           = parser.find_base();
   int const order          = header.rules.order;
   file.report.dialect      = header.dialect;
-  file.report.lines        = header.lines;
-  for (ParsedBlock const& block : blocks) file.report.lines += block.lines;
-  file.report.index_base = base;
-  file.report.text_bytes = parser.text_bytes();
-  file.report.file_bytes = input.consumed();
-  file.tensor.extents    = header.extents.empty() ? find_extents(blocks, order, base) : header.extents;
+  file.report.lines        = parser.lines();
+  file.report.index_base   = base;
+  file.report.text_bytes   = parser.text_bytes();
+  file.report.file_bytes   = input.consumed();
+  file.tensor.extents      = parser.extents(base);
   bool const narrow =
       std::all_of(file.tensor.extents.begin(), file.tensor.extents.end(),
                   [](std::uint64_t extent) { return extent <= std::numeric_limits<std::uint32_t>::max(); });
@@ -225,7 +283,7 @@ TensorFile read_tns(std::filesystem::path const& path, ReadOptions const& option
   }
   if (header.rules.symmetry != Symmetry::none)
     mirror(file.tensor, header.rules.symmetry == Symmetry::skew ? -1 : 1);
-  file.report.zeros   = settle_zeros(file.tensor, options.drop_zeros, input.name());
+  file.report.zeros   = settle_zeros(file.tensor, options.drop_zeros, input.name(), stretch);
   file.report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return file;
 }

@@ -11,11 +11,14 @@
 
 #include <filesystem>
 
+#include "io/stretch.hpp"
 #include "polyad/io/tensor_file.hpp"
 
 namespace polyad::io {
 
+/// \param stretch  of the lines; only the whole of packed text and of pipes
 /// \throws InputError naming file, line and column of the first fault; UsageError for options out of range
-[[nodiscard]] TensorFile read_tns(std::filesystem::path const& path, ReadOptions const& options = {});
+[[nodiscard]] TensorFile read_tns(std::filesystem::path const& path, ReadOptions const& options = {},
+                                  Stretch const& stretch = {});
 
 }  // namespace polyad::io

@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "polyad/io/coordinate_list.hpp"
 
@@ -71,6 +73,23 @@ struct TensorFile {
 /// content decides. Binary kinds count from 0; an options.index_base of 1 is refused for them.
 /// \throws InputError, for text with line and column; UsageError for options out of range
 [[nodiscard]] TensorFile read_tensor(std::filesystem::path const& path, ReadOptions const& options = {});
+
+/// Which part of a file one of several processes reads, and how they tell each other what they found.
+struct FilePart {
+  /// From 0.
+  int part  = 0;
+  int parts = 1;
+  /// What all parts say, in their order, each as many numbers as this one. All parts call it together. One
+  /// part needs none.
+  std::function<std::vector<std::vector<std::uint64_t>>(std::vector<std::uint64_t> const&)> share = {};
+};
+
+/// This part's nonzeros, with the extents and the report of the whole file. The parts in their order are the
+/// file. Plain text is cut at line ends and .pten between blocks. Of other files the first part gets all.
+/// All parts throw alike, but for what a part's own allocations throw.
+/// \throws what read_tensor throws; InputError when the parts do not see the same file
+[[nodiscard]] TensorFile read_tensor_part(std::filesystem::path const& path, ReadOptions const& options,
+                                          FilePart const& part);
 
 struct WriteOptions {
   /// One of writable_dialect(); unset: by the ending of the name.

@@ -143,21 +143,17 @@ int finish(CpdOptions const& options, Report& report, io::HostKtensor const& mod
   return 128 + signal;
 }
 
-/// The same on several ranks: rank 0 reads, talks and writes.
+/// The same on several ranks: all read, rank 0 talks and writes.
 int run_on_ranks(CpdOptions const& options, Report& report) {
   bool const is_root = ranks().rank == 0;
   expect_distributed(options);
   Checkpoints checkpoints;
   checkpoints.every = options.checkpoint_every;
-  io::CoordinateList tensor;
   if (is_root) {
     if (!options.output.empty()) io::expect_writable(options.output);
     if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
     if (!options.resume.empty()) checkpoints.resume = read_resumed(options);
     checkpoints.save = [&](io::Checkpoint const& state) { io::write_checkpoint(options.checkpoint, state); };
-    tensor           = read_input(input_of(options), options.common, report);
-    if (tensor.order() < 2)
-      throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
   }
   Session const session(options.common.threads, options.common.verbose, options.device_memory);
   report.backend = session.backend();
@@ -165,7 +161,7 @@ int run_on_ranks(CpdOptions const& options, Report& report) {
   std::optional<Progress> progress;
   if (is_root) progress.emplace(options.max_iterations, options.time_limit_s);
   auto const outcome = factor_on_ranks(
-      options, std::move(tensor), report,
+      options, input_of(options), report,
       [&](IterationReport const& it) {
         report.iterations.push_back(it);
         seconds += it.seconds;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -17,6 +18,7 @@
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/tensors/device_tensor.hpp"
+#include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/distributed/cp_als.hpp"
@@ -63,17 +65,19 @@ struct WholeTensor {
   [[nodiscard]] double norm_squared() const { return squares; }
 };
 
-std::vector<std::uint64_t> empty_slices_of(io::CoordinateList const& list) {
-  auto const order = static_cast<std::size_t>(list.order());
+/// Of each mode the rows that no rank has a nonzero in.
+std::vector<std::uint64_t> empty_slices_of(RankGroup const& all, io::CoordinateList const& part) {
+  auto const order = static_cast<std::size_t>(part.order());
   std::vector<std::uint64_t> empty;
   for (std::size_t n = 0; n < order; ++n) {
-    std::vector<bool> seen(list.extents[n], false);
+    std::vector<std::uint32_t> ranks_with(part.extents[n], 0);
     std::visit(
         [&](auto const& indices) {
-          for (std::size_t e = n; e < indices.size(); e += order) seen[indices[e]] = true;
+          for (std::size_t e = n; e < indices.size(); e += order) ranks_with[indices[e]] = 1;
         },
-        list.indices);
-    empty.push_back(static_cast<std::uint64_t>(std::count(seen.begin(), seen.end(), false)));
+        part.indices);
+    all.all_reduce(ranks_with.data(), ranks_with.size());
+    empty.push_back(static_cast<std::uint64_t>(std::count(ranks_with.begin(), ranks_with.end(), 0U)));
   }
   return empty;
 }
@@ -211,30 +215,30 @@ private:
 
 }  // namespace
 
-RanksOutcome factor_on_ranks(CpdOptions const& options, io::CoordinateList&& tensor, Report& report,
+RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input, Report& report,
                              OnIteration const& on_iteration, Checkpoints const& checkpoints) {
   auto const world = make_communicator(options);
-  // Rank 0 has read the file: the others learn its order, width and extents, and whether a checkpoint is
-  // there.
-  std::vector<std::uint64_t> facts(3, 0);
-  if (world.rank() == 0) {
-    facts = {static_cast<std::uint64_t>(tensor.order()), needs_wide_index(tensor) ? 1U : 0U,
-             checkpoints.resume ? 1U : 0U};
-    report.input->empty_slices = empty_slices_of(tensor);
-  }
-  world.host().broadcast(facts.data(), facts.size(), 0);
-  tensor.extents.resize(facts[0]);
-  world.host().broadcast(tensor.extents.data(), tensor.extents.size(), 0);
-  auto const run = [&](auto scalar, auto index) {
+  auto tensor      = read_input(world.host(), input, options.common, report);
+  if (tensor.order() < 2)
+    throw InputError(input.path.string(), 0, 0, "has one mode only; CP needs two or more");
+  auto const empty = empty_slices_of(world.host(), tensor);
+  if (world.rank() == 0) report.input->empty_slices = empty;
+  // Rank 0 has read the checkpoint: the others learn whether there is one.
+  std::vector<std::uint64_t> facts = {tensor.nnz(), world.rank() == 0 && checkpoints.resume ? 1U : 0U};
+  world.host().all_reduce(facts.data(), facts.size());
+  constexpr std::uint64_t narrow = std::numeric_limits<std::uint32_t>::max();
+  bool const wide = facts[0] > narrow || std::any_of(tensor.extents.begin(), tensor.extents.end(),
+                                                     [](auto extent) { return extent > narrow; });
+  auto const run  = [&](auto scalar, auto index) {
     return FactoringOnRanks<typename decltype(scalar)::type, typename decltype(index)::type>(
                options, world, report, on_iteration, checkpoints)
-        .run(std::move(tensor), facts[2] != 0);
+        .run(std::move(tensor), facts[1] != 0);
   };
   auto const run_with = [&](auto index) {
     if (options.precision == "f32") return run(std::type_identity<float>{}, index);
     return run(std::type_identity<double>{}, index);
   };
-  if (facts[1] != 0) return run_with(std::type_identity<std::uint64_t>{});
+  if (wide) return run_with(std::type_identity<std::uint64_t>{});
   return run_with(std::type_identity<std::uint32_t>{});
 }
 

@@ -11,12 +11,11 @@ struct RanksOutcome {
   int signal = 0;         // that ended the run on any rank
 };
 
-/// All ranks call it together; it needs a Session. Brings the tensor, which rank 0 has, to its ranks, builds
-/// their formats and runs CP-ALS. Rank 0 writes checkpoints, and has the one to resume.
-/// \param tensor  empty on other ranks than 0
+/// All ranks call it together; it needs a Session. Each reads a part of the file. Brings the nonzeros to their
+/// ranks, builds the formats and runs CP-ALS. Rank 0 writes checkpoints, and has the one to resume.
 /// \param report  filled on rank 0, as factor() does; report.ranks too
-/// \throws as factor(); MemoryError naming the rank whose share does not fit
-[[nodiscard]] RanksOutcome factor_on_ranks(CpdOptions const& options, io::CoordinateList&& tensor,
+/// \throws as read_input() and factor(); MemoryError naming the rank whose share does not fit
+[[nodiscard]] RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input,
                                            Report& report, OnIteration const& on_iteration,
                                            Checkpoints const& checkpoints);
 

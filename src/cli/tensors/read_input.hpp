@@ -7,6 +7,7 @@
 
 #include "cli/options/options.hpp"
 #include "cli/report/report.hpp"
+#include "polyad/distributed/communicator.hpp"
 #include "polyad/io/coordinate_list.hpp"
 
 namespace polyad::cli {
@@ -20,6 +21,11 @@ namespace polyad::cli {
 /// \throws InputError, with the line for a duplicate that is an error
 [[nodiscard]] io::CoordinateList read_input(TensorInput const& input, CommonOptions const& common,
                                             Report& report);
+
+/// The same on several ranks, which call it together: each gets a part of the nonzeros, and the extents. Where
+/// duplicates are an error, or the last one counts, rank 0 gets all.
+[[nodiscard]] io::CoordinateList read_input(RankGroup const& ranks, TensorInput const& input,
+                                            CommonOptions const& common, Report& report);
 
 /// "30 x 24 x 662 x 1088"
 [[nodiscard]] std::string dims_text(std::vector<std::uint64_t> const& dims);

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stretch: what the readers ask of a FilePart (polyad/io/tensor_file.hpp).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/line_parser.hpp"
+#include "polyad/io/tensor_file.hpp"
+
+namespace polyad::io {
+
+/// What one reader says to all.
+using Words = std::vector<std::uint64_t>;
+
+struct Stretch : FilePart {
+  [[nodiscard]] bool is_whole() const noexcept { return parts == 1; }
+  [[nodiscard]] std::vector<Words> of_all(Words const& own) const {
+    return is_whole() ? std::vector<Words>{own} : share(own);
+  }
+  /// Of `count` things in a row: where this part begins, and where the next one does.
+  [[nodiscard]] std::uint64_t begin(std::uint64_t count) const { return cut(count, part); }
+  [[nodiscard]] std::uint64_t end(std::uint64_t count) const { return cut(count, part + 1); }
+
+  /// All parts throw the first part's fault of those that found one; `own` counts its line in the file.
+  /// \throws InputError unless no part found a fault
+  void throw_first(std::string const& file, std::optional<Fault> const& own) const;
+
+private:
+  [[nodiscard]] std::uint64_t cut(std::uint64_t count, int k) const {
+    auto const before = static_cast<std::uint64_t>(k), all = static_cast<std::uint64_t>(parts);
+    return count / all * before + count % all * before / all;
+  }
+};
+
+}  // namespace polyad::io
