@@ -57,6 +57,16 @@ class Ranks(ToolTest):
         self.succeed("cpd", self.tensor, "-r", 4, "-i", 6, "--tol", 0, "-o", "one.npz")
         self.succeed("compare", "one.npz", "m.npz")
 
+    def test_each_rank_reads_a_part(self):
+        self.succeed("convert", self.tensor, "t.pten")
+        self.succeed("convert", self.tensor, "t.npz")
+        one = self.report_of("cpd", self.tensor, "-r", 4, "-i", 4, "--tol", 0)
+        for name in (self.tensor, "t.pten", "t.npz"):
+            report, _ = self.report_on(3, "cpd", name, "-r", 4, "-i", 4, "--tol", 0)
+            self.expect_fits(report, one)
+            for key in ("nnz", "dims", "empty_slices", "duplicates"):
+                self.assertEqual(report["input"][key], one["input"][key])
+
     def test_grids(self):
         one = self.report_of("cpd", self.tensor, "-r", 3, "-i", 4, "--tol", 0)
         for grid in ("6,1,1", "1,2,3"):
@@ -114,6 +124,12 @@ class Ranks(ToolTest):
         self.one_message(self.mpirun(3, "cpd", "nowhere.tns", "-r", 2), 3, r"rank 0: .*nowhere.tns")
         self.write("bad.tns", "1 1 1 1\n2 x 1 1\n")
         self.one_message(self.mpirun(2, "cpd", "bad.tns", "-r", 2), 3, r"rank 0: .*bad.tns:2:3")
+        # A fault that another rank reads is told with its line, and the first of two.
+        lines = ["1 1 1 1"] * 300
+        lines[200], lines[280] = "2 x 1 1", "3 1 1 1 1"
+        self.write("late.tns", "\n".join(lines) + "\n")
+        for ranks in (1, 2, 3, 4):
+            self.one_message(self.mpirun(ranks, "cpd", "late.tns", "-r", 2), 3, r"late.tns:201:3")
         # The last rank alone has no memory.
         result = self.mpirun([(2, ()), (1, ("--device-memory", "70K"))], "cpd", self.tensor, "-r", 64, "-o", "m.npz")
         self.one_message(result, 4, r"rank [0-9]+: .*rank 2")

@@ -14,6 +14,7 @@
 #include "io/crc32c.hpp"
 #include "io/npz.hpp"
 #include "io/pten.hpp"
+#include "io/read_in_parts.hpp"
 #include "io/tensor_npz.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/tensor_file.hpp"
@@ -251,6 +252,60 @@ TEST_CASE("pten: every single flipped bit and every truncation of a file of 1 Ki
     folder.write("d", whole + '\0');
     REQUIRE(error_of_file(folder / "d") == ": the blocks are followed by 1 other bytes");
   }
+}
+
+TEST_CASE("A file read in parts is the file", "[io]") {
+  TemporaryFolder const folder;
+  auto const tensor = sample({6, 5, 4}, 44);
+  polyad::io::write_tensor(folder / "t.tns", tensor);
+  polyad::io::write_tensor(folder / "t.npz", tensor);
+  polyad::io::write_pten(folder / "t.pten", tensor, {.block_nonzeros = 5});
+  for (char const* const name : {"t.tns", "t.npz", "t.pten"})
+    for (int const parts : {1, 2, 3, 4, 8, 13}) {
+      INFO(name << " in " << parts << " parts");
+      auto const expected = polyad::io::read_tensor(folder / name);
+      auto const found    = polyad::test::read_in_parts(folder / name, {}, parts);
+      REQUIRE(found.tensor.extents == expected.tensor.extents);
+      REQUIRE(found.tensor.indices == expected.tensor.indices);
+      REQUIRE(found.tensor.values == expected.tensor.values);
+      REQUIRE(found.report.dialect == expected.report.dialect);
+      REQUIRE(found.report.file_bytes == expected.report.file_bytes);
+    }
+  // Who reads what: lines and blocks are dealt out, an archive is the first part's.
+  for (auto const& file : polyad::test::read_parts(folder / "t.pten", {}, 3)) {
+    REQUIRE(file.tensor.nnz() >= 14);
+    REQUIRE(file.tensor.nnz() <= 15);
+  }
+  for (auto const& file : polyad::test::read_parts(folder / "t.tns", {}, 4)) {
+    REQUIRE(file.tensor.nnz() >= 9);
+    REQUIRE(file.tensor.nnz() <= 13);
+  }
+  REQUIRE(polyad::test::read_parts(folder / "t.npz", {}, 2)[1].tensor.nnz() == 0);
+
+  // Faults: the file's first, on all parts, and nonzeros are numbered in the file.
+  auto const error = [&](char const* name) -> std::string {
+    try {
+      (void)polyad::test::read_in_parts(folder / name, {}, 3);
+      return "";
+    } catch (InputError const& refused) {
+      return std::string(refused.what()).substr((folder / name).string().size());
+    }
+  };
+  std::string damaged = content_of(folder / "t.pten");
+  damaged[damaged.size() - 30] ^= 1;
+  folder.write("d.pten", damaged);
+  REQUIRE(error("d.pten") == ": block 9 of 9 is damaged: its checksum is wrong");
+  auto wrong       = tensor;
+  wrong.values[40] = std::numeric_limits<double>::quiet_NaN();
+  polyad::io::write_pten(folder / "n.pten", wrong, {.block_nonzeros = 5});
+  REQUIRE(error("n.pten") == ": the value of nonzero 41 is not finite: nan");
+  REQUIRE(error("none.pten") == ": no such file");
+  folder.write("z.tns", "1 1 0\n2 2 0\n1 2 0\n");
+  REQUIRE_THROWS_AS(polyad::test::read_in_parts(folder / "z.tns", {.drop_zeros = true}, 3), InputError);
+  folder.write("y.tns", "1 1 0\n2 2 0\n1 2 3\n");
+  auto const left = polyad::test::read_in_parts(folder / "y.tns", {.drop_zeros = true}, 3);
+  REQUIRE(left.tensor.nnz() == 1);
+  REQUIRE(left.report.zeros == 2);
 }
 
 TEST_CASE("pten: the words for what is wrong", "[io]") {

@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "io/read_in_parts.hpp"
 #include "io/tns_reader.hpp"
 #include "polyad/core/error.hpp"
 #include "support/catch.hpp"
@@ -35,10 +37,13 @@ struct Outcome {
   bool operator==(Outcome const&) const = default;
 };
 
-Outcome read(TemporaryFolder const& folder, std::string_view name, ReadOptions const& options) {
+/// \param parts  how many read it together
+Outcome read(TemporaryFolder const& folder, std::string_view name, ReadOptions const& options,
+             int parts = 1) {
   Outcome outcome;
   try {
-    auto const file = polyad::io::read_tns(folder / name, options);
+    auto const file = parts == 1 ? polyad::io::read_tns(folder / name, options)
+                                 : polyad::test::read_in_parts(folder / name, options, parts);
     outcome.extents = file.tensor.extents;
     std::visit([&](auto const& list) { outcome.indices.assign(list.begin(), list.end()); },
                file.tensor.indices);
@@ -61,6 +66,18 @@ Outcome read(TemporaryFolder const& folder, std::string_view name, ReadOptions c
   return outcome;
 }
 
+std::multiset<std::vector<double>> entries_of(Outcome const& outcome) {
+  std::multiset<std::vector<double>> entries;
+  std::size_t const order = outcome.extents.size();
+  for (std::size_t p = 0; p < outcome.values.size(); ++p) {
+    std::vector<double> entry(outcome.indices.begin() + static_cast<std::ptrdiff_t>(p * order),
+                              outcome.indices.begin() + static_cast<std::ptrdiff_t>((p + 1) * order));
+    entry.push_back(outcome.values[p]);
+    entries.insert(entry);
+  }
+  return entries;
+}
+
 /// Reads `text` in every way and requires one outcome of all.
 Outcome read_all_ways(std::string_view text, ReadOptions options = {}) {
   TemporaryFolder const folder;
@@ -77,6 +94,18 @@ Outcome read_all_ways(std::string_view text, ReadOptions options = {}) {
       REQUIRE(outcome.error == expected.error);
       REQUIRE(outcome == expected);
     }
+  options.threads = 1;
+  for (int const parts : {2, 3, 7}) {
+    INFO("in " << parts << " parts");
+    Outcome outcome = read(folder, "t", options, parts);
+    REQUIRE(outcome.error == expected.error);
+    // Each part mirrors a symmetric matrix's entries of its own.
+    if (outcome.dialect == "matrix-market") {
+      REQUIRE(entries_of(outcome) == entries_of(expected));
+      continue;
+    }
+    REQUIRE(outcome == expected);
+  }
   return expected;
 }
 
