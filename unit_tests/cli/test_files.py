@@ -2,6 +2,7 @@
 """convert, check, compare, gen, mttkrp, the options of reading, and the pages about them."""
 import json
 import math
+import os
 import pathlib
 import re
 import resource
@@ -336,6 +337,34 @@ class Reading(ToolTest):
                                 check=False)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("2 x 1, 2 nonzeros", result.stdout)
+
+
+class OwnInput(ToolTest):
+    """An output takes the place of its own input only with --force, and then when it is whole."""
+
+    def test_refused(self):
+        path = self.write("x.tns", "1 1 1 2.5\n2 2 2 0\n1 1 1 1\n")
+        before = path.read_bytes()
+        (self.folder / "link.tns").symlink_to("x.tns")
+        os.link(path, self.folder / "hard.tns")
+        for output in ("x.tns", "./x.tns", "link.tns", "hard.tns"):
+            self.fail_with(2, "convert", "x.tns", output, says=("would overwrite", "--force"))
+            self.fail_with(2, "check", "x.tns", "--fix", output, says=("would overwrite", "--force"))
+        for command in (("cpd", "x.tns", "-r", 1, "--checkpoint", "x.tns"), ("fast-tucker", "x.tns", "--resume", "c", "-o", "x.tns")):
+            self.fail_with(2, *command, says="would overwrite", output=None)
+        self.succeed("cpd", "x.tns", "-r", 1, "-i", 1, "-o", "m.npz")
+        self.fail_with(2, "cpd", "x.tns", "-r", 1, "--init", "m.npz", "-o", "m.npz", says="would overwrite", output=None)
+        self.assertEqual(path.read_bytes(), before)
+
+    def test_with_force(self):
+        path = self.write("x.tns", "1 1 1 2.5\n2 2 2 0\n1 1 1 1\n")
+        path.chmod(0o640)
+        self.run_tool("check", "x.tns", "--fix", "x.tns", "--force")
+        self.assertEqual(path.read_text().split(), ["1", "1", "1", "3.5"])
+        self.assertEqual(path.stat().st_mode & 0o7777, 0o640)
+        self.succeed("convert", "x.tns", "x.tns", "--to", "extended-frostt", "--force")
+        self.assertIn("3.5", path.read_text())
+        self.assertEqual([p.name for p in self.folder.iterdir()], ["x.tns"])
 
 
 class Pages(ToolTest):

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "fuzz_file.hpp"
+#include "io/tns_reader.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/tensor_file.hpp"
 

@@ -27,6 +27,7 @@ class Scripts(unittest.TestCase):
             (("polyad", "--backend", "opencl", "info"), 2),
             (("polyad", "--backend=opencl", "info"), 2),
             (("test", "--backend", "opencl"), 2),
+            (("torture", "--backend", "opencl"), 2),
         ):
             with self.subTest(command):
                 result = run(*command)
