@@ -391,8 +391,8 @@ FastTuckerChoice<Scalar, Space> choose_as_they_are(Space const& space,
   choice.options.max_epochs = std::min(options.max_epochs, last_epochs);
   choice.start              = best.model();
   choice.model              = best.least();
-  choice.learns     = gains(to_host(space, held.values()), to_host(space, predict(space, biases, held)),
-                            search.predictions());
+  choice.learns     = gains(numbers_on_host(space, held.values()),
+                            numbers_on_host(space, predict(space, biases, held)), search.predictions());
   choice.candidates = search.candidates();
   choice.seconds    = clock.seconds();
   return choice;

@@ -15,7 +15,7 @@ namespace polyad::detail {
 
 /// A scan: how many entries before p are taken says where entry p goes.
 template <class Scalar, class Index>
-struct TakeRows {
+struct TakeSample {
   Index const* indices;
   Scalar const* values;
   count_t order;
@@ -43,14 +43,14 @@ template <class Scalar, class Index, class Space, class Make>
 CooTensor<Scalar, Index, Space> sample_rows(Space const& space, CooTensor<Scalar, Index, Space> const& X,
                                             int mode, double share, Make const& make) {
   using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
-  TakeRows<Scalar, Index> take{X.indices().data(),
-                               X.values().data(),
-                               static_cast<count_t>(X.order()),
-                               static_cast<count_t>(mode),
-                               share,
-                               false,
-                               nullptr,
-                               nullptr};
+  TakeSample<Scalar, Index> take{X.indices().data(),
+                                 X.values().data(),
+                                 static_cast<count_t>(X.order()),
+                                 static_cast<count_t>(mode),
+                                 share,
+                                 false,
+                                 nullptr,
+                                 nullptr};
   count_t taken = 0;
   Kokkos::parallel_scan("polyad::count_sample", Range(space, 0, X.nnz()), take, taken);
   auto const result  = make(taken);
