@@ -78,8 +78,8 @@ Entries<Scalar, Index, Space> sample_rows(Space const& space, Entries<Scalar, In
   return {taken, X.buffers()};
 }
 
-/// The mode whose rows are sampled, the longest, and the share of them that leaves so many entries. 1 where
-/// there are no more, or where too few rows would be left to speak for the others.
+/// The mode whose rows are sampled, the longest, and the share of them that leaves about so many entries. The
+/// share is 1 where there are no more entries, or where too few rows would be left to speak for the others.
 struct RowSample {
   int mode     = 0;
   double share = 1;
