@@ -26,7 +26,7 @@ struct Evidence {
 
 /// The values of X, or a model's predictions of them, on the host.
 template <class Space, class View>
-std::vector<double> to_host(Space const& space, View const& view) {
+std::vector<double> numbers_on_host(Space const& space, View const& view) {
   auto const host = Kokkos::create_mirror_view(view);
   Kokkos::deep_copy(space, host, view);
   space.fence("polyad::held_out_to_host");
@@ -78,7 +78,7 @@ public:
 
   /// Of the held-out entries, by the model as it stands. Waits for `space`. \throws MemoryError
   [[nodiscard]] std::vector<double> predictions() const {
-    return to_host(m_space, predict(m_space, m_model, m_evidence.held));
+    return numbers_on_host(m_space, predict(m_space, m_model, m_evidence.held));
   }
 
   [[nodiscard]] PredictionErrors const& least() const { return m_least; }

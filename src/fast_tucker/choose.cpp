@@ -11,6 +11,7 @@
 #include "fast_tucker/drift.hpp"
 #include "fast_tucker/entries.hpp"
 #include "fast_tucker/held_out.hpp"
+#include "fast_tucker/sample_rows.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 
@@ -386,8 +387,8 @@ FastTuckerChoice<Scalar, Space> choose_as_they_are(Space const& space,
   choice.options.max_epochs = std::min(options.max_epochs, last_epochs);
   choice.start              = best.model();
   choice.model              = best.least();
-  choice.learns     = gains(to_host(space, held.values()), to_host(space, predict(space, biases, held)),
-                            search.predictions());
+  choice.learns     = gains(numbers_on_host(space, held.values()),
+                            numbers_on_host(space, predict(space, biases, held)), search.predictions());
   choice.candidates = search.candidates();
   choice.seconds    = clock.seconds();
   return choice;
@@ -401,10 +402,16 @@ bool leaves_choice(FastTuckerOptions const& options) {
 }
 
 template <class Scalar, class Index, class Space>
-FastTuckerChoice<Scalar, Space> detail::choose(Space const& space, Entries<Scalar, Index, Space> const& train,
+FastTuckerChoice<Scalar, Space> detail::choose(Space const& space, Entries<Scalar, Index, Space> const& all,
                                                FastTuckerOptions const& options,
-                                               AnyFormatOptions const& format) {
+                                               AnyFormatOptions const& format, count_t most) {
   POLYAD_EXPECTS(leaves_choice(options), "the options leave nothing to choose");
+  // Drifts have a number for each row and bin, of which a sample's rows say too little.
+  bool const drifts       = options.bias.time_mode >= 0;
+  RowSample const sampled = drifts ? RowSample{} : row_sample(all.extents(), all.nnz(), most);
+  auto train              = all;
+  if (sampled.share < 1) train = sample_rows(space, all, sampled.mode, sampled.share);
+  if (train.nnz() < most / 4) train = all;  // few rows have nearly all
   double const factor = value_scale(space, train, options);
   if (factor == 1) return choose_as_they_are(space, train, options, format, true);
   auto inner = options;
@@ -435,7 +442,7 @@ FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
       FastTuckerOptions const&, AnyFormatOptions);                                                          \
   template FastTuckerChoice<Scalar, Kokkos::DefaultExecutionSpace> detail::choose(                          \
       Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,   \
-      FastTuckerOptions const&, AnyFormatOptions const&)
+      FastTuckerOptions const&, AnyFormatOptions const&, count_t)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_CHOOSE);
 
 }  // namespace polyad

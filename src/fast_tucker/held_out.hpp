@@ -16,6 +16,14 @@ namespace polyad::detail {
 /// Rows of fewer entries keep all of theirs: what is left of them would say nothing.
 inline constexpr unsigned few_entries = 4;
 
+/// The last steps of counter_uniform's hash.
+[[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint64_t mix_bits(std::uint64_t z) {
+  z *= 0x9E3779B97F4A7C15;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+  return z ^ (z >> 31);
+}
+
 /// counts(first_row(n) + k) = the entries of row k of mode n.
 template <class Index, class Counts>
 struct CountEntries {
@@ -51,16 +59,9 @@ struct DivideEntries {
     for (int n = 0; n < order; ++n) {
       auto const k = static_cast<count_t>(indices[p * static_cast<count_t>(order) + static_cast<count_t>(n)]);
       if (counts(first_row[n] + k) < few_entries) return false;
-      hash = mix(hash + k + 1);
+      hash = mix_bits(hash + k + 1);
     }
     return static_cast<double>(hash >> 11) * 0x1p-53 < share;
-  }
-  /// The last steps of counter_uniform's hash.
-  [[nodiscard]] KOKKOS_FUNCTION static std::uint64_t mix(std::uint64_t z) {
-    z *= 0x9E3779B97F4A7C15;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-    return z ^ (z >> 31);
   }
   KOKKOS_FUNCTION void operator()(count_t p, count_t& held_before, bool last) const {
     bool const held = is_held(p);

@@ -101,6 +101,12 @@ class Completion(ToolTest):
         squares = [(value - predict(model, at))**2 for at, value in self.lines[3600:]]
         self.assertAlmostEqual(math.sqrt(sum(squares) / 400), errors["test"], places=4)
 
+    def test_a_binary_training_set_says_nothing_of_the_base_of_text(self):
+        self.succeed("convert", self.train, "train.npz")
+        common = ("--test", self.test, "-j", 4, "-r", 4, "--shrink", 10, "-i", 3, "-t", 1)
+        errors = [self.report_of("fast-tucker", train, *common)["result"]["rmse"] for train in (self.train, "train.npz")]
+        self.assertEqual(errors[0], errors[1])
+
     def test_report_lists_the_options(self):
         options = self.report_of("fast-tucker", self.train, "-i", 1, "-j", "3,4,5", "--optimizer", "sgd", "--no-sharing",
                                  "--clip", "1,5")["options"]

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fast_tucker/held_out.hpp"
+#include "fast_tucker/sample_rows.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
@@ -84,6 +85,75 @@ TEST_CASE("entries are held out by their coordinates, those of rows with few are
     went[at] = is_held;
     if (p < 3) CHECK(!is_held);
   }
+}
+
+TEST_CASE("a sample has all entries of some rows of the longest mode", "[fast_tucker]") {
+  TestSpace const space;
+  auto const sample = detail::row_sample(Extents{300, 20000, 12}, 40000, 10000);
+  CHECK(sample.mode == 1);
+  CHECK(sample.share == 0.25);
+  CHECK(detail::row_sample(Extents{300, 20000, 12}, 40000, 40000).share == 1);
+  CHECK(detail::row_sample(Extents{300, 3999, 12}, 40000, 10000).share == 1);  // too few rows would be left
+  CHECK(detail::row_sample(Extents{300, 4000, 12}, 40000, 10000).share == 0.25);
+  CHECK(detail::row_sample(Extents{5, 5}, 0, 10).share == 1);
+  auto const X     = ratings({1, 1, 1}, 6000, 1, {30, 2000, 5}).train;
+  auto const train = to_device<double, std::uint32_t>(space, X);
+  using Train      = detail::Entries<double, std::uint32_t, TestSpace>;
+  auto const taken = detail::sample_rows(space, Train(train), 1, 0.25).tensor();
+  CHECK(taken.nnz() > 1200);
+  CHECK(taken.nnz() < 1800);
+  auto const at = flat(taken.indices()), values = flat(taken.values());
+  std::vector<bool> is_taken(2000);
+  for (std::size_t p = 0; p < taken.nnz(); ++p) is_taken[static_cast<std::size_t>(at[3 * p + 1])] = true;
+  std::size_t next = 0;
+  for (std::size_t p = 0; p < X.nnz(); ++p) {  // in the order of the whole
+    if (!is_taken[X.index(p, 1)]) continue;
+    REQUIRE(next < taken.nnz());
+    REQUIRE(values[next] == X.values[p]);
+    for (std::size_t n = 0; n < 3; ++n)
+      REQUIRE(static_cast<std::uint64_t>(at[3 * next + n]) == X.index(p, n));
+    ++next;
+  }
+  CHECK(next == taken.nnz());
+  // Entries in host memory stay there, the same ones.
+  auto const host_train = to_device<double, std::uint32_t>(HostOf<TestSpace>(), X);
+  auto const on_host =
+      detail::sample_rows(space, detail::entries_on_host<double, std::uint32_t>(space, host_train), 1, 0.25);
+  CHECK(on_host.on_host());
+  CHECK(flat(on_host.pinned().tensor.values()) == values);
+  CHECK(flat(on_host.pinned().tensor.indices()) == at);
+}
+
+TEST_CASE("a search through a sample chooses what one through all entries does", "[fast_tucker]") {
+  TestSpace const space;
+  auto const data  = ratings({0.5, 1, 0.3}, 60000, 1, {4000, 60, 5});
+  auto const train = to_device<double, std::uint32_t>(space, data.train);
+  detail::Entries<double, std::uint32_t, TestSpace> const entries(train);
+  FastTuckerOptions options;
+  options.rank       = 4;
+  auto const all     = detail::choose(space, entries, options, {}, 60000);
+  auto const sampled = detail::choose(space, entries, options, {}, 18000);
+  CHECK(sampled.learns);
+  CHECK(sampled.model.entries > 500);
+  CHECK(sampled.model.entries < all.model.entries);
+  CHECK(sampled.model.rmse < 0.5);
+  CHECK(sampled.options.targets == all.options.targets);
+  // A mode of time is looked at in whole, and so are entries of which few rows have nearly all.
+  options.bias.time_mode = 2;
+  CHECK(detail::choose(space, entries, options, {}, 18000).model.entries == all.model.entries);
+  auto one_row           = data.train;
+  std::uint64_t row      = 0;
+  auto const without_row = [&] {  // of which a sample has nothing
+    for (std::size_t p = 0; p < one_row.nnz(); ++p) one_row.indices[3 * p] = row;
+    return detail::Entries<double, std::uint32_t, TestSpace>(
+        to_device<double, std::uint32_t>(space, one_row));
+  };
+  auto of_one_row = without_row();
+  while (detail::sample_rows(space, of_one_row, 0, 0.3).nnz() > 0) {
+    ++row;
+    of_one_row = without_row();
+  }
+  CHECK(detail::choose(space, of_one_row, {.rank = 4}, {}, 18000).biases.entries > 1500);
 }
 
 TEST_CASE("an interaction in noise is learned as far as the noise, whatever the ranks tried",

@@ -30,6 +30,15 @@ namespace {
 constexpr std::uint64_t test_stream       = 100;
 constexpr std::uint64_t validation_stream = 101;
 
+/// What the test file calls the first row: as the training set's text does, since the base of a file of few
+/// entries cannot be told from it. Binary files, which always count from 0, say nothing of a text's base.
+int base_of_test(TrainOptions const& options, InputReport const& train) {
+  for (auto const binary :
+       {io::Dialect::pten, io::Dialect::npz, io::Dialect::genten_binary, io::Dialect::splatt_binary})
+    if (train.dialect == io::to_string(binary)) return options.index_base;
+  return train.base;
+}
+
 CompletionSets read_sets(TrainOptions const& options, Report& report) {
   CompletionSets sets;
   std::string const file = options.tensor.string();
@@ -50,9 +59,8 @@ CompletionSets read_sets(TrainOptions const& options, Report& report) {
       throw UsageError(
           fmt::format("--time-bins and --time-reg take one number or {}, not {}", order, numbers));
   if (!options.test.empty()) {
-    // The base of a file of few entries cannot be told from it.
-    auto test =
-        io::read_tensor(options.test, {.index_base = report.input->base, .threads = options.common.threads});
+    auto test = io::read_tensor(options.test, {.index_base = base_of_test(options, *report.input),
+                                               .threads    = options.common.threads});
     std::tie(sets.test, sets.cold) =
         split_off_cold(std::move(test.tensor), sets.train.extents, options.test.string(),
                        options.cold_start == ColdStart::bias);

@@ -135,13 +135,13 @@ BuildTerms sorted_build_terms(CostInput const& input) {
 
 // --- streamed-sorted: the copies in host memory
 
-constexpr std::uint64_t most_short_rows = 65536;  // as streamed_sorted.hpp has it
+constexpr std::uint64_t short_extent = 65536;  // as streamed_sorted.hpp has it
 
 /// Modes other than `mode` whose indices are sent in 16 bits.
 std::uint64_t short_modes(CostInput const& input, int mode) {
   std::uint64_t count = 0;
   for (int m = 0; m < input.tensor.order(); ++m)
-    count += m != mode && of_mode(input.tensor.modes, m).extent <= most_short_rows ? 1 : 0;
+    count += m != mode && of_mode(input.tensor.modes, m).extent <= short_extent ? 1 : 0;
   return count;
 }
 

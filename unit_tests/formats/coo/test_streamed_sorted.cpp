@@ -231,7 +231,7 @@ TEST_CASE("streamed-sorted: buffers are made once, and keep within what is free"
   CHECK(X.sent_bytes(0) == 8);
   CHECK(message_of([&] { static_cast<void>(X.buffers()); }).find("a workspace comes first") == 0);
   auto const small        = with_buffers<float, std::uint32_t>(tensor, 3);
-  count_t const instances = is_device_space<TestSpace> ? 200000 : 0;  // what Kokkos gives them
+  count_t const instances = is_device_space<TestSpace> ? 400000 : 0;  // what Kokkos gives them
   count_t const budget    = 200000 + 10 * instances;
   DeviceMemoryAccount const account(budget);
   if (!account.counts()) POLYAD_SKIP("a profiling tool has the hooks that count memory");
