@@ -148,6 +148,7 @@ class Ranks(ToolTest):
         result = self.mpirun(2, "info")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stdout.count("ranks         2, 2 of them on this machine"), 1)
+        self.assertEqual(re.findall(r"^ +rank (\d)  \S", result.stdout, re.MULTILINE), ["0", "1"])
 
     def test_a_signal_to_one_rank_stops_all(self):
         process = subprocess.Popen([

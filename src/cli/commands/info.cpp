@@ -7,6 +7,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/factor.hpp"
+#include "cli/drivers/map_of_ranks.hpp"
 #include "cli/report/git_hash.hpp"
 #include "cli/report/host_facts.hpp"
 #include "cli/run/ranks.hpp"
@@ -55,7 +56,10 @@ int run(InfoOptions const& options, Report& report) {
 
   Session const session(options.common.threads, options.common.verbose);
   report.backend = session.backend();
-  fmt::print("concurrency   {}\n\nKokkos says:\n", report.backend->concurrency);
+  fmt::print("concurrency   {}\n", report.backend->concurrency);
+  if (ranks().size > 1)
+    for (auto const& line : map_of_ranks()) fmt::print("              {}\n", line);
+  fmt::print("\nKokkos says:\n");
   std::fflush(stdout);
   session.print_configuration(std::cout);
   return 0;

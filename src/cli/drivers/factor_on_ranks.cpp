@@ -65,6 +65,31 @@ struct WholeTensor {
   [[nodiscard]] double norm_squared() const { return squares; }
 };
 
+/// Each rank's part of the nonzeros, and the extents. Where duplicates are an error, or the last one counts, rank
+/// 0 reads all, since it has to see them together.
+io::CoordinateList read_part(RankGroup const& all, TensorInput const& input, CommonOptions const& common,
+                             Report& report) {
+  if (input.duplicates == "error" || input.duplicates == "last") {
+    io::CoordinateList list;
+    if (all.rank() == 0) list = read_input(input, common, report);
+    std::uint64_t order = list.extents.size();
+    all.broadcast(&order, 1, 0);
+    list.extents.resize(order);
+    all.broadcast(list.extents.data(), order, 0);
+    return list;
+  }
+  auto const share = [&](std::vector<std::uint64_t> const& own) {
+    std::vector<std::uint64_t> words(own.size() * static_cast<std::size_t>(all.size()), 0);
+    auto const of = [&](int k) { return words.begin() + static_cast<std::ptrdiff_t>(own.size()) * k; };
+    std::copy(own.begin(), own.end(), of(all.rank()));
+    all.all_reduce(words.data(), words.size());
+    std::vector<std::vector<std::uint64_t>> parts;
+    for (int k = 0; k < all.size(); ++k) parts.emplace_back(of(k), of(k + 1));
+    return parts;
+  };
+  return read_input(input, common, report, {all.rank(), all.size(), share});
+}
+
 /// Of each mode the rows that no rank has a nonzero in.
 std::vector<std::uint64_t> empty_slices_of(RankGroup const& all, io::CoordinateList const& part) {
   auto const order = static_cast<std::size_t>(part.order());
@@ -218,7 +243,7 @@ private:
 RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input, Report& report,
                              OnIteration const& on_iteration, Checkpoints const& checkpoints) {
   auto const world = make_communicator(options);
-  auto tensor      = read_input(world.host(), input, options.common, report);
+  auto tensor      = read_part(world.host(), input, options.common, report);
   if (tensor.order() < 2)
     throw InputError(input.path.string(), 0, 0, "has one mode only; CP needs two or more");
   auto const empty = empty_slices_of(world.host(), tensor);

@@ -25,15 +25,6 @@ using Space = Kokkos::DefaultExecutionSpace;
 // The last session's, for the report, which is written after its end.
 std::optional<std::uint64_t> device_peak;
 
-/// 0 leaves the choice to Kokkos. A launcher may bind ranks to cores of their own: those are the threads.
-/// Otherwise the ranks of a machine share its cores.
-int threads_of_rank() {
-  if (ranks().size == 1 || std::getenv("OMP_NUM_THREADS") != nullptr) return 0;
-  auto const usable = static_cast<long>(std::thread::hardware_concurrency());
-  if (usable < ::sysconf(_SC_NPROCESSORS_ONLN)) return 0;
-  return static_cast<int>(std::max(1L, usable / ranks().local_size));
-}
-
 Kokkos::InitializationSettings settings(int threads, bool verbose) {
   Kokkos::InitializationSettings result;
   if (threads == 0) threads = threads_of_rank();
@@ -45,6 +36,15 @@ Kokkos::InitializationSettings settings(int threads, bool verbose) {
 }
 
 }  // namespace
+
+// A launcher may bind ranks to cores of their own: those are the threads. Otherwise the ranks of a machine share
+// its cores.
+int threads_of_rank() {
+  if (ranks().size == 1 || std::getenv("OMP_NUM_THREADS") != nullptr) return 0;
+  auto const usable = static_cast<long>(std::thread::hardware_concurrency());
+  if (usable < ::sysconf(_SC_NPROCESSORS_ONLN)) return 0;
+  return static_cast<int>(std::max(1L, usable / ranks().local_size));
+}
 
 struct Session::State {
   State(Kokkos::InitializationSettings const& settings, std::optional<std::uint64_t> device_memory)

@@ -10,6 +10,9 @@
 
 namespace polyad::cli {
 
+/// Of one of several ranks on a machine; 0 leaves the choice to whoever starts them.
+[[nodiscard]] int threads_of_rank();
+
 class Session {
 public:
   /// \param threads  of the host; 0 leaves the choice to Kokkos

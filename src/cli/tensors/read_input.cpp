@@ -4,15 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdio>
 #include <optional>
-#include <thread>
 #include <utility>
-#include <vector>
 
 #include "cli/run/interrupt.hpp"
-#include "cli/run/ranks.hpp"
+#include "cli/run/session.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/quantity_text.hpp"
 #include "polyad/io/clean_list.hpp"
@@ -37,16 +34,17 @@ void expect_no_duplicates(TensorInput const& input, io::TensorFile const& file) 
       fmt::format("nonzero {} repeats the indices of nonzero {}", pair->later + 1, pair->earlier + 1));
 }
 
-io::ReadOptions read_options(TensorInput const& input, CommonOptions const& common) {
-  return {.index_base       = input.index_base,
-          .allow_non_finite = input.allow_non_finite,
-          .drop_zeros       = input.drop_zeros,
-          .threads          = common.threads};
-}
+}  // namespace
 
-/// Reports what was read and settles the duplicates.
-io::CoordinateList settled(TensorInput const& input, CommonOptions const& common, io::TensorFile file,
-                           Report& report) {
+io::CoordinateList read_input(TensorInput const& input, CommonOptions const& common, Report& report,
+                              io::FilePart const& part) {
+  io::TensorFile file =
+      io::read_tensor_part(input.path,
+                           {.index_base       = input.index_base,
+                            .allow_non_finite = input.allow_non_finite,
+                            .drop_zeros       = input.drop_zeros,
+                            .threads          = common.threads > 0 ? common.threads : threads_of_rank()},
+                           part);
   stop_if_interrupted("reading the tensor");
   InputReport facts;
   facts.path    = input.path.string();
@@ -54,7 +52,7 @@ io::CoordinateList settled(TensorInput const& input, CommonOptions const& common
   facts.base    = file.report.index_base;
   facts.dims    = file.tensor.extents;
   facts.read_s  = file.report.seconds;
-  if (common.verbose)
+  if (common.verbose && part.part == 0)
     fmt::print(
         stderr, "read {} ({}, {}, base {}): {} lines, {:.1f} MB in {}, {:.0f} MB/s; {} zeros\n", facts.path,
         facts.dialect, io::to_string(file.report.compression), facts.base, file.report.lines,
@@ -68,45 +66,6 @@ io::CoordinateList settled(TensorInput const& input, CommonOptions const& common
   facts.nnz    = file.tensor.nnz();
   report.input = facts;
   return std::move(file.tensor);
-}
-
-}  // namespace
-
-io::CoordinateList read_input(TensorInput const& input, CommonOptions const& common, Report& report) {
-  return settled(input, common, io::read_tensor(input.path, read_options(input, common)), report);
-}
-
-io::CoordinateList read_input(RankGroup const& ranks, TensorInput const& input, CommonOptions const& common,
-                              Report& report) {
-  bool const alone = input.duplicates == "error" || input.duplicates == "last";
-  // Whoever reads alone needs the whole list, and the others its extents.
-  if (alone) {
-    io::CoordinateList list;
-    if (ranks.rank() == 0) list = read_input(input, common, report);
-    std::uint64_t order = list.extents.size();
-    ranks.broadcast(&order, 1, 0);
-    list.extents.resize(order);
-    ranks.broadcast(list.extents.data(), order, 0);
-    return list;
-  }
-  io::FilePart part;
-  part.part  = ranks.rank();
-  part.parts = ranks.size();
-  part.share = [&](std::vector<std::uint64_t> const& own) {
-    std::vector<std::uint64_t> all(own.size() * static_cast<std::size_t>(ranks.size()), 0);
-    auto const at = [&](int k) { return all.begin() + std::ptrdiff_t(own.size()) * k; };
-    std::copy(own.begin(), own.end(), at(ranks.rank()));
-    ranks.all_reduce(all.data(), all.size());
-    std::vector<std::vector<std::uint64_t>> parts;
-    for (int k = 0; k < ranks.size(); ++k) parts.emplace_back(at(k), at(k + 1));
-    return parts;
-  };
-  CommonOptions own = common;
-  own.verbose       = common.verbose && ranks.rank() == 0;
-  if (own.threads == 0)
-    own.threads =
-        std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / cli::ranks().local_size);
-  return settled(input, own, io::read_tensor_part(input.path, read_options(input, own), part), report);
 }
 
 io::CoordinateList read_input(std::filesystem::path const& path, int index_base, CommonOptions const& common,

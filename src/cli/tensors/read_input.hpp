@@ -7,8 +7,8 @@
 
 #include "cli/options/options.hpp"
 #include "cli/report/report.hpp"
-#include "polyad/distributed/communicator.hpp"
 #include "polyad/io/coordinate_list.hpp"
+#include "polyad/io/tensor_file.hpp"
 
 namespace polyad::cli {
 
@@ -18,14 +18,10 @@ namespace polyad::cli {
                                             CommonOptions const& common, Report& report);
 
 /// The same for a tensor whose duplicates, zeros and values are settled as it says.
+/// \param part  what this process reads of the file; duplicates that are not kept are settled within it
 /// \throws InputError, with the line for a duplicate that is an error
 [[nodiscard]] io::CoordinateList read_input(TensorInput const& input, CommonOptions const& common,
-                                            Report& report);
-
-/// The same on several ranks, which call it together: each gets a part of the nonzeros, and the extents. Where
-/// duplicates are an error, or the last one counts, rank 0 gets all.
-[[nodiscard]] io::CoordinateList read_input(RankGroup const& ranks, TensorInput const& input,
-                                            CommonOptions const& common, Report& report);
+                                            Report& report, io::FilePart const& part = {});
 
 /// "30 x 24 x 662 x 1088"
 [[nodiscard]] std::string dims_text(std::vector<std::uint64_t> const& dims);
