@@ -118,7 +118,7 @@ public:
   [[nodiscard]] TextHeader const& header() const noexcept { return m_header; }
 
 private:
-  /// Of what the parts found: lines, nonzeros, whether an index is 0, bytes of text; then the largest indices.
+  /// What the parts found: lines, nonzeros, whether an index is 0, bytes of text; then the largest indices.
   static constexpr std::size_t first_extent = 4;
 
   struct Task {

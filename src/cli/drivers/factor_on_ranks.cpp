@@ -65,8 +65,8 @@ struct WholeTensor {
   [[nodiscard]] double norm_squared() const { return squares; }
 };
 
-/// Each rank's part of the nonzeros, and the extents. Where duplicates are an error, or the last one counts, rank
-/// 0 reads all, since it has to see them together.
+/// Each rank's part of the nonzeros, and the extents. Where duplicates are an error, or the last one counts,
+/// rank 0 reads all, since it has to see them together.
 io::CoordinateList read_part(RankGroup const& all, TensorInput const& input, CommonOptions const& common,
                              Report& report) {
   if (input.duplicates == "error" || input.duplicates == "last") {

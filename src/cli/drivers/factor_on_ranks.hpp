@@ -11,8 +11,8 @@ struct RanksOutcome {
   int signal = 0;         // that ended the run on any rank
 };
 
-/// All ranks call it together; it needs a Session. Each reads a part of the file. Brings the nonzeros to their
-/// ranks, builds the formats and runs CP-ALS. Rank 0 writes checkpoints, and has the one to resume.
+/// All ranks call it together; it needs a Session. Each reads a part of the file. Brings the nonzeros to
+/// their ranks, builds the formats and runs CP-ALS. Rank 0 writes checkpoints, and has the one to resume.
 /// \param report  filled on rank 0, as factor() does; report.ranks too
 /// \throws as read_input() and factor(); MemoryError naming the rank whose share does not fit
 [[nodiscard]] RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // streamed-sorted: the copies of `sorted` (formats/coo/sorted.hpp) in host memory, for training sets larger
-// than the device. Every operation takes the mode's copy in stretches of whole rows, by turns into four buffers
-// on the device. Each buffer has an instance of the execution space: some copy while others compute, and a
-// long row holds up its own buffer alone. Least squares read a row that is longer than a buffer from host
-// memory, other operations take it in pieces, and so no row is too long.
+// than the device. Every operation takes the mode's copy in stretches of whole rows, by turns into four
+// buffers on the device. Each buffer has an instance of the execution space: some copy while others compute,
+// and a long row holds up its own buffer alone. Least squares read a row that is longer than a buffer from
+// host memory. Other operations take it in pieces, and so no row is too long.
 //
-// Bytes sent a nonzero: s_r, and for each of the other modes 2 where it has at most 65,536 rows, else s_o. The
-// mode's own indices are made on the device from where its rows begin. A walk goes the other way than the one
-// before, so that a second one of the same mode finds the last stretches in their buffers. Storage: N (s_r +
-// N s_o) bytes a nonzero, 2 for each of the other modes that is short, and 8 a row, in host memory.
+// Bytes sent a nonzero: s_r, and for each of the other modes 2 where it has at most 65,536 rows, else s_o.
+// The mode's own indices are made on the device from where its rows begin. A walk goes the other way than the
+// one before, so that a second one of the same mode finds the last stretches in their buffers. Storage: N (s_r
+// + N s_o) bytes a nonzero, 2 for each of the other modes that is short, and 8 a row, in host memory.
 #pragma once
 
 #include <Kokkos_Core.hpp>

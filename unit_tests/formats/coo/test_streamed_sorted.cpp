@@ -33,7 +33,7 @@ auto on_host(HostTensor const& tensor) {
   return to_device<Scalar, Index>(typename Streamed<Scalar, Index>::host_space(), tensor);
 }
 
-/// Built with buffers of so many nonzeros each. All modes are short, so that their indices are sent in 16 bits.
+/// Built with buffers of so many nonzeros each. All modes are short: their indices are sent in 16 bits.
 template <class Scalar, class Index>
 Streamed<Scalar, Index> with_buffers(HostTensor const& tensor, count_t nonzeros, bool deterministic = false) {
   StreamedSortedOptions options;
