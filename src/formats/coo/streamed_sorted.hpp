@@ -7,8 +7,8 @@
 //
 // Bytes sent a nonzero: s_r, and for each of the other modes 2 where it has at most 65,536 rows, else s_o.
 // The mode's own indices are made on the device from where its rows begin. A walk goes the other way than the
-// one before, so that a second one of the same mode finds the last stretches in their buffers. Storage: N (s_r
-// + N s_o) bytes a nonzero, 2 for each of the other modes that is short, and 8 a row, in host memory.
+// one before, so that a second one of the same mode finds the last stretches in their buffers. Storage, in
+// host memory: N (s_r + N s_o) bytes a nonzero, 2 for each of the other modes that is short, and 8 a row.
 #pragma once
 
 #include <Kokkos_Core.hpp>
