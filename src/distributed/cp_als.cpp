@@ -215,6 +215,32 @@ CpAlsRun<Scalar, Space> cp_als_run(Communicator<Space> const& ranks,
       std::make_shared<RowsOfRanks<Scalar, Space>>(ranks, partition, share.norm_squared, rank));
 }
 
+template <class Scalar, class Index, class Space>
+RestartsResult<Scalar, Space> cp_als_restarts(Communicator<Space> const& ranks,
+                                              TensorShare<Scalar, Index, Space> const& share,
+                                              AnyFormat<Scalar, Index, Space> const& X,
+                                              CpAlsOptions const& options, int count,
+                                              RestartsCallback const& callback) {
+  POLYAD_EXPECTS(count >= 1, count, " starts");
+  RestartsResult<Scalar, Space> result;
+  for (int k = 0; k < count; ++k) {
+    CpAlsOptions own = options;
+    own.seed         = restart_seed(options.seed, k);
+    auto run =
+        cp_als(ranks, share, X, own, [&](CpAlsIteration const& it) { return !callback || callback(k, it); });
+    double seconds = 0;
+    for (auto const& iteration : run.history) seconds += iteration.seconds;
+    result.runs.push_back({own.seed, run.fit, static_cast<int>(run.history.size()), run.reason, seconds});
+    bool const interrupted = run.reason == StopReason::interrupted;  // on all ranks alike
+    if (k == 0 || run.fit > result.best.fit) {
+      result.best     = std::move(run);
+      result.best_run = static_cast<std::size_t>(k);
+    }
+    if (interrupted) break;
+  }
+  return result;
+}
+
 #define POLYAD_DISTRIBUTE(Scalar, Index)                                                          \
   template TensorShare<Scalar, Index, Kokkos::DefaultExecutionSpace> distribute(                  \
       Communicator<Kokkos::DefaultExecutionSpace> const&, Extents const&, std::span<Index const>, \
@@ -222,7 +248,12 @@ CpAlsRun<Scalar, Space> cp_als_run(Communicator<Space> const& ranks,
   template CpAlsRun<Scalar, Kokkos::DefaultExecutionSpace> cp_als_run(                            \
       Communicator<Kokkos::DefaultExecutionSpace> const&,                                         \
       TensorShare<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                           \
-      AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, CpAlsOptions const&)
+      AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, CpAlsOptions const&);       \
+  template RestartsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als_restarts(                 \
+      Communicator<Kokkos::DefaultExecutionSpace> const&,                                         \
+      TensorShare<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,                           \
+      AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, CpAlsOptions const&, int,   \
+      RestartsCallback const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_DISTRIBUTE);
 
 }  // namespace polyad

@@ -67,6 +67,18 @@ class Ranks(ToolTest):
             for key in ("nnz", "dims", "empty_slices", "duplicates"):
                 self.assertEqual(report["input"][key], one["input"][key])
 
+    def test_restarts(self):
+        arguments = ("cpd", self.tensor, "-r", 4, "-i", 6, "--tol", 0, "--restarts", 3)
+        one = self.report_of(*arguments, "-o", "one.npz")
+        report, result = self.report_on(3, *arguments, "-o", "m.npz")
+        self.expect_fits(report, one)
+        runs = report["result"]["restarts"]
+        self.assertEqual([run["seed"] for run in runs], [run["seed"] for run in one["result"]["restarts"]])
+        for here, there in zip(runs, one["result"]["restarts"]):
+            self.assertAlmostEqual(here["fit"], there["fit"], delta=1e-10)
+        self.assertIn("starts   3, fits from", result.stdout)
+        self.succeed("compare", "one.npz", "m.npz")
+
     def test_grids(self):
         one = self.report_of("cpd", self.tensor, "-r", 3, "-i", 4, "--tol", 0)
         for grid in ("6,1,1", "1,2,3"):
@@ -143,7 +155,7 @@ class Ranks(ToolTest):
             result = self.mpirun(2, *command)
             self.one_message(result, 2, "only cpd runs on several ranks")
             self.assertFalse(result.stdout)
-        self.one_message(self.mpirun(2, "cpd", self.tensor, "-r", 2, "--restarts", 3), 2, "--restarts work on one rank")
+        self.one_message(self.mpirun(2, "cpd", self.tensor, "-r", 2, "--tune"), 2, "--tune works on one rank")
         self.one_message(self.mpirun(2, "cpd", self.tensor), 2, "--rank is required")
         result = self.mpirun(2, "info")
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -139,4 +139,14 @@ CpAlsResult<Scalar, Space> cp_als(Communicator<Space> const& ranks,
                 callback);
 }
 
+/// `count` runs from random starts, one after the other, as cp_als_restarts of one rank draws them. All ranks
+/// get the runs' fits, and rank 0 the best model. The callback also gets the run's number.
+/// \throws as cp_als; UsageError when count < 1
+template <class Scalar, class Index, class Space>
+[[nodiscard]] RestartsResult<Scalar, Space> cp_als_restarts(Communicator<Space> const& ranks,
+                                                            TensorShare<Scalar, Index, Space> const& share,
+                                                            AnyFormat<Scalar, Index, Space> const& X,
+                                                            CpAlsOptions const& options, int count,
+                                                            RestartsCallback const& callback = {});
+
 }  // namespace polyad

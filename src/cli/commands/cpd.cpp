@@ -115,7 +115,6 @@ void expect_distributed(CpdOptions const& options) {
         fmt::format("{} one rank only so far: leave it out, or start polyad without mpirun", what));
   };
   if (options.init != "random") refuse("--init other than random works on");
-  if (options.restarts > 1) refuse("--restarts work on");
   if (options.tune) refuse("--tune works on");
 }
 

@@ -2,6 +2,7 @@
 #include "cli/drivers/factor_on_ranks.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <functional>
 #include <limits>
@@ -150,6 +151,7 @@ public:
 
     auto const X = build(share);
     WholeTensor const whole{X.chosen(), extents, share.norm_squared};
+    if (m_options.restarts > 1) return best_of_restarts(share, X);
     auto run = cp_als_run(m_world, share, X, library_options(m_options));
     if (resumes) run.restore(resumed(whole, share.nnz));
     while (run.is_running()) {
@@ -173,8 +175,9 @@ private:
 
   AnyFormat<Scalar, Index, Space> build(TensorShare<Scalar, Index, Space>& share) {
     AnyFormatOptions options;
-    options.rank          = m_options.rank;
-    options.iterations    = expected_iterations(m_options.max_iterations, m_options.tolerance);
+    options.rank = m_options.rank;
+    options.iterations =
+        m_options.restarts * expected_iterations(m_options.max_iterations, m_options.tolerance);
     options.format        = m_options.format;
     options.deterministic = m_options.deterministic;
     options.as_named      = m_options.format == "auto";
@@ -216,7 +219,28 @@ private:
     return state;
   }
 
-  RanksOutcome outcome(CpAlsResult<Scalar, Space> const& result) {
+  /// Progress shows the first start, and the report gets the best one's iterations, as on one rank.
+  RanksOutcome best_of_restarts(TensorShare<Scalar, Index, Space> const& share,
+                                AnyFormat<Scalar, Index, Space> const& X) {
+    auto const start = std::chrono::steady_clock::now();
+    auto const result =
+        cp_als_restarts(m_world, share, X, library_options(m_options), m_options.restarts,
+                        [&](int run, CpAlsIteration const& it) {
+                          if (run > 0 || !is_root()) return interrupt_signal() == 0;
+                          return m_on_iteration({it.iteration, it.fit, it.delta, it.seconds, it.phases});
+                        });
+    CpdReport summary;
+    summary.restarts_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    for (auto const& run : result.runs)
+      summary.restarts.push_back({run.seed, run.fit, run.iterations, to_string(run.reason), run.seconds});
+    summary.best_restart = result.best_run;
+    m_report.iterations.clear();
+    for (auto const& it : result.best.history)
+      m_report.iterations.push_back({it.iteration, it.fit, it.delta, it.seconds, it.phases});
+    return outcome(result.best, std::move(summary));
+  }
+
+  RanksOutcome outcome(CpAlsResult<Scalar, Space> const& result, CpdReport summary = {}) {
     std::vector<std::uint64_t> signals(static_cast<std::size_t>(m_world.size()), 0);
     signals[static_cast<std::size_t>(m_world.rank())] = static_cast<std::uint64_t>(interrupt_signal());
     m_world.host().all_reduce(signals.data(), signals.size());
@@ -224,7 +248,6 @@ private:
     if (result.reason == StopReason::interrupted)
       outcome.signal = static_cast<int>(*std::max_element(signals.begin(), signals.end()));
     if (!is_root()) return outcome;
-    CpdReport summary;
     set_result(summary, result);
     m_report.result = std::move(summary);
     outcome.model   = io::to_host_model(m_world.space(), result.model);
