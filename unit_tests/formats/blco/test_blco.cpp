@@ -172,17 +172,18 @@ struct Width {
 
 /// Every width at which something changes, up to what 128 bits cannot hold.
 std::vector<Width> widths() {
+  auto const most = two_to(32) - 1;  // rows that 32-bit coordinates reach
   return {{1, {2}},
           {31, {two_to(31)}},
           {63, {two_to(21), two_to(21), two_to(21)}},
           {64, {two_to(22), two_to(21), two_to(21)}},
           {65, {two_to(22), two_to(22), two_to(21)}},
           {78, {532924, 17262471, 2480308, 1443}},  // delicious
-          {95, {two_to(32), two_to(31), two_to(32)}},
-          {128, {two_to(32), two_to(32), two_to(32), two_to(32)}},
-          {129, {two_to(32), two_to(32), two_to(32), two_to(32), 2}},
+          {95, {most, two_to(31), most}},
+          {128, {most, most, most, most}},
+          {129, {most, most, most, most, 2}},
           {140, std::vector<std::uint64_t>(10, 10000)},
-          {512, std::vector<std::uint64_t>(16, two_to(32))}};
+          {512, std::vector<std::uint64_t>(16, most)}};
 }
 
 TEST_CASE("blco: linear indices of every width, in one word and in two", "[formats]") {
