@@ -7,9 +7,8 @@
 
 namespace polyad {
 
-/// The sum of one number from each lane, known to all of them afterwards. Lanes is a power of two, at most
-/// 32, and the launch's vector length; all lanes of the thread call it together. The order of the additions
-/// is fixed.
+/// Returns the sum of one number from each lane to all of them. Lanes is the launch's vector length, a power
+/// of two and at most 32. All lanes of the thread call it together. The order of the additions is fixed.
 template <int Lanes, class Scalar>
 KOKKOS_FORCEINLINE_FUNCTION Scalar sum_over_lanes(Scalar value) {
   static_assert(Lanes >= 1 && Lanes <= 32 && (Lanes & (Lanes - 1)) == 0);
@@ -24,7 +23,8 @@ KOKKOS_FORCEINLINE_FUNCTION Scalar sum_over_lanes(Scalar value) {
   return value;
 }
 
-/// What one lane wrote to the team's scratch pad before, the others may read after. Lanes as above.
+/// A barrier for the lanes of one thread. Each lane then sees what the others wrote to the team's scratch pad
+/// before it. Lanes as above.
 template <int Lanes>
 KOKKOS_FORCEINLINE_FUNCTION void sync_lanes() {
   static_assert(Lanes >= 1 && Lanes <= 32 && (Lanes & (Lanes - 1)) == 0);

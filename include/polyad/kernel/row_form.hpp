@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which form of TinyVec a launch takes: SIMD registers on a host, packed rows on a device. GenTen's strided
-// form is taken where it is faster, asked for, or where parts of rows are not aligned.
+// The form of TinyVec for a launch: SIMD registers on a host, packed rows on a device. GenTen's strided form
+// is used where it is faster, where it is requested, and where parts of rows are not aligned.
 #pragma once
 
 #include <type_traits>
