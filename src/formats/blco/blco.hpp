@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// blco: one copy of the nonzeros for all modes (Nguyen et al., BLCO, ICS 2022). They stand in ALTO's order,
-// each as one linear index and a value, in blocks that share the uppermost bits of all indices
-// (blco_blocks.hpp); one MTTKRP serves every mode (mttkrp_blco.hpp). Storage: 8 + s_r bytes a nonzero (16 +
-// s_r where blocks would be tiny), 8 + N s_o bytes a block, 8 bytes for every 256 nonzeros.
+// blco: one copy of the nonzeros for all modes (Nguyen et al., BLCO, ICS 2022). The nonzeros are in ALTO's
+// order. Each has one linear index and a value. Blocks of nonzeros share the uppermost bits of all indices
+// (blco_blocks.hpp). One MTTKRP serves every mode (mttkrp_blco.hpp). Storage: 8 + s_r bytes a nonzero
+// (16 + s_r where blocks would be tiny), 8 + N s_o bytes a block, 8 bytes for every 256 nonzeros.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -37,7 +37,7 @@ struct BlcoOptions {
   }
 };
 
-/// Copies of V, or of the rows that a chunk of the nonzeros touches, until they are merged.
+/// Copies of V, or of the rows that a chunk of the nonzeros touches. They are merged into V at the end.
 template <class Scalar, class Space>
 struct BlcoWorkspace {
   FactorMatrix<Scalar, Space> copies;
@@ -55,8 +55,8 @@ public:
 
   static constexpr char const* name = "blco";
 
-  /// Linear in the nonzeros; needs no more than the tensor, the result, one position a nonzero and what the
-  /// sort takes. Waits for `space`.
+  /// Linear in the nonzeros. Beside the tensor and the result it needs one position a nonzero and the memory
+  /// of the sort. Waits for `space`.
   /// \throws UsageError when Index cannot number the nonzeros, or an option is out of range; MemoryError
   static Blco build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                     options_type const& options = {});
