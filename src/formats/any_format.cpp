@@ -156,7 +156,7 @@ auto AnyFormat<Scalar, Index, Space>::build(Space const& space,
   X.m_rank            = options.rank;
   auto const build_as = [&](std::string const& format, std::string const& because,
                             AnyFormatOptions const& as) {
-    X.m_format.reset();  // of one that left no room for the model
+    X.m_format.reset();  // releases a format that left no room for the model
     X.m_format  = builder(format, because, as, buffer_bytes);
     X.m_build_s = builder.seconds();
     X.m_because = because.empty() ? X.m_format->note() : because;
@@ -182,7 +182,7 @@ auto AnyFormat<Scalar, Index, Space>::build(Space const& space,
     return X;
   }
   AnyFormatOptions as = options;
-  as.as_named         = true;  // what takes its place has been chosen among the candidates
+  as.as_named         = true;  // a format to replace it is a candidate of its own
   if (auto const stored = stored_format(options, list)) {
     build_as(stored->format, stored->because, as);
   } else {

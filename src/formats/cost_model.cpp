@@ -222,7 +222,7 @@ BuildTerms sorted_build(CostInput const& input, double stored, int copies) {
   terms.scatter               = copies * nnz * (order * input.index_bytes + input.scalar_bytes + 32) /
                                 gather_rate(input.machine, static_cast<double>(coordinate_bytes(input)));
   terms.rows                  = copy_seconds(input, rows * (1 + input.index_bytes));
-  constexpr double kept_ready = 1 << 20;  // bytes: of smaller arrays cudaMalloc puts several into one block
+  constexpr double kept_ready = 1 << 20;  // bytes: cudaMalloc puts several smaller arrays into one block
   if (input.machine.is_device && nnz * input.index_bytes >= kept_ready)
     terms.memory = copies * input.machine.launch_s;
   return terms;

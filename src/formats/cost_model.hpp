@@ -45,8 +45,8 @@ struct ModeTerms {
   double launch    = 0;  // one
   double stream    = 0;  // the format's arrays, once a block of columns, copied
   double near      = 0;  // rows of the other factors, one a nonzero, at the rate of the smallest table
-  double gather    = 0;  // what they take more, since the factors are larger
-  double narrow    = 0;  // 64 bytes for each of these rows and blocks: what is fetched of a short row
+  double gather    = 0;  // their additional time, since the factors are larger
+  double narrow    = 0;  // 64 bytes for each of these rows and blocks: the bytes fetched for a short row
   double upper     = 0;  // of those, rows that are read once a fiber
   double output    = 0;  // V, written
   double scattered = 0;  // 64 bytes a nonzero from a random place: coordinates by a permutation

@@ -34,7 +34,7 @@ namespace polyad {
 /// How much auto measures on the tensor itself before it decides.
 enum class FormatTrial {
   none,
-  close,  // the best two in their slowest mode, where they are close and the trial is short for the run
+  close,  // the best two in their slowest mode, if they are close and the trial is short beside the run
   all     // all that fit and are not streamed, in every mode
 };
 
@@ -253,7 +253,7 @@ struct FormatComparison {
   std::string best;                         // its name; empty where none fits
   std::string because;                      // why it is the best, or what a format would need to fit
   std::vector<FormatShape> shapes;          // of the one format that was tuned, the fastest first
-  std::uint64_t free_bytes = 0;             // that the choice counted with
+  std::uint64_t free_bytes = 0;             // the free memory that the choice assumed
 };
 
 /// The memory and time that the cost model predicts for each format, with options.rank and

@@ -88,7 +88,7 @@ struct NoWorkspace {};
 /// What a run asks of the format that it is given.
 struct FormatRequest {
   std::vector<Capability> needs;  // besides the MTTKRP
-  bool as_named        = false;   // refuse to build where the format would be stored otherwise
+  bool as_named        = false;   // refuse to build if the storage would differ from the name
   count_t buffer_bytes = 0;       // of a format that streams, on the device; 0: what is free
 
   [[nodiscard]] bool wants(Capability capability) const {
@@ -168,7 +168,7 @@ struct RowProblem {
 struct RowShrinkage {
   double nonzeros    = 0;        // the part of the weight that is the same for all rows
   double share       = 0;        // the part that grows with the row's nonzeros, as a fraction of them
-  double const* unit = nullptr;  // what both are multiplied by, on the device; null: no shrinkage
+  double const* unit = nullptr;  // a factor of both, on the device; null: no shrinkage
   double target      = 0;        // of each number of c: 0 or 1
 
   /// Whether rows without nonzeros get a target other than zero. Otherwise these rows become zero.

@@ -37,7 +37,7 @@ struct AltoOptions {
   };
   Order choice = Order::fastest;
   AltoOrder order;             // for Order::given
-  std::string walk   = {};     // "private" or "atomics"; empty: what the machine is faster with
+  std::string walk   = {};     // "private" or "atomics"; empty: the faster one on the machine
   bool deterministic = false;  // private rows: the same bits with any number of threads
   count_t chunks     = 0;      // for private rows: 0 for one a thread
   /// A mode with more private rows than this has its rows locked instead. 0: by the number of nonzeros.

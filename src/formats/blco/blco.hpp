@@ -23,10 +23,10 @@ namespace polyad::detail {
 struct BlcoOptions {
   Resolution resolution = Resolution::automatic;
   count_t max_block     = count_t(1) << 27;  // nonzeros in a block (the paper's choice)
-  int index_bits        = 0;  // of the linear index; 0: 64, or 128 where that takes fewer bytes
-  int tile              = 0;  // nonzeros that a team groups by row; 0: by measurement (tile_shape)
-  int team              = 0;  // GPU threads in a team, at most 256; 0: by measurement
-  std::string walk = {};      // "tiles" or "chunks"; empty: what the machine is faster with (blco_tuning.hpp)
+  int index_bits        = 0;   // of the linear index; 0: 64, or 128 where that takes fewer bytes
+  int tile              = 0;   // nonzeros that a team groups by row; 0: by measurement (tile_shape)
+  int team              = 0;   // GPU threads in a team, at most 256; 0: by measurement
+  std::string walk      = {};  // "tiles" or "chunks"; empty: the faster one on the machine (blco_tuning.hpp)
 
   void read(OptionText& text) {
     text.read("walk", walk, {BlcoTiled::walk, BlcoChunked::walk});

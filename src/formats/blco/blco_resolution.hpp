@@ -15,8 +15,8 @@ enum class Resolution {
   automatic,     // tiles: the paper's heuristic; chunks: privatised, unless the copies would be long
   registers,     // sums in registers, added to V with atomics
   hierarchical,  // sums in registers, then in a stash in scratch memory, then in one of several copies of V
-  privatised  // tiles: sums in registers, added to one of several copies of V. Chunks: a thread's copy of the
-              // rows that other threads write too, and every product is added to its row at once
+  privatised  // tiles: sums in registers, added to one of several copies of V. Chunks: no sums, each product
+              // is added to its row, or to the thread's copy of a row that other threads write too
 };
 
 /// The first nonzero of a chunk. For the chunk after the last one it is P.

@@ -74,7 +74,7 @@ TileShape tile_shape(Space const& space, count_t nnz, int order, count_t rows, C
   set_chunk(std::max(8, (tile / shape.team - 8) / 16 * 16 + 8));
   while (shape.bytes(nonzero, sizeof(typename Kernel::Scalar)) > team_scratch<Space>()) {
     if (shape.chunk == 8) {
-      if (shape.team == 1) break;  // Kokkos will say that it does not fit: 8 nonzeros of order 16 take 1.2 KB
+      if (shape.team == 1) break;  // Kokkos reports that it does not fit: 8 nonzeros of order 16 take 1.2 KB
       shape.team /= 2;
       set_chunk(8);
     } else {

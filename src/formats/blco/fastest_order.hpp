@@ -129,7 +129,7 @@ private:
         deepen();
         std::erase_if(m_window, [&](auto const& entry) { return !inside(entry.second); });
       }
-      if (m_window.size() == 2 * length) break;  // so often does one cell occur
+      if (m_window.size() == 2 * length) break;  // that many nonzeros share one cell
       if (inside(p)) m_window.emplace_back(0, p);
     }
     // Up to 64 bits below the bits that all nonzeros of the window share.

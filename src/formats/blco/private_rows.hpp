@@ -20,7 +20,7 @@ struct PrivateRows {
   bool alike    = true;  // all rows that the chunk touches are private, or none is
 
   KOKKOS_FORCEINLINE_FUNCTION bool contain(count_t row) const {
-    return row - first < count;  // of a row below the first one the difference is a huge number
+    return row - first < count;  // unsigned: the difference is huge for rows before `first`
   }
 };
 

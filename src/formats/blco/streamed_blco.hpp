@@ -32,7 +32,7 @@ struct StreamedBlcoOptions {
   BlcoOptions blco;
   int instances = 4;  // of the execution space, which send and compute in turn: 2 to 8
   count_t buffer_bytes =
-      0;  // on the device, for all nonzeros under way; 0: what is free when a workspace is made
+      0;  // on the device, for all nonzeros under way; 0: the memory that is free at make_workspace
 
   void read(OptionText& text) {
     blco.read(text);

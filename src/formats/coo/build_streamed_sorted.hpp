@@ -138,9 +138,9 @@ auto StreamedSorted<Scalar, Index, Space>::ready(Space const& space) const
     limit             = std::min(m_options.buffer_bytes, available);
     buffers->capacity = std::min(limit / all / 4 * 4, packs(m_nnz) + 4);
   } else if (m_options
-                 .deterministic) {  // the sums depend on the stretches, which what is free must not change
+                 .deterministic) {  // the sums depend on the stretches: free memory must not change these
     buffers->capacity = packs(std::max({least, longest, std::min(most / all, m_nnz / 16)}));
-  } else {  // what a run makes after them wants memory too
+  } else {  // a run allocates more memory after them
     limit                = std::min(available / 4, std::max(most, longest * all));
     count_t const wanted = std::max(ceil_div(m_nnz, count_t(stretch_buffers)), longest) + 4;
     buffers->capacity    = std::max(std::min(limit / all, wanted) / 4 * 4, packs(std::min(least, m_nnz + 1)));

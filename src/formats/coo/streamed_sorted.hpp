@@ -31,7 +31,7 @@
 namespace polyad::detail {
 
 struct StreamedSortedOptions {
-  count_t buffer_bytes = 0;      // of all buffers; 0: a quarter of what is free, but no more than pays
+  count_t buffer_bytes = 0;      // of all buffers; 0: a quarter of the free memory, but no more than pays
   bool deterministic   = false;  // the same bits at every run on one device, and on hosts at any thread count
 
   void read(OptionText& text) {
@@ -83,7 +83,7 @@ struct StretchBuffers {
   count_t capacity = 0;     // nonzeros in a buffer, whole packs
   RowStarts<Space> starts;  // where the rows of each mode begin
   std::array<std::vector<StretchRows>, max_order> stretches;
-  bool backwards = false;  // goes the next walk
+  bool backwards = false;  // direction of the next walk
 };
 
 template <class Scalar, class Index, class Space>

@@ -150,8 +150,8 @@ struct KroneckerTerms {
   /// A lane's part of a tile.
   struct TileColumns {
     Columns last[packs];  // of the last matrix
-    Columns read[packs];  // the same, or the first pack where there are none: what is read is not stored
-    int count;            // how many of the first pack: none, and the lane has nothing to do
+    Columns read[packs];  // the same, or the first pack if there are none, which is then not stored
+    int count;            // columns of the first pack; 0: the lane has nothing to do
     int own_first;        // where its part begins in the tile
     int lane;             // among those that share a row
     int before;           // its first column of the matrix before
