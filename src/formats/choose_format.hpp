@@ -17,7 +17,7 @@
 
 namespace polyad::detail {
 
-/// What a run wants of its format.
+/// The requirements of a run on its format.
 struct FormatWish {
   double iterations   = 1;      // that it is expected to take
   bool deterministic  = false;  // a fixed order of summation

@@ -48,7 +48,7 @@ constexpr double megabyte = 1e6;
 constexpr double few_rows   = 1024;
 constexpr double cache_line = 128;  // of a device
 
-/// Of all factors.
+/// The rows of all factors.
 double total_rows(TensorSurvey const& tensor) {
   double rows = 0;
   for (auto const& mode : tensor.modes) rows += static_cast<double>(mode.extent);

@@ -85,7 +85,7 @@ struct BuildTerms {
                                                                {"memory", &BuildTerms::memory}});
 };
 
-/// Terms of what every iteration does besides its MTTKRPs.
+/// Terms of the work in every iteration besides the MTTKRPs.
 struct DenseTerms {
   double mode     = 0;  // a launch for each mode
   double rows     = 0;  // the factors, copied
@@ -129,7 +129,7 @@ struct FormatCosts {
   bool deterministic = false;  // has a fixed order of summation, on devices too
   bool on_host       = false;  // keeps the tensor in host memory and streams it
   std::uint64_t (*storage_bytes)(CostInput const&);
-  /// Beside the tensor's coordinates and what is stored.
+  /// Additional bytes of a build, beside the tensor's coordinates and the stored format.
   std::uint64_t (*build_bytes)(CostInput const&);
   std::uint64_t (*workspace_bytes)(CostInput const&);
   ModeTerms (*mttkrp)(CostInput const&, int mode);
@@ -137,7 +137,7 @@ struct FormatCosts {
   CostWeights weights;
 };
 
-/// What a format of a tensor is predicted to take.
+/// The predicted costs of a format of a tensor.
 struct Cost {
   std::string_view name;
   std::uint64_t storage_bytes = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the FastTucker walks that take a fiber at a time share (formats/sgd_sweep.hpp, the residuals of
-// formats/csf/residual_trees.hpp). A fiber is a set of nonzeros that agree in all modes but the last level's,
-// the leaf's; plain coordinates are fibers of one nonzero. Its product is
+// The parts common to the FastTucker walks over fibers (formats/sgd_sweep.hpp, the residuals of
+// formats/csf/residual_trees.hpp). The nonzeros of a fiber agree in all modes but that of the last level, the
+// leaf. Plain coordinates are fibers of one nonzero. The product of a fiber is
 //
 //   p(r) = prod over the levels above the leaf of C^(m)(i_m, r),    C^(m) = A^(m) B^(m)
 //
@@ -14,7 +14,7 @@
 //   source.leaf(i), source.value(i)
 //   source.advance(at, i)              moves the cursor from i - 1 to i
 //
-// p lies in the team's scratch pad, a row a thread: R and J are free, and what follows reads p(r) from all
+// p is in the team's scratch pad, one row per thread. So R and J are free, and later steps read p(r) from all
 // lanes.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Formats that are tried on the tensor itself: which, and how.
+// The trials of formats on the tensor itself: their choice and their timing.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace polyad::detail {
 
-/// The candidates that `trial` wants tried; with `close`, in which mode. Empty where none.
+/// The candidates to try for `trial`. With `close` it also gives the mode. Empty if there are none.
 struct TrialPlan {
   std::vector<FormatCandidate*> candidates;
   std::vector<int> modes;  // none: all

@@ -152,7 +152,7 @@ struct SgdCoreSweep {
     return Kokkos::min(thread * bins_each, source.bins());
   }
 
-  /// A thread's rows of the tile of A: a of its next nonzeros, zeros behind the last.
+  /// A thread's rows of the tile of A: the rows a of its next nonzeros, and zeros after the last one.
   KOKKOS_FORCEINLINE_FUNCTION void fill_A(Walk const& walk, Scalar* tile_A, int lane) const {
     constexpr int batch = rows_in_flight<Space>(4);
     for (int first = 0; first < columns; first += Block) {

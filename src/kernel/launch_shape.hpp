@@ -16,7 +16,7 @@ template <class Space>
   return is_device_space<Space> ? LaunchShape{league, team, vector} : LaunchShape{league, 1, 1};
 }
 
-/// The same with a thread for each of so many items.
+/// The same with one thread for each of `items` items.
 template <class Space>
 [[nodiscard]] constexpr LaunchShape thread_for_each(count_t items, int team, int vector) {
   LaunchShape const shape = launch_shape<Space>(0, team, vector);

@@ -44,7 +44,7 @@ struct StoredFormat {
   std::string because;  // for chosen_because()
 };
 
-/// What a program adds to the choice of a format; all of it may be left out.
+/// Optional callbacks by which a program takes part in the choice of a format.
 struct FormatHooks {
   /// Auto calls it, and takes its result if that is a candidate that fits.
   std::function<std::optional<StoredFormat>()> stored = {};
@@ -52,7 +52,8 @@ struct FormatHooks {
   /// Returns the machine's ceilings. It is called first with 0, then with the predicted seconds of the run.
   /// Unset: usual_ceilings, and measure_ceilings for predictions of two seconds or more.
   std::function<Ceilings(double)> machine = {};
-  /// Called after each step with its name, "building the format"; what it throws ends the choice.
+  /// Called after each step with its name, such as "building the format". An exception from it ends the
+  /// choice.
   std::function<void(char const*)> progress = {};
 };
 
@@ -62,7 +63,8 @@ struct AnyFormatOptions {
   std::string format = "auto";  // or one of format_names(), with options: "f-coo:threadlen=16"
   bool deterministic = false;   // a fixed order of summation: the same bits at every run
   bool may_stream    = true;    // keep the nonzeros in host memory where nothing else fits
-  /// What the format must be able to do besides the MTTKRP, as format_options(options) of a driver says.
+  /// The format's capabilities that a run needs besides the MTTKRP. A driver's format_options(options) sets
+  /// them.
   std::vector<Capability> needs = {};
   /// The bytes of the tensor's memory that the tensor, its format and the model may take together. Unset: the
   /// free bytes and those of the tensor itself.
@@ -96,7 +98,7 @@ struct AnyWorkspace {
   std::unique_ptr<detail::ErasedWorkspace> held;
 };
 
-/// Shares what it holds when copied.
+/// Copies share the format inside.
 template <class Scalar, class Index, class Space>
 class AnyFormat {
   static_assert(detail::expect_compiled<Scalar, Index, Space>());
@@ -141,7 +143,7 @@ public:
     return m_format->make_row_workspace(space);
   }
 
-  /// What the format inside offers; every operation below throws a UsageError where it is not offered.
+  /// Whether the format inside offers an operation. Every operation below throws a UsageError if it does not.
   [[nodiscard]] bool can(Capability capability) const { return m_format->can(capability); }
 
   /// Holds a format of any class, one written outside the library too (any_format below).
@@ -159,7 +161,7 @@ public:
   [[nodiscard]] double build_seconds() const { return m_build_s; }
   /// All candidates, the best first; empty if a format was named.
   [[nodiscard]] std::vector<FormatCandidate> const& candidates() const { return m_candidates; }
-  /// The format itself behind virtual functions, which the library's drivers call; of no use to others.
+  /// The format inside, behind virtual functions. It is for the library's drivers only.
   [[nodiscard]] std::shared_ptr<detail::ErasedFormat<Scalar, Space> const> const& inside() const {
     return m_format;
   }
@@ -176,7 +178,7 @@ private:
   std::vector<FormatCandidate> m_candidates;
 };
 
-/// A format that is not behind AnyFormat yet: one's own, or one of the library's by its class.
+/// A format outside AnyFormat: one's own, or a class of the library's.
 template <class F>
 concept OwnFormat =
     Format<F> &&
@@ -241,7 +243,7 @@ void spttmc(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
   });
 }
 
-/// A shape of a format, and what an MTTKRP of every mode takes with it.
+/// A shape of a format, and the time of an MTTKRP of every mode with it.
 struct FormatShape {
   std::string format;  // "f-coo:threadlen=16,team_threads=64"
   double seconds = 0;
@@ -277,7 +279,7 @@ template <class Scalar, class Index, class Space>
 [[nodiscard]] FormatComparison tune_formats(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                                             AnyFormatOptions const& options = {});
 
-/// A format of one's own behind AnyFormat; its Views are shared. Does not wait.
+/// Wraps a format of one's own in AnyFormat, which shares its Views. Does not wait.
 template <OwnFormat F>
 [[nodiscard]] AnyFormat<typename F::scalar_type, typename F::index_type, typename F::space_type> any_format(
     typename F::space_type const&, F const& own) {

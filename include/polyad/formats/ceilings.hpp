@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a machine can do, which the choice of a format counts with: usual numbers, or a short measurement.
-// The header is free of Kokkos.
+// The rates that a machine reaches, for the choice of a format: usual numbers, or those of a short
+// measurement. The header is free of Kokkos.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace polyad {
 
-/// What a machine can do with the rows of one scalar type, in bytes per second.
+/// The rates that a machine reaches with the rows of one scalar type, in bytes per second.
 struct Ceilings {
   /// Points (size, rate) with ascending sizes: megabytes of a table, or rows of it.
   using Curve = std::vector<std::array<double, 2>>;

@@ -85,7 +85,7 @@ concept Format =
 /// The workspace of a format that needs none.
 struct NoWorkspace {};
 
-/// What a run asks of the format that it is given.
+/// The requirements of a run on its format.
 struct FormatRequest {
   std::vector<Capability> needs;  // besides the MTTKRP
   bool as_named        = false;   // refuse to build if the storage would differ from the name
@@ -111,7 +111,7 @@ template <class F>
 using residual_workspace =
     ResidualWorkspace<typename F::scalar_type, typename F::workspace_type, typename F::space_type>;
 
-/// A format that offers the residual sweep, the MTTKRP of what a model leaves (fast_tucker/):
+/// A format that offers the residual sweep, the MTTKRP of a model's residuals (fast_tucker/):
 ///
 ///   make_residual_workspace(space, f, R)     all scratch that residual_mttkrp needs for rank R, made once
 ///   residual_mttkrp(space, f, C, mode, workspace, G)
@@ -215,7 +215,7 @@ struct SgdForm {
   bool share_fibers = true;
 };
 
-/// Of one sweep. The ridge counts once for every nonzero.
+/// The parameters of one sweep. The ridge counts once for every nonzero.
 struct SgdStep {
   double step;
   double ridge;

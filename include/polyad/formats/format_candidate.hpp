@@ -9,7 +9,7 @@
 
 namespace polyad {
 
-/// What an iteration of CP-ALS does besides its MTTKRPs: solving, normalising, Gram matrices, fit.
+/// The time of an iteration of CP-ALS without its MTTKRPs: solving, normalising, Gram matrices, fit.
 struct DensePart {
   double algebra_s = 0;  // the R x R algebra of one mode
   /// It runs at the same time as the mode's MTTKRP, as on devices (CpAlsOptions::one_instance).

@@ -32,7 +32,7 @@ public:
   /// One of `words`. \throws UsageError that lists them
   void read(std::string_view name, std::string& word, std::initializer_list<std::string_view> words);
 
-  /// Names and values, as they stand; a flag's value is empty.
+  /// All names with their values, unchanged. A flag's value is empty.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> all() const;
 
   /// Throws UsageError if an option was never read, with a list of those that were.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all forms of TinyVec share: the columns that a lane holds, and packs that are read at once.
+// Definitions for all forms of TinyVec: the columns that a lane holds, and packs that are read at once.
 #pragma once
 
 #include <Kokkos_Core.hpp>

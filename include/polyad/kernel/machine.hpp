@@ -16,7 +16,7 @@ inline constexpr int device_team_threads = 128;
 /// bytes per thread, for at most 256 threads, and a little more.
 inline constexpr count_t device_team_scratch = 45 * 1024;
 
-/// The same on any space. A host's teams go by what Kokkos says.
+/// The same on any space. On a host Kokkos determines the number.
 template <class Space>
 [[nodiscard]] count_t team_scratch() {
   return is_device_space<Space> ? device_team_scratch

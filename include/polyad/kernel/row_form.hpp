@@ -21,7 +21,8 @@ void with_row_form(bool packed, F&& f) {
   f(row_form_constant<row_form<Space>>{});
 }
 
-/// Rows that a thread sums at the same time: what the registers hold on a host, `on_device` on a device.
+/// Rows that a thread sums at the same time. On a host the registers limit them; on a device they are
+/// `on_device`.
 template <class Row>
 constexpr int rows_at_once(int on_device) {
   if constexpr (requires { Row::rows_in_registers; })

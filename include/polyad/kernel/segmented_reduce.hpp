@@ -54,8 +54,8 @@ private:
   Row m_sum;
 };
 
-/// Adds to row `key` of a matrix that other threads add to at the same time. `whole` says that no column of
-/// the block lies beyond R, so that all lanes of the thread take part.
+/// Adds to row `key` of a matrix to which other threads add at the same time. `whole` means that the block
+/// ends at or before column R, so that all lanes of the thread take part.
 template <class Scalar>
 struct AddAtomically {
   Scalar* output;  // rows x R

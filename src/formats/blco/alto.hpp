@@ -54,7 +54,7 @@ struct AltoOptions {
   }
 };
 
-/// Entries behind the last nonzero, which a prefetch may read.
+/// Entries after the last nonzero, for prefetches beyond it.
 inline constexpr count_t alto_padding = 16;
 
 template <class Scalar, class Space>

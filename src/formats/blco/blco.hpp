@@ -77,7 +77,7 @@ public:
   [[nodiscard]] blocks_type const& blocks() const { return m_blocks; }
   [[nodiscard]] options_type const& options() const { return m_options; }
   [[nodiscard]] BlcoChunks<Space> const& chunks() const { return m_chunks; }
-  /// How the conflicts of one mode are resolved, and what that needs.
+  /// The resolution of one mode's conflicts, and the copies that it needs.
   [[nodiscard]] BlcoResolution resolve(Space const& space, int mode) const;
 
 private:

@@ -49,7 +49,7 @@ private:
   std::vector<std::uint64_t> m_tags;
 };
 
-/// What a walk over some nonzeros meets.
+/// Counts in a simulated walk over some nonzeros.
 struct AltoCounts {
   count_t nonzeros      = 0;
   count_t groups        = 0;

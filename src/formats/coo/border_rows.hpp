@@ -109,7 +109,7 @@ struct MergeBorders {
   }
 };
 
-/// Merges the borders that a walk over so many chunks left in the workspace, level by level.
+/// Merges the borders in the workspace, level by level, after a walk over `chunks` chunks.
 template <class Space, class Scalar, class Index, int Block>
 void merge_borders(Space const& space, SortedWorkspace<Scalar, Index, Space> const& workspace,
                    count_t walked_chunks, ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& V) {

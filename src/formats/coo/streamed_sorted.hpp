@@ -90,7 +90,7 @@ template <class Scalar, class Index, class Space>
 struct StreamedSortedWorkspace {
   std::shared_ptr<StretchBuffers<Scalar, Index, Space>> held;
   std::span<StretchBuffer<Scalar, Index, Space>> buffers;  // held's
-  // Of each buffer, where the order of the sums is fixed.
+  // The borders of each buffer, if the order of the sums is fixed.
   std::array<SortedWorkspace<Scalar, Index, Space>, stretch_buffers> borders;
 };
 

@@ -86,7 +86,7 @@ struct SumFlagged {
   FlaggedSegments<Index> segments;
   ChunkWalk chunks;  // whole partitions
 
-  /// What a thread holds after its walk.
+  /// The state of a thread after its walk.
   struct Open {
     Sum sum;
     Index row;
