@@ -204,8 +204,8 @@ inline constexpr std::uint64_t device_instance_bytes = 80 * 1024;
 /// `first`, then the other modes from the shortest to the longest. `sorted` orders a copy this way, and trees
 /// order their levels (level_modes, formats/csf/csf_tree.hpp).
 [[nodiscard]] std::vector<int> ordered_modes(CostInput const& input, int first);
-/// The time of one row of a factor per nonzero from the nearest cache, and the extra time for rows of `mode`
-/// that are not in it.
+/// The time of one row of a factor per nonzero from the nearest cache. The second function gives the
+/// additional time for rows of `mode` that are not in that cache.
 [[nodiscard]] double near_seconds(CostInput const& input);
 [[nodiscard]] double far_seconds(CostInput const& input, int mode);
 /// One atomic row of `mode` a nonzero.

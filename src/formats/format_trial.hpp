@@ -17,8 +17,9 @@ struct TrialPlan {
 };
 [[nodiscard]] TrialPlan plan_trial(std::vector<FormatCandidate>& candidates, FormatTrial trial);
 
-/// Builds the candidate's format from `coo`, times an MTTKRP of each of `modes` (empty: of all modes), sets
-/// candidate.measured and bytes, and releases the format. A time is the shorter of two, after a first run.
+/// Builds the candidate's format from `coo` and times an MTTKRP of each of `modes` (empty: of all modes).
+/// Sets candidate.measured and bytes, and releases the format. A time is the shorter of two, after a first
+/// run.
 /// For other modes the prediction, which must exist, is scaled by measured over predicted. On a device a
 /// short build is repeated and the second one counts, since the first also loads kernels. Waits for `space`.
 /// \return false, with candidate.fits = false, where the format does not fit the memory

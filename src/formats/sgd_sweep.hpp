@@ -122,7 +122,7 @@ struct SgdFactorSweep {
 using SgdCoreBounds = Kokkos::LaunchBounds<device_team_threads, 4>;
 
 /// Level is the level of the scratch pad. It is a template parameter because the compiler has to know the
-/// kind of memory: otherwise every access to the pad becomes a generic memory access (docs/design-notes.md).
+/// kind of memory. Otherwise every access to the pad becomes a generic memory access (docs/design-notes.md).
 template <class Space, class Scalar, int Block, class Source, int Level>
 struct SgdCoreSweep {
   using Row  = TinyVec<Space, Scalar, Block>;

@@ -76,9 +76,9 @@ struct AnyFormatOptions {
   FormatHooks hooks = {};
 };
 
-/// The source of the coordinates, for a program that does not hold them on the device. build chooses the
-/// format before it loads them, so a streamed tensor is never stored on the device. The choice needs
-/// AnyFormatOptions::survey.
+/// The source of the coordinates, for a program that does not hold them on the device. AnyFormat::build
+/// chooses the format before it loads them, so a streamed tensor is never stored on the device. The choice
+/// needs AnyFormatOptions::survey.
 template <class Scalar, class Index, class Space>
 struct TensorSource {
   using host_space = HostOf<Space>;
