@@ -21,7 +21,7 @@ using namespace detail;
 
 namespace {
 
-/// What the format is told: its options as text, and what the run asks of it.
+/// The options of a format: those given as text, and those that the run requires.
 template <class F>
 typename F::options_type options_of(std::string const& text, AnyFormatOptions const& wish,
                                     count_t buffer_bytes) {
@@ -95,8 +95,8 @@ private:
   count_t m_coordinates_bytes = 0;
 };
 
-/// The format that is usual for needs that the cost model says nothing about; empty where it knows formats
-/// that have them, or none is usual.
+/// The usual format for capabilities that the cost model does not cover. Empty if no format that has all of
+/// them is usual for one of them.
 template <class Scalar, class Index, class Space>
 std::string usual_format(std::vector<Capability> const& needs) {
   std::string usual;
@@ -111,7 +111,7 @@ std::string usual_format(std::vector<Capability> const& needs) {
   return usual;
 }
 
-/// What an earlier run chose, where it is a candidate that fits.
+/// The choice of an earlier run, if it is a candidate that fits.
 std::optional<StoredFormat> stored_format(AnyFormatOptions const& options,
                                           std::vector<FormatCandidate> const& candidates) {
   auto const stored = options.hooks.stored ? options.hooks.stored() : std::nullopt;
@@ -156,7 +156,7 @@ auto AnyFormat<Scalar, Index, Space>::build(Space const& space,
   X.m_rank            = options.rank;
   auto const build_as = [&](std::string const& format, std::string const& because,
                             AnyFormatOptions const& as) {
-    X.m_format.reset();  // of one that left no room for the model
+    X.m_format.reset();  // releases a format that left no room for the model
     X.m_format  = builder(format, because, as, buffer_bytes);
     X.m_build_s = builder.seconds();
     X.m_because = because.empty() ? X.m_format->note() : because;
@@ -182,7 +182,7 @@ auto AnyFormat<Scalar, Index, Space>::build(Space const& space,
     return X;
   }
   AnyFormatOptions as = options;
-  as.as_named         = true;  // what takes its place has been chosen among the candidates
+  as.as_named         = true;  // a format to replace it is a candidate of its own
   if (auto const stored = stored_format(options, list)) {
     build_as(stored->format, stored->because, as);
   } else {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int columns = full_block;
 
-/// The least of a few repetitions after one that warms up, in seconds.
+/// The shortest of a few repetitions, in seconds, after a first one to warm up.
 template <class Space, class Work>
 double fastest(Space const& space, Work const& work) {
   double least = std::numeric_limits<double>::infinity();
@@ -31,7 +31,7 @@ double fastest(Space const& space, Work const& work) {
   return std::max(least, 1e-9);
 }
 
-/// One table, of which random rows are read, and rows of it that are added to.
+/// A table whose random rows are read, and to whose rows others are added.
 template <class Scalar, class Space>
 class RowProbe {
 public:
@@ -50,14 +50,14 @@ public:
     return std::max<count_t>(1, static_cast<count_t>(megabytes * 1e6) / row_bytes);
   }
 
-  /// Bytes a second, from random rows of the table's first so many.
+  /// Bytes per second read from random rows among the table's first `rows`.
   [[nodiscard]] double gather_rate(count_t rows) const {
     choose_rows(m_space, m_rows, rows, rows);
     return rate(m_accesses, fastest(m_space, [&] {
                   gather_rows<columns>(m_space, m_rows.data(), m_accesses, m_table, m_sums.data(), blocks);
                 }));
   }
-  /// Bytes a second, to `distinct` of the table's first so many rows.
+  /// Bytes per second added to `distinct` of the table's first `rows` rows.
   [[nodiscard]] double add_rate(count_t rows, count_t distinct, count_t accesses) const {
     choose_rows(m_space, m_rows, rows, distinct);
     return rate(accesses, fastest(m_space, [&] {

@@ -34,8 +34,8 @@ double total(FormatCandidate const& candidate, FormatWish const& wish) {
                             : candidate.total_s;
 }
 
-/// What is taken first: what fits in memory, the fastest of it, then what is streamed. Of that the smallest,
-/// since nobody says what host memory is free.
+/// The order of preference: formats that fit in memory, the fastest first, then those that are streamed.
+/// Among the streamed ones the smallest comes first, since the free host memory is not known.
 bool is_better(FormatCandidate const& a, FormatCandidate const& b, FormatWish const& wish) {
   auto const rank = [](FormatCandidate const& c) { return c.fits ? (c.streams ? 1 : 0) : 2; };
   if (rank(a) != rank(b)) return rank(a) < rank(b);

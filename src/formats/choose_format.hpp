@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which format, and why: the candidates by the cost model (formats/cost_model.hpp), and the choice among
-// them. What any_format and the tool's `--format auto` share. Plain C++.
+// The choice of a format and its reason: the candidates by the cost model (formats/cost_model.hpp), and the
+// choice among them. any_format and the tool's `--format auto` share it. Plain C++.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace polyad::detail {
 
-/// What a run wants of its format.
+/// The requirements of a run on its format.
 struct FormatWish {
   double iterations   = 1;      // that it is expected to take
   bool deterministic  = false;  // a fixed order of summation
@@ -27,25 +27,27 @@ struct FormatWish {
   char const* what    = "iterations";
 };
 
-/// All formats that the wish allows, the fastest first; those that do not fit, and then those that the model
-/// does not know on this machine, after the others.
+/// All formats that the wish allows: those that fit in memory, the fastest first, then those that are
+/// streamed, then those that do not fit. Formats that the model does not know on this machine are last in the
+/// first group.
 [[nodiscard]] std::vector<FormatCandidate> candidates(CostInput const& input, FormatWish const& wish);
 
-/// The same by the ceilings that `machine_of` gives for a run of so many seconds: asked with 0 first, and
-/// then with what the best candidate takes by these.
+/// The same, with the ceilings that `machine_of` returns for a run of a given length in seconds. It is called
+/// with 0 first, and then with the predicted time of the best candidate.
 [[nodiscard]] std::vector<FormatCandidate> candidates(TensorSurvey const& tensor, std::uint64_t rank,
                                                       int scalar_bytes, int index_bytes,
                                                       FormatWish const& wish,
                                                       std::function<Ceilings(double)> const& machine_of);
 
-/// Shorter runs, in seconds, lose less by a choice from the usual ceilings than a measurement takes.
+/// Seconds of the shortest run for which measured ceilings pay. In a shorter run, a choice from the usual
+/// ceilings loses less time than a measurement takes.
 inline constexpr double worth_measuring_s = 2;
 
 /// usual_ceilings of the machine that Space runs on.
 template <class Space>
 [[nodiscard]] Ceilings usual_ceilings_of(int concurrency, int scalar_bytes);
 
-/// Puts them in that order again, once some were measured.
+/// Restores that order after some candidates were measured.
 void sort_candidates(std::vector<FormatCandidate>& candidates, FormatWish const& wish);
 
 struct FormatChoice {
@@ -53,15 +55,15 @@ struct FormatChoice {
   std::string because;
 };
 
-/// The best of the candidates, by measured times where there are some; `failed` are left out: they were
-/// tried, and did not fit after all.
+/// The best of the candidates, by measured times where available. The candidates in `failed` are left out:
+/// they were tried, and did not fit after all.
 /// \throws MemoryError with the smallest need and what would make it fit, when none fits
 [[nodiscard]] FormatChoice choose(std::vector<FormatCandidate> const& candidates, FormatWish const& wish,
                                   std::set<std::string> const& failed = {});
 
-/// take(candidate, because) of the best candidate, and where that throws a MemoryError, since the model was
-/// wrong, of the next best: until one succeeds.
-/// \param may_go_on  asked then: false where what the formats are built from is given up
+/// Calls take(candidate, because) for the best candidate. If it throws a MemoryError, because the model was
+/// wrong, the next best follows, until one succeeds.
+/// \param may_go_on  called after such a failure; false if the coordinates to build from are no longer there
 /// \throws MemoryError when none is left
 template <class Take, class MayGoOn>
 auto with_best_candidate(std::vector<FormatCandidate> const& candidates, FormatWish const& wish,

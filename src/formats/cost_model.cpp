@@ -44,11 +44,11 @@ double weighted(Terms const& terms, Terms const& weights) {
 }
 
 constexpr double megabyte = 1e6;
-/// More distinct rows than this do not wait for each other: the last point of the measured curve.
+/// The last point of the measured curve. Additions to more distinct rows do not wait for each other.
 constexpr double few_rows   = 1024;
 constexpr double cache_line = 128;  // of a device
 
-/// Of all factors.
+/// The rows of all factors.
 double total_rows(TensorSurvey const& tensor) {
   double rows = 0;
   for (auto const& mode : tensor.modes) rows += static_cast<double>(mode.extent);
@@ -128,15 +128,15 @@ double atomic_seconds(CostInput const& input, int mode) {
 
 namespace {
 
-/// Bytes that an atomic row takes where additions wait for each other: floats are added by packs, and wait by
-/// lines of a cache, however few columns a row has; doubles one by one.
+/// Bytes that an atomic row counts for when additions wait for each other. Floats are added in packs, and
+/// wait for whole cache lines even if a row has few columns. Doubles are added one by one.
 double crowded_bytes(CostInput const& input) {
   return input.scalar_bytes == 4 ? std::ceil(row_bytes(input) / cache_line) * cache_line : row_bytes(input);
 }
 
-/// The rate of additions to so few rows. It was measured with rows of 32 columns; other rows are spread over
-/// more memory or less, which counts in full for doubles, and for floats by the root where they are wider
-/// (fitted).
+/// The rate of additions to a few rows. It was measured with rows of 32 columns. Other rows occupy more or
+/// less memory. For doubles the number of rows is therefore scaled by their width. For floats it is scaled by
+/// the root of the width, and only if rows are wider (fitted).
 double crowded_rate(CostInput const& input, double rows) {
   double const width  = static_cast<double>(input.rank) / 32;
   double const spread = input.scalar_bytes == 4 ? std::max(1.0, std::sqrt(width)) : width;
@@ -149,7 +149,7 @@ double hot_seconds(CostInput const& input, int mode) {
   double seconds = 0, nonzeros_so_far = 0;
   auto const nnz = static_cast<double>(input.tensor.nnz);
   for_each_bin(of_mode(input.tensor.modes, mode), [&](double rows, double nonzeros) {
-    // Of the additions that are under way at a time these rows have their share only.
+    // These rows receive only their share of the additions that are under way at the same time.
     nonzeros_so_far += nonzeros;
     double const crowd = rows * nnz / nonzeros_so_far;
     if (crowd >= few_rows) return;
@@ -163,7 +163,8 @@ double hot_seconds(CostInput const& input, int mode) {
 double ordered_seconds(CostInput const& input, int mode) {
   double seconds = 0, rows_so_far = 0;
   for_each_bin(of_mode(input.tensor.modes, mode), [&](double rows, double nonzeros) {
-    // Some eight nonzeros a thread are under way, in as few rows as the length of a row says.
+    // About eight nonzeros per thread are under way. The longer the rows, the fewer of them these nonzeros
+    // share.
     double const length = nonzeros / (rows - rows_so_far);
     rows_so_far         = rows;
     seconds += nonzeros * crowded_bytes(input) /
@@ -221,7 +222,7 @@ BuildTerms sorted_build(CostInput const& input, double stored, int copies) {
   terms.scatter               = copies * nnz * (order * input.index_bytes + input.scalar_bytes + 32) /
                                 gather_rate(input.machine, static_cast<double>(coordinate_bytes(input)));
   terms.rows                  = copy_seconds(input, rows * (1 + input.index_bytes));
-  constexpr double kept_ready = 1 << 20;  // bytes: of smaller arrays cudaMalloc puts several into one block
+  constexpr double kept_ready = 1 << 20;  // bytes: cudaMalloc puts several smaller arrays into one block
   if (input.machine.is_device && nnz * input.index_bytes >= kept_ready)
     terms.memory = copies * input.machine.launch_s;
   return terms;
@@ -264,8 +265,8 @@ std::uint64_t model_bytes(CostInput const& input) {
   double longest    = 0;
   for (auto const& mode : input.tensor.modes) longest = std::max(longest, static_cast<double>(mode.extent));
   auto const R = static_cast<double>(input.rank);
-  // As the tool's factor() refuses a rank: the factors, an output of the longest mode and its copy.
-  // CP-ALS has an instance for its R x R algebra.
+  // The same memory as in the check of a rank by the tool's factor(): the factors, an output of the longest
+  // mode and its copy. CP-ALS has an instance for its R x R algebra.
   double const pack    = 16.0 / input.scalar_bytes;  // rows are packed (make_factor_matrix)
   double const columns = std::ceil(R / pack) * pack;
   return to_bytes((rows + 2 * longest) * columns * input.scalar_bytes +

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cost model: what a format of a tensor will take, in bytes and seconds, before it is built. Plain C++.
+// The cost model: the bytes and seconds that a format of a tensor will take, before it is built. Plain C++.
 //
-// A time is a sum of terms, each a time of its own at what the machine was measured to do (Ceilings).
-// Each has a weight that belongs to a format, a kind of machine and a scalar:
+// A time is a sum of terms. Each term is the time of one kind of work at the machine's measured rates
+// (Ceilings). Its weight depends on the format, the kind of machine and the scalar:
 //
-//   seconds of a mode = w_launch launch + w_stream bytes/copy + w_gather rows/gather + ... + w_hot
-//   rows/atomic
+//   seconds of a mode = w_launch launch + w_stream bytes/copy + w_gather rows/gather + ...
+//                       + w_hot rows/atomic
 //
-// A family says in src/formats/<family>/costs.cpp which rows and bytes it moves. Its weights are in
-// weights.hpp beside it, fitted to stored measurements by scripts/fit_cost_model.py. The test `cost_model`
-// holds predictions against measurements (docs/which-format.md).
+// The costs of a family are in src/formats/<family>/costs.cpp: the rows and bytes that it moves. Its weights
+// are in weights.hpp beside that file; scripts/fit_cost_model.py fits them to stored measurements. The test
+// `cost_model` compares predictions with measurements (docs/which-format.md).
 // Names: P nonzeros, N modes, I_n rows, R columns, s bytes a value.
 #pragma once
 
@@ -45,8 +45,8 @@ struct ModeTerms {
   double launch    = 0;  // one
   double stream    = 0;  // the format's arrays, once a block of columns, copied
   double near      = 0;  // rows of the other factors, one a nonzero, at the rate of the smallest table
-  double gather    = 0;  // what they take more, since the factors are larger
-  double narrow    = 0;  // 64 bytes for each of these rows and blocks: what is fetched of a short row
+  double gather    = 0;  // their additional time, since the factors are larger
+  double narrow    = 0;  // 64 bytes for each of these rows and blocks: the bytes fetched for a short row
   double upper     = 0;  // of those, rows that are read once a fiber
   double output    = 0;  // V, written
   double scattered = 0;  // 64 bytes a nonzero from a random place: coordinates by a permutation
@@ -85,7 +85,7 @@ struct BuildTerms {
                                                                {"memory", &BuildTerms::memory}});
 };
 
-/// Terms of what every iteration does besides its MTTKRPs.
+/// Terms of the work in every iteration besides the MTTKRPs.
 struct DenseTerms {
   double mode     = 0;  // a launch for each mode
   double rows     = 0;  // the factors, copied
@@ -98,7 +98,7 @@ struct DenseTerms {
                                                                {"products", &DenseTerms::products}});
 };
 
-/// Whether Terms::all lists as many terms as Terms has. A term that it lacks would count for nothing.
+/// Whether Terms::all lists every term of Terms. A missing term would not be counted.
 template <class Terms>
 inline constexpr bool lists_its_terms = sizeof(Terms) == Terms::all.size() * sizeof(double);
 static_assert(lists_its_terms<ModeTerms> && lists_its_terms<BuildTerms> && lists_its_terms<DenseTerms>);
@@ -122,14 +122,14 @@ struct FormatWeights {
 };
 using CostWeights = ByMachine<FormatWeights>;
 
-/// What one format says of itself. Bytes leave the factors out.
+/// What a format states about itself. The bytes do not include the factors.
 struct FormatCosts {
   std::string_view name;
   bool residual      = false;  // offers the residual sweep and least squares for rows (formats/format.hpp)
   bool deterministic = false;  // has a fixed order of summation, on devices too
   bool on_host       = false;  // keeps the tensor in host memory and streams it
   std::uint64_t (*storage_bytes)(CostInput const&);
-  /// Beside the tensor's coordinates and what is stored.
+  /// Additional bytes of a build, beside the tensor's coordinates and the stored format.
   std::uint64_t (*build_bytes)(CostInput const&);
   std::uint64_t (*workspace_bytes)(CostInput const&);
   ModeTerms (*mttkrp)(CostInput const&, int mode);
@@ -137,22 +137,22 @@ struct FormatCosts {
   CostWeights weights;
 };
 
-/// What a format of a tensor is predicted to take.
+/// The predicted costs of a format of a tensor.
 struct Cost {
   std::string_view name;
   std::uint64_t storage_bytes = 0;
   std::uint64_t build_bytes =
       0;  // the most that is held while it is built: coordinates, scratch, what is stored
   std::uint64_t run_bytes = 0;  // what is stored, factors, outputs, scratch: held while it iterates
-  /// What a process pays when it first uses the format: a device loads the kernels of the build and of the
+  /// What the first use of the format costs in a process: a device loads the kernels of the build and of the
   /// iterations.
   double load_s  = 0;
   double build_s = 0;
   std::vector<double> mode_s;  // an MTTKRP of each mode
   DensePart dense;             // of an iteration, the same for all formats
   double iteration_s = 0;      // of CP-ALS
-  /// Of that, additions to rows that many threads want at a time: the least certain part, so that a fifth is
-  /// added to it where formats are compared.
+  /// The part of iteration_s for additions to rows that many threads access at the same time. It is the least
+  /// certain part. Comparisons of formats therefore add a fifth to it.
   double crowded_s = 0;
 
   /// Whether the model has weights for this format on this kind of machine.
@@ -160,7 +160,7 @@ struct Cost {
 
   [[nodiscard]] std::uint64_t need_bytes() const { return build_bytes > run_bytes ? build_bytes : run_bytes; }
   [[nodiscard]] double mttkrp_s() const;
-  /// A first build and so many iterations, for comparing.
+  /// Seconds of a first build and this many iterations, for comparisons.
   [[nodiscard]] double total_s(double iterations) const {
     constexpr double caution = 0.2;
     return load_s + build_s + iterations * (iteration_s + caution * crowded_s);
@@ -183,49 +183,49 @@ struct Cost {
 
 namespace costs {
 
-// What the families' costs are made of.
+// The terms of which the families' costs consist.
 
-/// What Kokkos takes of a device's memory for an instance of its execution space: scratch for reductions, 72
-/// KiB with Kokkos 4, and some room.
+/// Device memory that Kokkos takes for an instance of its execution space: scratch for reductions (72 KiB
+/// with Kokkos 4) and some reserve.
 inline constexpr std::uint64_t device_instance_bytes = 80 * 1024;
 
-/// Of a format that takes none.
+/// Zero, for a format that takes no such bytes.
 [[nodiscard]] std::uint64_t no_bytes(CostInput const& input);
 
 /// Blocks of 32 columns.
 [[nodiscard]] double passes(CostInput const& input);
 [[nodiscard]] double row_bytes(CostInput const& input);
 [[nodiscard]] double copy_seconds(CostInput const& input, double bytes);
-/// At what rate rows are gathered from so many bytes of them.
+/// The rate at which rows are gathered from a table of this many bytes.
 [[nodiscard]] double gather_rate(Ceilings const& machine, double bytes);
-/// `bytes` of every nonzero's row of `mode`, the fullest rows being found in the nearest caches.
+/// The time to gather `bytes` of the row of `mode` for every nonzero. The fullest rows are in the nearest
+/// caches.
 [[nodiscard]] double gather_seconds(CostInput const& input, int mode, double bytes);
-/// `first` and the other modes from the shortest to the longest: how `sorted` orders a copy and trees their
-/// levels (level_modes, formats/csf/csf_tree.hpp).
+/// `first`, then the other modes from the shortest to the longest. `sorted` orders a copy this way, and trees
+/// order their levels (level_modes, formats/csf/csf_tree.hpp).
 [[nodiscard]] std::vector<int> ordered_modes(CostInput const& input, int first);
-/// One row of a factor a nonzero from the nearest cache; and what those of `mode` take more, since they are
-/// not there.
+/// The time of one row of a factor per nonzero from the nearest cache. The second function gives the
+/// additional time for rows of `mode` that are not in that cache.
 [[nodiscard]] double near_seconds(CostInput const& input);
 [[nodiscard]] double far_seconds(CostInput const& input, int mode);
 /// One atomic row of `mode` a nonzero.
 [[nodiscard]] double atomic_seconds(CostInput const& input, int mode);
-/// The same for the rows that so many nonzeros share that their additions wait for each other.
+/// The same for rows that many nonzeros share, so that their additions wait for each other.
 [[nodiscard]] double hot_seconds(CostInput const& input, int mode);
-/// One atomic row of `mode` a nonzero, the nonzeros in the order of that mode: threads that run at a time
-/// meet.
+/// One atomic row of `mode` per nonzero, with the nonzeros in the order of that mode. Threads that run at the
+/// same time then meet in the same rows.
 [[nodiscard]] double ordered_seconds(CostInput const& input, int mode);
 /// launch, stream (of `nonzero_bytes` each), near, gather, narrow and output
 [[nodiscard]] ModeTerms walk(CostInput const& input, int mode, double nonzero_bytes);
 /// near and gather
 [[nodiscard]] double gathered(ModeTerms const& terms);
-/// Atomic rows a nonzero that a walk over nonzeros in the mode's order adds at the ends of its chunks
-/// (chunk_length, kernel/chunk_walk.hpp): two a chunk, and on devices, where rows have many chunks, one a
-/// team (kernel/team_sums.hpp).
+/// Atomic rows per nonzero at the ends of chunks, for a walk in the order of the mode (chunk_length,
+/// kernel/chunk_walk.hpp). A chunk adds two. On devices with many chunks per row a team adds one
+/// (kernel/team_sums.hpp).
 [[nodiscard]] double border_rows(CostInput const& input, int mode);
 /// Adds `rows` atomic rows a nonzero: atomics and hot.
 void add_atomics(ModeTerms& terms, CostInput const& input, int mode, double rows);
-/// A build that sorts the nonzeros by all modes `copies` times, or by `mode_bits` alone, and stores so many
-/// bytes.
+/// A build that stores `stored` bytes and sorts the nonzeros `copies` times by the bits of all modes.
 [[nodiscard]] BuildTerms sorted_build(CostInput const& input, double stored, int copies);
 /// Bytes that sorting takes: keys and positions, twice.
 [[nodiscard]] std::uint64_t sort_bytes(CostInput const& input, int key_bytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the FastTucker walks that take a fiber at a time share (formats/sgd_sweep.hpp, the residuals of
-// formats/csf/residual_trees.hpp). A fiber is a set of nonzeros that agree in all modes but the last level's,
-// the leaf's; plain coordinates are fibers of one nonzero. Its product is
+// The parts common to the FastTucker walks over fibers (formats/sgd_sweep.hpp, the residuals of
+// formats/csf/residual_trees.hpp). The nonzeros of a fiber agree in all modes but that of the last level, the
+// leaf. Plain coordinates are fibers of one nonzero. The product of a fiber is
 //
 //   p(r) = prod over the levels above the leaf of C^(m)(i_m, r),    C^(m) = A^(m) B^(m)
 //
@@ -14,7 +14,7 @@
 //   source.leaf(i), source.value(i)
 //   source.advance(at, i)              moves the cursor from i - 1 to i
 //
-// p lies in the team's scratch pad, a row a thread: R and J are free, and what follows reads p(r) from all
+// p is in the team's scratch pad, one row per thread. So R and J are free, and later steps read p(r) from all
 // lanes.
 #pragma once
 
@@ -83,8 +83,8 @@ struct LevelRows {
   }
 };
 
-/// Entries of a thread's row in the scratch pad: whole blocks, and one pack more, so that the rows of a
-/// warp's threads, which are read at the same time, begin in different banks.
+/// Entries of a thread's row in the scratch pad: whole blocks and one pack more. The rows of a warp's threads
+/// are read at the same time, and the additional pack makes them begin in different banks.
 template <class Scalar>
 KOKKOS_INLINE_FUNCTION constexpr int pad_row(int length, int block) {
   return (length + block - 1) / block * block + row_alignment / static_cast<int>(sizeof(Scalar));
@@ -126,8 +126,8 @@ KOKKOS_FORCEINLINE_FUNCTION Scalar interaction(LevelRows<Scalar> const& factors,
   return sum_over_lanes<Row::lanes>(sum);
 }
 
-/// Calls f(std::integral_constant<int, Block>): 16 where all rows are that short, on hosts 8 where they are;
-/// 32 otherwise and for coordinates of 64 bits.
+/// Calls f(std::integral_constant<int, Block>). Block is 16 if all rows are that short, and on hosts 8 if
+/// they are. Otherwise, and for coordinates of 64 bits, it is 32.
 template <class Space, class Index, class F>
 void with_fiber_block(count_t longest_row, F&& f) {
   constexpr int narrowest = sizeof(Index) == 8 ? full_block : narrowest_block<Space>(16, 8);

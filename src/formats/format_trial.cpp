@@ -22,11 +22,12 @@ TrialTimes time_format(Space const& space, CooTensor<Scalar, Index, Space> const
                        std::function<void(char const*)> const& progress) {
   using Tensor           = AnyFormat<Scalar, Index, Space>;
   auto const timed_build = [&] {
-    // What would take its place where it does not fit is a candidate of its own.
+    // The format that would replace one that does not fit is a candidate of its own.
     return Tensor::build(space, coo, {.rank = rank, .format = name, .as_named = true});
   };
   std::optional<Tensor> built(timed_build());
-  // A short one again: the first also pays what a process pays once, as for loading a device's kernels.
+  // A short build is repeated. The first one also pays one-time costs of the process, such as loading a
+  // device's kernels.
   constexpr double short_build_s = 0.2;
   if (built->build_seconds() < short_build_s) {
     built.reset();
@@ -107,7 +108,8 @@ TrialPlan plan_trial(std::vector<FormatCandidate>& candidates, FormatTrial trial
   double const trial_s = a.predicted->load_s + b.predicted->load_s +
                          2 * (a.predicted->build_s + b.predicted->build_s) +
                          3 * (a.predicted->mode_s[at] + b.predicted->mode_s[at]);
-  // Close: the prediction's error may well turn the order. The trial takes a twentieth of the run at most.
+  // Close: the error of the prediction may well reverse the order. The trial takes at most a twentieth of the
+  // run.
   constexpr double close = 1.5, most_of_run = 0.05;
   if (b.total_s > close * a.total_s || trial_s > most_of_run * a.total_s) return {};
   plan.modes = {static_cast<int>(mode)};

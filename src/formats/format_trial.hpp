@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Formats that are tried on the tensor itself: which, and how.
+// The trials of formats on the tensor itself: their choice and their timing.
 #pragma once
 
 #include <functional>
@@ -10,17 +10,18 @@
 
 namespace polyad::detail {
 
-/// The candidates that `trial` wants tried; with `close`, in which mode. Empty where none.
+/// The candidates to try for `trial`. With `close` it also gives the mode. Empty if there are none.
 struct TrialPlan {
   std::vector<FormatCandidate*> candidates;
   std::vector<int> modes;  // none: all
 };
 [[nodiscard]] TrialPlan plan_trial(std::vector<FormatCandidate>& candidates, FormatTrial trial);
 
-/// Builds the candidate's format from `coo`, times an MTTKRP of each of `modes` (empty: of all), sets
-/// candidate.measured and bytes, and releases the format. A time is the shorter of two, after a first run.
-/// For other modes the prediction (there must be one) is scaled by measured over predicted. On a device a
-/// short build is repeated and the second one counts: the first also loads kernels. Waits for `space`.
+/// Builds the candidate's format from `coo` and times an MTTKRP of each of `modes` (empty: of all modes).
+/// Sets candidate.measured and bytes, and releases the format. A time is the shorter of two, after a first
+/// run.
+/// For other modes the prediction, which must exist, is scaled by measured over predicted. On a device a
+/// short build is repeated and the second one counts, since the first also loads kernels. Waits for `space`.
 /// \return false, with candidate.fits = false, where the format does not fit the memory
 template <class Scalar, class Index, class Space>
 bool try_candidate(Space const& space, CooTensor<Scalar, Index, Space> const& coo, count_t rank,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What any_format, estimate_formats and tune_formats share: from their options to the candidates.
+// The steps from the options to the candidates, shared by any_format, estimate_formats and tune_formats.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,7 @@ std::vector<FormatCandidate> candidates_of(Space const& space, AnyFormatOptions 
   POLYAD_EXPECTS(options.survey, "a choice between formats wants a survey of the tensor");
   auto list = candidates(*options.survey, options.rank, sizeof(Scalar), sizeof(Index), wish,
                          [&](double seconds) { return ceilings_for<Scalar>(space, options, seconds); });
-  // A build of some formats alone has no others.
+  // A build of the library with only some formats lacks the others.
   std::string const built = ", " + format_names() + ", ";
   std::erase_if(list,
                 [&](FormatCandidate const& c) { return built.find(", " + c.name + ", ") == built.npos; });

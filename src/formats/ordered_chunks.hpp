@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many nonzeros a thread walks where they come in the order of their output rows: the chunks of `sorted`
-// and the bins of trees, whose walk is the same.
+// The nonzeros that a thread walks if they come in the order of their output rows. The chunks of `sorted` and
+// the bins of trees use the same number, since their walks are the same.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,8 @@
 
 namespace polyad::detail {
 
-/// On a device, where enough nonzeros are there: the longest, or 64 where the rows that occur are short
-/// (H200, R = 32: uniform10m gains 5 %; nell2, whose rows are long and hot, loses 7 to 30 %;
-/// docs/design-notes.md).
+/// The length on a device with enough nonzeros: the longest, or 64 if the rows that occur are short. H200,
+/// R = 32: uniform10m gains 5 %; nell2, whose rows are long and hot, loses 7 to 30 % (docs/design-notes.md).
 constexpr count_t longest_ordered_chunk(count_t nnz, count_t rows) {
   return nnz < 512 * rows ? 64 : longest_device_chunk;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a machine can do with rows: a gather of random rows, an atomic addition to random rows. They are read
-// and written through TinyVec in the blocks of columns that the MTTKRPs use, four at a time. What these two
-// reach is the ceiling that the benchmarks hold the kernels against, and that the cost model counts with.
+// The rates at which a machine gathers random rows and adds to random rows with atomics. Rows are read and
+// written through TinyVec in the MTTKRPs' blocks of columns, four at a time. The benchmarks compare the
+// kernels with these two rates, and the cost model uses them as ceilings.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -28,7 +28,8 @@ struct RandomRows {
   }
 };
 
-/// Sums the rows of the table that a chunk names; one sum a chunk is written, so that all reads count.
+/// Sums the rows of the table that a chunk names. Each chunk writes one sum, so that no read is optimized
+/// away.
 template <class Space, class Scalar, int Block, RowForm Form>
 struct GatherRows {
   using Row = TinyVec<Space, Scalar, Block, Form>;
@@ -107,7 +108,8 @@ void gather_rows(Space const& space, std::uint32_t const* rows, count_t accesses
 template <int Block, class Space, class Scalar>
 void add_rows(Space const& space, std::uint32_t const* rows, count_t accesses,
               FactorMatrix<Scalar, Space> const& table, ColumnBlocks blocks) {
-  // Doubles have no wide atomic: strided lanes, whose addresses stand together, are faster there.
+  // Doubles have no wide atomic. Strided lanes are faster there, since their addresses are next to each
+  // other.
   with_row_form<Space>(sizeof(Scalar) == sizeof(float), [&](auto form) {
     using Kernel = AddRows<Space, Scalar, Block, form()>;
     detail::walk_rows<Kernel>(space, "polyad::add_rows", accesses, blocks, [&](ChunkWalk const& chunks) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The kernels of the FastTucker sweeps (formats/format.hpp), for any Source of fibers
-// (formats/fiber_products.hpp): FastTucker and FasterTucker_COO take fibers of one nonzero,
-// FasterTucker_B-CSF and FasterTucker trees whose leaf is the mode at hand (Li et al., section IV-E,
+// (formats/fiber_products.hpp). FastTucker and FasterTucker_COO take fibers of one nonzero.
+// FasterTucker_B-CSF and FasterTucker take trees whose leaf is the mode at hand (Li et al., section IV-E,
 // Algorithms 4 and 5). With e = x - a . w:
 //
 //   factors   a fiber: p, w = B p; a nonzero: a += step (e w - ridge a), with atomics: others add to the row
@@ -71,8 +71,8 @@ struct SgdFactorSweep {
     }
   }
 
-  /// Fiber by fiber, so that the threads of a warp form their products together, however long their fibers
-  /// are.
+  /// Walks fiber by fiber. The threads of a warp then form their products together, whatever the lengths of
+  /// their fibers.
   KOKKOS_FUNCTION void walk(count_t bin, Scalar* p, Scalar* w, int lane) const {
     count_t i         = source.begin(bin);
     count_t const end = source.begin(bin + 1);
@@ -87,7 +87,7 @@ struct SgdFactorSweep {
     }
   }
 
-  /// A source may have its bins walked in another order.
+  /// A source may define another order of the bins.
   [[nodiscard]] KOKKOS_FUNCTION count_t walked(count_t bin) const {
     if constexpr (requires { source.walked(bin); })
       return source.walked(bin);
@@ -117,13 +117,12 @@ struct SgdFactorSweep {
   }
 };
 
-/// An H200 has four teams a multiprocessor, by the number of partial sums
-/// (make_transposed_product_workspace), so that they may take all registers: the more rows are under way at
-/// the same time.
+/// The number of partial sums gives an H200 four teams a multiprocessor (make_transposed_product_workspace).
+/// These teams may take all registers, and so have more rows under way at the same time.
 using SgdCoreBounds = Kokkos::LaunchBounds<device_team_threads, 4>;
 
-/// Level is that of the scratch pad. The compiler has to know it: one that is known at run time only makes
-/// every access to the pad one to memory of any kind (docs/design-notes.md).
+/// Level is the level of the scratch pad. It is a template parameter because the compiler has to know the
+/// kind of memory. Otherwise every access to the pad becomes a generic memory access (docs/design-notes.md).
 template <class Space, class Scalar, int Block, class Source, int Level>
 struct SgdCoreSweep {
   using Row  = TinyVec<Space, Scalar, Block>;
@@ -153,7 +152,7 @@ struct SgdCoreSweep {
     return Kokkos::min(thread * bins_each, source.bins());
   }
 
-  /// A thread's rows of the tile of A: a of its next nonzeros, zeros behind the last.
+  /// A thread's rows of the tile of A: the rows a of its next nonzeros, and zeros after the last one.
   KOKKOS_FORCEINLINE_FUNCTION void fill_A(Walk const& walk, Scalar* tile_A, int lane) const {
     constexpr int batch = rows_in_flight<Space>(4);
     for (int first = 0; first < columns; first += Block) {
@@ -171,14 +170,14 @@ struct SgdCoreSweep {
     }
   }
 
-  /// A lane's columns of a row of p or of the tile of G, where blocks are whole: what stands right of column
-  /// R is not used.
+  /// A lane's columns of a row of p, or of a row in the tile of G. Blocks are whole there, and columns right
+  /// of R are not used.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Columns whole(int first, int lane) const {
     return {Row::columns(first, rank, lane).first, Row::width};
   }
 
-  /// A row of the tile of G: e p of the next nonzero, zeros behind the last. A lane reads and writes its own
-  /// columns of p only, so that lanes need not wait for each other.
+  /// A row of the tile of G: e p of the next nonzero, and zeros after the last one. A lane reads and writes
+  /// only its own columns of p, so lanes need not wait for each other.
   KOKKOS_FORCEINLINE_FUNCTION void fill_G(Walk& walk, Scalar* p, Scalar* row, int lane) const {
     if (walk.next == walk.end) {
       for (int first = 0; first < rank; first += Block) Row(Scalar(0)).store(row, whole(first, lane));
@@ -322,8 +321,8 @@ void sweep_cores(Space const& space, Source const& source, Kokkos::Array<int, ma
       int const team      = team_threads<Space>(lanes);
       typename Kernel::Sums const tile(A.extent(1), model.rank());
       tile.expect_room(workspace.sums);
-      // As many teams as there are partial sums, each with a chunk of the bins. Tiles of 32 KiB and 128
-      // nonzeros at most; of 64 on a host, whose first cache holds them so.
+      // There are as many teams as partial sums, each with a chunk of the bins. A tile has at most 32 KiB and
+      // 128 nonzeros. On a host it has at most 64, which fit its first-level cache.
       count_t const teams =
           std::min(workspace.sums.extent(0), ceil_div(source.bins(), static_cast<count_t>(team)));
       constexpr int bytes = 32 * 1024, nonzeros = static_cast<int>(items_per_thread<Space>(128, 64));

@@ -11,7 +11,7 @@ using namespace detail;
 
 namespace {
 
-/// Says which candidate is the best, once all is known of them.
+/// Names the best candidate and the reason, once the costs of all are known.
 void decide(FormatWish const& wish, FormatComparison& comparison) {
   auto const choice  = choose(comparison.candidates, wish);
   comparison.best    = comparison.candidates[choice.candidate].name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// launch: Kokkos::parallel_for of a kernel. A compiler spends as long on a host's launch as on a kernel, so
-// a host's launch is compiled once, for a pointer to any kernel. It costs a call per team.
+// launch: Kokkos::parallel_for of a kernel. Compiling a host's launch takes as long as compiling a kernel.
+// Therefore it is compiled once, for a pointer to any kernel. The price is one call per team.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -36,8 +36,8 @@ extern POLYAD_LAUNCH_POINTER(HostTeams);
 extern POLYAD_LAUNCH_POINTER(DynamicHostTeams);
 extern POLYAD_LAUNCH_POINTER(HostRange);
 
-/// Runs kernel(member) for every team, or kernel(number) for every number of a range, each of which must
-/// stand for much work. Does not wait for a device.
+/// Runs kernel(member) for every team, or kernel(number) for every number of a range. Each call must do much
+/// work. Does not wait for a device.
 template <class Policy, class Kernel>
 void launch(char const* label, Policy const& policy, Kernel const& kernel) {
   if constexpr (is_device_space<typename Policy::execution_space>) {
@@ -51,9 +51,9 @@ void launch(char const* label, Policy const& policy, Kernel const& kernel) {
   }
 }
 
-/// A kernel that a host's team copies before it walks. As far as the compiler knows, a store to the output
-/// might change a kernel that others see too, and it reads the members anew for every nonzero; those of the
-/// copy stay in registers.
+/// Copies the kernel for each team of a host before the walk. Otherwise the compiler must assume that a store
+/// to the output changes the kernel, and it reloads the members for every nonzero. The copy's members stay in
+/// registers.
 template <class Kernel>
 struct CopiedByTeam {
   Kernel kernel;

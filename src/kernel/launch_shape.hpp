@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a launch divides its work on a device and on a host. A device has many threads, in teams; a host's team
-// is one thread, and a core overlaps loads by itself. Kernels say their numbers, as measured; what a machine
-// makes of them is said here.
+// How a launch divides its work on a device and on a host. A device has many threads, in teams. A host's team
+// is one thread, and its core overlaps loads by itself. The kernels pass the numbers that were measured to be
+// best; these functions adapt them to the machine.
 #pragma once
 
 #include "polyad/core/spaces.hpp"
@@ -16,22 +16,22 @@ template <class Space>
   return is_device_space<Space> ? LaunchShape{league, team, vector} : LaunchShape{league, 1, 1};
 }
 
-/// The same with a thread for each of so many items.
+/// The same with one thread for each of `items` items.
 template <class Space>
 [[nodiscard]] constexpr LaunchShape thread_for_each(count_t items, int team, int vector) {
   LaunchShape const shape = launch_shape<Space>(0, team, vector);
   return {ceil_div(items, static_cast<count_t>(shape.team)), shape.team, shape.vector};
 }
 
-/// Nonzeros whose rows a lane gathers at the same time, so that their latencies overlap: on a device as many
-/// as its registers allow, on a host one.
+/// Nonzeros whose rows a lane gathers at the same time, so that their latencies overlap. On a device the
+/// registers limit the number; on a host it is one.
 template <class Space>
 [[nodiscard]] constexpr int rows_in_flight(int on_device) {
   return is_device_space<Space> ? on_device : 1;
 }
 
-/// Columns of the narrowest block that a kernel is compiled for, where rows may be short: of less a device's
-/// lanes make nothing. A host's thread would spend its time on columns that are not there.
+/// Width of the narrowest block that a kernel is compiled for, if rows may be short. A device's lanes gain
+/// nothing from narrower blocks. A host's thread would waste time on columns beyond the row.
 template <class Space>
 [[nodiscard]] constexpr int narrowest_block(int on_device, int on_host) {
   return is_device_space<Space> ? on_device : on_host;

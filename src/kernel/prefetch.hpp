@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prefetches of rows, for walks whose rows come from the last cache or from memory. There are none where rows
-// are spread over lanes: other threads compute while one waits.
+// Prefetches of rows, for walks whose rows come from the last cache or from memory. Rows that are spread over
+// lanes are not prefetched: on a device, other threads compute while one waits.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows that several threads add to, where a copy a thread would be too long. A thread that holds whole rows
-// locks such a row. For 32 doubles that takes two atomic operations, not 32. Where rows are spread over
-// lanes, each lane adds its own columns with atomics.
+// Locks for rows that several threads add to, when a copy per thread would be too long. A thread that holds
+// whole rows locks the row and adds to it. For 32 doubles that takes two atomic operations instead of 32.
+// Where rows are spread over lanes, each lane adds its own columns with atomics.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -42,7 +42,7 @@ public:
 private:
   void lock(count_t row) const {
     std::atomic_ref<unsigned char> const lock(m_locks[row % length]);
-    // A thread that holds the lock may have lost its core: let it have this one.
+    // The thread that holds the lock may have been descheduled: yield the core to it.
     for (int tries = 1; lock.exchange(1, std::memory_order_acquire) != 0; ++tries)
       if (tries % 64 == 0) std::this_thread::yield();
   }

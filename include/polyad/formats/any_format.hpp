@@ -27,14 +27,14 @@
 
 namespace polyad {
 
-/// How many iterations the choice of a format counts with: `most` where the tolerance is 0, else 20 at most.
-/// How many a run to a tolerance takes is not known before.
+/// The number of iterations to assume for the choice of a format: `most` if the tolerance is 0, and at most
+/// 20 otherwise. The iterations that a run to a tolerance takes are not known in advance.
 [[nodiscard]] double expected_iterations(int most, double tolerance);
 
-/// How far auto tries formats on the tensor itself before it decides.
+/// How much auto measures on the tensor itself before it decides.
 enum class FormatTrial {
   none,
-  close,  // the best two in their slowest mode, where they are close and the trial is short for the run
+  close,  // the best two in their slowest mode, if they are close and the trial is short beside the run
   all     // all that fit and are not streamed, in every mode
 };
 
@@ -44,15 +44,16 @@ struct StoredFormat {
   std::string because;  // for chosen_because()
 };
 
-/// What a program adds to the choice of a format; all of it may be left out.
+/// Optional callbacks by which a program takes part in the choice of a format.
 struct FormatHooks {
-  /// Asked by auto: taken where it is a candidate that fits.
+  /// Auto calls it, and takes its result if that is a candidate that fits.
   std::function<std::optional<StoredFormat>()> stored = {};
   FormatTrial trial                                   = FormatTrial::none;
-  /// What the machine can do. Called with 0, then with the seconds that the run is predicted to take. Unset:
-  /// usual_ceilings, and measure_ceilings for two seconds or more.
+  /// Returns the machine's ceilings. It is called first with 0, then with the predicted seconds of the run.
+  /// Unset: usual_ceilings, and measure_ceilings for predictions of two seconds or more.
   std::function<Ceilings(double)> machine = {};
-  /// Called after each step with its name, "building the format"; what it throws ends the choice.
+  /// Called after each step with its name, such as "building the format". An exception from it ends the
+  /// choice.
   std::function<void(char const*)> progress = {};
 };
 
@@ -62,31 +63,33 @@ struct AnyFormatOptions {
   std::string format = "auto";  // or one of format_names(), with options: "f-coo:threadlen=16"
   bool deterministic = false;   // a fixed order of summation: the same bits at every run
   bool may_stream    = true;    // keep the nonzeros in host memory where nothing else fits
-  /// What the format must be able to do besides the MTTKRP, as format_options(options) of a driver says.
+  /// The format's capabilities that a run needs besides the MTTKRP. A driver's format_options(options) sets
+  /// them.
   std::vector<Capability> needs = {};
-  /// Bytes that the tensor, its format and the model may take together in the tensor's memory. Unset: what is
-  /// free, and what the tensor itself takes.
+  /// The bytes of the tensor's memory that the tensor, its format and the model may take together. Unset: the
+  /// free bytes and those of the tensor itself.
   std::optional<count_t> memory_bytes = {};
-  /// Unset: build makes it, and for that copies a device's coordinates to the host.
+  /// Unset: build makes the survey, and copies a device's coordinates to the host for it.
   std::optional<TensorSurvey> survey = {};
-  /// Refuse to build where the format would be stored otherwise than its name says.
+  /// Refuse to build a format if its storage would differ from what its name says.
   bool as_named     = false;
   FormatHooks hooks = {};
 };
 
-/// Where build gets the coordinates, for a program that does not hold them on the device. It chooses before
-/// it loads: a tensor that is streamed never lies on the device. The choice needs
-/// AnyFormatOptions::survey.
+/// The source of the coordinates, for a program that does not hold them on the device. AnyFormat::build
+/// chooses the format before it loads them, so a streamed tensor is never stored on the device. The choice
+/// needs AnyFormatOptions::survey.
 template <class Scalar, class Index, class Space>
 struct TensorSource {
   using host_space = HostOf<Space>;
 
   std::function<CooTensor<Scalar, Index, Space>()> load;
-  /// In host memory; `because` is why the tensor is to be streamed, empty where its format was named.
+  /// Loads into host memory. `because` is the reason why the tensor is streamed, and empty if its format was
+  /// named.
   std::function<CooTensor<Scalar, Index, host_space>(std::string const& because)> load_on_host;
-  /// Returns false once the coordinates are released: no other format can be built then. Unset: true.
+  /// Returns false once the coordinates are released. No other format can be built after that. Unset: true.
   std::function<bool()> is_there = {};
-  /// Bytes of load()'s tensor that are in memory already and are released once the format is built.
+  /// Bytes of load()'s tensor that are already in memory and are released once the format is built.
   count_t held_bytes = 0;
 };
 
@@ -95,7 +98,7 @@ struct AnyWorkspace {
   std::unique_ptr<detail::ErasedWorkspace> held;
 };
 
-/// Shares what it holds when copied.
+/// Copies share the format inside.
 template <class Scalar, class Index, class Space>
 class AnyFormat {
   static_assert(detail::expect_compiled<Scalar, Index, Space>());
@@ -106,14 +109,14 @@ public:
   using space_type     = Space;
   using options_type   = AnyFormatOptions;
   using workspace_type = AnyWorkspace;
-  /// Where a tensor lives that does not fit the device.
+  /// The host's space. It holds a tensor that does not fit the device.
   using host_space = typename TensorSource<Scalar, Index, Space>::host_space;
 
   static constexpr char const* name = "any";
 
-  /// Chooses and builds. A format that does not fit after all gives way to the next best. The memory is
-  /// counted as if the caller released `coo` afterwards: any_format(space, std::move(coo), options) does.
-  /// Waits for `space`.
+  /// Chooses and builds. If a format does not fit after all, the next best is tried. The memory is counted as
+  /// if the caller released `coo` afterwards, as any_format(space, std::move(coo), options) does. Waits for
+  /// `space`.
   /// \param coo  no duplicates, for CP-ALS (tensor/sum_duplicates.hpp)
   /// \throws UsageError unless 1 <= options.rank < 2^20; for an unknown name or option; for a named format
   ///         without what options.needs or options.deterministic ask; for a TensorSource without a survey
@@ -140,7 +143,7 @@ public:
     return m_format->make_row_workspace(space);
   }
 
-  /// What the format inside offers; every operation below throws a UsageError where it is not offered.
+  /// Whether the format inside offers an operation. Every operation below throws a UsageError if it does not.
   [[nodiscard]] bool can(Capability capability) const { return m_format->can(capability); }
 
   /// Holds a format of any class, one written outside the library too (any_format below).
@@ -150,15 +153,15 @@ public:
 
   /// The name of the format inside.
   [[nodiscard]] std::string chosen() const { return m_format->name(); }
-  /// Why it was chosen, "20 iterations with its build take 151 ms (predicted), with sorted 239 ms". Of a
-  /// format that was named, why it is not stored as its name says; empty otherwise.
+  /// Why it was chosen: "20 iterations with its build take 151 ms (predicted), with sorted 239 ms". For a
+  /// named format it says why the storage differs from the name, and is empty otherwise.
   [[nodiscard]] std::string const& chosen_because() const { return m_because; }
-  /// The rank that it was built for; 0 of a format of one's own.
+  /// The rank for which it was built; 0 for a format of one's own.
   [[nodiscard]] count_t rank() const { return m_rank; }
   [[nodiscard]] double build_seconds() const { return m_build_s; }
-  /// What was looked at, the best first; empty where a format was named.
+  /// All candidates, the best first; empty if a format was named.
   [[nodiscard]] std::vector<FormatCandidate> const& candidates() const { return m_candidates; }
-  /// The format itself behind virtual functions, which the library's drivers call; of no use to others.
+  /// The format inside, behind virtual functions. It is for the library's drivers only.
   [[nodiscard]] std::shared_ptr<detail::ErasedFormat<Scalar, Space> const> const& inside() const {
     return m_format;
   }
@@ -175,14 +178,14 @@ private:
   std::vector<FormatCandidate> m_candidates;
 };
 
-/// A format that is not behind AnyFormat yet: one's own, or one of the library's by its class.
+/// A format outside AnyFormat: one's own, or a class of the library's.
 template <class F>
 concept OwnFormat =
     Format<F> &&
     !std::is_same_v<F, AnyFormat<typename F::scalar_type, typename F::index_type, typename F::space_type>>;
 
 /// The contract's mttkrp (formats/format.hpp): V (I_mode x R) is overwritten. Launches on `space` and returns
-/// without waiting. On a device, matrices whose rows are not packed are copied: the call then waits.
+/// without waiting. A device's matrices whose rows are not packed are copied first; then the call waits.
 /// \throws UsageError when shapes do not match or the workspace is another format's; MemoryError for copies
 template <class Scalar, class Index, class Space>
 void mttkrp(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
@@ -194,7 +197,7 @@ void mttkrp(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
 }
 
 /// The other operations of formats/format.hpp. All launch on `space` and return without waiting. The residual
-/// sweep and SpTTMc copy as mttkrp does; the others throw for such matrices.
+/// sweep and SpTTMc copy matrices as mttkrp does. The others throw if rows are not packed.
 /// \throws UsageError also where the format inside does not offer the operation; MemoryError
 template <class Scalar, class Index, class Space>
 AnyWorkspace make_residual_workspace(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
@@ -240,7 +243,7 @@ void spttmc(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
   });
 }
 
-/// A shape of a format, and what an MTTKRP of every mode takes with it.
+/// A shape of a format, and the time of an MTTKRP of every mode with it.
 struct FormatShape {
   std::string format;  // "f-coo:threadlen=16,team_threads=64"
   double seconds = 0;
@@ -252,11 +255,11 @@ struct FormatComparison {
   std::string best;                         // its name; empty where none fits
   std::string because;                      // why it is the best, or what a format would need to fit
   std::vector<FormatShape> shapes;          // of the one format that was tuned, the fastest first
-  std::uint64_t free_bytes = 0;             // that the choice counted with
+  std::uint64_t free_bytes = 0;             // the free memory that the choice assumed
 };
 
-/// What each format would take of memory and time for options.rank and options.iterations, by the cost model.
-/// Builds nothing. Wants options.survey; options.format plays no part.
+/// The memory and time that the cost model predicts for each format, with options.rank and
+/// options.iterations. Builds nothing. Requires options.survey and ignores options.format.
 /// \param held_bytes  of coordinates that are in the tensor's memory and are released later
 /// \throws UsageError without a survey, or unless 1 <= rank < 2^20
 template <class Scalar, class Index, class Space>
@@ -268,14 +271,15 @@ template <class Scalar, class Index, class Space>
                                                 CooTensor<Scalar, Index, Space> const& coo,
                                                 AnyFormatOptions const& options = {});
 
-/// Builds each format that fits and is not streamed, times an MTTKRP of every mode (the shorter of two, after
-/// a first run) and releases it. With options.format that format alone, and its shapes. Waits for `space`.
+/// Builds each format that fits and is not streamed, times an MTTKRP of every mode and releases the format. A
+/// time is the shorter of two, after a first run. If options.format names a format, only that one and its
+/// shapes are timed. Waits for `space`.
 /// \throws as estimate_formats; UsageError for an unknown format; MemoryError when none fits
 template <class Scalar, class Index, class Space>
 [[nodiscard]] FormatComparison tune_formats(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                                             AnyFormatOptions const& options = {});
 
-/// A format of one's own behind AnyFormat; its Views are shared. Does not wait.
+/// Wraps a format of one's own in AnyFormat, which shares its Views. Does not wait.
 template <OwnFormat F>
 [[nodiscard]] AnyFormat<typename F::scalar_type, typename F::index_type, typename F::space_type> any_format(
     typename F::space_type const&, F const& own) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a machine can do, which the choice of a format counts with: usual numbers, or a short measurement.
-// The header is free of Kokkos.
+// The rates that a machine reaches, for the choice of a format: usual numbers, or those of a short
+// measurement. The header is free of Kokkos.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace polyad {
 
-/// What a machine can do with the rows of one scalar type, in bytes per second.
+/// The rates that a machine reaches with the rows of one scalar type, in bytes per second.
 struct Ceilings {
   /// Points (size, rate) with ascending sizes: megabytes of a table, or rows of it.
   using Curve = std::vector<std::array<double, 2>>;
@@ -23,11 +23,11 @@ struct Ceilings {
   double from_host = 0;   // copied from host memory
 };
 
-/// What the weights of launches are relative to. No stored result has the time of an empty launch.
+/// The unit of the launch weights. The stored results do not include the time of an empty launch.
 inline constexpr double nominal_launch_s = 5e-6;
 
-/// What to count with where measuring does not pay: the ceilings of an NVIDIA H200, or of `concurrency` cores
-/// of an AMD EPYC.
+/// Ceilings to use when a measurement does not pay: those of an NVIDIA H200, or of `concurrency` cores of an
+/// AMD EPYC.
 [[nodiscard]] Ceilings usual_ceilings(bool is_device, int concurrency, int scalar_bytes);
 
 /// Measures the copy, the gather and the atomic addition of rows of 32 columns: some 0.2 s, and at most a

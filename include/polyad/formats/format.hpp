@@ -85,10 +85,10 @@ concept Format =
 /// The workspace of a format that needs none.
 struct NoWorkspace {};
 
-/// What a run asks of the format that it is given.
+/// The requirements of a run on its format.
 struct FormatRequest {
   std::vector<Capability> needs;  // besides the MTTKRP
-  bool as_named        = false;   // refuse to build where the format would be stored otherwise
+  bool as_named        = false;   // refuse to build if the storage would differ from the name
   count_t buffer_bytes = 0;       // of a format that streams, on the device; 0: what is free
 
   [[nodiscard]] bool wants(Capability capability) const {
@@ -111,7 +111,7 @@ template <class F>
 using residual_workspace =
     ResidualWorkspace<typename F::scalar_type, typename F::workspace_type, typename F::space_type>;
 
-/// A format that offers the residual sweep, the MTTKRP of what a model leaves (fast_tucker/):
+/// A format that offers the residual sweep, the MTTKRP of a model's residuals (fast_tucker/):
 ///
 ///   make_residual_workspace(space, f, R)     all scratch that residual_mttkrp needs for rank R, made once
 ///   residual_mttkrp(space, f, C, mode, workspace, G)
@@ -157,21 +157,21 @@ struct RowProblem {
   FactorMatrix<Scalar, Space> transposed;  // B', R x J
   double ridge;
   bool ridge_per_entry;  // it counts once for every nonzero of the row, as in Li et al., not once per row
-  /// B' B is this times the identity, where not 0: R unknowns c = B' a do, and a = B c / squares; of a row
-  /// of n < R nonzeros n unknowns. A format may ignore it.
+  /// If not 0, B' B is this number times the identity. A row then needs only the R unknowns c = B' a, with
+  /// a = B c / squares. A row of n < R nonzeros needs n unknowns. A format may ignore the number.
   double squares = 0;
 };
 
-/// Draws a row to zero, or to one, by its product c = B' a, a row of C^(mode): weight(n) |c - target|^2 is
-/// added to the loss of a row of n nonzeros. Unlike |a|^2, this does not depend on how C^(mode) is split into
-/// A and B.
+/// Shrinks the product c = B' a of each row towards zero or one; c is a row of C^(mode). The term
+/// weight(n) |c - target|^2 is added to the loss of a row of n nonzeros. Unlike |a|^2, it does not depend on
+/// how C^(mode) is split into A and B.
 struct RowShrinkage {
   double nonzeros    = 0;        // the part of the weight that is the same for all rows
   double share       = 0;        // the part that grows with the row's nonzeros, as a fraction of them
-  double const* unit = nullptr;  // what both are multiplied by, on the device; null: no shrinkage
+  double const* unit = nullptr;  // a factor of both, on the device; null: no shrinkage
   double target      = 0;        // of each number of c: 0 or 1
 
-  /// Rows without nonzeros become what they are drawn to; without shrinkage, or drawn to zero, zero.
+  /// Whether rows without nonzeros get a target other than zero. Otherwise these rows become zero.
   [[nodiscard]] KOKKOS_FUNCTION bool draws_empty_rows() const { return unit != nullptr && target != 0; }
   /// unit (nonzeros + share n); on the device.
   [[nodiscard]] KOKKOS_FUNCTION double weight(count_t n) const {
@@ -179,7 +179,8 @@ struct RowShrinkage {
   }
 };
 
-/// For each mode I_n + 1 positions: row k has the nonzeros starts(k) ... starts(k + 1) - 1 in mode n's order.
+/// For each mode I_n + 1 positions. In mode n's order, row k has the nonzeros
+/// starts(k) ... starts(k + 1) - 1.
 template <class Space>
 using RowStarts = std::array<Kokkos::View<count_t*, typename Space::device_type>, max_order>;
 
@@ -207,14 +208,14 @@ concept RowLeastSquaresFormat =
 
 /// Which of the paper's methods a sweep follows (Li et al., "cuFasterTucker", 2022).
 struct SgdForm {
-  /// FasterTucker: rows of C are read. False, FastTucker: every row a B is formed again for every nonzero,
-  /// (N - 1) J R multiplications more.
+  /// True (FasterTucker): the sweep reads rows of C. False (FastTucker): it forms each row a B anew for every
+  /// nonzero, with (N - 1) J R more multiplications.
   bool intermediates = true;
   /// p and w (SgdFormat) are formed once per fiber, not per nonzero; plain coordinates have no fibers.
   bool share_fibers = true;
 };
 
-/// Of one sweep. The ridge counts once for every nonzero.
+/// The parameters of one sweep. The ridge counts once for every nonzero.
 struct SgdStep {
   double step;
   double ridge;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A format that was looked at when one was chosen, and what it is predicted, or was measured, to take.
+// A candidate in the choice of a format, with its predicted and its measured costs.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace polyad {
 
-/// What an iteration of CP-ALS does besides its MTTKRPs: solving, normalising, Gram matrices, fit.
+/// The time of an iteration of CP-ALS without its MTTKRPs: solving, normalising, Gram matrices, fit.
 struct DensePart {
   double algebra_s = 0;  // the R x R algebra of one mode
   /// It runs at the same time as the mode's MTTKRP, as on devices (CpAlsOptions::one_instance).
@@ -22,7 +22,7 @@ struct DensePart {
 
 /// Seconds that a format takes.
 struct FormatTimes {
-  /// What the first use in a process takes more, since a device loads kernels; always predicted.
+  /// Additional seconds of the first use in a process, when a device loads the kernels. Always predicted.
   double load_s  = 0;
   double build_s = 0;
   std::vector<double> mode_s;  // an MTTKRP of each mode

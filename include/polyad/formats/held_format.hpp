@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What AnyFormat (formats/any_format.hpp) knows of the format inside: the contract of formats/format.hpp as
-// virtual functions, and the class that gives them to a format of any class. What a format offers is found by
-// the concepts, so that one written outside the library is held like one of the library's.
+// AnyFormat's view of the format inside (formats/any_format.hpp): the contract of formats/format.hpp as
+// virtual functions, and the class that implements them for any format. The concepts tell which operations a
+// format offers. A format written outside the library is therefore held like one of the library's.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ public:
   virtual ~ErasedWorkspace() = default;
 };
 
-/// Each operation, `do_` before its name, is what format.hpp says.
+/// Each operation is specified in format.hpp under the same name without `do_`.
 /// \throws UsageError for an operation that the format does not offer, or a workspace of another format
 template <class Scalar, class Space>
 class ErasedFormat {

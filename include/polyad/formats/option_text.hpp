@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OptionText: a format's options as text, what follows its name in "f-coo:threadlen=16,team_threads=64" or
-// "sorted:copies". Each format reads its own; an option that nobody reads is an error. Plain C++.
+// OptionText: a format's options as text, after its name in "f-coo:threadlen=16,team_threads=64" or
+// "sorted:copies". Each format reads its own options, and an option that no format reads is an error.
+// Plain C++.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ public:
   /// "NAME=NUMBER,..."; a name alone is a flag. \throws UsageError for an empty or a repeated name
   explicit OptionText(std::string_view text);
 
-  // Each read leaves its target alone where the option is not there. \throws UsageError for what is no flag,
-  // or no number that fits
+  // Each read leaves its target unchanged if the option is absent. \throws UsageError if the text is not a
+  // flag, or not a number that fits
 
   void read(std::string_view name, bool& flag);
   void read(std::string_view name, int& number);
@@ -31,10 +32,10 @@ public:
   /// One of `words`. \throws UsageError that lists them
   void read(std::string_view name, std::string& word, std::initializer_list<std::string_view> words);
 
-  /// Names and values, as they stand; a flag's value is empty.
+  /// All names with their values, unchanged. A flag's value is empty.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> all() const;
 
-  /// Throws UsageError for an option that was not asked for; it lists those that were.
+  /// Throws UsageError if an option was never read, with a list of those that were.
   void expect_all_read(std::string_view format) const;
 
 private:

@@ -27,8 +27,8 @@ public:
   /// Sorts the nonzeros by fiber. Waits for `space`. \throws UsageError for no mode of X; MemoryError
   SpttmPlan(Space const& space, CooTensor<Scalar, Index, Space> const& X, int mode);
 
-  /// Y for a U of `columns` columns: the fibers' coordinates, shared by all, and a row for each fiber, which
-  /// multiply sets. Does not wait. \throws MemoryError
+  /// Makes Y for a U of `columns` columns. All outputs share the fibers' coordinates. Each fiber has a row,
+  /// which multiply sets. Does not wait. \throws MemoryError
   [[nodiscard]] Output make_output(Space const& space, count_t columns) const;
   /// Y = X x_n U, U I_n x R. Launches on `space` and returns without waiting; allocates nothing. A device's U
   /// whose rows are not packed is copied first: then the call waits.

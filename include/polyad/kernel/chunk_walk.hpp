@@ -23,7 +23,7 @@ struct ChunkWalk {
   ColumnBlocks blocks;
   bool by_block = false;  // all chunks of one block of columns come before those of the next
 
-  /// Where a thread of a team stands: its number among the threads of the launch, and its first column.
+  /// The place of a thread in the launch: its number among the threads, and its first column.
   struct Place {
     count_t thread;
     int column;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all forms of TinyVec share: the columns that a lane holds, and packs that are read at once.
+// Definitions for all forms of TinyVec: the columns that a lane holds, and packs that are read at once.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -47,9 +47,9 @@ KOKKOS_INLINE_FUNCTION void atomic_add_pack(Scalar* target, Pack<Scalar, Width> 
   }
 }
 
-/// Adds the pairs of doubles that the Lanes lanes of a thread hold side by side, the first one at `target`.
-/// All of them call it together. Lanes that add their two one after the other would write 16 bytes apart; so
-/// they first exchange them, and neighbours add neighbours.
+/// Adds the pairs of doubles that the Lanes lanes of a thread hold side by side to memory from `target` on.
+/// All lanes call it together. If each lane added its own two doubles in turn, the lanes would write 16 bytes
+/// apart. They first exchange doubles instead, and neighbouring lanes add neighbouring doubles.
 template <int Lanes>
 KOKKOS_INLINE_FUNCTION void atomic_add_pairs(double* target, Pack<double, 2> const& pair, int lane) {
 #if defined(__CUDA_ARCH__)

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the vector lanes of a thread do together inside ThreadVectorRange, where Kokkos has neither a
-// reduction nor a barrier of its own.
+// Operations of all vector lanes of a thread inside ThreadVectorRange. Kokkos has neither a reduction nor a
+// barrier for them.
 #pragma once
 
 #include <Kokkos_Core.hpp>
 
 namespace polyad {
 
-/// The sum of one number from each lane, known to all of them afterwards. Lanes is a power of two, at most
-/// 32, and the launch's vector length; all lanes of the thread call it together. The order of the additions
-/// is fixed.
+/// Returns the sum of one number from each lane to all of them. Lanes is the launch's vector length, a power
+/// of two and at most 32. All lanes of the thread call it together. The order of the additions is fixed.
 template <int Lanes, class Scalar>
 KOKKOS_FORCEINLINE_FUNCTION Scalar sum_over_lanes(Scalar value) {
   static_assert(Lanes >= 1 && Lanes <= 32 && (Lanes & (Lanes - 1)) == 0);
 #if defined(__CUDA_ARCH__)
-  // The lanes of a thread lie side by side in a warp, at a multiple of their number. Other threads of the
-  // warp may be elsewhere, so the mask names this thread's lanes only.
+  // The lanes of a thread are adjacent in a warp, and start at a multiple of their number. Other threads of
+  // the warp may be at another instruction, so the mask has only this thread's lanes.
   auto const in_warp  = static_cast<int>((threadIdx.x + blockDim.x * threadIdx.y) % 32);
   unsigned const mask = (Lanes == 32 ? ~0U : (1U << Lanes % 32) - 1U) << (in_warp / Lanes * Lanes);
   for (int distance = Lanes / 2; distance > 0; distance /= 2)
@@ -24,7 +23,8 @@ KOKKOS_FORCEINLINE_FUNCTION Scalar sum_over_lanes(Scalar value) {
   return value;
 }
 
-/// What one lane wrote to the team's scratch pad before, the others may read after. Lanes as above.
+/// A barrier for the lanes of one thread. Each lane then sees what the others wrote to the team's scratch pad
+/// before it. Lanes as above.
 template <int Lanes>
 KOKKOS_FORCEINLINE_FUNCTION void sync_lanes() {
   static_assert(Lanes >= 1 && Lanes <= 32 && (Lanes & (Lanes - 1)) == 0);

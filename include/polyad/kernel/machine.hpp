@@ -12,11 +12,11 @@ namespace polyad {
 /// GPU threads in a team: 64 made no difference on the H200, 256 cost up to 12 % (docs/design-notes.md).
 inline constexpr int device_team_threads = 128;
 
-/// Bytes of scratch memory at level 0 that a team of a device may use. Kokkos offers 48 KiB, and keeps 8
-/// bytes per thread, of 256 threads at most, and some.
+/// Bytes of scratch memory at level 0 that a team of a device may use. Kokkos offers 48 KiB. It reserves 8
+/// bytes per thread, for at most 256 threads, and a little more.
 inline constexpr count_t device_team_scratch = 45 * 1024;
 
-/// The same on any space. A host's teams go by what Kokkos says.
+/// The same on any space. On a host Kokkos determines the number.
 template <class Space>
 [[nodiscard]] count_t team_scratch() {
   return is_device_space<Space> ? device_team_scratch

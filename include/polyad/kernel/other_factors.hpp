@@ -81,7 +81,7 @@ void with_order(int order, F&& f) {
   f(std::integral_constant<int, any_order>{});
 }
 
-/// Calls f(order, block, blocks) for each kind of column blocks of a rank: what kernels are compiled for.
+/// Calls f(order, block, blocks) for each kind of column blocks of a rank. Kernels are compiled for these.
 template <bool AnyOrderOnly, class F>
 void for_each_kernel_shape(int order, count_t rank, F&& f) {
   with_order<AnyOrderOnly>(order, [&](auto order_constant) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which form of TinyVec a launch takes: SIMD registers on a host, packed rows on a device. GenTen's strided
-// form is taken where it is faster, asked for, or where parts of rows are not aligned.
+// The form of TinyVec for a launch: SIMD registers on a host, packed rows on a device. GenTen's strided form
+// is used where it is faster, where it is requested, and where parts of rows are not aligned.
 #pragma once
 
 #include <type_traits>
@@ -21,7 +21,8 @@ void with_row_form(bool packed, F&& f) {
   f(row_form_constant<row_form<Space>>{});
 }
 
-/// Rows that a thread sums at the same time: what the registers hold on a host, `on_device` on a device.
+/// Rows that a thread sums at the same time. On a host the registers limit them; on a device they are
+/// `on_device`.
 template <class Row>
 constexpr int rows_at_once(int on_device) {
   if constexpr (requires { Row::rows_in_registers; })

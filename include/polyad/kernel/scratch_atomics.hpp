@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Atomic additions to a team's scratch memory. Kokkos' own are written for any address: on a device each
-// would first ask whether its address is shared, and reach further than the team.
+// Atomic additions to a team's scratch memory. Kokkos' own atomics accept any address. On a device each of
+// them would first test whether the address is in shared memory, and its scope would be wider than the team.
 #pragma once
 
 #include <Kokkos_Core.hpp>
 
 namespace polyad {
 
-/// *target += value, which the team's other threads may do at the same time. Returns what was there before.
+/// *target += value, while other threads of the team may add too. Returns the old value.
 template <class Number>
 KOKKOS_INLINE_FUNCTION Number scratch_fetch_add(Number* target, Number value) {
 #if defined(__CUDA_ARCH__)
@@ -17,7 +17,7 @@ KOKKOS_INLINE_FUNCTION Number scratch_fetch_add(Number* target, Number value) {
 #endif
 }
 
-/// The same without the answer, which is cheaper.
+/// The same without the old value, which is cheaper.
 template <class Number>
 KOKKOS_INLINE_FUNCTION void scratch_add(Number* target, Number value) {
 #if defined(__CUDA_ARCH__)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Segmented sums: a thread walks rows of products, adds them up in registers while their segment stays the
-// same, and hands a sum over when its segment ends (F-COO, section 4; BLCO, section 5.1.2). What a segment is
-// the kernel says by a key: the row of the output, or the number of start flags passed so far.
+// Segmented sums (F-COO, section 4; BLCO, section 5.1.2). A thread walks rows of products and adds them up in
+// registers while their segment stays the same. When the segment ends, the thread hands over the sum. The
+// kernel identifies a segment by a key: the row of the output, or the number of start flags passed so far.
 //
 // Where a sum goes is a policy, `flush(key, sum)`:
 //
@@ -10,9 +10,9 @@
 //   AddToStash      to a team's few rows in scratch memory, where its other threads add too
 //                   (the first half of BLCO's hierarchical resolution)
 //
-// Where the nonzeros say themselves that a segment ends with them (F-COO's bit flags), FlaggedSum sums a
-// thread's chunk and TeamHeads joins the chunks of a team. A segment that begins and ends inside the
-// team is summed by it alone, and its row is stored plainly.
+// F-COO marks the last nonzero of each segment with a bit flag. There FlaggedSum sums a thread's chunk, and
+// TeamHeads joins the chunks of a team. If a segment begins and ends inside a team, no other team adds to its
+// row, and a plain store suffices.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -54,8 +54,8 @@ private:
   Row m_sum;
 };
 
-/// Adds to row `key` of a matrix that other threads add to at the same time. `whole` says that no column of
-/// the block lies beyond R, so that all lanes of the thread take part.
+/// Adds to row `key` of a matrix to which other threads add at the same time. `whole` means that the block
+/// ends at or before column R, so that all lanes of the thread take part.
 template <class Scalar>
 struct AddAtomically {
   Scalar* output;  // rows x R
@@ -87,8 +87,8 @@ struct AddToStash {
   }
 };
 
-/// The segments of one thread's chunk of nonzeros, of which each says whether its segment ends with it. Sum
-/// is what a lane holds of a row: it can be made from 0 and takes terms by +=.
+/// The segments of one thread's chunk, where each nonzero has a flag for the end of its segment. Sum is a
+/// lane's part of a row. It is constructed from 0 and takes terms by +=.
 template <class Sum>
 struct FlaggedSum {
   Sum sum;
@@ -108,9 +108,9 @@ struct FlaggedSum {
   }
 };
 
-/// What the chunks of a team's threads, in order, have of segments that began before them: their heads, in
-/// the team's scratch memory. After a barrier the thread in whose chunk a segment began adds the heads
-/// behind it.
+/// The heads of a team's chunks, in scratch memory. The head of a chunk is the sum of its first segment if
+/// that segment began in an earlier chunk. After a barrier, the thread in whose chunk the segment began adds
+/// the heads of the following chunks.
 template <class Sum, class Scalar, int Elements>
 class TeamHeads {
 public:
@@ -139,8 +139,8 @@ public:
   KOKKOS_FUNCTION void set_passes(int thread, bool passes) const { m_passes[thread] = passes ? 1 : 0; }
   [[nodiscard]] KOKKOS_FUNCTION bool passes(int thread) const { return m_passes[thread] != 0; }
 
-  /// Adds to the sum of a segment that goes on behind `thread` the heads there, up to its end. Returns
-  /// whether it ends in this team.
+  /// Completes the sum of a segment that continues beyond `thread`: adds the heads of the next threads up to
+  /// its end. Returns whether the segment ends in this team.
   KOKKOS_FUNCTION bool join(Sum& sum, int thread, Columns columns) const {
     for (int next = thread + 1; next < m_team; ++next) {
       sum += load(next, columns);

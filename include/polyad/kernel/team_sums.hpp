@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ends of chunks that the threads of a team add to the output together. Where a row of the output has
-// hundreds of chunks, all of them add to it with atomics, which wait for each other. A team's threads leave
-// these sums in its scratch memory instead, and one of them adds up those of a row, which stand side by side,
-// before it touches the output.
+// Team sums: the threads of a team combine the sums at the ends of their chunks before they add them to the
+// output. If a row of the output has hundreds of chunks, their atomics to that row wait for each other.
+// Therefore each thread leaves its last sum in the team's scratch memory. Sums of the same row are then side
+// by side, and one thread adds them up and performs a single atomic addition.
 //
-// What it gains, and where it costs more than it gains: docs/design-notes.md.
+// The gain, and the cases where the cost is higher: docs/design-notes.md.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -17,13 +17,14 @@
 
 namespace polyad {
 
-/// What a thread does with the sum at the end of its chunk where every thread adds its own.
+/// The policy without team sums: every thread adds the sum at the end of its chunk to the output itself.
 struct NoTeamSum {
   static constexpr bool is_wanted = false;
   KOKKOS_FUNCTION void leave_nothing() const {}
 };
 
-/// Where a thread leaves that sum otherwise. Every lane says the same, once.
+/// A thread's place for the sum at the end of its chunk, in the team's scratch memory. Each lane stores its
+/// own columns once, and all lanes store the same row number.
 template <class Scalar, class Index>
 struct TeamSum {
   static constexpr bool is_wanted = true;
@@ -44,12 +45,12 @@ struct TeamSum {
   }
 };
 
-/// Whether rows of this form have such sums: packed ones, since strided ones are rare.
+/// Whether rows of this form have team sums. Strided rows have none, since they are rare.
 template <class Space, RowForm Form = row_form<Space>>
 inline constexpr bool has_team_sums = Form == RowForm::packed;
 
-/// Calls f(std::true_type) where the ends of `chunks` chunks are to be added together, since `rows` rows are
-/// few for them, and f(std::false_type) otherwise.
+/// Calls f(std::true_type) if `chunks` is so large compared with `rows` that team sums pay, and
+/// f(std::false_type) otherwise.
 template <class Space, class Scalar, RowForm Form = row_form<Space>, class F>
 void with_team_sums(count_t chunks, count_t rows, F&& f) {
   if constexpr (has_team_sums<Space, Form>)
@@ -57,7 +58,8 @@ void with_team_sums(count_t chunks, count_t rows, F&& f) {
   f(std::false_type{});
 }
 
-/// The chunks' policy, with scratch memory for a team's rows and sums where they are added together.
+/// The policy of the chunks. With Together it requests scratch memory for a team's sums and their row
+/// numbers.
 template <bool Together, class Row, int Block, class Scalar, class Index, class... Properties, class Space>
 [[nodiscard]] auto policy_with_team_sums(Space const& space, ChunkWalk const& chunks) {
   auto policy = chunks.template policy<Row, Properties...>(space);
@@ -70,8 +72,8 @@ template <bool Together, class Row, int Block, class Scalar, class Index, class.
   return policy;
 }
 
-/// `chunks` walked by walk(begin, end, columns, sum): Together, `sum` is a TeamSum, and what the threads
-/// leave there is added to the rows of `output`; otherwise it is a NoTeamSum.
+/// Walks the chunks by walk(begin, end, columns, sum). With Together `sum` is a TeamSum, and the sums left
+/// there are then added to the rows of `output`. Otherwise it is a NoTeamSum.
 template <bool Together, class Row, int Block, class Index, class Member, class Scalar, class Walk>
 KOKKOS_FUNCTION void walk_with_team_sums(ChunkWalk const& chunks, Member const& member, Scalar* output,
                                          count_t stride, Walk const& walk) {

@@ -37,7 +37,7 @@ public:
   static constexpr int width =
       Block < row_alignment / int(sizeof(Scalar)) ? Block : row_alignment / int(sizeof(Scalar));
   static constexpr int lanes = Block / width;
-  /// Whether lanes that add to one row together are faster than each for itself: doubles have no wide atomic.
+  /// Whether the lanes add to a row faster together than each by itself: doubles have no wide atomic.
   static constexpr bool adds_together = sizeof(Scalar) == sizeof(double) && lanes > 1;
 
   /// Lane `lane`'s share of the block that starts at column `block_first` of a row of R columns.

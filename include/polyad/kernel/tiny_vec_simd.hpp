@@ -67,8 +67,7 @@ public:
   static constexpr bool adds_together = false;
   static constexpr int pack_width     = detail::simd_width<Scalar, Block>();
   static constexpr int packs          = Block / pack_width;
-  /// Rows that a kernel may sum at the same time: they take half of the registers, the others are for
-  /// operands.
+  /// Rows that a kernel may sum at the same time. They take half of the registers; the rest is for operands.
   static constexpr int rows_in_registers =
       std::clamp((simd_bytes == 64 ? 16 : 8) / packs, 1, std::min(8, Block));
   using pack_type = typename detail::SimdPack<Scalar, pack_width>::type;
@@ -107,8 +106,7 @@ public:
     unrolled<packs>([&](auto p) { m_pack[p] = Kokkos::fma(a.m_pack[p], b.m_pack[p], m_pack[p]); });
   }
   /// The sum of the products of the elements; those right of column R were read as zeros. Halves are added to
-  /// halves, always in the same order: one element after the other, each addition would wait for the one
-  /// before.
+  /// halves, always in the same order. Added one by one, each addition would wait for the one before.
   KOKKOS_FORCEINLINE_FUNCTION Scalar dot(TinyVec const& other, Columns) const {
     pack_type sum = m_pack[0] * other.m_pack[0];
     unrolled<packs - 1>([&](auto p) { sum = Kokkos::fma(m_pack[p + 1], other.m_pack[p + 1], sum); });
@@ -148,7 +146,7 @@ private:
     });
     return result;
   }
-  // By value: what a reference can reach GCC keeps in memory.
+  // By value: GCC keeps an object in memory if a reference can reach it.
   static void store_cut_off(TinyVec const block, Scalar* row, int columns) {
     unrolled<packs>([&](auto p) {
       int const count = columns - p * pack_width;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WholeRowWalk: how kernels that need dot products of whole rows divide their work. As with ChunkWalk
-// (kernel/chunk_walk.hpp) a thread of a team owns a chunk of consecutive nonzeros and its vector lanes walk
-// it together. But all lanes take part in every step, those right of column R too, because they add up
-// numbers across the lanes (kernel/lanes.hpp). Rows longer than a block are read block by block by the
-// same thread.
+// WholeRowWalk divides the work of kernels that need dot products of whole rows. As with ChunkWalk
+// (kernel/chunk_walk.hpp), a thread of a team owns a chunk of consecutive nonzeros, and its vector lanes walk
+// it together. But all lanes take part in every step, including those right of column R, because the kernels
+// sum across the lanes (kernel/lanes.hpp). The same thread reads a long row block by block.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -15,8 +14,8 @@
 
 namespace polyad {
 
-/// A lane's columns of the block that starts at column `first`. A lane that has none gets count 0 and a place
-/// from which a pack may be read.
+/// A lane's columns of the block that starts at column `first`. A lane without columns gets count 0 and a
+/// valid place to read a pack from.
 template <class Row>
 KOKKOS_FORCEINLINE_FUNCTION Columns columns_or_none(int first, int rank, int lane) {
   Columns const columns = Row::columns(first, rank, lane);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// alto: one copy of the nonzeros for all modes, in a linear order that keeps the rows of every factor in
-// cache, with plain indices (tensor/linearize.hpp; BLCO, sections 3 and 4). The order is ALTO's, or on a host
-// the one that costs least there (formats/blco/fastest_order.hpp): nonzeros that share the indices of some
-// modes then form groups, whose indices are stored once.
+// alto: one copy of the nonzeros for all modes, with plain indices, in a linear order that keeps the rows of
+// every factor in cache (tensor/linearize.hpp; BLCO, sections 3 and 4). Devices use ALTO's order. Hosts use
+// the order with the least estimated cost (formats/blco/fastest_order.hpp). That order may group some modes:
+// consecutive nonzeros then share the indices of these modes, which are stored once per group.
 //
-// There are two strategies (formats/blco/blco_tuning.hpp). AltoPrivateRows, which hosts take, cuts the order
-// into chunks, one a thread, each with its own copies of the output's rows that others write too
-// (formats/blco/private_rows.hpp). AltoAtomics, which devices take, adds to the output with atomics.
+// There are two strategies (formats/blco/blco_tuning.hpp). Hosts use AltoPrivateRows. It cuts the order into
+// one chunk per thread. Each chunk has its own copies of the output's rows that other chunks write too
+// (formats/blco/private_rows.hpp). Devices use AltoAtomics, which adds to the output with atomics.
 //
 // Storage: s_r + (N - g) s_o bytes a nonzero and (1 + g) s_o bytes a group of g modes.
 #pragma once
@@ -37,10 +37,10 @@ struct AltoOptions {
   };
   Order choice = Order::fastest;
   AltoOrder order;             // for Order::given
-  std::string walk   = {};     // "private" or "atomics"; empty: what the machine is faster with
+  std::string walk   = {};     // "private" or "atomics"; empty: the faster one on the machine
   bool deterministic = false;  // private rows: the same bits with any number of threads
   count_t chunks     = 0;      // for private rows: 0 for one a thread
-  /// Private rows of a mode beyond which its rows are locked instead; 0: by the nonzeros.
+  /// A mode with more private rows than this has its rows locked instead. 0: by the number of nonzeros.
   count_t most_private_rows = 0;
 
   void read(OptionText& text) {
@@ -54,7 +54,7 @@ struct AltoOptions {
   }
 };
 
-/// Entries behind the last nonzero, which a prefetch may read.
+/// Entries after the last nonzero, for prefetches beyond it.
 inline constexpr count_t alto_padding = 16;
 
 template <class Scalar, class Space>
@@ -81,7 +81,7 @@ public:
   /// MemoryError
   static Alto build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                     options_type const& options = {});
-  /// The same for a strategy of formats/blco/blco_tuning.hpp, which build() chooses by the machine.
+  /// The same for a given strategy of formats/blco/blco_tuning.hpp; build() chooses one by the machine.
   template <class Strategy>
   static Alto build_for(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                         options_type const& options = {});
@@ -95,7 +95,7 @@ public:
            groups() * (1 + g) * sizeof(Index);
   }
 
-  /// Room for the private rows of any mode, and locks where a mode has too many of them.
+  /// Scratch for the private rows of any mode, and for the locks if a mode has too many of them.
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const {
     count_t rows = 0;
     bool locks   = false;
@@ -112,11 +112,12 @@ public:
   /// How many modes are grouped; modes()[0], ..., modes()[grouped() - 1] are these.
   [[nodiscard]] int grouped() const { return m_grouped; }
   [[nodiscard]] Kokkos::Array<int, max_order> const& modes() const { return m_modes; }
-  /// (N - g) x P: row m holds the indices of modes()[g + m]. Beyond P are some zeros, for prefetches.
+  /// (N - g) x P: row m holds the indices of modes()[g + m]. Some zeros follow column P, for prefetches.
   [[nodiscard]] indices_type const& indices() const { return m_indices; }
   [[nodiscard]] values_type const& values() const { return m_values; }
 
-  /// With private rows: the groups, one a chunk where no modes are grouped. None crosses a chunk's border.
+  /// With private rows: the number of groups. If no modes are grouped, each chunk is one group. No group
+  /// crosses a chunk's border.
   [[nodiscard]] count_t groups() const { return m_starts.extent(0) == 0 ? 0 : m_starts.extent(0) - 1; }
   /// The first nonzero of each group, and P.
   [[nodiscard]] starts_type const& starts() const { return m_starts; }
@@ -128,7 +129,7 @@ public:
   /// The first group of each chunk, and the number of groups.
   [[nodiscard]] starts_type const& first_groups() const { return m_first_groups; }
   [[nodiscard]] PrivateRowTable<Space> const& private_rows() const { return m_private; }
-  /// Whether mode n has too many private rows, so that its rows are locked.
+  /// Whether mode n has too many private rows for copies. Its rows are locked then.
   [[nodiscard]] bool locked(int n) const { return m_locked >> n & 1U; }
   /// Private rows that mode n needs copies of.
   [[nodiscard]] count_t copied_rows(int n) const { return locked(n) ? 0 : m_private.copied_rows(n); }
@@ -163,9 +164,8 @@ void mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, AltoWorkspace<Scalar, Space>& workspace,
             FactorMatrix<Scalar, Space> const& V);
 
-/// The residual sweep (the concept ResidualFormat of formats/format.hpp): G (I_mode x R) is overwritten.
-/// Where the format was built to be deterministic (AltoOptions), the bits are the same at any
-/// number of threads. Does not wait.
+/// The residual sweep (the concept ResidualFormat of formats/format.hpp): G (I_mode x R) is overwritten. A
+/// deterministic format (AltoOptions) gives the same bits at any number of threads. Does not wait.
 /// \throws UsageError when shapes do not match, or the workspace was not made for this format and rank
 template <class Space, class Scalar, class Index>
 void residual_mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,

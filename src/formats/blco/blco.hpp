@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// blco: one copy of the nonzeros for all modes (Nguyen et al., BLCO, ICS 2022). They stand in ALTO's order,
-// each as one linear index and a value, in blocks that share the uppermost bits of all indices
-// (blco_blocks.hpp); one MTTKRP serves every mode (mttkrp_blco.hpp). Storage: 8 + s_r bytes a nonzero (16 +
-// s_r where blocks would be tiny), 8 + N s_o bytes a block, 8 bytes for every 256 nonzeros.
+// blco: one copy of the nonzeros for all modes (Nguyen et al., BLCO, ICS 2022). The nonzeros are in ALTO's
+// order. Each has one linear index and a value. Blocks of nonzeros share the uppermost bits of all indices
+// (blco_blocks.hpp). One MTTKRP serves every mode (mttkrp_blco.hpp). Storage: 8 + s_r bytes a nonzero
+// (16 + s_r where blocks would be tiny), 8 + N s_o bytes a block, 8 bytes for every 256 nonzeros.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -23,10 +23,10 @@ namespace polyad::detail {
 struct BlcoOptions {
   Resolution resolution = Resolution::automatic;
   count_t max_block     = count_t(1) << 27;  // nonzeros in a block (the paper's choice)
-  int index_bits        = 0;  // of the linear index; 0: 64, or 128 where that takes fewer bytes
-  int tile              = 0;  // nonzeros that a team groups by row; 0: by measurement (tile_shape)
-  int team              = 0;  // GPU threads in a team, at most 256; 0: by measurement
-  std::string walk = {};      // "tiles" or "chunks"; empty: what the machine is faster with (blco_tuning.hpp)
+  int index_bits        = 0;   // of the linear index; 0: 64, or 128 where that takes fewer bytes
+  int tile              = 0;   // nonzeros that a team groups by row; 0: by measurement (tile_shape)
+  int team              = 0;   // GPU threads in a team, at most 256; 0: by measurement
+  std::string walk      = {};  // "tiles" or "chunks"; empty: the faster one on the machine (blco_tuning.hpp)
 
   void read(OptionText& text) {
     text.read("walk", walk, {BlcoTiled::walk, BlcoChunked::walk});
@@ -37,7 +37,7 @@ struct BlcoOptions {
   }
 };
 
-/// Copies of V, or of the rows that a chunk of the nonzeros touches, until they are merged.
+/// Copies of V, or of the rows that a chunk of the nonzeros touches. They are merged into V at the end.
 template <class Scalar, class Space>
 struct BlcoWorkspace {
   FactorMatrix<Scalar, Space> copies;
@@ -55,8 +55,8 @@ public:
 
   static constexpr char const* name = "blco";
 
-  /// Linear in the nonzeros; needs no more than the tensor, the result, one position a nonzero and what the
-  /// sort takes. Waits for `space`.
+  /// Linear in the nonzeros. Beside the tensor and the result it needs one position a nonzero and the memory
+  /// of the sort. Waits for `space`.
   /// \throws UsageError when Index cannot number the nonzeros, or an option is out of range; MemoryError
   static Blco build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                     options_type const& options = {});
@@ -77,7 +77,7 @@ public:
   [[nodiscard]] blocks_type const& blocks() const { return m_blocks; }
   [[nodiscard]] options_type const& options() const { return m_options; }
   [[nodiscard]] BlcoChunks<Space> const& chunks() const { return m_chunks; }
-  /// How the conflicts of one mode are resolved, and what that needs.
+  /// The resolution of one mode's conflicts, and the copies that it needs.
   [[nodiscard]] BlcoResolution resolve(Space const& space, int mode) const;
 
 private:

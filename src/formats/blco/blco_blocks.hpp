@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The nonzeros of BLCO and their blocks (BLCO, section 4): linear indices and values in ALTO's order, cut
-// into blocks whose nonzeros share the stripped bits of all indices, at most `max_block` nonzeros each. And
-// the map by which a work-group that starts anywhere finds its block, so that one launch covers all blocks.
+// The nonzeros of BLCO and their blocks (BLCO, section 4). Linear indices and values are in ALTO's order. The
+// nonzeros of a block share the stripped bits of all indices, and there are at most `max_block` of them. A
+// map gives the block of any nonzero, so one launch covers all blocks and a work-group may start anywhere.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -15,7 +15,7 @@ namespace polyad::detail {
 /// Nonzeros between two entries of the map from a nonzero to its block.
 inline constexpr count_t block_map_step = 256;
 
-/// What a kernel sees of the nonzeros: all of them, or a section that was sent to the device.
+/// The nonzeros as a kernel sees them: all of them, or a section that was sent to the device.
 template <class Scalar, class Index>
 struct BlcoNonzeros {
   std::uint64_t const* linear;  // nnz x words

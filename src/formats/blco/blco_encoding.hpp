@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How BLCO writes a nonzero's N indices into one number (BLCO, section 4). The order of the nonzeros is
-// ALTO's, but inside the number the bits of a mode stand side by side, so that an index is one shift and one
-// mask. Where ALTO's interleaved number has more bits than the linear index holds, its uppermost bits are
-// stripped. They are the key of a block, which stores them once, as what has to be added to each mode's
-// index.
+// BLCO's encoding of a nonzero's N indices in one number (BLCO, section 4). The nonzeros are in ALTO's order.
+// But inside the number the bits of a mode are contiguous, so an index is one shift and one mask. If ALTO's
+// interleaved number has more bits than the linear index, its uppermost bits are stripped. They are the key
+// of a block. The block stores them once, as the amount to add to each mode's index.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -15,14 +14,14 @@
 
 namespace polyad::detail {
 
-/// A linear index: one word of 64 bits, or two.
+/// A linear index of one or two words of 64 bits.
 template <int Words>
 struct LinearIndex {
   std::uint64_t word[Words]{};
 };
 
-/// Where the lowest bits of every mode's index stand in a linear index. Trivially copyable, 40 bytes, since
-/// it travels with every launch.
+/// The position of each mode's lowest bits in a linear index. Trivially copyable and 40 bytes long, since it
+/// is an argument of every launch.
 class BlcoEncoding {
 public:
   static constexpr int word_bits = 64;
@@ -50,7 +49,7 @@ public:
   [[nodiscard]] KOKKOS_FUNCTION int words() const { return m_bits > word_bits ? 2 : 1; }
   /// Bits of mode n's index that the linear index holds.
   [[nodiscard]] KOKKOS_FUNCTION int kept(int n) const { return m_kept[n]; }
-  /// Whether any bits are stripped. Where not, there is one key.
+  /// Whether any bits are stripped. If not, there is one key.
   [[nodiscard]] KOKKOS_FUNCTION bool strips() const { return m_strips; }
 
   /// The part of an index of mode n that the linear index holds ...
@@ -88,7 +87,7 @@ public:
       return linear.word[0] >> shift & mask(n);
     } else {
       if (shift >= word_bits) return linear.word[1] >> (shift - word_bits) & mask(n);
-      // Shifting by 64 has no meaning: the upper word goes left in two steps.
+      // A shift by 64 is undefined: the upper word is shifted left in two steps.
       return (linear.word[0] >> shift | linear.word[1] << 1 << (word_bits - 1 - shift)) & mask(n);
     }
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ALTO's order of a tensor in host memory that leaves no room for a radix sort's second copies: the positions
-// of the nonzeros are sorted where their linear indices will stand. The uppermost bits of the linear form
-// tell the bucket of a nonzero (one counting pass, one scattering pass). Each bucket is then split bit by
-// bit, in place, until a part fits a core's cache, and sorted there.
+// ALTO's order of a tensor in host memory, if there is no room for a radix sort's second copies. The sort
+// works on the positions of the nonzeros, in the memory of the later linear indices. The uppermost bits of
+// the linear form give the bucket of a nonzero: one counting pass, one scattering pass. Each bucket is then
+// split bit by bit, in place, until a part fits a core's cache and is sorted there.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -57,7 +57,7 @@ struct HostLinearSort {
     std::fill(own, own + buckets(), count_t(0));
     for (count_t p = chunk_begin(chunk); p < chunk_begin(chunk + 1); ++p) ++own[bucket_of(p)];
   }
-  /// Counts become offsets: bucket by bucket, and in a bucket chunk by chunk.
+  /// Turns counts into offsets: bucket by bucket, and chunk by chunk inside a bucket.
   void scan() const {
     count_t sum = 0;
     for (count_t b = 0; b < buckets(); ++b)
@@ -68,7 +68,7 @@ struct HostLinearSort {
     for (count_t p = chunk_begin(chunk); p < chunk_begin(chunk + 1); ++p)
       slots[own[bucket_of(p)]++].word[0] = p;
   }
-  /// After the scattering, where a chunk's next position would go is where its part of the bucket ends.
+  /// The end of a bucket. After the scattering, the last chunk's next offset points there.
   [[nodiscard]] count_t bucket_end(count_t bucket) const {
     return offsets[(chunks - 1) * buckets() + bucket];
   }
@@ -99,7 +99,7 @@ struct HostLinearSort {
               [&](Keyed const& a, Keyed const& b) { return is_before(a, b, key_bit); });
     for (Keyed const& keyed : scratch) (first++)->word[0] = keyed.position;
   }
-  /// Compares what is below the keys as well; equal cells keep the order of the tensor.
+  /// Compares the bits below the keys as well. Equal cells keep the order of the tensor.
   [[nodiscard]] bool is_before(Keyed const& a, Keyed const& b, int key_bit) const {
     if (a.key != b.key) return a.key < b.key;
     while (key_bit > 0) {
@@ -136,13 +136,14 @@ struct SortHostBuckets {
 };
 
 /// Fills word 0 of every slot with the position of the nonzero that belongs there. Beside the slots it needs
-/// half a megabyte a thread and 8 bytes for every thread and bucket. The order does not depend on the
-/// threads. \throws std::bad_alloc
+/// half a megabyte per thread, and 8 bytes per thread and bucket. The order does not depend on the number of
+/// threads.
+/// \throws std::bad_alloc
 template <int Words, class Space, class Indices>
 void sort_positions(Space const& space, LinearLayout const& layout, Indices const& indices,
                     LinearIndex<Words>* slots, count_t nnz) {
   using Sort = HostLinearSort<Indices, Words>;
-  // Sixteen nonzeros a bucket at least, or the buckets cost more than they save.
+  // A bucket has at least sixteen nonzeros. Smaller buckets would cost more than they save.
   int const bucket_bits = std::clamp(bits_for(nnz) - 4, 0, std::min(Sort::most_bucket_bits, layout.bits()));
   auto const chunks     = std::clamp<count_t>(nnz / 4096, 1, static_cast<count_t>(space.concurrency()));
   Kokkos::View<count_t*, typename Space::device_type> const offsets(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How threads that add to the same row of V stay out of each other's way (BLCO, sections 5.1 to 5.3), and
-// which rows of V are kept in copies for it.
+// The resolution of conflicts between threads that add to the same row of V (BLCO, sections 5.1 to 5.3), and
+// the rows of V that it keeps in copies.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -15,17 +15,17 @@ enum class Resolution {
   automatic,     // tiles: the paper's heuristic; chunks: privatised, unless the copies would be long
   registers,     // sums in registers, added to V with atomics
   hierarchical,  // sums in registers, then in a stash in scratch memory, then in one of several copies of V
-  privatised  // tiles: sums in registers, added to one of several copies of V. Chunks: a thread's copy of the
-              // rows that other threads write too, and every product is added to its row at once
+  privatised  // tiles: sums in registers, added to one of several copies of V. Chunks: no sums, each product
+              // is added to its row, or to the thread's copy of a row that other threads write too
 };
 
-/// The first nonzero of a chunk; of the one behind the last it is P.
+/// The first nonzero of a chunk. For the chunk after the last one it is P.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION count_t chunk_begin(count_t nnz, count_t chunks, count_t chunk) {
   return nnz / chunks * chunk + Kokkos::min(chunk, nnz % chunks);
 }
 
-/// The chunks of the strategy BlcoChunked (formats/blco/blco_tuning.hpp), and which rows of each mode each of
-/// them keeps a copy of.
+/// The chunks of the strategy BlcoChunked (formats/blco/blco_tuning.hpp), and the rows of each mode that each
+/// chunk copies.
 template <class Space>
 class BlcoChunks {
 public:
@@ -35,7 +35,7 @@ public:
   template <class Scalar, class Index>
   BlcoChunks(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzeros);
 
-  /// 0 with the tiles.
+  /// The number of chunks; 0 if the walk is over tiles.
   [[nodiscard]] count_t count() const { return m_private.chunks(); }
   [[nodiscard]] PrivateRowTable<Space> const& private_rows() const { return m_private; }
   /// Rows of all copies of a mode.
@@ -52,7 +52,7 @@ struct BlcoResolution {
   count_t copied_rows;  // rows of all copies
   bool is_chunked;      // the chunks walk, not the tiles
 
-  /// `wanted` is what the caller asked for. A mode too long for a stash is resolved in registers.
+  /// `wanted` is the caller's choice. A mode with too many rows for a stash is resolved in registers.
   template <class Space>
   BlcoResolution(Space const& space, Resolution wanted, count_t rows, count_t scalar_bytes, count_t nnz,
                  BlcoChunks<Space> const& chunks, int mode);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A tile: consecutive nonzeros that a team decodes and groups by the row of V that they add to, in its
-// scratch memory (the processing phase of BLCO, section 5.1.1). The paper's tile is a warp's 32 nonzeros.
-// Ours is as long as scratch memory allows, since the longer a tile, the more of its nonzeros share a row,
-// and an atomic row costs more than two gathered ones.
+// A tile (the processing phase of BLCO, section 5.1.1): consecutive nonzeros that a team decodes into its
+// scratch memory and groups by their row of V. The paper's tile is a warp's 32 nonzeros. Ours is as long as
+// scratch memory allows. In a longer tile more nonzeros share a row, and an atomic row costs more than two
+// gathered ones.
 //
 // Grouping is a counting sort by the lowest bits of the row: count, prefix sum, scatter. In ALTO's order a
-// tile's rows lie in a few boxes, so rows that share these bits and differ are rare. Where they occur they
-// come mixed, which ends segments early and is right all the same.
+// tile's rows are in a few boxes, so different rows rarely share these bits. If they do, their nonzeros are
+// mixed within a bucket. Segments then end early, but the sums are still right.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -37,7 +37,7 @@ struct TileShape {
   int stash_rows;       // 0: no stash
   int stash_stride;
 
-  /// Bytes of scratch memory for nonzeros of so many bytes.
+  /// Bytes of scratch memory, if a nonzero takes `nonzero` bytes.
   [[nodiscard]] KOKKOS_FUNCTION count_t bytes(count_t nonzero, count_t scalar) const {
     return static_cast<count_t>(tile) * nonzero + static_cast<count_t>(buckets + team) * sizeof(unsigned) +
            static_cast<count_t>(stash_rows) * static_cast<count_t>(stash_stride) * scalar +
@@ -45,14 +45,14 @@ struct TileShape {
   }
 };
 
-/// The shape for P nonzeros and a mode of `rows` rows. `tile` and `threads` are the caller's wishes, or 0.
+/// The shape for P nonzeros and a mode of `rows` rows. `tile` and `threads` are the caller's choice, or 0.
 template <class Kernel, class Space>
 TileShape tile_shape(Space const& space, count_t nnz, int order, count_t rows, ColumnBlocks blocks, int tile,
                      int threads) {
   constexpr int lanes    = Kernel::Row::lanes;
   count_t const nonzero  = Kernel::nonzero_bytes(order);
   count_t const resident = teams_at_a_time(space, Kernel::resident_teams);
-  // Two rounds of teams at least, or the last round leaves much of the device idle.
+  // At least two rounds of teams: with fewer, much of the device would be idle in the last round.
   if (tile == 0)
     tile = static_cast<int>(std::min<count_t>(static_cast<count_t>(usual_tile<Space>), nnz / (2 * resident)));
   tile = std::min(tile, 1 << 16);  // more than scratch memory holds
@@ -69,19 +69,20 @@ TileShape tile_shape(Space const& space, count_t nnz, int order, count_t rows, C
     shape.buckets =
         std::max(shape.team, static_cast<int>(std::bit_ceil(static_cast<unsigned>(shape.tile) * 3 / 4)));
   };
-  // A chunk of 8 (mod 16) nonzeros: a multiple of a pack of four, and the four threads of a warp then read
-  // from different banks.
+  // A chunk has 8 (mod 16) nonzeros, a multiple of a pack of four. The four threads of a warp then read from
+  // different banks.
   set_chunk(std::max(8, (tile / shape.team - 8) / 16 * 16 + 8));
   while (shape.bytes(nonzero, sizeof(typename Kernel::Scalar)) > team_scratch<Space>()) {
     if (shape.chunk == 8) {
-      if (shape.team == 1) break;  // Kokkos will say that it does not fit: 8 nonzeros of order 16 take 1.2 KB
+      if (shape.team == 1) break;  // Kokkos reports that it does not fit: 8 nonzeros of order 16 take 1.2 KB
       shape.team /= 2;
       set_chunk(8);
     } else {
       set_chunk(shape.chunk - 16);
     }
   }
-  // Few rows: neighbours in a warp count in different buckets, or their atomics would wait for each other.
+  // With few rows, neighbours in a warp count in different buckets. Otherwise their atomics would wait for
+  // each other.
   shape.spread = std::clamp(bits_for(static_cast<count_t>(shape.buckets)) - bits_for(rows), 0, 5);
 
   count_t const tiles   = ceil_div(nnz, static_cast<count_t>(shape.tile));
@@ -110,11 +111,11 @@ public:
   }
   /// stash_rows x stash_stride
   [[nodiscard]] KOKKOS_FUNCTION Scalar* stash() const { return reinterpret_cast<Scalar*>(indices(m_order)); }
-  /// One a bucket.
+  /// One per bucket.
   [[nodiscard]] KOKKOS_FUNCTION unsigned* counts() const {
     return reinterpret_cast<unsigned*>(stash() + m_shape.stash_rows * m_shape.stash_stride);
   }
-  /// One a thread.
+  /// One per thread.
   [[nodiscard]] KOKKOS_FUNCTION unsigned* sums() const { return counts() + m_shape.buckets; }
 
 private:
@@ -139,14 +140,14 @@ KOKKOS_FUNCTION void load_tile(Member const& member, BlcoNonzeros<Scalar, Index>
   member.team_barrier();
   Kokkos::parallel_for(Kokkos::TeamVectorRange(member, count), [&](int i) {
     count_t const p = begin + static_cast<count_t>(i);
-    // The team's other threads count in the same bucket.
+    // The team's other threads may count in the same bucket.
     scratch_add(&counts[bucket(nonzeros.index(p, nonzeros.block_of(p), mode), i)], 1U);
   });
   member.team_barrier();
 
-  // Counts become positions: every thread scans its own buckets, behind the sum of the threads before it. Not
-  // by Kokkos' team_scan: on CUDA it takes 32 threads of a team for one warp, which they are not when each
-  // has lanes (Kokkos 4.7).
+  // Turns counts into positions: every thread scans its own buckets, starting from the sum of the threads
+  // before it. Kokkos' team_scan is not usable on CUDA (Kokkos 4.7). It assumes that 32 threads of a team are
+  // one warp, but here each thread has several lanes.
   int const own   = shape.buckets / member.team_size();
   int const first = own * member.team_rank();
   unsigned sum    = 0;
@@ -169,7 +170,7 @@ KOKKOS_FUNCTION void load_tile(Member const& member, BlcoNonzeros<Scalar, Index>
     count_t const p     = begin + static_cast<count_t>(i);
     count_t const block = nonzeros.block_of(p);
     Scalar const value  = nonzeros.values[p];
-    // The team's other threads take the bucket's other places.
+    // The team's other threads may take places in the same bucket.
     unsigned const position = scratch_fetch_add(&counts[bucket(nonzeros.index(p, block, mode), i)], 1U);
     nonzeros.for_each_index(p, block, [&](int n, Index index) {
       int const array                  = n == mode ? 0 : n < mode ? n + 1 : n;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which strategies `blco` and `alto` take on a machine, and their numbers. Each strategy is a class here and
-// a kernel of its own, which compiles for any backend. The library has those that are taken; the tests and
-// polyad_perf compile the others too (CONTRIBUTING.md, "Strategies", has the measured times).
+// The strategies of `blco` and `alto` on each machine, with their numbers. Each strategy is a class here,
+// with a kernel of its own that compiles for any backend. The library has only the strategies in use. The
+// tests and polyad_perf also compile the others (CONTRIBUTING.md, "Strategies", has the measured times).
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace polyad::detail {
 
-/// alto: a thread walks one long chunk. Rows of V that other chunks write too are its private copies, which
-/// are added to V at the end; or they are locked (formats/blco/mttkrp_alto_private.hpp).
+/// alto: a thread walks one long chunk. It has private copies of the rows of V that other chunks write too,
+/// and adds them to V at the end. Or it locks these rows (formats/blco/mttkrp_alto_private.hpp).
 struct AltoPrivateRows {
   static constexpr char const* walk = "private";
   static constexpr bool has_chunks  = true;
@@ -27,7 +27,7 @@ struct AltoAtomics {
   static constexpr char const* walk = "atomics";
   static constexpr bool has_chunks  = false;
 };
-/// A device has too many threads for a copy each.
+/// A device has too many threads to give each of them copies.
 template <class Space>
 using AltoStrategy = std::conditional_t<is_device_space<Space>, AltoAtomics, AltoPrivateRows>;
 
@@ -45,7 +45,7 @@ struct BlcoChunked {
 template <class Space>
 using BlcoStrategy = std::conditional_t<is_device_space<Space>, BlcoTiled, BlcoChunked>;
 
-/// \throws UsageError when a walk that was asked for is not the one that this build has
+/// \throws UsageError if the requested walk is not in this build
 inline void expect_in_library(std::string const& walk, std::string const& compiled) {
   POLYAD_EXPECTS(walk == compiled, "walk=", walk,
                  " is slower on this backend, and compiled for polyad_perf alone");
@@ -57,8 +57,8 @@ template <class Space>
   return std::min(nnz, multiprocessors(space));
 }
 
-/// Private rows of a mode beyond which it keeps no copies, unless an option says more: one for eight
-/// nonzeros, which are copies no larger than the tensor at R = 32.
+/// The number of private rows beyond which a mode keeps no copies, unless an option sets another. It is one
+/// row for eight nonzeros: at R = 32 the copies are then no larger than the tensor.
 [[nodiscard]] constexpr count_t most_private_rows(count_t nnz) {
   return std::max<count_t>(nnz / 8, count_t(1) << 16);
 }
@@ -68,13 +68,14 @@ inline constexpr int blco_team_threads = 256;
 /// Copies of V: one for each group of multiprocessors (GPC) of a GH100.
 inline constexpr count_t blco_copies = 8;
 
-/// Nonzeros of a tile. A device's 1792 take 37 KiB of scratch memory (order 3, float) or 44 (double).
-/// Three or four of them leave 80 to 120 KiB of a multiprocessor to its first-level cache. A host's team is
-/// one thread, whose tile stays in the first-level cache.
+/// Nonzeros of a tile. On a device, 1792 nonzeros take 37 KiB of scratch memory (order 3, float) or 44
+/// (double). Three or four such tiles leave 80 to 120 KiB of a multiprocessor to its first-level cache. On a
+/// host a team is one thread, and its tile stays in the first-level cache.
 template <class Space>
 inline constexpr int usual_tile = is_device_space<Space> ? 1792 : 504;
 
-/// Teams that the machine runs at a time, where a multiprocessor holds so many.
+/// Teams that the machine runs at the same time, if a device's multiprocessor holds `on_multiprocessor` of
+/// them.
 template <class Space>
 [[nodiscard]] count_t teams_at_a_time(Space const& space, int on_multiprocessor) {
   return multiprocessors(space) * static_cast<count_t>(is_device_space<Space> ? on_multiprocessor : 1);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the format alto is built: the nonzeros in their order, the groups, the chunks and their private
-// rows.
+// Building the format alto: the order of the nonzeros, the groups, the chunks and their private rows.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -43,8 +42,8 @@ struct CopyNonzeros {
   }
 };
 
-/// Counts the groups, and in the second pass writes them down. A group ends where an index of a grouped mode
-/// changes, and at the border of a chunk.
+/// Counts the groups; in the second pass it also writes them. A group ends at the border of a chunk, and
+/// where an index of a grouped mode changes.
 template <class Coo, class Format, class Permutation>
 struct ListGroups {
   typename Coo::indices_type coo_indices;
@@ -73,7 +72,7 @@ struct ListGroups {
   }
 };
 
-/// What stands behind the last group and the last chunk.
+/// Writes the ends of the last group and of the last chunk.
 template <class Starts>
 struct EndGroups {
   Starts starts;
@@ -86,7 +85,8 @@ struct EndGroups {
   }
 };
 
-/// The lowest and the highest row of a mode in a chunk; the indices are the groups' or the nonzeros'.
+/// The lowest and the highest row of a mode in a chunk. The indices are those of the groups or of the
+/// nonzeros.
 template <class Index>
 struct FindTouchedRows {
   Index const* indices;
@@ -120,7 +120,7 @@ void Alto<Scalar, Index, Space>::copy_nonzeros(Space const& space, CooTensor<Sca
                                                Permutation<Index, Space> const& order) {
   using Coo            = CooTensor<Scalar, Index, Space>;
   auto const ungrouped = static_cast<count_t>(m_extents.order() - m_grouped);
-  // Rows of whole packs: a device reads four indices at once.
+  // Rows consist of whole packs: a device reads four indices at once.
   count_t const stored = ceil_div(m_nnz + alto_padding, 4) * 4;
   expect_fits(space, "the nonzeros in linear order", stored, sizeof(Scalar) + ungrouped * sizeof(Index));
   m_indices = indices_type(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::alto_indices"),
@@ -145,7 +145,8 @@ void Alto<Scalar, Index, Space>::list_groups(Space const& space, CooTensor<Scala
   auto const made = [&](char const* label) {
     return Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label));
   };
-  // A fixed number of chunks, whatever the threads, gives the same sums; 16 keep most hosts busy.
+  // With a fixed number of chunks the sums do not depend on the number of threads. 16 chunks keep most hosts
+  // busy.
   count_t wanted = options.deterministic ? count_t(16) : private_chunks(space, m_nnz);
   if (options.chunks > 0) wanted = options.chunks;
   count_t const chunk = ceil_div(m_nnz, std::min(wanted, m_nnz));
@@ -188,7 +189,8 @@ void Alto<Scalar, Index, Space>::find_private_rows(Space const& space, options_t
                          FindTouchedRows<Index>{indices, m_first_groups.data(),
                                                 of_groups ? nullptr : m_starts.data(), touched.data()});
     int const n = of_mode(m_modes, m);
-    // Copies of one row for sixteen nonzeros are zeroed and added in a few hundredths of the walk's time.
+    // One copied row per sixteen nonzeros: zeroing and adding the copies then takes a few hundredths of the
+    // walk's time.
     m_private.enter(space, n, touched, m_nnz / count / 16);
     if (!options.deterministic && m_private.copied_rows(n) > allowed) m_locked |= 1U << n;
   }
@@ -235,7 +237,7 @@ Alto<Scalar, Index, Space> Alto<Scalar, Index, Space>::build_for(Space const& sp
   return format;
 }
 
-// Not the whole class: some members are for private rows only.
+// The class is not instantiated as a whole: some members are for private rows only.
 #define POLYAD_ALTO(Scalar, Index)                                                                          \
   template Alto<Scalar, Index, Kokkos::DefaultExecutionSpace>                                               \
   Alto<Scalar, Index, Kokkos::DefaultExecutionSpace>::build(                                                \

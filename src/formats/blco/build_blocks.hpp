@@ -102,8 +102,8 @@ struct MapBlocks {
   }
 };
 
-/// Writes the nonzeros in ALTO's order. The permutation may stand where the linear indices go: a nonzero's
-/// position is read before its index is written.
+/// Writes the nonzeros in ALTO's order. The permutation may share memory with the linear indices: each
+/// nonzero's position is read before its index is written.
 template <class Indices, class Scalar, class Permutation, int Words>
 struct EncodeNonzeros {
   Indices indices;
@@ -195,10 +195,10 @@ inline void expect_blco_options(count_t max_block, int index_bits) {
                  " bits; at most ", BlcoEncoding::max_bits, " can be had");
 }
 
-/// Sorts and encodes a tensor. `index_bits` is the length of the linear index; 0 means 64, or 128 where the
-/// headers of the blocks would take more than the second word (a hypersparse tensor with blocks of a few
-/// nonzeros). Linear in the nonzeros (and the blocks); waits for `space`. Beside its result it needs the
-/// positions and what linear_order needs.
+/// Sorts and encodes a tensor. `index_bits` is the length of the linear index. 0 means 64, or 128 if the
+/// headers of the blocks would take more memory than the second word. That is the case for a hypersparse
+/// tensor with blocks of a few nonzeros. Linear in the nonzeros and the blocks; waits for `space`. Beside its
+/// result it needs the positions and the memory of linear_order.
 /// \throws UsageError when max_block is 0 or index_bits is out of range; MemoryError before allocating
 template <class Scalar, class Index, class Space>
 BlcoBlocks<Scalar, Index, Space> make_blco_blocks(Space const& space,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How StreamedBlco is built, by the device or by the host, and the buffers that a run needs.
+// Building StreamedBlco on the device or on the host, and the buffers that a run needs.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -30,8 +30,9 @@ struct SlotPositions {
   KOKKOS_FUNCTION std::uint64_t operator()(count_t i) const { return slots[i].word[0]; }
 };
 
-/// The encoding of a tensor that is not yet sorted, so that its keys cannot be counted. It has 64 bits
-/// where even as many keys as the stripped bits allow have smaller headers than a second word, else 128.
+/// The encoding of a tensor that is not sorted yet, so that its keys cannot be counted. The number of keys is
+/// bounded by the stripped bits. The encoding has 64 bits if the headers of that many keys take no more
+/// memory than a second word, and 128 otherwise.
 template <class Headers>
 BlcoEncoding host_encoding(LinearLayout const& layout, count_t nnz, int index_bits) {
   if (index_bits > 0) return BlcoEncoding(layout, index_bits);
@@ -145,7 +146,7 @@ auto StreamedBlco<Scalar, Index, Space>::make_workspace(Space const& space, coun
   auto const instances =
       make_instances(space, m_options.instances);  // Kokkos gives each some memory of its own
   auto const count = static_cast<count_t>(m_options.instances);
-  // A thirty-second of what is free is left to Kokkos and to the end of a run.
+  // A thirty-second of the free memory is left to Kokkos and to later allocations of a run.
   count_t const available = available_memory(space);
   count_t bytes           = available - available / 32;
   if (m_options.buffer_bytes > 0) bytes = std::min(bytes, m_options.buffer_bytes);

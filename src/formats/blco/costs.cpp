@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one copy of the nonzeros in ALTO's order moves.
+// The memory traffic of the formats with one copy of the nonzeros in ALTO's order.
 #include <algorithm>
 
 #include "formats/blco/weights.hpp"
@@ -12,7 +12,7 @@ namespace {
 /// Nonzeros that a team of a device groups by row before it adds them (docs/design-notes.md).
 constexpr double tile = 1792;
 
-/// Rows that a tile's nonzeros fall into, as a share of the tile: one atomic row each.
+/// The distinct rows of a tile's nonzeros, as a share of the tile. Each of them costs one atomic row.
 double rows_of_a_tile(CostInput const& input, int mode) {
   auto const& survey = of_mode(input.tensor.modes, mode);
   return std::min(1.0, static_cast<double>(std::max<std::uint64_t>(survey.used(), 1)) / tile);
@@ -38,8 +38,8 @@ BuildTerms blco_build(CostInput const& input) {
   return costs::sorted_build(input, static_cast<double>(blco_bytes(input)), 1);
 }
 
-/// Four buffers of 256 nonzeros are the least (formats/blco/streamed_blco.hpp), each with an instance of its
-/// own.
+/// The smallest buffers: four of 256 nonzeros each (formats/blco/streamed_blco.hpp), each with its own
+/// instance.
 std::uint64_t least_buffers(CostInput const& input) {
   std::uint64_t const instance = input.machine.is_device ? costs::device_instance_bytes : 0;
   return 4 * (256 * static_cast<std::uint64_t>(8 + input.scalar_bytes) + instance);
@@ -47,7 +47,7 @@ std::uint64_t least_buffers(CostInput const& input) {
 
 ModeTerms streamed_walk(CostInput const& input, int mode) {
   ModeTerms terms = blco_walk(input, mode);
-  // The copy from the host; what a buffer holds is walked while the next one comes.
+  // The copy from the host. The walk over a buffer overlaps the copy of the next one.
   terms.scattered = static_cast<double>(blco_bytes(input)) / input.machine.from_host;
   return terms;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which order of the nonzeros is the fastest on a host. ALTO's order keeps the rows of all modes in cache
-// alike. Where nonzeros share the indices of some modes often enough, an order that lets them follow each
-// other needs fewer rows a nonzero, because the rows of grouped modes stay in registers. Which one wins
-// depends on the tensor, so that a few windows of each candidate order are looked at. They tell how long
-// its groups are, and how many of its rows a first-level and a second-level cache would miss.
+// Finds the fastest order of the nonzeros on a host. ALTO's order treats all modes alike and keeps their rows
+// in cache. Another order may group nonzeros that share the indices of some modes. The rows of these grouped
+// modes then stay in registers, so a nonzero needs fewer rows. Which order is faster depends on the tensor.
+// Therefore a few windows of each candidate order are examined. They give the lengths of the groups, and the
+// rows that a first-level and a second-level cache would miss.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -26,7 +26,7 @@
 
 namespace polyad::detail {
 
-/// Which of a stream of rows miss a cache of 8 ways that holds `rows` rows, the oldest leaving first.
+/// A simulated cache for `rows` rows, with 8 ways and LRU replacement.
 class RowCache {
 public:
   explicit RowCache(std::size_t rows) : m_sets(std::bit_floor(rows / ways)), m_tags(m_sets * ways, 0) {}
@@ -49,7 +49,7 @@ private:
   std::vector<std::uint64_t> m_tags;
 };
 
-/// What a walk over some nonzeros meets.
+/// Counts in a simulated walk over some nonzeros.
 struct AltoCounts {
   count_t nonzeros      = 0;
   count_t groups        = 0;
@@ -57,15 +57,16 @@ struct AltoCounts {
   count_t second_misses = 0;  // nor in the second-level one
 };
 
-/// Cycles a nonzero for the MTTKRPs of all modes at R = 32 in double (four lines of 64 bytes a row), a model
-/// that was fitted to two cores of an AMD EPYC (Zen 4). One line a cycle from the first-level cache, a row
-/// from the second level 4 cycles more, and from the third another 16, and 20 for each group's loop that
-/// ends.
+/// Cycles per nonzero for the MTTKRPs of all modes at R = 32 in double (four lines of 64 bytes a row). The
+/// model was fitted to two cores of an AMD EPYC (Zen 4). A line from the first-level cache takes one cycle. A
+/// row from the second level takes 4 cycles more, and from the third another 16. Each group adds 20, for the
+/// end of its loop.
 inline double alto_cycles(int order, int grouped, AltoCounts const& counts) {
   double const N = order, g = grouped;
   double const per_nonzero = 1.0 / static_cast<double>(std::max<count_t>(counts.nonzeros, 1));
   double const groups      = grouped == 0 ? 0 : static_cast<double>(counts.groups) * per_nonzero;
-  // Rows read and written: for the modes that are not grouped the other factors' and the output's twice.
+  // Rows read and written for a nonzero in the MTTKRPs of all modes. An ungrouped mode needs the rows of the
+  // other ungrouped modes, and twice the output's. A grouped mode needs the rows of the ungrouped modes.
   double const rows       = (N - g) * (N - g - 1 + 2) + g * (N - g);
   double const group_rows = (N - g) * g + g * (g - 1 + 2);
   return 4 * (rows + groups * group_rows) + 20 * N * groups +
@@ -73,8 +74,8 @@ inline double alto_cycles(int order, int grouped, AltoCounts const& counts) {
              (4 * static_cast<double>(counts.first_misses) + 16 * static_cast<double>(counts.second_misses));
 }
 
-/// Looks at an order through windows: all nonzeros that share the uppermost bits of its linear form with one
-/// that is picked at random.
+/// Examines an order in windows. A window has all nonzeros that share the uppermost bits of the linear form
+/// with a randomly chosen nonzero.
 template <class Scalar, class Index, class Space>
 class AltoWindows {
 public:
@@ -113,7 +114,7 @@ private:
         if (((index(p, n) ^ index(center, n)) & of_mode(mask, n)) != 0) return false;
       return true;
     };
-    // A sparse sample says how many bits leave about as many nonzeros as are wanted.
+    // A sparse sample tells how many bits leave about as many nonzeros as a window needs.
     count_t const stride = std::max<count_t>(1, m_coo.nnz() / 8192);
     for (bool enough = false; !enough && depth < layout.bits();) {
       count_t sampled = 0;
@@ -128,10 +129,10 @@ private:
         deepen();
         std::erase_if(m_window, [&](auto const& entry) { return !inside(entry.second); });
       }
-      if (m_window.size() == 2 * length) break;  // so often does one cell occur
+      if (m_window.size() == 2 * length) break;  // that many nonzeros share one cell
       if (inside(p)) m_window.emplace_back(0, p);
     }
-    // Up to 64 bits below those that all have in common.
+    // Up to 64 bits below the bits that all nonzeros of the window share.
     int const first = std::max(0, layout.bits() - depth - LinearLayout::word_bits);
     for (auto& entry : m_window)
       entry.first =
@@ -164,7 +165,7 @@ private:
   std::vector<std::pair<std::uint64_t, count_t>> m_window;
 };
 
-/// Worker w looks at every workers-th candidate.
+/// Worker w examines every workers-th candidate.
 template <class Scalar, class Index, class Space>
 struct LookAtOrders {
   AltoOrder const* candidates;
@@ -183,8 +184,9 @@ struct LookAtOrders {
   }
 };
 
-/// ALTO's order, and orders with one mode, two or all modes but one grouped (from six modes on without
-/// pairs). Each also in slabs of about 1024 rows of another mode that is longer than two of them.
+/// The candidates: ALTO's order, and orders with one mode, two modes or all modes but one grouped. From six
+/// modes on there are no pairs. Each grouped order also comes in slabs of about 1024 rows of another mode, if
+/// that mode is longer than two slabs.
 inline std::vector<AltoOrder> alto_candidates(Extents const& extents) {
   constexpr int slab_rows_bits = 10;
   int const order              = extents.order();
@@ -201,8 +203,8 @@ inline std::vector<AltoOrder> alto_candidates(Extents const& extents) {
   return candidates;
 }
 
-/// The order whose MTTKRPs of all modes should take least time on a host; ALTO's unless another one is a
-/// tenth faster. Each candidate costs a few passes over the indices. Waits for `space`.
+/// The order with the least predicted time for the MTTKRPs of all modes on a host. It is ALTO's unless
+/// another one is a tenth faster. Each candidate costs a few passes over the indices. Waits for `space`.
 /// \throws std::bad_alloc
 template <class Scalar, class Index, class Space>
 AltoOrder fastest_order(Space const& space, CooTensor<Scalar, Index, Space> const& coo) {
@@ -231,7 +233,7 @@ AltoOrder fastest_order(Space const& space, CooTensor<Scalar, Index, Space> cons
     best  = candidates[c];
     at    = c;
   }
-  // A prefetch pays where a nonzero's rows often come from the third-level cache or from memory.
+  // A prefetch pays if a nonzero's rows often come from the third-level cache or from memory.
   best.prefetch = 2 * counts[at].second_misses > counts[at].nonzeros;
   return best;
 }

@@ -47,7 +47,7 @@ void mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
                        FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
                        AltoWorkspace<Scalar, Kokkos::DefaultExecutionSpace>&,             \
                        FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-// The residual sweep calls it too: its sources do not compile the kernels once more.
+// The residual sweep calls it too, and so its sources need not compile the kernels again.
 #define POLYAD_ALTO_WITH_VALUES(Scalar, Index)                                                         \
   template void detail::mttkrp_with_values(                                                            \
       Kokkos::DefaultExecutionSpace const&, Alto<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \

@@ -43,7 +43,8 @@ struct MttkrpAltoAtomics {
   ChunkWalk chunks;
   Term term;
 
-  /// Nonzeros whose rows are gathered at the same time: what the registers hold. A residual keeps a row more.
+  /// Nonzeros whose rows are gathered at the same time, limited by the registers. A residual keeps one more
+  /// row.
   static constexpr int batch =
       rows_in_flight<typename Row::space_type>(Row::block < 32 && !Term::is_residual ? 4 : 2);
 
@@ -117,8 +118,8 @@ AltoAtomicOperands<Scalar, Space> alto_operands(AltoAtomics, Space const& space,
   return {factors, V};
 }
 
-/// V += the terms of X's nonzeros with these values, for some blocks of columns. Does not wait. Residuals are
-/// compiled for any order alone.
+/// V += the terms of X's nonzeros with these values, for some blocks of columns. Does not wait. Residual
+/// sweeps are compiled only for any order.
 template <class Row, class Space, class Scalar, class Index, class Term>
 void launch_alto(AltoAtomics, Space const& space, Alto<Scalar, Index, Space> const& X, Scalar const* values,
                  AltoAtomicOperands<Scalar, Space> const& operands, int mode, ColumnBlocks blocks,

@@ -10,10 +10,10 @@
 //       sum += x * tmp for each nonzero, in registers             add_term(), group_sum
 //       V(k, :) += h * sum
 //
-// A row of V is read, added to and written for every nonzero: in this order it is in cache. Summing runs of
-// equal rows in registers first cost 15 to 30 %. Rows that other chunks write too go
-// to the chunk's own copies (formats/blco/private_rows.hpp), which are added to V at the end. Where copies
-// would be too many, the mode has none, and every addition to V locks its row (kernel/row_locks.hpp).
+// For every nonzero a row of V is read, added to and written. In this order the row is in cache. Summing runs
+// of equal rows in registers first cost 15 to 30 %. Rows that other chunks write too go to the chunk's own
+// copies (formats/blco/private_rows.hpp), which are added to V at the end. If there would be too many copies,
+// the mode has none, and every addition to V locks its row (kernel/row_locks.hpp).
 //
 // Bytes a nonzero, G modes being grouped: s_r + (N - G) s_o streamed and (N + 1) R s_r from and to cache.
 // Flops: N R.
@@ -43,7 +43,7 @@
 
 namespace polyad::detail {
 
-/// Where a chunk's products go.
+/// The destination of a chunk's products.
 enum class AltoTarget {
   rows,           // a row for every nonzero; no modes are grouped
   rows_of_group,  // the same; the product of the grouped modes' rows is the same for a whole group
@@ -71,15 +71,15 @@ struct AltoFactors {
 
 inline constexpr int any_inner = -1;
 
-/// How a chunk is walked. Each has a loop of its own: with all that a careful one asks for, the compiler
-/// runs out of registers, and every nonzero took a quarter longer (uber, R = 16).
+/// The loop over a chunk. Each kind has its own code. The compiler runs out of registers for the careful
+/// loop: used for all chunks, it made every nonzero a quarter slower (uber, R = 16).
 enum class AltoLoop {
   plain,        // whole blocks of columns, rows alike
   prefetching,  // the same with prefetches
   careful       // anything: a cut block of columns, rows of which some are private, locks
 };
 
-/// Inner is how many factors are read for every nonzero, or any_inner.
+/// Inner is the number of factors read for every nonzero, or any_inner.
 template <class Vec, class Index, int Inner, AltoTarget Target, class Term>
 struct MttkrpAltoPrivate {
   using Row    = Vec;
@@ -132,8 +132,8 @@ struct MttkrpAltoPrivate {
     }
   }
 
-  /// sum += e p for nonzero p of row k. Where a group is one row, `hoisted` is that row of C times the
-  /// group's rows, and the latter are multiplied by the group's sum in the end.
+  /// sum += e p for nonzero p of row k. If the whole group adds to one row, `hoisted` is that row of C times
+  /// the group's rows. The sum is then multiplied by the group's rows at the end.
   KOKKOS_FORCEINLINE_FUNCTION void add_residual(Row& sum, count_t p, Index k, Row const& hoisted,
                                                 Columns columns) const {
     Row product = Target == AltoTarget::rows_of_group ? hoisted : Row(Scalar(1));
@@ -203,8 +203,9 @@ struct MttkrpAltoPrivate {
 
   KOKKOS_FORCEINLINE_FUNCTION void walk_chunk(count_t s, Columns columns) const {
     PrivateRows const own = locks.in_use() ? PrivateRows{} : output.chunks[s];
-    // A copy whose rows begin at these columns. A local one also because a store to the output might change
-    // the members of *this, as far as the compiler knows, and it would read them anew for every nonzero.
+    // Makes a copy whose rows begin at these columns. The copy is local for another reason too. The compiler
+    // must assume that a store to the output changes the members of *this, and would reload them for every
+    // nonzero.
     MttkrpAltoPrivate self = *this;
     for (int m = 0; m < inner.count; ++m) self.inner.factor[m].data += columns.first;
     for (int m = 0; m < outer.count; ++m) self.outer.factor[m].data += columns.first;
@@ -219,7 +220,7 @@ struct MttkrpAltoPrivate {
       self.template walk<AltoLoop::plain>(s, own, Columns{0, Row::width});
   }
 
-  // Flattened, since GCC otherwise leaves operations of short rows to calls (docs/design-notes.md).
+  // Flattened: GCC otherwise does not inline the operations of short rows (docs/design-notes.md).
   template <class Member>
   POLYAD_FLATTEN KOKKOS_FUNCTION void operator()(Member const& member) const {
     walk_chunks<Row, Term>(walks, member,
@@ -227,8 +228,8 @@ struct MttkrpAltoPrivate {
   }
 };
 
-/// Calls f(std::integral_constant<int, Inner>). Kernels are compiled for the numbers of factors a nonzero
-/// that tensors of three and four modes have; with 64-bit indices for any number only.
+/// Calls f(std::integral_constant<int, Inner>). Kernels are compiled for the numbers of inner factors that
+/// occur with three and four modes. With 64-bit indices there is only the kernel for any number.
 template <class Index, AltoTarget Target, class F>
 void with_inner(int inner, F&& f) {
   if constexpr (sizeof(Index) == 4) {
@@ -243,7 +244,7 @@ void with_inner(int inner, F&& f) {
   f(std::integral_constant<int, any_inner>{});
 }
 
-/// The factor of mode X.modes()[m], with the indices that X stores of it.
+/// The factor of mode X.modes()[m], and the indices of that mode in X.
 template <class Space, class Scalar, class Index>
 AltoFactor<Scalar, Index> alto_factor(Alto<Scalar, Index, Space> const& X,
                                       FactorMatrices<Scalar, Space> const& factors, int m) {

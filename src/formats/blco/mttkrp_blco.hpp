@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contract's mttkrp for BLCO: how the conflicts of the mode are resolved, and the launches for that.
+// The contract's mttkrp for BLCO: the launches that compute it, by the resolution of the mode's conflicts.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -63,7 +63,7 @@ void launch_tiles(Space const& space, Nonzeros const& nonzeros, BlcoOptions cons
                         std::max<count_t>(resolution.copies, 1), output.rows, term});
 }
 
-/// The same, with a stash in the teams' scratch memory where the conflicts are resolved by one.
+/// The same. If the conflicts are resolved by a stash, it is in the teams' scratch memory.
 template <class Row, int Order, class Space, class Scalar, class Index, class Term>
 void add_tiles(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzeros, BlcoOptions const& options,
                FactorMatrices<Scalar, Space> const& factors, BlcoResolution const& resolution,
@@ -77,8 +77,8 @@ void add_tiles(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzeros, 
                                                                   resolution, blocks, output, term);
 }
 
-/// The chunks: V, and their copies of rows, = the terms of the nonzeros, which are X's, maybe with other
-/// values; then the copies are added to V.
+/// The walk over chunks: sets V and the chunks' copied rows to the terms of the nonzeros, then adds the
+/// copies to V. The nonzeros are X's, possibly with other values.
 template <class Row, int Order, class Space, class Scalar, class Index, class Term>
 void launch_chunks(Space const& space, Blco<Scalar, Index, Space> const& X,
                    BlcoNonzeros<Scalar, Index> const& nonzeros, FactorMatrices<Scalar, Space> const& factors,
@@ -110,7 +110,7 @@ void launch_merge(Space const& space, count_t copies, FactorMatrix<Scalar, Space
                         static_cast<count_t>(V.stride(0)), walks});
 }
 
-/// What the tiles add to: V, or its copies in the workspace.
+/// The target of the tiles' sums: V, or its copies in the workspace.
 template <class Scalar, class Space>
 FactorMatrix<Scalar, Space> tile_target(BlcoResolution const& resolution,
                                         FactorMatrix<Scalar, Space> const& copies, count_t rank,
@@ -123,7 +123,7 @@ FactorMatrix<Scalar, Space> tile_target(BlcoResolution const& resolution,
   return Kokkos::subview(copies, Kokkos::make_pair(count_t(0), resolution.copied_rows), Kokkos::ALL);
 }
 
-/// Adds the products of `nonzeros` to `target`, one launch a kind of column block. Does not wait.
+/// Adds the products of `nonzeros` to `target`, with one launch per kind of column block. Does not wait.
 template <class Scalar, class Index, class Space>
 void add_tile_products(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzeros,
                        BlcoOptions const& options, FactorMatrices<Scalar, Space> const& factors, int mode,
@@ -188,7 +188,8 @@ void mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
                        FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&, int, \
                        BlcoWorkspace<Scalar, Kokkos::DefaultExecutionSpace>&,             \
                        FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&)
-// The residual sweep and streamed-blco call these too: their sources do not compile the kernels once more.
+// The residual sweep and streamed-blco call these too, and so their sources need not compile the kernels
+// again.
 #define POLYAD_BLCO_WITH_VALUES(Scalar, Index)                                                         \
   template void detail::mttkrp_with_values(                                                            \
       Kokkos::DefaultExecutionSpace const&, Blco<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \

@@ -7,8 +7,8 @@
 //     tmp = x * the other modes' rows                               walk()
 //     V(k, :) += tmp, or the chunk's private copy of row k += tmp   PrivateOutput::row
 //
-// In ALTO's order these rows, and those of the other factors, stay in a core's caches; summing runs in
-// registers first cost 15 to 30 % there. No other thread writes these rows, so there are no atomics.
+// In ALTO's order the rows of V and of the other factors stay in a core's caches. Summing runs in registers
+// first cost 15 to 30 % there. No other thread writes the thread's rows of V, so no atomics are needed.
 #pragma once
 
 #include <Kokkos_Core.hpp>

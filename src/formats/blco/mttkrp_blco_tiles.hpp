@@ -43,8 +43,8 @@ struct MttkrpBlcoTiles {
   using Scalar                    = typename Row::scalar_type;
   static constexpr int Block      = Row::block;
   static constexpr bool has_stash = Stash;
-  /// Teams of 256 threads that a multiprocessor is to hold, by registers: 64 a thread are enough for doubles
-  /// (two columns a lane), 80 for floats (four), 128 where the order is not known.
+  /// Teams of 256 threads that a multiprocessor should hold, limited by registers: 64 a thread are enough for
+  /// doubles (two columns a lane), 80 for floats (four). An unknown order needs 128.
   static constexpr int resident_teams = Order == any_order                           ? 2
                                         : sizeof(Scalar) == sizeof(double) && !Stash ? 4
                                                                                      : 3;
@@ -117,7 +117,7 @@ struct MttkrpBlcoTiles {
     });
   }
 
-  /// The stash's rows to the team's copy of V, to which other teams add as well.
+  /// Adds the stash's rows to the team's copy of V. Other teams add to it as well.
   template <class Member>
   KOKKOS_FUNCTION void flush_stash(Member const& member, TileScratch<Scalar, Index> const& scratch,
                                    int first_column) const {
@@ -134,8 +134,7 @@ struct MttkrpBlcoTiles {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    // Blocks of columns change fastest over the league, so that teams that run together read the same
-    // nonzeros.
+    // Blocks of columns change fastest over the league. Teams that run together then read the same nonzeros.
     auto const team        = static_cast<count_t>(member.league_rank());
     auto const block_teams = static_cast<count_t>(blocks.count / shape.blocks_per_team);
     int const first_column =

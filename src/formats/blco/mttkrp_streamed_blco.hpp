@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contract's mttkrp for a streamed BLCO tensor. Section c of the nonzeros goes to buffer c mod K, and
-// instance c mod K of the execution space first copies it and then adds its products to V. Meanwhile the
-// other instances are a section ahead or behind (BLCO, section 4.2). Passes go forwards and backwards in
-// turn, so the sections that the buffers hold at the end of a pass need not be sent again by the next.
+// The contract's mttkrp for a streamed BLCO tensor. Section c of the nonzeros goes to buffer c mod K.
+// Instance c mod K of the execution space first copies it and then adds its products to V. Meanwhile the
+// other instances work on other sections (BLCO, section 4.2). Passes alternate between forwards and
+// backwards. The next pass therefore need not send the sections again that the buffers still hold.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -39,7 +39,7 @@ void mttkrp(Space const& space, StreamedBlco<Scalar, Index, Space> const& X,
     auto& buffer          = work.buffers[section % count];
     if (buffer.section != section) X.send(buffer, begin, end);
     buffer.section = section;
-    // The first kernels wait for the factors and the zeroed V; their copies need not.
+    // The first kernels wait for the factors and the zeroed V. The copies need not wait.
     if (s < count) enqueue_after(buffer.instance, space);
     detail::add_tile_products(buffer.instance, X.nonzeros(buffer, begin, end), X.options().blco, factors,
                               mode, resolution, target);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a nonzero adds to its row k of the output. The walks of `blco` and `alto` take it as a policy, so that
-// one walk serves the MTTKRP and the residual sweep (the concept ResidualFormat of formats/format.hpp):
+// The terms that nonzeros add to a row k of the output. The walks of `blco` and `alto` take the term as a
+// policy. One walk then serves both the MTTKRP and the residual sweep (the concept ResidualFormat of
+// formats/format.hpp):
 //
 //   ProductTerm    x p, with p the product of the other modes' rows
 //   ResidualTerm   e p, e = x - C(k, :) . p
@@ -31,10 +32,10 @@ struct ProductTerm {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION ProductTerm from_column(int /*first*/) const { return {}; }
 };
 
-/// The row of C is read for every nonzero, like those of the other modes. Nonzeros of one row stand together,
-/// so that it comes from the first-level cache, and its load need not wait for the walk to know whether the
-/// row is a new one. A thread needs whole rows, and all of its lanes: those right of column R add nothing to
-/// the residual.
+/// The row of C is read for every nonzero, like the rows of the other modes. Nonzeros of one row are
+/// adjacent, so it comes from the first-level cache. The load can start before the walk knows whether the row
+/// has changed. A residual needs whole rows and all lanes of the thread. Lanes right of column R add nothing
+/// to it.
 template <class Scalar>
 struct ResidualTerm {
   static constexpr bool is_residual = true;
@@ -54,8 +55,8 @@ struct ResidualTerm {
   }
 };
 
-/// Calls walk(begin, end, columns) on the lanes of every thread, once for its chunk: on those that have
-/// columns. For a residual it calls it on all, since all take part in its sum.
+/// Calls walk(begin, end, columns) once for each thread's chunk, on the lanes that have columns. A residual
+/// needs all lanes, since all take part in its sum.
 template <class Row, class Term, class Member, class Walk>
 KOKKOS_FORCEINLINE_FUNCTION void walk_chunks(ChunkWalk const& chunks, Member const& member,
                                              Walk const& walk) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where threads add to their private rows (formats/blco/private_rows.hpp), and what comes before and after
-// that: the output and the copies are zeroed, and the copies are added to the output.
+// The rows to which threads add when they have private rows (formats/blco/private_rows.hpp). Before the walk,
+// the output and the copies are zeroed. After it, the copies are added to the output.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -24,7 +24,7 @@ struct RowsAt {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar* row(count_t row) const { return data + row * stride; }
 };
 
-/// Where chunks add to a row: to their copy of a private row, to the output itself for any other.
+/// The destination of a chunk's sums: its copy if the row is private, and the output itself otherwise.
 template <class Scalar>
 struct PrivateOutput {
   RowsAt<Scalar> output;      // I_n x R
@@ -37,14 +37,14 @@ struct PrivateOutput {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar* row(PrivateRows const& own, count_t row) const {
     return own.contain(row) ? copy(own, row) : output.row(row);
   }
-  /// Where row 0 would be, were all rows like those of a chunk whose rows are alike.
+  /// For a chunk whose rows are all private or all not: the address of row 0, possibly before the array.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION RowsAt<Scalar> alike(PrivateRows const& own) const {
     if (own.count == 0) return output;
     return {copies.data + (own.slot - own.first) * copies.stride, copies.stride};
   }
 };
 
-/// Zeroes the output, a share a chunk, and the chunks' own copies.
+/// Zeroes a share of the output per chunk, and the chunks' own copies.
 template <class Space, class Scalar, int Block>
 struct ClearPrivateOutput {
   using Row = TinyVec<Space, Scalar, Block>;
@@ -63,13 +63,13 @@ struct ClearPrivateOutput {
       if (output.copies.data != nullptr) clear(output.copies, own.slot, own.slot + own.count, columns);
     });
   }
-  /// Where share s of the output begins.
+  /// The first row of the output's share s.
   [[nodiscard]] KOKKOS_FUNCTION count_t share(count_t s) const {
     return rows / walks.items * s + Kokkos::min(s, rows % walks.items);
   }
 };
 
-/// Adds the copies of rows_each private rows to the output, chunk by chunk.
+/// Adds the copies of private rows to the output, chunk by chunk. Each thread handles `rows_each` rows.
 template <class Space, class Scalar, int Block>
 struct MergePrivateRows {
   using Row                          = TinyVec<Space, Scalar, Block>;
@@ -117,7 +117,7 @@ void merge_private_rows(Space const& space, PrivateOutput<Scalar> const& output,
                  Kernel{output, chunks, merged.first, walks});
 }
 
-// Of hosts alone: a build for a device has no such walks.
+// For hosts only: a build for a device has no such walks.
 #define POLYAD_PRIVATE_OUTPUT_BLOCK(prefix, Scalar, Block)                                              \
   prefix template void clear_private_output<Kokkos::DefaultHostExecutionSpace, Scalar, Block>(          \
       Kokkos::DefaultHostExecutionSpace const&, PrivateOutput<Scalar> const&, count_t, count_t,         \

@@ -17,7 +17,7 @@ template <class Space>
 class PrivateRowTable {
 public:
   PrivateRowTable() = default;
-  /// Of a tensor with so many modes, cut into so many chunks.
+  /// For a tensor with `modes` modes, cut into `chunks` chunks.
   PrivateRowTable(Space const& space, int modes, count_t chunks)
       : m_chunks(chunks),
         m_rows(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::private_rows"),
@@ -25,7 +25,8 @@ public:
         m_merged(static_cast<std::size_t>(modes)),
         m_copied(static_cast<std::size_t>(modes), 0) {}
 
-  /// Enters a mode, given the rows that each chunk touches. `cheap` as in private_rows(). Waits for `space`.
+  /// Adds a mode to the table, given the rows that each chunk touches. `cheap` as in private_rows(). Waits
+  /// for `space`.
   template <class Touched>
   void enter(Space const& space, int mode, Touched const& touched, count_t cheap = 0) {
     auto const host = on_host(space, "the rows that chunks touch", touched);
@@ -42,7 +43,7 @@ public:
   }
 
   [[nodiscard]] count_t chunks() const { return m_chunks; }
-  /// One entry a chunk, where kernels read them.
+  /// One entry per chunk, in memory that kernels read.
   [[nodiscard]] PrivateRows const* of(int mode) const {
     return m_rows.data() + static_cast<count_t>(mode) * m_chunks;
   }
@@ -50,7 +51,7 @@ public:
   [[nodiscard]] count_t copied_rows(int mode) const {
     return m_copied.empty() ? 0 : m_copied[static_cast<std::size_t>(mode)];
   }
-  /// All private rows of a mode lie there.
+  /// The range of all private rows of a mode.
   [[nodiscard]] RowRange const& merged(int mode) const { return m_merged[static_cast<std::size_t>(mode)]; }
 
 private:

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which rows of the output a thread keeps a copy of. The nonzeros are cut into chunks, one a thread;
-// the chunk's rows of a mode lie between a lowest and a highest one. A row that an earlier chunk may
-// write too is private: the chunk adds to its own copy of it, and the copies are added to the output at the
-// end. All other rows are written by one chunk only, straight into the output. One chunk has no private
-// rows.
+// The rows of the output of which a thread keeps a copy. The nonzeros are cut into chunks, one per thread. A
+// chunk's rows of a mode are a range from the lowest to the highest. A row is private if an earlier chunk may
+// write it too. The chunk adds to its own copy of it, and the copies are added to the output at the end. Only
+// one chunk writes each other row, straight into the output. A single chunk has no private rows.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -12,8 +11,8 @@
 
 namespace polyad::detail {
 
-/// Rows first ... first + count - 1 of a chunk are private; the copy of `first` is row `slot` of all
-/// copies.
+/// Rows first ... first + count - 1 of a chunk are private. Row `slot` of all copies is the copy of row
+/// `first`.
 struct PrivateRows {
   count_t first = 0;
   count_t count = 0;
@@ -21,7 +20,7 @@ struct PrivateRows {
   bool alike    = true;  // all rows that the chunk touches are private, or none is
 
   KOKKOS_FORCEINLINE_FUNCTION bool contain(count_t row) const {
-    return row - first < count;  // of a row below the first one the difference is a huge number
+    return row - first < count;  // unsigned: the difference is huge for rows before `first`
   }
 };
 

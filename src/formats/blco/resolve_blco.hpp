@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the conflicts of a mode are resolved (formats/blco/blco_resolution.hpp), by what the machine has.
+// Chooses the resolution of a mode's conflicts (formats/blco/blco_resolution.hpp) by the resources of the
+// machine.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // streamed-blco: a BLCO tensor in host memory, for tensors larger than the device (BLCO, section 4.2). The
-// nonzeros are sent in sections to a few buffers on the device while the kernel of blco works on those that
-// are there (mttkrp_streamed_blco.hpp); factors, V and the headers of the blocks stay on the device. Since
-// every nonzero finds its block by the map (blco_blocks.hpp), a section may begin and end anywhere.
+// nonzeros are sent in sections to a few buffers on the device. Meanwhile the kernel of blco works on the
+// sections that have arrived (mttkrp_streamed_blco.hpp). Factors, V and the headers of the blocks stay on the
+// device. Every nonzero finds its block by the map (blco_blocks.hpp), so a section may begin and end
+// anywhere.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -31,7 +32,7 @@ struct StreamedBlcoOptions {
   BlcoOptions blco;
   int instances = 4;  // of the execution space, which send and compute in turn: 2 to 8
   count_t buffer_bytes =
-      0;  // on the device, for all nonzeros under way; 0: what is free when a workspace is made
+      0;  // on the device, for all nonzeros under way; 0: the memory that is free at make_workspace
 
   void read(OptionText& text) {
     blco.read(text);
@@ -43,7 +44,7 @@ struct StreamedBlcoOptions {
   }
 };
 
-/// Where the nonzeros of one instance are sent to, and which section is there.
+/// The buffer of one instance for the nonzeros, and the section that is in it.
 template <class Scalar, class Space>
 struct StreamBuffer {
   static constexpr count_t nothing = ~count_t(0);
@@ -69,15 +70,15 @@ public:
   using space_type     = Space;
   using options_type   = StreamedBlcoOptions;
   using workspace_type = StreamedBlcoWorkspace<Scalar, Space>;
-  /// Where a tensor lives that does not fit the device.
+  /// The host's space. It holds a tensor that does not fit the device.
   using host_space = HostOf<Space>;
 
   static constexpr char const* name = "streamed-blco";
   static constexpr bool streams     = true;
 
-  /// From a tensor on the device, which sorts it. Or from one in host memory, without using the device for
-  /// more than the headers: that needs, beside the tensor and the result, half a megabyte a thread. Linear in
-  /// the nonzeros (n log n within parts of 32,768). Waits for `space`.
+  /// Builds from a tensor on the device, which sorts it, or from one in host memory. The latter uses the
+  /// device only for the headers; beside the tensor and the result it needs half a megabyte per thread.
+  /// Linear in the nonzeros (n log n within parts of 32,768). Waits for `space`.
   /// \throws UsageError when an option is out of range, or when Index cannot number the nonzeros on the
   ///         device; MemoryError before allocating
   template <class From>
@@ -99,24 +100,24 @@ public:
   [[nodiscard]] double norm_squared() const { return m_norm_squared; }
   /// Host memory and the headers, without the buffers.
   [[nodiscard]] count_t storage_bytes() const { return nnz() * nonzero_bytes() + m_headers.storage_bytes(); }
-  /// Bytes that a nonzero takes in host memory and on its way.
+  /// Bytes of a nonzero in host memory and in a buffer.
   [[nodiscard]] count_t nonzero_bytes() const {
     return static_cast<count_t>(m_encoding.words()) * sizeof(std::uint64_t) + sizeof(Scalar);
   }
 
-  /// The buffers and the copies of V of the mode that needs most of them.
+  /// The buffers, and the copies of V for the mode that needs most of them.
   /// \throws MemoryError when less is free than 256 nonzeros in each buffer take
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const;
 
   [[nodiscard]] options_type const& options() const { return m_options; }
-  /// What workspaces made from now on get; as in StreamedBlcoOptions. \throws UsageError
+  /// Sets the buffers of workspaces made from now on, as in StreamedBlcoOptions. \throws UsageError
   void set_buffers(count_t buffer_bytes, int instances) {
     expect_instances(instances);
     m_options.buffer_bytes = buffer_bytes;
     m_options.instances    = instances;
   }
   [[nodiscard]] BlcoEncoding const& encoding() const { return m_encoding; }
-  /// P x words, and P, in host memory.
+  /// P x words, and the P values, in host memory.
   [[nodiscard]] auto const& linear() const { return m_linear; }
   [[nodiscard]] auto const& values() const { return m_values; }
   [[nodiscard]] auto const& headers() const { return m_headers; }

@@ -31,9 +31,10 @@ struct RowRange {
   }
 };
 
-/// The private rows of each chunk, given the rows that it touches: of its range the part, from the lowest
-/// to the highest row, that ranges of earlier chunks cover. All of the range where that is half of it or
-/// more, or where the range has at most `cheap` rows, since a walk need not ask for every nonzero then.
+/// The private rows of each chunk, given the rows that it touches. Ranges of earlier chunks cover some rows
+/// of the chunk's own range. The rows from the lowest to the highest of these are private. If they are half
+/// of the range or more, or if the range has at most `cheap` rows, all of it is private. The walk then need
+/// not check each nonzero's row.
 inline std::vector<PrivateRows> private_rows(std::span<RowRange const> touched, count_t cheap = 0) {
   std::vector<PrivateRows> result(touched.size());
   count_t slot = 0;

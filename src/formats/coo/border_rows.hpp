@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows at the borders of a sorted copy's chunks. Two chunks may share one, so that its sums are added
-// with atomics or, where the result is to be the same bits at every run, listed and merged in the chunks'
-// order.
+// The rows at the borders of a sorted copy's chunks. Two chunks may share such a row. Its sums are then added
+// with atomics. If the result must have the same bits at every run, they are listed and merged in the order
+// of the chunks instead.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -18,7 +18,7 @@ namespace polyad::detail {
 /// Entries of a list of borders that one thread of the next level merges.
 inline constexpr count_t border_merge_chunk = 32;
 
-/// Entries of all levels of a merge that starts with the borders of so many chunks.
+/// Entries of all levels of a merge that starts with the borders of `chunks` chunks.
 inline count_t border_entries(count_t chunks) {
   count_t entries = 0;
   for (count_t level = 2 * chunks;; level = 2 * ceil_div(level, border_merge_chunk)) {
@@ -27,8 +27,8 @@ inline count_t border_entries(count_t chunks) {
   }
 }
 
-/// Where the sums of border rows go: entry 2 c is the first row of chunk c, entry 2 c + 1 its last, or no_row
-/// where the chunk has one row only.
+/// The sums of border rows. Entry 2 c is the first row of chunk c, and entry 2 c + 1 its last. The latter is
+/// no_row if the chunk has only one row.
 template <class Scalar, class Index>
 struct BorderList {
   static constexpr Index no_row = std::numeric_limits<Index>::max();
@@ -38,7 +38,8 @@ struct BorderList {
   count_t stride;
 };
 
-/// The output of a walk over nonzeros (or borders) whose rows do not decrease, inside a block at least.
+/// The output of a walk over nonzeros or borders. Their rows do not decrease, at least inside a locality
+/// block.
 template <class Row, class Scalar, class Index>
 struct RowWriter {
   Scalar* output;  // I_n x R
@@ -59,14 +60,15 @@ struct RowWriter {
     borders.rows[entry] = row;  // every lane writes the same
     sum.store(borders.sums + entry * borders.stride, columns);
   }
-  /// After the walk: `is_first` when the chunk has one row only.
+  /// Called after the walk. `is_first` means that the chunk has only one row.
   KOKKOS_FUNCTION void last(count_t chunk, bool is_first, Index row, Row const& sum, Columns columns) const {
     border(chunk, is_first ? 0 : 1, row, sum, columns);
     if (is_first && borders.rows != nullptr) borders.rows[2 * chunk + 1] = BorderList<Scalar, Index>::no_row;
   }
 };
 
-/// Sums one level of borders: whole rows to the output, those at the ends of its chunks to the next level.
+/// Sums one level of borders. Whole rows go to the output, and rows at the ends of its chunks to the next
+/// level.
 template <class Space, class Scalar, class Index, int Block>
 struct MergeBorders {
   using Row = TinyVec<Space, Scalar, Block>;
@@ -107,7 +109,7 @@ struct MergeBorders {
   }
 };
 
-/// Merges the borders that a walk over so many chunks left in the workspace, level by level.
+/// Merges the borders in the workspace, level by level, after a walk over `chunks` chunks.
 template <class Space, class Scalar, class Index, int Block>
 void merge_borders(Space const& space, SortedWorkspace<Scalar, Index, Space> const& workspace,
                    count_t walked_chunks, ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& V) {

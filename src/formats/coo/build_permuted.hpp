@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How CooPermuted is built: a radix sort a mode, on the device.
+// Building CooPermuted: one radix sort per mode, on the device.
 #pragma once
 
 #include <limits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How Sorted is built, with its workspaces: N sorted copies where they fit, else permutations.
+// Building Sorted and its workspaces: N sorted copies if they fit, and permutations otherwise.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -33,8 +33,8 @@ Sorted<Scalar, Index, Space> Sorted<Scalar, Index, Space>::build(Space const& sp
   format.m_nnz          = coo.nnz();
   format.m_norm_squared = polyad::norm_squared(space, coo);
   count_t const bytes   = checked_product("the sorted copies", coo.storage_bytes(), order);
-  // Beside the copies the sort needs two words and two positions a nonzero, and the lists of rows at most one
-  // entry and one flag a row.
+  // Beside the copies the sort needs two words and two positions a nonzero. The lists of rows need at most
+  // one entry and one flag a row.
   count_t scratch = coo.nnz() * 2 * (sizeof(std::uint64_t) + sizeof(Index));
   for (int n = 0; n < coo.order(); ++n)
     scratch += checked_product("the rows of a mode", coo.extents()[n], sizeof(Index) + 1);

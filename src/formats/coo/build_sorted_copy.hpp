@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a SortedCopy is built: N stable sorts, and the counts that decide how it is walked.
+// Building a SortedCopy: N stable sorts, and the counts that decide how to walk it.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -51,7 +51,8 @@ struct BlockKeys {
   }
 };
 
-/// Flags the rows that one chunk alone writes, whole, with a plain store; with `all`, those that occur.
+/// Flags the rows that a single chunk writes whole, with a plain store. With `all` it flags every row that
+/// occurs.
 template <class Indices, class Flags>
 struct FlagStoredRows {
   Indices indices;
@@ -68,7 +69,7 @@ struct FlagStoredRows {
   }
 };
 
-/// The output mode, then the others from the shortest on: the order of a copy.
+/// The modes in the order of a copy: the output mode, then the others from the shortest on.
 inline Kokkos::Array<int, max_order> sorted_modes(Extents const& extents, int mode) {
   Kokkos::Array<int, max_order> modes{};
   modes[0]        = mode;
@@ -99,7 +100,7 @@ SortedCopy<Scalar, Index, Space> make_sorted_copy(Space const& space,
   copy.nnz   = nnz;
   copy.modes = sorted_modes(extents, mode);
 
-  // A tensor of few nonzeros may have a mode that is too long for what is kept by row.
+  // Even a tensor of few nonzeros may have a mode that is too long for one flag per row.
   expect_fits(space, "the flags of a mode's rows", extents[mode], sizeof(typename Flags::value_type));
   expect_fits(space, "a sorted copy of the nonzeros", stored,
               sizeof(Scalar) + static_cast<count_t>(order) * sizeof(Index));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How StreamedSorted is built by the host, and the buffers that a run needs.
+// Building StreamedSorted on the host, and the buffers that a run needs.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -35,7 +35,7 @@ struct LongestRow {
   }
 };
 
-/// The indices of the short modes again, in 16 bits.
+/// Copies the indices of the short modes to 16 bits.
 template <class Copy>
 struct ShortenIndices {
   Copy copy;
@@ -46,12 +46,13 @@ struct ShortenIndices {
   }
 };
 
-/// The rows of a mode in stretches of at most `capacity` nonzeros each; a longer row is one of its own.
+/// Divides the rows of a mode into stretches of at most `capacity` nonzeros. A longer row is a stretch of its
+/// own.
 template <class Starts>
 std::vector<StretchRows> cut_by_rows(Starts const& starts, int mode, count_t rows, count_t capacity) {
   std::vector<StretchRows> list;
   for (count_t first = 0; first < rows;) {
-    // The last row that ends within the buffer, rows without nonzeros included.
+    // The last row that ends within the buffer. Rows without nonzeros count too.
     auto const* const past =
         std::upper_bound(starts.data() + first + 1, starts.data() + rows + 1, starts(first) + capacity);
     count_t const last = std::max(static_cast<count_t>(past - starts.data()) - 1, first + 1);
@@ -66,7 +67,7 @@ void StreamedSorted<Scalar, Index, Space>::build_on_host(Space const& space,
                                                          CooTensor<Scalar, Index, host_space> const& coo) {
   using Tensor = CooTensor<Scalar, Index, host_space>;
   using Range  = Kokkos::RangePolicy<host_space, Kokkos::IndexType<count_t>>;
-  // 64 bits, whatever the coordinates have: the host's sort is compiled for these.
+  // 64 bits for coordinates of any width: the host's sort is compiled only for these.
   using Order = Permutation<std::uint64_t, host_space>;
   DeviceMemoryAccount::HostArrays const on_host;
   auto const host = host_instance(space);
@@ -137,9 +138,9 @@ auto StreamedSorted<Scalar, Index, Space>::ready(Space const& space) const
     limit             = std::min(m_options.buffer_bytes, available);
     buffers->capacity = std::min(limit / all / 4 * 4, packs(m_nnz) + 4);
   } else if (m_options
-                 .deterministic) {  // the sums depend on the stretches, which what is free must not change
+                 .deterministic) {  // the sums depend on the stretches: free memory must not change these
     buffers->capacity = packs(std::max({least, longest, std::min(most / all, m_nnz / 16)}));
-  } else {  // what a run makes after them wants memory too
+  } else {  // a run allocates more memory after them
     limit                = std::min(available / 4, std::max(most, longest * all));
     count_t const wanted = std::max(ceil_div(m_nnz, count_t(stretch_buffers)), longest) + 4;
     buffers->capacity    = std::max(std::min(limit / all, wanted) / 4 * 4, packs(std::min(least, m_nnz + 1)));
@@ -179,7 +180,7 @@ auto StreamedSorted<Scalar, Index, Space>::ready(Space const& space) const
   return made;
 }
 
-/// How a stretch of so many nonzeros is walked.
+/// The walk of a stretch with this many nonzeros.
 template <class Scalar, class Index, class Space>
 SortedTuning<Space, Scalar> tuning_of(StreamedSorted<Scalar, Index, Space> const& X, int mode, count_t nnz) {
   auto const& copy      = X.copy(mode);

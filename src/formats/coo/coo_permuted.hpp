@@ -45,7 +45,7 @@ public:
   /// Where each row's nonzeros begin in the order of each mode, for least_squares_rows. \throws MemoryError
   [[nodiscard]] RowStarts<Space> make_row_workspace(Space const& space) const;
 
-  /// The same with other values, in the order of the coordinates; its norm is not meant to be asked for.
+  /// The same with other values, in the order of the coordinates. Do not ask the result for its norm.
   [[nodiscard]] CooPermuted with_values(typename CooTensor<Scalar, Index, Space>::values_type values) const {
     CooPermuted other = *this;
     other.m_coo       = CooTensor<Scalar, Index, Space>(m_coo.extents(), m_coo.indices(), std::move(values));
@@ -83,8 +83,9 @@ void least_squares_rows(Space const& space, CooPermuted<Scalar, Index, Space> co
                         RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
                         FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage = {});
 
-/// The sweeps of FastTucker (formats/format.hpp), each nonzero for itself, in the order of the coordinates:
-/// by the permutations, whose reads are scattered, an epoch took 2.4 times as long (two threads of a host).
+/// The sweeps of FastTucker (formats/format.hpp), each nonzero by itself, in the order of the coordinates. In
+/// the order of the permutations the reads are scattered, and an epoch took 2.4 times as long (two threads of
+/// a host).
 template <class Space, class Scalar, class Index>
 void sgd_factor_sweep(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
                       FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,

@@ -43,9 +43,9 @@ private:
   double m_norm_squared = 0;
 };
 
-/// Which device form of TinyVec is the faster one here. On the H200 (uniform10m, R = 32, all modes) packed
-/// float4 takes 1.3 ms against 2.3 ms, one atomic for four columns. Packed double2 takes 6.3 ms against
-/// 3.7 ms, because doubles have no wide atomic and the lanes' addresses then stand 16 bytes apart.
+/// Which form of TinyVec is faster here on a device. On the H200 (uniform10m, R = 32, all modes) packed
+/// float4 takes 1.3 ms against 2.3 ms, with one atomic for four columns. Packed double2 takes 6.3 ms against
+/// 3.7 ms: doubles have no wide atomic, and the lanes' addresses are then 16 bytes apart.
 template <class Scalar>
 inline constexpr bool tiny_vec_packs = sizeof(Scalar) == sizeof(float);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the coordinate formats move.
+// The memory traffic of the coordinate formats.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -32,7 +32,7 @@ std::uint64_t shared_with_the_tensor(CostInput const& input) {
 ModeTerms atomic_walk(CostInput const& input, int mode) {
   ModeTerms terms = costs::walk(input, mode, coordinates(input));
   costs::add_atomics(terms, input, mode, 1);
-  // Nonzeros that were sorted, or summed, come in the order of mode 0.
+  // Nonzeros that were sorted or summed are in the order of mode 0.
   if (mode == 0) terms.ordered = costs::ordered_seconds(input, mode);
   return terms;
 }
@@ -48,9 +48,9 @@ std::uint64_t permuted_build_bytes(CostInput const& input) {
   return costs::sort_bytes(input, input.index_bytes);
 }
 
-/// Runs of nonzeros that a permutation of `mode` visits one after another, where they stand in the order of
-/// mode 0, then of mode 1, and so on. There is one in mode 0's, each nonzero alone in the last mode's, and
-/// fibers between.
+/// The number of runs in a permutation of `mode`: consecutive entries that are also consecutive in memory.
+/// The nonzeros are in the order of mode 0, then of mode 1, and so on. The permutation of mode 0 is one run.
+/// In the last mode's each nonzero is a run of its own. Other modes have runs like fibers.
 double runs(CostInput const& input, int mode) {
   int const last = input.tensor.order() - 1;
   if (mode == 0) return 0;
@@ -74,7 +74,7 @@ ModeTerms permuted_walk(CostInput const& input, int mode) {
 BuildTerms permuted_build(CostInput const& input) {
   BuildTerms terms =
       costs::sorted_build(input, static_cast<double>(permuted_bytes(input)), input.tensor.order());
-  // Each mode sorts by its own bits alone.
+  // Each mode's sort uses only the bits of that mode.
   terms.sort /= input.tensor.order();
   return terms;
 }
@@ -88,7 +88,7 @@ std::uint64_t sorted_bytes(CostInput const& input) {
   return bytes;
 }
 
-/// As sorted.hpp asks for: words and positions of the sort, flags and lists of the rows.
+/// The memory that build_sorted.hpp checks: words and positions of the sort, flags and lists of the rows.
 std::uint64_t sorted_build_bytes(CostInput const& input) {
   std::uint64_t bytes = costs::sort_bytes(input, 8);
   for (auto const& mode : input.tensor.modes)
@@ -96,13 +96,13 @@ std::uint64_t sorted_build_bytes(CostInput const& input) {
   return bytes;
 }
 
-/// What locality blocks of `sorted` change.
+/// The effect of locality blocks in a copy of `sorted`.
 struct LocalityBlocks {
   int mode;      // its rows are gathered from the first-level cache
   double added;  // rows a nonzero
 };
 
-/// Nothing where a copy is not cut into blocks.
+/// Nothing if a copy is not cut into blocks.
 std::optional<LocalityBlocks> locality_blocks(CostInput const& input, int mode) {
   auto const& modes = input.tensor.modes;
   if (!input.machine.is_device || modes.size() < 2) return std::nullopt;
@@ -158,7 +158,8 @@ std::uint64_t streamed_sorted_bytes(CostInput const& input) {
          2 * shorts * input.tensor.nnz + bytes_of_starts(input);
 }
 
-/// Four buffers of 256 nonzeros are the least, each with an instance of its own, and the starts of the rows.
+/// The smallest buffers, and the starts of the rows. There are four buffers of 256 nonzeros, each with its
+/// own instance.
 std::uint64_t least_stretches(CostInput const& input) {
   std::uint64_t shorts = 0;
   for (int n = 0; n < input.tensor.order(); ++n) shorts = std::max(shorts, short_modes(input, n));
@@ -172,7 +173,7 @@ ModeTerms streamed_sorted_walk(CostInput const& input, int mode) {
   auto const shorts = static_cast<double>(short_modes(input, mode));
   double const sent =
       input.scalar_bytes + 2 * shorts + (input.tensor.order() - 1 - shorts) * input.index_bytes;
-  // The copy from the host; what a buffer holds is walked while the next ones come.
+  // The copy from the host. The walk over a buffer overlaps the copies of the next ones.
   terms.scattered = static_cast<double>(input.tensor.nnz) * sent / input.machine.from_host;
   return terms;
 }

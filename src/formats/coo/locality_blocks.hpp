@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a copy of `sorted` is cut into locality blocks on a device (sorted_copy.hpp). Plain C++: what the
-// build does, and what the cost model takes it to do.
+// The rule by which a copy of `sorted` is cut into locality blocks on a device (sorted_copy.hpp). Plain C++:
+// the build and the cost model share it.
 #pragma once
 
 #include <cstdint>
 
 namespace polyad::detail {
 
-/// Rows in a block of the shortest other mode, which has `extent`, for `rows` rows of the output that occur;
-/// 0 for no blocks. `hoists`: runs are so long that a factor's row is multiplied once for each. Blocks pay
-/// where no run spares the gathers, where the mode is far longer than what the first-level cache holds (64
-/// KiB of floats at R = 32; twice the rows for double, whose atomics cost more). A row must still have
-/// some nonzeros in each block (docs/design-notes.md).
+/// The rows in a block of the shortest other mode, which has `extent` rows; 0 for no blocks. `rows` rows of
+/// the output occur. `hoists`: runs are so long that a factor's row is multiplied once per run.
+///
+/// Blocks pay if runs do not already save the gathers, and if the mode is far longer than a block. A block's
+/// rows fit the first-level cache: 64 KiB of floats at R = 32, and twice the rows for double, whose atomics
+/// cost more. Each row must still have some nonzeros in each block (docs/design-notes.md).
 [[nodiscard]] constexpr std::uint64_t locality_block_rows(std::uint64_t nnz, std::uint64_t rows,
                                                           std::uint64_t extent, bool hoists,
                                                           int scalar_bytes) {

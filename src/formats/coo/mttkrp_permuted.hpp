@@ -10,9 +10,9 @@
 //       inside the chunk: a plain store
 //       the chunk's first and last row: with atomics, since neighbours add to them too
 //
-// The last row's sum is added together with those of the team's other threads where rows are long
-// (team_sums.hpp). Bytes a nonzero: s_o for the permutation; s_r + N s_o for the nonzero itself, scattered,
-// so whole 32-byte sectors on a GPU; (N - 1) R s_r for the gathered rows, which dominate. Flops: N R.
+// Where rows are long, the threads of a team add their last rows' sums together first (team_sums.hpp). Bytes
+// a nonzero: s_o for the permutation; s_r + N s_o for the nonzero itself, scattered, so whole 32-byte sectors
+// on a GPU; (N - 1) R s_r for the gathered rows, which dominate. Flops: N R.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -34,8 +34,8 @@ struct MttkrpPermuted {
   using Row    = Vec;
   using Scalar = typename Row::scalar_type;
 
-  /// Nonzeros whose rows are gathered at the same time. Four was best on the H200: eight always lost, by
-  /// registers.
+  /// Nonzeros whose rows are gathered at the same time. Four was best on the H200. Eight always lost, because
+  /// of the registers.
   static constexpr int batch = rows_in_flight<typename Row::space_type>(4);
 
   Index const* permutation;
@@ -58,8 +58,8 @@ struct MttkrpPermuted {
     return nonzero * static_cast<count_t>(factors.size() + 1);
   }
 
-  /// Writes a row's sum, complete as far as this chunk goes. Only the rows at a chunk's borders are shared
-  /// with other threads.
+  /// Writes the sum of a row over this chunk. Only the rows at a chunk's borders are shared with other
+  /// threads.
   KOKKOS_FUNCTION void finish(Run const& run, Columns columns) const {
     Scalar* const target = output + static_cast<count_t>(run.row) * output_stride;
     if (run.is_shared)

@@ -8,12 +8,12 @@
 //
 // With the strategy HoistRuns (sorted_tuning.hpp) the first of the other factors is left out of tmp. Its row
 // h is the same for a run of nonzeros, so it is multiplied once a run: sum += h * run_sum, in add_product().
-// That is SPLATT's and CSF's reuse of a fiber's row, without a tree.
+// This is the reuse of a fiber's row in SPLATT and CSF, without a tree.
 //
 // The rows inside a chunk are stored plainly. Its first and its last row are shared with other chunks
-// (border_rows.hpp). Where rows are long, the team's threads add their last rows up first (team_sums.hpp). In
-// locality blocks every row is shared, since it occurs in several. Bytes a nonzero: s_r + N s_o streamed and
-// (N - 1) R s_r gathered, (N - 2) R s_r with runs. Flops: N R.
+// (border_rows.hpp). Where rows are long, the team's threads add their last rows up first (team_sums.hpp).
+// With locality blocks every row is shared, since it occurs in several blocks. Bytes a nonzero: s_r + N s_o
+// streamed and (N - 1) R s_r gathered, (N - 2) R s_r with runs. Flops: N R.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -40,10 +40,11 @@ struct MttkrpSorted {
   static constexpr int Batch  = Strategy::batch;
   static constexpr bool Hoist = Strategy::hoists;
 
-  /// Teams on a multiprocessor that the compiler leaves registers for: without a bound it keeps fewer gathers
-  /// under way than there is room for (delicious: f32 6.98 ms, with four 6.58; f64 15.1, with six 12.9).
+  /// The teams on a multiprocessor for which the compiler must leave registers. Without this bound it
+  /// overlaps fewer gathers than there is room for (delicious: f32 6.98 ms, with four 6.58; f64 15.1, with
+  /// six 12.9).
   static constexpr int teams = Order == 3 || sizeof(Scalar) == 8 ? 6 : 4;
-  /// Factors multiplied for every nonzero start here; the one before is multiplied once a run.
+  /// The first factor that is multiplied for every nonzero. The one before it is multiplied once per run.
   static constexpr int inner = Hoist ? 1 : 0;
 
   Index const* indices;  // N x P, row-major
@@ -62,8 +63,9 @@ struct MttkrpSorted {
     Row run_sum;  // of the nonzeros with this row and this hoisted_index
   };
 
-  // Forced inline, here and below. GCC 12 left rows of 32 doubles to a call, and a run in memory instead of
-  // registers made such an MTTKRP two to three times slower (uber, one thread of a 2-core AMD EPYC).
+  // Forced inline, here and below. GCC 12 did not inline operations on rows of 32 doubles. The run was then
+  // in memory instead of registers, and the MTTKRP two to three times slower (uber, one thread of a 2-core
+  // AMD EPYC).
   KOKKOS_FORCEINLINE_FUNCTION void start_run(Run& run, Index index, Columns columns) const {
     run.hoisted_index = index;
     run.hoisted       = Row(factors.row(0, index), columns);
@@ -150,8 +152,8 @@ struct MttkrpSorted {
   }
 };
 
-/// One launch over a copy, for some blocks of columns. In locality blocks rows are short: their ends are not
-/// added together.
+/// One launch over a copy, for some blocks of columns. In locality blocks rows are short, and there are no
+/// team sums.
 template <class Row, int Order, class Space, class Scalar, class Index>
 void launch_sorted(Space const& space, SortedCopy<Scalar, Index, Space> const& copy, ChunkWalk const& walk,
                    FactorMatrices<Scalar, Space> const& factors,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a walk in the order of one mode's rows takes its nonzeros from: a sorted copy, or coordinates and a
-// permutation. A kernel that is written against these two names serves both formats.
+// The nonzeros for a walk in the order of one mode's rows, from a sorted copy or from coordinates and a
+// permutation. A kernel written for this interface serves both formats.
 //
 //   source.template at<Count>(p)      the nonzeros at positions p ... p + Count - 1 of the order
 //   source.row(at, u), value(at, u)   row of the output mode, and value, of the u-th of them
@@ -52,7 +52,7 @@ struct SortedSource {
                                                         at.first);
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Index row(count_t p) const { return data[p]; }
-  /// Where a number of the nonzero at position p of the order belongs in an array like `values`.
+  /// The index, in an array like `values`, of the nonzero at position p of the order.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t position(count_t p) const { return p; }
 };
 

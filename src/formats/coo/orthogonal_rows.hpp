@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Least squares for rows where the columns of B (J x R) are orthogonal, B' B = squares I, as they start with
-// J >= R. Any row c of C^(n) is within reach then, c = B' a with a = B c / squares and |a|^2 = |c|^2 /
-// squares, so that one weight w is all there is of ridge and shrinkage. With P (n x R) the products of the
-// row's n nonzeros and x (n) their values, t the target, a row is one of
+// Least squares for rows if the columns of B (J x R) are orthogonal, B' B = squares I. B starts like this if
+// J >= R. Then any row c of C^(n) has a solution c = B' a, with a = B c / squares and
+// |a|^2 = |c|^2 / squares. A single weight w therefore combines the ridge and the shrinkage. Let P (n x R) be
+// the products of the row's n nonzeros, x (n) their values and t the target. A row is the solution of one of
 //
 //   (P' P + w I) c = P' x + w t                                  R unknowns
 //   c = t + P' z,   (P P' + w I) z = x - P t                     n unknowns, for rows of n < R nonzeros
 //
-// A team takes a row at a time, a host's thread several:
+// A device's team takes one row at a time, and a host's thread several:
 //
 //   many nonzeros: for each tile of them      operator(); solve_products()
 //     the products P and the values x         fill()
@@ -36,7 +36,8 @@
 
 namespace polyad::detail {
 
-/// What a team keeps of a row: T x R products, their R x R sums, the right-hand side, values, a system.
+/// The scratch memory of a team for a row: T x R products, their R x R sums, the right-hand side, values, a
+/// system.
 struct OrthogonalRowSizes {
   int R;
   int width;      // R rounded up to whole blocks
@@ -81,7 +82,7 @@ struct OrthogonalRows {
   OrthogonalRowSizes sizes;
   int level;
 
-  /// Where the parts of the scratch memory lie.
+  /// The parts of the scratch memory.
   struct Pad {
     Scalar* tile;    // T x width
     Scalar* sums;    // width x width
@@ -90,8 +91,8 @@ struct OrthogonalRows {
     double* system;  // as solve_row_system wants it
   };
 
-  /// out (rows x columns) = [out +] the sum over k < inner of left(i, k) right(k, :). Blocks that lie right
-  /// of the diagonal are left out: the products are symmetric, and the lower triangle is read.
+  /// out (rows x columns) = [out +] the sum over k < inner of left(i, k) right(k, :). Blocks right of the
+  /// diagonal are left out, since the products are symmetric and only the lower triangle is read.
   template <class Member, class Left>
   KOKKOS_FUNCTION void multiply(Member const& member, int count, int inner, int columns, Left const& left,
                                 Scalar const* right, Scalar* out, bool accumulate) const {
@@ -116,8 +117,8 @@ struct OrthogonalRows {
     member.team_barrier();
   }
 
-  /// Calls keep(t, columns, p) for the blocks of the product p of the nonzero first + t, t < count, and fills
-  /// x with the values.
+  /// Calls keep(t, columns, p) for the blocks of the product p of each nonzero first + t, t < count. Fills x
+  /// with the values.
   template <class Member, class Keep>
   KOKKOS_FUNCTION void fill(Member const& member, count_t first, int count, Scalar* x,
                             Keep const& keep) const {
@@ -143,7 +144,7 @@ struct OrthogonalRows {
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member, count), [&](int const i) { numbers[i] = 0; });
   }
 
-  /// The lower triangle of sums + weight I into the system, n unknowns.
+  /// Writes the lower triangle of sums + weight I into the system, with n unknowns.
   template <class Member>
   KOKKOS_FUNCTION void set_system(Member const& member, int n, int stride, double weight,
                                   Pad const& pad) const {
@@ -154,7 +155,7 @@ struct OrthogonalRows {
     });
   }
 
-  /// R unknowns; c is left in the system's last row.
+  /// Solves with R unknowns, and leaves c in the system's last row.
   template <class Member>
   KOKKOS_FUNCTION void solve_products(Member const& member, count_t begin, count_t end, double weight,
                                       Pad const& pad) const {
@@ -185,7 +186,7 @@ struct OrthogonalRows {
     solve_row_system(member, R, epsilon, pad.system);
   }
 
-  /// n unknowns; c is left in y.
+  /// Solves with n unknowns, and leaves c in y.
   template <class Member>
   KOKKOS_FUNCTION void solve_nonzeros(Member const& member, count_t begin, int n, double weight,
                                       Pad const& pad) const {
@@ -223,13 +224,13 @@ struct OrthogonalRows {
   }
 
   [[nodiscard]] KOKKOS_FUNCTION double drawn_to() const { return shrinkage.unit ? shrinkage.target : 0.0; }
-  /// w t: a ridge draws to zero, so it comes with no other target.
+  /// w t. A ridge shrinks towards zero, so it is never combined with another target.
   [[nodiscard]] KOKKOS_FUNCTION double target_weight(double weight) const {
     double const target = drawn_to();
     return target != 0 ? weight * target : 0.0;
   }
 
-  /// a = B c / squares, c(r) being numbers of the scratch memory.
+  /// a = B c / squares, where the c(r) are numbers in the scratch memory.
   template <class Member, class Number>
   KOKKOS_FUNCTION void store(Member const& member, Number const* c, Scalar* a) const {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, whole_blocks(J) / Block), [&](int const item) {
@@ -261,8 +262,8 @@ struct OrthogonalRows {
     }
     double weight = ridge_per_entry ? ridge * static_cast<double>(n) : ridge;
     if (shrinkage.unit) weight += shrinkage.weight(n);
-    // Without a weight P P' may well be singular where P' P is not meant to be. The blocks of P' and P P'
-    // have to fit the tile and the sums.
+    // Without a weight P P' may be singular, and P' P is used instead. The blocks of P' and P P' have to fit
+    // into the memory of the tile and the sums.
     count_t const stride = (n + Block - 1) / Block * Block;
     auto const R         = static_cast<count_t>(sizes.R);
     auto const width     = static_cast<count_t>(sizes.width);
@@ -304,7 +305,7 @@ void solve_orthogonal_rows(Space const& space, Source const& source,
   with_block(static_cast<count_t>(R), [&](auto block) {
     using Kernel        = OrthogonalRows<Space, Scalar, Index, block(), Source>;
     constexpr int lanes = Kernel::Row::lanes;
-    // A host's thread takes several rows at a time: handing one over takes as long as a short row.
+    // A host's thread takes several rows at a time: scheduling one row takes as long as solving a short one.
     count_t const rows_of_team = items_per_thread<Space>(1, 8);
     OrthogonalRowSizes const sizes{R, Kernel::whole_blocks(R),
                                    static_cast<int>(items_per_thread<Space>(32, 16))};

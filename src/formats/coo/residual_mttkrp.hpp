@@ -7,8 +7,8 @@
 //     e = x - p . C(k, :)                                           add(): e[u], a sum over the lanes
 //     sum += e p; where k changes, G(k, :) is written               add()
 //
-// The gradients of a FastTucker model are two small products of G (fast_tucker/gradients.hpp). So a nonzero
-// costs no work of J x R. It does in Li et al. ("cuFasterTucker", 2022, section 4).
+// The gradients of a FastTucker model are two small products of G (fast_tucker/gradients.hpp). A nonzero
+// therefore costs no J x R operations. In Li et al. it does ("cuFasterTucker", 2022, section 4).
 //
 // C(k, :) stays in registers beside the sum. Bytes a nonzero as for the MTTKRP. Rows of more than 32 columns
 // do not fit the registers: their residuals are formed first and kept, and the MTTKRP of this format does the
@@ -39,7 +39,8 @@ struct ResidualMttkrp {
   using Row    = Vec;
   using Scalar = typename Row::scalar_type;
 
-  /// Nonzeros gathered at the same time: two were best on the H200, by registers (four for the plain MTTKRP).
+  /// Nonzeros gathered at the same time. Two were best on the H200, because of the registers (four for the
+  /// plain MTTKRP).
   static constexpr int batch = rows_in_flight<typename Row::space_type>(2);
 
   Source source;
@@ -79,7 +80,7 @@ struct ResidualMttkrp {
     bool same = true;
     for (int u = 0; u < Count; ++u) same = same && source.row(at, u) == run.row;
     if (same) {
-      // The lanes' sums of several nonzeros are under way at the same time.
+      // The sums over the lanes for several nonzeros overlap.
       Scalar e[Count];
       for (int u = 0; u < Count; ++u)
         e[u] = source.value(at, u) - sum_over_lanes<Row::lanes>(product[u].dot(run.c, columns));
@@ -128,8 +129,8 @@ void with_residual_order(int order, F&& f) {
   f(std::integral_constant<int, any_order>{});
 }
 
-/// The residual sweep on `sorted`. Borders that are hot are merged too, since this walk has no team sums.
-/// With SortedOptions::deterministic the bits are the same at every run, and on hosts at any thread count.
+/// The residual sweep on `sorted`. Hot borders are merged too, since this walk has no team sums. With
+/// SortedOptions::deterministic the bits are the same at every run, and on hosts at any thread count.
 template <class Space, class Scalar, class Index>
 void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
                      FactorMatrices<Scalar, Space> const& C, int mode,
@@ -177,8 +178,8 @@ void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
   });
 }
 
-/// The residual sweep on `coo-permuted`: rows inside a chunk are stored, those at its two ends are added with
-/// atomics, since the chunks beside it add to them too.
+/// The residual sweep on `coo-permuted`. Rows inside a chunk are stored. Rows at its two ends are added with
+/// atomics, since neighbouring chunks add to them too.
 template <class Space, class Scalar, class Index>
 void residual_mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
                      FactorMatrices<Scalar, Space> const& C, int mode,

@@ -5,8 +5,8 @@
 //
 //   (B S B' + ridge I) a = B y,   S = sum over the row's nonzeros of p p',   y = sum of x p
 //
-// where p is the product of the other modes' rows of C. With a RowShrinkage S + weight I stands in place of
-// S, and y + weight target in place of y. (Where B has orthogonal columns: orthogonal_rows.hpp.) One team
+// where p is the product of the other modes' rows of C. With a RowShrinkage, S + weight I takes the place of
+// S, and y + weight target the place of y. (If B has orthogonal columns: orthogonal_rows.hpp.) One team
 // solves for one row:
 //
 //   for each tile of the row's nonzeros                           operator(): the loop over `first`
@@ -42,8 +42,8 @@
 
 namespace polyad::detail {
 
-/// What a team keeps of a row: T x R products p and T values, S, y, U = B S, the system's J + 1 rows and two
-/// vectors.
+/// The scratch memory of a team for a row: T x R products p and T values, S, y, U = B S, the system's J + 1
+/// rows and two vectors.
 struct RowSolveSizes {
   int J;
   int R;
@@ -65,11 +65,12 @@ struct RowSolveSizes {
 template <class Space, class Scalar, class Index, int Block, class Source>
 struct RowLeastSquares {
   using Row = TinyVec<Space, Scalar, Block>;
-  /// Rows of a product that a thread sums at the same time: with 32 columns two make one round of a team.
+  /// Rows of a product that a thread sums at the same time. With 32 columns and two rows, a team needs one
+  /// round.
   static constexpr int height = static_cast<int>(items_per_thread<Space>(2, 4));
   static_assert(Block % height == 0);
   static constexpr int whole_blocks(int columns) { return (columns + Block - 1) / Block * Block; }
-  /// A pivot below this share of its diagonal entry is rounding: its unknown becomes zero.
+  /// A pivot below this share of its diagonal entry is a rounding error: its unknown becomes zero.
   static constexpr double epsilon = static_cast<double>(Kokkos::Experimental::epsilon_v<Scalar>);
 
   Source source;
@@ -88,9 +89,9 @@ struct RowLeastSquares {
   RowSolveSizes sizes;
   int level;
 
-  /// out (rows x columns) = [out +] left right; left is read as left(i, k) for i < rows and k < inner, right
-  /// and out are rows of whole blocks in the scratch pad. Rows beyond `rows` up to a whole height are
-  /// computed too.
+  /// out (rows x columns) = [out +] left right. left(i, k) is read for i < rows and k < inner. right and out
+  /// are rows of whole blocks in the scratch pad. The rows after the last one, up to a multiple of `height`,
+  /// are computed too.
   template <class Member, class Left>
   KOKKOS_FUNCTION void multiply(Member const& member, int rows, int inner, int columns, Left const& left,
                                 Scalar const* right, Scalar* out, bool accumulate) const {
@@ -114,7 +115,7 @@ struct RowLeastSquares {
     member.team_barrier();
   }
 
-  /// The products p of the nonzeros first ... first + count - 1 into the pad, and their values.
+  /// Writes the products p of the nonzeros first ... first + count - 1 into the pad, and their values.
   template <class Member>
   KOKKOS_FUNCTION void fill(Member const& member, count_t first, int count, Scalar* tile, Scalar* x) const {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, count), [&](int const t) {
@@ -189,7 +190,7 @@ struct RowLeastSquares {
           return j < J ? B[static_cast<count_t>(j) * B_stride + static_cast<count_t>(r)] : Scalar(0);
         },
         S, U, false);
-    // B' lies in global memory, in rows of J numbers that need not be whole blocks.
+    // B' is in global memory. Its rows of J numbers need not be whole blocks.
     int const stride = J | 1;
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, J + 1), [&](int const i) {
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, J), [&](int const j) {

@@ -14,9 +14,9 @@
 
 namespace polyad::detail {
 
-/// Gives each team of the policy `bytes` of scratch, aligned for packed rows, and returns the level. That
-/// is 0, or where that is more than a team may use 1, global memory, of which Kokkos then takes as much as
-/// the teams that run at a time need.
+/// Gives each team of the policy `bytes` of scratch, aligned for packed rows, and returns the level. It is
+/// level 0 if a team may use that much there, and level 1 otherwise. Level 1 is global memory: Kokkos takes
+/// as much of it as the teams need that run at the same time.
 /// \throws MemoryError when these do not fit, or Kokkos cannot count a team's bytes
 template <class Space, class Policy>
 int set_row_scratch(Space const& space, LaunchShape const& shape, count_t bytes, Policy& policy) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where each row's nonzeros begin in an order that is sorted by one mode's rows.
+// The first nonzero of each row, in an order that is sorted by one mode's rows.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -10,7 +10,7 @@
 
 namespace polyad::detail {
 
-/// Binary search for each row, so that long runs of empty rows cost no more than others.
+/// A binary search for each row. Long runs of empty rows then cost no more than other rows.
 template <class Source, class Starts>
 struct FindRowStarts {
   Source source;

@@ -15,10 +15,11 @@ namespace polyad::detail {
   return (unknowns + 1) * (unknowns | 1) + 2 * (unknowns + 1);
 }
 
-/// Solves M a = rhs for the symmetric M in the rows 0 ... n - 1 of `system` (its lower triangle; rows of n |
-/// 1 numbers) and rhs in row n, where a then stands. Elimination without square roots (Golub & Van Loan,
-/// section 4.1.2), the right-hand side as one more row of the matrix. A pivot below n epsilon of its
-/// diagonal entry is rounding: its unknown becomes zero. The two vectors lie behind the system.
+/// Solves M a = rhs for a symmetric M. The rows 0 ... n - 1 of `system` hold the lower triangle of M, in rows
+/// of n | 1 numbers. Row n holds rhs, and then a. The method is elimination without square roots (Golub & Van
+/// Loan, section 4.1.2), with the right-hand side as one more row of the matrix. A pivot below n epsilon of
+/// its diagonal entry is a rounding error: its unknown becomes zero. The two vectors follow the system in
+/// memory.
 template <class Member>
 KOKKOS_FUNCTION void solve_row_system(Member const& member, int n, double epsilon, double* system) {
   int const stride      = n | 1;

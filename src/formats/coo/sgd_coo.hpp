@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The FastTucker sweeps on the formats of coordinates (formats/format.hpp): the paper's FastTucker, and with
-// the reusable intermediates its FasterTucker_COO. Chunks of consecutive nonzeros a thread, each nonzero for
-// itself: neighbours in a sorted copy share the row of its mode, and no fiber.
+// the reusable intermediates its FasterTucker_COO. A thread takes a chunk of consecutive nonzeros, each by
+// itself: neighbours in a sorted copy share the row of its mode, but no fiber.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -16,8 +16,8 @@
 
 namespace polyad::detail {
 
-/// Nonzeros, coordinate by coordinate or column by column, as fibers of one nonzero
-/// (formats/fiber_products.hpp). Level m is the m-th column of indices that is not the leaf's.
+/// Nonzeros as fibers of one nonzero (formats/fiber_products.hpp). They are stored coordinate by coordinate
+/// or column by column. Level m is the m-th column of indices, the leaf's not counted.
 template <class Scalar, class Index>
 struct CooFibers {
   struct Cursor {};
@@ -35,9 +35,10 @@ struct CooFibers {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t begin(count_t bin) const {
     return Kokkos::min(bin * chunk, nnz);
   }
-  /// The bin that the thread of a factor sweep walks. Where a row's nonzeros lie together, threads that run
-  /// at the same time would all add to that row. A long row would take steps for all its nonzeros from
-  /// numbers before any of them. Spread over the order they meet as rarely as in the order of a file.
+  /// The bin that the thread of a factor sweep walks. In a sorted copy a row's nonzeros are adjacent. With
+  /// bins in order, threads that run at the same time would all add to that row. Each step of a long row
+  /// would start from the row before any of these steps. Spread over the order, threads meet as rarely as in
+  /// the order of a file.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION count_t walked(count_t bin) const {
     return bin * spread % bins();
   }
@@ -56,7 +57,7 @@ struct CooFibers {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar value(count_t i) const { return values[i]; }
 };
 
-/// A number near 0.618 of the bins without a common divisor with theirs; 1 where products would not fit.
+/// A number near 0.618 of the bins that is coprime to their number; 1 if products would overflow.
 inline count_t spread_of(count_t bins) {
   if (bins < 3 || bins >> 32 != 0) return 1;
   count_t spread = bins / 1000 * 618 + bins % 1000 * 618 / 1000;
@@ -91,21 +92,21 @@ CooFibers<Scalar, Index> sorted_fibers(Space const& space, SortedCopy<Scalar, In
   return fibers;
 }
 
-/// The levels' modes: all others in their order, then the one at hand.
+/// The levels' modes: all others in their order, then `mode`.
 inline Kokkos::Array<int, max_order> coo_levels(int order, int mode) {
   Kokkos::Array<int, max_order> modes{};
   for (int m = 0; m < order - 1; ++m) of_mode(modes, m) = m < mode ? m : m + 1;
   modes[static_cast<std::size_t>(order - 1)] = mode;
   return modes;
 }
-/// The same in the order of a sorted copy's rows of indices, of which the leaf's is the first.
+/// The same for a sorted copy, whose first row of indices is the leaf's.
 inline Kokkos::Array<int, max_order> sorted_levels(Kokkos::Array<int, max_order> const& copy, int order) {
   Kokkos::Array<int, max_order> modes{};
   for (int m = 0; m < order; ++m) of_mode(modes, m) = of_mode(copy, (m + 1) % order);
   return modes;
 }
 
-// The kernels are compiled in sgd_coo.cpp alone, for all three formats.
+// sgd_coo.cpp alone compiles the kernels, for all three formats.
 #define POLYAD_SWEEPS_OF_COO_FIBERS(Scalar, Index)                                                          \
   template void sweep_factors<Index>(Kokkos::DefaultExecutionSpace const&, CooFibers<Scalar, Index> const&, \
                                      Kokkos::Array<int, max_order> const&,                                  \

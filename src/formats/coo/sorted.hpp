@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sorted: per mode a copy of the nonzeros in that mode's order (formats/coo/sorted_copy.hpp), the fastest
-// MTTKRP where memory allows N copies. Where it does not, or when asked, one copy and permutations
-// (coo-permuted). Storage: N (s_r + N s_o) bytes a nonzero, every copy rounded up to whole packs of four, and
-// s_o bytes for each output row that a walk does not store itself.
+// sorted: for each mode a copy of the nonzeros in that mode's order (formats/coo/sorted_copy.hpp). It has the
+// fastest MTTKRP if memory allows N copies. If memory does not, or on request, it has one copy and
+// permutations (coo-permuted). Storage: N (s_r + N s_o) bytes a nonzero, each copy rounded up to whole packs
+// of four, and s_o bytes for each output row that a walk does not store itself.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -40,7 +40,7 @@ struct SortedOptions {
   }
   void serve(FormatRequest const& request) {
     if (request.as_named && storage == Storage::automatic) storage = Storage::copies;
-    // Least squares want a row's nonzeros in one piece.
+    // Least squares need a row's nonzeros in one piece.
     if (request.wants(Capability::row_least_squares) && !block_rows) block_rows = 0;
   }
 };
@@ -73,11 +73,11 @@ public:
     return bytes;
   }
 
-  /// Room for the borders of every mode that merges them, or may.
+  /// Memory for the borders of all modes whose borders are merged, or may be.
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const;
 
   [[nodiscard]] copy_type const& copy(int n) const { return of_mode(m_copies, n); }
-  /// Set where one copy and permutations are kept instead.
+  /// Set if one copy and permutations are kept instead.
   [[nodiscard]] std::optional<CooPermuted<Scalar, Index, Space>> const& permuted() const {
     return m_permuted;
   }
@@ -87,11 +87,12 @@ public:
                       : "";
   }
 
-  /// Where each row's nonzeros begin in the copy of each mode, for least_squares_rows.
-  /// \throws UsageError where a mode is cut into locality blocks: its rows are not in one piece; MemoryError
+  /// The first nonzero of each row in the copy of each mode, for least_squares_rows.
+  /// \throws UsageError if a mode is cut into locality blocks, so that its rows are not in one piece;
+  ///         MemoryError
   [[nodiscard]] RowStarts<Space> make_row_workspace(Space const& space) const;
 
-  /// One mode's copy alone, which operations on that mode take.
+  /// A format with the copy of one mode only, for operations on that mode.
   static Sorted of_copy(Extents const& extents, copy_type const& copy) {
     Sorted format;
     format.m_extents                        = extents;
@@ -100,7 +101,7 @@ public:
     return format;
   }
 
-  /// The same with other values of mode n, in the order of its copy; its norm is not meant to be asked for.
+  /// The same with other values of mode n, in the order of its copy. Do not ask the result for its norm.
   [[nodiscard]] Sorted with_values(int n, typename copy_type::values_type values) const {
     Sorted other                      = *this;
     of_mode(other.m_copies, n).values = std::move(values);
@@ -139,9 +140,9 @@ void least_squares_rows(Space const& space, Sorted<Scalar, Index, Space> const& 
                         RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
                         FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage = {});
 
-/// The sweeps of FastTucker (formats/format.hpp), each nonzero for itself, in the order of the mode's rows. A
+/// The sweeps of FastTucker (formats/format.hpp), each nonzero by itself, in the order of the mode's rows. A
 /// thread takes consecutive nonzeros, which mostly share their row. Threads that run at the same time take
-/// them from all over the order, so that they meet in a row as rarely as on plain coordinates.
+/// them from all over the order. They then meet in a row as rarely as on plain coordinates.
 template <class Space, class Scalar, class Index>
 void sgd_factor_sweep(Space const& space, Sorted<Scalar, Index, Space> const& X,
                       FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SortedCopy: the nonzeros in the order of one output mode, then of the other modes from the shortest to the
-// longest. So the rows of the output come one after another and the row of the shortest other factor
-// stays the same for a while. The order is GenTen's permutation (section 6) carried out: a walk streams.
+// longest. The rows of the output then come one after another, and the row of the shortest other factor stays
+// the same for a while. This applies GenTen's permutation (section 6) to the data, so that a walk streams.
 //
-// Locality blocks: where a row's nonzeros do not share that shortest other index, its rows come from the
-// second-level cache each time. The mode is then cut into ranges whose rows fit a multiprocessor's
-// first-level cache, and all nonzeros of one range come before those of the next: [range, output row, the
-// others]. An output row occurs in many ranges, so that all its sums are added with atomics.
+// Locality blocks: the nonzeros of a row may have different indices in the shortest other mode. That factor's
+// rows then come from the second-level cache each time. In this case the mode is cut into ranges whose rows
+// fit a multiprocessor's first-level cache. All nonzeros of one range come before those of the next: [range,
+// output row, the others]. An output row occurs in many ranges, so all its sums are added with atomics.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -16,13 +16,14 @@
 
 namespace polyad::detail {
 
-/// How the sums of the rows at a chunk's borders, which other chunks share, come together in the output.
+/// The combination of sums in rows at a chunk's borders, which other chunks share.
 enum class Borders {
   /// Added to the output one after another.
   atomics,
-  /// Would wait for each other there: a team adds its own together first, and what has no such sums merges.
+  /// Atomics would wait for each other. A team adds up its own sums first, and a walk without team sums
+  /// merges.
   hot,
-  /// Written down and summed in a fixed order: the same bits at every run.
+  /// Listed, then summed in a fixed order: the same bits at every run.
   merge
 };
 
@@ -43,7 +44,7 @@ struct SortedCopy {
   bool hoist      = false;  // runs of (row, index of modes[1]) are long: that factor is multiplied once a run
   Borders borders = Borders::atomics;
 
-  /// Rows of 16-byte packs of four: P rounded up.
+  /// The length of rows of 16-byte packs of four: P rounded up.
   [[nodiscard]] static count_t padded(count_t nnz) { return ceil_div(nnz, 4) * 4; }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SortedTuning: how a copy of `sorted` is walked, by the shape of its tensor.
+// SortedTuning: how to walk a copy of `sorted`, by the shape of its tensor.
 #pragma once
 
 #include "formats/coo/locality_blocks.hpp"
@@ -11,41 +11,41 @@
 
 namespace polyad::detail {
 
-/// Nonzeros read and gathered at the same time (see MttkrpPermuted): on the H200 two are best for 32 doubles
-/// (vast 2.41 ms, with four 2.46; nell2 3.43 and 3.45), by registers; four otherwise.
+/// Nonzeros read and gathered at the same time (see MttkrpPermuted). On the H200 two are best for 32 doubles,
+/// because of the registers (vast 2.41 ms, with four 2.46; nell2 3.43 and 3.45). Otherwise four are best.
 template <class Row>
 inline constexpr int sorted_batch = rows_in_flight<typename Row::space_type>(
     Row::block < 32 || sizeof(typename Row::scalar_type) == sizeof(float) ? 4 : 2);
 
-/// Nonzeros of a run share a row of one factor, which is multiplied once a run. Batch is a parameter so that
-/// tests run each on every space.
+/// Nonzeros of a run share a row of one factor, which is multiplied once per run. Batch is a parameter so
+/// that tests can run each value on every space.
 template <int Batch>
 struct HoistRuns {
   static constexpr bool hoists = true;
   static constexpr int batch   = Batch;
 };
-/// Every nonzero takes all its rows.
+/// Each nonzero is multiplied with all its rows.
 template <int Batch>
 struct HoistNothing {
   static constexpr bool hoists = false;
   static constexpr int batch   = Batch;
 };
 
-/// How a sorted copy is walked: measured on the H200 with R = 32 on the presets of perf_tests.
+/// The walk of a sorted copy, as measured on the H200 with R = 32 on the presets of perf_tests.
 template <class Space, class Scalar>
 struct SortedTuning {
   count_t nnz;
   count_t rows;  // that occur
   count_t runs;  // of equal (row, index of modes[1])
 
-  /// Nonzeros in a thread's chunk (ordered_chunks.hpp), independent of the number of threads where the result
-  /// must be.
+  /// Nonzeros in a thread's chunk (ordered_chunks.hpp). A deterministic result requires a length that does
+  /// not depend on the number of threads.
   [[nodiscard]] count_t chunk(Space const& space, bool deterministic) const {
     if (!deterministic) return ordered_chunk(space, nnz, rows);
     return is_device_space<Space> ? longest_ordered_chunk(nnz, rows) : 4096;
   }
-  /// Hoisting pays from four nonzeros a run on. On a device not for doubles: it needs two rows more in
-  /// registers (nell2 and vast lose 5 to 8 %; in float they gain as much).
+  /// Hoisting pays from four nonzeros a run on. It does not pay for doubles on a device, where it needs two
+  /// more rows in registers: nell2 and vast lose 5 to 8 %. In float they gain as much.
   static constexpr bool may_hoist = !is_device_space<Space> || sizeof(Scalar) == sizeof(float);
   [[nodiscard]] bool hoist() const { return may_hoist && nnz >= 4 * runs; }
   /// Calls f(strategy) for a copy that hoists, or not.
@@ -55,22 +55,22 @@ struct SortedTuning {
       if (hoists) return f(HoistRuns<sorted_batch<Row>>{});
     f(HoistNothing<sorted_batch<Row>>{});
   }
-  /// Whether so many chunks share a row that their atomics would wait for each other. An atomic row of floats
-  /// takes 2.4 ns when all hit the same one, of doubles 9 ns, against some 60 us for a merge.
+  /// Whether so many chunks share a row that their atomics would wait for each other. If all atomics hit the
+  /// same row, one takes 2.4 ns for floats and 9 ns for doubles. A merge takes some 60 us.
   [[nodiscard]] bool hot(count_t chunk) const {
     return is_device_space<Space> && nnz >= (sizeof(Scalar) == sizeof(float) ? 8192 : 1024) * chunk * rows;
   }
-  /// Rows in a locality block of a mode of so many, 0 for no blocks (locality_blocks.hpp).
+  /// Rows in a locality block of a mode with `extent` rows, or 0 for no blocks (locality_blocks.hpp).
   [[nodiscard]] count_t block_rows(count_t extent) const {
     return is_device_space<Space> ? locality_block_rows(nnz, rows, extent, hoist(), sizeof(Scalar)) : 0;
   }
 };
 
-/// Whether the walk goes through all nonzeros for one block of columns before it begins the next: the
-/// factors' rows of a block then stay in the second-level cache where whole rows would not. The nonzeros are
-/// read once a block instead. H200, R = 128: uniform10m f64 7.70 to 6.10 ms, vast 11.8 to 10.2; a factor that
-/// the cache holds anyway (nell2 f32 6.16 to 6.36), or of which it does not hold a block's part (delicious
-/// f32 24.5 to 25.3), loses.
+/// Whether the walk goes through all nonzeros for one block of columns before it begins the next. The
+/// factors' rows of a block then stay in the second-level cache even if whole rows do not. In return the
+/// nonzeros are read once per block. H200, R = 128: uniform10m f64 7.70 to 6.10 ms, vast 11.8 to 10.2. A
+/// factor loses if the cache holds it anyway (nell2 f32 6.16 to 6.36), or if the cache cannot hold even a
+/// block's part (delicious f32 24.5 to 25.3).
 template <class Scalar, class Space>
 bool walk_by_block(Extents const& extents, int mode, FactorMatrices<Scalar, Space> const& factors,
                    ColumnBlocks blocks) {

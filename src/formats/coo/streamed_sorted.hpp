@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // streamed-sorted: the copies of `sorted` (formats/coo/sorted.hpp) in host memory, for training sets larger
-// than the device. Every operation takes the mode's copy in stretches of whole rows, by turns into four
-// buffers on the device. Each buffer has an instance of the execution space: some copy while others compute,
-// and a long row holds up its own buffer alone. Least squares read a row that is longer than a buffer from
-// host memory. Other operations take it in pieces, and so no row is too long.
+// than the device. Every operation sends the mode's copy in stretches of whole rows to four buffers on the
+// device, in turn. Each buffer has an instance of the execution space. Some instances copy while others
+// compute, and a long row delays only its own buffer. If a row is longer than a buffer, least squares read it
+// from host memory. Other operations take it in pieces. So no row is too long.
 //
-// Bytes sent a nonzero: s_r, and for each of the other modes 2 where it has at most 65,536 rows, else s_o.
-// The mode's own indices are made on the device from where its rows begin. A walk goes the other way than the
-// one before, so that a second one of the same mode finds the last stretches in their buffers. Storage, in
-// host memory: N (s_r + N s_o) bytes a nonzero, 2 for each of the other modes that is short, and 8 a row.
+// Bytes sent a nonzero: s_r, and for each of the other modes 2 if it has at most 65,536 rows, otherwise s_o.
+// The device makes the mode's own indices from the starts of its rows. Walks alternate their direction, so a
+// second walk of the same mode finds the last stretches in the buffers. Storage, in host memory:
+// N (s_r + N s_o) bytes a nonzero, 2 for each of the other modes that is short, and 8 a row.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -31,7 +31,7 @@
 namespace polyad::detail {
 
 struct StreamedSortedOptions {
-  count_t buffer_bytes = 0;      // of all buffers; 0: a quarter of what is free, but no more than pays
+  count_t buffer_bytes = 0;      // of all buffers; 0: a quarter of the free memory, but no more than pays
   bool deterministic   = false;  // the same bits at every run on one device, and on hosts at any thread count
 
   void read(OptionText& text) {
@@ -43,7 +43,7 @@ struct StreamedSortedOptions {
   }
 };
 
-/// Indices of modes that have at most so many rows are sent in 16 bits.
+/// Modes with at most this many rows are short: their indices are sent in 16 bits.
 inline constexpr count_t most_short_rows = count_t(1) << 16;
 
 inline constexpr std::size_t stretch_buffers = 4;
@@ -56,14 +56,14 @@ struct Stretch {
   friend bool operator==(Stretch const&, Stretch const&) = default;
 };
 
-/// As many rows as a buffer holds, or a single longer one.
+/// As many rows as fit a buffer, or a single longer row.
 struct StretchRows {
   count_t first = 0;
   count_t last  = 0;  // one past
   Stretch nonzeros;
 };
 
-/// Where stretches are sent to, and which one is there.
+/// A buffer for stretches, and the stretch that is in it.
 template <class Scalar, class Index, class Space>
 struct StretchBuffer {
   using Shorts = Kokkos::View<std::uint16_t**, Kokkos::LayoutRight, typename Space::device_type>;
@@ -83,14 +83,14 @@ struct StretchBuffers {
   count_t capacity = 0;     // nonzeros in a buffer, whole packs
   RowStarts<Space> starts;  // where the rows of each mode begin
   std::array<std::vector<StretchRows>, max_order> stretches;
-  bool backwards = false;  // goes the next walk
+  bool backwards = false;  // direction of the next walk
 };
 
 template <class Scalar, class Index, class Space>
 struct StreamedSortedWorkspace {
   std::shared_ptr<StretchBuffers<Scalar, Index, Space>> held;
   std::span<StretchBuffer<Scalar, Index, Space>> buffers;  // held's
-  // Of each buffer, where the order of the sums is fixed.
+  // The borders of each buffer, if the order of the sums is fixed.
   std::array<SortedWorkspace<Scalar, Index, Space>, stretch_buffers> borders;
 };
 
@@ -123,7 +123,7 @@ public:
     count_t longest = 0;                    // row
   };
 
-  /// The host sorts, with 32 bytes a nonzero beside the tensor and the result. Waits for `space`.
+  /// Built on the host, with 32 bytes a nonzero beside the tensor and the result. Waits for `space`.
   /// \throws MemoryError
   template <class From>
   static StreamedSorted build(Space const& space, CooTensor<Scalar, Index, From> const& coo,
@@ -141,7 +141,7 @@ public:
   [[nodiscard]] Extents const& extents() const { return m_extents; }
   [[nodiscard]] count_t nnz() const { return m_nnz; }
   [[nodiscard]] double norm_squared() const { return m_norm_squared; }
-  /// In host memory.
+  /// Bytes in host memory.
   [[nodiscard]] count_t storage_bytes() const {
     auto const order = static_cast<count_t>(m_extents.order());
     count_t bytes    = order * m_nnz * nonzero_bytes();
@@ -149,22 +149,22 @@ public:
       bytes += (m_extents[n] + 1) * sizeof(count_t) + m_nnz * short_modes(n) * sizeof(std::uint16_t);
     return bytes;
   }
-  /// Of a nonzero, its indices in whole words.
+  /// Bytes of a nonzero, with its indices in whole words.
   [[nodiscard]] count_t nonzero_bytes() const {
     return sizeof(Scalar) + static_cast<count_t>(m_extents.order()) * sizeof(Index);
   }
-  /// Of a nonzero in a buffer.
+  /// Bytes of a nonzero in a buffer.
   [[nodiscard]] count_t buffer_bytes() const {
     count_t most = 0;
     for (int n = 0; n < m_extents.order(); ++n) most = std::max(most, short_modes(n));
     return nonzero_bytes() + most * sizeof(std::uint16_t);
   }
-  /// Of a nonzero on its way to the device for an operation on mode n.
+  /// Bytes of a nonzero that are sent to the device for an operation on mode n.
   [[nodiscard]] count_t sent_bytes(int n) const {
     auto const others = static_cast<count_t>(m_extents.order() - 1), few = short_modes(n);
     return sizeof(Scalar) + (others - few) * sizeof(Index) + few * sizeof(std::uint16_t);
   }
-  /// How many of the modes other than n are short; they come first in the order of n's copy.
+  /// The number of short modes other than n. They come first in the order of n's copy.
   [[nodiscard]] count_t short_modes(int n) const {
     count_t count = 0;
     for (int m = 0; m < m_extents.order(); ++m) count += m != n && m_extents[m] <= most_short_rows ? 1 : 0;
@@ -173,12 +173,12 @@ public:
   [[nodiscard]] bool deterministic() const { return m_options.deterministic; }
   [[nodiscard]] HostCopy const& copy(int n) const { return of_mode(m_copies, n); }
 
-  /// The buffers. Waits for `space` where they are made. \throws MemoryError
+  /// The buffers. Waits for `space` if it makes them. \throws MemoryError
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const;
-  /// The starts on the device, and the buffers. \throws MemoryError
+  /// The starts of the rows on the device, and the buffers. \throws MemoryError
   [[nodiscard]] RowStarts<Space> make_row_workspace(Space const& space) const;
 
-  /// The buffers that were made. \throws UsageError where there are none
+  /// The buffers made before. \throws UsageError if there are none
   [[nodiscard]] Buffers& buffers() const {
     POLYAD_EXPECTS(*m_buffers, "a workspace comes first: it makes the buffers of ", name);
     return **m_buffers;
@@ -193,7 +193,7 @@ private:
   count_t m_nnz         = 0;
   double m_norm_squared = 0;
   std::array<HostCopy, max_order> m_copies;
-  // Least squares have no workspace of their own that could hold the buffers.
+  // The format holds the buffers, since least squares have no workspace of their own for them.
   std::shared_ptr<std::shared_ptr<Buffers>> m_buffers = std::make_shared<std::shared_ptr<Buffers>>();
 };
 
@@ -214,7 +214,7 @@ void mttkrp(Space const& space, StreamedSorted<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode,
             StreamedSortedWorkspace<Scalar, Index, Space>& workspace, FactorMatrix<Scalar, Space> const& V);
 
-/// Residuals, where they are kept, are those of the stretches on their way. \throws MemoryError
+/// Stored residuals are only those of the stretches in the buffers. \throws MemoryError
 template <StreamsSorted F>
 residual_workspace<F> make_residual_workspace(typename F::space_type const& space, F const& format,
                                               count_t rank) {

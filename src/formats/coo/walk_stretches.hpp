@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The operations of streamed-sorted: stretch after stretch of the mode's copy, the kernels being those of
-// `sorted`.
+// The operations of streamed-sorted. They run the kernels of `sorted` on one stretch of the mode's copy after
+// the other.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -27,7 +27,7 @@ struct LengthenIndices {
   }
 };
 
-/// Row 0 of the indices, by binary search: starts(k) <= p < starts(k + 1).
+/// Finds row 0 of the indices by binary search: starts(k) <= p < starts(k + 1).
 template <class Starts, class Indices>
 struct FillRows {
   Starts starts;
@@ -49,7 +49,7 @@ struct FillRows {
   }
 };
 
-/// Enqueues the copy of a stretch, unless the buffer holds it, and what makes whole indices of it.
+/// Enqueues the copy of a stretch, unless the buffer holds it, and the kernels that make whole indices of it.
 /// \param rows  of the stretch
 /// \param with_rows  whether the indices of the mode itself are wanted, too
 template <class Scalar, class Index, class Space>
@@ -89,7 +89,7 @@ void send(StretchBuffers<Scalar, Index, Space> const& buffers, StretchBuffer<Sca
   buffer.has_rows = true;
 }
 
-/// A stretch as kernels see it, in a buffer or, where there is none, all of the mode's copy in host memory.
+/// A stretch as kernels see it: in a buffer, or, without a buffer, all of the mode's copy in host memory.
 template <class Scalar, class Index, class Space>
 SortedCopy<Scalar, Index, Space> as_copy(Space const& space, StreamedSorted<Scalar, Index, Space> const& X,
                                          Stretch const& stretch,
@@ -127,15 +127,15 @@ void for_each_rows(Space const& space, StreamedSorted<Scalar, Index, Space> cons
     auto& buffer        = work.buffers[s % stretch_buffers];
     count_t const nnz   = rows.nonzeros.end - rows.nonzeros.begin;
     if (nnz > 0 && nnz <= work.capacity) send(work, buffer, X, rows, with_rows);
-    // The first kernels wait for the factors and the zeroed output; their copies need not.
+    // The first kernels wait for the factors and the zeroed output. The copies need not wait.
     if (step < stretch_buffers) enqueue_after(buffer.instance, space);
     f(rows, s % stretch_buffers);
   }
   for (auto const& buffer : work.buffers) enqueue_after(space, buffer.instance);
 }
 
-/// Calls f(instance, copy, b) for all nonzeros of a mode, their own rows included, in stretches and, of a row
-/// that is longer than a buffer, in pieces. Does not wait.
+/// Calls f(instance, copy, b) for all nonzeros of a mode, including their own rows. They come in stretches. A
+/// row that is longer than a buffer comes in pieces. Does not wait.
 template <class Scalar, class Index, class Space, class F>
 void for_each_piece(Space const& space, StreamedSorted<Scalar, Index, Space> const& X,
                     StreamedSortedWorkspace<Scalar, Index, Space> const& workspace, int mode, F const& f) {

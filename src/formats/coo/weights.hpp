@@ -130,8 +130,8 @@ inline constexpr CostWeights sorted_weights{
                               .hot     = 0.0425},
                    .build  = {.stream = 2.33, .sort = 4.1, .scatter = 3.32}}};
 
-// Set by hand. On devices the copy from the host takes the longest; the host's build of 30 million nonzeros
-// took 1.9 s on 32 cores. On hosts the weights of `sorted`, and the copy.
+// Set by hand. On devices the copy from the host takes the longest. The host's build of 30 million nonzeros
+// took 1.9 s on 32 cores. On hosts these are the weights of `sorted`, and the copy.
 inline constexpr CostWeights streamed_sorted_weights{
     .device_f32 = {.mttkrp = {.scattered = 1.05}, .build = {.stream = 4000}},
     .device_f64 = {.mttkrp = {.scattered = 1.05}, .build = {.stream = 4000}},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// b-csf: balanced CSF (Nisa et al., IPDPS 2019, section IV), a tree per mode, rooted there. Long fibers are
-// split into segments (fbr-split), heavy slices are given several workers (slc-split:
-// formats/csf/csf_bins.hpp). Storage, order 3: per mode s_r M + s_o (2S + 2F + M) bytes and an end a level, F
-// counted after the split.
+// b-csf: balanced CSF (Nisa et al., IPDPS 2019, section IV), with one tree per mode, rooted at that mode.
+// Long fibers are split into segments (fbr-split), and heavy slices get several workers (slc-split:
+// formats/csf/csf_bins.hpp). Storage, order 3: per mode s_r M + s_o (2S + 2F + M) bytes and an end a level,
+// with F counted after the split.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -23,16 +23,18 @@
 namespace polyad::detail {
 
 struct BCsfOptions {
-  /// Every mode once: the order of the levels below the root. Empty: from the shortest mode to the longest.
+  /// The order of the levels below the root, with every mode once. Empty: from the shortest mode to the
+  /// longest.
   std::vector<int> levels      = {};
   std::int64_t fiber_threshold = 128;  // the paper's best; or no_split
-  /// Nonzeros of a worker, or no_split; without: ordered_chunk's choice.
+  /// Nonzeros of a worker, or no_split. Unset: chosen by ordered_chunk.
   std::optional<std::int64_t> slice_threshold = {};
-  /// The tree of a mode has that mode at its leaves and not at its root, as FastTucker's SGD wants it (Li et
-  /// al., section 4.3). The nonzeros of a fiber then share all that their updates need but the row itself.
-  /// An MTTKRP adds each nonzero with atomics; `levels` play no part.
+  /// The tree of a mode has that mode at its leaves instead of its root, as FastTucker's SGD needs it (Li et
+  /// al., section 4.3). The updates of a fiber's nonzeros then share everything but the row itself. An MTTKRP
+  /// adds each nonzero with atomics, and `levels` is ignored.
   bool leaves = false;
-  /// "summed" or "each" (formats/csf/csf_tuning.hpp); empty: by the fibers' length and the machine.
+  /// "summed" or "each" (formats/csf/csf_tuning.hpp). Empty: chosen by the length of the fibers and the
+  /// machine.
   std::string fibers = {};
 
   void read(OptionText& text) {
@@ -63,7 +65,7 @@ public:
   using rows_type      = Kokkos::View<Index*, typename Space::device_type>;
 
   static constexpr char const* name = "b-csf";
-  /// The kernels of FasterTucker are made for its fibers.
+  /// FasterTucker's kernels are made for the fibers of this format.
   static constexpr bool usual_for(Capability capability) { return capability == Capability::sgd; }
 
   /// Linear in the nonzeros; waits for `space`.
@@ -83,7 +85,7 @@ public:
   }
   [[nodiscard]] workspace_type make_workspace(Space const&, count_t) const { return {}; }
 
-  /// SGD where the modes are at the leaves, and the residual sweep where they are at the roots.
+  /// SGD needs the modes at the leaves, and the residual sweep needs them at the roots.
   [[nodiscard]] bool can(Capability capability) const {
     return capability == Capability::sgd              ? m_leaves
            : capability == Capability::residual_sweep ? !m_leaves
@@ -92,7 +94,7 @@ public:
   [[nodiscard]] bool leaves() const { return m_leaves; }
   /// The tree of mode n: its root, or its leaf.
   [[nodiscard]] BinnedTree<Scalar, Index, Space> const& tree(int n) const { return of_mode(m_trees, n); }
-  /// Rows of mode n that no worker stores; none are stored where the mode is a leaf.
+  /// Rows of mode n that no worker stores. If the mode is a leaf, no row is stored.
   [[nodiscard]] rows_type const& cleared(int n) const { return of_mode(m_cleared, n); }
 
 private:
@@ -122,7 +124,7 @@ void mttkrp(Space const& space, BCsf<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V);
 
-/// All scratch of a residual sweep on trees, which keeps the residuals for any rank. \throws MemoryError
+/// All scratch of a residual sweep on trees. The sweep stores the residuals for any rank. \throws MemoryError
 template <detail::RootedTrees F>
 residual_workspace<F> make_residual_workspace(typename F::space_type const& space, F const& format,
                                               count_t rank) {

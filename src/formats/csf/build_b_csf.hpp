@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// BCsf::build, and the trees with their workers that `hb-csf` consists of too.
+// BCsf::build, and the trees with workers that `hb-csf` uses too.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The builders of CsfBins, and the flags of the rows that one worker stores.
+// The builders of CsfBins, and the flags of rows that a single worker stores.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -51,7 +51,7 @@ struct BinDivision {
     count_t const nodes_of_level = of_mode(pointers, level).extent(0) - 1;
     return first_above(nodes_of_level, nonzero, [&](count_t node) { return first_nonzero(level, node); }) - 1;
   }
-  /// The first nonzero of a level's node at or behind a nonzero.
+  /// The start of a level's node at a nonzero, or the next such start after it.
   [[nodiscard]] KOKKOS_FUNCTION count_t next_start(int level, count_t nonzero) const {
     count_t const node = node_at(level, nonzero);
     return first_nonzero(level, node) == nonzero ? nonzero : first_nonzero(level, node + 1);
@@ -82,7 +82,7 @@ struct FlagSlices {
   KOKKOS_FUNCTION void operator()(count_t s) const { flags(indices(s)) = 1; }
 };
 
-/// Takes the flags of those back that lie in several bins.
+/// Removes the flags of slices that lie in several bins.
 template <class Array, class Flags>
 struct UnflagSharedSlices {
   Array indices;
@@ -119,8 +119,8 @@ CsfBins<Index, Space> make_csf_bins(Space const& space, CsfTree<Scalar, Index, S
   return bins;
 }
 
-/// Flags the rows of the slices that one worker stores. `bins` has none for a tree without pointers, whose
-/// slices have one nonzero each. Launches on `space`.
+/// Flags the rows of the slices that a single worker stores. `bins` is empty for a tree without pointers,
+/// whose slices have one nonzero each. Launches on `space`.
 template <class Scalar, class Index, class Space>
 void flag_stored_rows(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
                       CsfBins<Index, Space> const& bins, RowFlags<Space> const& flags) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HbCsf::build: the slices of each mode are classified, and each group gets the tree that it needs.
+// HbCsf::build: classifies the slices of each mode, and builds the tree that each group needs.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -19,7 +19,7 @@
 
 namespace polyad::detail {
 
-/// Scan that writes where each slice begins, among the nonzeros and among the fibers.
+/// A scan that writes where each slice begins, counted in nonzeros and in fibers.
 template <class Flags, class Array>
 struct WriteSlices {
   using value_type = NodeAndChild;
@@ -67,7 +67,7 @@ struct ClassifySlices {
   }
 };
 
-/// Scan over the nonzeros that hands each the group of its slice.
+/// A scan over the nonzeros that gives each nonzero the group of its slice.
 template <class Flags>
 struct SpreadGroups {
   Flags starts;
@@ -79,7 +79,7 @@ struct SpreadGroups {
   }
 };
 
-/// Scan that takes the nonzeros of one group out, in their order.
+/// A scan that extracts the nonzeros of one group, in their order.
 template <class Flags, class Positions>
 struct TakeGroup {
   Flags groups;
@@ -110,7 +110,7 @@ SliceGroups<Space> find_slice_groups(Space const& space, int order, NodeStarts<S
   using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
   using Array = Permutation<Index, Space>;
   using Flags = NodeStarts<Space>;
-  // Order 2 and 1: as if every nonzero were a fiber, which makes all slices of several nonzeros CSL.
+  // Orders 2 and 1: each nonzero counts as a fiber. All slices of several nonzeros are then CSL.
   int const fiber_level = order < 3 ? max_order + 1 : order - 2;
   count_t const nnz     = starts.extent(0);
   count_t const slices  = count_nodes(space, starts, 0);
@@ -134,7 +134,8 @@ SliceGroups<Space> find_slice_groups(Space const& space, int order, NodeStarts<S
   return groups;
 }
 
-/// The tree of one group's nonzeros; of none, one without arrays. Waits for `space`. \throws MemoryError
+/// The tree of one group's nonzeros. An empty group has a tree without arrays. Waits for `space`. \throws
+/// MemoryError
 template <class Scalar, class Index, class Space>
 CsfTree<Scalar, Index, Space> make_group(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                                          Permutation<Index, Space> const& permutation,

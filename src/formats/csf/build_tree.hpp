@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The builders of a CsfTree: the nonzeros are sorted by the levels' modes, each gets a byte that tells which
-// nodes begin at it, and scans over these bytes write the levels.
+// The builders of a CsfTree. The nonzeros are sorted by the levels' modes. Each nonzero gets a byte that
+// tells which nodes begin at it. Scans over these bytes write the levels.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -17,8 +17,9 @@
 
 namespace polyad::detail {
 
-/// Where nodes begin: one byte a nonzero of a sorted tensor, the first level at which it differs from the
-/// nonzero before; N for one that repeats all indices. A node of level l begins where the byte is at most l.
+/// Where nodes begin: one byte per nonzero of a sorted tensor. It is the first level at which the nonzero
+/// differs from the one before, or N if all indices are the same. A node of level l begins where the byte is
+/// at most l.
 template <class Space>
 using NodeStarts = Kokkos::View<unsigned char*, typename Space::device_type>;
 
@@ -48,8 +49,8 @@ struct FindNodeStarts {
   }
 };
 
-/// fbr-split: lets a segment begin after every `threshold` nonzeros of a fiber. A scan for the place where
-/// the nonzero's fiber began.
+/// fbr-split: begins a segment after every `threshold` nonzeros of a fiber. A scan finds the start of each
+/// nonzero's fiber.
 template <class Starts>
 struct SplitFibers {
   using value_type = count_t;
@@ -73,7 +74,7 @@ struct CountNodes {
   KOKKOS_FUNCTION void operator()(count_t i, count_t& nodes) const { nodes += starts(i) <= level ? 1 : 0; }
 };
 
-/// A node and its first child, both counted from the tensor's first nonzero on.
+/// A node and its first child, both counted from the tensor's first nonzero.
 struct NodeAndChild {
   count_t node  = 0;
   count_t child = 0;
@@ -111,7 +112,7 @@ struct WriteLevel {
   }
 };
 
-/// Writes what stands by the nonzero: the indices of the levels without pointers, and the values.
+/// Writes the arrays with one entry per nonzero: the indices of the levels without pointers, and the values.
 template <class Tensor, class Permutation, class Array, class Values>
 struct WriteNonzeros {
   typename Tensor::indices_type indices;
@@ -129,7 +130,7 @@ struct WriteNonzeros {
   }
 };
 
-/// The bytes of nonzeros in the order of `permutation`, which is sorted by `modes`.
+/// The bytes of the nonzeros in the order of `permutation`, which sorts them by `modes`.
 template <class Scalar, class Index, class Space>
 NodeStarts<Space> find_node_starts(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                                    Permutation<Index, Space> const& permutation,
@@ -143,7 +144,7 @@ NodeStarts<Space> find_node_starts(Space const& space, CooTensor<Scalar, Index, 
   return starts;
 }
 
-/// Splits the fibers that are longer than the threshold. Tensors of order 2 have none beside their slices.
+/// Splits fibers that are longer than the threshold. In tensors of order 2 the only fibers are the slices.
 template <class Space>
 void split_fibers(Space const& space, int order, std::int64_t threshold, NodeStarts<Space> const& starts) {
   if (order < 3 || threshold == no_split || starts.extent(0) == 0) return;
@@ -161,7 +162,7 @@ count_t count_nodes(Space const& space, NodeStarts<Space> const& starts, int lev
   return nodes;
 }
 
-/// The tree of the nonzeros that `permutation` visits, given where their nodes begin. Waits for `space`.
+/// The tree of the nonzeros in the order of `permutation`, given where their nodes begin. Waits for `space`.
 /// \throws MemoryError
 template <class Scalar, class Index, class Space>
 CsfTree<Scalar, Index, Space> make_tree(Space const& space, CooTensor<Scalar, Index, Space> const& coo,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the walks over trees move.
+// The memory traffic of the walks over trees.
 #include <algorithm>
 #include <vector>
 
@@ -9,8 +9,8 @@
 namespace polyad::detail {
 namespace {
 
-/// Nodes of each level with pointers: the rows of the root, the fibers of the last one, and between them what
-/// the used rows allow.
+/// Nodes of each level with pointers. The root has its rows and the last such level the fibers. The used rows
+/// bound the levels between.
 std::vector<double> nodes_of(CostInput const& input, std::vector<int> const& levels) {
   auto const& root = input.tensor.modes[static_cast<std::size_t>(levels[0])];
   std::vector<double> nodes{static_cast<double>(root.used())};
@@ -69,7 +69,8 @@ ModeTerms csf_walk(CostInput const& input, int mode) {
   ModeTerms terms   = costs::walk(input, mode, tree_bytes(input, root) / nnz);
   std::size_t level = 1;
   while (levels[level] != mode) ++level;
-  // An atomic row for each node of the level, each nonzero in the leaf; in the order of the levels above.
+  // An atomic row for each node of the level, or for each nonzero in the leaf, in the order of the levels
+  // above.
   double const atomics = level < nodes.size() ? nodes[level] / nnz : 1;
   costs::add_atomics(terms, input, mode, atomics);
   terms.ordered = level < nodes.size() ? costs::gathered(terms) : 0;

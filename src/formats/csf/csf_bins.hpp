@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CsfBins: how the nonzeros of a tree are divided among workers (slc-split, Nisa et al., section IV-A). The
-// paper bins the slices by their nonzeros and gives a heavy one several thread blocks. Here a worker is the
-// thread of a team that walks one bin, about `bin` consecutive nonzeros: a part of a heavy slice or several
-// light ones, so that all workers have the same work. A slice that lies in several bins is joined with
-// atomics; the others are stored.
+// CsfBins: the division of a tree's nonzeros among workers (slc-split, Nisa et al., section IV-A). The paper
+// bins the slices by their nonzeros and gives a heavy one several thread blocks. Here a worker is a thread of
+// a team. It walks one bin of about `bin` consecutive nonzeros, a part of a heavy slice or several light
+// ones. All workers thus have the same work. A slice that lies in several bins is joined with atomics; the
+// others are stored.
 //
 //   both splits       a bin begins after every `bin` nonzeros, inside a fiber too: its parts add up
 //   fibers unsplit    it begins at the next fiber
@@ -35,8 +35,8 @@ struct CsfBins {
   }
 };
 
-/// Whether a fiber's inner product is formed first: from four nonzeros a fiber on, as `sorted` found for its
-/// runs (docs/design-notes.md).
+/// Whether forming a fiber's inner product first pays. It does from four nonzeros a fiber on, as for the runs
+/// of `sorted` (docs/design-notes.md).
 inline bool summing_fibers_pays(count_t nnz, count_t fibers) {
   return nnz >= 4 * fibers;
 }

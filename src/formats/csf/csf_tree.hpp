@@ -6,11 +6,14 @@
 //   pointers[l](k) ... pointers[l](k + 1)   the children of node k of level l; in the end the nonzeros
 //   indices[l](k)                           its index in mode modes[l]
 //
-// Only the first `pointer_levels` levels have pointers; the indices of the others stand by the nonzero:
+// Only the first `pointer_levels` levels have pointers. The indices of the other levels are stored per
+// nonzero:
 //
-//   N - 1 levels   CSF: order 3 with S slices, F fibers and M nonzeros takes 2S + 2F + M words (and the two
-//   ends) 1              CSL, the compressed slice (section V-A): pointers from the slices to the nonzeros;
-//   2S + 2M words 0              coordinates (COO): 3M words
+//   N - 1 levels   CSF: order 3 with S slices, F fibers and M nonzeros takes 2S + 2F + M words
+//                  (and the two ends)
+//   1              CSL, the compressed slice (section V-A): pointers from the slices to the nonzeros;
+//                  2S + 2M words
+//   0              coordinates (COO): 3M words
 //
 // Tensors of order 2 and 1 have slices and nonzeros only: one pointer level.
 #pragma once
@@ -60,10 +63,11 @@ struct CsfTree {
   [[nodiscard]] count_t storage_bytes() const { return index_bytes() + nnz() * sizeof(Scalar); }
 };
 
-/// The levels' modes of a tree rooted at `root`: the others in the order of `inner`, or from the shortest to
-/// the longest where `inner` is empty: the best on an H200, or within 3 % of it (docs/design-notes.md).
+/// The modes of the levels in a tree rooted at `root`. The others are in the order of `inner`, or from the
+/// shortest to the longest if `inner` is empty. The latter is the best on an H200, or within 3 % of it
+/// (docs/design-notes.md).
 /// \throws UsageError unless `root` is a mode and `inner` names every mode once (the root's place does not
-/// matter)
+///         matter)
 inline Kokkos::Array<int, max_order> level_modes(Extents const& extents, int root,
                                                  std::vector<int> const& inner = {}) {
   expect_mode(root, extents);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which strategies the walks of trees take on a machine. Each compiles for any backend; the library has those
-// that are taken, the tests the others too (CONTRIBUTING.md, "Strategies", has the measured times).
+// The strategies of the walks of trees on each machine. Each compiles for any backend. The library has only
+// the strategies in use, and the tests also compile the others (CONTRIBUTING.md, "Strategies", has the
+// measured times).
 #pragma once
 
 #include "kernel/launch_shape.hpp"
@@ -8,27 +9,28 @@
 
 namespace polyad::detail {
 
-/// Nonzeros read and gathered at the same time, as measured for `sorted`, whose walk is the same
-/// (docs/design-notes.md): two for 32 doubles and four otherwise.
+/// Nonzeros read and gathered at the same time: two for 32 doubles, and four otherwise. These were measured
+/// for `sorted`, which has the same walk (docs/design-notes.md).
 template <class Row>
 inline constexpr int csf_batch = rows_in_flight<typename Row::space_type>(
     Row::block < 32 || sizeof(typename Row::scalar_type) == sizeof(float) ? 4 : 2);
 
-/// A fiber's nonzeros are summed, and its row is multiplied once a fiber (Nisa et al., Algorithm 3).
+/// A fiber's nonzeros are summed first, and its row is multiplied once per fiber (Nisa et al., Algorithm 3).
 template <int Batch>
 struct SumFibers {
   static constexpr bool sums_fibers = true;
   static constexpr int batch        = Batch;
 };
-/// Every nonzero takes all its rows, as in COO: where fibers are short that saves nothing, and on a device a
-/// batch's fibers one after another cost more than their rows side by side.
+/// Every nonzero is multiplied with all its rows, as in COO. If fibers are short, summing them first saves
+/// nothing. On a device, taking a batch's fibers one after another costs more than taking their rows side by
+/// side.
 template <int Batch>
 struct MultiplyEach {
   static constexpr bool sums_fibers = false;
   static constexpr int batch        = Batch;
 };
 
-/// Whether the library has MultiplyEach: a host sums short fibers too.
+/// Whether the library has MultiplyEach. On a host it does not: there short fibers are summed too.
 template <class Space>
 inline constexpr bool multiplies_each = is_device_space<Space>;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernels of the CSF family see of a tree and its bins: pointers; and how they write a slice.
+// A tree and its bins as the kernels of the CSF family see them, by pointers; and how kernels write a slice.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -52,7 +52,7 @@ struct BinArrays {
   }
 };
 
-/// The current slice of a walk and its sum. `shared`: other bins hold nonzeros of it too.
+/// The current slice of a walk and its sum. `shared`: other bins also hold nonzeros of the slice.
 template <class Row, class Index>
 struct SliceSum {
   Index slice;
@@ -66,8 +66,8 @@ struct SliceWriter {
   Scalar* output;     // I_n x R
   count_t stride;
 
-  // The sum by value, and inlined where it changes: GCC keeps in memory, not in registers, what a call may
-  // reach.
+  // The sum is passed by value, and the functions that change it are inlined. GCC keeps a sum in memory
+  // instead of registers if a call can reach it.
   KOKKOS_FUNCTION void write(Index slice, bool shared, Row const sum, Columns columns) const {
     Scalar* const row = output + static_cast<count_t>(rows[slice]) * stride;
     if (shared)
@@ -75,14 +75,14 @@ struct SliceWriter {
     else
       sum.store(row, columns);
   }
-  /// Writes the sum, complete as far as this bin goes, and begins the next slice.
+  /// Writes the slice's sum over this bin, and begins the next slice.
   KOKKOS_FORCEINLINE_FUNCTION void next(SliceSum<Row, Index>& run, Columns columns) const {
     write(run.slice, run.shared, run.sum, columns);
     ++run.slice;
     run.shared = false;
     run.sum    = Row(Scalar(0));
   }
-  /// Writes the bin's last slice, or leaves it to the team where other bins share it.
+  /// Writes the bin's last slice. If other bins share it, the sum is left to the team.
   template <class Last>
   KOKKOS_FORCEINLINE_FUNCTION void last(SliceSum<Row, Index> const& run, bool shared, Columns columns,
                                         Last const& team) const {
@@ -94,13 +94,13 @@ struct SliceWriter {
   }
 };
 
-/// Teams on a multiprocessor that the compiler leaves registers for, as measured for `sorted`.
+/// The teams on a multiprocessor for which the compiler must leave registers, as measured for `sorted`.
 template <class Scalar, int Order>
 using CsfBounds =
     Kokkos::LaunchBounds<device_team_threads, Order == 3 || (Order == 4 && sizeof(Scalar) == 8) ? 6 : 4>;
 
-/// Launches a Kernel whose threads walk a bin each, from the tree, its bins, the factors of the levels below
-/// the root, where slices are written, and the walk.
+/// Launches a Kernel in which each thread walks one bin. The kernel's arguments are the tree, its bins, the
+/// factors of the levels below the root, the output for slices, and the walk.
 template <class Kernel, bool Together, int Order, class Space, class Scalar, class Index>
 void launch_bins(char const* label, Space const& space, CsfTree<Scalar, Index, Space> const& tree,
                  CsfBins<Index, Space> const& bins, FactorMatrices<Scalar, Space> const& factors,

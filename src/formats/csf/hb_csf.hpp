@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// hb-csf: hybrid balanced CSF (Nisa et al., IPDPS 2019, section V). Per mode the slices are divided into
-// three groups, each with the least that it needs:
+// hb-csf: hybrid balanced CSF (Nisa et al., IPDPS 2019, section V). The slices of each mode are divided into
+// three groups, each with the smallest storage for its slices:
 //
 //   COO     slices of one nonzero                  3M words (order 3, of M nonzeros in the group)
 //   CSL     all fibers have one nonzero            2S + 2M words and an end
 //   B-CSF   all others                             2S + 2F + M words and two ends
 //
-// Algorithm 5 says the same; its line 10, `nnzSlice == 0`, means one nonzero, as the text has it. Slices of
-// tensors of order 2 have no fibers: they are CSL, whatever their length.
+// Algorithm 5 does the same. Its line 10, `nnzSlice == 0`, means one nonzero, as the paper's text says.
+// Slices of tensors of order 2 have no fibers: they are CSL, whatever their length.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -50,8 +50,7 @@ public:
 
   /// Linear in the nonzeros; waits for `space`.
   /// \throws UsageError, before anything is allocated, when the levels are not the modes, a threshold is not
-  /// positive
-  ///         or Index cannot number the nonzeros; MemoryError
+  ///         positive or Index cannot number the nonzeros; MemoryError
   static HbCsf build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                      options_type const& options = {});
 
@@ -84,17 +83,18 @@ POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_HB_CSF);
 template <class Scalar, class Index, class Space>
 inline constexpr bool has_rooted_trees<HbCsf<Scalar, Index, Space>> = true;
 
-/// The contract's mttkrp (formats/format.hpp): a launch a group, of disjoint rows. V (I_mode x R) is
-/// overwritten. Launches on `space` and returns without waiting. \throws UsageError when shapes do not match
+/// The contract's mttkrp (formats/format.hpp), with one launch per group. The groups have disjoint rows. V
+/// (I_mode x R) is overwritten. Launches on `space` and returns without waiting.
+/// \throws UsageError when shapes do not match
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, HbCsf<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V);
 
-/// The residual sweep (formats/format.hpp), as on `b-csf`: a walk a group, then the MTTKRP. Its scratch comes
-/// from the make_residual_workspace of formats/csf/b_csf.hpp. G (I_mode x R) is overwritten. Launches on
-/// `space` and returns without waiting. \throws UsageError when shapes do not match or, on devices, rows do
-/// not allow 16-byte packs
+/// The residual sweep (formats/format.hpp), as on `b-csf`: one walk per group, then the MTTKRP. Its scratch
+/// comes from the make_residual_workspace of formats/csf/b_csf.hpp. G (I_mode x R) is overwritten. Launches
+/// on `space` and returns without waiting.
+/// \throws UsageError when shapes do not match or, on devices, rows do not allow 16-byte packs
 template <class Space, class Scalar, class Index>
 void residual_mttkrp(Space const& space, HbCsf<Scalar, Index, Space> const& X,
                      FactorMatrices<Scalar, Space> const& C, int mode,

@@ -9,10 +9,10 @@
 //       where the output's node j ends: V(j, :) += h * s          end_node(), with atomics
 //     the leaf's mode: V(k, :) += x * h                           add_nonzero(), with atomics
 //
-// A node of a lower level occurs in many slices, so every sum is added with atomics: one a node, or one a
-// nonzero in the leaf mode. That is the price of a single tree; b-csf keeps one a mode. Bytes: s_r + s_o +
-// R s_r a nonzero, R s_r for each node, and 2 R s_r for each sum that is added. Flops: 2 R a nonzero and R
-// for each node.
+// A node of a lower level occurs in many slices. Every sum is therefore added with atomics: one per node, or
+// one per nonzero in the leaf mode. That is the price of a single tree; b-csf keeps one per mode. Bytes:
+// s_r + s_o + R s_r a nonzero, R s_r for each node, and 2 R s_r for each sum that is added. Flops: 2 R a
+// nonzero and R for each node.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -120,8 +120,8 @@ struct MttkrpLevel {
   }
 };
 
-/// Adds to V the MTTKRP of the mode of `level`, from 1 to N - 1. Launches one kernel per kind of block; the
-/// arguments fit each other.
+/// Adds to V the MTTKRP of the mode of `level`, from 1 to N - 1. Launches one kernel per kind of block. The
+/// caller has checked the arguments.
 template <class Space, class Scalar, class Index>
 void mttkrp_level(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
                   CsfBins<Index, Space> const& bins, int level, FactorMatrices<Scalar, Space> const& factors,

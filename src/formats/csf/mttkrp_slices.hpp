@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The MTTKRP of the two groups of HB-CSF without fibers (Nisa et al., section V). CSL keeps slice pointers,
-// and the other N - 1 indices with the nonzero; COO keeps all N.
+// The MTTKRP of HB-CSF's two groups without fibers (Nisa et al., section V). CSL stores slice pointers, and
+// the other N - 1 indices with each nonzero. COO stores all N indices.
 //
 //   CSL (Algorithm 4)                                             MttkrpCsl
 //     for each slice i of the thread's bin                        walk(): writer.next() where one ends
@@ -129,8 +129,9 @@ struct MttkrpSingles {
   }
 };
 
-/// Adds or stores the slices of a tree with pointers from its slices to its nonzeros (CSL): rows of `bins`'
-/// shared slices must be zero before. Launches one kernel per kind of block; the arguments fit each other.
+/// Adds or stores the slices of a tree with pointers from its slices to its nonzeros (CSL). The rows of
+/// slices that `bins` share must be zero before. Launches one kernel per kind of block. The caller has
+/// checked the arguments.
 template <class Space, class Scalar, class Index>
 void mttkrp_csl(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
                 CsfBins<Index, Space> const& bins, FactorMatrices<Scalar, Space> const& factors,
@@ -147,8 +148,8 @@ void mttkrp_csl(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
       });
 }
 
-/// Stores the slices of a tree without pointers: one nonzero each. Launches one kernel per kind of block; the
-/// arguments fit each other.
+/// Stores the slices of a tree without pointers, with one nonzero each. Launches one kernel per kind of
+/// block. The caller has checked the arguments.
 template <class Space, class Scalar, class Index>
 void mttkrp_singles(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
                     FactorMatrices<Scalar, Space> const& factors, FactorMatrix<Scalar, Space> const& V) {
@@ -158,7 +159,7 @@ void mttkrp_singles(Space const& space, CsfTree<Scalar, Index, Space> const& tre
       tree.order, factors.rank(), [&](auto order, auto block, ColumnBlocks blocks) {
         using Row    = TinyVec<Space, Scalar, block()>;
         using Bounds = CsfBounds<Scalar, order()>;
-        // Few nonzeros a thread: nothing is summed, so only latencies count.
+        // Few nonzeros per thread: nothing is summed, so only latencies matter.
         ChunkWalk const chunks{tree.nnz(), items_per_thread<Space>(16, 1024), blocks};
         detail::launch(
             "polyad::mttkrp_singles", chunks.template policy<Row, Bounds>(space),
@@ -168,7 +169,7 @@ void mttkrp_singles(Space const& space, CsfTree<Scalar, Index, Space> const& tre
       });
 }
 
-/// Zeroes the listed rows of V. The factors only tell which form of rows the kernels beside it take.
+/// Zeroes the listed rows of V. The factors only determine the form of rows that the other kernels use.
 template <class Space, class Scalar, class Index>
 void zero_rows(Space const& space, Kokkos::View<Index*, typename Space::device_type> const& rows,
                FactorMatrices<Scalar, Space> const& factors, FactorMatrix<Scalar, Space> const& V) {

@@ -59,7 +59,7 @@ struct MttkrpTree {
     path.node[level] = node;
     path.end[level]  = tree.pointers[level][node + 1];
   }
-  /// Enters the next fiber, and with it the nodes above that begin there. True when there was one.
+  /// Enters the next fiber, and the nodes above that begin with it. Returns whether there are any.
   KOKKOS_FORCEINLINE_FUNCTION bool enter_next_fiber(Path& path, Sum& run, Columns columns) const {
     enter(path, fiber_level(), path.node[fiber_level()] + 1);
     int level = fiber_level() - 1;
@@ -69,16 +69,16 @@ struct MttkrpTree {
     }
     return level < fiber_level() - 1;
   }
-  /// The product of the rows of the levels between slice and fiber: of order 4 and more.
+  /// The product of the rows of the levels between slice and fiber, for order 4 and more.
   KOKKOS_FORCEINLINE_FUNCTION Row rows_above(Path const& path, Columns columns) const {
     Row above(Scalar(1));
     for (int l = 1; l < fiber_level(); ++l) above *= row(l, path.node[l], columns);
     return above;
   }
 
-  /// Fiber after fiber, nonzero after nonzero: hosts. Every kind of row is made in one place, or GCC leaves
-  /// making it to a call and the sums go through memory (uber, R = 16, one core of an AMD EPYC: 50 ms, not
-  /// 12).
+  /// The walk for hosts, one fiber and one nonzero after the other. Every kind of row is constructed in one
+  /// place. Otherwise GCC does not inline the construction, and the sums go through memory (uber, R = 16, one
+  /// core of an AMD EPYC: 50 ms, not 12).
   KOKKOS_FORCEINLINE_FUNCTION void walk_singly(Path& path, Index p, Index end, Sum& run,
                                                Columns columns) const {
     int const leaf = fiber_level() + 1;
@@ -163,14 +163,15 @@ struct MttkrpTree {
 
   // ---- MultiplyEach
 
-  /// Where such a walk stands: a node of each level, and the end of the slice's children.
+  /// The position of such a walk: a node of each level, and the end of the slice's children.
   struct Nodes {
     Index node[capacity];
     Index slice_end;
   };
 
-  /// Adds the nonzeros p ... p + Count - 1, each with the rows of all its nodes; `nodes` are those of p, and
-  /// then those of p + Count. Level by level from the fibers up: between p and p + u at most u nodes end.
+  /// Adds the nonzeros p ... p + Count - 1, each with the rows of all its nodes. `nodes` are those of p, and
+  /// afterwards those of p + Count. The walk goes up level by level from the fibers: between p and p + u at
+  /// most u nodes end.
   template <int Count>
   KOKKOS_FORCEINLINE_FUNCTION void add_each(Index p, Nodes& nodes, Sum& run, Columns columns) const {
     int const leaf = fiber_level() + 1;
@@ -261,9 +262,9 @@ void launch_tree(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
   });
 }
 
-/// Adds or stores the slices of a tree of order 3 or more: rows of `bins`' shared slices must be zero before.
-/// `sums_fibers`: whether fibers are long enough to be summed first. One kernel per kind of block; the
-/// arguments fit each other.
+/// Adds or stores the slices of a tree of order 3 or more. The rows of slices that `bins` share must be zero
+/// before. `sums_fibers`: whether fibers are long enough to be summed first. Launches one kernel per kind of
+/// block. The caller has checked the arguments.
 template <class Space, class Scalar, class Index>
 void mttkrp_tree(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
                  CsfBins<Index, Space> const& bins, bool sums_fibers,

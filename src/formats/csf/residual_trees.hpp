@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The residual sweep (ResidualFormat of formats/format.hpp) on `b-csf` and `hb-csf`. One walk over the trees
-// of the mode forms the residual of each nonzero, with the product of a fiber's rows formed once. The
-// format's MTTKRP then takes the residuals in place of the values. Twice the reads of the sweep on `sorted`,
-// which does both at once.
+// The residual sweep (ResidualFormat of formats/format.hpp) on `b-csf` and `hb-csf`. One walk over the mode's
+// trees forms the residual of each nonzero, and the product of a fiber's rows once. The format's MTTKRP then
+// takes the residuals as values. This reads twice as much as the sweep on `sorted`, which does both at once.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -22,7 +21,7 @@
 
 namespace polyad::detail {
 
-/// e = x - sum over r of p(r) c(r), a thread a bin.
+/// e = x - sum over r of p(r) c(r). Each thread walks one bin.
 template <class Space, class Scalar, class Index, int Block>
 struct FormTreeResiduals {
   using Row = TinyVec<Space, Scalar, Block>;
@@ -62,8 +61,7 @@ struct FormTreeResiduals {
   }
 };
 
-/// Entries that the residuals of so many nonzeros take, so that those of the next tree begin with a whole
-/// pack.
+/// Entries for the residuals of `nnz` nonzeros, rounded up so that the next tree's begin with a whole pack.
 inline count_t padded_residuals(count_t nnz) {
   return ceil_div(nnz, 4) * 4;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TreeFibers: a CSF tree as a Source of fibers (formats/fiber_products.hpp), for trees of any depth: where
-// the levels above the leaf have no pointers (CSL, COO), a fiber is one nonzero.
+// TreeFibers: a CSF tree of any depth as a Source of fibers (formats/fiber_products.hpp). If the levels above
+// the leaf have no pointers (CSL, COO), a fiber is one nonzero.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -51,7 +51,8 @@ struct TreeFibers {
     for (int l = 0; l < pointer_levels; ++l) enter(at, l, binned.nodes[l][bin]);
     return at;
   }
-  /// Enters the next node of the lowest level where its children end, and those above that end with it.
+  /// If the children of the lowest level's node end, enters its next node, and the nodes above that end with
+  /// it.
   KOKKOS_FORCEINLINE_FUNCTION void advance(Cursor& at, count_t i) const {
     if (pointer_levels == 0 || i < static_cast<count_t>(at.end[pointer_levels - 1])) return;
     enter(at, pointer_levels - 1, at.node[pointer_levels - 1] + 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How f-coo is built and cut into partitions of another length; SpTTM's nonzeros.
+// Building f-coo, its division into partitions of another length, and SpTTM's nonzeros.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -26,7 +26,7 @@ inline void expect_threadlen(int threadlen) {
                  "a partition has 8, 16, 32 or 64 nonzeros, not ", threadlen);
 }
 
-/// Index coordinates (K x P, in the segments' order), product indices and values, by a permutation.
+/// Writes index coordinates (K x P, in the segments' order), product indices and values, by a permutation.
 template <class Tensor, class Nonzeros, class Permutation>
 struct GatherFlagged {
   typename Tensor::indices_type indices;
@@ -45,7 +45,8 @@ struct GatherFlagged {
   }
 };
 
-/// One word of bit flags: 0 where the index coordinates of the next nonzero differ, and behind the last one.
+/// Writes one word of bit flags. A flag is 0 after the last nonzero, and where the index coordinates of the
+/// next nonzero differ.
 template <class Nonzeros>
 struct SetBitFlags {
   typename Nonzeros::indices_type index;  // K x P
@@ -111,7 +112,7 @@ struct NumberPartitions {
   }
 };
 
-/// The coordinates of the segments that end in partition q.
+/// Writes the coordinates of the segments that end in partition q.
 template <class Nonzeros>
 struct SetCoordinates {
   FlagReader<Nonzeros> reader;
@@ -129,8 +130,8 @@ struct SetCoordinates {
   }
 };
 
-/// Flags the output rows of all segments (`partitions` false), or takes the flag back from those that cross
-/// the border before partition q, which several threads may share.
+/// With `partitions` false, flags the output rows of all segments. Otherwise it removes the flag of a row
+/// whose segment crosses the border before partition q: several threads may share that row.
 template <class Nonzeros, class Flags>
 struct FlagWholeRows {
   typename Nonzeros::indices_type coordinates;
@@ -147,8 +148,8 @@ struct FlagWholeRows {
   }
 };
 
-/// The same nonzeros in partitions of another length: new start flags, partitions' segments and cleared rows;
-/// all else is shared. Waits for `space`.
+/// The same nonzeros in partitions of another length. Start flags, partitions' segments and cleared rows are
+/// new; everything else is shared. Waits for `space`.
 /// \throws UsageError unless threadlen is one of 8, 16, 32, 64; MemoryError
 template <class Scalar, class Index, class Space>
 FlaggedNonzeros<Scalar, Index, Space> repartitioned(Space const& space,
@@ -184,8 +185,8 @@ FlaggedNonzeros<Scalar, Index, Space> repartitioned(Space const& space,
   return X;
 }
 
-/// The nonzeros of `coo` for an operation that keeps the first `index_modes` of `modes` and multiplies the
-/// others away (the product modes are put in order here). Linear in the nonzeros; waits for `space`.
+/// The nonzeros of `coo` for an operation that keeps the first `index_modes` of `modes` and multiplies along
+/// the others. This function orders the product modes. Linear in the nonzeros; waits for `space`.
 /// \throws UsageError when Index cannot number the nonzeros; MemoryError naming the array and its bytes
 template <class Scalar, class Index, class Space>
 FlaggedNonzeros<Scalar, Index, Space> make_flagged(Space const& space,
@@ -207,7 +208,8 @@ FlaggedNonzeros<Scalar, Index, Space> make_flagged(Space const& space,
   X.modes       = modes;
   X.nnz         = coo.nnz();
   X.threadlen   = threadlen;
-  // Within a segment the order is free: the row of the shortest product mode then stays the same for a while.
+  // The order within a segment is free. This one keeps the row of the shortest product mode the same for a
+  // while.
   std::stable_sort(X.modes.data() + index_modes, X.modes.data() + coo.order(),
                    [&](int a, int b) { return X.extents[a] < X.extents[b]; });
 
@@ -243,7 +245,7 @@ FlaggedNonzeros<Scalar, Index, Space> make_flagged(Space const& space,
   return repartitioned(space, X, threadlen);
 }
 
-/// All modes of a tensor of order N with mode n first: what SpMTTKRP and SpTTMc on mode n keep.
+/// All modes of a tensor of order N with mode n first, the index mode of SpMTTKRP and SpTTMc on mode n.
 inline Kokkos::Array<int, max_order> mode_first(int order, int mode) {
   Kokkos::Array<int, max_order> modes{};
   modes[0]        = mode;
@@ -253,7 +255,7 @@ inline Kokkos::Array<int, max_order> mode_first(int order, int mode) {
   return modes;
 }
 
-/// All modes of a tensor of order N with mode n last: what SpTTM on mode n keeps are the others.
+/// All modes of a tensor of order N with mode n last. The others are the index modes of SpTTM on mode n.
 inline Kokkos::Array<int, max_order> mode_last(int order, int mode) {
   Kokkos::Array<int, max_order> modes{};
   std::size_t end = 0;

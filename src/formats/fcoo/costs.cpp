@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What F-COO moves: per mode the other modes' indices, a value and a bit a nonzero.
+// The memory traffic of F-COO: for each mode the other modes' indices, a value and a bit per nonzero.
 #include "formats/cost_model.hpp"
 #include "formats/fcoo/weights.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// f-coo: the flagged coordinates of Liu et al. (F-COO, CLUSTER 2017) for SpMTTKRP and SpTTMc, one copy of the
-// nonzeros a mode (formats/fcoo/flagged_nonzeros.hpp). One product kernel serves all operations and modes,
-// and its time hardly depends on the mode. Storage, order 3, floats and 32-bit indices: 12 + 1/8 + 1/(8
-// threadlen) bytes a nonzero and mode (Table II); the segments' coordinates and the partitions' segments
-// beside it.
+// f-coo: the flagged coordinates of Liu et al. (F-COO, CLUSTER 2017) for SpMTTKRP and SpTTMc, with one copy
+// of the nonzeros per mode (formats/fcoo/flagged_nonzeros.hpp). One product kernel serves all operations and
+// modes, and its time hardly depends on the mode. Storage, order 3, floats and 32-bit indices:
+// 12 + 1/8 + 1/(8 threadlen) bytes a nonzero and mode (Table II), and the segments' coordinates and the
+// partitions' segments.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -65,11 +65,11 @@ public:
   }
   [[nodiscard]] workspace_type make_workspace(Space const&, count_t) const { return {}; }
 
-  /// With mode n as index mode.
+  /// The nonzeros with mode n as index mode.
   [[nodiscard]] nonzeros_type const& nonzeros(int n) const { return of_mode(m_nonzeros, n); }
   [[nodiscard]] options_type const& options() const { return m_options; }
 
-  /// The same tensor with partitions and teams of other sizes; the nonzeros are shared. Waits for `space`.
+  /// The same tensor with partitions and teams of other sizes. Both share the nonzeros. Waits for `space`.
   /// \throws UsageError; MemoryError
   [[nodiscard]] FCoo reshaped(Space const& space, options_type const& options) const;
 
@@ -92,7 +92,7 @@ void mttkrp(Space const& space, FCoo<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V);
 
-/// The nonzeros as SpTTM on mode n takes them: sorted by fiber, a segment each. Waits for `space`.
+/// The nonzeros for SpTTM on mode n: sorted by fiber, with one segment per fiber. Waits for `space`.
 /// \param threadlen  8, 16, 32 or 64; 0: by the tensor and the device
 /// \throws UsageError; MemoryError
 template <class Scalar, class Index, class Space>
@@ -100,7 +100,7 @@ FlaggedNonzeros<Scalar, Index, Space> build_spttm(Space const& space,
                                                   CooTensor<Scalar, Index, Space> const& coo, int mode,
                                                   int threadlen = 0);
 
-/// SpTTM on mode n, Y = X x_n U: row s of `fibers` (S x R, overwritten) is the sum over the nonzeros of
+/// SpTTM on mode n, Y = X x_n U. Row s of `fibers` (S x R, overwritten) becomes the sum over the nonzeros of
 /// segment s of x U(i_n, :). X keeps all modes but n (build_spttm). Launches on `space` and returns without
 /// waiting; allocates nothing.
 /// \throws UsageError when the shapes do not match
@@ -120,13 +120,14 @@ struct FCooTrial {
   double seconds = 0;  // for one pass over all modes: the least of the repetitions
 };
 
-/// The paper's grid, as far as our teams go; on a host, where a team is one thread, the threadlens alone.
+/// The paper's grid, limited to the sizes of our teams. On a host a team is one thread, so only the
+/// threadlens vary.
 template <class Space>
 std::vector<FCooOptions> fcoo_grid();
 
 /// Times an MTTKRP of every mode with every shape of the grid that the device can launch, the fastest first.
-/// The best shape depends on the lengths of the tensor's segments and on the rank. The tensor with it is
-/// X.reshaped(space, tune(space, X, R).front().options). Waits for `space`.
+/// The best shape depends on the lengths of the tensor's segments and on the rank.
+/// X.reshaped(space, tune(space, X, R).front().options) is the tensor in that shape. Waits for `space`.
 /// \throws UsageError for a rank of 0; MemoryError when factors and outputs of this rank do not fit
 template <class Scalar, class Index, class Space>
 std::vector<FCooTrial> tune(Space const& space, FCoo<Scalar, Index, Space> const& X, count_t rank,

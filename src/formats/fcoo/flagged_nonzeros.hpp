@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FlaggedNonzeros: the nonzeros of one operation on one set of modes as F-COO stores them (Liu et al.,
-// CLUSTER 2017, section IV). The operation keeps its index modes and multiplies its product modes away:
+// FlaggedNonzeros: the nonzeros for one operation on one set of modes, as F-COO stores them (Liu et al.,
+// CLUSTER 2017, section IV). The operation keeps its index modes and multiplies along its product modes:
 //
 //   SpMTTKRP, SpTTMc on mode n    index {n},             product all others
 //   SpTTM on mode n               index all others,      product {n}
 //
-// The nonzeros are sorted on the index modes. Those that share all index modes make a segment, one row of the
-// output. A nonzero keeps its product indices, its value and one bit (Figure 2):
+// The nonzeros are sorted by the index modes. Nonzeros with the same indices in all of these form a segment,
+// which is one row of the output. A nonzero has its product indices, its value and one bit (Figure 2):
 //
 //   bit flag bf     0 where a segment ends with this nonzero, 1 otherwise
 //   start flag sf   one bit a partition of `threadlen` nonzeros: 1 where it begins a segment, 0 where it
 //                   goes on with that of the partition before
 //
-// That is M s_o + s_r + 1/8 + 1/(8 threadlen) bytes a nonzero, M product modes (Table II). Counted apart: a
-// segment's index coordinates, once, and for each partition the number of the segment that it begins in.
+// That is M s_o + s_r + 1/8 + 1/(8 threadlen) bytes a nonzero, M product modes (Table II). In addition there
+// are the index coordinates of each segment, and for each partition the number of the segment in which it
+// begins.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -25,18 +26,18 @@
 
 namespace polyad::detail {
 
-/// Nonzeros of a partition, the paper's threadlen: one of 8, 16, 32, 64, so that a thread reads its bit flags
+/// Nonzeros of a partition, the paper's threadlen: 8, 16, 32 or 64, so that a thread reads all its bit flags
 /// at once. The default is the paper's best for SpMTTKRP on its two denser tensors (Table V).
 inline constexpr int default_threadlen = 64;
 
-/// What the rows of an operation's output are.
+/// The meaning of the rows in an operation's output.
 enum class FCooRows {
   of_mode,     // the index mode's I_n rows (SpMTTKRP, SpTTMc: K = 1)
   of_segments  // one a segment, in order (SpTTM)
 };
 
-/// How the nonzeros are shared out. The paper tunes threadlen and the threads of a team for a tensor and an
-/// operation (Figure 5, Table V); `tune` does it here.
+/// The division of the nonzeros among threads. The paper tunes threadlen and the threads of a team for a
+/// tensor and an operation (Figure 5, Table V). Here `tune` does it.
 struct FCooShape {
   int team_threads = 128;  // GPU threads of a team: 32, 64, 128 or 256
 };
@@ -76,20 +77,20 @@ struct FlaggedNonzeros {
   /// The m-th product mode.
   [[nodiscard]] int product_mode(int m) const { return modes[static_cast<std::size_t>(index_modes + m)]; }
   [[nodiscard]] count_t partitions() const { return ceil_div(nnz, static_cast<count_t>(threadlen)); }
-  /// Of the output.
+  /// Rows of the output.
   [[nodiscard]] count_t output_rows() const {
     return rows == FCooRows::of_mode ? extents[modes[0]] : segments;
   }
-  /// Rows of 16-byte packs of four: P rounded up.
+  /// The length of rows of 16-byte packs of four: P rounded up.
   [[nodiscard]] static count_t padded(count_t nnz) { return ceil_div(nnz, 4) * 4; }
 
-  /// Table II's bytes: product indices, values and both flags, these in whole words.
+  /// The bytes of Table II: product indices, values and both kinds of flags, the flags in whole words.
   [[nodiscard]] count_t nonzero_bytes() const {
     return nnz * (sizeof(Scalar) + static_cast<count_t>(product_modes()) * sizeof(Index)) +
            ceil_div(nnz, flags_bits) * sizeof(std::uint64_t) +
            ceil_div(partitions(), starts_bits) * sizeof(std::uint32_t);
   }
-  /// The rest: the segments' coordinates, the partitions' segments, and the list of cleared rows.
+  /// The other bytes: the segments' coordinates, the partitions' segments, and the list of cleared rows.
   [[nodiscard]] count_t segment_bytes() const {
     return (segments * static_cast<count_t>(index_modes) + partitions() + cleared.extent(0)) * sizeof(Index);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What F-COO's SpMTTKRP and SpTTM sum: a nonzero's product is its value times the rows of all product modes,
-// element by element (Liu et al., section II, equations 3 and 6; one-shot: section IV-C).
+// The terms of F-COO's SpMTTKRP and SpTTM. A nonzero's product is its value times the rows of all product
+// modes, element by element (Liu et al., section II, equations 3 and 6; one-shot: section IV-C).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -24,10 +24,11 @@ struct HadamardTerms {
   static constexpr int lanes    = Row::lanes;
   static constexpr int block    = Block;
   static constexpr int elements = Block;
-  /// Nonzeros read and gathered at the same time: MttkrpSorted's choice, measured on the H200 there.
+  /// Nonzeros read and gathered at the same time. The numbers are those of MttkrpSorted, measured on the
+  /// H200.
   static constexpr int batch = rows_in_flight<Space>(Block < 32 || sizeof(Scalar) == 4 ? 4 : 2);
 
-  /// 80 registers, as MttkrpSorted has at order 3.
+  /// A thread then has 80 registers, as in MttkrpSorted at order 3.
   static constexpr int resident_teams  = 3;
   static constexpr int most_partitions = 1;
 

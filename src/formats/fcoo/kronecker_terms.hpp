@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What SpTTMc sums (spttmc.hpp): a nonzero's product is its value times the Kronecker product of the rows of
-// all product modes (Liu et al., section II, equation 4).
+// The terms of SpTTMc (spttmc.hpp). A nonzero's product is its value times the Kronecker product of the rows
+// of all product modes (Liu et al., section II, equation 4).
 //
-// A thread sums a tile of the row, `tile` columns of the matrix before the last times a block of the last
-// one's, for one column of each matrix before those. Its lanes share the tile out in both directions. On a
-// device a lane reads 8 numbers of one row and 8 floats (4 doubles) of the other with 16-byte loads and makes
-// 64 (32) products of them, so that arithmetic is most of what it does. Tiles change fastest over the league.
+// A thread sums a tile of the row. The tile has `tile` columns of the second last matrix times a block of the
+// last one's, for one column of each other matrix. Its lanes divide the tile in both directions. On a device
+// a lane reads 8 numbers of one row and 8 floats (4 doubles) of the other with 16-byte loads. It forms 64
+// (32) products of them, so its work is mostly arithmetic. Tiles change fastest over the league.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -21,8 +21,8 @@
 
 namespace polyad::detail {
 
-/// What a lane sums of a tile: Rows rows of Packs packs, the packs Block / Packs columns apart. In scratch
-/// memory the tile's rows of Block columns lie one behind the other.
+/// A lane's part of a tile: Rows rows of Packs packs, with the packs Block / Packs columns apart. In scratch
+/// memory the tile's rows of Block columns follow each other.
 template <class Row, class Scalar, int Block, int Rows, int Packs>
 struct TilePart {
   static constexpr int step = Block / Packs;
@@ -48,7 +48,7 @@ struct TilePart {
     for_each_pack([&](auto t, auto q) { row[t][q] += other.row[t][q]; });
     return *this;
   }
-  /// A nonzero's part: a row of the last matrix with one coefficient for each row of the tile.
+  /// The contribution of a nonzero: a row of the last matrix, and one coefficient for each row of the tile.
   struct Term {
     Row last[Packs];
     Scalar coefficient[Rows];
@@ -60,7 +60,7 @@ struct TilePart {
 };
 
 /// The matrices of the product modes in the order of the columns, as a kernel sees them. Modes is their
-/// number when the kernel is compiled for it, or 0.
+/// number if the kernel is compiled for it, or 0.
 template <class Scalar, class Index, int Modes>
 struct KroneckerMatrices {
   static constexpr int capacity = Modes > 0 ? Modes : max_order;
@@ -83,8 +83,8 @@ struct KroneckerMatrices {
   struct Lead {
     int column[Modes == 0 ? capacity - 2 : 1];
   };
-  /// Those that `number` numbers. Found once for a tile: a division a nonzero and matrix took half of a
-  /// host's time.
+  /// The columns of the lead with this number. It is computed once for a tile: a division for each nonzero
+  /// and matrix took half of a host's time.
   [[nodiscard]] KOKKOS_FUNCTION Lead lead(count_t number) const {
     Lead result{};
     if constexpr (Modes == 3) {
@@ -98,7 +98,8 @@ struct KroneckerMatrices {
     }
     return result;
   }
-  /// Entry of nonzero p's rows of all matrices but the last two, at the columns of `lead`.
+  /// The factor from all matrices but the last two: the product of nonzero p's entries at the columns of
+  /// `lead`.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar leading(count_t p, Lead const& lead) const {
     Scalar product(1);
     if constexpr (Modes == 3) {
@@ -117,8 +118,8 @@ struct KroneckerTerms {
   using Scalar                  = typename Vec::scalar_type;
   static constexpr int Block    = Vec::block;
   static constexpr RowForm Form = Vec::form;
-  /// Packs of the last matrix's row that a lane holds, and columns of the matrix before: 64 floats or 32
-  /// doubles are 64 registers.
+  /// Packs of the last matrix's row in a lane. With the columns of the second last matrix a lane has 64
+  /// floats or 32 doubles, which are 64 registers.
   static constexpr int packs = Form == RowForm::packed && Block > 8 ? 2 : 1;
   using Row                  = TinyVec<Space, Scalar, Block / packs, Form>;
   static constexpr int rows  = rows_at_once<Row>(8);
@@ -129,11 +130,12 @@ struct KroneckerTerms {
   static constexpr int lanes    = Row::lanes * (tile / rows);
   static constexpr int block    = 1;  // a tile has one number
   static constexpr int elements = Block * tile;
-  /// Two nonzeros under way fit the registers beside the sums, of doubles only beside half of them.
+  /// Nonzeros under way. Two fit the registers beside the sums; of doubles two fit only beside half as many
+  /// sums.
   static constexpr int batch = rows_in_flight<Space>(sizeof(Scalar) == 4 || packs == 1 ? 2 : 1);
-  /// Sums and terms take more than the 80 registers of three.
+  /// Sums and terms take more than the 80 registers that three teams would allow.
   static constexpr int resident_teams = 2;
-  /// A whole tile goes to the scratch pad and to memory at the end of a chunk.
+  /// At the end of a chunk a whole tile goes to the scratch pad and to memory.
   static constexpr int most_partitions = 4;
 
   KroneckerMatrices<Scalar, Index, Modes> matrices;
@@ -148,8 +150,8 @@ struct KroneckerTerms {
   /// A lane's part of a tile.
   struct TileColumns {
     Columns last[packs];  // of the last matrix
-    Columns read[packs];  // the same, or the first pack where there are none: what is read is not stored
-    int count;            // how many of the first pack: none, and the lane has nothing to do
+    Columns read[packs];  // the same, or the first pack if there are none, which is then not stored
+    int count;            // columns of the first pack; 0: the lane has nothing to do
     int own_first;        // where its part begins in the tile
     int lane;             // among those that share a row
     int before;           // its first column of the matrix before
@@ -184,13 +186,13 @@ struct KroneckerTerms {
     return {columns.own_first, Row::width};
   }
 
-  /// The entries of the matrix before the last for nonzeros with index i there.
+  /// Reads the entries of the second last matrix for nonzeros with index i there.
   KOKKOS_FORCEINLINE_FUNCTION void set_coefficients(Index i, TileColumns const& columns, Term& term) const {
     Scalar const* const from = matrices.row(matrices.size() - 2, i) + columns.before;
     if constexpr (Form == RowForm::packed) {
       constexpr int width = Row::width;
       unrolled<rows / width>([&](auto k) {
-        // As above: what does not exist is the first pack instead, and is not stored.
+        // As above: in place of columns that do not exist it reads the first pack, which is not stored.
         int const first  = k * width < columns.rows ? k * width : 0;
         auto const& pack = *reinterpret_cast<Pack<Scalar, width> const*>(from + first);
         unrolled<width>([&](auto e) { term.coefficient[k * width + e] = pack.element[e]; });

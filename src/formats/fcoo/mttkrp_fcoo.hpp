@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // F-COO's SpMTTKRP and SpTTM: sums of Hadamard products (hadamard_terms.hpp).
 //
-// Bytes a nonzero: s_r + M s_o + 1/8 streamed, M R s_r gathered. Flops: (M + 1) R. The output's rows are
-// written once, those that cross a team's border a few times, and each segment's row number is read.
+// Bytes a nonzero: s_r + M s_o + 1/8 streamed, M R s_r gathered. Flops: (M + 1) R. Rows of the output are
+// written once. Rows that cross a team's border are written a few times. The row number of each segment is
+// read.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -25,7 +26,8 @@
 
 namespace polyad::detail {
 
-/// Y, a row for every segment or row of the one index mode, is overwritten. `factors` are the product modes'.
+/// Overwrites Y, which has a row for every segment, or for every row of the only index mode. `factors` are
+/// those of the product modes.
 template <int Order, class Space, class Scalar, class Index>
 void launch_hadamard(Space const& space, char const* label, FlaggedNonzeros<Scalar, Index, Space> const& X,
                      OtherFactors<Scalar, Order> const& factors, FCooShape const& shape,
@@ -39,8 +41,8 @@ void launch_hadamard(Space const& space, char const* label, FlaggedNonzeros<Scal
   });
 }
 
-/// The orders that kernels are compiled for: 3, 4 and any; with 64-bit indices any alone. One product mode
-/// has a kernel too: SpTTM's, of a tensor of any order.
+/// The orders for which kernels are compiled: 3, 4 and any, and with 64-bit indices only any. One product
+/// mode has a kernel too: SpTTM's, for a tensor of any order.
 template <class Index>
 inline constexpr bool flagged_any_order_only = sizeof(Index) == 8;
 
@@ -111,7 +113,7 @@ void spttm(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X,
                       FlaggedNonzeros<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,           \
                       FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, FCooShape const&)
-// SpTTMc of a matrix calls it: its sources do not compile the kernels once more.
+// SpTTMc of a matrix calls it, and so its sources need not compile the kernels again.
 #define POLYAD_MATRIX_PRODUCT(Scalar, Index)                                                                 \
   template void matrix_product(Kokkos::DefaultExecutionSpace const&, char const*,                            \
                                FlaggedNonzeros<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,         \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Operations on semi-sparse tensors (tensor/semi_sparse_tensor.hpp), by F-COO's products. A semi-sparse
-// tensor of K sparse modes is a sparse one of K + 1 modes whose last mode numbers the rows, all values 1,
-// times the matrix of its rows. So its products are those of sparse tensors, with that matrix among the
-// factors.
+// tensor of K sparse modes is a sparse tensor of K + 1 modes times the matrix of its rows. The last mode of
+// that sparse tensor numbers the rows, and all its values are 1. The products are therefore those of sparse
+// tensors, with the matrix of rows among the factors.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -51,7 +51,7 @@ struct NumberRows {
   }
 };
 
-/// The sparse tensor of order K + 1 of the top of this file.
+/// The sparse tensor of order K + 1 described at the top of this file.
 template <class Scalar, class Index, class Space>
 CooTensor<Scalar, Index, Space> rows_as_mode(Space const& space,
                                              SemiSparseTensor<Scalar, Index, Space> const& Y) {
@@ -107,7 +107,7 @@ struct GatherDenseMode {
   }
 };
 
-/// Position of a mode in a list, or its length.
+/// The position of a mode in a list, or the length of the list if the mode is not in it.
 inline std::size_t position_of(int mode, std::vector<int> const& modes) {
   return static_cast<std::size_t>(std::find(modes.begin(), modes.end(), mode) - modes.begin());
 }

@@ -7,8 +7,8 @@
 // Y is I_n x D, D the product of the other matrices' columns; the last matrix's column runs fastest. A thread
 // sums a tile of the row (kronecker_terms.hpp).
 //
-// Bytes a nonzero: s_r + M s_o + 1/8 streamed, the rows of all matrices gathered, both again for every tile
-// of D. Flops: 2 D, from order 4 on little more.
+// Bytes a nonzero: s_r + M s_o + 1/8 streamed, and the rows of all matrices gathered, both again for every
+// tile of D. Flops: 2 D, and a little more from order 4 on.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -39,21 +39,22 @@
 
 namespace polyad::detail {
 
-/// Columns of Y that one launch clears: more than an int counts may be asked for.
+/// Columns of Y that one launch clears. Y may have more columns than an int can count.
 inline constexpr count_t most_cleared_columns = count_t(1) << 30;
 
-/// Teams of one launch, at most: Kokkos counts them in an int.
+/// The most teams in one launch: Kokkos counts them in an int.
 inline constexpr count_t most_launched_teams = count_t(1) << 30;
 
-/// Tiles that one launch sums, of `tiles` for each lead: those of whole leads, or a part of one's. A team
-/// walks one partition of the nonzeros at least.
+/// Tiles that one launch sums, if each lead has `tiles` of them: those of several whole leads, or some of one
+/// lead. A team walks at least one partition of the nonzeros.
 inline count_t tiles_of_launch(count_t partitions, count_t tiles, count_t most_teams) {
   count_t const most = std::max<count_t>(most_teams / std::max<count_t>(partitions, 1), 1);
   return most > tiles ? most / tiles * tiles : most;
 }
 
-/// Calls f(std::integral_constant<int, Modes>): the number of product modes where a kernel is compiled for
-/// it, 0 for any. Strided rows and 64-bit indices are rare: they come for any number alone.
+/// Calls f(std::integral_constant<int, Modes>), with the number of product modes if a kernel is compiled for
+/// it, and 0 for any number. Strided rows and 64-bit indices are rare: they have only the kernel for any
+/// number.
 template <bool AnyOnly, class F>
 void with_product_modes(std::size_t count, F&& f) {
   if constexpr (!AnyOnly) {
@@ -81,8 +82,8 @@ KroneckerMatrices<Scalar, Index, Modes> kronecker_matrices(
   return result;
 }
 
-/// Launches for all tiles of all leads, each of `most_teams` teams at most; the last matrix is read, and Y is
-/// written, in Rows. The other arguments are kronecker_product's.
+/// Launches the kernel for all tiles of all leads, with at most `most_teams` teams each. The last matrix is
+/// read and Y is written in the form of Row. The other arguments are kronecker_product's.
 template <class Row, class Space, class Scalar, class Index>
 void launch_kronecker(Space const& space, char const* label, FlaggedNonzeros<Scalar, Index, Space> const& X,
                       std::vector<int> const& modes, std::vector<FactorMatrix<Scalar, Space>> const& matrices,
@@ -117,8 +118,8 @@ void launch_kronecker(Space const& space, char const* label, FlaggedNonzeros<Sca
   });
 }
 
-/// Y, a row for every row that X's operation has, is overwritten. matrices[m] belongs to product mode
-/// `modes[m]` of X; there are two or more of them.
+/// Overwrites Y, which has a row for every row of X's operation. matrices[m] belongs to product mode
+/// `modes[m]` of X. There are at least two of them.
 template <class Space, class Scalar, class Index>
 void kronecker_product(Space const& space, char const* label, FlaggedNonzeros<Scalar, Index, Space> const& X,
                        std::vector<int> const& modes,
@@ -132,8 +133,8 @@ void kronecker_product(Space const& space, char const* label, FlaggedNonzeros<Sc
   constexpr count_t pack = row_alignment / sizeof(Scalar);
   for (auto const& matrix : matrices) expect_packed_rows<Scalar, Space>(matrix);
   expect_packed_rows<Scalar, Space>(Y);
-  // Every row of a tile begins at a multiple of the last matrix's columns: Y's rows are packed, these may not
-  // be. GenTen's strided form serves them.
+  // The rows of a tile begin at multiples of the last matrix's number of columns. They may therefore be
+  // unaligned even though Y's rows are packed. GenTen's strided form serves these.
   bool const aligned = last % static_cast<int>(pack) == 0;
   for (count_t first = 0; first < Y.extent(1); first += most_cleared_columns) {
     count_t const end                      = std::min(first + most_cleared_columns, count_t(Y.extent(1)));
@@ -242,7 +243,7 @@ void spttmc(Space const& space, FCoo<Scalar, Index, Space> const& X,
   make_spttmc_output<Kokkos::DefaultExecutionSpace, Scalar>(   \
       Kokkos::DefaultExecutionSpace const&, Extents const&,    \
       std::vector<FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace>> const&, int)
-// A semi-sparse tensor's product needs it by itself (multiply_semi_sparse.hpp).
+// A semi-sparse tensor's product calls it directly (multiply_semi_sparse.hpp).
 #define POLYAD_KRONECKER_PRODUCT(Scalar, Index)                                                      \
   template void detail::kronecker_product(                                                           \
       Kokkos::DefaultExecutionSpace const&, char const*,                                             \

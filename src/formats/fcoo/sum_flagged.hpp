@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one-shot product of F-COO (Liu et al., section IV). A nonzero's product over all product modes is
-// formed at once, and products are summed by segment, without an intermediate tensor. The operation says what
-// a product is: Hadamard for SpMTTKRP and SpTTM (hadamard_terms.hpp), Kronecker for SpTTMc
-// (kronecker_terms.hpp).
+// The one-shot product of F-COO (Liu et al., section IV). It forms a nonzero's product over all product modes
+// at once and sums the products by segment, without an intermediate tensor. The operation defines the
+// product: Hadamard for SpMTTKRP and SpTTM (hadamard_terms.hpp), Kronecker for SpTTMc (kronecker_terms.hpp).
 //
 //   each thread, over its partitions of `threadlen` nonzeros      walk()
 //     product of the nonzero                                      Terms::add()
@@ -41,7 +40,7 @@ inline void expect_shape(FCooShape const& shape) {
                  "a team has 32, 64, 128 or 256 threads, not ", threads);
 }
 
-/// The flags of the nonzeros as a kernel sees them.
+/// The flags of the nonzeros, as a kernel sees them.
 template <class Index>
 struct FlaggedSegments {
   std::uint64_t const* flags;
@@ -87,7 +86,7 @@ struct SumFlagged {
   FlaggedSegments<Index> segments;
   ChunkWalk chunks;  // whole partitions
 
-  /// What a thread holds after its walk.
+  /// The state of a thread after its walk.
   struct Open {
     Sum sum;
     Index row;
@@ -146,7 +145,7 @@ struct SumFlagged {
       if (columns.count <= 0) return;
       auto const own = terms.own(columns);
       if (thread == 0 && !segments.begins(segments.partition(begin))) {
-        // The segment that teams before this one began: they add to its row too.
+        // Teams before this one began the segment and add to its row too.
         Sum head = heads.load(0, own);
         if (heads.passes(0)) heads.join(head, 0, own);
         terms.add_to(segments.row(segments.first_segment[segments.partition(begin)]), head, columns, lane);
@@ -160,7 +159,7 @@ struct SumFlagged {
   }
 };
 
-/// Launches SumFlagged with teams of a shape over all nonzeros and blocks of columns.
+/// Launches SumFlagged over all nonzeros and blocks of columns, with teams of the given shape.
 template <class Space, class Scalar, class Index, class Terms>
 void sum_flagged(Space const& space, char const* label, FlaggedNonzeros<Scalar, Index, Space> const& X,
                  ColumnBlocks blocks, FCooShape const& shape, Terms const& terms) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tuning of f-coo (Liu et al., Figure 5 and Table V): threadlen and the threads of a team, measured on the
-// tensor at hand.
+// Tuning of f-coo (Liu et al., Figure 5 and Table V): measures threadlen and the threads of a team on a given
+// tensor.
 #pragma once
 
 #include <Kokkos_Core.hpp>

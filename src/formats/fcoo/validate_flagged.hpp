@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The check of FlaggedNonzeros that were made or changed by hand: a kernel that trusts inconsistent flags
-// would sum into the wrong rows, or write outside the output.
+// Validates FlaggedNonzeros that were made or changed by hand. Inconsistent flags would make a kernel sum
+// into the wrong rows, or write outside the output.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -16,7 +16,7 @@
 
 namespace polyad::detail {
 
-/// How many places of each kind are at fault. A sum of these is a Kokkos reduction.
+/// The number of faults of each kind. It is the result of a Kokkos reduction.
 struct FlagFaults {
   count_t open_end    = 0;  // the last nonzero does not end its segment, or flags follow it
   count_t starts      = 0;  // a start flag disagrees with the bit flags
@@ -74,7 +74,7 @@ struct FindFlagFaults {
     }
     if (i < partitions) check_partition(i, faults);
     if (i < X.segments) check_segment(i, faults);
-    // The last nonzero, and the bits behind it.
+    // The last nonzero, and the bits after it.
     if (i + 1 == X.nnz && (X.flags(i / Nonzeros::flags_bits) >> i % Nonzeros::flags_bits) != 0)
       ++faults.open_end;
   }
@@ -89,7 +89,7 @@ struct CountDifferences {
   }
 };
 
-/// Checks what the kernels trust. Waits for `space`.
+/// Checks everything that the kernels rely on. Waits for `space`.
 /// \throws UsageError that says what is wrong
 template <class Scalar, class Index, class Space>
 void validate(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X) {
