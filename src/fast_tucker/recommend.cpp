@@ -121,8 +121,8 @@ struct AddDrifts {
   }
 };
 
-/// If the drifts belong to the ranked mode, their part of the scores is a product: of the rows' drifts and
-/// the shares of the bins.
+/// The drifts of the ranked mode enter the scores as a product: the rows' drifts times the shares of the
+/// bins.
 template <class Scalar, class Space>
 struct TakeShares {
   QueryIndices<Space> queries;
