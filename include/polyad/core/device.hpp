@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// probe_device: what this build was compiled for and what the machine has, asked before Kokkos starts.
-// Kokkos::initialize ends the process on a machine without a usable device; a program that asks first can
-// say why instead.
+// probe_device: the device that this build needs and the one that the machine has, before Kokkos starts.
+// Kokkos::initialize ends the process if there is no usable device. A program that calls this first can
+// report the reason.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,7 @@ KOKKOS_INLINE_FUNCTION constexpr count_t ceil_div(count_t a, count_t b) {
   return (a + b - 1) / b;
 }
 
-/// Kokkos' policy of teams. LaunchBounds, which only a device minds, makes no type of its own on a host.
+/// Kokkos' team policy. A host ignores LaunchBounds, so there they do not make a different type.
 template <class Space, class... Properties>
 struct TeamPolicyOf {
   using type = Kokkos::TeamPolicy<Space, Properties...>;
