@@ -169,8 +169,7 @@ using FastTuckerCallback = std::function<bool(FastTuckerEpoch const&)>;
 /// Writes the state of a run, and resumes from one. If the format sums in a fixed order, a resumed run gives
 /// the same bits as an uninterrupted one.
 struct FastTuckerCheckpoints {
-  /// Called after every `every` epochs, after the last epoch, and after a search with its choice. None:
-  /// never.
+  /// Called after every `every` epochs, the last epoch, and a search (with its choice). None: never.
   std::function<void(FastTuckerState const&)> save;
   int every = 10;
   /// Resumes from this state. Nothing is chosen again, no biases are fitted again, and the count of epochs
@@ -253,12 +252,10 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space, CooTensor<Scalar
 
 /// Chooses the options that are left open, by their error on held-out entries. These options are R (if
 /// neither R nor J is given), the targets, and the shrinkage or a ridge per observation. With a mode of time,
-/// also which biases drift, and how.
-///
-/// About a twentieth of the entries is held out, by a hash of their coordinates; a row with few entries keeps
-/// all of them. Candidates are fitted to the rest, each continuing from the one before. The search tries the
-/// targets, then weaker shrinkage until the held-out error rises, then higher ranks. The best candidate then
-/// continues with all entries. Waits for `space`.
+/// also which biases drift, and how. About a twentieth of the entries is held out, by a hash of their
+/// coordinates; a row with few entries keeps all of them. Candidates are fitted to the rest, each continuing
+/// from the one before. The search tries the targets, then weaker shrinkage until the held-out error rises,
+/// then higher ranks. The best candidate continues with all entries. Waits for `space`.
 /// \param format  which format holds the entries, and how; by default the library chooses
 /// \throws as fast_tucker
 template <class Scalar, class Index, class Space>
@@ -276,8 +273,7 @@ template <class Scalar, class Index, class Space>
                                  FastTuckerOptions const& options);
 
 /// The entries with their values multiplied by a factor, without a format. Shares the coordinates. Launches
-/// on `space` and returns without waiting.
-/// \throws MemoryError
+/// on `space` and returns without waiting. \throws MemoryError
 template <class Scalar, class Index, class Space>
 [[nodiscard]] FastTuckerData<Scalar, Index, Space> scaled(Space const& space,
                                                           FastTuckerData<Scalar, Index, Space> const& data,
@@ -297,10 +293,9 @@ void scale_predictions(Space const& space, double factor, FastTuckerModel<Scalar
 /// columns of C^(n) have the mean 0. In the other modes all columns have the same mean. Its square is nine
 /// tenths of their mean square, so the start depends little on these rows. With means of 0 in all modes,
 /// nothing was learned of planted tensors of order 6. With random means, a column whose mean is near 0 starts
-/// late.
-///
-/// In modes whose target is not zero all C^(n)(k, r) are 1, and the other modes share the standard deviation.
-/// A deviation that is 0 or not finite counts as 1. The same bits on every backend. Waits for `space`.
+/// late. In modes whose target is not zero all C^(n)(k, r) are 1, and the others share the standard
+/// deviation. A deviation that is 0 or not finite counts as 1. The same bits on every backend. Waits for
+/// `space`.
 /// \param targets  one a mode, or none: zero
 template <class Scalar, class Space>
 void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model, double deviation,
