@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One walk over the fields serves writing and reading, so that the two cannot disagree.
+// Writing and reading share one traversal of the fields, so that they cannot disagree.
 #include <limits>
 #include <string_view>
 
@@ -114,7 +114,7 @@ void errors(Archive& archive, StateErrors& of) {
   archive.f64(of.mae);
 }
 
-/// One matrix a mode, I_n or J_n x what `columns` says; none at all where `there` is false.
+/// One matrix for each mode, I_n or J_n x the number that `columns` returns. None at all unless `there`.
 template <class Archive, class Rows, class Columns>
 void matrices(Archive& archive, bool there, std::vector<std::vector<double>>& list, std::size_t order,
               Rows const& rows, Columns const& columns) {

@@ -108,7 +108,7 @@ public:
   }
 
   void extent(HeaderLine& line, int n) {
-    // 2^64 - 1 is no limit at all: an index beyond it would not fit 64 bits.
+    // 2^64 - 1 is no limit at all, since a larger index would not fit 64 bits.
     header.extents.push_back(line.number("extent " + std::to_string(n + 1), 1, no_limit));
     of_mode(header.rules.limits, n) = header.extents.back();
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A CP model in host memory; its files of either kind, written by the ending of the name, read by the
-// content; and how close models are to each other and to a tensor.
+// CP models in host memory and their files, text or npz. The name's ending decides the kind of a written
+// file, the content that of a read one. Also scores of how close a model is to another, or to a tensor.
 #pragma once
 
 #include <cstdint>
