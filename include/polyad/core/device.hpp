@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // probe_device: the device that this build needs and the one that the machine has, before Kokkos starts.
-// Kokkos::initialize ends the process if there is no usable device. A program that calls this first can
-// report the reason.
+// Kokkos::initialize ends the process without a usable device. A program that probes first can say why.
 #pragma once
 
 #include <cstdint>

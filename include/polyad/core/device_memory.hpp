@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // DeviceMemoryAccount counts the bytes that Kokkos holds in the memory of the default execution space: the
-// current number and the peak. With a limit, available_memory returns at most the rest of it, and expect_fits
-// refuses larger arrays (core/spaces.hpp). 64 KiB of the rest are reserved for small arrays that are not
-// checked.
+// current number and the peak. With a limit, available_memory returns at most its rest, and expect_fits
+// refuses larger arrays (core/spaces.hpp). 64 KiB of it are reserved for small, unchecked arrays.
 //
 // On a host backend, device memory is host memory. The account then simulates a device: it counts all of
 // Kokkos' allocations, except those made while a HostArrays object exists.
@@ -44,8 +43,7 @@ public:
   };
 };
 
-/// The rest of the account's limit, in bytes. Empty without an account or a limit, or while a HostArrays
-/// exists.
+/// The rest of the account's limit in bytes; none without account or limit, or while a HostArrays exists.
 [[nodiscard]] std::optional<count_t> left_of_device_memory_limit();
 
 }  // namespace polyad

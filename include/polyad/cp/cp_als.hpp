@@ -105,8 +105,8 @@ template <class Scalar, class Index, class Space>
 CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                   CpAlsOptions const& options = {}, CpAlsCallback const& callback = {});
 
-/// The same for coordinates, in the format that any_format chooses for these options. `rest` are the optional
-/// start and callback.
+/// The same for coordinates, in the format that any_format chooses. `rest` are the optional start and
+/// callback.
 template <class Scalar, class Index, class Space, class... Rest>
 CpAlsResult<Scalar, Space> cp_als(Space const& space, CooTensor<Scalar, Index, Space> const& X,
                                   CpAlsOptions const& options, Rest const&... rest) {
@@ -186,8 +186,7 @@ struct RestartsResult {
   std::vector<RestartSummary> runs;  // in the order of the starts
 };
 
-/// Instances for `runs` concurrent runs: at most eight streams on a device. A host has one instance, since a
-/// single run keeps its threads busy.
+/// Instances for `runs` concurrent runs: up to eight streams of a device. A single run keeps a host busy.
 template <class Space>
 [[nodiscard]] std::vector<Space> restart_instances(Space const& space, int runs);
 

@@ -86,14 +86,12 @@ public:
   void reduce_scatter(T* data, T* own, std::span<count_t const> parts) const {
     reduce_scatter(data, own, parts, detail::word_of<T>());
   }
-  /// `data` has a part of parts[k] elements for each rank k. The caller has set its own part; this sets the
-  /// others.
+  /// `data` has a part of parts[k] elements for each rank k. The own part is set; this sets the others.
   template <class T>
   void all_gather(T* data, std::span<count_t const> parts) const {
     all_gather(data, parts, detail::word_of<T>());
   }
-  /// Sends to[k] elements of `sent` to each rank k, in the order of ranks. `received` gets from[k] elements
-  /// of each rank k.
+  /// Sends to[k] elements of `sent` to rank k, in the order of ranks; `received` gets from[k] of rank k.
   template <class T>
   void all_to_all(T const* sent, std::span<count_t const> to, T* received,
                   std::span<count_t const> from) const {
@@ -110,9 +108,8 @@ public:
   /// The ranks of the same color, in the order of their keys. They count into this group's words.
   [[nodiscard]] RankGroup split(int color, int key) const;
 
-  /// Elements that this rank has sent to others so far, by algorithms that send least. In a reduce-scatter
-  /// they are all but its own part; in an all-gather, its own part for each other rank. An all-reduce
-  /// consists of both.
+  /// Elements that this rank has sent so far, by algorithms that send least. A reduce-scatter sends all but
+  /// the own part, an all-gather the own part to each other rank. An all-reduce does both.
   [[nodiscard]] count_t words_sent() const { return *m_words; }
 
 private:
@@ -161,8 +158,7 @@ private:
 /// Whether a launcher (mpirun, srun) started this process as one of several ranks.
 [[nodiscard]] bool started_by_launcher();
 
-/// Starts MPI, unless the program has done so, and ends it if it started it. Construct it before Kokkos
-/// starts.
+/// Starts MPI, unless the program has, and ends what it started. Construct it before Kokkos starts.
 class MpiScope {
 public:
   /// \throws UsageError in a build without MPI; BackendError when MPI does not start

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fast_tucker fits a FastTucker model to observed entries (Li et al., "cuFasterTucker", 2022). It has three
-// optimisers:
+// fast_tucker fits a FastTucker model to observed entries (Li et al., "cuFasterTucker", 2022) by
 //
 //   als   For each mode in turn, solves a least-squares problem for every row of A^(n), with all its
 //         observations. Then takes one step of optimal length for B^(n). Converges in few epochs. Shrinkage
 //         draws rows to zero or to one; a ridge draws them to zero. Unless the options say which,
 //         choose_fast_tucker decides by held-out entries.
-//   adam  For each mode in turn, one residual sweep gives the gradients of A^(n) and B^(n);
-//         Adam makes the step.
+//   adam  For each mode in turn, one residual sweep gives the gradients of A^(n) and B^(n) for Adam's step.
 //   sgd   The paper's method: an update for every observation, then the cores.
 //
 // A ridge is a constant for each row. The paper multiplies it by the row's number of observations
@@ -83,8 +81,7 @@ struct BiasOptions {
   double damping = 5;
   /// The mode of time, over which the biases of the other modes drift. -1: none.
   int time_mode = -1;
-  /// One for each mode; that of the time mode is ignored. None: choose_fast_tucker chooses, otherwise 30
-  /// bins, fewer for sparse rows.
+  /// For each mode but that of time. None: chosen by choose_fast_tucker, or 30 bins, fewer for sparse rows.
   std::vector<BiasDrift> drift = {};
 };
 
@@ -166,15 +163,13 @@ struct FastTuckerResult {
 /// Called after each epoch; false ends the run.
 using FastTuckerCallback = std::function<bool(FastTuckerEpoch const&)>;
 
-/// Writes the state of a run, and resumes from one. If the format sums in a fixed order, a resumed run gives
-/// the same bits as an uninterrupted one.
+/// Writes the state of a run, and resumes from one: with the same bits if the format sums in a fixed order.
 struct FastTuckerCheckpoints {
   /// Called after every `every` epochs, the last epoch, and a search (with its choice). None: never.
   std::function<void(FastTuckerState const&)> save;
   int every = 10;
-  /// Resumes from this state. Nothing is chosen again, no biases are fitted again, and the count of epochs
-  /// continues. The options must be those of the state's run, except for epochs and time. The result's choice
-  /// then has no start.
+  /// Resumes from this state. Choice and biases are not repeated, and the count of epochs continues. The
+  /// options must be those of the state's run, except for epochs and time. The choice then has no start.
   FastTuckerState const* resume = nullptr;
 };
 
@@ -187,8 +182,7 @@ struct FastTuckerData {
   /// The training set in a chosen format, with the start's mean and biases subtracted (without_biases).
   /// Without a start, fast_tucker throws UsageError. Unset: the library chooses a format.
   std::optional<AnyFormat<Scalar, Index, Space>> format = {};
-  /// Replaces `train`: a training set in host memory, of which the device takes one stretch at a time (als
-  /// and adam).
+  /// Replaces `train`: a training set in host memory, which the device takes in stretches (als and adam).
   CooTensor<Scalar, Index, HostOf<Space>> train_on_host = {};
 };
 

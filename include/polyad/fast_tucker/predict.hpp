@@ -16,8 +16,7 @@
 
 namespace polyad {
 
-/// Errors of predictions over `entries` observations; zero without observations. An error is not finite if a
-/// prediction is not.
+/// Errors over `entries` observations; zero if there are none, not finite if a prediction is not.
 struct PredictionErrors {
   count_t entries = 0;
   double rmse     = 0;
