@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Options that several commands have, each declared here alone: names, what it takes, default, and what its
-// value must be. Where commands mean different things by one, they say what.
+// Options of several commands. Each is declared only here: its names, argument, default, and the checks of
+// its value. If its meaning differs between commands, they pass a description.
 #pragma once
 
 #include <cstdint>
@@ -39,10 +39,10 @@ void add_iterations(Command& command, int& iterations, std::string const& meanin
 /// --tol
 void add_tolerance(Command& command, double& tolerance);
 
-/// --time-limit; `unit` is what is still finished
+/// --time-limit; `unit` names the work that is still finished
 void add_time_limit(Command& command, double& seconds, std::string const& unit = "iteration");
 
-/// --seed; `of` says of what. The report has a place of its own for it.
+/// --seed; `of` names the random numbers. The report has a field of its own for it.
 void add_seed(Command& command, std::uint64_t& seed, std::string const& of);
 
 /// --format; `meaning` names the formats that the command takes
@@ -55,7 +55,7 @@ void add_precision(Command& command, std::string& precision,
 /// --device-memory
 void add_device_memory(Command& command, std::optional<std::uint64_t>& bytes, std::string const& meaning);
 
-/// --deterministic; `gives` says what is the same in every run
+/// --deterministic; `gives` names the results that are the same in every run
 void add_deterministic(Command& command, bool& deterministic, std::string const& gives);
 
 /// --checkpoint, --checkpoint-every and --resume; `unit` is what stands between checkpoints, in the plural

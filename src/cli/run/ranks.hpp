@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ranks that a launcher started. MPI starts only where there are several, in a build with MPI. Free of
-// Kokkos.
+// The ranks of a launcher. MPI starts only if there are several ranks, in a build with MPI. Free of Kokkos.
 #pragma once
 
 #include <string>
@@ -14,7 +13,8 @@ struct Ranks {
   int local_size = 1;
 };
 
-/// Starts MPI where a launcher started several ranks; to be called first. The others' stdout goes nowhere.
+/// Starts MPI if a launcher started several ranks. Must be called first. The stdout of ranks other than 0 is
+/// discarded.
 /// \throws BackendError
 void start_ranks();
 /// Ends what start_ranks started.
