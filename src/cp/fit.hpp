@@ -29,7 +29,8 @@ struct ModelNorm {
 };
 
 /// The numbers that an iteration of CP-ALS computes on the device for the host: <X, M>, ||M||^2, and the
-/// count of pseudo-inverses. The last counts those of trial updates, which only find the scale.
+/// count of pseudo-inverses so far. The last number counts the pseudo-inverses of trial updates, which only
+/// find the scale.
 enum FitNumber : int { inner_product, model_norm_squared, gram_fallbacks, trial_fallbacks, fit_numbers };
 
 /// Computes ||M||^2 into numbers(model_norm_squared). The update of the last factor has computed <X, M>.

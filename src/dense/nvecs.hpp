@@ -182,8 +182,8 @@ FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index,
       Kokkos::deep_copy(dependent, Kokkos::View<int const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(
                                        basis.dependent.data(), rank));
       intermediates(space, Y, T, factors[n]);
-      // The random direction differs in each iteration. Some direction lies outside the span of the converged
-      // columns.
+      // The random directions differ in each iteration, so that some of them reach what the converged columns
+      // lack.
       Kokkos::parallel_for("polyad::refill_columns", Range(space, 0, extents[n]),
                            detail::RefillColumns<Scalar, Space>{
                                factors[n], dependent, options.seed + static_cast<std::uint64_t>(iteration),

@@ -70,8 +70,8 @@ inline std::vector<BiasDrift> usual_drift(Extents const& extents, count_t entrie
   return drift;
 }
 
-/// The drift of each mode by the options: none for modes without bins, and at most as many bins as times.
-/// Empty without a mode of time.
+/// The drift of each mode by the options, with at most as many bins as times. Without a mode of time no mode
+/// has bins.
 /// \throws UsageError when the options make no sense
 inline std::vector<BiasDrift> drift_of_modes(BiasOptions const& options, Extents const& extents,
                                              count_t entries) {

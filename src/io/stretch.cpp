@@ -30,7 +30,7 @@ std::string reason_of(InputError const& error) {
   return std::string(error.what()).substr(std::string(place.what()).size());
 }
 
-/// What the parts have to agree on before they go separate ways.
+/// Checks that all parts see the same file, before each reads its own part.
 void expect_one_file(std::filesystem::path const& path, Stretch const& stretch) {
   std::error_code failed;
   bool const is_file = std::filesystem::is_regular_file(path, failed);
