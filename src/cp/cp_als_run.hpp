@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CpAlsBody: what CpAlsRun does, on a format behind virtual functions. cp/cp_als.hpp says what an iteration
-// computes.
+// CpAlsBody: the implementation of CpAlsRun, on a format behind virtual functions. cp/cp_als.hpp describes an
+// iteration.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -79,7 +79,7 @@ struct UpdateFactor {
   InnerProductSums<Space> inner;
   count_t chunk;  // rows
 
-  /// What a thread computes of a tile.
+  /// A thread's part of a tile.
   struct Part {
     Scalar entry[height][width];
   };

@@ -119,7 +119,7 @@ private:
   };
 
   [[nodiscard]] int order() const { return m_partition.extents.order(); }
-  /// Elements of each part, what pads the rows included.
+  /// Elements of each part, including the rows' padding.
   [[nodiscard]] std::vector<count_t> elements(Slice const& slice, Matrix const& matrix) const {
     auto const stride = static_cast<count_t>(matrix.stride(0));
     POLYAD_EXPECTS(stride == static_cast<count_t>(m_sums.stride(0)), "rows of ", matrix.label(),

@@ -14,7 +14,7 @@
 
 namespace polyad::detail {
 
-/// What candidates are fitted to and judged by.
+/// The data to which candidates are fitted and by which they are judged.
 template <class Scalar, class Index, class Space>
 struct Evidence {
   AnyFormat<Scalar, Index, Space> X;      // kept entries, without mean and biases

@@ -20,7 +20,7 @@ namespace polyad::detail {
 
 using PinnedSpace = Kokkos::SharedHostPinnedSpace;  // a device copies from it while the host goes on
 
-/// A tensor in host memory. `tensor` shows the arrays to what computes on the host.
+/// A tensor in host memory. `tensor` gives host code access to its arrays.
 template <class Scalar, class Index, class Space>
 struct PinnedTensor {
   using Tensor  = CooTensor<Scalar, Index, HostOf<Space>>;

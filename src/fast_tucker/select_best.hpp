@@ -78,7 +78,7 @@ struct SelectBest {
       if (score(q, k) > least) kept(q, at++) = static_cast<std::uint32_t>(k);
   }
 
-  /// What a team's threads share.
+  /// The shared data of a team's threads.
   struct Pad {
     std::uint32_t counts[bins];
     count_t kept;

@@ -48,8 +48,8 @@ private:
                                              std::uint64_t mode, std::uint64_t index);
 [[nodiscard]] std::string value_not_finite(std::uint64_t nonzero, double value);
 
-/// Copies count x N indices, row-major, that count from 0. Returns what is wrong with the first that is out
-/// of range, or nothing.
+/// Copies count x N indices, row-major, counted from 0. Returns the fault of the first index that is out of
+/// range, or nothing.
 template <class Stored>
 std::string copy_indices(BinaryBlock const& block, char const* bytes, CoordinateList& list) {
   std::uint64_t const order = list.extents.size(), count = block.count * order;
@@ -81,7 +81,8 @@ std::string copy_indices(BinaryBlock const& block, char const* bytes, Coordinate
       list.indices);
 }
 
-/// Copies count values. Returns what is wrong with the first that is not finite, unless that is allowed.
+/// Copies count values. Returns the fault of the first value that is not finite, unless such values are
+/// allowed.
 template <class Stored>
 std::string copy_values(BinaryBlock const& block, char const* bytes, ReadOptions const& options,
                         CoordinateList& list) {

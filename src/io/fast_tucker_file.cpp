@@ -22,7 +22,7 @@ std::string shape_text(std::vector<std::uint64_t> const& shape) {
   return text;
 }
 
-/// The same as throwing from the place of the call: the archive `name` is not what it should be.
+/// Throws InputError: the archive `name` has a fault.
 [[noreturn]] void refuse(std::string const& name, std::string const& reason) {
   throw InputError(name, 0, 0, reason);
 }

@@ -25,7 +25,7 @@ inline constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::ma
 /// The symmetry of a matrix: its file omits the entries that follow from it.
 enum class Symmetry { none, symmetric, skew };
 
-/// What the lines of a file must look like.
+/// The rules for the lines of a file.
 struct LineRules {
   int order;       // of lines without a header one less than their numbers; may then be out of range: refused
   int index_base;  // 0, 1, or -1: not known yet

@@ -60,7 +60,7 @@ pten::Header read_header(FieldReader& reader, std::string_view file) {
   return header;
 }
 
-/// What a block's head says, checked.
+/// The checked content of a block's head.
 struct StoredBlock {
   std::string_view payload;
   std::uint32_t crc;
@@ -92,7 +92,7 @@ std::vector<StoredBlock> find_blocks(FieldReader& reader, pten::Header const& he
 }
 
 #ifdef POLYAD_HAVE_ZSTD
-/// Returns what is wrong, or nothing.
+/// Returns the fault, or nothing.
 std::string unpack(std::string_view stored, std::uint64_t size, std::string& content) {
   // The size comes first: a frame of another size is not unpacked at all.
   if (ZSTD_getFrameContentSize(stored.data(), stored.size()) != size)

@@ -34,7 +34,7 @@ public:
   HeaderLine(Line const& line, std::optional<Fault>& fault)
       : m_line(line), m_rest(line.text), m_fault(fault) {}
 
-  /// Refuses another count of tokens than `wanted`. `what`: "3 extents"
+  /// Refuses a number of tokens other than `wanted`. `what`: "3 extents"
   bool expect_count(int wanted, std::string const& what) {
     if (m_fault) return false;
     int const count = count_tokens(m_line.text);

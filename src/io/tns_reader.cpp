@@ -26,7 +26,7 @@ namespace polyad::io {
 
 namespace {
 
-/// Hands out blocks of text and keeps what became of them, in the file's order.
+/// Hands out blocks of text and keeps their parsed results, in the file's order.
 class BlockParser {
 public:
   BlockParser(RawInput& input, Compression compression, ReadOptions const& options, Stretch const& stretch)
@@ -160,7 +160,7 @@ private:
     std::size_t const first = cut(m_stretch.begin(lines.size()));
     return lines.substr(first, cut(m_stretch.end(lines.size())) - first);
   }
-  /// Where the line begins that follows the one of byte `at`.
+  /// The beginning of the line after the one of byte `at`.
   static std::size_t line_after(std::string_view text, std::size_t at) {
     std::size_t const end = text.find('\n', at);
     return end == std::string_view::npos ? text.size() : end + 1;

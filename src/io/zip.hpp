@@ -14,7 +14,7 @@
 
 namespace polyad::io {
 
-/// Where a field of 32 bits has this, the number is in the 64-bit form.
+/// A field of 32 bits with this value refers to the 64-bit form.
 inline constexpr std::uint64_t most_32 = std::numeric_limits<std::uint32_t>::max();
 
 /// A member of an archive, as its central directory lists it.

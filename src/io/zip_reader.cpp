@@ -51,7 +51,7 @@ private:
   std::uint64_t m_offset;
 };
 
-/// Where the central directory lies, and how many members it lists.
+/// The position of the central directory, and the number of its members.
 struct Directory {
   std::uint64_t offset, count;
 };

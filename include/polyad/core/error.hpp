@@ -42,7 +42,7 @@ public:
   explicit UsageError(std::string const& what) : Error(ExitCode::usage, what) {}
 };
 
-/// The content of a file is not what it should be. The text reads `file:line:column: reason`.
+/// The content of a file is wrong. The text reads `file:line:column: reason`.
 class InputError : public Error {
 public:
   /// \param line, column  count from 1; 0 means "does not apply" and is left out of the text.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank may be, and how rows of that rank are stored.
+// The range of ranks, and the storage of rows of a given rank.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -18,7 +18,7 @@ template <class Space>
 inline constexpr bool is_device_space =
     !Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Space::memory_space>::accessible;
 
-/// Where the host computes beside Space: a device's host, or Space itself.
+/// The host's execution space beside Space: a device's host, or Space itself.
 template <class Space>
 using HostOf = std::conditional_t<is_device_space<Space>, Kokkos::DefaultHostExecutionSpace, Space>;
 
@@ -70,8 +70,8 @@ inline count_t checked_product(std::string const& array, count_t a, count_t b) {
 /// threads.
 [[nodiscard]] count_t device_multiprocessors(Kokkos::DefaultExecutionSpace const& space);
 
-/// Bytes of free memory in the memory space of Space, as the device's driver or the host's system reports
-/// them, within the limit of a DeviceMemoryAccount (core/device_memory.hpp).
+/// Bytes of free memory in the memory space of Space, reported by the device's driver or the host's system. A
+/// DeviceMemoryAccount may set a lower limit (core/device_memory.hpp).
 template <class Space>
 count_t available_memory(Space const& space);
 

@@ -39,7 +39,7 @@ struct CpAlsOptions {
   bool one_instance   = false;  // the R x R algebra in line with the MTTKRPs; timed phases do so anyway
 };
 
-/// What the callback learns after each iteration.
+/// The callback's argument after each iteration.
 struct CpAlsIteration {
   int iteration;  // counts from 1
   double fit;     // 1 - ||X - M|| / ||X||

@@ -52,7 +52,7 @@ struct Imbalance {
   double bytes    = 1;  // of nonzeros, factors and MTTKRPs
 };
 
-/// Which rows of which modes a rank has. The same on all ranks but for `rank`.
+/// The rows of each mode that the ranks have. The same on all ranks except for `rank`.
 struct Partition {
   Extents extents;  // of the whole tensor
   ProcessGrid grid;

@@ -47,7 +47,7 @@ struct SgdRates {
   double decay     = 0.1;
   SgdForm form     = {};
 
-  /// What both rates are multiplied by in an epoch; epochs count from 1.
+  /// The factor of both rates in an epoch; epochs count from 1.
   [[nodiscard]] double share(int epoch) const { return 1 / (1 + decay * std::pow(epoch - 1, 1.5)); }
 };
 
@@ -109,7 +109,7 @@ struct FastTuckerOptions {
   ValueRange range            = {};  // of predictions, within that of the start; the model keeps it
 };
 
-/// What choose_fast_tucker found.
+/// The result of choose_fast_tucker.
 template <class Scalar, class Space>
 struct FastTuckerChoice {
   FastTuckerOptions options;  // complete; few epochs, since the run continues from `start`
@@ -122,7 +122,7 @@ struct FastTuckerChoice {
   double seconds = 0;
 };
 
-/// What the callback learns after each epoch.
+/// The callback's argument after each epoch.
 struct FastTuckerEpoch {
   int epoch;  // counts from 1
   PredictionErrors train;
@@ -190,7 +190,7 @@ struct FastTuckerData {
 /// \throws MemoryError when als would hold more than 2^31 bytes for a row
 [[nodiscard]] FastTuckerOptions with_shape(FastTuckerOptions options, int order);
 
-/// What the optimiser asks of a format: any_format(space, coo, format_options(options)).
+/// The optimiser's requirements for a format: any_format(space, coo, format_options(options)).
 [[nodiscard]] AnyFormatOptions format_options(FastTuckerOptions const& options);
 
 /// Fits a model to the training set. Waits for `space`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sparse tensor as a file gives it: a list of coordinates and values in host memory, in the file's order,
-// duplicates included. What the readers return and what polyad::upload takes.
+// A sparse tensor as in a file: a list of coordinates and values in host memory, in the file's order, with
+// duplicates. The readers return it and polyad::upload takes it.
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,7 @@
 
 namespace polyad::io {
 
-/// A Kruskal tensor in host memory and double precision: what the files hold.
+/// A Kruskal tensor in host memory and double precision: the content of a file.
 struct HostKtensor {
   /// lambda, R of them
   std::vector<double> weights;

@@ -109,8 +109,8 @@ struct WriteOptions {
 /// The dialect called `name` (to_string), if it can be written: all but the binaries of others.
 [[nodiscard]] std::optional<Dialect> writable_dialect(std::string_view name);
 
-/// Writes all of the tensor or nothing. What is read back has the same bits, but for extents beyond the
-/// largest index in dialects without a header, and for values rounded as asked.
+/// Writes all of the tensor or nothing. Reading it back gives the same bits, except for values rounded on
+/// request. Dialects without a header also lose extents beyond the largest index.
 /// \throws WriteError, the previous file then stays; UsageError for an unknown ending without a dialect, the
 ///         two foreign binaries, a tensor without nonzeros, matrix_market unless N = 2, single_precision of
 ///         text, packed in a build without zstd, or an extent of 2^63 or more in npz

@@ -12,7 +12,7 @@
 
 namespace polyad {
 
-/// Where the nonzeros of a power_law_tensor fall.
+/// The distribution of a power_law_tensor's nonzeros.
 struct PowerLawOptions {
   std::array<double, max_order> skew{};  // per mode: the k-th most frequent row has nonzeros ~ k^-skew
   count_t fiber_run  = 1;                // mean length of the runs that share every index but one; 1: no runs

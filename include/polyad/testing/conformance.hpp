@@ -53,7 +53,7 @@ constexpr RowLayout kernel_layout(std::size_t number) {
   return kernel_layouts<Space>[number % kernel_layouts<Space>.size()];
 }
 
-/// What stands around a watched matrix.
+/// The value of the entries around a watched matrix.
 inline constexpr double canary = -77.25;
 
 /// A matrix inside a larger one: one row above, one below, and the columns that its layout leaves.

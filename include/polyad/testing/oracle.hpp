@@ -85,7 +85,7 @@ inline HostFactors random_factors(Random& random, std::vector<std::uint64_t> con
   return factors;
 }
 
-/// A matrix of sums, and what a bound on their rounding errors needs.
+/// A matrix of sums, with the data for a bound on their rounding errors.
 struct OracleSums {
   std::size_t rows    = 0;
   std::size_t columns = 0;

@@ -32,7 +32,7 @@ void add_drop_zeros(Command& command, bool& drop_zeros);
 /// -r, from 1 on, required or with a default
 CLI::Option* add_rank(Command& command, std::uint64_t& rank, std::string const& meaning);
 
-/// -i; `unit` is what a refusal calls one of them
+/// -i; `unit` is the name of an iteration in error messages
 void add_iterations(Command& command, int& iterations, std::string const& meaning,
                     std::string const& unit = "iteration");
 
@@ -48,7 +48,7 @@ void add_seed(Command& command, std::uint64_t& seed, std::string const& of);
 /// --format; `meaning` names the formats that the command takes
 void add_format(Command& command, std::string& format, std::string const& meaning);
 
-/// --precision; `of` says of what
+/// --precision; `of` names the numbers
 void add_precision(Command& command, std::string& precision,
                    std::string const& of = "values and factors: f32 or f64");
 
@@ -58,7 +58,7 @@ void add_device_memory(Command& command, std::optional<std::uint64_t>& bytes, st
 /// --deterministic; `gives` names the results that are the same in every run
 void add_deterministic(Command& command, bool& deterministic, std::string const& gives);
 
-/// --checkpoint, --checkpoint-every and --resume; `unit` is what stands between checkpoints, in the plural
+/// --checkpoint, --checkpoint-every and --resume; `unit` is the plural name of the steps between checkpoints
 void add_checkpoints(Command& command, std::filesystem::path& checkpoint, int& every,
                      std::filesystem::path& resume, std::string const& unit);
 

@@ -19,7 +19,7 @@ struct Ranks {
 void start_ranks();
 /// Ends what start_ranks started.
 void end_ranks();
-/// What start_ranks found; one rank before.
+/// The ranks that start_ranks found; one rank before its call.
 [[nodiscard]] Ranks const& ranks() noexcept;
 /// Ends all ranks with this exit code. Only where there are several.
 [[noreturn]] void abort_ranks(int exit_code);
