@@ -24,7 +24,7 @@ namespace polyad::cli {
 
 namespace {
 
-/// For what no kind of error foresees; not one of the documented codes.
+/// For unforeseen errors; not one of the documented codes.
 constexpr int unexpected = 1;
 
 struct Failure {
@@ -36,7 +36,7 @@ std::string first_line(std::string const& text) {
   return text.substr(0, text.find('\n'));
 }
 
-/// Says what the exception in flight means.
+/// Describes the current exception.
 Failure explain() {
   try {
     throw;
@@ -60,16 +60,16 @@ int complain(Failure const& failure) {
   return failure.exit;
 }
 
-/// Of several ranks, one says what happened: the first of those that failed. The others are ended before
-/// their turn comes.
+/// With several ranks, only the first that fails prints its error. The others wait here and are ended before
+/// they print.
 void wait_for_turn() {
   if (ranks().rank == 0) return;
-  // MPI_Abort of another rank comes as SIGTERM first, which now ends this one at once.
+  // MPI_Abort of another rank first sends SIGTERM, which must now end this one at once.
   std::signal(SIGTERM, SIG_DFL);
   std::this_thread::sleep_for(std::chrono::milliseconds(2000 + 100 * std::min(ranks().rank, 100)));
 }
 
-/// Results that did not reach stdout are a failure.
+/// It is a failure if the results do not reach stdout.
 Failure flush_stdout() {
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) return {};
@@ -123,7 +123,7 @@ int run_reported(CommandOptions const& options, std::string const& command) {
     report.memory = peak_memory();
     write_report(path, report);
   } catch (...) {
-    // One line is enough where the first failure has its own.
+    // One line is enough if the first failure has printed its own.
     Failure const second = explain();
     if (report.exit == 0) return complain(second);
   }

@@ -14,7 +14,7 @@ namespace polyad {
 #if defined(KOKKOS_ENABLE_CUDA)
 namespace {
 
-/// Never launched: the driver is asked whether it finds code of this file for the device.
+/// Never launched. The driver reports whether this file has code for the device.
 __global__ void probe_kernel() {}
 
 std::string capability(int major, int minor) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int simulated = is_device_space<Kokkos::DefaultExecutionSpace> ? 0 : 1;
 
-/// Kokkos calls back from any thread that allocates, so all of it is behind one lock.
+/// All of it is behind one lock, since Kokkos calls back from any thread that allocates.
 struct Ledger {
   std::mutex lock;
   bool open     = false;
@@ -23,8 +23,8 @@ struct Ledger {
   std::optional<count_t> limit;
   count_t in_use  = 0;
   count_t peak    = 0;
-  int host_arrays = 0;  // HostArrays that live; 0 with a device, whose memory no host array is in
-  std::unordered_map<void const*, count_t> blocks;  // what counts, so that a release is told from others
+  int host_arrays = 0;  // living HostArrays; 0 on a device, since no host array is in its memory
+  std::unordered_map<void const*, count_t> blocks;  // counted blocks, to recognise their release
   Kokkos::Tools::Experimental::EventSet before{};
 };
 
@@ -115,7 +115,7 @@ std::optional<count_t> left_of_device_memory_limit() {
   Ledger& account = ledger();
   std::lock_guard const guard(account.lock);
   if (!account.limit || account.host_arrays > 0) return {};
-  // Small arrays (R x R sums, counters) are allocated without being asked for.
+  // Small arrays (R x R sums, counters) are allocated without a check.
   constexpr count_t unasked = 64 << 10;
   return *account.limit - std::min(*account.limit, account.in_use + unasked);
 }

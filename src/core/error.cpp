@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The texts of errors, out of line: every source that allocates would compile them.
+// The texts of errors are here, not in the header, so that not every source compiles them.
 #include "polyad/core/error.hpp"
 
 #include <utility>

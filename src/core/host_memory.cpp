@@ -72,12 +72,12 @@ struct GroupFiles {
 constexpr GroupFiles version_1{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "};
 constexpr GroupFiles version_2{"memory.max", "memory.current", "inactive_file "};
 
-/// What one group leaves: pages of files that were not used lately give way.
+/// The free memory of one group. Inactive file pages count as free, since the kernel reclaims them.
 count_t left_of_group(Path const& folder, GroupFiles const& files) {
   std::string const statistics = content_of(folder / "memory.stat");
   // "max" is no number.
   auto limit = number_of(content_of(folder / files.limit));
-  // Version 1 also tells the least limit of ancestors that cannot be seen.
+  // Version 1 also has the least limit of all ancestors, even of those that are not visible.
   if (auto const above = entry(statistics, "hierarchical_memory_limit "))
     limit = std::min(limit.value_or(unlimited), *above);
   auto const usage = number_of(content_of(folder / files.usage)).value_or(0);
@@ -108,14 +108,14 @@ bool has_word(std::string const& list, std::string_view word) {
   return false;
 }
 
-/// Where a hierarchy is mounted, and which of its groups that folder is.
+/// Where a hierarchy is mounted, and the group that is mounted there.
 struct Mount {
   Path folder, group;
   GroupFiles const* files;
 };
 
-/// Of the hierarchies that may limit memory. Lines as proc(5) has them: "36 35 98:0 /group /folder options -
-/// type device options".
+/// The mounts of hierarchies that may limit memory. Lines are those of proc(5): "36 35 98:0 /group /folder
+/// options - type device options".
 std::vector<Mount> mounts_of(std::string const& mountinfo) {
   std::vector<Mount> mounts;
   std::istringstream lines(mountinfo);
@@ -154,7 +154,7 @@ count_t left_of_groups(Path const& root, Path const& self) {
     auto const group = group_of(groups, mount.files == &version_1);
     if (!group) continue;
     Path const top = root / mount.folder.relative_path();
-    // A container sees its own group as the mount's, or its group lies beside what is mounted.
+    // In a container, the mounted group may be the process' own, or not an ancestor of it.
     Path below = group->lexically_relative(mount.group);
     if (below.empty() || below == "." || *below.begin() == "..") below.clear();
     for (;;) {

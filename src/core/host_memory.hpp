@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Free memory of the host: what the system, control groups and resource limits leave to this process. Free of
-// Kokkos, so that the readers can ask too.
+// Free memory of the host, within the limits of the system, control groups and resource limits. Free of
+// Kokkos, since the readers use it too.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace polyad::detail {
 
-/// The least of these bytes, as far as the system tells them:
+/// The least of these numbers, as far as the system reports them:
 ///
 ///   MemAvailable of /proc/meminfo;
-///   limit - (usage - inactive file pages) of the process' control group and each of its ancestors that can
-///   be seen, version 1 or 2: a group beyond its limit is killed;
+///   limit - (usage - inactive file pages) of the process' control group and each visible ancestor, version 1
+///   or 2: a group beyond its limit is killed;
 ///   RLIMIT_DATA - VmData and RLIMIT_AS - VmSize: beyond them allocations fail.
 ///
-/// The largest number where nothing is known. What a file says that cannot be understood counts as unknown.
-/// \param root  where /proc and the control groups' files are looked for; tests have a folder of their own
+/// If nothing is known, it is the largest number. A file that cannot be parsed counts as unknown.
+/// \param root  the folder of /proc and the control groups' files; tests have their own
 [[nodiscard]] std::uint64_t available_host_memory(std::filesystem::path const& root = "/");
 
-/// Refuses an array of the host before it is allocated. Less than a mebibyte is not worth the question.
+/// Refuses an array of the host before it is allocated. Arrays below a mebibyte are not checked.
 /// \throws MemoryError naming `array` when so many bytes are not free
 void expect_fits_host(std::string const& array, std::uint64_t bytes);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the host does beside an execution space: it holds copies of a device's arrays, and has threads of its
-// own.
+// The host beside an execution space: copies of a device's arrays, and the host's own threads.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -11,8 +10,8 @@
 
 namespace polyad::detail {
 
-/// A view of host memory with the same entries: a copy of a device's array, a host's array itself. Waits for
-/// `space`.
+/// A view of host memory with the same entries: a copy if the array is on a device, otherwise the array
+/// itself. Waits for `space`.
 /// \throws MemoryError naming `array` before the copy is allocated
 template <class Space, class View>
 auto on_host(Space const& space, std::string const& array, View const& view) {
@@ -24,7 +23,7 @@ auto on_host(Space const& space, std::string const& array, View const& view) {
   return copy;
 }
 
-/// Where the host computes beside `space`: `space` itself on a host.
+/// The host's execution space beside `space`: `space` itself on a host.
 template <class Space>
 HostOf<Space> host_instance([[maybe_unused]] Space const& space) {
   if constexpr (is_device_space<Space>)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// log2 and exp2 with the same bits everywhere: made of IEEE operations alone, each multiplication that feeds
-// an addition written as an explicit fused multiply-add, so that no compiler has a choice. For numbers that
-// decide where data goes (tensor/generate.hpp), not for accuracy: the error is a few units in the last place.
+// log2 and exp2 with the same bits everywhere. They consist of IEEE operations alone. Each multiplication
+// that feeds an addition is an explicit fused multiply-add, so compilers have no choice. They serve numbers
+// that decide where data goes (tensor/generate.hpp), not accuracy: the error is a few units in the last
+// place.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -29,8 +29,9 @@ template <class Space>
   return is_device_space<Space> ? std::clamp(wanted, 1, 8) : 1;
 }
 
-/// Work that is enqueued on `later` from now on waits for what `earlier` holds now. The host does not wait.
-/// On a host backend, where a kernel is over when its launch returns, there is nothing to do.
+/// Orders two instances: work enqueued on `later` after this call waits for the work that `earlier` holds
+/// now. The host does not wait. On a host backend this does nothing, since a kernel is finished when its
+/// launch returns.
 template <class Space>
 void enqueue_after(Space const& later, Space const& earlier);
 

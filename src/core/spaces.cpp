@@ -20,8 +20,9 @@ using namespace detail;
 
 namespace {
 
-/// available_host_memory takes a tenth of a millisecond, and a small tensor asks for dozens of arrays. Memory
-/// that was asked for is not taken before it is written to. So an answer counts for a while.
+/// Caches available_host_memory for a while. A call takes a tenth of a millisecond, and a small tensor
+/// allocates dozens of arrays. A cached answer is no less accurate, since allocated memory is taken only when
+/// it is first written.
 count_t recent_host_memory() {
   using Clock            = std::chrono::steady_clock;
   constexpr auto a_while = std::chrono::milliseconds(5);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// arrange_components: the canonical form of a CP model. Components stand in the order of decreasing
-// weight; in every mode but the last the entry of largest magnitude of each column is positive, and the
-// last mode takes the signs that this leaves (a component's product is unchanged).
+// arrange_components: the canonical form of a CP model. Components are sorted by decreasing weight. In every
+// mode but the last, the entry of largest magnitude of each column is positive. The last mode takes the
+// remaining signs, so that each component's product is unchanged.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CpAlsBody: what CpAlsRun does, on a format behind virtual functions. cp/cp_als.hpp says what an iteration
-// computes.
+// CpAlsBody: the implementation of CpAlsRun, on a format behind virtual functions. cp/cp_als.hpp describes an
+// iteration.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -48,8 +48,8 @@ struct CpAlsWorkspace {
             Kokkos::subview(numbers, Kokkos::make_pair(int(inner_product), int(inner_product) + 1))};
   }
 
-  /// A Gram matrix and the numbers behind it as one array, as ranks add them up: those of the last mode, and
-  /// <X, M>, which its update leaves.
+  /// The Gram matrix of mode n as an array that ranks add up. For the last mode it includes <X, M>, which the
+  /// last update computes.
   [[nodiscard]] double* to_be_summed(int n) const {
     return gram_memory.data() + static_cast<count_t>(n) * grams.extent(1) * grams.extent(2);
   }
@@ -63,7 +63,7 @@ struct CpAlsWorkspace {
   DeviceNumbers<Space> gram_memory;     // the Gram matrices, and behind them the numbers
   GramMatrices<Space> grams;            // N x R x R
   DeviceNumbers<Space> scratch;
-  DeviceNumbers<Space> weights;  // powers of two that the last updated factor was divided by
+  DeviceNumbers<Space> weights;  // powers of two by which the last updated factor was divided
   DeviceNumbers<Space> numbers;  // FitNumber; <X, M> comes first
   DeviceNumbers<Space> inner_partials;
   typename DeviceNumbers<Space>::host_mirror_type host_numbers;
@@ -137,9 +137,9 @@ public:
 
   /// Enqueues an iteration and the copy of its numbers to the host. Does not wait.
   ///
-  /// The inverse of the normal equations depends on the other modes' Gram matrices alone, not on the MTTKRP:
-  /// one team works it out on an instance of its own while all others multiply (the two streams of Liu et
-  /// al., section V).
+  /// The inverse of the normal equations depends on the other modes' Gram matrices alone, not on the MTTKRP.
+  /// So one team computes it on its own instance while all others multiply (the two streams of Liu et al.,
+  /// section V).
   void launch() {
     m_clock.reset();
     m_timer.reset();
@@ -165,13 +165,14 @@ public:
     });
   }
 
-  /// Waits for the iteration, reports it to `callback(CpAlsIteration const&) -> bool` (false ends the run),
-  /// and decides whether the run goes on. \throws NumericalError when the fit is not a finite number
+  /// Waits for the iteration, reports it to `callback(CpAlsIteration const&) -> bool` and decides whether the
+  /// run goes on. A callback that returns false ends it. \throws NumericalError when the fit is not a finite
+  /// number
   void finish(CpAlsCallback const& callback) {
     m_space.fence("polyad::cp_als");
     auto const& numbers       = m_work.host_numbers;
     double const norm_squared = m_norm_squared;
-    // The same sums on all ranks, but a bit could differ where machines do.
+    // All ranks have the same sums, but a bit could differ between different machines.
     if (m_ranks) m_ranks->agree(numbers.data(), numbers.size());
     double const previous = m_result.fit;
     int const iteration   = iterations_done() + 1;
@@ -197,7 +198,7 @@ public:
     }
   }
 
-  /// Between iterations. Waits. Of several ranks the first gets the whole factors, the others none.
+  /// Between iterations. Waits. With several ranks, the first gets the whole factors, the others none.
   [[nodiscard]] CpAlsState state() const {
     CpAlsState state{iterations_done(), m_result.fit, m_result.gram_fallbacks, {}, {}, {}};
     for (int n = 0; n < order(); ++n)
@@ -209,9 +210,9 @@ public:
     return state;
   }
 
-  /// Before the first iteration: goes on where `state` was taken, of a run of the same shape. Iterations
-  /// count on. Waits. Of several ranks the first has the whole factors; the rest of `state` is the same on
-  /// all.
+  /// Before the first iteration: resumes from `state` of a run of the same shape. The count of iterations
+  /// continues. Waits. With several ranks, the first has the whole factors; the rest of `state` is the same
+  /// on all.
   /// \throws UsageError when the shapes differ
   void restore(CpAlsState const& state) {
     auto const grams = Kokkos::create_mirror_view(Kokkos::HostSpace(), m_work.grams);
@@ -243,7 +244,7 @@ public:
   /// Splits lambda off and brings the model into canonical form. Waits; call it once, after the last
   /// iteration.
   [[nodiscard]] CpAlsResult<Scalar, Space> take_result() {
-    // Room for the copies that the model's canonical form takes, none of which is longer than V.
+    // Frees memory for the copies of arrange_components, none of which is longer than V.
     m_format_workspace.reset();
     m_work.V         = {};
     auto& model      = m_result.model;
@@ -284,7 +285,7 @@ private:
     m_timer(m_space, "reduce_scatter", [&] { sums = m_ranks->sum_rows(n, V); });
     return sums;
   }
-  /// What a rank without rows of mode n has to add: nothing.
+  /// A rank without rows of mode n adds zeros.
   void clear_sums(int n) {
     DeviceNumbers<Space> const numbers(m_work.to_be_summed(n), m_work.count_to_be_summed(n));
     Kokkos::deep_copy(m_space, numbers, 0.0);
@@ -329,7 +330,7 @@ private:
     });
     sum_over_ranks(n);
   }
-  /// An update whose scale is not known: its entries may be too small or too large for squares in floats.
+  /// An update of unknown scale: the squares of its entries may leave the range of floats.
   void try_update(int n, FactorMatrix<Scalar, Space> const& V) {
     enqueue_after(m_space, m_algebra);
     m_timer(m_space, "update", [&] {

@@ -28,11 +28,12 @@ struct ModelNorm {
   }
 };
 
-/// What an iteration of CP-ALS leaves on the device for the host: <X, M>, ||M||^2, and how often the
-/// pseudo-inverse was needed so far; the last counts for an update that is made only to learn its scale.
+/// The numbers that an iteration of CP-ALS computes on the device for the host: <X, M>, ||M||^2, and the
+/// count of pseudo-inverses so far. The last number counts the pseudo-inverses of trial updates, which only
+/// find the scale.
 enum FitNumber : int { inner_product, model_norm_squared, gram_fallbacks, trial_fallbacks, fit_numbers };
 
-/// Computes ||M||^2 into numbers(model_norm_squared); the update of the last factor has left <X, M>.
+/// Computes ||M||^2 into numbers(model_norm_squared). The update of the last factor has computed <X, M>.
 /// Launches on `space` and returns without waiting.
 template <class Space>
 void model_norm(Space const& space, GramMatrices<Space> const& grams,

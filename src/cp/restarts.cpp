@@ -50,7 +50,7 @@ RestartsResult<Scalar, Space> cp_als_restarts(std::vector<Space> const& instance
     for (auto const& iteration : outcome.history) seconds += iteration.seconds;
     result.runs[index] = {restart_seed(options.seed, slot.number), outcome.fit,
                           static_cast<int>(outcome.history.size()), outcome.reason, seconds};
-    // Of equal fits the earlier start wins, whichever ended first.
+    // If fits are equal, the earlier start wins, whichever ended first.
     bool const better =
         outcome.fit > result.best.fit || (outcome.fit == result.best.fit && index < result.best_run);
     if (ended == 0 || better) {

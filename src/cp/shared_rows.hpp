@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SharedRows: what CP-ALS asks of other ranks. A rank holds the rows of a block of each mode. Ranks whose
-// blocks of a mode are the same share these rows: each owns some of them, solves for those alone, and gets
-// the others. A run of one rank has none (a null pointer), so that it costs nothing.
+// SharedRows: the communication of CP-ALS with other ranks. A rank holds the rows of a block of each mode.
+// Ranks with the same block of a mode share these rows: each owns some of them, solves only for those, and
+// receives the others. A run of one rank has a null pointer instead, so that it costs nothing.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,9 @@
 
 namespace polyad::detail {
 
-/// All ranks make the same calls in the same order. `n` is a mode, A its factor's rows that this rank holds.
-/// What takes matrices or a device's numbers is enqueued as a communicator does it; the rest waits.
+/// All ranks make the same calls in the same order. `n` is a mode, and A the rows of its factor that this
+/// rank holds. Functions of matrices and of numbers on the device are enqueued by the communicator; the
+/// others wait.
 template <class Scalar, class Space>
 class SharedRows {
 public:
@@ -24,19 +25,19 @@ public:
   [[nodiscard]] virtual double norm_squared() const = 0;
   /// The rows of A that this rank owns.
   [[nodiscard]] virtual Matrix owned(int n, Matrix const& A) const = 0;
-  /// V's owned rows, summed over the ranks that share them; V is scratch afterwards.
+  /// The owned rows of V, summed over the ranks that share them. V is scratch afterwards.
   [[nodiscard]] virtual Matrix sum_rows(int n, Matrix const& V) = 0;
   /// A's other rows, from their owners.
   virtual void gather_rows(int n, Matrix const& A) = 0;
   /// Numbers on the device, summed over all ranks.
   virtual void sum(double* numbers, count_t count) = 0;
-  /// Numbers in host memory: those of rank 0 for all.
+  /// Replaces numbers in host memory by those of rank 0.
   virtual void agree(double* numbers, count_t count) = 0;
-  /// Whether it is so on any rank.
+  /// Whether `here` is true on any rank.
   [[nodiscard]] virtual bool any(bool here) = 0;
   /// The whole factor, row-major, on rank 0; nothing elsewhere.
   [[nodiscard]] virtual std::vector<double> to_root(int n, Matrix const& A) = 0;
-  /// The reverse: `whole` is looked at on rank 0 alone.
+  /// The reverse. `whole` is read on rank 0 only.
   virtual void from_root(int n, std::vector<double> const& whole, Matrix const& A) = 0;
   [[nodiscard]] virtual bool is_root() const                                       = 0;
 };

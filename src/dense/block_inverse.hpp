@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The inverse of a symmetric positive definite matrix H of many columns, by many teams: H = L D L',
+// The inverse of a symmetric positive definite matrix H of many columns, by many teams. H = L D L' is
 // Cholesky's factorisation without square roots (Golub & Van Loan, section 4.1.2), right-looking by blocks of
 // 32 x 32 entries. Blocks above the diagonal are not stored.
 //
@@ -10,9 +10,9 @@
 //     I > K: H_IJ or M_IJ -= L_IK Y_J;  M_KJ = Y_J             UpdateBlocks, a team for each J <= I
 //   H^-1 = M' D^-1 M                                           InvertBlocks, a team for each J <= I
 //
-// The row operations that eliminate H turn the identity into M = L^-1, which takes the places of the
-// eliminated columns. Where a pivot is not above the tolerance, H is singular to working precision: that is
-// noted, and what follows does nothing. Bytes: R^3 / 4 and more, from a cache. Flops: 4/3 R^3.
+// The row operations that eliminate H turn the identity into M = L^-1, which replaces the eliminated columns.
+// If a pivot does not exceed the tolerance, H is singular to working precision. The flag then records it, and
+// the remaining kernels do nothing. Bytes: R^3 / 4 and more, from a cache. Flops: 4/3 R^3.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -73,7 +73,7 @@ struct BlockedMatrix {
   }
 };
 
-/// What a step makes of the diagonal block and of the blocks beside it and above.
+/// Factors the diagonal block and forms the blocks beside it (L_IK) and above it (Y_J).
 struct FactorPanel {
   static constexpr int block         = BlockedMatrix::block;
   static constexpr int scratch_bytes = (block + 3) * block * int(sizeof(double));
@@ -119,8 +119,8 @@ struct FactorPanel {
     return i == j ? 1 : N[i * block + j];
   }
 
-  /// The diagonal block into N, which becomes L_KK^-1 below its diagonal, and D; `columns` is scratch for
-  /// 2 x 32 numbers. False where a pivot is not above the tolerance.
+  /// Turns the diagonal block into N and D: N becomes L_KK^-1 below its diagonal. `columns` is scratch for 2
+  /// x 32 numbers. Returns false if a pivot does not exceed the tolerance.
   template <class Member>
   KOKKOS_FUNCTION bool factor(Member const& member, double* N, double* D, double* columns) const {
     double* column      = columns;          // k of the block before step k
@@ -139,7 +139,7 @@ struct FactorPanel {
       BlockedMatrix::for_each_entry(member, [&](int const i, int const j) {
         if (i == k && j == k) D[k] = pivot;
         if (i <= k || j > i) return;
-        // Left of column k stands row k of N; right of it the row of H, which is the column of H.
+        // Row k of N is stored left of column k. Right of it is the row of H, which equals the column of H.
         double const l   = column[i] / pivot;
         double const sum = j == k ? -l : N[i * block + j] - l * (j < k ? N[k * block + j] : column[j]);
         N[i * block + j] = sum;
@@ -254,9 +254,9 @@ struct InvertBlocks {
   }
 };
 
-/// Inverts H, positive definite, with ones on its diagonal and flag 0, unless a pivot is not above the
-/// tolerance: then the flag becomes 1, and put is not called. It is called as put(i, j, entry) for j <= i.
-/// Launches on `space` and returns without waiting.
+/// Inverts H, which is positive definite, with ones on its diagonal and flag 0. Calls put(i, j, entry) for j
+/// <= i. If a pivot does not exceed the tolerance, the flag becomes 1 and put is not called. Launches on
+/// `space` and returns without waiting.
 template <class Space, class Put>
 void invert_blocks(Space const& space, BlockedMatrix const& matrix, count_t rank, double tolerance,
                    Put const& put) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What sums over the rows of tall matrices take of a machine (dense/gram.hpp, dense/transposed_product.hpp,
-// dense/normal_equations.hpp), and which strategy update_factor takes.
+// Machine parameters for sums over the rows of tall matrices (dense/gram.hpp, dense/transposed_product.hpp,
+// dense/normal_equations.hpp), and the strategies of update_factor.
 #pragma once
 
 #include <algorithm>
@@ -12,18 +12,21 @@
 
 namespace polyad::detail {
 
-/// update_factor in one pass: its Gram matrix is summed from a tile in the scratch pad.
+/// update_factor in one pass: the Gram matrix is summed from a tile in the scratch pad.
 struct FusedUpdate {};
-/// In two passes, solve_rows and gram. Hosts take it: a thread's registers hold more of G than its team of
-/// one can sum from a pad. Devices take it from R = 33 on, for which W and a tile do not fit a pad.
-/// For 25 to 32 doubles it has a BLAS do both, unless <V, A> is wanted. 23.8 M rows, R = 32, f64, H200, ms:
-/// the one pass 6.9, a BLAS 3.3 + 1.6, <V, A> 2.9 more.
+/// update_factor in two passes: solve_rows and gram. Hosts use it, since a thread's registers hold more of G
+/// than a team of one could sum from a pad. Devices use it from R = 33 on, where W and a tile do not fit the
+/// pad. They also use it for 25 to 32 columns of doubles with many rows, where a BLAS does both passes,
+/// unless <V, A> is needed.
+///
+/// 23.8 M rows, R = 32, f64, H200, ms: one pass 6.9; BLAS 3.3 + 1.6, and 2.9 more for <V, A>.
 struct SeparateUpdate {};
 
-/// Whether squares of a matrix' entries are known to lie in the range of its own type.
+/// Whether the squares of a matrix' entries are known to be in the range of its own type.
 enum class Squares { in_any_range, in_range };
 
-/// Whether a BLAS, which is made for wide matrices, gains on a matrix of 25 columns or more: with many rows.
+/// Whether a BLAS is faster for a matrix of 25 columns or more. BLAS kernels are made for wide matrices, so
+/// this takes many rows.
 [[nodiscard]] constexpr bool is_wide_and_long(count_t rows, count_t columns) {
   return columns > 24 && rows >= count_t(1) << 20;
 }
@@ -39,11 +42,13 @@ void with_update_strategy(count_t rows, count_t rank, bool inner_product_is_want
   f(SeparateUpdate{});
 }
 
-/// How a team of FusedUpdate divides its tile of A: a thread has parts of height x width entries. `teams` are
-/// resident on a multiprocessor, by registers. Measured for 23.8 M rows, ms, the part of 4 x 4 for all in
-/// front: R = 32 f32 5.8 and 3.1, f64 7.2 and 6.9; R = 16 2.2 and 1.2, 2.7 and 2.5; R = 8 1.0 and 0.67, 1.35
-/// and 1.15. Taller parts ran out of registers, smaller ones read the scratch pad more often:
-/// of R = 32 f32 on the H200 8 x 4 takes 3.17, 4 x 8 3.21, 8 x 8 3.35.
+/// The division of FusedUpdate's tile of A among a team: a thread has parts of height x width entries. The
+/// registers let `teams` be resident on a multiprocessor.
+///
+/// Measured for 23.8 M rows, ms, parts of 4 x 4 and the chosen ones: R = 32 f32 5.8 and 3.1, f64 7.2 and 6.9;
+/// R = 16 2.2 and 1.2, 2.7 and 2.5; R = 8 1.0 and 0.67, 1.35 and 1.15. Taller parts ran out of registers;
+/// smaller ones read the scratch pad more often. For R = 32 f32 on the H200, 8 x 4 takes 3.17, 4 x 8 3.21, 8
+/// x 8 3.35.
 template <class Scalar, int Block>
 struct UpdateShape {
   static constexpr bool of_floats = sizeof(Scalar) == sizeof(float);
@@ -53,9 +58,11 @@ struct UpdateShape {
   static constexpr int teams      = Block == 8 ? 5 : Block == 32 && !of_floats ? 3 : 4;
 };
 
-/// Whether multiply_rows calls the vendor's BLAS for a product of K by S columns. H100, 17.3 M rows, ms, ours
-/// and BLAS: K = S = 64 f32 11.0 and 4.8, f64 14.8 and 6.1; 128 44 and 15.6, 65 and 14.8; 100,000 rows of 512
-/// 4.3 and 1.07, 5.6 and 0.97. H200, 23.8 M rows, K = S = 32: f32 4.2 and 2.7; f64 BLAS 3.3, a copy 2.9.
+/// Whether multiply_rows calls the vendor's BLAS for a product of K by S columns.
+///
+/// H100, 17.3 M rows, ms, our kernel and BLAS: K = S = 64 f32 11.0 and 4.8, f64 14.8 and 6.1; 128 44 and
+/// 15.6, 65 and 14.8; 100,000 rows of 512 4.3 and 1.07, 5.6 and 0.97. H200, 23.8 M rows, K = S = 32: f32 4.2
+/// and 2.7; f64 BLAS 3.3, a copy 2.9.
 template <class Space>
 inline constexpr bool may_multiply_by_blas = is_device_space<Space>;
 template <class Space>
@@ -64,21 +71,23 @@ template <class Space>
   return may_multiply_by_blas<Space> && (narrower > count_t(full_block) || is_wide_and_long(rows, narrower));
 }
 
-/// A Gram matrix of more than 32 columns by blocks of 64 x 64, of which a thread keeps 8 x 8 sums in
-/// registers for all rows of its chunk (dense/gram_by_parts.hpp).
+/// For more than 32 columns: the Gram matrix is cut into blocks of 64 x 64. A thread keeps 8 x 8 sums of a
+/// block in registers for all rows of its chunk (dense/gram_by_parts.hpp).
 struct GramByParts {};
-/// The same for floats whose products are floats, too.
+/// The same for floats whose products are in the range of floats, too.
 struct GramInFloats {};
-/// By rows: sums are read from the chunk's own matrix and stored there again for each tile of rows
+/// By rows: for each tile of rows, the sums are read from the chunk's own matrix and written back
 /// (dense/gram.hpp).
 struct GramByRows {};
-/// By the vendor's BLAS (dense/blas.hpp), in the precision of the values: not for floats, whose sums over
-/// millions of rows it leaves with an error of 1e-4.
+/// By the vendor's BLAS (dense/blas.hpp), in the precision of the values. Not for floats: their sums over
+/// millions of rows would have an error of 1e-4.
 struct GramByBlas {};
 
-/// Calls f(strategy) for a matrix of rows x rank. H100, 17.3 M rows, ms, by rows, parts, BLAS: R = 64 f32
-/// 17.0, 6.8, -, f64 17.6, 7.3, 3.2; R = 128 60.7, 30.5, - and 61.3, 31.2, 11.8; 100,000 rows of R = 512
-/// 74, 2.5, - and 75, 2.6, 0.88. H200, in floats: 3.8, 15.6 and 1.4; 32 doubles of 23.8 M rows by a BLAS 1.6.
+/// Calls f(strategy) for a matrix of rows x rank.
+///
+/// H100, 17.3 M rows, ms, by rows, by parts, BLAS: R = 64 f32 17.0, 6.8, -, f64 17.6, 7.3, 3.2; R = 128 60.7,
+/// 30.5, - and 61.3, 31.2, 11.8; 100,000 rows of R = 512 74, 2.5, - and 75, 2.6, 0.88. H200, in floats: 3.8,
+/// 15.6 and 1.4; 32 doubles of 23.8 M rows by a BLAS 1.6.
 template <class Space, class Scalar, class F>
 void with_gram_strategy(count_t rows, count_t rank, Squares squares, F&& f) {
   if constexpr (is_device_space<Space>) {
@@ -92,24 +101,24 @@ void with_gram_strategy(count_t rows, count_t rank, Squares squares, F&& f) {
   f(GramByRows{});
 }
 
-/// Chunks of rows that have sums of their own, of `bytes` each: enough to fill the machine (four teams on
-/// each of a device's multiprocessors), but at most 64 MiB of sums. Independent of a host's threads, so that
-/// the sums are.
+/// The number of row chunks with their own sums, of `bytes` each. Enough chunks to fill the machine (four
+/// teams on each of a device's multiprocessors), but at most 64 MiB of sums. The number does not depend on a
+/// host's threads, so the sums do not either.
 template <class Space>
 count_t partial_sums(Space const& space, count_t bytes) {
   count_t const wanted = is_device_space<Space> ? 4 * multiprocessors(space) : 256;
   return std::clamp<count_t>((count_t(64) << 20) / bytes, 1, wanted);
 }
 
-/// Chunks of update_factor: a device's teams that are resident at a time. A host's number does not depend on
-/// its threads, so that the sums do not.
+/// Chunks of update_factor: as many as a device's resident teams. On a host the number does not depend on the
+/// threads, so the sums do not either.
 template <class Space>
 count_t chunks_at_a_time(Space const& space, int teams) {
   return is_device_space<Space> ? multiprocessors(space) * static_cast<count_t>(teams) : 256;
 }
 
-/// Columns of the widest block that a Gram matrix is cut into. On hosts 16: a thread then holds 8 rows of a
-/// block in registers, and fewer blocks lie above the diagonal only in part.
+/// Columns of the widest block of a Gram matrix. Hosts have 16: a thread then holds 8 rows of a block in
+/// registers, and fewer blocks cross the diagonal.
 template <class Space>
 inline constexpr int widest_gram_block = is_device_space<Space> ? full_block : 16;
 
@@ -119,16 +128,17 @@ constexpr count_t most_gram_rows(count_t rank) {
   return rank > 4 && !is_device_space<Space> ? 8 : 4;
 }
 
-/// Rows of the sums of a transposed product that a thread holds at the same time: 32 x 32 sums occupy a
-/// device's team of 128 GPU threads.
+/// Rows of a transposed product's sums that a thread holds at a time. 32 x 32 sums occupy a device's team of
+/// 128 GPU threads.
 template <class Space, class Scalar>
 inline constexpr int transposed_rows = is_device_space<Space> && sizeof(Scalar) == sizeof(float) ? 2 : 4;
 
-/// Numbers of a row that are read at once. A host multiplies by each right from memory.
+/// Numbers of a row that are read at once. A host multiplies directly from memory.
 template <class Space>
 inline constexpr int transposed_pack = is_device_space<Space> ? 2 : 1;
 
-/// Bytes of the scratch pad for a workspace of `bytes`: all of them or none. A host's cache needs no pad.
+/// Bytes of the scratch pad for a workspace of `bytes`: all of them, or none. A host needs no pad, since it
+/// has caches.
 template <class Space>
 constexpr int pad_for(count_t bytes) {
   return is_device_space<Space> && bytes <= device_team_scratch ? static_cast<int>(bytes) : 0;

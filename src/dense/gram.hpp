@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// gram: G = A' A for a tall matrix A (I x R), summed in double whatever the matrix holds. dense_tuning.hpp
-// says which strategy a machine takes.
+// gram: G = A' A for a tall matrix A (I x R), always summed in double. dense_tuning.hpp selects the strategy
+// for a machine.
 //
-// GramByRows, below: A is read once. It is cut into chunks of rows. A team takes a chunk, brings it tile by
-// tile into its scratch pad and adds up the chunk's own lower triangle, several rows of a block at a time in
-// registers. The chunks' triangles are then summed in a fixed order, so the result does not depend on
+// GramByRows, in this file, reads A once. A is cut into chunks of rows, one for each team. The team loads its
+// chunk into the scratch pad, one tile at a time. It sums the chunk's lower triangle, several rows of a block
+// at a time in registers. The triangles are then summed in a fixed order, so the result does not depend on
 // timing. Bytes: I R s_r + chunks R^2 8. Flops: I R^2.
 #pragma once
 
@@ -134,7 +134,7 @@ struct GramOfChunk {
   }
 };
 
-/// G(i, j) = G(j, i) = sum over the chunks, always in the same order; a team more for an inner product.
+/// G(i, j) = G(j, i) = sum over the chunks, always in the same order. One more team sums an inner product.
 template <class Space>
 struct SumOfChunks {
   typename GramWorkspace<Space>::partials_type partials;
@@ -163,7 +163,7 @@ struct SumOfChunks {
   }
 };
 
-/// G, and the inner product where it is wanted, out of the chunks' sums.
+/// G, and the inner product if there is one, from the chunks' sums.
 template <class Space>
 void sum_chunks(Space const& space, GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G,
                 count_t chunks, InnerProductSums<Space> const& inner = {}) {
@@ -201,7 +201,7 @@ void gram_by(GramInFloats, Space const& space, FactorMatrix<float, Space> const&
 template <class Space, class Scalar>
 void gram_by(GramByRows, Space const& space, FactorMatrix<Scalar, Space> const& A,
              GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G) {
-  // A chunk of fewer than 32 rows would spend its time on the partial sums.
+  // A chunk of fewer than 32 rows would spend most of its time on the partial sums.
   count_t const chunks = std::clamp<count_t>(A.extent(0) / 32, 1, workspace.partials().extent(0));
   int const block      = GramWorkspace<Space>::block(A.extent(1));
   if constexpr (widest_gram_block<Space> == 32) {

@@ -7,11 +7,12 @@
 //       G(i, j) += A(t, i) A(t, j) for the rows t of its split       add_tile(): 8 x 8 entries a thread
 //     the threads' sums, split by split, to the chunk's own block    operator(), after the loop
 //
-// A tile has as many splits as there are threads for each part of 8 x 8 entries. GramInFloats multiplies
-// floats as floats and sums them as floats over the 32 rows of a split, in double from there on. A device has
-// twice as many units for floats, and they take half the room in the pad. GramByParts reads all as doubles.
-// The chunks' blocks are summed in a fixed order. Of a block on the diagonal only the parts on or below it
-// are summed. Bytes: A is read once for each block of 64 columns. Flops: rows x R^2.
+// The rows of a tile are divided into splits, one for each thread that sums the same part of 8 x 8 entries.
+// GramInFloats multiplies in float and sums the 32 rows of a split in float, then continues in double. A
+// device has twice as many units for floats, and floats take half the room in the pad. GramByParts converts
+// all entries to double. The chunks' blocks are summed in a fixed order. In a block on the diagonal, only the
+// parts on or below the diagonal are summed. Bytes: A is read once for each block of 64 columns. Flops: rows
+// x R^2.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -25,7 +26,7 @@
 
 namespace polyad::detail {
 
-/// Term: the type that products are formed in, and summed in over a split's rows.
+/// Term: the type of the products and of their sums over a split's rows.
 template <class Space, class Scalar, class Term>
 struct GramOfParts {
   static constexpr int block      = 64;
@@ -45,7 +46,7 @@ struct GramOfParts {
       std::max(2 * splits_below, splits_on) * split_rows * stride * int(sizeof(Term));
   static_assert(pad_bytes >= block * block * int(sizeof(double)));
   static_assert(pad_bytes + row_alignment <= int(device_team_scratch));
-  /// Of the team; a host's one thread does the work of all threads in turn.
+  /// Threads of the team. A host's single thread does the work of all threads in turn.
   static constexpr int team      = team_threads<Space>(1, threads);
   static constexpr int work_each = threads / team;
   using Terms                    = Pack<Term, pack>;
@@ -183,7 +184,7 @@ struct GramOfParts {
       }
       member.team_barrier();
     }
-    // Entry e of all parts, one behind the other.
+    // The sums are stored entry by entry: entry e of all parts, then the next entry.
     auto* const block_sums = reinterpret_cast<double*>(left);
     for (int split = 0; split < splits; ++split) {
       for (int w = 0; w < work_each; ++w) {
@@ -202,7 +203,7 @@ struct GramOfParts {
       Part const part  = part_of(s % parts, is_diagonal, parts);
       int const row    = I * block + column_of(part.i, s / parts / size);
       int const column = J * block + column_of(part.j, s / parts % size);
-      // A part (i, j) of a block on the diagonal stands for (j, i), too.
+      // In a block on the diagonal, part (i, j) also represents (j, i).
       if (row < column && part.i == part.j) continue;
       int const lower = Kokkos::max(row, column);
       if (lower < static_cast<int>(partials.extent(1)))
@@ -215,7 +216,7 @@ template <class Term, class Space, class Scalar>
 void gram_of_parts(Space const& space, FactorMatrix<Scalar, Space> const& A,
                    GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G) {
   using Kernel = GramOfParts<Space, Scalar, Term>;
-  // Two teams of a multiprocessor have all its registers; more chunks than that make the last round shorter.
+  // Two teams occupy all registers of a multiprocessor. More chunks shorten the last, partly filled round.
   constexpr count_t rounds = 4;
   int const in_row         = static_cast<int>(ceil_div(A.extent(1), count_t(Kernel::block)));
   int const blocks         = in_row * (in_row + 1) / 2;

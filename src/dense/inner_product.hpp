@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <V, A> with a weight for each column: the sum over i and r of weights(r) V(i, r) A(i, r). It is what the
-// fit of a CP model needs of its last factor, where V is the mode's MTTKRP (cp/fit.hpp). update_factor sums
-// it on its way where one pass does all; otherwise inner_product_of reads V and A again.
+// <V, A> with a weight for each column: the sum over i and r of weights(r) V(i, r) A(i, r). The fit of a CP
+// model needs it for the last factor, where V is the mode's MTTKRP (cp/fit.hpp). If update_factor has a
+// single pass, it sums <V, A> too; otherwise inner_product_of reads V and A again.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -12,7 +12,7 @@
 
 namespace polyad::detail {
 
-/// Where an inner product goes. Without a result none is wanted.
+/// The arrays of an inner product. Without `result` none is computed.
 template <class Space>
 struct InnerProductSums {
   using Numbers = Kokkos::View<double*, typename Space::device_type>;
@@ -59,7 +59,7 @@ struct InnerProduct {
 template <class Space, class Scalar>
 void inner_product_of(Space const& space, FactorMatrix<Scalar, Space> const& V,
                       FactorMatrix<Scalar, Space> const& A, InnerProductSums<Space> const& inner) {
-  // Kokkos would write the result of no teams from the host.
+  // For a league of zero teams, Kokkos would write the result from the host.
   if (A.extent(0) == 0) return Kokkos::deep_copy(space, inner.result, 0.0);
   using Kernel            = InnerProduct<Space, Scalar>;
   LaunchShape const shape = launch_shape<Space>(ceil_div(A.extent(0), Kernel::rows_per_team), 8, 32);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the library compiles of dense/. In one source: most of its cost is in the headers.
+// The instantiations of dense/. They are in one source, since most of the cost of compiling is in the
+// headers.
 #include "dense/gram.hpp"
 #include "dense/gram_by_parts.hpp"
 #include "dense/multiply_rows.hpp"

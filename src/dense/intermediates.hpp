@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// intermediates: C = A B for a tall matrix A (I x R) and a small one B (R x S), the precomputed products that
-// FasterTucker shares between nonzeros (cuFasterTucker, section 4), and a change of basis elsewhere.
+// intermediates: C = A B for a tall matrix A (I x R) and a small one B (R x S). FasterTucker shares these
+// products between nonzeros (cuFasterTucker, section 4). Other callers use it for a change of basis.
 #pragma once
 
 #include "dense/multiply_rows.hpp"

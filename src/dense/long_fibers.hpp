@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The product X_(n) X_(n)' Q (nvecs.hpp) over fibers that one thread does not walk alone: first the sums z of
-// each fiber, piece by piece, then Y(i, :) += x z, piece by piece.
+// The product X_(n) X_(n)' Q (nvecs.hpp) over fibers that are too long for a single thread. They are cut into
+// pieces: first each fiber's z is summed over its pieces, then Y(i, :) += x z.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -70,8 +70,8 @@ FiberPieces<Space> cut_long_fibers(Space const& space, ModeFibers<Tensor> const&
   return result;
 }
 
-/// z(f, :) += x Q(i, :) over a piece, or Y(i, :) += x z(f, :); lanes over the columns. Atomic: pieces share
-/// fibers, fibers share rows.
+/// z(f, :) += x Q(i, :), or Y(i, :) += x z(f, :), over a piece; the lanes share the columns. Atomic, since
+/// several pieces belong to a fiber and several fibers to a row.
 template <class Tensor, bool IsSum>
 struct WalkPieces {
   using Space  = typename Tensor::space_type;
@@ -101,7 +101,7 @@ struct WalkPieces {
   }
 };
 
-/// Y(i, :) += x z over the fibers that were cut, z = sum over the fiber of x Q(i, :). Launches on `space` and
+/// Y(i, :) += x z over the long fibers, where z = sum over the fiber of x Q(i, :). Launches on `space` and
 /// returns without waiting.
 template <class Space, class Tensor, class Matrix>
 void add_long_fibers(Space const& space, ModeFibers<Tensor> const& fibers, FiberPieces<Space> const& cut,

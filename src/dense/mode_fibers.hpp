@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ModeFibers: the nonzeros in the order of the fibers of a mode, and how threads share the fibers out.
+// ModeFibers: the nonzeros in the order of a mode's fibers, and the distribution of fibers among threads.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -14,8 +14,8 @@ namespace polyad::detail {
 /// Nonzeros of a fiber that a thread walks alone. Longer fibers are cut into pieces of this length.
 inline constexpr count_t longest_walked_fiber = 1024;
 
-/// Positions that a thread looks at for fibers that begin there. More than one, since Kokkos counts teams in
-/// an int: a team for each few of 2^33 nonzeros would be too many.
+/// Positions at which a thread looks for the beginning of a fiber. It has several, since Kokkos counts teams
+/// in an int, and 2^33 nonzeros would need too many teams.
 template <class Space>
 inline constexpr count_t fiber_positions = items_per_thread<Space>(4, 2048);
 

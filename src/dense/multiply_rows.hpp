@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multiply_rows: C = A B for a tall matrix A (I x K) and a small one B (K x S): the rows of an ALS update,
-// the intermediates C^(n) = A^(n) B^(n) of FastTucker, a change of basis. A is read and C written once; B
-// stays in the caches. Bytes: I (K + S) s_r. Flops: 2 I K S. Wide products of a device are a BLAS's
-// (dense/dense_tuning.hpp).
+// multiply_rows: C = A B for a tall matrix A (I x K) and a small one B (K x S). It computes the rows of an
+// ALS update, the intermediates C^(n) = A^(n) B^(n) of FastTucker, and changes of basis. A is read and C
+// written once; B stays in the caches. Bytes: I (K + S) s_r. Flops: 2 I K S. On a device, a BLAS computes
+// wide products (dense/dense_tuning.hpp).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -67,8 +67,8 @@ struct MultiplyRows {
       Columns const columns = Row::columns(block, blocks.rank, lane);
       if (columns.count <= 0) return;
       count_t i = begin;
-      // A whole block is a constant, which spares the compiler the code for a part of one: with it the sums
-      // went to memory on a host.
+      // A whole block has a constant width. Without this branch, the code for partial blocks made a host keep
+      // the sums in memory.
       if (columns.count == Row::width)
         for (; i + height <= end; i += height) multiply<height>(i, Columns{columns.first, Row::width});
       for (; i < end; ++i) multiply<1>(i, columns);

@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// normal_equations: the R x R side of an ALS update. H = Hadamard product of the Gram matrices of all
-// modes but one, factored by Cholesky and inverted. Where H is singular to the factors' precision its
-// pseudo-inverse is formed from its eigenvectors instead, which gives the minimum-norm update (Kolda & Bader,
+// normal_equations: the R x R part of an ALS update. H is the Hadamard product of the Gram matrices of all
+// modes but one. It is factored by Cholesky and inverted. If H is singular to the factors' precision, its
+// pseudo-inverse is formed from its eigenvectors instead. This gives the minimum-norm update (Kolda & Bader,
 // "Tensor decompositions and applications", SIAM Review 51(3), 2009, section 3.4).
 //
-// The factors need not be normalised: with D = diag(H)^(1/2) it is the scaled D^-1 H D^-1, the H of
-// normalised factors, that is factored and whose pseudo-inverse is taken, and W = D^-1 (D^-1 H D^-1)^+ D^-1
-// that is formed. Where H is regular W is its inverse.
+// The factors need not be normalised. With D = diag(H)^(1/2), the scaled matrix D^-1 H D^-1 is the H of
+// normalised factors. It is this matrix that is factored or pseudo-inverted, which gives W = D^-1 (D^-1 H
+// D^-1)^+ D^-1. If H is regular, W is its inverse.
 //
-// W underflows in floats where many modes are long: W ~ 1 / H, a product of N - 1 squared norms. So the new
-// factor is V W S, its columns scaled by powers of two S = diag(1 / w), which change no mantissa, and the
-// model is sum_r w_r a^(0)_r o ... o a^(N-1)_r with the weights w. S is known before V is: w_r is the norm of
-// component r in the model so far, divided by one number for all components. An update rarely changes a
-// component's norm by more than the root of its rows. That number, the norm that a component's columns have
-// together, is the product of I_n^(1/4) over all modes. Halfway on the scale of exponents between dense
-// columns with entries of order one and columns with a single one, it keeps the products of N - 1 rows in
-// the range of floats for either. Errors of the guess do not pile up: each update aims at that norm anew.
+// With many long modes W underflows in floats: W ~ 1 / H, and H is a product of N - 1 squared norms. So the
+// new factor is V W S, whose columns are scaled by powers of two S = diag(1 / w). This changes no mantissa.
+// The model is sum_r w_r a^(0)_r o ... o a^(N-1)_r with the weights w.
 //
-// The inverse is formed once so that the I_n rows of the solve become one streaming product. Up to R = 128
-// its R^3 flops are few, and latency is all that counts: one team does everything in its scratch pad, with
-// one barrier for each of R steps, no square root and no reduction. Beyond, many teams do the same by blocks
-// (dense/block_inverse.hpp), and one team takes over where H is singular. The host is never asked.
+// S is chosen before V is known: w_r is the norm of component r in the current model, divided by one number
+// for all components. An update rarely changes a component's norm by more than the root of its number of
+// rows. The divisor is the product of I_n^(1/4) over all modes, the target for the product of a component's
+// column norms. Its exponent is halfway between two cases: dense columns with entries of order one, and
+// columns with a single such entry. In both cases it keeps products of N - 1 rows in the range of floats.
+// Errors of this estimate do not accumulate, because each update aims at the same norm.
+//
+// The inverse is formed explicitly, so that the solve for I_n rows becomes one streaming product. Up to R =
+// 128 its R^3 flops are few, and only latency matters. One team does everything in its scratch pad, with one
+// barrier for each of R steps, no square root and no reduction. For larger R many teams do the same by blocks
+// (dense/block_inverse.hpp), and one team takes over if H is singular. The device never waits for the host.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -54,9 +56,9 @@ KOKKOS_INLINE_FUNCTION constexpr int scratch_stride(int size) {
 template <class Space, class Scalar>
 struct NormalEquations {
   using scalar_type = Scalar;
-  /// What H's eigenvalues are compared with. H is summed in double, but the MTTKRP that it is solved for
-  /// carries the rounding of Scalar, which an eigenvalue w enlarges by 1 / w. With floats and the bounds of
-  /// doubles, one update from a start with collinear columns left a model a million times the tensor.
+  /// The bound for H's eigenvalues. H is summed in double, but the MTTKRP has rounding errors of Scalar,
+  /// which an eigenvalue w amplifies by 1 / w. For floats the bound of doubles is too small: after a start
+  /// with collinear columns, one update left a model a million times the tensor.
   static constexpr double epsilon = static_cast<double>(Kokkos::Experimental::epsilon_v<Scalar>);
 
   GramMatrices<Space> grams;
@@ -90,7 +92,7 @@ struct NormalEquations {
     }
   }
 
-  /// The pseudo-inverse, with S in its place among the vectors.
+  /// Forms the pseudo-inverse. S is already in its place among the vectors.
   template <class Member>
   KOKKOS_FUNCTION void fall_back(Member const& member, SquareMatrix H, double* vectors) const {
     double* const power = vectors + 2 * H.size;
@@ -114,7 +116,7 @@ struct NormalEquations {
     return square == 0 ? 0 : 1 / Kokkos::sqrt(square);
   }
 
-  /// The scaled H. A column of zeros keeps them; what is not a number stays so.
+  /// The scaled H. A column of zeros stays zero, and NaN stays NaN.
   template <class Member>
   KOKKOS_FUNCTION void fill(Member const& member, SquareMatrix H, double* scale) const {
     member.team_barrier();
@@ -126,7 +128,7 @@ struct NormalEquations {
     member.team_barrier();
   }
 
-  /// weights = w and power = S. While w is 0, S makes the diagonal of W S at least 1/2: A is then as large
+  /// weights = w and power = S. While w is 0, S makes the diagonal of W S at least 1/2, so that A is as large
   /// as V.
   template <class Member>
   KOKKOS_FUNCTION void weigh(Member const& member, double* power, int size) const {
@@ -144,11 +146,11 @@ struct NormalEquations {
     return 1 / weight;
   }
 
-  /// H = L D L', Cholesky's factorisation without square roots (Golub & Van Loan, section 4.1.2), right-
-  /// looking. The same row operations turn the identity into M = L^-1, which takes the places of the
-  /// eliminated columns: below the diagonal H becomes M. The first R of `vectors` become the reciprocals of
-  /// D. False when a pivot shrinks below rounding against its diagonal entry (or is not a number): H is then
-  /// singular to working precision.
+  /// H = L D L', Cholesky's factorisation without square roots (Golub & Van Loan, section 4.1.2),
+  /// right-looking. The same row operations turn the identity into M = L^-1, which replaces the eliminated
+  /// columns: H becomes M below the diagonal. The first R of `vectors` become the reciprocals of D. Returns
+  /// false if H is singular to working precision: a pivot is below the rounding of its diagonal entry, or not
+  /// a number.
   template <class Member>
   KOKKOS_FUNCTION bool factor(Member const& member, SquareMatrix H, double* vectors) const {
     int const size           = H.size;
@@ -166,8 +168,8 @@ struct NormalEquations {
       Kokkos::parallel_for(Kokkos::TeamThreadRange(member, k + 1, size), [&](int const i) {
         double const l = column[i] * inverse_pivot;
         Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, i + 1), [&](int const j) {
-          // Left of column k stands row k of M, which ends in an implied 1; right of it the row of H, which
-          // is the column of H.
+          // Row k of M is stored left of column k and ends in an implied 1. Right of it is the row of H,
+          // which equals the column of H.
           double const entry = j == k ? -l : H(i, j) - l * (j < k ? H(k, j) : column[j]);
           H(i, j)            = entry;
           if (j == k + 1) next_column[i] = entry;
@@ -277,14 +279,15 @@ struct FallBackFromBlocks {
   }
 };
 
-/// One team; 16 threads of a full warp leave 128 registers a thread and hide the latency of its steps.
+/// One team. With 16 threads of a full warp, each thread has 128 registers, and the warps hide the latency of
+/// the steps.
 template <class Space>
 LaunchShape normal_equations_shape() {
   return launch_shape<Space>(1, 16, 32);
 }
 
-/// Doubles of global scratch that normal_equations needs for rank R: H, four vectors, eigenvectors; for the
-/// vectors and the blocks where these take more.
+/// Doubles of global scratch that normal_equations needs for rank R: H, four vectors and the eigenvectors.
+/// Beyond one_team_rank it is the vectors and the blocks, if these take more.
 inline count_t normal_equations_scratch(count_t rank) {
   count_t const of_one_team = 2 * (rank | 1) * rank;
   return 4 * rank + (rank > one_team_rank ? std::max(of_one_team, BlockedMatrix::memory(rank)) : of_one_team);
@@ -307,15 +310,15 @@ void solve_by_blocks(Space const& space, NormalEquations<Space, Scalar> const& e
                  FallBackFromBlocks<Equations>{equations, matrix.flag, vectors, size});
 }
 
-/// The norm near which each mode's columns are kept: I_n^(1/4), rounded to a power of two.
+/// The target for the norms of each mode's columns: I_n^(1/4), rounded to a power of two.
 inline double column_norm(count_t rows) {
   return std::exp2(std::round(std::log2(std::max(static_cast<double>(rows), 1.0)) / 4));
 }
 
 /// inverse (R x R) = W S, where W is the (pseudo-)inverse of the Hadamard product of grams(m) over m != mode.
-/// \param component_norm  a power of two, that the norms of a component's columns shall have for a product
-/// \param weights    in: w of the model so far, with all its grams, or 0 where it does not tell the scale of
-///                   the component to come; out: the powers of two w that go with V W S. S = diag(1 / w)
+/// \param component_norm  a power of two, the target for the product of the norms of a component's columns
+/// \param weights    in: w of the current model with all its grams, or 0 if it does not give the scale of the
+///                 new component; out: the powers of two w for V W S. S = diag(1 / w)
 /// \param fallbacks  (0) is increased by 1 when the pseudo-inverse was needed
 /// Launches on `space` and returns without waiting.
 template <class Space, class Scalar>
@@ -329,8 +332,8 @@ void normal_equations(Space const& space, GramMatrices<Space> const& grams, int 
   POLYAD_EXPECTS(weights.extent(0) == rank, weights.extent(0), " weights for the rank ", rank);
   POLYAD_EXPECTS(scratch.extent(0) >= normal_equations_scratch(rank), "the scratch holds ", scratch.extent(0),
                  " numbers, not ", normal_equations_scratch(rank));
-  // The matrix and the vectors in the scratch pad up to R = 73. Beyond, they stay in the first-level cache
-  // of the team's multiprocessor.
+  // Up to R = 73 the matrix and the vectors are in the scratch pad. For larger R they stay in the first-level
+  // cache of the team's multiprocessor.
   count_t const bytes = (normal_equations_scratch(rank) - (rank | 1) * rank) * sizeof(double);
   int const pad_bytes = pad_for<Space>(bytes);
   auto policy         = team_policy(space, detail::normal_equations_shape<Space>());

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// nvecs: a starting guess for CP-ALS out of the leading left singular vectors of every unfolding X_(n) (the
+// nvecs: a starting guess for CP-ALS from the leading left singular vectors of every unfolding X_(n) (the
 // initialisation by HOSVD of Kolda & Bader, SIAM Review 51(3), 2009, section 3.4).
 //
-// They are found by orthogonal iteration (Golub & Van Loan, 4th ed., section 8.2.4): Y = X_(n) X_(n)' Q, and
-// Q is made of Y's columns. The nonzeros are in the order of the mode-n fibers; a fiber f has indices i and
-// values x. Short modes: S = X_(n) X_(n)' (I_n x I_n) is summed once, a fiber adds x x' to S(i, i), and Y = S
-// Q. Long modes: S is never formed; a fiber adds x z to Y(i, :), where z = sum over f of x Q(i, :).
+// The method is orthogonal iteration (Golub & Van Loan, 4th ed., section 8.2.4): Y = X_(n) X_(n)' Q, and the
+// columns of Y are orthonormalised to the next Q. The nonzeros are sorted by mode-n fibers; a fiber f has
+// indices i and values x. For short modes S = X_(n) X_(n)' (I_n x I_n) is summed once: a fiber adds x x' to
+// S(i, i). Then Y = S Q. For long modes S is never formed: a fiber adds x z to Y(i, :), where z = sum over f
+// of x Q(i, :).
 //
-// A thread takes a fiber, but not alone one of more than 1,024 nonzeros, as long modes may have
-// (long_fibers.hpp).
+// A thread processes a fiber. Long modes may have fibers of more than 1,024 nonzeros, which several threads
+// share (long_fibers.hpp).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -35,7 +36,7 @@ namespace detail {
 /// Modes up to this length are short: S takes 8 MiB in doubles.
 inline constexpr count_t longest_short_mode = 1024;
 
-/// Whether S is summed: a product with it must not cost more than one with the nonzeros.
+/// Whether to form S: a product with S must not cost more than one with the nonzeros.
 inline bool sums_unfolding_gram(count_t extent, count_t nnz) {
   return extent <= longest_short_mode && extent * extent <= nnz;
 }
@@ -49,7 +50,7 @@ struct GramOfUnfolding {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    // A fiber of a short mode has 1,024 nonzeros at most, but for duplicates.
+    // Without duplicates, a fiber of a short mode has at most 1,024 nonzeros.
     fibers.for_each_fiber(member, true, [&](count_t begin, count_t end) {
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, end - begin), [&](count_t const k) {
         for (count_t i = begin; i < end; ++i)
@@ -60,8 +61,8 @@ struct GramOfUnfolding {
   }
 };
 
-/// Y(i, :) += x z over the fibers of mode n that are not long; lanes over the columns. Atomic: fibers share
-/// rows.
+/// Y(i, :) += x z over those fibers of mode n that are not long; the lanes share the columns. Atomic, since
+/// fibers share rows.
 template <class Tensor>
 struct UnfoldingTimesItsTranspose {
   using Scalar = typename Tensor::scalar_type;
@@ -181,7 +182,8 @@ FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index,
       Kokkos::deep_copy(dependent, Kokkos::View<int const*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(
                                        basis.dependent.data(), rank));
       intermediates(space, Y, T, factors[n]);
-      // Another direction each time: one of them shows what the converged columns do not hold yet.
+      // The random directions differ in each iteration, so that some of them reach what the converged columns
+      // lack.
       Kokkos::parallel_for("polyad::refill_columns", Range(space, 0, extents[n]),
                            detail::RefillColumns<Scalar, Space>{
                                factors[n], dependent, options.seed + static_cast<std::uint64_t>(iteration),

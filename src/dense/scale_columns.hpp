@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // scale_columns: multiplies the columns of A (I x R) by powers of two, so that their 2-norms come near a
-// number that is asked for. No bit of a mantissa changes, but those of numbers that were or become
-// subnormal. Bytes: 2 I R s_r.
+// given number. Mantissas do not change, except those of subnormal numbers. Bytes: 2 I R s_r.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -13,8 +12,8 @@
 
 namespace polyad::detail {
 
-/// factors(r) = the power of two for column r, whose norm stands on G's diagonal; G becomes the Gram matrix
-/// of the scaled columns, and weights(r) is divided by the factor. A column whose norm is zero or not finite
+/// factors(r) = the power of two for column r, whose norm is on G's diagonal. G becomes the Gram matrix of
+/// the scaled columns, and weights(r) is divided by the factor. A column whose norm is zero or not finite
 /// keeps its scale.
 template <class Space>
 struct ScaleGram {
@@ -58,9 +57,9 @@ struct ScaleEachColumn {
   }
 };
 
-/// A(:, r) becomes A(:, r) 2^k for the k that brings its norm to `norm`, a power of two, or at most twice as
-/// much; weights(r) becomes weights(r) 2^-k, and G = A' A that of the new A. `factors` is scratch for R
-/// numbers. Launches on `space` and returns without waiting.
+/// Multiplies A(:, r) by 2^k so that its norm is at least `norm`, a power of two, and less than twice as
+/// much. Multiplies weights(r) by 2^-k, and updates G = A' A. `factors` is scratch for R numbers. Launches on
+/// `space` and returns without waiting.
 template <class Space, class Scalar>
 void scale_columns(Space const& space, FactorMatrix<Scalar, Space> const& A, GramMatrix<Space> const& G,
                    double norm, Kokkos::View<double*, typename Space::device_type> const& weights,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// transposed_product: D = scale A' G for two tall matrices A (I x J) and G (I x R): the gradient of a
-// FastTucker core matrix. Summed in double whatever the matrices hold.
+// transposed_product: D = scale A' G for two tall matrices A (I x J) and G (I x R), always summed in double.
+// It gives the gradient of a FastTucker core matrix.
 //
-// As gram (dense/gram.hpp): both matrices are read once. A team takes a chunk of rows, brings it tile by tile
-// into its scratch pad and adds up the chunk's own J x R sums, several rows of a block at a time in
-// registers. The chunks' sums are then added in a fixed order, so the result does not depend on timing.
-// Bytes: I (J + R) s_r + chunks J R 8. Flops: 2 I J R.
+// As in gram (dense/gram.hpp), both matrices are read once. A team loads its chunk of rows into the scratch
+// pad, one tile at a time. It sums the chunk's J x R numbers, several rows of a block at a time in registers.
+// The chunks' sums are then added in a fixed order, so the result does not depend on timing. Bytes: I (J + R)
+// s_r + chunks J R 8. Flops: 2 I J R.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -42,9 +42,9 @@ TransposedProductWorkspace<Space> make_transposed_product_workspace(Space const&
       columns);
 }
 
-/// The J x R sums of one team over rows that come tile by tile: sums += A' G for the rows of A and G in the
-/// team's scratch pad. A thread sums a few rows of a block at a time in registers; a tile's sums are Scalars,
-/// those of all tiles doubles.
+/// The J x R sums of one team over tiles of rows: sums += A' G for the rows of A and G in the scratch pad. A
+/// thread sums a few rows of a block at a time in registers. The sums of one tile are Scalars, those of all
+/// tiles doubles.
 template <class Space, class Scalar, int Block>
 struct TileSums {
   using Row = TinyVec<Space, Scalar, Block>;
@@ -94,7 +94,7 @@ struct TileSums {
   }
 
 private:
-  /// A lane's sums of a tile to those of all tiles.
+  /// Adds a lane's sums of one tile to those of all tiles.
   KOKKOS_FORCEINLINE_FUNCTION static void add_to(double* sums, Row tile, bool first) {
     constexpr Columns whole{0, Row::width};
     if constexpr (std::is_same_v<Scalar, double>) {
@@ -180,8 +180,8 @@ struct AddChunks {
   }
 };
 
-/// Gives each team of a launch so many bytes of scratch; returns the level they are on: 0 within what a team
-/// may use there, otherwise 1, global memory.
+/// Gives each team of a launch so many bytes of scratch. Returns their level: 0 if they fit what a team may
+/// use there, otherwise 1, global memory.
 template <class Policy>
 int set_pad(Policy& policy, std::ptrdiff_t bytes) {
   int const level = bytes > static_cast<std::ptrdiff_t>(device_team_scratch) ? 1 : 0;
@@ -213,7 +213,7 @@ void transposed_product(Space const& space, double scale, FactorMatrix<Scalar, S
   constexpr int lanes = Kernel::Row::lanes;
   typename Kernel::Sums const tile(A.extent(1), G.extent(1));
   tile.expect_room(workspace);
-  // A chunk of fewer than 32 rows would spend its time on the partial sums.
+  // A chunk of fewer than 32 rows would spend most of its time on the partial sums.
   count_t const chunks    = std::clamp<count_t>(A.extent(0) / 32, 1, workspace.extent(0));
   constexpr int pad_bytes = 32 * 1024;  // a tile's share of the scratch pad, leaving room for more teams
   int const tile_rows     = std::clamp(pad_bytes / static_cast<int>(tile.pad_bytes(1)), 4, 64);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// update_factor: A = V W and G = A' A, the dense part of an ALS update but its R x R algebra. On request the
-// inner product <V, A>, which the fit needs, too.
+// update_factor: A = V W and G = A' A, the dense part of an ALS update except its R x R algebra. On request
+// also the inner product <V, A>, which the fit needs.
 //
 // The strategy FusedUpdate (dense/dense_tuning.hpp) does it in one pass. V is read once and A written once.
 //
@@ -14,9 +14,9 @@
 //     the splits' sums, added in double                            add_splits()
 //   the chunk's G, and its <V, A>                                  store_sums()
 //
-// The packs of 16 bytes that neighbouring threads read lie in neighbouring banks of the pad. Sums are made in
-// a fixed order, so they do not depend on timing. Floats are summed as floats over at most 32 rows. Bytes:
-// 2 I R s_r. Flops: 3 I R^2 and some.
+// Neighbouring threads read packs of 16 bytes from neighbouring banks of the pad. Sums have a fixed order, so
+// they do not depend on timing. Floats are summed in float over at most 32 rows. Bytes: 2 I R s_r. Flops: 3 I
+// R^2 and some.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -60,7 +60,7 @@ struct UpdateFactor {
   static constexpr int sums       = gram_parts * height * width;  // entries of G that are summed
   static_assert(workers % side == 0 && tile_rows % splits == 0 && split_rows <= 32);
 
-  /// Of the team; a host's one thread does the work of all workers in turn.
+  /// Threads of the team. A host's single thread does the work of all workers in turn.
   static constexpr int team         = team_threads<Space>(1, Shape::threads);
   static constexpr int workers_each = (workers + team - 1) / team;
   static constexpr int sums_each    = (sums + team - 1) / team;
@@ -79,7 +79,7 @@ struct UpdateFactor {
   InnerProductSums<Space> inner;
   count_t chunk;  // rows
 
-  /// What a thread computes of a tile.
+  /// A thread's part of a tile.
   struct Part {
     Scalar entry[height][width];
   };
@@ -111,7 +111,7 @@ struct UpdateFactor {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    // Copies: get_shmem_aligned takes references, which constants of a class do not have on a device.
+    // Copies, because get_shmem_aligned takes references: on a device, constants of a class have no address.
     int const bytes_of_tile   = tile_bytes;
     int const bytes_of_matrix = matrix_bytes;
     auto const& pad           = member.team_scratch(0);
@@ -152,7 +152,8 @@ struct UpdateFactor {
     store_sums(member, tile, sum, product, thread);
   }
 
-  /// V's rows, zeros beyond them. Several of a thread's loads are under way before the first is stored.
+  /// Loads V's rows, with zeros beyond the last row. A thread starts several loads before it stores the
+  /// first.
   KOKKOS_FORCEINLINE_FUNCTION void load_tile(Scalar* tile, count_t first, count_t end, int rank,
                                              int thread) const {
     constexpr int in_row = Block / pack;
@@ -177,8 +178,8 @@ struct UpdateFactor {
       });
     }
   }
-  /// A pack of V. Packed rows are padded to whole packs, others not. What lies right of column R is zeroed
-  /// later: a look at what was read would hold up the reads behind it.
+  /// A pack of V. Only packed rows are padded to whole packs. The entries beyond column R are zeroed later,
+  /// since inspecting them here would delay the next reads.
   KOKKOS_FORCEINLINE_FUNCTION Pack16 read_columns(count_t row, int column, int rank) const {
     Scalar const* const at = V.data() + row * static_cast<count_t>(V.stride(0)) + column;
     if constexpr (takes_packed_rows<Space>) return read(at);
@@ -206,7 +207,8 @@ struct UpdateFactor {
     return part;
   }
 
-  /// The weighted sum of V(i, r) A(i, r) over a part, in double: products of floats may leave their range.
+  /// The weighted sum of V(i, r) A(i, r) over a part. In double, because products of floats may leave their
+  /// range.
   KOKKOS_FORCEINLINE_FUNCTION double add_inner_product(Scalar const* tile, Part const& part, int worker,
                                                        int rank) const {
     int const c = worker % side;
@@ -266,7 +268,7 @@ struct UpdateFactor {
     return part;
   }
 
-  /// Entry s of all parts: the pad holds the entries one behind the other, for all workers each.
+  /// Adds the sums of the splits. The pad holds the parts entry by entry, each entry for all workers.
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void add_splits(Member const& member, Scalar* pad,
                                               Part const (&part)[workers_each], double (&sum)[sums_each],
@@ -322,7 +324,7 @@ void update_and_sum(Space const& space, FactorMatrix<Scalar, Space> const& V,
   expect_packed_rows<Scalar, Space>(A);
   // A chunk is one tile at least.
   count_t const tiles = ceil_div(std::max<count_t>(A.extent(0), 1), Kernel::tile_rows);
-  // All at a time: chunks of a second round would find the machine half empty.
+  // All teams are resident at once, because a second round would leave the machine half empty.
   count_t const resident = chunks_at_a_time(space, Kernel::Shape::teams);
   count_t const chunks   = std::min({tiles, resident, count_t(workspace.partials().extent(0))});
   using Policy           = TeamPolicy<Space, Kokkos::LaunchBounds<Kernel::team, Kernel::Shape::teams>>;
@@ -333,7 +335,7 @@ void update_and_sum(Space const& space, FactorMatrix<Scalar, Space> const& V,
   sum_chunks(space, workspace, G, chunks, inner);
 }
 
-/// R up to 32, for which W and a tile fit a scratch pad together.
+/// R up to 32, where W and a tile fit the scratch pad together.
 template <class Space, class Scalar>
 void update_factor_by(FusedUpdate, Space const& space, FactorMatrix<Scalar, Space> const& V,
                       FactorMatrix<Scalar, Space> const& W, FactorMatrix<Scalar, Space> const& A,
@@ -353,9 +355,9 @@ void update_factor_by(SeparateUpdate, Space const& space, FactorMatrix<Scalar, S
   if (inner.is_wanted()) inner_product_of(space, V, A, inner);
 }
 
-/// A (I x R) = V (I x R) W (R x R) and G (R x R) = A' A. Of floats the squares of A's entries must be in the
-/// range of floats too: one pass forms them as floats; where `inner` is wanted, also its sum over all i and
-/// r of weights(r) V(i, r) A(i, r). Launches on `space` and returns without waiting.
+/// A (I x R) = V (I x R) W (R x R) and G (R x R) = A' A. If `inner` is requested, also the sum over all i and
+/// r of weights(r) V(i, r) A(i, r). For floats, the squares of A's entries must be in the range of floats:
+/// the single pass forms them in float. Launches on `space` and returns without waiting.
 /// \throws UsageError when shapes do not match
 template <class Space, class Scalar>
 void update_factor(Space const& space, FactorMatrix<Scalar, Space> const& V,

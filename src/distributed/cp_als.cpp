@@ -18,7 +18,7 @@ using namespace detail;
 
 namespace {
 
-/// fill_random of rows from `first` on: the start is the same however the rows are cut.
+/// fill_random of the rows from `first` on. So the start does not depend on the partition of the rows.
 template <class Scalar, class Space>
 struct FillRandomRows {
   FactorMatrix<Scalar, Space> matrix;
@@ -46,7 +46,7 @@ ProcessGrid checked_grid(PartitionOptions const& options, Extents const& extents
   return options.grid;
 }
 
-/// Of a number that each rank has: those of all ranks.
+/// Gathers a number of each rank.
 std::vector<count_t> of_all_ranks(RankGroup const& ranks, count_t number) {
   std::vector<count_t> numbers(static_cast<std::size_t>(ranks.size()), 0);
   numbers[static_cast<std::size_t>(ranks.rank())] = number;
@@ -78,7 +78,8 @@ std::vector<std::vector<count_t>> cut_modes(RankGroup const& ranks, Extents cons
   return cuts;
 }
 
-/// The nonzeros that are this rank's, in the order of those who had them, counted from its first rows.
+/// The nonzeros of this rank, in the order of their senders. Their coordinates count from the rank's first
+/// rows.
 template <class Index>
 struct Received {
   std::vector<Index> indices;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MessageCalls: the few calls of MPI that MpiCollectives is made of, with MPI's counts, which are ints. A
-// test puts one in its place that only counts.
+// MessageCalls: the calls of MPI that MpiCollectives uses, with counts in int as in MPI. A test replaces it
+// by one that only counts.
 #pragma once
 
 #include <memory>
@@ -19,10 +19,10 @@ public:
   [[nodiscard]] virtual int size() const = 0;
   /// In place.
   virtual void all_reduce(void* data, int count, Word word) = 0;
-  /// Onto `root`, of which alone `sum` is set.
+  /// Sums onto `root`. Only `root` gets `sum`.
   virtual void reduce(void const* data, void* sum, int count, int root, Word word)                = 0;
   virtual void reduce_scatter(void const* data, void* own, std::span<int const> parts, Word word) = 0;
-  /// In place: the own part is set.
+  /// In place: the caller has set its own part.
   virtual void all_gather(void* data, std::span<int const> parts, std::span<int const> begins, Word word) = 0;
   virtual void broadcast(void* data, int count, int root, Word word)                                      = 0;
   /// Messages between two ranks arrive in the order in which they were begun; wait() ends all.
@@ -36,7 +36,7 @@ public:
 /// \throws UsageError in a build without MPI; BackendError
 [[nodiscard]] std::unique_ptr<MessageCalls> mpi_calls(std::optional<int> fortran);
 
-/// Whether MPI takes pointers to a device's memory, as far as it says.
+/// Whether MPI reports that it accepts pointers to device memory.
 [[nodiscard]] bool mpi_takes_device_memory();
 
 }  // namespace polyad::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MpiScope and MessageCalls by MPI: all that knows mpi.h.
+// MpiScope and MessageCalls by MPI. This is the only file that includes mpi.h.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
@@ -51,7 +51,7 @@ bool is_running() {
   return begun != 0 && ended == 0;
 }
 
-/// On a communicator of its own, which a program's other messages do not meet.
+/// On a communicator of its own, so that the messages do not mix with the program's.
 class MpiCalls final : public MessageCalls {
 public:
   explicit MpiCalls(MPI_Comm comm) : m_comm(comm) {
@@ -125,7 +125,7 @@ bool mpi_takes_device_memory() {
 #if defined(MPIX_CUDA_AWARE_SUPPORT)
   return MPIX_Query_cuda_support() == 1;
 #else
-  // MPICH and its kin have no such question; their switches are in the environment.
+  // MPICH and its derivatives have no such query; their switches are environment variables.
   for (char const* const name : {"MPICH_GPU_SUPPORT_ENABLED", "MV2_USE_CUDA"}) {
     char const* const value = std::getenv(name);
     if (value != nullptr && std::string(value) == "1") return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MpiCollectives: 64-bit counts on MPI's calls, which count in ints. What has at most `most` elements is one
-// call; more go in pieces.
+// MpiCollectives: 64-bit counts on MPI's calls, which count in int. Up to `most` elements are one call; more
+// are sent in pieces.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All that knows nccl.h. Every call enqueues on the stream of the instance and returns: the host never waits.
+// The only file that includes nccl.h. Every call enqueues on the instance's stream and returns: the host
+// never waits.
 #include "distributed/nccl_collectives.hpp"
 
 #include <nccl.h>
@@ -71,7 +72,7 @@ class NcclCollectives final : public Collectives {
 public:
   NcclCollectives(Space const& space, std::unique_ptr<Collectives> host)
       : m_space(space), m_host(std::move(host)) {
-    // Before NCCL reads its environment. Multicast of NVLink is off in our runs unless the user asks for it.
+    // Must come before NCCL reads its environment. We keep NVLink multicast off unless the user asks for it.
     if (std::getenv("NCCL_NVLS_ENABLE") == nullptr) ::setenv("NCCL_NVLS_ENABLE", "0", 0);
     ncclUniqueId id;
     std::memset(&id, 0, sizeof id);
@@ -85,7 +86,7 @@ public:
   }
   ~NcclCollectives() override {
     if (m_comm == nullptr) return;
-    // While an exception passes, the other ranks do not come to this point. They are not waited for.
+    // During an exception, the other ranks may not reach this point, so this does not wait for them.
     if (std::uncaught_exceptions() > m_exceptions) {
       ncclCommAbort(m_comm);
       return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What takes the place of mpi_calls.cpp in a build without MPI.
+// Replaces mpi_calls.cpp in a build without MPI.
 #include <cstdlib>
 #include <string>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OnInstance: collectives of host memory, or of memory that MPI takes, in the order of an instance's work.
+// OnInstance: collectives on host memory, or on memory that MPI accepts, in order with an instance's work.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -13,8 +13,8 @@
 
 namespace polyad::detail {
 
-/// Waits for the instance, then calls. Where MPI does not take a device's memory, the arrays pass through
-/// pinned host memory, which grows as needed and is kept.
+/// Waits for the instance, then calls. If MPI does not accept device memory, the arrays pass through pinned
+/// host memory, which grows as needed and is kept.
 template <class Space>
 class OnInstance final : public Collectives {
 public:
@@ -48,7 +48,7 @@ public:
     count_t const begin = sum_of(parts.first(own)) * bytes_of(word);
     count_t const part  = parts[own] * bytes_of(word);
     count_t const bytes = sum_of(parts) * bytes_of(word);
-    // The own part alone goes to the host; all but it comes back.
+    // Only the own part is copied to the host, and all the others back.
     auto* const host = static_cast<char*>(room(m_sent, data, bytes));
     copy_to_host(host + begin, static_cast<char*>(data) + begin, part);
     m_calls->all_gather(host, parts, word);
@@ -85,7 +85,7 @@ private:
     return std::accumulate(parts.begin(), parts.end(), count_t(0));
   }
 
-  /// Where MPI finds or leaves `bytes` of `data`, once the instance is done with it.
+  /// The memory from which MPI sends, or to which it receives, `bytes` of `data`. Waits for the instance.
   void* room(Pinned& stage, void* data, count_t bytes) {
     m_space.fence("polyad::on_instance");
     if (!m_staged) return data;

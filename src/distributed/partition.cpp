@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Grids, cuts, and who owns which rows.
+// Grids, cuts, and the ownership of rows.
 #include <algorithm>
 #include <numeric>
 
@@ -77,7 +77,7 @@ std::vector<count_t> balanced_cuts(std::span<count_t const> nonzeros, int parts)
       cuts.push_back(rows * part / count);
       continue;
     }
-    // Where this part should end; a row goes to the side that has more than half of it.
+    // The ideal end of this part. A row belongs to the part that gets more than half of it.
     double const end = static_cast<double>(total) * static_cast<double>(part) / static_cast<double>(parts);
     while (row < rows && static_cast<double>(before) + static_cast<double>(nonzeros[row]) / 2 <= end)
       before += nonzeros[row++];

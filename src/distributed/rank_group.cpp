@@ -14,7 +14,7 @@ using namespace detail;
 
 namespace {
 
-/// One rank: a sum over it is there already. Its parts are never copied, for RankGroup leaves such calls out.
+/// One rank: sums need no work. Parts are never copied, since RankGroup skips such calls.
 class SelfCollectives final : public Collectives {
 public:
   [[nodiscard]] char const* name() const override { return "self"; }
@@ -93,7 +93,7 @@ RankGroup RankGroup::split(int color, int key) const {
 }
 
 bool started_by_launcher() {
-  // Open MPI, MPICH and its kin, Slurm's srun.
+  // Set by Open MPI, MPICH and its derivatives, and Slurm's srun.
   for (char const* const name :
        {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_NUM_TASKS"}) {
     char const* const ranks = std::getenv(name);

@@ -18,7 +18,7 @@ class RowsOfRanks final : public SharedRows<Scalar, Space> {
 public:
   using Matrix = FactorMatrix<Scalar, Space>;
 
-  /// Splits the communicator; allocates room for the owned sums of a mode.
+  /// Splits the communicator, and allocates the owned sums of a mode.
   RowsOfRanks(Communicator<Space> const& ranks, Partition const& partition, double norm_squared, count_t rank)
       : m_ranks(ranks), m_partition(partition), m_norm_squared(norm_squared) {
     count_t longest = 0;
@@ -89,7 +89,7 @@ public:
     std::vector<count_t> to(static_cast<std::size_t>(m_ranks.size()), 0);
     std::vector<count_t> from = to;
     std::vector<double> sent;
-    // The size is checked on all ranks, so that none waits for a root that threw.
+    // All ranks check the size, so that none waits for a root that has thrown.
     double size = is_root() ? static_cast<double>(whole.size()) : 0;
     m_ranks.host().broadcast(&size, 1, 0);
     POLYAD_EXPECTS(size == static_cast<double>(rows(n) * rank), size, " numbers for a factor of ", rows(n),
@@ -119,7 +119,7 @@ private:
   };
 
   [[nodiscard]] int order() const { return m_partition.extents.order(); }
-  /// Elements of each part, what pads the rows included.
+  /// Elements of each part, including the rows' padding.
   [[nodiscard]] std::vector<count_t> elements(Slice const& slice, Matrix const& matrix) const {
     auto const stride = static_cast<count_t>(matrix.stride(0));
     POLYAD_EXPECTS(stride == static_cast<count_t>(m_sums.stride(0)), "rows of ", matrix.label(),

@@ -15,7 +15,7 @@ namespace polyad {
 using namespace detail;
 namespace {
 
-/// x - mean - the biases, where the model has them, but for one mode's bias or drift.
+/// x - mean - biases - drifts, without the bias or the drift of one mode.
 template <class Scalar, class Index>
 struct Remainder {
   Index const* indices;
@@ -82,7 +82,8 @@ struct SumOfRows {
   }
 };
 
-/// Number `row` of `matrix`, by rows of `columns`, is a damped average. A vector of biases is such a column.
+/// Entry `row` of `matrix`, numbered by rows of `columns`, becomes a damped average. A vector of biases is a
+/// matrix of one column.
 template <class Sums, class Scalar>
 struct SetBias {
   Sums sums;
@@ -134,11 +135,11 @@ void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, Bias
   auto const drift = drift_of_modes(options, X.extents(), X.nnz());
   int const terms  = X.order() + static_cast<int>(std::count_if(drift.begin(), drift.end(),
                                                                 [](auto const& d) { return d.bins > 0; }));
-  // A bias is an average of what the others leave, at most twice as large as the largest before it; so 2^N (N
-  // + 2) times the largest value is room enough for the remainders of N biases and drifts, and their sum
-  // stays below 2^62.
+  // A bias is an average of remainders, so each bias at most doubles the largest remainder. Hence (N + 2) 2^N
+  // times the largest value bounds the remainders of N biases and drifts. With this scale their sum stays
+  // below 2^62.
   double const bound = std::ldexp(std::max(largest, 1e-300) * (terms + 2), terms);
-  // Values so small that the scale were beyond 2^1000 are rounded to multiples of 2^-1000.
+  // Very small values would need a scale beyond 2^1000. They are rounded to multiples of 2^-1000.
   double const scale = std::exp2(
       std::min(1000.0, std::floor(62 - std::log2(bound) - std::log2(static_cast<double>(X.nnz()) + 1))));
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CandidateRun: a model that is fitted to the kept entries under one choice of options after the other, and
-// judged by the held-out ones.
+// CandidateRun fits a model to the kept entries under a sequence of options. The held-out entries judge each
+// of them.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -14,7 +14,7 @@
 
 namespace polyad::detail {
 
-/// What candidates are fitted to and judged by.
+/// The data to which candidates are fitted and by which they are judged.
 template <class Scalar, class Index, class Space>
 struct Evidence {
   AnyFormat<Scalar, Index, Space> X;      // kept entries, without mean and biases
@@ -47,9 +47,9 @@ public:
         m_epochs(space, evidence.X, m_model, options),
         m_best(options) {}
 
-  /// Goes on until two epochs bring the held-out error down by less than a thousandth, at first from the
-  /// least so far; for `least` epochs and for `most`. Returns the errors at the end. Keeps the model with
-  /// the least.
+  /// Runs from `least` to `most` epochs. Stops when two epochs lower the held-out error by less than a
+  /// thousandth; the first two are compared with the least error so far. Returns the errors at the end. Keeps
+  /// the model with the least error.
   PredictionErrors go_on(FastTuckerOptions const& options, int least, int most) {
     m_epochs.go_on_with(options);
     double before = m_has_best ? m_least.rmse : std::numeric_limits<double>::infinity();
@@ -69,14 +69,14 @@ public:
     }
     return found;
   }
-  /// The options that count as the best model's: those of a change that gained too little are not taken.
+  /// Sets the best model's options, after a change whose gain was too small.
   void recall(FastTuckerOptions const& options) { m_best = options; }
-  /// The next model is the best so far, whatever came before.
+  /// Makes the next model the best so far, whatever its error.
   void forget() { m_has_best = false; }
   /// Back to the best model.
   void restore() { m_kept.restore(m_space, m_model); }
 
-  /// Of the held-out entries, by the model as it stands. Waits for `space`. \throws MemoryError
+  /// Predictions of the held-out entries by the current model. Waits for `space`. \throws MemoryError
   [[nodiscard]] std::vector<double> predictions() const {
     return numbers_on_host(m_space, predict(m_space, m_model, m_evidence.held));
   }

@@ -20,16 +20,16 @@ namespace polyad {
 using namespace detail;
 namespace {
 
-// Of the entries a twentieth is held out, and of few as many as tell errors a percent apart; of many no more
-// than that takes.
+// The held-out share is a twentieth. A small set holds out more, enough to tell errors apart that differ by a
+// percent. A large set needs no more than `most` for that.
 constexpr double usual_share = 0.05, largest_share = 0.2, wanted = 5000, most = 400000;
-/// With fewer there is nothing to choose by.
+/// Nothing is chosen with fewer held-out entries.
 constexpr count_t least_held_out = 10;
-/// The least gain over mean and biases, in standard errors of the gain: less may be chance, since the best of
-/// many candidates is taken.
+/// The least gain over mean and biases, in standard errors of the gain. A smaller gain may be chance, since
+/// it is that of the best of many candidates.
 constexpr double least_gain = 3;
-/// A candidate is better when its held-out error is lower by this share: an error that still falls by more
-/// from epoch to epoch would make any change look good. What adds a mode has to be worth more.
+/// The least relative fall of the held-out error that makes a candidate better. If the error is still falling
+/// faster from epoch to epoch, any change would look good. A change that adds a mode needs a larger fall.
 constexpr double better_by = 1e-3, worth_a_mode = 3e-3;
 
 double share_held_out(count_t nnz) {
@@ -52,7 +52,7 @@ public:
   Search(Space const& space, Evidence<Scalar, Index, Space> const& evidence, FastTuckerOptions const& options)
       : m_space(space), m_evidence(evidence), m_options(options) {}
 
-  /// \param chooses_ridge  whether a ridge is a candidate; it belongs to one scale of the values
+  /// \param chooses_ridge  whether to try a ridge, which suits only one scale of the values
   void run(bool chooses_rank, bool chooses_ridge) {
     choose_targets();
     walk_shrinkage();
@@ -65,8 +65,8 @@ public:
 
   using Run = CandidateRun<Scalar, Index, Space>;
   [[nodiscard]] Run& best() { return *m_best; }
-  /// What the best one says of the held-out entries after the epochs that follow the search. The least error
-  /// of an epoch would flatter it: a fit that learns the noise passes near the biases on its way.
+  /// Predictions of the held-out entries by the best candidate, after the epochs that follow the search. The
+  /// least error of any epoch would be biased: a fit that overfits may briefly come close to the biases.
   [[nodiscard]] std::vector<double> const& predictions() const { return m_predictions; }
   [[nodiscard]] int candidates() const { return m_candidates; }
 
@@ -82,7 +82,7 @@ private:
     run->go_on(options, least, most);
     return run;
   }
-  /// Goes on from the best model; whether the error fell by that share.
+  /// Continues from the best model. Returns whether the error fell by at least that share.
   bool improves(FastTuckerOptions const& options, double share = better_by, int least = 2) {
     ++m_candidates;
     m_best->restore();
@@ -98,8 +98,8 @@ private:
   }
   [[nodiscard]] FastTuckerOptions options() const { return m_best->best(); }
 
-  /// Which modes have a part in the product: all, or all but the shortest, and so on down to two. A rank of 8
-  /// tells, where the columns are as many.
+  /// Chooses the modes in the product: all, all but the shortest, and so on down to two. If all J equal R, a
+  /// rank of 8 is enough to decide.
   void choose_targets() {
     auto options      = m_options;
     options.shrinkage = Shrinkage{.observations = 30};
@@ -128,7 +128,7 @@ private:
     m_best = start(options, first_epochs, most_epochs);
   }
 
-  /// From strong to weak, until the error rises; stronger than the first where that helps.
+  /// Weakens the shrinkage until the error rises. If the first step does not help, tries stronger shrinkage.
   void walk_shrinkage() {
     auto const step = [&](double factor) {
       auto next = options();
@@ -142,7 +142,7 @@ private:
     }
   }
 
-  /// The share of what is uncertain in the other modes' rows; less of it calls for less shrinkage, too.
+  /// Chooses `share`, the uncertainty of the other modes' rows. A smaller share may need less shrinkage.
   void choose_share() {
     auto next             = options();
     next.shrinkage->share = 0.2;
@@ -151,7 +151,7 @@ private:
     if (improves(next, worth_a_mode, 4)) walk_shrinkage();
   }
 
-  /// Modes that are left out tell something after all: rows near one, from strongly drawn to weakly.
+  /// Tries the modes that were left out again, with rows drawn to one: strongly at first, then more weakly.
   void draw_to_one() {
     auto next = options();
     if (std::find(next.targets.begin(), next.targets.end(), RowTarget::left_out) == next.targets.end() ||
@@ -166,8 +166,8 @@ private:
     }
   }
 
-  /// A candidate was judged after few epochs: where more of them raise the error, it goes back to the one
-  /// before, unless that is no better after as many.
+  /// Candidates are judged after few epochs. If more epochs raise the error, this returns to the previous
+  /// options, unless these are no better after as many epochs.
   void confirm() {
     for (int rounds = 0; rounds < 6; ++rounds) {
       m_best->restore();
@@ -190,8 +190,9 @@ private:
     }
   }
 
-  /// A ridge on the scale of the values: with k modes in the product C^(n) has the scale deviation^(1 / k),
-  /// and |c|^2 is to count as the square of a value does. 0.2 of it suits ratings; then to both sides.
+  /// Tries a ridge on the scale of the values. With k modes in the product, C^(n) has the scale deviation^(1
+  /// / k), and ridge |c|^2 must scale as the square of a value. A factor of 0.2 suits ratings; then a smaller
+  /// and a larger one are tried.
   void try_ridge_per_entry() {
     auto next = options();
     if (std::any_of(next.columns.begin(), next.columns.end(), [&](count_t J) { return J < next.rank; }))
@@ -236,8 +237,9 @@ private:
   int m_candidates = 0;
 };
 
-/// Which modes' biases drift, in how many bins and how damped: of mean and biases alone, what has the least
-/// held-out error. Each mode in turn, the longest last: the number of bins, then the damping.
+/// Chooses which modes' biases drift, in how many bins, and with which damping. The least held-out error of
+/// mean and biases alone decides. Takes one mode after the other, the longest last: first the bins, then the
+/// damping.
 template <class Scalar, class Index, class Space>
 class DriftSearch {
 public:
@@ -288,7 +290,7 @@ public:
   }
 
 private:
-  static constexpr int few_sweeps = 4;  // tell candidates apart
+  static constexpr int few_sweeps = 4;  // enough to tell candidates apart
 
   double error(BiasOptions const& options) {
     fit_biases(m_space, m_kept, options, m_model);
@@ -305,8 +307,8 @@ private:
   double m_least = 0;
 };
 
-/// Whether a model is better than another one, by squared errors of the same entries: by more than chance,
-/// and by more than nothing.
+/// Whether `after` is better than `before`, by squared errors of the same entries. The gain must exceed both
+/// chance and a minimal share.
 bool gains(std::vector<double> const& values, std::vector<double> const& before,
            std::vector<double> const& after) {
   double sum = 0, squares = 0, errors = 0;
@@ -319,7 +321,7 @@ bool gains(std::vector<double> const& values, std::vector<double> const& before,
   }
   auto const count   = static_cast<double>(values.size());
   double const error = std::sqrt(std::max(0.0, squares - sum * sum / count));  // of the sum
-  return sum > least_gain * error && sum > 2 * better_by * errors;             // of roots half
+  return sum > least_gain * error && sum > 2 * better_by * errors;             // half of that for their roots
 }
 
 template <class Scalar, class Index, class Space>
@@ -347,7 +349,7 @@ FastTuckerChoice<Scalar, Space> choose_as_they_are(Space const& space,
   choice.learns    = false;
   auto bias        = choice.options.bias;
   if (held.nnz() < least_held_out || kept.nnz() == 0) {
-    // Nothing says that biases drift.
+    // There is no evidence of drift.
     if (bias.drift.empty() && bias.time_mode >= 0)
       choice.options.bias.drift.resize(choice.options.targets.size());
     choice.seconds = clock.seconds();
@@ -369,7 +371,7 @@ FastTuckerChoice<Scalar, Space> choose_as_they_are(Space const& space,
                                           held, biases, sums, 0};
   double const squares = evidence.X.norm_squared();
   evidence.deviation   = std::sqrt(squares / static_cast<double>(kept.nnz()));
-  // What the biases leave is rounding where they explain all there is.
+  // If the biases explain everything, the remainder is rounding.
   constexpr double rounding = 64 * static_cast<double>(std::numeric_limits<Scalar>::epsilon());
   if (!(squares > rounding * rounding * squares_of(space, kept))) {
     choice.model   = choice.biases;
@@ -406,7 +408,7 @@ FastTuckerChoice<Scalar, Space> detail::choose(Space const& space, Entries<Scala
                                                FastTuckerOptions const& options,
                                                AnyFormatOptions const& format, count_t most) {
   POLYAD_EXPECTS(leaves_choice(options), "the options leave nothing to choose");
-  // Drifts have a number for each row and bin, of which a sample's rows say too little.
+  // Drifts have a number for each row and bin. The rows of a sample have too few entries for them.
   bool const drifts       = options.bias.time_mode >= 0;
   RowSample const sampled = drifts ? RowSample{} : row_sample(all.extents(), all.nnz(), most);
   auto train              = all;

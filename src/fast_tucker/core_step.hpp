@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// core_step: one step of steepest descent for the core matrix B^(n), with the best step length. The loss is a
-// quadratic function of B^(n) alone, so that two residual sweeps say everything about a direction D:
+// core_step: one step of steepest descent for the core matrix B^(n), with the optimal step length. The loss
+// is quadratic in B^(n) alone, so two residual sweeps determine it along a direction D:
 //
 //   P = A' G(B),   D = P - ridge B  (downhill),   P2 = A' G(B + D),
 //   t = |D|^2 / (<D, P - P2> + ridge |D|^2),      B <- B + t D
 //
-// since G is linear in C^(n): <D, P - P2> is the sum over the observations of (a . D p)^2. The system of all
-// J R unknowns at once would take (J R)^2 numbers and as much work a row. A RowPenalty on the rows c of
-// C^(n), weight |c - target|^2, is linear there, too: weight (c - target) is taken from the rows of G.
+// This holds because G is linear in C^(n): <D, P - P2> is the sum over the observations of (a . D p)^2.
+// Solving for all J R unknowns at once would need (J R)^2 numbers and as much work for each row. A RowPenalty
+// on the rows c of C^(n), weight |c - target|^2, has a linear gradient, too: weight (c - target) is
+// subtracted from the rows of G.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -20,7 +21,7 @@
 
 namespace polyad::detail {
 
-/// What was added to the loss of the rows of C^(n), by where their observations begin.
+/// A penalty on the rows of C^(n), with the positions where each row's observations begin.
 template <class Space>
 struct RowPenalty {
   RowShrinkage shrinkage;
@@ -88,7 +89,7 @@ struct CoreStep {
         },
         curvature);
     curvature += ridge * slope;
-    // No curvature: rounding, or a direction that no observation sees.
+    // Without curvature, D is rounding or a direction that no observation sees.
     double const t = curvature > 0 ? slope / curvature : 0;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member, entries), [&](count_t const i) {
       B(i / columns, i % columns) +=
@@ -113,8 +114,8 @@ struct CoreStepWorkspace {
   FactorMatrix<Scalar, Space> C;               // A (B + D), I_n x R
 };
 
-/// The step for mode n; C[n] then is A^(n) times the new B^(n). `penalty` without a unit is none. G (I_n x R)
-/// is scratch. Launches on `space` and returns without waiting.
+/// The step for mode n. Afterwards C[n] is A^(n) times the new B^(n). A `penalty` without a unit is no
+/// penalty. G (I_n x R) is scratch. Launches on `space` and returns without waiting.
 template <class F, class Workspace>
 void core_step(typename F::space_type const& space, F const& X,
                FastTuckerModel<typename F::scalar_type, typename F::space_type> const& model, int n,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Biases that drift over time: what kernels read of them, and how finely they may.
+// Biases that drift over time: their data for kernels, and limits on the number of bins.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -12,7 +12,7 @@
 
 namespace polyad::detail {
 
-/// The drifts of a model, for kernels. An aggregate without drifts when zero.
+/// The drifts of a model, for kernels. A zero-initialised aggregate has no drifts.
 template <class Scalar>
 struct DriftTerms {
   Scalar const* drift[max_order];  // null: the mode's biases stay
@@ -22,7 +22,7 @@ struct DriftTerms {
   int time_mode;
   int modes;  // 0: nothing drifts, else all modes
 
-  /// What an entry's time adds to its biases. \param index  N of them  \param skipped  a mode, or -1
+  /// The drifts of an entry at its time. \param index  N of them  \param skipped  a mode, or -1
   template <class Index>
   [[nodiscard]] KOKKOS_FUNCTION double at(Index const* index, int skipped) const {
     double sum = 0;
@@ -54,13 +54,14 @@ DriftTerms<Scalar> drift_terms(FastTuckerModel<Scalar, Space> const& model) {
   return terms;
 }
 
-/// The most bins of mode n: twice as many numbers as entries, or eight a row, as a factor of eight columns.
+/// The most bins of mode n: their numbers are at most twice the entries, or eight a row, as in a factor of
+/// eight columns.
 inline count_t most_bins(Extents const& extents, count_t entries, int n, int time_mode) {
   count_t const room = 2 * (entries / std::max<count_t>(extents[n], 1));
   return n == time_mode ? 0 : std::min(extents[time_mode], std::max<count_t>(room, 8));
 }
 
-/// Thirty bins, as Koren has for items, where there are as many.
+/// Thirty bins, as Koren has for items, but at most most_bins.
 inline std::vector<BiasDrift> usual_drift(Extents const& extents, count_t entries, int time_mode) {
   std::vector<BiasDrift> drift(static_cast<std::size_t>(extents.order()));
   for (int n = 0; n < extents.order(); ++n)
@@ -69,9 +70,9 @@ inline std::vector<BiasDrift> usual_drift(Extents const& extents, count_t entrie
   return drift;
 }
 
-/// How each mode's biases drift, as the options say: with bins only where there are some, and no more than
-/// there are times. None where no mode is time.
-/// \throws UsageError when they say what makes no sense
+/// The drift of each mode by the options, with at most as many bins as times. Without a mode of time no mode
+/// has bins.
+/// \throws UsageError when the options make no sense
 inline std::vector<BiasDrift> drift_of_modes(BiasOptions const& options, Extents const& extents,
                                              count_t entries) {
   int const time = options.time_mode, order = extents.order();

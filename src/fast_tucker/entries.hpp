@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Entries: a training set on the device, or in host memory. The device takes one in host memory by stretches,
-// and it may be larger than the device. A pass over it sends the next stretch while kernels work on the one
-// that is there.
+// Entries: a training set on the device, or in host memory. A set in host memory may be larger than the
+// device, which takes it in stretches. A pass over it sends the next stretch while kernels work on the
+// current one.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -20,7 +20,7 @@ namespace polyad::detail {
 
 using PinnedSpace = Kokkos::SharedHostPinnedSpace;  // a device copies from it while the host goes on
 
-/// A tensor in host memory. `tensor` shows the arrays to what computes on the host.
+/// A tensor in host memory. `tensor` gives host code access to its arrays.
 template <class Scalar, class Index, class Space>
 struct PinnedTensor {
   using Tensor  = CooTensor<Scalar, Index, HostOf<Space>>;
@@ -61,7 +61,7 @@ PinnedTensor<Scalar, Index, Space> make_pinned_tensor(Extents const& extents, co
   return {extents, indices, make_pinned_values<Scalar, Space>(nnz)};
 }
 
-/// Where stretches of entries are sent to, one while the other is worked on.
+/// Two device buffers for stretches of entries: one is filled while kernels work on the other.
 template <class Scalar, class Index, class Space>
 struct EntryBuffers {
   using Tensor = CooTensor<Scalar, Index, Space>;
@@ -70,15 +70,15 @@ struct EntryBuffers {
     typename Tensor::indices_type indices;
     typename Tensor::values_type values;
   };
-  /// A stretch is so many entries, or a multiple. The sums of errors have chunks that divide it, so that they
-  /// do not depend on where entries are kept.
+  /// The length of a stretch is a multiple of this. The chunks of error sums divide it, so that the sums are
+  /// the same wherever the entries are.
   static constexpr count_t step = 1024;
 
   std::array<Buffer, 2> buffers;
   count_t length = 0;  // entries in a buffer
 
-  /// For tensors of that order with at most so many entries. An eighth of the memory that is free, at most 64
-  /// MiB, which hide the copies: the model and the format want the rest.
+  /// For tensors of that order with at most `nnz` entries. Takes an eighth of the free memory, since the
+  /// model and the format need the rest. Takes 64 MiB at most, which are enough to hide the copies.
   /// \throws MemoryError
   EntryBuffers(Space const& space, int order, count_t nnz) {
     constexpr count_t most = count_t(64) << 20;  // bytes
@@ -123,9 +123,9 @@ public:
   [[nodiscard]] Pinned const& pinned() const { return m_pinned; }
   [[nodiscard]] std::shared_ptr<Buffers> const& buffers() const { return m_buffers; }
 
-  /// Calls f(instance, stretch, first): entries first, first + 1, ... as a tensor on the device, which f's
-  /// kernels on the instance may overwrite. Their work comes after what `space` holds now, and `space` waits
-  /// for it. Does not wait.
+  /// Calls f(instance, stretch, first) for each stretch. A stretch is a tensor on the device with the entries
+  /// from number `first` on; f's kernels on the instance may overwrite it. They run after the work that
+  /// `space` holds now, and `space` waits for them. Does not wait.
   template <class F>
   void for_each_stretch(Space const& space, F const& f) const {
     if (!on_host()) return f(space, m_tensor, count_t(0));
@@ -134,7 +134,7 @@ public:
     for (count_t s = 0; s < count; ++s) {
       if (s + 1 < count) send(s + 1);  // behind the kernels of stretch s - 1, which has the same instance
       auto const& buffer = m_buffers->buffers[s % 2];
-      // The first kernels wait for the model; their copies need not.
+      // Only the first kernels wait for the model; their copies need not.
       if (s < 2) enqueue_after(buffer.instance, space);
       auto const entries = Kokkos::make_pair(count_t(0), std::min(length, nnz() - s * length));
       f(buffer.instance,
@@ -165,7 +165,8 @@ private:
   std::shared_ptr<Buffers> m_buffers;
 };
 
-/// Entries of host memory. Where a device cannot copy from it while the host goes on, they are copied once.
+/// Entries in host memory. If the device cannot copy from it asynchronously, they are first copied once to
+/// memory that allows it.
 /// \throws MemoryError
 template <class Scalar, class Index, class Space>
 Entries<Scalar, Index, Space> entries_on_host(Space const& space,
@@ -185,8 +186,8 @@ Entries<Scalar, Index, Space> entries_on_host(Space const& space,
 
 // The functions of fast_tucker.hpp and predict.hpp of these names, for entries wherever they are.
 
-/// Of the best candidate with all entries: the held-out ones are few. As many, with the kept ones alone, tell
-/// whether it is better than mean and biases.
+/// Epochs of the best candidate with all entries; they are few, since few entries were held out. As many
+/// epochs with the kept entries alone decide whether it is better than mean and biases.
 inline constexpr int last_epochs = 6;
 
 template <class Space, class Scalar, class Index>
@@ -206,15 +207,15 @@ double value_scale(Space const& space, Entries<Scalar, Index, Space> const& X,
 template <class Scalar, class Index, class Space>
 Entries<Scalar, Index, Space> scaled(Space const& space, Entries<Scalar, Index, Space> const& X,
                                      double factor);
-/// A search goes through a sample of about so many entries of a larger training set. Of 3.7 million ratings
-/// like Netflix' a fifteenth chose a model whose test RMSE is 0.8040, all of them one of 0.8027.
+/// A search takes a sample of about this many entries from a larger training set. For 3.7 million ratings
+/// like Netflix', a fifteenth chose a model of test RMSE 0.8040; all of them chose one of 0.8027.
 inline constexpr count_t most_searched = 2000000;
 template <class Scalar, class Index, class Space>
 FastTuckerChoice<Scalar, Space> choose(Space const& space, Entries<Scalar, Index, Space> const& train,
                                        FastTuckerOptions const& options, AnyFormatOptions const& format,
                                        count_t most = most_searched);
 
-/// What the optimiser asks of a format, added to what the caller does.
+/// The caller's format options with the optimiser's needs.
 inline AnyFormatOptions asked_of(AnyFormatOptions format, FastTuckerOptions const& options) {
   auto const asked  = format_options(options);
   format.needs      = asked.needs;
@@ -223,7 +224,7 @@ inline AnyFormatOptions asked_of(AnyFormatOptions format, FastTuckerOptions cons
   return format;
 }
 
-/// X without the model's mean and biases, in a format: of X in host memory one that streams.
+/// X without the model's mean and biases, in a format. If X is in host memory, it is a format that streams.
 template <class Scalar, class Index, class Space>
 AnyFormat<Scalar, Index, Space> interactions(Space const& space, Entries<Scalar, Index, Space> const& X,
                                              FastTuckerModel<Scalar, Space> const& model,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FastTuckerEpochs: what an epoch of fast_tucker does, by any of its optimisers.
+// FastTuckerEpochs: one epoch of fast_tucker, by any of its optimisers.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -18,8 +18,8 @@
 
 namespace polyad::detail {
 
-/// The epochs of one run, without the errors: for benchmarks, and for loops of one's own. Everything is
-/// allocated when it is made. Shares X.
+/// The epochs of one run, without the errors: for benchmarks and for custom loops. The constructor allocates
+/// everything. Shares X.
 template <class Scalar, class Index, class Space>
 class FastTuckerEpochs {
 public:
@@ -69,7 +69,7 @@ public:
     space.fence("polyad::fast_tucker");
   }
 
-  /// Goes on with other targets, shrinkage or ridge, from the model as it stands, which the caller may have
+  /// Continues with other targets, shrinkage or ridge from the current model, which the caller may have
   /// changed. Launches on the space and returns without waiting.
   void go_on_with(FastTuckerOptions const& options) {
     m_options.targets         = options.targets;
@@ -99,8 +99,8 @@ public:
     m_squares.balance(m_space, m_model, m_C, balanced);
   }
 
-  /// The two halves of an epoch of sgd, for benchmarks. Without intermediates, C is not up to date in
-  /// between.
+  /// The two halves of an epoch of sgd, for benchmarks. Without `sgd.form.intermediates`, C is out of date
+  /// between them.
   void sgd_factors() {
     for (int n = 0; n < m_model.order(); ++n)
       sgd_factor_step(m_space, m_tensor, m_model, n, m_options.sgd, std::max(m_epoch, 1), ridge(),
@@ -112,14 +112,14 @@ public:
                     m_C, work(n).sgd);
   }
 
-  /// The intermediates of the model as it stands. Launches on the space where they have to be formed.
+  /// The intermediates of the current model. Launches on the space if they have to be formed.
   [[nodiscard]] FactorMatrices<Scalar, Space> const& intermediates() const {
     if (m_options.optimizer == FastTuckerOptimizer::sgd && !m_options.sgd.form.intermediates)
       for (int n = 0; n < m_model.order(); ++n) form_intermediates(m_space, m_model, n, m_C);
     return m_C;
   }
 
-  /// Epochs done, matrices and what the optimiser keeps from one epoch to the next. Waits.
+  /// Saves the number of epochs, the matrices and the optimiser's own state. Waits.
   void save(FastTuckerState& state) const {
     state.epoch = static_cast<std::uint64_t>(m_epoch);
     for (auto* matrices : {&state.factors, &state.cores, &state.intermediates, &state.moments})
@@ -178,8 +178,8 @@ private:
   [[nodiscard]] bool shrinks() const {
     return m_options.optimizer == FastTuckerOptimizer::als && !m_options.ridge && !m_options.ridge_per_entry;
   }
-  /// With a ridge on C^(n) itself and J >= R the rows of A^(n) alone reach the least loss that B^(n) could
-  /// add to.
+  /// With shrinkage of C^(n) itself and J >= R, the rows of A^(n) alone reach the least loss. A step of B^(n)
+  /// could not lower it.
   [[nodiscard]] bool steps_core(int n) const {
     return m_options.update_cores && !(shrinks() && m_model.columns(n) >= m_model.rank());
   }

@@ -21,7 +21,7 @@ using namespace detail;
 
 namespace {
 
-/// What a run learns from, and what it is judged by.
+/// The training set, and the sets that judge the model.
 template <class Scalar, class Index, class Space>
 struct Sets {
   Entries<Scalar, Index, Space> train;
@@ -79,11 +79,11 @@ Errors times(Errors sets, double factor) {
   return sets;
 }
 
-/// Who wants a run's state, and what stays in it from one epoch to the next.
+/// The receiver of a run's states, and the part of a state that does not change between epochs.
 struct Saving {
   FastTuckerCheckpoints const* to = nullptr;
   FastTuckerState facts           = {};
-  /// Of errors to those of the values as they are: fit_scaled's factor.
+  /// Multiplies errors of scaled values (fit_scaled) to errors of the original values.
   double unscaled = 1;
 
   [[nodiscard]] FastTuckerState const* resume() const { return to == nullptr ? nullptr : to->resume; }
@@ -102,7 +102,7 @@ void expect_same_run(FastTuckerState const& state, AnyFormat<Scalar, Index, Spac
   expect("precision", state.precision, std::string(sizeof(Scalar) == 4 ? "f32" : "f64"));
   expect("the format", state.format, X.chosen());
   expect("a validation set of size", state.validation_nnz, sets.validation.nnz());
-  // Norms of the same values differ by how their sum was split between threads.
+  // The norm of the same values depends on how threads split its sum.
   bool const same =
       state.nnz == X.nnz() && std::abs(state.norm_squared - X.norm_squared()) <= 1e-6 * X.norm_squared();
   if (!same) refuse_state(state, "is a checkpoint of other entries");
@@ -141,7 +141,7 @@ FastTuckerResult<Scalar, Space> fit(Space const& space, AnyFormat<Scalar, Index,
   double const most = 10 * std::sqrt(X.norm_squared() / static_cast<double>(X.nnz()));
   bool const tells  = options.patience > 0 && sets.validation.nnz() > 0;
   double best       = std::numeric_limits<double>::infinity();
-  if (tells) {  // epoch 0 are mean and biases alone: no interaction, where no epoch is better
+  if (tells) {  // epoch 0 is mean and biases alone, kept if no epoch is better
     best = result.biases.validation.rmse;
     zero_matrix(space, kept.A[0]);
   }
@@ -233,8 +233,8 @@ FastTuckerModel<Scalar, Space> with_own_biases(Space const& space, FastTuckerMod
   return model;
 }
 
-/// fit, of values times value_scale, in a format that is made for it.
-/// \param fills  whether the start is to be filled (fill_start)
+/// fit() of values times value_scale, in a format that is built of these.
+/// \param fills  whether to fill the start (fill_start)
 template <class Scalar, class Index, class Space>
 FastTuckerResult<Scalar, Space> fit_scaled(Space const& space, Sets<Scalar, Index, Space> const& sets,
                                            FastTuckerOptions const& options,
@@ -273,7 +273,7 @@ FastTuckerResult<Scalar, Space> fit_scaled(Space const& space, Sets<Scalar, Inde
   return result;
 }
 
-/// The rest of a run, from its state.
+/// Resumes a run from its state.
 template <class Scalar, class Index, class Space>
 FastTuckerResult<Scalar, Space> go_on(Space const& space, Sets<Scalar, Index, Space> const& sets,
                                       FastTuckerOptions const& options, FastTuckerCallback const& callback,
@@ -306,7 +306,7 @@ FastTuckerResult<Scalar, Space> go_on(Space const& space, Sets<Scalar, Index, Sp
   return result;
 }
 
-/// What a run that begins with this model keeps in its states.
+/// The constant part of the states of a run that begins with this model.
 template <class Scalar, class Space>
 Saving saving_of(Space const& space, FastTuckerCheckpoints const& checkpoints, FastTuckerOptions const& asked,
                  FastTuckerOptions const& chosen, FastTuckerModel<Scalar, Space> const& model) {
@@ -341,8 +341,8 @@ FastTuckerOptions with_shape(FastTuckerOptions options, int order) {
     options.rank = columns.empty() ? 8 : *std::max_element(columns.begin(), columns.end());
   if (columns.empty()) columns = {options.rank};
   if (columns.size() == 1) columns.assign(static_cast<std::size_t>(order), columns[0]);
-  // A row's system and products, as least squares hold them (formats/format.hpp). A start of that size would
-  // take hours before a kernel refused it.
+  // The memory for a row's system and products in least squares (formats/format.hpp). This check comes first,
+  // because filling a start of that size would take hours before a kernel refuses it.
   count_t const R = options.rank;
   for (count_t const J : columns) {
     count_t const unknowns = std::min(J, R), numbers = checked_product("the system of a row", R + J, R);
@@ -377,12 +377,12 @@ bool stays_on_host(Space const& space, Extents const& extents, count_t entries,
                    FastTuckerOptions const& options, AnyFormatOptions const& format) {
   if (format.format != "auto") return format_offers(format.format, Capability::streaming);
   if (options.optimizer == FastTuckerOptimizer::sgd || !format.may_stream) return false;
-  // A host gains nothing by it, unless it plays a device.
+  // A host gains nothing by streaming, unless it simulates a device.
   if (std::is_same_v<typename HostOf<Space>::memory_space, typename Space::memory_space> &&
       !left_of_device_memory_limit() && !format.memory_bytes)
     return false;
-  // In memory are the training set, in a search the part of it that is kept, and a format of that, which with
-  // what its build needs is twice as large.
+  // The memory holds the training set and a format of it, whose build needs twice the set's size. During a
+  // search it also holds the kept part of the set.
   auto const order     = static_cast<count_t>(extents.order());
   count_t const copies = leaves_choice(options) ? 4 : 3;
   count_t const bytes =

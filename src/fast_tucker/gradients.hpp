@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gradients of a FastTucker model out of a residual sweep. With L = 1/2 sum of e^2 over the observations and
-// G^(n)(k, :) = sum over those with i_n = k of e p, p the product of the other modes' rows of C:
+// Gradients of a FastTucker model from a residual sweep. With L = 1/2 sum of e^2 over the observations and
+// G^(n)(k, :) = sum over observations with i_n = k of e p, p the product of the other modes' rows of C:
 //
 //   dL/dB^(n) = - A^(n)' G^(n)   the core gradient of Li et al. ("cuFasterTucker", 2022, eq. 9), over Omega
 //   dL/dA^(n) = - G^(n) B^(n)'   their factor gradients (eq. 7), summed over each whole row

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// hold_out: entries in two parts, by a hash of their coordinates.
+// hold_out divides entries into kept and held-out ones, by a hash of their coordinates.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -13,7 +13,7 @@
 
 namespace polyad::detail {
 
-/// Rows of fewer entries keep all of theirs: what is left of them would say nothing.
+/// Rows with fewer entries keep all of them: the remainder would determine too little.
 inline constexpr unsigned few_entries = 4;
 
 /// The last steps of counter_uniform's hash.
@@ -39,7 +39,7 @@ struct CountEntries {
   }
 };
 
-/// A scan: how many of the entries before p are held out says where entry p goes.
+/// A scan: the number of held-out entries before p gives the place of entry p.
 template <class Scalar, class Index, class Counts>
 struct DivideEntries {
   Index const* indices;
@@ -76,9 +76,9 @@ struct DivideEntries {
   }
 };
 
-/// The kept and the held-out entries of X, each in X's order. The same on every backend; equal coordinates go
-/// together. Waits for `space`. \throws MemoryError
-/// \param make_kept  gives the tensor for that many kept ones
+/// The kept and the held-out entries of X, each in X's order. The same on every backend; entries with equal
+/// coordinates stay together. Waits for `space`. \throws MemoryError
+/// \param make_kept  makes the tensor for so many kept entries
 template <class Scalar, class Index, class Space, class MakeKept>
 std::pair<CooTensor<Scalar, Index, Space>, CooTensor<Scalar, Index, Space>> hold_out(
     Space const& space, CooTensor<Scalar, Index, Space> const& X, double share, MakeKept const& make_kept) {
@@ -123,7 +123,7 @@ auto hold_out(Space const& space, CooTensor<Scalar, Index, Space> const& X, doub
                   [&](count_t kept) { return make_coo_tensor<Scalar, Index>(space, X.extents(), kept); });
 }
 
-/// The same of entries wherever they are: the kept ones stay there, the held-out ones lie on the device.
+/// The same for Entries: the kept ones stay on the host or the device, the held-out ones are on the device.
 template <class Scalar, class Index, class Space>
 std::pair<Entries<Scalar, Index, Space>, CooTensor<Scalar, Index, Space>> hold_out(
     Space const& space, Entries<Scalar, Index, Space> const& X, double share) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// KeptModel: the matrices of a FastTucker model as they were, for a run that goes back to its best epoch or
-// to its last sound one.
+// KeptModel: copies of a FastTucker model's matrices, with which a run returns to its best epoch or to its
+// last sound one.
 #pragma once
 
 #include <Kokkos_Core.hpp>

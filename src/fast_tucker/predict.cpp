@@ -19,7 +19,8 @@ namespace polyad {
 using namespace detail;
 namespace {
 
-/// Entries that a thread predicts. On hosts independent of the number of threads, so that the errors are.
+/// Entries that a thread predicts. On hosts the number does not depend on the threads, so that the errors do
+/// not.
 template <class Space>
 inline constexpr count_t predict_chunk = items_per_thread<Space>(128, 1024);
 
@@ -90,7 +91,8 @@ struct PredictEntries {
   }
 };
 
-/// One team adds up the chunks' sums, on one device always in the same order: total(j) = sum of sums(c, j).
+/// One team adds the chunks' sums, in the same order in every run on one device: total(j) = sum of sums(c,
+/// j).
 template <class Space>
 struct AddErrorSums {
   ErrorSums<Space> sums;

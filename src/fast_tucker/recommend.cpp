@@ -76,7 +76,8 @@ struct AddBiases {
   }
 };
 
-/// How much of a query's time lies in bin b: all or nothing, or, of all times, the share of b.
+/// The share of bin b in a query's time. It is 0 or 1 for one time, and the bin's share of all times for
+/// every_row.
 KOKKOS_INLINE_FUNCTION double share_of_bin(count_t time, count_t b, count_t bins, count_t times) {
   if (time != every_row) return time_bin(time, bins, times) == b ? 1 : 0;
   return static_cast<double>(ceil_div((b + 1) * times, bins) - ceil_div(b * times, bins)) /
@@ -93,7 +94,7 @@ struct QueryIndices {
   }
 };
 
-/// What a row's biases drift by, the mean row's, or nothing.
+/// The drift of a row's biases, or of the mean row's; 0 for a row that the mode does not have.
 template <class Scalar, class Space>
 struct RowDrift {
   FactorMatrix<Scalar, Space> drift;
@@ -120,7 +121,8 @@ struct AddDrifts {
   }
 };
 
-/// What drifts with the row that is ranked is a product, too: of the rows' drifts and the shares of the bins.
+/// The drifts of the ranked mode enter the scores as a product: the rows' drifts times the shares of the
+/// bins.
 template <class Scalar, class Space>
 struct TakeShares {
   QueryIndices<Space> queries;
@@ -134,7 +136,7 @@ struct TakeShares {
   }
 };
 
-/// Where times are ranked, it is a product of the query's drifts and of the bins that a time lies in.
+/// If times are ranked, the part of the drifts is a product of the query's drifts and the bins of the times.
 template <class Scalar, class Space>
 struct TakeDrifts {
   QueryIndices<Space> queries;
@@ -147,7 +149,8 @@ struct TakeDrifts {
   }
 };
 
-/// turned(b, k): the drift of row first + k in bin b, or whether time first + k lies in it.
+/// turned(b, k): the drift of row first + k in bin b; if times are ranked, whether time first + k lies in bin
+/// b.
 template <class Scalar, class Space>
 struct TurnDrifts {
   FactorMatrix<Scalar, Space> drift;  // of the ranked mode
@@ -163,7 +166,8 @@ struct TurnDrifts {
   }
 };
 
-/// Columns of the products that stand for drifts: the bins of the ranked mode; of time those of all others.
+/// Columns of the products for drifts: the bins of the ranked mode or, if times are ranked, of all other
+/// modes.
 template <class Scalar, class Space>
 count_t drift_columns(FastTuckerModel<Scalar, Space> const& model, int mode) {
   if (model.time_mode < 0) return 0;
@@ -215,7 +219,7 @@ struct Blocks {
   count_t groups;   // lists of a query
 };
 
-/// Scores at a time: some 64 MiB of floats on a device, on a host what stays in its second-level caches.
+/// Scores at a time: some 64 MiB of floats on a device; on a host, what fits its second-level caches.
 template <class Space>
 count_t scores_at_a_time(Space const& space) {
   return items_per_thread<Space>(count_t(1) << 17, count_t(1) << 16) * multiprocessors(space);
@@ -228,10 +232,11 @@ Blocks choose_blocks(Space const& space, count_t rows, count_t queries, count_t 
   count_t const most = scores_at_a_time(space);
   if (blocks.queries == 0) blocks.queries = std::clamp<count_t>(most / 4 / wanted, 1, 256);
   blocks.queries = std::min(blocks.queries, queries);
-  // A block's rows of C lie there twice, once by columns.
+  // A block's rows of C are stored twice, the second time by columns.
   if (blocks.rows == 0) blocks.rows = std::clamp<count_t>(most / (blocks.queries + 2 * rank), 1024, 1 << 19);
   blocks.rows = std::min({blocks.rows, rows, (count_t(1) << 20) - 1});
-  // A team for each list: lists of 1024 columns or more, where the queries alone would not fill the machine.
+  // Each list has a team. If there are too few queries to fill the machine, a query gets several lists of at
+  // least 1024 columns.
   count_t const teams = items_per_thread<Space>(4, 2) * multiprocessors(space);
   if (wanted <= 1024)
     blocks.groups = std::clamp<count_t>(teams / blocks.queries, 1, std::max<count_t>(blocks.rows / 1024, 1));
@@ -245,7 +250,7 @@ auto to_host_copy(Space const& space, View const& view) {
   return host;
 }
 
-/// The rows of a mode by their scores for one batch of queries after the other.
+/// Ranks the rows of a mode by their scores, one batch of queries at a time.
 template <class Scalar, class Space>
 class Ranking {
 public:
@@ -404,7 +409,7 @@ Doubles<Space> mean_of_rows(Space const& space, Scalar const* matrix, count_t st
   return mean;
 }
 
-/// The products of the other modes' rows of C, and the biases, for one batch of queries after the other.
+/// The products of the other modes' rows of C, and the biases, for one batch of queries at a time.
 template <class Scalar, class Space>
 class QueryWeights {
 public:
@@ -426,7 +431,7 @@ public:
     }
   }
 
-  /// Launches on the space, but for the upload of the indices, for which it waits.
+  /// Waits for the upload of the indices, and for its kernels: they read the indices.
   void form(std::vector<count_t> const& indices, FactorMatrix<Scalar, Space> const& weights,
             Doubles<Space> const& base) const {
     auto const on_device = numbers_from(m_space, "polyad::queries", indices);
@@ -467,7 +472,7 @@ private:
   /// A mode's place among the indices of a query.
   [[nodiscard]] count_t position_of(int n) const { return static_cast<count_t>(n < m_mode ? n : n - 1); }
 
-  /// What the drifts add: to the base where it is the same for all rows, else columns of the weights.
+  /// The drifts: added to the base if they are the same for all rows, otherwise as columns of the weights.
   void form_drifts(QueryIndices<Space> const& queries, count_t Q, FactorMatrix<Scalar, Space> const& weights,
                    Doubles<Space> const& base) const {
     int const time      = m_model.time_mode;

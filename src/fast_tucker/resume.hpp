@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between FastTuckerState and what a run holds: options, mean and biases, errors.
+// Converts between FastTuckerState and the objects of a run: options, mean and biases, errors.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -14,7 +14,7 @@
 
 namespace polyad::detail {
 
-/// The options that make the iterates: "rank 8; columns 8,8; ...".
+/// The options that determine the iterates: "rank 8; columns 8,8; ...".
 [[nodiscard]] std::string asked_text(FastTuckerOptions const& options);
 
 /// \throws InputError where the state has a file, else UsageError
@@ -23,7 +23,7 @@ namespace polyad::detail {
 /// \throws as refuse_state, naming the first option that differs
 void expect_asked(FastTuckerState const& state, std::string const& asked);
 
-/// What was chosen, from the options of a run into its state, and back into the options of one that goes on.
+/// Copies the choice from a run's options into its state, and from a state into the options of a resumed run.
 void put_chosen(FastTuckerOptions const& chosen, FastTuckerState& state);
 [[nodiscard]] FastTuckerOptions with_chosen(FastTuckerOptions options, FastTuckerState const& state);
 

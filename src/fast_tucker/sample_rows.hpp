@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sample_rows: all entries of some rows of one mode, by a hash of the rows' numbers. A search takes them in
-// place of a large training set: rows of the mode have as many entries as in the whole.
+// sample_rows: all entries of some rows of one mode, chosen by a hash of the rows' numbers. A search uses
+// them instead of a large training set. The sampled rows have as many entries as in the whole set.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -13,7 +13,7 @@
 
 namespace polyad::detail {
 
-/// A scan: how many entries before p are taken says where entry p goes.
+/// A scan: the number of sampled entries before p gives the place of entry p.
 template <class Scalar, class Index>
 struct TakeSample {
   Index const* indices;
@@ -61,7 +61,7 @@ CooTensor<Scalar, Index, Space> sample_rows(Space const& space, CooTensor<Scalar
   return result;
 }
 
-/// The same of entries wherever they are, and stay.
+/// The same for Entries, which stay on the host or the device.
 template <class Scalar, class Index, class Space>
 Entries<Scalar, Index, Space> sample_rows(Space const& space, Entries<Scalar, Index, Space> const& X,
                                           int mode, double share) {
@@ -78,8 +78,8 @@ Entries<Scalar, Index, Space> sample_rows(Space const& space, Entries<Scalar, In
   return {taken, X.buffers()};
 }
 
-/// The mode whose rows are sampled, the longest, and the share of them that leaves about so many entries. The
-/// share is 1 where there are no more entries, or where too few rows would be left to speak for the others.
+/// The sampled mode, which is the longest, and the share of its rows that has about `most` entries. The share
+/// is 1 if there are no more entries, or if too few rows would be left to represent the others.
 struct RowSample {
   int mode     = 0;
   double share = 1;

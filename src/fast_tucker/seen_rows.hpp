@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SeenRows: for each query the rows of a mode that entries with the query's indices have. Queries that
-// average over the same modes are sorted by the other indices, and each entry looks its own up among them.
+// SeenRows: for each query, the rows of a mode that occur in entries with the query's indices. Queries that
+// average over the same modes form a group, sorted by their other indices. Each entry searches its own
+// indices in every group.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -77,7 +78,7 @@ struct FindSeen {
         end = middle;
     }
     if (begin == key_count || compare(begin, index) != 0) return;
-    // Other entries of the same key add here too: what a query has seen has no order.
+    // Other entries of the same key add here too. The order of a query's seen rows does not matter.
     count_t const at = Kokkos::atomic_fetch_add(&next(first_slot + begin), count_t(1));
     if (rows.extent(0) > 0) rows(at) = static_cast<count_t>(index[mode]);
   }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SelectBest: of each query's scores of a block of rows, and of the best rows of the blocks before, the best
-// ones. A team has a list: a slice of the block's columns for one query. It
+// SelectBest merges each query's scores of a block of rows into the best rows of the blocks before. Each team
+// has a list: a slice of the block's columns for one query. It
 //
-//   1. drops the scores that are not above the least of a full list: after the first block nearly all,
-//   2. finds the n-th largest of what is left, byte by byte of an order-preserving key (radix selection),
-//   3. takes what is larger, and of what equals it the first, in the order of the rows.
+//   1. drops the scores that do not exceed the least of a full list: nearly all after the first block,
+//   2. finds the n-th largest of the rest, byte by byte of an order-preserving key (radix selection),
+//   3. takes the larger ones, and of those equal to it the first, in the order of the rows.
 //
-// Lists stay in the order of their rows, so that of equal scores the lower row wins. Nothing is sorted here.
+// Lists keep the order of their rows, so that the lower row wins if scores are equal. Nothing is sorted here.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -36,7 +36,7 @@ KOKKOS_INLINE_FUNCTION std::uint64_t ordered_key(double x) {
 template <class Space, class Scalar>
 struct SelectBest {
   static constexpr int bins = 256;
-  /// Columns that a thread looks through at once: on a host so many that its loop is one of vectors.
+  /// Columns that a thread examines at once. On a host there are enough for the loop to be vectorised.
   static constexpr count_t strip = items_per_thread<Space>(1, 64);
 
   FactorMatrix<Scalar, Space> products;  // Q x K; minus infinity: left out
@@ -72,13 +72,13 @@ struct SelectBest {
     if (bad > 0) not_finite() = 1;  // all threads that write here write the same
     return count;
   }
-  /// Notes them from position `at` on.
+  /// Writes these columns to `kept`, from position `at` on.
   KOKKOS_FUNCTION void write_above(count_t q, count_t first, count_t last, double least, count_t at) const {
     for (count_t k = first; k < last; ++k)
       if (score(q, k) > least) kept(q, at++) = static_cast<std::uint32_t>(k);
   }
 
-  /// What a team's threads share.
+  /// The shared data of a team's threads.
   struct Pad {
     std::uint32_t counts[bins];
     count_t kept;
@@ -87,7 +87,7 @@ struct SelectBest {
     bool whole;  // all of the bin are taken
   };
 
-  /// A list's scores: those of the list so far, then those that were kept of the block.
+  /// A list's scores: the best so far, then the kept columns of the block.
   struct Items {
     SelectBest const& kernel;
     count_t list, q, begin, carried;
@@ -102,7 +102,7 @@ struct SelectBest {
     }
   };
 
-  /// Keeps the columns whose scores may belong to the best. All threads call it.
+  /// Keeps the columns whose scores may be among the best. All threads call it.
   template <class Member>
   KOKKOS_FUNCTION void keep(Member const& member, Items const& items, count_t end, Pad* pad) const {
     double least = -Kokkos::Experimental::infinity_v<double>;
@@ -128,8 +128,9 @@ struct SelectBest {
     member.team_barrier();
   }
 
-  /// Finds which bits the n-th largest of `items` begins with. All threads call it. Sets pad->prefix and
-  /// pad->need, how many of those with these bits belong to the best; returns the mask of the bits.
+  /// Finds the leading bits of the n-th largest of `items`. All threads call it. Sets pad->prefix to these
+  /// bits, and pad->need to the number of scores with this prefix that are among the best. Returns the mask
+  /// of the bits.
   template <class Member>
   KOKKOS_FUNCTION std::uint64_t find_least(Member const& member, Items const& items, count_t count,
                                            Pad* pad) const {
@@ -178,7 +179,7 @@ struct SelectBest {
     std::uint64_t const prefix  = pad->prefix;
     count_t const need          = pad->need;
     constexpr std::uint64_t low = 0xffffffff;
-    // The scan counts larger ones in the upper half of a number and equal ones in the lower one.
+    // The scan counts larger scores in the upper half of a number and equal ones in the lower half.
     Kokkos::parallel_scan(Kokkos::TeamThreadRange(member, count),
                           [&](count_t const i, std::uint64_t& before, bool const final) {
                             double const x          = items.score(i);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps around the sweeps of formats/format.hpp, which make an epoch of SGD as Li et al.
-// ("cuFasterTucker", 2022, Algorithms 1 and 2) have it: in turn for each mode a factor sweep; then in turn
-// for each mode a core sweep and
+// An epoch of SGD as in Li et al. ("cuFasterTucker", 2022, Algorithms 1 and 2), with the sweeps of
+// formats/format.hpp. First comes a factor sweep for each mode in turn. Then, for each mode in turn, a core
+// sweep and
 //
 //   B <- B + gamma_B (P / |Omega| - ridge B),     P the sum over all observations of e a' p
 //
-// and after each of these C^(n) = A^(n) B^(n) anew. Rates decay as gamma(t) = gamma / (1 + decay t^1.5), t
-// epochs being done.
+// Each of these steps is followed by C^(n) = A^(n) B^(n). Rates decay as gamma(t) = gamma / (1 + decay
+// t^1.5), where t counts the finished epochs.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -56,9 +56,9 @@ Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>> each_entry(Space const& s
   return {space, 0, rows * columns};
 }
 
-/// The factors of mode n. A ridge per entry counts within the sweep, once for every observation, as in the
-/// paper; one of the row once after it, as a <- a / (1 + step ridge), a step of the same rate that no rate
-/// makes unstable. Launches on `space` and returns without waiting.
+/// Updates the factors of mode n. A ridge per entry acts in the sweep, once for every observation, as in the
+/// paper. A ridge per row acts once after the sweep, as a <- a / (1 + step ridge). That step has the same
+/// rate and is stable for any rate. Launches on `space` and returns without waiting.
 template <class F>
 void sgd_factor_step(typename F::space_type const& space, F const& X,
                      FastTuckerModel<typename F::scalar_type, typename F::space_type> const& model, int n,
@@ -77,7 +77,7 @@ void sgd_factor_step(typename F::space_type const& space, F const& X,
   if (rates.form.intermediates) form_intermediates(space, model, n, C);
 }
 
-/// The core matrix of mode n. Launches on `space` and returns without waiting.
+/// Updates the core matrix of mode n. Launches on `space` and returns without waiting.
 template <class F>
 void sgd_core_step(typename F::space_type const& space, F const& X,
                    FastTuckerModel<typename F::scalar_type, typename F::space_type> const& model, int n,

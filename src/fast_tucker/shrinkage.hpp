@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How strongly the least squares for rows are drawn to zero, told in observations. To the loss of a row c of
-// C^(n) with n observations
+// Shrinkage: the weight that draws rows to zero in least squares, in units of observations. The loss of a row
+// c of C^(n) with n observations gets the additional term
 //
-//   weight |c|^2,   weight = P_n (observations + share n),   P_n = sum_r prod over m != n of q^(m)(r),
+//   weight |c|^2,   weight = P_n (observations + share n),   P_n = sum_r prod over m != n of q^(m)(r).
 //
-// is added, q^(m)(r) the mean square of the column r of C^(m) over the observations, so that P_n is about the
-// mean of |p|^2, p the product that stands beside c. (Not in Li et al., who have one ridge for the rows of
-// all A^(n).)
+// Here q^(m)(r) is the mean square of column r of C^(m) over the observations. So P_n is about the mean of
+// |p|^2, where p is the product that multiplies c. (Li et al. have one ridge for the rows of all A^(n)
+// instead.)
 //
-// Why: where c has entries of variance v and the values have noise of variance s, the best ridge is s / v.
-// With R columns the interaction has the variance V = v P_n, so it is P_n s / V: P_n times a number that is
-// the same for all modes and whatever the scales of the C^(n) are, which one ridge for all modes is not.
-// `share` stands for what is uncertain in the other modes' rows, E |p|^2 being more than the square of the
-// mean: it grows with the observations, and it lets columns that only follow the noise die out, so that R may
-// be larger than needed.
+// Why: if the entries of c have variance v and the values have noise of variance s, the best ridge is s / v.
+// With R columns the interaction has the variance V = v P_n, so the best ridge is P_n s / V. This is P_n
+// times a number that depends neither on the mode nor on the scales of the C^(n). One ridge for all modes
+// does not have this property.
 //
-// The solves shrink one mode and its neighbours make up for it, so the scales of the C^(n) would drift apart
-// from epoch to epoch; `balance` gives them one again. Modes that are drawn to one have their scale by that.
+// `share` represents the uncertainty of the other modes' rows: E |p|^2 exceeds the square of the mean. This
+// term grows with the observations. It suppresses columns that only fit noise, so R may be larger than
+// needed.
+//
+// Each solve shrinks one mode, and the other modes compensate, so the scales of the C^(n) would drift apart.
+// `balance` equalises them after each epoch. Modes drawn to one get their scale from their target.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -74,8 +76,8 @@ struct SquareOfProducts {
   }
 };
 
-/// One thread: factors that give the C^(n) of the balanced modes the same sum of mean squares and leave the
-/// product of all as it is.
+/// One thread: factors that equalise the sums of mean squares of the balanced modes' C^(n). The product of
+/// all C^(n) stays the same.
 template <class Squares, class Factors>
 struct BalanceFactors {
   Squares squares;
@@ -95,7 +97,7 @@ struct BalanceFactors {
     }
     for (int n = 0; n < order; ++n) {
       double const factor = balanced[n] ? Kokkos::exp((mean / modes - factors(n)) / 2) : 1.0;
-      // Where an interaction has vanished there is nothing to balance.
+      // A vanished interaction cannot be balanced.
       factors(n) = Kokkos::isfinite(factor) && factor > 0 ? factor : 1.0;
       for (count_t r = 0; r < squares.extent(1); ++r) squares(n, r) *= factors(n) * factors(n);
     }
@@ -112,8 +114,9 @@ struct ScaleByFactor {
   }
 };
 
-/// The mean squares of the columns of all C^(n) over the observations, on the device, and what follows from
-/// them. All of its functions launch on the space and return without waiting.
+/// The mean squares of the columns of all C^(n) over the observations, on the device, and the quantities
+/// derived from them. Its functions launch on the space and return without waiting, except to_host and
+/// from_host.
 template <class Scalar, class Space>
 class ColumnSquares {
 public:
@@ -126,7 +129,7 @@ public:
         m_gram(make_factor_matrix<Scalar>(space, "polyad::column_gram", rank, rank)),
         m_sums(make_transposed_product_workspace(space, rank, rank)) {}
 
-  /// Of mode n, from C^(n) and where each row's observations begin. `scratch` is I_n x R.
+  /// Updates mode n from C^(n) and the starts of each row's observations. `scratch` is I_n x R.
   void update(Space const& space, int n, FactorMatrix<Scalar, Space> const& C,
               Kokkos::View<count_t*, typename Space::device_type> const& starts, count_t observations,
               FactorMatrix<Scalar, Space> const& scratch) const {
@@ -137,7 +140,7 @@ public:
                          detail::TakeDiagonal<Scalar, Space, Squares>{m_gram, m_squares, n});
   }
 
-  /// P_n; the number that unit() points to.
+  /// Computes P_n, to which unit() points.
   void set_unit(Space const& space, int n) const {
     LaunchShape const shape = launch_shape<Space>(1, 1, 32);
     Kokkos::parallel_for("polyad::shrinkage_unit", team_policy(space, shape),
@@ -145,7 +148,7 @@ public:
   }
   [[nodiscard]] double const* unit() const { return m_unit.data(); }
 
-  /// N x R numbers, between epochs. Both wait.
+  /// The N x R mean squares, for checkpoints between epochs. to_host and from_host wait.
   [[nodiscard]] std::vector<double> to_host(Space const& space) const {
     auto const host = Kokkos::create_mirror_view(m_squares);
     Kokkos::deep_copy(space, host, m_squares);
@@ -159,8 +162,8 @@ public:
     space.fence("polyad::column_squares");
   }
 
-  /// Scales A^(n) and C^(n) so that the C^(n) of all balanced modes have the same mean square; predictions
-  /// stay as they are.
+  /// Scales A^(n) and C^(n) so that the C^(n) of all balanced modes have the same mean square. Predictions do
+  /// not change.
   void balance(Space const& space, FastTuckerModel<Scalar, Space> const& model,
                FactorMatrices<Scalar, Space> const& C, Kokkos::Array<bool, max_order> const& balanced) const {
     Kokkos::parallel_for("polyad::balance_factors",

@@ -14,11 +14,11 @@ namespace polyad {
 using namespace detail;
 namespace detail {
 
-/// J x R numbers of either sign and mean square 1 / R, by rows: rows that are orthogonal and of length 1, or
-/// where there are more rows than columns such columns. Nearly singular, as matrices of chance may be, B^(n)
-/// would keep some directions of C^(n) out of reach. The same bits everywhere: made on the host, every sum in
-/// one order.
-/// \param ones  whether a row of ones is to be within reach, where there are fewer rows than columns
+/// J x R numbers of either sign and mean square 1 / R. The rows are orthogonal and of length 1; if there are
+/// more rows than columns, the columns are orthogonal. A random matrix may be nearly singular, and then some
+/// directions of C^(n) would be out of B^(n)'s reach. Made on the host with every sum in a fixed order, so
+/// that the bits are the same everywhere.
+/// \param ones  whether the rows must span a row of ones, if there are fewer rows than columns
 inline std::vector<double> orthogonal_core(std::uint64_t seed, std::uint64_t stream, count_t J, count_t R,
                                            bool ones) {
   bool const by_rows  = J <= R;
@@ -37,7 +37,7 @@ inline std::vector<double> orthogonal_core(std::uint64_t seed, std::uint64_t str
   };
   double const length = std::sqrt(static_cast<double>(size) / static_cast<double>(R));
   for (count_t i = 0; i < count; ++i) {
-    for (int pass = 0; pass < 2; ++pass)  // once leaves what rounding makes of it
+    for (int pass = 0; pass < 2; ++pass)  // a single pass leaves rounding errors
       for (count_t l = 0; l < i; ++l) {
         double const share = dot(i, l) / (length * length);
         for (count_t k = 0; k < size; ++k)
@@ -53,7 +53,7 @@ inline std::vector<double> orthogonal_core(std::uint64_t seed, std::uint64_t str
   return core;
 }
 
-/// The row a for which the columns of a B are all the same, as far as J rows allow, with a mean square of 1.
+/// The row a with a mean square of 1 for which the entries of a B are all equal, as far as J rows allow.
 inline std::vector<double> even_row(std::vector<double> const& core, count_t J, count_t R) {
   std::vector<double> row(
       J);  // B times ones: (B' B) is the identity times max(1, J / R), or projects on J rows
@@ -67,8 +67,8 @@ inline std::vector<double> even_row(std::vector<double> const& core, count_t J, 
   return row;
 }
 
-/// The first 24 bits. A deviation comes from a sum of squares that threads split between them: its last bits
-/// depend on how many they are. The start is not to.
+/// The first 24 bits. The deviation comes from a sum of squares that threads split, so its last bits depend
+/// on their number. The start must not.
 double leading_bits(double x) {
   int exponent          = 0;
   double const fraction = std::frexp(x, &exponent);
@@ -102,7 +102,7 @@ void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model,
   double const target =
       deviation > 0 && std::isfinite(deviation) ? 0.1 * detail::leading_bits(deviation) : 0.1;
   double const c    = std::pow(target / std::sqrt(static_cast<double>(R)), 1.0 / std::max(1, free_modes));
-  auto const longer = [&](int n) {  // free modes that are, of equal ones those before
+  auto const longer = [&](int n) {  // free modes that are longer, or as long and earlier
     int count = 0;
     for (int m = 0; m < model.order(); ++m)
       count += is_free(m) && (model.extents()[m] > model.extents()[n] ||

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Values so large or small that products of them leave the range of floats, and models of them.
+// Scales values so large or small that their products leave the range of floats, and models of such values.
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,7 @@ namespace polyad {
 using namespace detail;
 namespace {
 
-/// to[i * stride + j] = factor * from[...], j below columns; the same View may be both.
+/// to[i * stride + j] = factor * from[i * stride + j] for j < columns; both may be the same array.
 template <class Scalar>
 struct ScaleNumbers {
   Scalar const* from;

@@ -23,8 +23,8 @@ namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
 
-/// The permissions that a new file would get from open(); mkstemp() gives fewer. umask() alone would change
-/// the mask to tell it, and another thread's new file would have it.
+/// The permissions that open() would give a new file; mkstemp() gives fewer. Reading the mask with umask()
+/// would change it for a moment, which would affect files of other threads.
 mode_t usual_mode() {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
@@ -36,8 +36,8 @@ mode_t usual_mode() {
   return 0666 & ~mask;
 }
 
-/// Whether the path is a link that somebody else put into a folder where everybody may, such as /tmp: what is
-/// behind it is his choice. Linux has the same rule where fs.protected_symlinks is set.
+/// Whether the path is a symbolic link of another user in a folder where everybody may write, such as /tmp.
+/// That user would choose the target. Linux has the same rule if fs.protected_symlinks is set.
 bool is_planted_link(std::filesystem::path const& path) {
   struct stat link{};
   struct stat folder{};
@@ -48,7 +48,7 @@ bool is_planted_link(std::filesystem::path const& path) {
   return (folder.st_mode & shared) == shared && link.st_uid != ::geteuid() && link.st_uid != folder.st_uid;
 }
 
-/// write(2), where a file beyond RLIMIT_FSIZE is an error and no signal that ends the process.
+/// write(2). For a file beyond RLIMIT_FSIZE it returns an error; no signal ends the process.
 ssize_t write_some(int descriptor, std::string_view bytes) {
   sigset_t too_large;
   sigset_t before;
@@ -77,7 +77,7 @@ AtomicFile::AtomicFile(std::filesystem::path path) : m_path(std::move(path)), m_
   if (exists && !S_ISREG(status.st_mode)) {
     m_descriptor = ::open(m_path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
     if (m_descriptor < 0) fail(errno);
-    // Something else by now: nothing but a whole file may take its name.
+    // It has become a regular file, which only a complete file may replace.
     if (::fstat(m_descriptor, &status) != 0 || S_ISREG(status.st_mode)) fail(EEXIST);
   } else {
     std::error_code ignored;
@@ -111,15 +111,15 @@ void AtomicFile::write(std::string_view bytes) {
 
 void AtomicFile::commit() {
   flush();
-  // Until now nobody else could read it.
+  // Only now may others read it.
   if (!m_temporary.empty() && ::fchmod(m_descriptor, m_mode) != 0) fail(errno);
-  // A pipe or a terminal has nothing to wait for, and says so.
+  // Pipes and terminals have nothing to synchronise, and report these errors.
   if (::fsync(m_descriptor) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP) fail(errno);
   if (::close(std::exchange(m_descriptor, -1)) != 0) fail(errno);
   if (m_temporary.empty()) return;
   if (::rename(m_temporary.c_str(), m_target.c_str()) != 0) fail(errno);
   m_temporary.clear();
-  // The name is on disk only when its folder is; where a folder cannot be synchronised, so be it.
+  // The name is on disk only after its folder is synchronised. If the folder cannot be, that is accepted.
   auto const parent = m_target.parent_path();
   int const folder  = ::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the readers of binary files share. A list of known size is made, stretches of it are filled from
-// several threads with their indices and values checked, and of several faults the file's first one counts.
+// Common code of the readers of binary files. They allocate a list of known size, and several threads fill
+// stretches of it and check indices and values. If there are several faults, the first one in the file is
+// reported.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,7 @@ namespace polyad::io {
 /// A list with room for nnz nonzeros, its elements not set. \throws MemoryError when there is no room
 [[nodiscard]] CoordinateList make_list(std::vector<std::uint64_t> const& extents, std::uint64_t nnz);
 
-/// Nonzeros first ... first + count - 1 of a list, before whose first one the file has `skipped` others.
+/// Nonzeros first ... first + count - 1 of a list. In the file, `skipped` other nonzeros precede the list.
 struct BinaryBlock {
   std::uint64_t first, count;
   std::uint64_t skipped = 0;
@@ -33,7 +34,7 @@ class FirstFault {
 public:
   void set(std::uint64_t block, std::string reason);
   [[nodiscard]] bool is_before(std::uint64_t block);
-  /// Of a file that is read in parts, each throws the first part's.
+  /// If the file is read in parts, each part throws the first part's fault.
   /// \throws InputError
   void throw_if_any(std::string const& file, Stretch const& stretch = {});
 
@@ -47,12 +48,12 @@ private:
                                              std::uint64_t mode, std::uint64_t index);
 [[nodiscard]] std::string value_not_finite(std::uint64_t nonzero, double value);
 
-/// Copies count x N indices, row-major, that count from 0. Returns what is wrong with the first that is out
-/// of range, or nothing.
+/// Copies count x N indices, row-major, counted from 0. Returns the fault of the first index that is out of
+/// range, or nothing.
 template <class Stored>
 std::string copy_indices(BinaryBlock const& block, char const* bytes, CoordinateList& list) {
   std::uint64_t const order = list.extents.size(), count = block.count * order;
-  // The last index of each mode over and over, so that a stretch of nonzeros is compared element by element.
+  // The last index of each mode, repeated, so that many nonzeros are compared element by element.
   constexpr std::uint64_t rows = 16;
   std::vector<Stored> last(rows * order);
   for (std::uint64_t k = 0; k < last.size(); ++k)
@@ -80,7 +81,8 @@ std::string copy_indices(BinaryBlock const& block, char const* bytes, Coordinate
       list.indices);
 }
 
-/// Copies count values. Returns what is wrong with the first that is not finite, unless that is allowed.
+/// Copies count values. Returns the fault of the first value that is not finite, unless such values are
+/// allowed.
 template <class Stored>
 std::string copy_values(BinaryBlock const& block, char const* bytes, ReadOptions const& options,
                         CoordinateList& list) {

@@ -16,8 +16,8 @@ namespace {
 
 enum class Number { valid, not_a_number, too_large };
 
-/// Whether a decimal number that does not fit a double is too large, rather than too close to zero: looks
-/// at the power of ten of its first digit that is not 0.
+/// Whether a decimal number that does not fit a double is too large, and not too close to zero. The power of
+/// ten of its first nonzero digit decides.
 bool exceeds_one(std::string_view text) {
   long long power = -1;
   bool point = false, leading = true;
@@ -69,7 +69,7 @@ std::optional<std::string> read_index(std::string_view token, int n, LineRules c
   return std::nullopt;
 }
 
-/// What is wrong with the largest index that base 1 allows, should the base be 0.
+/// The fault of an index that is the largest one for base 1, if the base turns out to be 0.
 std::string beyond_from_zero(std::string_view token, int n, LineRules const& rules) {
   std::uint64_t const limit = of_mode(rules.limits, n);
   if (limit == no_limit) return index_name(n) + " counted from 0 makes the extent 2^64: " + in_quotes(token);
@@ -92,7 +92,7 @@ std::optional<std::string> read_value(std::string_view token, LineRules const& r
   return std::nullopt;
 }
 
-/// What is wrong with the number of tokens on a line, or nothing.
+/// The fault in the number of tokens on a line, or nothing.
 std::optional<Fault> check_count(std::string_view line, LineRules const& rules) {
   int const wanted      = rules.order + (rules.has_value ? 1 : 0);
   std::string_view rest = line;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the files of cpd's and of fast-tucker's checkpoints have in common: a signature, fields of 64 bits,
-// little-endian, and the CRC-32C of all before it.
+// The common format of the checkpoints of cpd and fast-tucker: a signature, little-endian fields of 64 bits,
+// and the CRC-32C of everything before it.
 #pragma once
 
 #include <bit>

@@ -113,7 +113,7 @@ std::uint64_t merge_duplicates(CoordinateList& list, Duplicates what) {
   return with_places(list, [&](auto places, auto& indices) {
     auto const order   = static_cast<std::uint64_t>(list.order());
     std::uint64_t kept = 0;
-    // A nonzero moves down before it is entered: the table then knows final positions only.
+    // A nonzero is moved before it is entered, so that the table has only final positions.
     for (std::uint64_t p = 0; p < list.nnz(); ++p) {
       if (p != kept) {
         std::copy_n(places.row(p), order, indices.data() + kept * order);

@@ -14,8 +14,9 @@ constexpr CrcTable crc32c_table = make_crc_table(0x82F63B78U);
 #if defined(__x86_64__) && defined(__GNUC__)
 #define POLYAD_CRC32C_INSTRUCTION
 
-// The instruction takes a word a cycle but gives it after three. Three stretches go side by side, and their
-// checksums are joined by what `length` zero bytes do to one (a linear map of 32 bits, by tables).
+// The instruction accepts a word each cycle but has a latency of three cycles. So three stretches are
+// computed side by side. Their checksums are joined by the effect of `length` zero bytes on a checksum, a
+// linear map of 32 bits, by tables.
 constexpr std::size_t stretch = 4096;
 
 /// shift[k][b]: the checksum register b << 8k behind `stretch` zero bytes.

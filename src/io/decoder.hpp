@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turns the bytes of a file into text: recognises a compression by the file's first bytes and unpacks it.
-// Each library may be missing from a build (POLYAD_HAVE_ZLIB, POLYAD_HAVE_LZMA, POLYAD_HAVE_ZSTD); the files
-// that need it are then refused by name.
+// Turns the bytes of a file into text: recognises the compression by the first bytes and unpacks it. A build
+// may lack each of the libraries (POLYAD_HAVE_ZLIB, POLYAD_HAVE_LZMA, POLYAD_HAVE_ZSTD). Files that need a
+// missing one are refused, with its name.
 #pragma once
 
 #include <cstddef>

@@ -44,8 +44,8 @@ private:
     m_finishing                  = piece.empty();
   }
 
-  /// Zeros between or behind streams, a multiple of four (section 2.2 of the format). liblzma can pass over
-  /// them by itself, but then does not tell garbage from damage.
+  /// Zeros between or behind streams, a multiple of four (section 2.2 of the format). If liblzma skipped
+  /// them, it would not distinguish garbage from damage.
   void skip_padding() {
     for (; m_stream.avail_in != 0 && *m_stream.next_in == 0; ++m_stream.next_in, --m_stream.avail_in)
       ++m_padding;
@@ -70,7 +70,7 @@ private:
         return;
       case LZMA_MEM_ERROR:
         throw std::bad_alloc();
-      // The first stream was recognised by its signature, so a wrong one stands behind it.
+      // The first stream was recognised by its signature, so the wrong one comes later.
       case LZMA_FORMAT_ERROR:
         stream_has_garbage(m_input, Compression::xz);
       case LZMA_BUF_ERROR:

@@ -14,9 +14,9 @@ namespace polyad::io {
 
 namespace {
 
-/// Unpacks into a buffer of its own. Given room for a whole frame, zstd takes another way through it, which
-/// names other faults (and misses some). So what is wrong with a file would depend on the size of the
-/// caller's chunks.
+/// Unpacks into a buffer of its own. If the output had room for a whole frame, zstd would take another path,
+/// which reports other faults and misses some. The faults found in a file would then depend on the size of
+/// the caller's chunks.
 class ZstdDecoder : public Decoder {
 public:
   explicit ZstdDecoder(RawInput& input)

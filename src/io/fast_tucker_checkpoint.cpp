@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One walk over the fields serves writing and reading, so that the two cannot disagree.
+// Writing and reading share one traversal of the fields, so that they cannot disagree.
 #include <limits>
 #include <string_view>
 
@@ -19,7 +19,7 @@ constexpr auto magic                  = "\x89PFTK\r\n\x1A"sv;
 constexpr std::uint64_t version       = 1;
 constexpr std::uint64_t longest_asked = 4096;
 
-/// Writes what it is given.
+/// The archive that writes the fields.
 class Writes {
 public:
   explicit Writes(AtomicFile& file) : m_writer(file) { m_writer.bytes(magic); }
@@ -50,7 +50,7 @@ private:
   FieldWriter m_writer;
 };
 
-/// Reads into what it is given.
+/// The archive that reads the fields.
 class Reads {
 public:
   Reads(std::string const& file, std::string_view fields) : m_reader(file, fields) {}
@@ -114,7 +114,7 @@ void errors(Archive& archive, StateErrors& of) {
   archive.f64(of.mae);
 }
 
-/// One matrix a mode, I_n or J_n x what `columns` says; none at all where `there` is false.
+/// One matrix for each mode, I_n or J_n x the number that `columns` returns. None at all unless `there`.
 template <class Archive, class Rows, class Columns>
 void matrices(Archive& archive, bool there, std::vector<std::vector<double>>& list, std::size_t order,
               Rows const& rows, Columns const& columns) {
@@ -122,7 +122,7 @@ void matrices(Archive& archive, bool there, std::vector<std::vector<double>>& li
   for (std::size_t n = 0; n < list.size(); ++n) archive.numbers(list[n], rows(n), columns(n));
 }
 
-/// What was chosen.
+/// The chosen options.
 template <class Archive>
 void chosen(Archive& archive, FastTuckerState& state, std::uint64_t order) {
   archive.u64(state.rank);

@@ -22,7 +22,7 @@ std::string shape_text(std::vector<std::uint64_t> const& shape) {
   return text;
 }
 
-/// The same as throwing from the place of the call: the archive `name` is not what it should be.
+/// Throws InputError: the archive `name` has a fault.
 [[noreturn]] void refuse(std::string const& name, std::string const& reason) {
   throw InputError(name, 0, 0, reason);
 }
@@ -145,7 +145,7 @@ void write_fast_tucker(std::filesystem::path const& path, HostFastTucker const& 
     if (model.bins[n] > 0)
       add_array(zip, "drift_" + std::to_string(n), {model.extents[n], model.bins[n]}, model.drifts[n],
                 single_precision);
-  // Readers refuse what is not finite, so an open end is the largest number.
+  // Readers refuse numbers that are not finite, so an unbounded end is written as the largest number.
   auto const finite = [](double x) {
     constexpr double largest = std::numeric_limits<double>::max();
     return std::isinf(x) ? std::copysign(largest, x) : x;

@@ -59,7 +59,8 @@ template <class Element>
   return element;
 }
 
-/// The binary files are those of little-endian machines; others would have to turn every number round.
+/// Whether binary files can be read. They are little-endian, and other machines would have to swap every
+/// number.
 inline constexpr bool reads_binary_files = std::endian::native == std::endian::little;
 
 }  // namespace polyad::io

@@ -80,7 +80,7 @@ CoordinateList fill(FieldReader const& reader, std::vector<std::uint64_t> const&
   return list;
 }
 
-/// Refuses orders and counts that cannot be, before anything depends on them.
+/// Refuses impossible orders and counts before anything depends on them.
 std::uint64_t checked_order(FieldReader const& reader, std::uint64_t order) {
   if (order < 1 || order > most_modes)
     reader.refuse("declares " + std::to_string(order) + " modes; 1 to " + std::to_string(most_modes) +
@@ -93,7 +93,7 @@ std::uint64_t checked_extent(FieldReader const& reader, std::uint64_t n, std::ui
   return extent;
 }
 
-/// Refuses a file that holds another number of bytes than its nonzeros take.
+/// Refuses a file whose size does not match its number of nonzeros.
 void expect_size(FieldReader const& reader, std::uint64_t nnz, std::uint64_t nonzero_bytes) {
   if (nnz == 0) reader.refuse("holds no nonzeros");
   std::uint64_t const held = reader.left() / nonzero_bytes;

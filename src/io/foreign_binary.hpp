@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The binary files of two other codes, which carry no checksum: sizes, ranges and values are checked.
+// The binary files of two other codes. They have no checksum, so sizes, ranges and values are checked.
 #pragma once
 
 #include <optional>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The short path of the line parser, and the loop over a block's lines.
 //
-// Digits are read eight at a time inside one 64-bit word (little-endian hosts), without a branch on how many
-// there are: the length of a number is what a branch predictor cannot know. Elsewhere the plain loop runs.
+// On little-endian hosts, digits are read eight at a time in a 64-bit word. There is no branch on their
+// number, since a branch predictor cannot know the length of a number. Other hosts use a plain loop.
 #include "io/line_parser.hpp"
 
 #include <algorithm>
@@ -49,12 +49,12 @@ inline Digits read_up_to_eight(char const* p) {
   if constexpr (std::endian::native == std::endian::little) {
     std::uint64_t word = 0;
     std::memcpy(&word, p, sizeof word);
-    // The high bit of each byte below '0' or above '9'. Carries spoil only bytes behind the first of them.
+    // The high bit of each byte below '0' or above '9'. Carries corrupt only bytes behind the first of them.
     std::uint64_t const others =
         ((word + 0x4646464646464646) | (word - 0x3030303030303030)) & 0x8080808080808080;
     int const count = others == 0 ? 8 : std::countr_zero(others) / 8;
     if (count == 0) return {0, 0};
-    // The digits move to the top, zeros before them; then pairs, quadruples and all eight are joined.
+    // Shifts the digits to the top, with zeros before them. Then joins pairs, quadruples and all eight.
     std::uint64_t digits      = (word - 0x3030303030303030) << (64 - 8 * count);
     digits                    = digits * 10 + (digits >> 8);
     std::uint64_t const upper = (digits & 0x000000FF000000FF) * 0x000F424000000064;
@@ -87,9 +87,9 @@ inline char const* skip_blanks(char const* p) {
   return p;
 }
 
-/// A plain decimal number, [-]digits[.digits], whose digits make an integer below 2^53. That integer and the
-/// power of ten (at most 10^16) are exact doubles, so the one division rounds once: the nearest double.
-/// Returns the byte behind it, or null when the number is of another form.
+/// A plain decimal number, [-]digits[.digits], whose digits form an integer below 2^53. The integer and the
+/// power of ten (at most 10^16) are exact doubles. So the division rounds once and gives the nearest double.
+/// Returns the byte behind the number, or null if it has another form.
 inline char const* read_plain_value(char const* p, double& value) {
   bool const negative = *p == '-';
   p += negative ? 1 : 0;
@@ -111,8 +111,8 @@ inline char const* read_plain_value(char const* p, double& value) {
   return p;
 }
 
-/// A number of another form: more digits, an exponent. Null for what is no number, not finite or out of
-/// range, which the careful path sorts out. The text at p ends with a line end before `end`.
+/// A number of another form: more digits, or an exponent. Returns null for text that is not a number, not
+/// finite or out of range; the careful path decides which. The text at p has a line end before `end`.
 inline char const* read_any_value(char const* p, char const* end, double& value) {
   char const first = p[*p == '-' ? 1 : 0];
   if (first != '.' && (first < '0' || first > '9')) return nullptr;  // from_chars knows "inf" and "nan", too
@@ -130,8 +130,8 @@ struct Store {
 
 using Indices = std::array<std::uint64_t, most_modes>;
 
-/// The largest indices that the short path may take. It is what fits Index, is in range under every base
-/// that is still possible, and, once a block knows of an index at its limit, in range under base 1.
+/// The largest indices that the short path accepts. They fit Index and are in range for every base that is
+/// still possible. Once the block has an index at its limit, they are in range for base 1.
 template <class Index>
 Indices acceptable(LineRules const& rules, bool limit_was_met) {
   Indices result             = rules.limits;
@@ -242,7 +242,7 @@ char const* parse_lines(std::string_view text, char const* p, LineRules const& r
 ParsedBlock parse_block(TextBlock const& block, LineRules const& rules, SlabAllocator& slabs) {
   std::string_view const text = block.text;
   ParsedBlock result;
-  // The lines are counted first, in the cache: the arrays then have their size, but for comments.
+  // Counting the lines first, in the cache, gives the size of the arrays, except for comments.
   result.lines     = count_lines(text);
   auto const order = static_cast<std::size_t>(std::clamp(rules.order, 1, most_modes));
   auto narrow      = slabs.take<std::uint32_t>(result.lines * order);
@@ -252,7 +252,7 @@ ParsedBlock parse_block(TextBlock const& block, LineRules const& rules, SlabAllo
   char const* p       = parse_lines(text, text.data(), rules, store, result);
   std::uint64_t count = store.count;
   if (p < text.data() + text.size() && !result.fault) {
-    // An index beyond 32 bits: go on where that line begins, 64 bits wide.
+    // An index exceeds 32 bits: restart at that line with 64-bit indices.
     auto wide = slabs.take<std::uint64_t>(result.lines * order);
     std::copy_n(narrow.begin(), count * order, wide.begin());
     Store<std::uint64_t> wide_store{wide.begin(), result.values.begin(), count};

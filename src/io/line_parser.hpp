@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parses blocks of coordinate lines: `order` indices and a value a line. Two paths: a short one for plain
-// lines of digits, which nearly all are. And a careful one that takes any line, decides what is wrong with
-// it and is the only one that reports faults. Both give the same numbers to the last bit.
+// Parses blocks of coordinate lines: `order` indices and a value a line. There are two paths. The short path
+// takes plain lines of digits, as nearly all lines are. The careful path takes any line, and it alone reports
+// faults. Both give the same numbers to the last bit.
 #pragma once
 
 #include <array>
@@ -22,10 +22,10 @@ inline constexpr int most_modes = 16;
 /// The limit of an index whose extent nothing declares.
 inline constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 
-/// Entries that a matrix leaves to be mirrored.
+/// The symmetry of a matrix: its file omits the entries that follow from it.
 enum class Symmetry { none, symmetric, skew };
 
-/// What the lines of a file must look like.
+/// The rules for the lines of a file.
 struct LineRules {
   int order;       // of lines without a header one less than their numbers; may then be out of range: refused
   int index_base;  // 0, 1, or -1: not known yet
@@ -63,7 +63,7 @@ struct ParsedBlock {
   std::array<std::uint64_t, most_modes> largest{};
   bool has_index_zero = false;
   std::optional<Fault> fault;
-  /// The first index that is at its limit: a fault only if the base turns out to be 0.
+  /// The first index at its limit. It is a fault only if the base turns out to be 0.
   std::optional<Fault> last_index;
 };
 

@@ -29,8 +29,8 @@ ScoreMatrix cross_gram(std::vector<double> const& A, std::uint64_t R, std::vecto
   return result;
 }
 
-/// The column of each row, or -1, in the assignment of the largest sum, for rows <= columns. The Hungarian
-/// method with potentials: it adds a row at a time along a shortest augmenting path.
+/// The column of each row, or -1, in the assignment of the largest sum, for rows <= columns. This is the
+/// Hungarian method with potentials: it adds one row at a time along a shortest augmenting path.
 std::vector<std::int64_t> best_assignment(ScoreMatrix const& score) {
   constexpr double far  = std::numeric_limits<double>::infinity();
   std::uint64_t const n = score.rows, m = score.columns;

@@ -12,7 +12,7 @@
 
 namespace polyad::io {
 
-/// An array of an archive; its elements lie in the archive's bytes or in what it was unpacked to.
+/// An array of an archive. Its elements are in the archive's bytes, or in the unpacked content.
 struct NpyArray {
   char kind           = 'f';  // f floating point, i integer, u unsigned integer, b boolean
   std::uint64_t bytes = 8;    // of an element

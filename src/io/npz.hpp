@@ -13,7 +13,7 @@ namespace polyad::io {
 struct NpzOptions {
   /// float instead of double: half the bytes, rounded.
   bool single_precision = false;
-  /// The 64-bit form of the archive even where 32 bits suffice; it is chosen by itself where it is needed.
+  /// Use the 64-bit form of the archive even if 32 bits suffice. Otherwise it is used only when needed.
   bool force_zip64 = false;
 };
 

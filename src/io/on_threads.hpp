@@ -11,7 +11,7 @@ namespace polyad::io {
 /// `threads`, or as many as the machine has when it is 0.
 [[nodiscard]] int thread_count(int threads);
 
-/// Runs work() on `threads` threads at once, this one among them, and passes on what one of them throws.
+/// Runs work() on `threads` threads at once, including this one, and rethrows an exception of one of them.
 void on_threads(int threads, std::function<void()> const& work);
 
 /// Calls task(k) for k = 0 ... count - 1, each once, spread over threads; stops early when one throws.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Polyad's own binary file of a sparse tensor (.pten, docs/file-formats.md): little-endian, in blocks with a
-// checksum each, so that it is read and written at the speed of a copy and no damage goes unseen.
+// Polyad's own binary file of a sparse tensor (.pten, docs/file-formats.md). It is little-endian and consists
+// of blocks, each with a checksum. So it is read and written at the speed of a copy, and damage is always
+// detected.
 #pragma once
 
 #include <cstdint>

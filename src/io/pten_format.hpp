@@ -13,7 +13,7 @@ namespace polyad::io::pten {
 
 using namespace std::string_view_literals;
 
-/// Not ASCII, and with line ends of both kinds: copying as text is seen at once.
+/// Not ASCII, and with line ends of both kinds, so that a copy in text mode is detected at once.
 inline constexpr auto magic            = "\x89PTEN\r\n\x1A"sv;
 inline constexpr std::uint32_t version = 1;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two passes: the heads of all blocks are checked first, which settles where each lies and that the file is
-// whole before memory is taken. Then threads check and copy block after block to its place.
+// Two passes. The first checks the heads of all blocks, which gives their positions and shows that the file
+// is complete before memory is taken. In the second pass, threads check blocks and copy each to its place.
 #include <algorithm>
 #include <chrono>
 #include <new>
@@ -31,7 +31,7 @@ pten::Header read_header(FieldReader& reader, std::string_view file) {
   if (file.size() < pten::header_bytes(1)) reader.refuse("the file ends inside the header; is it cut short?");
   (void)reader.take(pten::magic.size());
   std::uint64_t const version = reader.u32(), size = reader.u32();
-  // The checksum goes before everything that the header says, but for its size, which must fit first.
+  // The checksum is verified before any field of the header, except its size, which must fit first.
   if (size % 8 != 0 || size < pten::header_bytes(1) || size > pten::header_bytes(most_modes) ||
       size > file.size() ||
       element_at<std::uint32_t>(file.data() + size - 4, 0) != crc32c(0, file.substr(0, size - 4)))
@@ -60,7 +60,7 @@ pten::Header read_header(FieldReader& reader, std::string_view file) {
   return header;
 }
 
-/// What a block's head says, checked.
+/// The checked content of a block's head.
 struct StoredBlock {
   std::string_view payload;
   std::uint32_t crc;
@@ -92,9 +92,9 @@ std::vector<StoredBlock> find_blocks(FieldReader& reader, pten::Header const& he
 }
 
 #ifdef POLYAD_HAVE_ZSTD
-/// Returns what is wrong, or nothing.
+/// Returns the fault, or nothing.
 std::string unpack(std::string_view stored, std::uint64_t size, std::string& content) {
-  // The size first: a frame that says another one is not unpacked at all.
+  // The size comes first: a frame of another size is not unpacked at all.
   if (ZSTD_getFrameContentSize(stored.data(), stored.size()) != size)
     return "a block does not unpack to the size of its nonzeros";
   content.resize(size);
@@ -104,8 +104,9 @@ std::string unpack(std::string_view stored, std::uint64_t size, std::string& con
 }
 #endif
 
-/// Copies a block's nonzeros to their place, whole or to the first fault, and returns what is wrong with
-/// them, or nothing. `before_copy` sees all of the payload, piece by piece: each then is in the first cache.
+/// Copies a block's nonzeros to their place, all of them or up to the first fault. Returns the fault, or
+/// nothing. `before_copy` sees the whole payload, piece by piece, so that each piece is then in the
+/// first-level cache.
 template <class BeforeCopy>
 std::string copy_block(pten::Header const& header, BinaryBlock const& block, std::string_view payload,
                        ReadOptions const& options, CoordinateList& list, BeforeCopy const& before_copy) {
@@ -149,7 +150,7 @@ TensorFile read_pten(std::filesystem::path const& path, ReadOptions const& optio
   TensorFile result;
   result.report.dialect    = Dialect::pten;
   result.report.index_base = 0;
-  // This part's blocks, and its nonzeros of the file's.
+  // The blocks of this part, and its nonzeros within the file.
   std::uint64_t const first_block = stretch.begin(blocks.size()), past_block = stretch.end(blocks.size());
   std::uint64_t const skipped = std::min(header.nnz, first_block * header.block_nonzeros);
   result.tensor =
@@ -169,7 +170,7 @@ TensorFile read_pten(std::filesystem::path const& path, ReadOptions const& optio
       std::uint32_t found = 0;
       reason              = copy_block(header, block, stored, options, result.tensor,
                                        [&](std::string_view piece) { found = crc32c(found, piece); });
-      // What a damaged block seems to hold is no news.
+      // The faults in a damaged block's content are meaningless.
       if (found != crc) return damaged();
     } else {
       if (crc32c(0, stored) != crc) return damaged();

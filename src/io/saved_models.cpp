@@ -15,8 +15,8 @@
 namespace polyad {
 namespace {
 
-/// Elements of an unfolding along the last mode, R_{N-1} x the others, at their places in R_0 x ... x
-/// R_{N-1}, where the last index is the fastest; and back.
+/// Converts between an unfolding along the last mode, R_{N-1} x the others, and R_0 x ... x R_{N-1}, where
+/// the last index is the fastest.
 std::vector<double> transposed(std::vector<double> const& elements, std::size_t rows, std::size_t columns) {
   std::vector<double> result(elements.size());
   for (std::size_t r = 0; r < rows; ++r)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory for the numbers of parsed blocks: each thread cuts pieces off a large slab, and a slab goes back to
-// the system when its last piece goes. Blocks of their own size would stay in the heap of the C library after
-// they are freed, and the peak of the reader would be twice the tensor instead of once.
+// Memory for the numbers of parsed blocks. Each thread takes pieces of a large slab, and a slab is returned
+// to the system when its last piece is freed. The C library would keep separately allocated blocks in its
+// heap after they are freed. The peak of the reader would then be twice the tensor instead of once.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,9 @@ struct Piece {
 /// For one thread.
 class SlabAllocator {
 public:
-  /// From 32 MiB on glibc maps memory page by page and unmaps it when freed (mallopt(3), M_MMAP_THRESHOLD);
-  /// pages never touched cost nothing. The first slabs are smaller: most files are.
+  /// From 32 MiB on, glibc maps an allocation separately and unmaps it when it is freed (mallopt(3),
+  /// M_MMAP_THRESHOLD). Pages that are never touched cost nothing. The first slabs are smaller, since most
+  /// files are.
   static constexpr std::size_t slab_bytes  = std::size_t{33} << 20;
   static constexpr std::size_t first_bytes = std::size_t{64} << 10;
 

@@ -24,13 +24,13 @@ std::string text_of(Words const& words, std::size_t bytes) {
   return text;
 }
 
-/// What the error says behind the place.
+/// The text of the error without its place.
 std::string reason_of(InputError const& error) {
   InputError const place(error.file(), error.line(), error.column(), "");
   return std::string(error.what()).substr(std::string(place.what()).size());
 }
 
-/// What the parts have to agree on before they go separate ways.
+/// Checks that all parts see the same file, before each reads its own part.
 void expect_one_file(std::filesystem::path const& path, Stretch const& stretch) {
   std::error_code failed;
   bool const is_file = std::filesystem::is_regular_file(path, failed);
@@ -43,7 +43,7 @@ void expect_one_file(std::filesystem::path const& path, Stretch const& stretch) 
                            "; put it where every machine sees it");
 }
 
-/// The first part reads; the others get an empty list and the facts.
+/// The first part reads everything. The others get an empty list and the facts.
 TensorFile read_by_first(std::filesystem::path const& path, ReadOptions const& options,
                          Stretch const& stretch) {
   TensorFile file;

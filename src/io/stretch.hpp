@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stretch: what the readers ask of a FilePart (polyad/io/tensor_file.hpp).
+// Stretch: the readers' interface to a FilePart (polyad/io/tensor_file.hpp).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace polyad::io {
 
-/// What one reader says to all.
+/// The numbers that one reader sends to all.
 using Words = std::vector<std::uint64_t>;
 
 struct Stretch : FilePart {
@@ -20,11 +20,11 @@ struct Stretch : FilePart {
   [[nodiscard]] std::vector<Words> of_all(Words const& own) const {
     return is_whole() ? std::vector<Words>{own} : share(own);
   }
-  /// Of `count` things in a row: where this part begins, and where the next one does.
+  /// The beginning of this part among `count` consecutive items, and the beginning of the next part.
   [[nodiscard]] std::uint64_t begin(std::uint64_t count) const { return cut(count, part); }
   [[nodiscard]] std::uint64_t end(std::uint64_t count) const { return cut(count, part + 1); }
 
-  /// All parts throw the first part's fault of those that found one; `own` counts its line in the file.
+  /// All parts throw the fault of the first part that found one. `own` has its line counted in the file.
   /// \throws InputError unless no part found a fault
   void throw_first(std::string const& file, std::optional<Fault> const& own) const;
 

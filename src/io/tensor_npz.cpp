@@ -44,7 +44,7 @@ void add_array(ZipWriter& zip, std::string const& name, std::vector<std::uint64_
   });
 }
 
-/// An archive's array, and what it was unpacked to.
+/// An archive's array, and the storage of its unpacked content.
 struct Member {
   std::string storage;
   NpyArray array;

@@ -23,8 +23,8 @@ TextBlocks::TextBlocks(RawInput& input, std::string_view lines, std::size_t chun
   if (!lines.empty()) map_lines(lines);
 }
 
-/// The lines within the last bytes are copied: behind them nothing could be read, and the last of them may
-/// lack its line end.
+/// The lines in the last bytes are copied, because nothing can be read behind them, and the last line may
+/// have no line end.
 void TextBlocks::map_lines(std::string_view map) {
   std::size_t const main_end =
       map.size() > TextBlock::readable_beyond

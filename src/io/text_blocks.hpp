@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cuts the text of a file into blocks of whole lines, in order. A mapped file is cut where it lies; other
-// text is unpacked into a buffer a block.
+// Cuts the text of a file into blocks of whole lines, in order. Blocks of a mapped file are parts of the map;
+// other text is unpacked into a buffer for each block.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace polyad::io {
 
-/// Whole lines. The last byte is a line end, and `readable_beyond` more bytes can be read behind it (their
-/// content means nothing), so that a parser may load whole words and needs no bounds inside a line.
+/// Whole lines. The last byte is a line end. Behind it `readable_beyond` more bytes can be read, whose
+/// content has no meaning. So a parser may load whole words and needs no checks of bounds within a line.
 struct TextBlock {
   static constexpr std::size_t readable_beyond = 8;
 
@@ -26,12 +26,12 @@ struct TextBlock {
 
 class TextBlocks {
 public:
-  /// No line of coordinates comes near it; what has no line end for so long is no text.
+  /// No line of coordinates is nearly this long. A file without a line end in so many bytes is not text.
   static constexpr std::size_t longest_line = std::size_t{16} << 20;
 
   /// \param input  must outlive the blocks
   TextBlocks(RawInput& input, Compression compression, std::size_t chunk_bytes);
-  /// Of a mapped file some of its lines.
+  /// Some lines of a mapped file.
   /// \param lines  within the map; they end with a line end, but for the file's last
   TextBlocks(RawInput& input, std::string_view lines, std::size_t chunk_bytes);
 

@@ -34,7 +34,7 @@ public:
   HeaderLine(Line const& line, std::optional<Fault>& fault)
       : m_line(line), m_rest(line.text), m_fault(fault) {}
 
-  /// Refuses another count of tokens than `wanted`. `what`: "3 extents"
+  /// Refuses a number of tokens other than `wanted`. `what`: "3 extents"
   bool expect_count(int wanted, std::string const& what) {
     if (m_fault) return false;
     int const count = count_tokens(m_line.text);
@@ -108,7 +108,7 @@ public:
   }
 
   void extent(HeaderLine& line, int n) {
-    // 2^64 - 1 is no limit at all: an index beyond it would not fit 64 bits.
+    // 2^64 - 1 is no limit at all, since a larger index would not fit 64 bits.
     header.extents.push_back(line.number("extent " + std::to_string(n + 1), 1, no_limit));
     of_mode(header.rules.limits, n) = header.extents.back();
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which dialect a text is in, told by its first lines, and what its header declares.
+// The dialect of a text, recognised by its first lines, and the declarations in its header.
 //
 //   frostt           no header: N indices and a value a line
 //   extended-frostt  "N nnz", then a line of N extents (the sparse compiler of MLIR writes it)
@@ -7,8 +7,8 @@
 //   dims-header      N, then a line of N extents (ParTI, B-CSF)
 //   matrix-market    "%%MatrixMarket matrix coordinate FIELD SYMMETRY", then "rows columns nnz"
 //
-// Nothing is guessed. Of two numbers on the first line only what the next lines look like says whether they
-// are a header ("2 5" and lines of 2 and 3 numbers) or an index and a value (lines of 2 numbers throughout).
+// Nothing is guessed. Two numbers on the first line may be a header or an index and a value. The next lines
+// decide: a header "2 5" is followed by lines of 2 and 3 numbers, otherwise all lines have 2 numbers.
 #pragma once
 
 #include <cstdint>
@@ -65,9 +65,9 @@ private:
   std::uint64_t m_line = 0;
 };
 
-/// Reads the header. `index_base` is what was asked for, -1 for nothing; a header that says it otherwise
-/// gives way to it. `fault` is set, and what follows means nothing, when the header is wrong.
-/// Nothing when the text holds no line but comments.
+/// Reads the header. `index_base` is the requested base, -1 for none; it overrides that of the header. If the
+/// header is wrong, `fault` is set and the result has no meaning. Returns nothing when the text has no lines
+/// but comments.
 [[nodiscard]] std::optional<TextHeader> read_text_header(LeadingBlocks& lines, int index_base,
                                                          std::optional<Fault>& fault);
 

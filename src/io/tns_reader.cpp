@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading in two steps. Parse: each thread takes the next block of text (for packed files it unpacks it, one
-// thread at a time) and parses it into arrays of the block's own. Assemble: once all are there, the base and
-// the extents are known, and each thread copies blocks to their place in the result and frees them.
+// Reads in two steps. In the first, each thread takes the next block of text and parses it into the block's
+// own arrays. Packed files are unpacked by one thread at a time. When all blocks are parsed, the base and the
+// extents are known. In the second step, each thread copies blocks to their place in the result and frees
+// them.
 #include "io/tns_reader.hpp"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ namespace polyad::io {
 
 namespace {
 
-/// Hands out blocks of text and keeps what became of them, in the file's order.
+/// Hands out blocks of text and keeps their parsed results, in the file's order.
 class BlockParser {
 public:
   BlockParser(RawInput& input, Compression compression, ReadOptions const& options, Stretch const& stretch)
@@ -56,9 +57,9 @@ public:
     }
   }
 
-  /// Shares what the parts found.
-  /// \throws InputError for the first fault in the file. Damage of packed data goes before it: what was
-  /// unpacked is then not what was written.
+  /// Shares the findings of the parts.
+  /// \throws InputError for the first fault in the file. Damage of packed data takes precedence, since the
+  ///         unpacked text is then not the original.
   void check() {
     Words own(first_extent + most_modes, 0);
     for (ParsedBlock const& block : m_results) {
@@ -91,7 +92,7 @@ public:
     if (m_found[1] == 0) throw InputError(m_input.name(), 0, 0, "holds no nonzeros");
   }
 
-  /// The base that was asked for, or what the indices say.
+  /// The requested base, or the base that the indices show.
   [[nodiscard]] int find_base() const {
     if (m_header.rules.index_base >= 0) return m_header.rules.index_base;
     if (m_found[2] == 0) return 1;
@@ -118,7 +119,8 @@ public:
   [[nodiscard]] TextHeader const& header() const noexcept { return m_header; }
 
 private:
-  /// What the parts found: lines, nonzeros, whether an index is 0, bytes of text; then the largest indices.
+  /// The findings of the parts: lines, nonzeros, whether an index is 0, bytes of text; then the largest
+  /// indices.
   static constexpr std::size_t first_extent = 4;
 
   struct Task {
@@ -158,7 +160,7 @@ private:
     std::size_t const first = cut(m_stretch.begin(lines.size()));
     return lines.substr(first, cut(m_stretch.end(lines.size())) - first);
   }
-  /// Where the line begins that follows the one of byte `at`.
+  /// The beginning of the line after the one of byte `at`.
   static std::size_t line_after(std::string_view text, std::size_t at) {
     std::size_t const end = text.find('\n', at);
     return end == std::string_view::npos ? text.size() : end + 1;

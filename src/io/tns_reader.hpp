@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads coordinate text (.tns): one nonzero a line, N indices and then the value, separated by blanks or
-// tabs, with or without one of the headers that are in use (enum Dialect). Lines that are empty or begin
-// with #, % or // are passed over; CRLF line ends, a byte order mark and a missing last line end are fine.
-// The text may be plain or compressed with xz, gzip or zstd. Dialect and compression are told by the content
-// and not by the name. The extents are those declared, or the largest index of each mode.
+// tabs. The headers in use (enum Dialect) are optional. Empty lines and lines that begin with #, % or // are
+// skipped. CRLF line ends, a byte order mark and a missing last line end are allowed. The text may be plain
+// or compressed with xz, gzip or zstd. The content decides dialect and compression, not the name. The extents
+// are those declared, or the largest index of each mode.
 //
 // The file is cut into chunks at line ends and parsed by several threads. Neither the result nor the error
 // depends on the number of threads or on the size of the chunks.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// As much of the zip format (APPNOTE.TXT 6.3.10) as npz needs: writes stored members, reads stored and
-// deflated ones, both also in the 64-bit form.
+// The subset of the zip format (APPNOTE.TXT 6.3.10) that npz needs. Writes stored members; reads stored and
+// deflated ones. Both also in the 64-bit form.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace polyad::io {
 
-/// Where a field of 32 bits has this, the number is in the 64-bit form.
+/// A field of 32 bits with this value refers to the 64-bit form.
 inline constexpr std::uint64_t most_32 = std::numeric_limits<std::uint32_t>::max();
 
 /// A member of an archive, as its central directory lists it.
@@ -34,8 +34,8 @@ public:
 
   ZipWriter(AtomicFile& file, bool force_zip64) : m_file(file), m_force_zip64(force_zip64) {}
 
-  /// Adds a member. `source` gives the content, `size` bytes, to the sink that it is called with; it is
-  /// called twice, because the checksum stands before the content.
+  /// Adds a member. `source` writes the content, `size` bytes, to the sink that it gets. It is called twice,
+  /// because the checksum precedes the content.
   void add(std::string const& name, std::uint64_t size, Source const& source);
 
   /// Writes the central directory.

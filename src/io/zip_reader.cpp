@@ -51,13 +51,13 @@ private:
   std::uint64_t m_offset;
 };
 
-/// Where the central directory lies, and how many members it lists.
+/// The position of the central directory, and the number of its members.
 struct Directory {
   std::uint64_t offset, count;
 };
 
 Directory find_directory(std::string const& file, std::string_view bytes) {
-  // The end record is the last thing but for a comment of less than 2^16 bytes.
+  // The end record is last, except for a comment of less than 2^16 bytes.
   constexpr std::size_t record = 22, comment = 0xFFFF, locator = 20;
   std::string_view const tail =
       bytes.substr(bytes.size() - std::min<std::size_t>(bytes.size(), record + comment));
@@ -83,7 +83,7 @@ Directory find_directory(std::string const& file, std::string_view bytes) {
   return directory;
 }
 
-/// The 64-bit sizes of a central header, for those fields that say they are there (4.5.3).
+/// The 64-bit sizes of a central header, for the fields that refer to them (4.5.3).
 void read_zip64(std::string const& file, std::string_view extra, ZipMember& member) {
   Reader reader(file, extra, 0);
   while (reader.offset() + 4 <= extra.size()) {
@@ -98,7 +98,7 @@ void read_zip64(std::string const& file, std::string_view extra, ZipMember& memb
 
 #ifdef POLYAD_HAVE_ZLIB
 std::string inflate_all(std::string const& file, std::string_view packed, ZipMember const& member) {
-  // No deflate stream grows more than 1032-fold: a size beyond that is made up.
+  // A deflate stream expands at most 1032-fold, so a larger size is wrong.
   if (member.size / 1032 > packed.size() + 1)
     throw InputError(file, 0, 0, in_quotes(member.name) + " cannot be as large as it says");
   std::string content(member.size, '\0');

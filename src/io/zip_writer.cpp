@@ -35,8 +35,8 @@ constexpr int version_needed(bool zip64) {
   return zip64 ? 45 : 20;
 }
 
-/// The fields that local and central header share: version, flags, method, time, date, checksum, sizes,
-/// lengths. The date is 1 January 1980, the format's first, so that equal models make equal files.
+/// The common fields of local and central headers: version, flags, method, time, date, checksum, sizes,
+/// lengths. The date is 1 January 1980, the format's first, so that equal models give equal files.
 void common_fields(Fields& fields, ZipMember const& member, bool zip64, std::size_t extra) {
   fields.u16(static_cast<std::uint64_t>(version_needed(zip64)))
       .u16(0)

@@ -16,7 +16,7 @@ using namespace detail;
 
 namespace {
 
-/// Row numbers 0 ... rows - 1 with shares ~ (k + 1)^-skew for the k-th most frequent one, by inversion of the
+/// Row numbers 0 ... rows - 1. The k-th most frequent row has a share ~ (k + 1)^-skew, by inversion of the
 /// continuous law on [1, rows + 1). The frequent rows are scattered over the mode.
 class PowerLaw {
 public:
@@ -59,7 +59,7 @@ private:
   double m_power = 0;
 };
 
-/// Scan over the groups: each writes its run of nonzeros behind those of the groups before it.
+/// A scan over the groups: each writes its run of nonzeros behind those of earlier groups.
 template <class Tensor>
 struct GenerateRuns {
   typename Tensor::indices_type indices;
@@ -117,8 +117,8 @@ struct GeneratePlanted {
   count_t block;
 
   KOKKOS_FUNCTION void operator()(count_t p) const {
-    // Nonzero p belongs to component p mod R, so that the components lie mixed; the rest of p counts
-    // through the component's block^N entries.
+    // Nonzero p belongs to component p mod R, which mixes the components. The quotient counts through the
+    // component's block^N entries.
     count_t const r = p % rank;
     count_t entry   = p / rank;
     double value    = 1;
@@ -156,14 +156,14 @@ CooTensor<Scalar, Index, Space> power_law_tensor(Space const& space, Extents con
   for (int n = 0; n < extents.order(); ++n)
     of_mode(kernel.laws, n) = PowerLaw(extents[n], of_mode(options.skew, n));
 
-  // Places drawn twice are lost, so a second draw takes more of them; ten draws leave what the shape cannot
-  // hold.
+  // Places that are drawn twice are lost, so the next draw takes more. After ten draws, the shape probably
+  // has no room for more.
   count_t wanted = nnz;
   for (int draw = 1;; ++draw) {
     auto const drawn = make_coo_tensor<Scalar, Index>(space, extents, wanted);
     kernel.indices   = drawn.indices();
     kernel.values    = drawn.values();
-    // Groups enough to fill all places even if their runs come out short.
+    // Enough groups to fill all places even if their runs are short by chance.
     count_t const groups = ceil_div(wanted, options.fiber_run) +
                            (options.fiber_run > 1 ? wanted / options.fiber_run / 16 + 64 : 0);
     count_t filled       = 0;
@@ -174,7 +174,7 @@ CooTensor<Scalar, Index, Space> power_law_tensor(Space const& space, Extents con
     POLYAD_EXPECTS(filled >= wanted, "the runs fill ", filled, " of ", wanted, " places");
     auto const distinct = sum_duplicates(space, drawn).tensor;
     if (draw == 10 || static_cast<double>(distinct.nnz()) >= 0.99 * static_cast<double>(nnz)) return distinct;
-    // Where most draws fall on few cells, more of them would only take memory.
+    // If most draws fall on few cells, more draws would only take memory.
     count_t const more = static_cast<count_t>(1.005 * static_cast<double>(wanted) * static_cast<double>(nnz) /
                                               static_cast<double>(distinct.nnz()));
     if (wanted >= 8 * nnz) return distinct;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the library compiles of tensor/. In one source: most of its cost is in the headers.
+// The instantiations of tensor/. They are in one source, since most of the cost of compiling is in the
+// headers.
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ALTO's linear order of a tensor's cells: the bits of a nonzero's N indices interleaved into one number, so
-// that nonzeros that are near in the order are near in every mode (BLCO, sections 3 and 4.1; Helal et al.,
-// ALTO, ICS 2021). From the uppermost bit down, each bit halves the mode that is the longest of what is left
-// of the box, so the layout adapts to uneven modes. Of 4 x 8 x 2 rows (2, 3 and 1 bits) it is, uppermost
-// first,
+// ALTO's linear order of a tensor's cells: the bits of a nonzero's N indices are interleaved into one number.
+// So nonzeros that are near in this order are near in every mode (BLCO, sections 3 and 4.1; Helal et al.,
+// ALTO, ICS 2021). From the uppermost bit down, each bit halves the longest mode of the remaining box. So the
+// layout adapts to modes of different length. For 4 x 8 x 2 rows (2, 3 and 1 bits) it is, uppermost first,
 //
 //   mode 1 bit 2, mode 1 bit 1, mode 0 bit 1, mode 1 bit 0, mode 0 bit 0, mode 2 bit 0
 //
-// The number may have any number of bits up to 16 x 64; it is kept in words of 64, the lowest first.
+// The number may have up to 16 x 64 bits. It is kept in words of 64, the lowest first.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -21,10 +20,10 @@
 
 namespace polyad::detail {
 
-/// Which bit of which mode stands at every bit of the interleaved number. Trivially copyable (2 KB).
+/// The mode and the bit of its index for every bit of the interleaved number. Trivially copyable (2 KB).
 ///
-/// A mode's own bits keep their order, so the lowest B bits of the number hold the lowest bits_below(n, B)
-/// bits of mode n: stripping all above B leaves the index modulo 2^bits_below(n, B) of every mode.
+/// A mode's own bits keep their order. So the lowest B bits of the number contain the lowest bits_below(n, B)
+/// bits of mode n. Removing all bits above B leaves the index modulo 2^bits_below(n, B) of every mode.
 class LinearLayout {
 public:
   static constexpr int word_bits = 64;
@@ -35,9 +34,9 @@ public:
   /// ALTO's layout.
   explicit LinearLayout(Extents const& extents) : LinearLayout(extents, 0) {}
 
-  /// The same in parts: uppermost the highest `slab_bits` bits of mode `slab`, below them all bits of the
-  /// modes in the mask `first` (mode n is its bit n), then the rest; each part by halving. Nonzeros that
-  /// share the indices of the modes in `first` then come one after another, within slabs of mode `slab`.
+  /// The same in three parts, each laid out by halving. Uppermost are the highest `slab_bits` bits of mode
+  /// `slab`. Below them are all bits of the modes in the mask `first` (mode n is its bit n), then the rest.
+  /// So nonzeros with the same indices of the modes in `first` are consecutive, within slabs of mode `slab`.
   LinearLayout(Extents const& extents, std::uint32_t first, int slab = 0, int slab_bits = 0)
       : m_order(extents.order()) {
     int left[max_order]{};
@@ -102,8 +101,8 @@ public:
   }
 
 private:
-  /// The longest of what is left of the modes in a mask: 2^left rows; among equals the mode that was longer,
-  /// then the later one. -1 when nothing is left of them.
+  /// The mode in the mask with the longest remaining range, of 2^left rows. Among equals it is the mode with
+  /// the larger extent, then the later one. -1 when nothing is left of them.
   static int longest(Extents const& extents, int const* left, std::uint32_t modes) {
     int found = -1;
     for (int n = 0; n < extents.order(); ++n) {
@@ -143,7 +142,7 @@ struct LinearKeys {
 };
 
 /// The nonzeros' positions in the linear order of `layout`; equal cells keep their order. Linear in the
-/// nonzeros: for each word one radix sort by its bits, the lowest word first. Waits for `space`.
+/// nonzeros: one radix sort for each word, the lowest word first. Waits for `space`.
 /// \throws UsageError when Ordinal cannot number the nonzeros; MemoryError before it allocates: beside the
 ///         result it needs 16 + sizeof(Ordinal) bytes a nonzero
 template <class Ordinal, class Scalar, class Index, class Space>

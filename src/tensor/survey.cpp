@@ -23,9 +23,9 @@ std::uint64_t mixed(std::uint64_t x) {
   return x ^ x >> 31;
 }
 
-// Distinct fibers are counted linearly: a fiber's hash marks one of m bits, and e empty ones of m stand for m
-// ln(m / e) distinct hashes (Whang, Vander-Zanden and Taylor, ACM TODS 15(2), 1990). 128 KiB stay in a cache.
-// Of long tensors only the fibers whose hash ends in enough zeros are looked at.
+// Linear counting of distinct fibers: a fiber's hash marks one of m bits. If e bits stay unmarked, there are
+// about m ln(m / e) distinct hashes (Whang, Vander-Zanden and Taylor, ACM TODS 15(2), 1990). The marks are
+// 128 KiB, which stay in a cache. For long tensors, only fibers whose hash ends in enough zeros are counted.
 constexpr int mark_bits = 20;
 
 template <class Index>
@@ -70,7 +70,7 @@ void count_rows(std::span<Index const> indices, std::size_t order, std::size_t m
   }
 }
 
-/// Calls task(0), ..., task(count - 1) on so many threads, and passes on what one of them throws.
+/// Calls task(0), ..., task(count - 1) on `threads` threads, and rethrows an exception of one of them.
 template <class Task>
 void spread(int threads, std::size_t count, Task const& task) {
   std::atomic<std::size_t> next{0};
@@ -123,7 +123,7 @@ TensorSurvey survey_tensor(std::span<std::uint64_t const> extents, std::span<Ind
   for (std::size_t n = 0; n < order; ++n) survey.modes[n].extent = extents[n];
   if (order == 0) return survey;
   survey.nnz = indices.size() / order;
-  // All trees but the longest mode's own have that mode as their leaf: two counts of fibers serve all.
+  // The longest mode is the leaf of every tree except its own, so two counts of fibers are enough.
   int const longest = leaf_of(survey, -1), second = leaf_of(survey, longest);
   std::array<double, 2> fibers{};
   if (threads <= 0) threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));

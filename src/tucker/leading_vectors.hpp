@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The leading left singular vectors of a matrix Y (I x D) by a randomised range finder with subspace
-// iteration (Halko, Martinsson & Tropp, SIAM Review 53(2), 2011, algorithms 4.4 and 5.1), for the factors of
-// HOOI.
+// The leading left singular vectors of a matrix Y (I x D), for the factors of HOOI. The method is a
+// randomised range finder with subspace iteration (Halko, Martinsson & Tropp, SIAM Review 53(2), 2011,
+// algorithms 4.4 and 5.1).
 //
-// With L = R + oversampling columns, B = Y' Q and Z = Y B are made orthonormal in turn until the squares of
-// the leading R singular values that Q captures stay the same; Q starts from the factor before, which is
-// nearly right from the second iteration of HOOI on. Only L x L matrices are decomposed, by Jacobi rotations
-// of one team (dense/jacobi_eigen.hpp): a Gram matrix of I or D rows is never formed. Y is read twice an
-// iteration.
+// With L = R + oversampling columns, B = Y' Q and Z = Y B are orthonormalised in turn. This ends when the
+// squares of the leading R singular values captured by Q no longer change. Q starts from the previous factor,
+// which is nearly right from the second iteration of HOOI on. Only L x L matrices are decomposed, by Jacobi
+// rotations of one team (dense/jacobi_eigen.hpp). A Gram matrix of I or D rows is never formed. Y is read
+// twice an iteration.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -26,8 +26,8 @@
 
 namespace polyad::detail {
 
-/// Eigenvectors of a symmetric matrix by one team, the largest eigenvalue first: T = V diag(scale), where
-/// scale is 1 or, for a basis, 1 / sqrt(eigenvalue); 0 for eigenvalues that rounding alone may have made.
+/// Eigenvectors of a symmetric matrix by one team, the largest eigenvalue first: T = V diag(scale). For a
+/// basis scale is 1 / sqrt(eigenvalue), or 0 if the eigenvalue may be a rounding error. Otherwise it is 1.
 template <class Scalar, class Space>
 struct SortedEigenvectors {
   GramMatrix<Space> G;  // overwritten
@@ -86,7 +86,7 @@ public:
   /// Q = an orthonormal basis of the columns of Z (I x L, L <= I), with random directions where Z has fewer
   /// independent ones. Z is overwritten. Waits.
   void orthonormalize(matrix_type const& Z, matrix_type const& Q) {
-    // Twice, since the Gram matrix of the first pass sees only half of the digits; more often only where
+    // Two passes, since the Gram matrix of the first resolves only half of the digits. More passes only after
     // columns had to be filled in.
     auto from     = Z;
     auto to       = Q;
@@ -124,13 +124,13 @@ public:
     double captured = 0;
     for (int iteration = 0; iteration < m_options.max_iterations; ++iteration) {
       wide_transposed_product(m_space, Y, Q, sums, B);  // B = Y' Q, D x L
-      // The singular values that Q captures are those of B, its right singular vectors lead from Q to U.
+      // The singular values captured by Q are those of B. Its right singular vectors turn Q into U.
       auto const turn = matrix("polyad::range_turn", L, rank);
       decompose(B, false, turn);
       intermediates(m_space, Q, turn, U);
       double const before = captured;
       captured            = leading_sum(rank);
-      // No tolerance below what the scalar can tell apart.
+      // The tolerance is at least half of the scalar's epsilon.
       double const tolerance =
           std::max(m_options.tolerance, static_cast<double>(std::numeric_limits<Scalar>::epsilon()) / 2);
       if (!(captured - before > tolerance * captured)) break;
@@ -166,7 +166,7 @@ private:
     m_space.fence("polyad::leading_vectors");
     m_values.assign(host.data(), host.data() + L);
   }
-  /// to = from times its eigenvectors, scaled. Returns how many columns are independent; the others are
+  /// to = from times its eigenvectors, scaled. Returns the number of independent columns; the others are
   /// filled in.
   count_t eigenvectors(matrix_type const& from, bool basis, matrix_type const& to) {
     count_t const L = from.extent(1);

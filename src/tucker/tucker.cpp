@@ -43,7 +43,7 @@ void expect_tucker_ranks(Extents const& extents, std::vector<count_t> const& ran
   }
 }
 
-/// Y for every mode, all in one buffer that the largest fills: HOOI needs one at a time.
+/// Y for every mode, all in one buffer of the size of the largest: HOOI needs one at a time.
 /// \throws MemoryError before it is allocated
 template <class Scalar, class Space>
 std::vector<FactorMatrix<Scalar, Space>> make_shared_outputs(
@@ -101,7 +101,7 @@ TuckerStart<Scalar, Space> hosvd_tucker_start(Space const& space,
                                               CooTensor<Scalar, Index, Space> const& tensor,
                                               TuckerOptions const& options) {
   expect_tucker_ranks(tensor.extents(), options.ranks);
-  // More columns than are wanted: a subspace is found at the rate of the singular values behind it.
+  // More columns than needed: the rate of convergence depends on the singular values beyond them.
   count_t const rank =
       *std::max_element(options.ranks.begin(), options.ranks.end()) + options.vectors.oversampling;
   auto const leading = nvecs(space, tensor, rank, {options.seed, 150, 1e-11});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// wide_transposed_product: D = A' G where A or G is an output of SpTTMc, whose columns are a product of
-// ranks and may be millions. The product of dense/transposed_product.hpp keeps J x R sums for each chunk of
-// rows, so it takes the columns a few thousand at a time. All chunks then have sums of their own.
+// wide_transposed_product: D = A' G where A or G is an output of SpTTMc. Its columns are a product of ranks
+// and may be millions. The product of dense/transposed_product.hpp keeps J x R sums for each chunk of rows,
+// so this takes a few thousand columns at a time. Then all chunks have room for sums of their own.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -12,7 +12,7 @@
 
 namespace polyad::detail {
 
-/// With 32 columns of the other matrix 1 MiB of sums a chunk, which leaves 64 chunks.
+/// With 32 columns of the other matrix, a chunk has 1 MiB of sums, which allows 64 chunks.
 inline constexpr count_t most_product_columns = 4096;
 
 /// Scratch for matrices of J and R columns, however many. \throws MemoryError

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// probe_device: what this build was compiled for and what the machine has, asked before Kokkos starts.
-// Kokkos::initialize ends the process on a machine without a usable device; a program that asks first can
-// say why instead.
+// probe_device: the device that this build needs and the one that the machine has, before Kokkos starts.
+// Kokkos::initialize ends the process without a usable device. A program that probes first can say why.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DeviceMemoryAccount counts the bytes that Kokkos holds in the memory of the default execution space, now
-// and at most. It can set a limit: available_memory then returns at most what is left of it, and expect_fits
-// refuses larger arrays (core/spaces.hpp). 64 KiB of it are kept for small arrays that are not checked.
+// DeviceMemoryAccount counts the bytes that Kokkos holds in the memory of the default execution space: the
+// current number and the peak. With a limit, available_memory returns at most its rest, and expect_fits
+// refuses larger arrays (core/spaces.hpp). 64 KiB of it are reserved for small, unchecked arrays.
 //
-// On a host backend the device's memory is the host's own. The account then simulates a device: all of
-// Kokkos' allocations count but those that are made while a HostArrays lives.
+// On a host backend, device memory is host memory. The account then simulates a device: it counts all of
+// Kokkos' allocations, except those made while a HostArrays object exists.
 #pragma once
 
 #include <optional>
@@ -32,8 +32,8 @@ public:
   [[nodiscard]] count_t peak() const;
   void reset_peak();
 
-  /// Allocations while one exists do not count: they are arrays that stay in host memory on any backend. It
-  /// matters on a host backend only. May be nested.
+  /// While an object of this class exists, allocations do not count: their arrays are in host memory on any
+  /// backend. It has an effect on a host backend only. Objects may be nested.
   class HostArrays {
   public:
     HostArrays();
@@ -43,8 +43,7 @@ public:
   };
 };
 
-/// Bytes that are left of the account's limit. Nothing without an account or a limit, or while a HostArrays
-/// exists.
+/// The rest of the account's limit in bytes; none without account or limit, or while a HostArrays exists.
 [[nodiscard]] std::optional<count_t> left_of_device_memory_limit();
 
 }  // namespace polyad

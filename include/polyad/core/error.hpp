@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The typed errors of Polyad. All errors of its own derive from polyad::Error, and each kind knows the exit
-// code of the command-line tool (README, "The tool"). An allocation that fails after all may pass as it is:
-// std::bad_alloc of a container in host memory, Kokkos' std::runtime_error. What a caller's function throws
-// passes too. Kokkos-free, so that the readers and writers do not pay for it.
+// The error types of Polyad. All derive from polyad::Error, and each knows its exit code in the command-line
+// tool (README, "The tool"). Other exceptions pass through unchanged. These are std::bad_alloc of a container
+// in host memory, Kokkos' std::runtime_error of an allocation, and the exceptions of a caller's functions.
+// Free of Kokkos, since readers and writers need only this.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ public:
   explicit UsageError(std::string const& what) : Error(ExitCode::usage, what) {}
 };
 
-/// The content of a file is not what it should be. The text reads `file:line:column: reason`.
+/// The content of a file is wrong. The text reads `file:line:column: reason`.
 class InputError : public Error {
 public:
   /// \param line, column  count from 1; 0 means "does not apply" and is left out of the text.
@@ -100,8 +100,8 @@ template <class... Parts>
 
 }  // namespace polyad::detail
 
-/// A precondition that is always checked. When it does not hold, the parts are written one after the other
-/// into the text of a UsageError.
+/// Checks a precondition, in every build. If it does not hold, throws a UsageError whose text is the parts,
+/// one after the other.
 #define POLYAD_EXPECTS(condition, ...)                                   \
   do {                                                                   \
     if (!(condition)) ::polyad::detail::expectation_failed(__VA_ARGS__); \

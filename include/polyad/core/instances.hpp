@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the library compiles once, for users' sources to link: for these scalars and coordinates, and for
-// Kokkos' default execution space. A header declares it `extern` with the macro that a source of src/ then
-// instantiates with.
+// Explicit instantiations: the library is compiled for these scalars and coordinates, and for Kokkos' default
+// execution space, and users' sources link to it. A header declares them `extern` with the same macro with
+// which a source in src/ instantiates them.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -10,7 +10,7 @@
 
 namespace polyad::detail {
 
-/// Says at compile time, in a sentence, what would otherwise be a symbol that the linker misses.
+/// A compile-time error message in place of a missing symbol at link time.
 template <class Scalar, class Index, class Space>
 constexpr bool expect_compiled() {
   static_assert(std::is_same_v<Scalar, float> || std::is_same_v<Scalar, double>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank may be, and how rows of that rank are stored.
+// The range of ranks, and the storage of rows of a given rank.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -14,7 +14,7 @@ namespace polyad {
 /// Packed rows (tensor/factor_matrices.hpp) start at multiples of 16 bytes.
 inline constexpr int row_alignment = 16;
 
-/// Whether kernels on Space take packed rows alone: a device's do; a host's take any stride.
+/// Whether kernels on Space require packed rows: a device's do; a host's accept any stride.
 template <class Space>
 inline constexpr bool takes_packed_rows = is_device_space<Space>;
 

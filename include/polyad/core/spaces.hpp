@@ -18,7 +18,7 @@ template <class Space>
 inline constexpr bool is_device_space =
     !Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Space::memory_space>::accessible;
 
-/// Where the host computes beside Space: a device's host, or Space itself.
+/// The host's execution space beside Space: a device's host, or Space itself.
 template <class Space>
 using HostOf = std::conditional_t<is_device_space<Space>, Kokkos::DefaultHostExecutionSpace, Space>;
 
@@ -35,7 +35,7 @@ KOKKOS_INLINE_FUNCTION constexpr count_t ceil_div(count_t a, count_t b) {
   return (a + b - 1) / b;
 }
 
-/// Kokkos' policy of teams. LaunchBounds, which only a device minds, makes no type of its own on a host.
+/// Kokkos' team policy. A host ignores LaunchBounds, so there they do not make a different type.
 template <class Space, class... Properties>
 struct TeamPolicyOf {
   using type = Kokkos::TeamPolicy<Space, Properties...>;
@@ -70,8 +70,8 @@ inline count_t checked_product(std::string const& array, count_t a, count_t b) {
 /// threads.
 [[nodiscard]] count_t device_multiprocessors(Kokkos::DefaultExecutionSpace const& space);
 
-/// Bytes of free memory in the memory space of Space, as the device's driver or the host's system reports
-/// them, within the limit of a DeviceMemoryAccount (core/device_memory.hpp).
+/// Bytes of free memory in the memory space of Space, reported by the device's driver or the host's system. A
+/// DeviceMemoryAccount may set a lower limit (core/device_memory.hpp).
 template <class Space>
 count_t available_memory(Space const& space);
 

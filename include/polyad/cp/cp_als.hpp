@@ -4,12 +4,12 @@
 //
 //   for n = 0 ... N - 1:  V = MTTKRP(X, A, n);  A^(n) = V (Hadamard product of A^(m)'A^(m), m != n)^+
 //
-// The columns are not normalised between updates: the Gram matrices carry their norms, and the R x R algebra
-// divides them out. So an update reads and writes a factor once. The iterates are those of the normalised
-// method, up to rounding; lambda is split off at the end. Powers of two keep the columns' norms near
-// I_n^(1/4), in the start as well, so that nothing over- or underflows in floats at any order.
+// The columns are not normalised between updates. The Gram matrices contain their norms, and the R x R
+// algebra divides by them. So an update reads and writes a factor only once. Up to rounding, the iterates are
+// those of the normalised method; lambda is split off at the end. Powers of two keep the columns' norms near
+// I_n^(1/4), already in the start. So nothing over- or underflows in floats at any order.
 //
-// Inside an iteration nothing is allocated and the host waits once, for the numbers of the fit.
+// An iteration allocates nothing, and the host waits once, for the numbers of the fit.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -28,8 +28,8 @@
 namespace polyad {
 
 struct CpAlsOptions {
-  /// R. 0: that of the start; without a start the rank that X was built for. That is 16 for coordinates
-  /// (AnyFormatOptions::rank). A format of your own has none: cp_als throws UsageError.
+  /// R. 0: the start's; without a start, the rank that X was built for. For coordinates that is 16
+  /// (AnyFormatOptions::rank). A user-defined format has no such rank: cp_als throws UsageError.
   count_t rank        = 0;
   int max_iterations  = 50;
   double tolerance    = 1e-4;  // stop when the fit changes by less between two iterations
@@ -39,7 +39,7 @@ struct CpAlsOptions {
   bool one_instance   = false;  // the R x R algebra in line with the MTTKRPs; timed phases do so anyway
 };
 
-/// What the callback learns after each iteration.
+/// The callback's argument after each iteration.
 struct CpAlsIteration {
   int iteration;  // counts from 1
   double fit;     // 1 - ||X - M|| / ||X||
@@ -48,7 +48,7 @@ struct CpAlsIteration {
   std::map<std::string, double> phases;  // seconds; empty unless CpAlsOptions::time_phases
 };
 
-/// Why a model says nothing, or little, though its fit stands still.
+/// A reason why a model is of little or no use although its fit has converged.
 enum class ModelDefect {
   none,
   zero,          // all of it: the numbers underflowed, or the tensor is zero
@@ -72,8 +72,8 @@ struct CpAlsResult {
   ModelDefect defect     = ModelDefect::none;
 };
 
-/// What the next iteration depends on, in host memory. io::Checkpoint (io/checkpoint.hpp) has these fields
-/// too. A run that is restored to it goes on to the same bits, where the format sums in a fixed order.
+/// The data that the next iteration depends on, in host memory. io::Checkpoint (io/checkpoint.hpp) has the
+/// same fields. A restored run continues with the same bits if the format sums in a fixed order.
 struct CpAlsState {
   int iteration          = 0;  // done so far
   double fit             = 0;
@@ -86,15 +86,15 @@ struct CpAlsState {
 /// Called after each iteration; false ends the run.
 using CpAlsCallback = std::function<bool(CpAlsIteration const&)>;
 
-/// What these options ask of a format: any_format(space, coo, format_options(options)).
+/// The requirements of these options for a format: any_format(space, coo, format_options(options)).
 [[nodiscard]] AnyFormatOptions format_options(CpAlsOptions const& options);
 
-/// Factors X, which has N >= 2 modes and no duplicates (tensor/sum_duplicates.hpp; their squares would not
-/// add up to the norm). Waits for `space`.
-/// \param start  A^(n) (I_n x R); the scale of its columns plays no part. Its Views, and all that share
-/// them, are
-///               overwritten by the result. A device's matrix whose rows are not packed (make_factor_matrix)
-///               is copied first and stays. Without a start: random numbers of options.seed (fill_random)
+/// Factors X, which has N >= 2 modes and no duplicates. Duplicates must be summed first
+/// (tensor/sum_duplicates.hpp), since otherwise their squares do not add up to the norm. Waits for `space`.
+/// \param start  A^(n) (I_n x R); the scale of its columns does not matter. The result overwrites its Views,
+///               and all that share them. On a device, a matrix whose rows are not packed
+///               (make_factor_matrix) is copied first and not overwritten. Without a start: random numbers of
+///               options.seed (fill_random)
 /// \throws UsageError when N < 2, shapes do not match or no rank is known; MemoryError before allocating;
 ///         NumericalError when the norm of X or the fit is not a finite number
 template <class Scalar, class Index, class Space>
@@ -105,15 +105,15 @@ template <class Scalar, class Index, class Space>
 CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                   CpAlsOptions const& options = {}, CpAlsCallback const& callback = {});
 
-/// The same of coordinates, in the format that any_format chooses for these options; `rest` are the optional
-/// start and callback.
+/// The same for coordinates, in the format that any_format chooses. `rest` are the optional start and
+/// callback.
 template <class Scalar, class Index, class Space, class... Rest>
 CpAlsResult<Scalar, Space> cp_als(Space const& space, CooTensor<Scalar, Index, Space> const& X,
                                   CpAlsOptions const& options, Rest const&... rest) {
   return cp_als(space, any_format(space, X, format_options(options)), options, rest...);
 }
 
-/// The same of a format of one's own.
+/// The same for a user-defined format.
 template <OwnFormat F, class... Rest>
 CpAlsResult<typename F::scalar_type, typename F::space_type> cp_als(typename F::space_type const& space,
                                                                     F const& X, CpAlsOptions const& options,
@@ -128,8 +128,8 @@ template <class Scalar, class Space>
 class SharedRows;  // with other ranks (distributed/cp_als.hpp)
 }  // namespace detail
 
-/// One run of CP-ALS, one iteration at a time: launch() and finish() in turn while is_running(), then
-/// take_result(). So a host thread can keep several runs going on instances of an execution space
+/// One run of CP-ALS, an iteration at a time: launch() and finish() in turn while is_running(), then
+/// take_result(). This lets one host thread keep several runs going on instances of an execution space
 /// (cp_als_restarts), or write checkpoints.
 template <class Scalar, class Space>
 class CpAlsRun {
@@ -158,8 +158,9 @@ public:
 
   /// Between iterations. Waits.
   [[nodiscard]] CpAlsState state() const;
-  /// Before the first iteration: goes on where `state` was taken, of a run of the same shape. Iterations
-  /// count on. Waits. \throws UsageError when the shapes differ
+  /// Before the first iteration: resumes from `state` of a run of the same shape. The count of iterations
+  /// continues. Waits.
+  /// \throws UsageError when the shapes differ
   void restore(CpAlsState const& state);
   /// Splits lambda off and brings the model into canonical form. Waits; call it once, after the last
   /// iteration.
@@ -175,7 +176,7 @@ struct RestartSummary {
   double fit;
   int iterations;
   StopReason reason;
-  double seconds = 0;  // of its iterations; those of other runs beside it are in them
+  double seconds = 0;  // of its iterations, including the time of concurrent runs
 };
 
 template <class Scalar, class Space>
@@ -185,8 +186,7 @@ struct RestartsResult {
   std::vector<RestartSummary> runs;  // in the order of the starts
 };
 
-/// Instances for `runs` runs side by side: streams of a device, eight at most. A host has one instance, whose
-/// threads a single run keeps busy.
+/// Instances for `runs` concurrent runs: up to eight streams of a device. A single run keeps a host busy.
 template <class Space>
 [[nodiscard]] std::vector<Space> restart_instances(Space const& space, int runs);
 
@@ -198,10 +198,11 @@ inline std::uint64_t restart_seed(std::uint64_t seed, int k) {
 /// Called after each iteration of each run; false ends all runs.
 using RestartsCallback = std::function<bool(int run, CpAlsIteration const&)>;
 
-/// Runs CP-ALS from `count` random starts on the instances, so that small tensors fill a device; the best fit
-/// wins. ALS finds local optima, and a few starts are the usual remedy (Kolda & Bader, SIAM Review 51(3),
-/// 2009, section 3.4). Each run holds a model and a workspace of its own. Waits for all instances. X must be
-/// ready on all of them (fence after building it). For coordinates build X with any_format first.
+/// Runs CP-ALS from `count` random starts on the instances, concurrently, so that small tensors fill a
+/// device. The best fit wins. ALS finds local optima, and a few starts are the usual remedy (Kolda & Bader,
+/// SIAM Review 51(3), 2009, section 3.4). Each run has a model and a workspace of its own. Waits for all
+/// instances. X must be ready on all of them (fence after building it). For coordinates build X with
+/// any_format first.
 /// \throws as cp_als; UsageError when count < 1 or there are no instances
 template <class Scalar, class Index, class Space>
 RestartsResult<Scalar, Space> cp_als_restarts(std::vector<Space> const& instances,
@@ -209,7 +210,7 @@ RestartsResult<Scalar, Space> cp_als_restarts(std::vector<Space> const& instance
                                               CpAlsOptions const& options, int count,
                                               RestartsCallback const& callback = {});
 
-/// The same of a format of one's own.
+/// The same for a user-defined format.
 template <OwnFormat F>
 RestartsResult<typename F::scalar_type, typename F::space_type> cp_als_restarts(
     std::vector<typename F::space_type> const& instances, F const& X, CpAlsOptions const& options, int count,

@@ -17,8 +17,8 @@ struct NvecsOptions {
 };
 
 /// The leading R left singular vectors of every X_(n), as factor matrices I_n x R with orthonormal columns.
-/// Columns beyond the rank of X_(n) are random numbers in [0, 1), not orthonormal. Not the same bits on every
-/// backend: sums are made with atomics. Sorts the nonzeros once per mode. An iteration takes about two
+/// Columns beyond the rank of X_(n) are random numbers in [0, 1), not orthonormal. The bits differ between
+/// backends, since sums are made with atomics. Sorts the nonzeros once per mode. An iteration takes about two
 /// MTTKRPs, or a product with an I_n x I_n matrix for a short mode. Waits for `space`.
 /// \throws UsageError unless 1 <= R < 2^20; MemoryError
 template <class Scalar, class Index, class Space>

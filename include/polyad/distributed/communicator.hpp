@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicator: what the ranks of a distributed run exchange, on an instance of an execution space. It has
-// only what the algorithms need, and three back ends: one rank without MPI, MPI, and NCCL between GPUs.
+// Communicator: the communication between the ranks of a distributed run, on an instance of an execution
+// space. It offers only the operations that the algorithms need. It has three back ends: one rank without
+// MPI, MPI, and NCCL between GPUs.
 //
 //   MpiScope const mpi;                              // MPI_Init, and MPI_Finalize at its end
 //   auto const ranks = mpi_communicator(space);      // or nccl_communicator(space)
 //
-// All ranks of a communicator make the same calls in the same order. A rank that throws between them leaves
-// the others waiting: end the job then (MpiScope::abort).
+// All ranks of a communicator make the same calls in the same order. If a rank throws between two calls, the
+// others wait for ever: end the job then (MpiScope::abort).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -61,8 +62,8 @@ public:
 
 }  // namespace detail
 
-/// Ranks that exchange what lies in memory of one kind, host or device. Counts are of elements, 64-bit. T is
-/// float, double, std::uint32_t or std::uint64_t. Shares its back end and its count of words when copied.
+/// Ranks that exchange arrays in memory of one kind, host or device. Counts are of elements, 64-bit. T is
+/// float, double, std::uint32_t or std::uint64_t. A copy shares the back end and the count of words.
 class RankGroup {
 public:
   /// One rank, which exchanges nothing.
@@ -74,23 +75,23 @@ public:
   /// "self", "MPI", "MPI on device memory", "MPI staged through the host" or "NCCL"
   [[nodiscard]] char const* name() const { return m_collectives->name(); }
 
-  /// data(i) = the sum of all ranks' data(i), the same bits on every rank where the back end's are.
+  /// data(i) = the sum of all ranks' data(i). All ranks get the same bits if the back end guarantees it.
   template <class T>
   void all_reduce(T* data, count_t count) const {
     all_reduce(data, count, detail::word_of<T>());
   }
-  /// `data` has a part for each rank, parts[k] elements; own(i) = the sum of all ranks' data(i) in the own
-  /// part. `own` does not overlap `data`, whose content is undefined afterwards.
+  /// `data` has a part of parts[k] elements for each rank k. own(i) = the sum of all ranks' data(i) in the
+  /// caller's part. `own` must not overlap `data`, whose content is undefined afterwards.
   template <class T>
   void reduce_scatter(T* data, T* own, std::span<count_t const> parts) const {
     reduce_scatter(data, own, parts, detail::word_of<T>());
   }
-  /// `data` has a part for each rank, parts[k] elements, and the own part is set; sets the others.
+  /// `data` has a part of parts[k] elements for each rank k. The own part is set; this sets the others.
   template <class T>
   void all_gather(T* data, std::span<count_t const> parts) const {
     all_gather(data, parts, detail::word_of<T>());
   }
-  /// Rank k gets to[k] elements of `sent`, in the order of ranks; `received` gets from[k] elements of rank k.
+  /// Sends to[k] elements of `sent` to rank k, in the order of ranks; `received` gets from[k] of rank k.
   template <class T>
   void all_to_all(T const* sent, std::span<count_t const> to, T* received,
                   std::span<count_t const> from) const {
@@ -107,9 +108,8 @@ public:
   /// The ranks of the same color, in the order of their keys. They count into this group's words.
   [[nodiscard]] RankGroup split(int color, int key) const;
 
-  /// Elements that this rank sent to others so far, as algorithms that send least do. In a reduce-scatter
-  /// these are all but its own part, in an all-gather its own part for each other rank. An all-reduce is
-  /// both.
+  /// Elements that this rank has sent so far, by algorithms that send least. A reduce-scatter sends all but
+  /// the own part, an all-gather the own part to each other rank. An all-reduce does both.
   [[nodiscard]] count_t words_sent() const { return *m_words; }
 
 private:
@@ -138,8 +138,8 @@ public:
   [[nodiscard]] int rank() const { return m_data.rank(); }
   [[nodiscard]] int size() const { return m_data.size(); }
   [[nodiscard]] Space const& space() const { return m_space; }
-  /// For arrays in the memory of Space: calls follow what is enqueued on space(), and what is enqueued later
-  /// follows them. NCCL's only enqueue; the others wait for the instance.
+  /// For arrays in the memory of Space. Calls run in order with the work that is enqueued on space(). NCCL
+  /// only enqueues; the other back ends wait for the instance.
   [[nodiscard]] RankGroup const& data() const { return m_data; }
   /// For arrays in host memory; waits.
   [[nodiscard]] RankGroup const& host() const { return m_host; }
@@ -158,7 +158,7 @@ private:
 /// Whether a launcher (mpirun, srun) started this process as one of several ranks.
 [[nodiscard]] bool started_by_launcher();
 
-/// Starts MPI, unless the program did, and ends what it started. Make it before Kokkos starts.
+/// Starts MPI, unless the program has, and ends what it started. Construct it before Kokkos starts.
 class MpiScope {
 public:
   /// \throws UsageError in a build without MPI; BackendError when MPI does not start
@@ -183,8 +183,8 @@ private:
   int m_local_size = 1;
 };
 
-/// All ranks of MPI; of another communicator where MPI_Comm_c2f's number of it is given. Device memory goes
-/// to MPI as it is where MPI says that it can take it, otherwise through pinned host memory.
+/// All ranks of MPI, or those of another communicator, given by its number of MPI_Comm_c2f. Device memory is
+/// passed to MPI directly if MPI reports that it accepts it, otherwise through pinned host memory.
 /// \throws UsageError in a build without MPI; BackendError when MPI was not started or a call fails
 template <class Space>
 [[nodiscard]] Communicator<Space> mpi_communicator(Space const& space, std::optional<int> fortran = {});

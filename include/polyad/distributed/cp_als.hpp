@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CP-ALS on many ranks: the driver of cp/cp_als.hpp on each rank's block of the tensor (the medium-grained
-// decomposition of Smith & Karypis, "A medium-grained algorithm for distributed sparse tensor factorization",
-// IPDPS 2016, section IV; GenTen, section 5).
+// CP-ALS on many ranks: the driver of cp/cp_als.hpp on each rank's block of the tensor. It uses the
+// medium-grained decomposition of Smith & Karypis, "A medium-grained algorithm for distributed sparse tensor
+// factorization", IPDPS 2016, section IV (also GenTen, section 5).
 //
 //   auto const share  = distribute<double>(ranks, extents, indices, values, {.rank = 32});
 //   auto const result = cp_als(ranks, share, {.rank = 32});   // the model is on rank 0
 //
-// The ranks form a grid p_0 x ... x p_{N-1}. Mode n is cut into p_n ranges of rows, and a rank has the
-// nonzeros of one range of each mode. The P / p_n ranks that have the same range of mode n own its rows
-// together. For each mode a rank multiplies its block. A reduce-scatter among those ranks gives each the sums
-// of the rows that it owns. It solves for these rows and sends them to the others (all-gather).
-// All ranks add up one R x R matrix a mode. docs/distributed.md has the words that this sends.
+// The ranks form a grid p_0 x ... x p_{N-1}. Mode n is cut into p_n ranges of rows. A rank has the nonzeros
+// of one range of each mode. The P / p_n ranks with the same range of mode n own its rows together. For each
+// mode a rank multiplies its block. A reduce-scatter among those ranks gives each the sums of the rows that
+// it owns. It solves for these rows and sends them to the others (all-gather). All ranks add up one R x R
+// matrix a mode. docs/distributed.md has the number of words sent.
 #pragma once
 
 #include <span>
@@ -32,7 +32,7 @@ using ProcessGrid = std::vector<int>;
 /// of 2 (P / p_n - 1) I_n.
 [[nodiscard]] double words_of_grid(Extents const& extents, ProcessGrid const& grid);
 
-/// The grid that sends least; of equals the one whose blocks of rows are shortest together.
+/// The grid that sends least. If several do, the one whose blocks have the fewest rows in total.
 /// \throws UsageError when ranks < 1
 [[nodiscard]] ProcessGrid cheapest_grid(Extents const& extents, int ranks);
 
@@ -52,7 +52,7 @@ struct Imbalance {
   double bytes    = 1;  // of nonzeros, factors and MTTKRPs
 };
 
-/// Which rows of which modes a rank has. The same on all ranks but for `rank`.
+/// The rows of each mode that the ranks have. The same on all ranks except for `rank`.
 struct Partition {
   Extents extents;  // of the whole tensor
   ProcessGrid grid;
@@ -78,8 +78,8 @@ struct Partition {
 template <class Scalar, class Index, class Space>
 struct TensorShare {
   Partition partition;
-  /// Coordinates count from the first rows of the rank's ranges, whose lengths are its extents; an empty
-  /// range counts as one row, in which no nonzero is.
+  /// Coordinates count from the first rows of the rank's ranges, and its extents are the ranges' lengths. An
+  /// empty range counts as one row without nonzeros.
   CooTensor<Scalar, Index, Space> block;
   /// Of the whole tensor, its duplicates summed.
   count_t nnz         = 0;
@@ -88,9 +88,9 @@ struct TensorShare {
   Imbalance imbalance;
 };
 
-/// Brings each nonzero to the rank whose block it is in, and sums duplicates. Each rank gives the nonzeros
-/// that it happens to have: one of them all, or each some. Waits. All ranks throw alike, but for what a
-/// rank's own allocations throw.
+/// Sends each nonzero to the rank whose block contains it, and sums duplicates. Each rank passes some of the
+/// nonzeros: one rank may pass all, or each a part. Waits. All ranks throw alike, except for errors of a
+/// rank's own allocations.
 /// \param extents  the same on all ranks
 /// \param indices  P x N, row-major, from 0; \param values  P
 /// \throws UsageError when the grid is not one of these ranks and modes, or a coordinate is outside;
@@ -102,11 +102,10 @@ template <class Scalar, class Index, class Space>
                                                            std::span<double const> values,
                                                            PartitionOptions const& options = {});
 
-/// One run, an iteration at a time, as CpAlsRun says. All ranks call its functions together. A callback that
-/// returns false on one rank ends the run on all. The state() has the whole factors on rank 0 and empty ones
-/// elsewhere. The function restore() takes them so, from any number of ranks. The rest of the state is the
-/// same on all. The result of take_result() has the model on rank 0, whose memory must hold it, and an empty
-/// one elsewhere.
+/// One run, an iteration at a time, as CpAlsRun describes. All ranks call its functions together. If a
+/// callback returns false on one rank, the run ends on all. On rank 0 state() has the whole factors,
+/// elsewhere empty ones; the rest is the same on all. A state may be restored on another number of ranks. On
+/// rank 0 take_result() has the model, which must fit its memory; elsewhere the model is empty.
 /// \param X  share.block in any format; formats may differ from rank to rank
 template <class Scalar, class Index, class Space>
 [[nodiscard]] CpAlsRun<Scalar, Space> cp_als_run(Communicator<Space> const& ranks,
@@ -114,8 +113,8 @@ template <class Scalar, class Index, class Space>
                                                  AnyFormat<Scalar, Index, Space> const& X,
                                                  CpAlsOptions const& options);
 
-/// The run to its end, from the random start of options.seed, the same for every number of ranks. All ranks
-/// get the same history and fit, and rank 0 gets the model. Waits.
+/// Runs to the end, from the random start of options.seed, which does not depend on the number of ranks. All
+/// ranks get the same history and fit, and rank 0 gets the model. Waits.
 /// \throws as cp_als of one rank; where one rank alone throws, the others wait for it: end the job
 template <class Scalar, class Index, class Space>
 CpAlsResult<Scalar, Space> cp_als(Communicator<Space> const& ranks,
@@ -130,7 +129,7 @@ CpAlsResult<Scalar, Space> cp_als(Communicator<Space> const& ranks,
   return run.take_result();
 }
 
-/// The same in the format that any_format chooses for the block.
+/// The same, in the format that any_format chooses for the block.
 template <class Scalar, class Index, class Space>
 CpAlsResult<Scalar, Space> cp_als(Communicator<Space> const& ranks,
                                   TensorShare<Scalar, Index, Space> const& share, CpAlsOptions const& options,
@@ -139,8 +138,8 @@ CpAlsResult<Scalar, Space> cp_als(Communicator<Space> const& ranks,
                 callback);
 }
 
-/// `count` runs from random starts, one after the other, as cp_als_restarts of one rank draws them. All ranks
-/// get the runs' fits, and rank 0 the best model. The callback also gets the run's number.
+/// `count` runs, one after the other, from the random starts of cp_als_restarts on one rank. All ranks get
+/// the runs' fits, and rank 0 the best model. The callback also gets the run's number.
 /// \throws as cp_als; UsageError when count < 1
 template <class Scalar, class Index, class Space>
 [[nodiscard]] RestartsResult<Scalar, Space> cp_als_restarts(Communicator<Space> const& ranks,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fast_tucker: fits a FastTucker model to observed entries (Li et al., "cuFasterTucker", 2022), by
+// fast_tucker fits a FastTucker model to observed entries (Li et al., "cuFasterTucker", 2022) by
 //
-//   als   in turn for each mode: the rows of A^(n) by least squares, each with all its observations, and one
-//         step of best length for B^(n). Converges in few epochs. Rows are drawn to zero or to one as
-//         Shrinkage says, or to zero by a ridge. Unless told, choose_fast_tucker finds how by held-out
-//         entries.
-//   adam  in turn for each mode: one residual sweep gives the gradients of A^(n) and of B^(n), Adam the step.
-//   sgd   the paper's own: an update for every observation, then the cores.
+//   als   For each mode in turn, solves a least-squares problem for every row of A^(n), with all its
+//         observations. Then takes one step of optimal length for B^(n). Converges in few epochs. Shrinkage
+//         draws rows to zero or to one; a ridge draws them to zero. Unless the options say which,
+//         choose_fast_tucker decides by held-out entries.
+//   adam  For each mode in turn, one residual sweep gives the gradients of A^(n) and B^(n) for Adam's step.
+//   sgd   The paper's method: an update for every observation, then the cores.
 //
 // A ridge is a constant for each row. The paper multiplies it by the row's number of observations
 // (ridge_per_entry), which drives the factors to zero (docs/fast-tucker.md).
@@ -47,20 +47,20 @@ struct SgdRates {
   double decay     = 0.1;
   SgdForm form     = {};
 
-  /// What both rates are multiplied by in an epoch; epochs count from 1.
+  /// The factor of both rates in an epoch; epochs count from 1.
   [[nodiscard]] double share(int epoch) const { return 1 / (1 + decay * std::pow(epoch - 1, 1.5)); }
 };
 
-/// What als draws the rows of C^(n) to. A mode that tells little of the interaction would kill the product if
-/// it were drawn to zero.
+/// The value to which als draws the rows of C^(n). A mode with little influence on the interaction would
+/// drive the whole product to zero if its own rows were drawn to zero.
 enum class RowTarget {
   zero,
   one,
   left_out,  // not fitted: ones, as fill_start makes them, so that the mode has no part in the product
 };
 
-/// How als draws a row of n observations to zero: with the weight of observations + share n of them; to one:
-/// with the weight of to_one (docs/fast-tucker.md). None is negative.
+/// How strongly als draws a row of n observations. The weight towards zero is observations + share n, and the
+/// weight towards one is to_one (docs/fast-tucker.md). No member may be negative.
 struct Shrinkage {
   double observations = 10;
   double share        = 0.05;  // a fraction
@@ -69,7 +69,7 @@ struct Shrinkage {
 
 enum class FastTuckerOptimizer { als, adam, sgd };
 
-/// How a mode's biases drift: one number in each bin of time, damped by so many observations.
+/// Drift of a mode's biases: one number for each bin of time. `damping` is in observations.
 struct BiasDrift {
   count_t bins   = 0;  // of equal length; 0: the biases stay as they are
   double damping = 30;
@@ -79,15 +79,15 @@ struct BiasDrift {
 struct BiasOptions {
   int sweeps     = 10;
   double damping = 5;
-  /// The mode of time, over which the biases of the others drift; -1: none.
+  /// The mode of time, over which the biases of the other modes drift. -1: none.
   int time_mode = -1;
-  /// Of each mode but that of time; none: chosen by choose_fast_tucker, or 30 bins, fewer for sparse rows.
+  /// For each mode but that of time. None: chosen by choose_fast_tucker, or 30 bins, fewer for sparse rows.
   std::vector<BiasDrift> drift = {};
 };
 
 struct FastTuckerOptions {
-  // These make the start; one that is given has its own.
-  count_t rank                 = 0;     // R; 0: J, or with neither chosen, or 8
+  // These options make the start. A start given by the caller has its own.
+  count_t rank                 = 0;     // R; 0: J; if J is not given either: chosen, or 8
   std::vector<count_t> columns = {};    // J_n: one number, or one per mode; none: R
   bool biases                  = true;  // a mean and biases, fitted first; without them as in the paper
   BiasOptions bias             = {};
@@ -95,34 +95,34 @@ struct FastTuckerOptions {
 
   FastTuckerOptimizer optimizer = FastTuckerOptimizer::als;
   int max_epochs                = 20;
-  // als, with neither a ridge nor ridge_per_entry; unset: chosen, or where a start is given the usual one.
+  // Of als without ridge and ridge_per_entry. Unset: chosen, or the default if there is a start.
   std::optional<Shrinkage> shrinkage = {};
   std::vector<RowTarget> targets     = {};  // of als, one a mode; none: chosen, or zero
   std::optional<double> ridge = {};     // of a row of A^(n); unset: 5, but for als without ridge_per_entry
   bool ridge_per_entry        = false;  // times the row's observations, as in the paper (not for adam)
   double core_ridge           = 0;      // of B^(n)
-  bool update_cores           = true;   // with shrinkage only of modes with J_n < R
+  bool update_cores           = true;   // with shrinkage only for modes with J_n < R
   AdamRates adam              = {};
   SgdRates sgd                = {};
-  int patience        = 0;  // epochs without a better validation RMSE that end the run; 0: they never do
-  double time_limit_s = std::numeric_limits<double>::infinity();
-  ValueRange range    = {};  // of predictions, within that of the start; the model keeps it
+  int patience                = 0;  // stop after so many epochs without a better validation RMSE; 0: never
+  double time_limit_s         = std::numeric_limits<double>::infinity();
+  ValueRange range            = {};  // of predictions, within that of the start; the model keeps it
 };
 
-/// What choose_fast_tucker found.
+/// The result of choose_fast_tucker.
 template <class Scalar, class Space>
 struct FastTuckerChoice {
-  FastTuckerOptions options;  // nothing in them is left to choose; few epochs, as they go on from `start`
+  FastTuckerOptions options;  // complete; few epochs, since the run continues from `start`
   /// The best candidate, with mean and biases of the entries that were not held out.
   FastTuckerModel<Scalar, Space> start;
-  bool learns = true;       // false: on the held-out entries nothing was better than mean and biases
-  PredictionErrors biases;  // of mean and biases alone, drifting ones too, on the held-out entries
-  PredictionErrors model;   // of the best candidate there
+  bool learns = true;       // false: no candidate beat mean and biases on the held-out entries
+  PredictionErrors biases;  // of mean and biases (with drifts) alone, on the held-out entries
+  PredictionErrors model;   // of the best candidate, on the held-out entries
   int candidates = 0;
   double seconds = 0;
 };
 
-/// What the callback learns after each epoch.
+/// The callback's argument after each epoch.
 struct FastTuckerEpoch {
   int epoch;  // counts from 1
   PredictionErrors train;
@@ -131,7 +131,7 @@ struct FastTuckerEpoch {
   double seconds;  // of the epoch, without the errors
 };
 
-/// Of a set that is left out they have no entries.
+/// Errors of the three sets. A set that was not given has no entries.
 struct FastTuckerErrors {
   PredictionErrors train, validation, test;
 };
@@ -150,60 +150,59 @@ struct FastTuckerResult {
   FastTuckerModel<Scalar, Space> model;
   std::vector<FastTuckerEpoch> history;
   StopReason reason = StopReason::max_iterations;
-  /// The epoch whose model it is. 0 is the start: no epoch was sound, or with `patience` none was better than
-  /// no interaction.
+  /// The epoch that `model` comes from. 0 means the start: no epoch was sound or, with `patience`, better
+  /// than a model without interaction.
   int kept_epoch = 0;
   FastTuckerErrors errors;  // of the kept epoch; no entries without one
   FastTuckerErrors biases;  // of mean and biases alone
   FormatFacts format;       // without a name where the model is mean and biases alone
-  /// Where something was left to choose. A model that is mean and biases alone has kept_epoch 0.
+  /// Set if the options left something to choose. If the model is mean and biases alone, kept_epoch is 0.
   std::optional<FastTuckerChoice<Scalar, Space>> choice;
 };
 
 /// Called after each epoch; false ends the run.
 using FastTuckerCallback = std::function<bool(FastTuckerEpoch const&)>;
 
-/// Writes and takes up the state of a run. A run that goes on from a state comes to the same bits as one that
-/// never stopped, where the format sums in a fixed order.
+/// Writes the state of a run, and resumes from one: with the same bits if the format sums in a fixed order.
 struct FastTuckerCheckpoints {
-  /// Called after every `every` epochs, after the last one, and with what a search has chosen; none: never.
+  /// Called after every `every` epochs, the last epoch, and a search (with its choice). None: never.
   std::function<void(FastTuckerState const&)> save;
   int every = 10;
-  /// Goes on from it: nothing is chosen and no biases are fitted again, and epochs count on. The options have
-  /// to be those of its run, but for epochs and time. The result's choice then has no start.
+  /// Resumes from this state. Choice and biases are not repeated, and the count of epochs continues. The
+  /// options must be those of the state's run, except for epochs and time. The choice then has no start.
   FastTuckerState const* resume = nullptr;
 };
 
-/// Entries as they are observed; all but the training set may be left out.
+/// Observed entries. Only the training set is required.
 template <class Scalar, class Index, class Space>
 struct FastTuckerData {
   CooTensor<Scalar, Index, Space> train;
   CooTensor<Scalar, Index, Space> validation = {};  // its error decides which epoch is the best
   CooTensor<Scalar, Index, Space> test       = {};  // is only reported
-  /// The training set without the start's mean and biases (without_biases), in a format that is chosen
-  /// already. Needs a start: fast_tucker throws UsageError without one. Unset: the library chooses.
+  /// The training set in a chosen format, with the start's mean and biases subtracted (without_biases).
+  /// Without a start, fast_tucker throws UsageError. Unset: the library chooses a format.
   std::optional<AnyFormat<Scalar, Index, Space>> format = {};
-  /// In place of train: a training set that the device takes in stretches (als and adam).
+  /// Replaces `train`: a training set in host memory, which the device takes in stretches (als and adam).
   CooTensor<Scalar, Index, HostOf<Space>> train_on_host = {};
 };
 
-/// The options with R, and J of each mode: without R the largest J, or 8; without J R.
+/// The options with R and with J of each mode. Without R it is the largest J, or 8. Without J each J is R.
 /// \throws MemoryError when als would hold more than 2^31 bytes for a row
 [[nodiscard]] FastTuckerOptions with_shape(FastTuckerOptions options, int order);
 
-/// What the optimiser asks of a format: any_format(space, coo, format_options(options)).
+/// The optimiser's requirements for a format: any_format(space, coo, format_options(options)).
 [[nodiscard]] AnyFormatOptions format_options(FastTuckerOptions const& options);
 
 /// Fits a model to the training set. Waits for `space`.
 ///
-/// Values so large or small that products of them would leave the range of floats are fitted times
-/// value_scale, unless there is a format already; the result is on their own scale.
+/// Products of very large or very small values would leave the range of floats. Such values are multiplied by
+/// value_scale before the fit, unless a format is given; the result is on the original scale.
 ///
-/// A run ends as diverged when the training error is not a number, or more than ten times that of mean and
-/// biases alone. The result is then the last model that was sound.
-/// \param start  of the training set's extents. The matrices A^(n) and B^(n), and all Views that share them,
-///               are overwritten by the result; mean and biases stay as they are. Without it, mean and
-///               biases are fitted to the training set, and fill_start makes the rest.
+/// A run ends as diverged when the training error is not a number, or exceeds ten times that of mean and
+/// biases alone. The result is then the last sound model.
+/// \param start  has the training set's extents. The result overwrites the matrices A^(n) and B^(n), and all
+///               Views that share them; mean and biases stay as they are. Without a start, mean and biases
+///               are fitted to the training set, and fill_start makes the rest.
 /// \throws UsageError when shapes or rates make no sense, the training set is empty, the format lacks what
 ///         the optimiser needs or there is a format without a start; MemoryError before allocating;
 ///         NumericalError when biases are to be fitted to a value that is not finite
@@ -228,13 +227,13 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             AnyFormatOptions const& format           = {},
                                             FastTuckerCheckpoints const& checkpoints = {});
 
-/// Whether so many entries are better left in host memory (FastTuckerData::train_on_host). They are where the
-/// format named streams, or where what a run holds of them would not fit the device's free memory.
+/// Whether this many entries should stay in host memory (FastTuckerData::train_on_host). They should if the
+/// named format streams, or if the run's arrays for them exceed the device's free memory.
 template <class Scalar, class Index, class Space>
 [[nodiscard]] bool stays_on_host(Space const& space, Extents const& extents, count_t entries,
                                  FastTuckerOptions const& options, AnyFormatOptions const& format = {});
 
-/// The same of a training set alone; `rest` are the optional start and callback, or callback and format.
+/// The same for a training set alone. `rest` are the optional start and callback, or callback and format.
 template <class Scalar, class Index, class Space, class... Rest>
 FastTuckerResult<Scalar, Space> fast_tucker(Space const& space, CooTensor<Scalar, Index, Space> const& train,
                                             FastTuckerOptions const& options = {}, Rest const&... rest) {
@@ -245,12 +244,12 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space, CooTensor<Scalar
 /// nor a ridge.
 [[nodiscard]] bool leaves_choice(FastTuckerOptions const& options);
 
-/// Chooses what the options leave open (R where there is neither R nor J, the targets, the shrinkage or a
-/// ridge per observation, and with a mode of time which biases drift and how) by a part of the entries that
-/// is held out: a twentieth or so, told by a hash of the coordinates; a row with few entries keeps them.
-/// Candidates are fitted to the rest, one going on from the other: what the modes are drawn to, then
-/// shrinkage from strong to weak until the held-out error rises, then higher ranks. The best goes on with all
-/// entries. Waits for `space`.
+/// Chooses the options that are left open, by their error on held-out entries. These options are R (if
+/// neither R nor J is given), the targets, and the shrinkage or a ridge per observation. With a mode of time,
+/// also which biases drift, and how. About a twentieth of the entries is held out, by a hash of their
+/// coordinates; a row with few entries keeps all of them. Candidates are fitted to the rest, each continuing
+/// from the one before. The search tries the targets, then weaker shrinkage until the held-out error rises,
+/// then higher ranks. The best candidate continues with all entries. Waits for `space`.
 /// \param format  which format holds the entries, and how; by default the library chooses
 /// \throws as fast_tucker
 template <class Scalar, class Index, class Space>
@@ -259,50 +258,52 @@ template <class Scalar, class Index, class Space>
                                                                  FastTuckerOptions const& options,
                                                                  AnyFormatOptions format = {});
 
-/// The power of two that brings the largest value near one, where it is 2^30 and more or 2^-30 and less and
-/// rows are shrunk, which suits any scale; otherwise 1. fast_tucker and choose_fast_tucker use it by
-/// themselves; a program that makes the format calls it with `scaled` and scale_predictions. Waits for
-/// `space`.
+/// The power of two that scales the largest value to about one. It is 1 if the largest value lies between
+/// 2^-30 and 2^30, or if the rows are not shrunk. Only shrinkage suits any scale of the values. fast_tucker
+/// and choose_fast_tucker apply it themselves. A program that makes the format applies it with `scaled` and
+/// scale_predictions. Waits for `space`.
 template <class Scalar, class Index, class Space>
 [[nodiscard]] double value_scale(Space const& space, CooTensor<Scalar, Index, Space> const& train,
                                  FastTuckerOptions const& options);
 
-/// The entries with their values times a factor, and no format; shares the coordinates. Launches on `space`
-/// and returns without waiting. \throws MemoryError
+/// The entries with their values multiplied by a factor, without a format. Shares the coordinates. Launches
+/// on `space` and returns without waiting. \throws MemoryError
 template <class Scalar, class Index, class Space>
 [[nodiscard]] FastTuckerData<Scalar, Index, Space> scaled(Space const& space,
                                                           FastTuckerData<Scalar, Index, Space> const& data,
                                                           double factor);
 
-/// Multiplies all that the model predicts by a power of two, in place: its mean, its range, the numbers of
-/// its biases, and A^(n) of the modes whose target is zero, each by its share. Waits for `space`.
+/// Multiplies all predictions of the model by a power of two, in place. This scales its mean, its range and
+/// its biases. The factor of the interaction is divided among the A^(n) of the modes whose target is zero.
+/// Waits for `space`.
 /// \param targets  one a mode, or none: zero
 /// \throws UsageError for another factor
 template <class Scalar, class Space>
 void scale_predictions(Space const& space, double factor, FastTuckerModel<Scalar, Space>& model,
                        std::span<RowTarget const> targets = {});
 
-/// Fills A^(n) and B^(n) with random numbers of both signs; mean and biases stay. The interactions,
-/// sum_r prod_n C^(n)(i_n, r), get a tenth of `deviation` as their standard deviation. In the two longest
-/// modes the columns of C^(n) have the mean 0. In the others all have the same mean, whose square is nine
-/// tenths of their mean square: the start depends little on these rows. (With means of 0 in all modes nothing
-/// was learned of planted tensors of order 6. With random means a column whose mean is near 0 starts late.)
-/// Of modes whose target is not zero all C^(n)(k, r) are 1, and the others share the standard deviation.
-/// A deviation that is 0 or not finite counts as 1. The same bits on every backend. Waits for `space`.
+/// Fills A^(n) and B^(n) with random numbers of both signs; mean and biases stay. The standard deviation of
+/// the interactions, sum_r prod_n C^(n)(i_n, r), is a tenth of `deviation`. In the two longest modes the
+/// columns of C^(n) have the mean 0. In the other modes all columns have the same mean. Its square is nine
+/// tenths of their mean square, so the start depends little on these rows. With means of 0 in all modes,
+/// nothing was learned of planted tensors of order 6. With random means, a column whose mean is near 0 starts
+/// late. In modes whose target is not zero all C^(n)(k, r) are 1, and the others share the standard
+/// deviation. A deviation that is 0 or not finite counts as 1. The same bits on every backend. Waits for
+/// `space`.
 /// \param targets  one a mode, or none: zero
 template <class Scalar, class Space>
 void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model, double deviation,
                 std::uint64_t seed, std::span<RowTarget const> targets = {});
 
-/// Fits model.mean and model.bias to the values of X; the model's factors play no part, and explain
-/// afterwards what is left. In turn for each mode n, with e = x - mean - sum over m != n of bias^(m)(i_m),
+/// Fits model.mean and model.bias to the values of X. The model's factors are ignored; they are fitted to the
+/// remainder later. For each mode n in turn, with e = x - mean - sum over m != n of bias^(m)(i_m),
 ///
 ///   bias^(n)(k) = sum over observations with i_n = k of e / (damping + their number),
 ///
-/// the minimiser of sum e^2 + damping |bias^(n)|^2 (not in Li et al., whose models have no biases). Drifts,
-/// which e is without as well, follow the biases of their mode, with a sum for each row and bin of time. They
-/// are the b_u,Bin(t) and b_i,Bin(t) of Koren (KDD 2009, section 3.1), whose users drift by splines. The same
-/// bits on every backend. Waits for `space`.
+/// which minimises sum e^2 + damping |bias^(n)|^2. The models of Li et al. have no biases. The drifts of a
+/// mode are fitted after its biases, with one such average for each row and bin of time; e excludes them too.
+/// They are the b_u,Bin(t) and b_i,Bin(t) of Koren (KDD 2009, section 3.1), except that users drift by
+/// splines there. The same bits on every backend. Waits for `space`.
 /// \throws UsageError when the model has no biases or other extents, a damping or the sweeps are negative,
 ///         the mode of time does not exist or X is empty; NumericalError when a value is not finite;
 ///         MemoryError
@@ -310,8 +311,8 @@ template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, BiasOptions const& options,
                 FastTuckerModel<Scalar, Space>& model);
 
-/// X with the model's mean, and its biases and their drifts where it has them, subtracted from the values;
-/// shares X's coordinates. Launches on `space` and returns without waiting.
+/// X with the model's mean, biases and drifts subtracted from the values. Shares X's coordinates. Launches on
+/// `space` and returns without waiting.
 /// \throws UsageError when the extents differ; MemoryError
 template <class Space, class Scalar, class Index>
 CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X,

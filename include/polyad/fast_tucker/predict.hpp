@@ -16,8 +16,7 @@
 
 namespace polyad {
 
-/// Errors of predictions over `entries` observations; zero when there are none. Not finite when a prediction
-/// is not.
+/// Errors over `entries` observations; zero if there are none, not finite if a prediction is not.
 struct PredictionErrors {
   count_t entries = 0;
   double rmse     = 0;
@@ -40,8 +39,8 @@ FactorMatrices<Scalar, Space> make_intermediates(Space const& space,
 template <class Space>
 using ErrorSums = Kokkos::View<double**, Kokkos::LayoutRight, typename Space::device_type>;
 
-/// Predicts the entries of `places`, whose values play no part and whose modes are at most as long as the
-/// model's. Launches on `space` and returns without waiting.
+/// Predicts the entries of `places` and ignores their values. Its modes may be shorter than the model's, not
+/// longer. Launches on `space` and returns without waiting.
 /// \param C            intermediates of the model (make_intermediates): I_n x R, packed rows on hosts too
 /// \param predictions  places.nnz() numbers, in the order of the entries, overwritten
 /// \throws UsageError when shapes do not match

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The best rows of a mode by a FastTucker model: those that it predicts most for (recommend), and those most
-// alike (similar). A query gives the index of every other mode, or averages over one:
+// Ranks the rows of a mode by a FastTucker model: by the highest predictions (recommend), or by similarity
+// (similar). A query gives the index of every other mode, or averages over a mode:
 //
 //   score(k) = mean + bias^(n)(k) + sum over m != n of bias^(m)(i_m) + sum_r C^(n)(k, r) prod_m C^(m)(i_m, r)
 //
 // A prediction is linear in the rows of a mode, so the mean over a mode is the prediction of its mean row.
 // The scores of K rows for Q queries are the product of a Q x R and an R x K matrix. Both are taken in
-// blocks, so that scratch memory is bounded whatever Q and I_n are.
+// blocks, which bounds the scratch memory for any Q and I_n.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -20,7 +20,7 @@
 
 namespace polyad {
 
-/// In a query: the mean over all rows of that mode.
+/// As an index of a query: the mean over all rows of that mode.
 inline constexpr count_t every_row = std::numeric_limits<count_t>::max();
 
 struct RankingOptions {
@@ -29,7 +29,7 @@ struct RankingOptions {
   count_t queries_at_a_time = 0;   // the same
 };
 
-/// Rows of each query, best first; of equal ones the lower row first.
+/// Rows of each query, best first; if scores are equal, the lower row comes first.
 struct Rankings {
   std::vector<count_t> starts;  // Q + 1: query q has the rows starts[q] ... starts[q + 1] - 1
   std::vector<count_t> rows;
@@ -37,10 +37,10 @@ struct Rankings {
   count_t unknown = 0;         // queries with an index that the model does not have
 };
 
-/// The rows of `mode` that the model predicts most for. Ranked before the prediction is clipped to the range.
-/// A row that an entry of `seen` with the query's indices has is left out. An index that the model does not
-/// have contributes neither bias nor factors. Waits for `space`. The same rows in any number of blocks, and
-/// on hosts with any number of threads.
+/// The rows of `mode` with the highest predictions. They are ranked before predictions are clipped to the
+/// range. A row is left out if `seen` has an entry with this row and the query's indices. An index beyond the
+/// model's extents contributes neither bias nor factors. Waits for `space`. The rows do not depend on the
+/// number of blocks, nor on the number of a host's threads.
 /// \param queries  Q x (N - 1), row-major: an index of each mode but `mode`, or every_row
 /// \param seen     of the model's order, of any extents; without entries: nothing is left out
 /// \throws UsageError when shapes do not match or the count is 0; NumericalError when a prediction is not
@@ -57,8 +57,8 @@ template <class Scalar, class Space>
   return recommend(space, model, mode, queries, options, CooTensor<Scalar, std::uint32_t, Space>{});
 }
 
-/// The rows of `mode` whose rows of C^(mode) are most alike those given, by their cosine, from -1 to 1; of
-/// a row of zeros it is 0. A row is not compared with itself. Waits for `space`.
+/// The rows of `mode` that are most similar to the given rows. Similarity is the cosine between rows of
+/// C^(mode), from -1 to 1; for a row of zeros it is 0. A row is not compared with itself. Waits for `space`.
 /// \param rows  Q rows of the mode
 /// \throws UsageError for a row that the model does not have, otherwise as recommend
 template <class Scalar, class Space>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Dense arrays by name as .npz, which numpy.load and numpy.savez know: the matrices that the tool multiplies
-// by, and what its products and Tucker decompositions give.
+// Named dense arrays as .npz, as in numpy: the tool's matrices, products and Tucker decompositions.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An output file that is there in full or not at all: the bytes go to a temporary file in the same folder,
-// which takes the name only when all of it is on disk. Until then a previous file stays as it is, and nobody
-// else can read the new one. It gets the permissions of the one that it replaces, or those of a new file.
+// An output file that is written completely or not at all. The bytes go to a temporary file in the same
+// folder, renamed once all of it is on disk. Until then a previous file stays, and nobody else can read the
+// new one. The file gets the permissions of the one that it replaces, or those of a new file.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +12,8 @@ namespace polyad::io {
 
 class AtomicFile {
 public:
-  /// Devices and pipes, which have nothing to be replaced, are written directly. A link is followed, but not
-  /// one that somebody else put into a folder like /tmp.
+  /// Devices and pipes cannot be replaced and are written directly. Symbolic links are followed, except those
+  /// that another user put into a folder like /tmp.
   /// \throws WriteError, as every member does
   explicit AtomicFile(std::filesystem::path path);
 
@@ -41,7 +41,8 @@ private:
   int m_descriptor = -1;
 };
 
-/// Tries now what would fail later, so that no long computation ends in an error; leaves no trace.
+/// Checks in advance whether the file can be written, so that no long computation ends in an error. Leaves no
+/// trace.
 /// \throws WriteError when a file of that name cannot be written
 void expect_writable(std::filesystem::path const& path);
 

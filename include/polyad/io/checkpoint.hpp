@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs between two iterations, as files (docs/file-formats.md): all that the next iteration depends on, and
-// facts that show whether it belongs to the tensor and the options at hand. Of CP-ALS, and of fast_tucker
-// (tensor/fast_tucker_state.hpp).
+// Checkpoint files of runs between two iterations (docs/file-formats.md). They have all that the next
+// iteration depends on, and facts to verify that the tensor and the options are the same. Of CP-ALS, and of
+// fast_tucker (tensor/fast_tucker_state.hpp).
 #pragma once
 
 #include <cstdint>

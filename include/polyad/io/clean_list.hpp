@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nonzeros of a list that stand at the same place, whose values are not wanted, or that are held out. The
-// result depends on the order in the list alone.
+// Removes duplicates and unwanted values from a list of nonzeros, and holds entries out. The result depends
+// only on the order of the list.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace polyad::io {
 
-/// What becomes of nonzeros at one place.
+/// Treatment of nonzeros at the same place.
 enum class Duplicates { keep, sum, last };
 
 /// Two nonzeros at one place, counted from 0.
@@ -34,8 +34,8 @@ std::uint64_t merge_duplicates(CoordinateList& list, Duplicates what);
 /// Removes the nonzeros for whose value `unwanted` returns true; the others keep their order.
 void drop_values(CoordinateList& list, std::function<bool(double)> const& unwanted);
 
-/// The line of text on which nonzero number `nonzero`, counted from 0 without dropping zeros, stands; nothing
-/// for other files than text, and for pipes. Reads the file again.
+/// The line of nonzero number `nonzero` in a text file, counted from 0 and including zeros. Empty for pipes
+/// and for files other than text. Reads the file again.
 [[nodiscard]] std::optional<std::uint64_t> line_of_nonzero(std::filesystem::path const& path,
                                                            std::uint64_t nonzero);
 
@@ -44,9 +44,9 @@ void drop_values(CoordinateList& list, std::function<bool(double)> const& unwant
 [[nodiscard]] std::pair<CoordinateList, CoordinateList> partition(
     CoordinateList const& list, std::function<bool(std::uint64_t)> const& second);
 
-/// The entries that stay, and a share of them (0: none, 1: all) that is held out. Entry p is held out when
-/// counter_uniform(seed, stream, p, 0) < share: the same ones on every backend. Another stream holds out
-/// others; 100 is that of `polyad fast-tucker --split`.
+/// Divides the entries into those that stay and a held-out share (0: none, 1: all). Entry p is held out when
+/// counter_uniform(seed, stream, p, 0) < share, on every backend alike. Another stream holds out other
+/// entries; `polyad fast-tucker --split` has stream 100.
 [[nodiscard]] std::pair<CoordinateList, CoordinateList> hold_out(CoordinateList const& list, double share,
                                                                  std::uint64_t seed,
                                                                  std::uint64_t stream = 100);

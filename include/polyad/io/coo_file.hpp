@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a file, or the list that a reader returns, to a CooTensor where it is computed with.
+// Converts a file, or a reader's list, to a CooTensor in the memory of an execution space.
 #pragma once
 
 #include <Kokkos_Core.hpp>

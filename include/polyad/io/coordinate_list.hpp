@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sparse tensor as a file gives it: a list of coordinates and values in host memory, in the file's order,
-// duplicates included. What the readers return and what polyad::upload takes.
+// A sparse tensor as in a file: a list of coordinates and values in host memory, in the file's order, with
+// duplicates. The readers return it and polyad::upload takes it.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace polyad::io {
 
-/// From where on arrays lie on huge pages: two of them, so that rounding up to whole pages adds little.
+/// Arrays of at least this size use huge pages: two pages, so that rounding up adds little.
 inline constexpr std::size_t huge_bytes = std::size_t{4} << 20;
 /// \throws std::bad_alloc
 [[nodiscard]] void* allocate_huge(std::size_t bytes);
@@ -55,9 +55,8 @@ public:
 };
 
 /// A std::vector whose resize() leaves new elements of arithmetic types unset. The readers size their arrays
-/// first and fill them from several threads afterwards; clearing them before would touch all memory twice.
-/// Large ones lie on huge pages where the system has them: a third of a fast reader's time went into the
-/// faults of new pages of 4 KiB.
+/// first and fill them from several threads. Initialising them would touch all memory twice. Large arrays use
+/// huge pages where the system has them: faults of 4 KiB pages took a third of a fast reader's time.
 template <class T>
 using UninitializedVector = std::vector<T, DefaultInitAllocator<T>>;
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FastTucker models (tensor/fast_tucker_model.hpp) as .npz, the archive of arrays that numpy.load knows:
-// "factor_n" (I_n x J_n) and "core_n" (J_n x R) for every mode n, "mean" (one number), "bias_n" (I_n) where
-// the model has biases, and "range" (lowest, highest) where predictions are clipped. Where biases drift,
-// there are "time_mode" (one number, T) and "drift_n" (I_n x bins) for the modes that do. What the model
-// predicts:
+// FastTucker models (tensor/fast_tucker_model.hpp) as .npz, the archive of arrays that numpy.load knows. It
+// has "factor_n" (I_n x J_n) and "core_n" (J_n x R) for every mode n, and "mean" (one number). A model with
+// biases has "bias_n" (I_n), and one that clips its predictions "range" (lowest, highest). If biases drift,
+// there are "time_mode" (one number, T) and "drift_n" (I_n x bins) for their modes. The model predicts:
 //
 //   C_n = factor_n @ core_n;  mean + sum_n bias_n[i_n] + (C_0[i_0] * C_1[i_1] * ...).sum(), clipped to range
 //
-// and before it is clipped, drift_n[i_n, i_T * bins // I_T] more for each drift; times after the last count
-// as the last.
+// Before it is clipped, drift_n[i_n, i_T * bins // I_T] is added for each drift. Later times count as the
+// last.
 #pragma once
 
 #include <cstdint>

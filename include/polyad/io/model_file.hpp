@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A CP model in host memory; its files of either kind, written by the ending of the name, read by the
-// content; and how close models are to each other and to a tensor.
+// CP models in host memory and their files, text or npz. The name's ending decides the kind of a written
+// file, the content that of a read one. Also scores of how close a model is to another, or to a tensor.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace polyad::io {
 
-/// A Kruskal tensor in host memory and double precision: what the files hold.
+/// A Kruskal tensor in host memory and double precision: the content of a file.
 struct HostKtensor {
   /// lambda, R of them
   std::vector<double> weights;
@@ -51,9 +51,9 @@ void write_model(std::filesystem::path const& path, HostKtensor const& model, bo
 /// Factor match score (Acar, Dunlavy, Kolda: "A scalable optimization approach for fitting canonical tensor
 /// decompositions", J. Chemometrics 25(2), 2011, section 5): for components r of A and s of B
 ///   score(r, s) = prod_n |cos(a_r^(n), b_s^(n))|,
-/// summed over the pairs of the assignment that makes the sum largest and divided by the larger rank, so that
-/// a component without a partner counts as 0. The second score multiplies each pair by
-/// 1 - |w_r - w_s| / max(w_r, w_s), w the components' norms.
+/// summed over the pairs of the assignment with the largest sum and divided by the larger rank. So a
+/// component without a partner counts as 0. The second score multiplies each pair by
+///   1 - |w_r - w_s| / max(w_r, w_s), w the components' norms.
 struct MatchScore {
   double score, weighted;
   /// Of each component of A: its partner in B, or -1.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Models to files and back. A file is written whole or not at all. When it is written the ending of its name
-// decides its kind, when it is read its content (docs/file-formats.md). Scalar is the type in memory.
+// Saves and loads models. A file is written completely or not at all. The ending of its name decides its kind
+// when it is written, and its content when it is read (docs/file-formats.md). Scalar is the type in memory.
 //
 //   save(space, result.model, "model.npz");
 //   auto const model = load_ktensor<double>(space, "model.npz");

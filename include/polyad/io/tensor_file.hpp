@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tensor files of every kind: read by the content, written by the ending of the name or as asked.
+// Tensor files of every kind. The content decides the kind when reading; the name's ending or an option
+// decides it when writing.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +38,7 @@ enum class Compression { none, gzip, xz, zstd };
 [[nodiscard]] bool can_unpack(Compression compression) noexcept;
 
 struct ReadOptions {
-  /// What the file calls the first row of a mode: 0 or 1. -1 finds it: what the dialect says (Matrix Market:
+  /// The number of a mode's first row in the file: 0 or 1. -1 finds it out: by the dialect (Matrix Market:
   /// 1), else 0 if any index is 0, else 1. In memory all indices count from 0.
   int index_base = -1;
   /// Accept NaN and infinite values.
@@ -74,19 +75,19 @@ struct TensorFile {
 /// \throws InputError, for text with line and column; UsageError for options out of range
 [[nodiscard]] TensorFile read_tensor(std::filesystem::path const& path, ReadOptions const& options = {});
 
-/// Which part of a file one of several processes reads, and how they tell each other what they found.
+/// The part of a file that one of several processes reads, and the exchange between these processes.
 struct FilePart {
   /// From 0.
   int part  = 0;
   int parts = 1;
-  /// What all parts say, in their order, each as many numbers as this one. All parts call it together. One
-  /// part needs none.
+  /// Gathers the numbers of all parts, in the order of parts; each part passes equally many. All parts call
+  /// it together. A single part needs no such function.
   std::function<std::vector<std::vector<std::uint64_t>>(std::vector<std::uint64_t> const&)> share = {};
 };
 
-/// This part's nonzeros, with the extents and the report of the whole file. The parts in their order are the
-/// file. Plain text is cut at line ends and .pten between blocks. Of other files the first part gets all.
-/// All parts throw alike, but for what a part's own allocations throw.
+/// This part's nonzeros, with the extents and the report of the whole file. All parts in order make up the
+/// file. Plain text is cut at line ends, .pten between blocks; of other files the first part gets everything.
+/// All parts throw alike, except for errors of a part's own allocations.
 /// \throws what read_tensor throws; InputError when the parts do not see the same file
 [[nodiscard]] TensorFile read_tensor_part(std::filesystem::path const& path, ReadOptions const& options,
                                           FilePart const& part);
@@ -108,8 +109,8 @@ struct WriteOptions {
 /// The dialect called `name` (to_string), if it can be written: all but the binaries of others.
 [[nodiscard]] std::optional<Dialect> writable_dialect(std::string_view name);
 
-/// Writes all of the tensor or nothing. What is read back has the same bits, but for extents beyond the
-/// largest index in dialects without a header, and for values rounded as asked.
+/// Writes all of the tensor or nothing. Reading it back gives the same bits, except for values rounded on
+/// request. Dialects without a header also lose extents beyond the largest index.
 /// \throws WriteError, the previous file then stays; UsageError for an unknown ending without a dialect, the
 ///         two foreign binaries, a tensor without nonzeros, matrix_market unless N = 2, single_precision of
 ///         text, packed in a build without zstd, or an extent of 2^63 or more in npz

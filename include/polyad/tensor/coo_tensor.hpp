@@ -119,7 +119,7 @@ double norm_squared(Space const& space, CooTensor<Scalar, Index, Space> const& t
   return sum;
 }
 
-/// The tensor in the memory of HostSpace: itself where it is there. Waits for `space`. \throws MemoryError
+/// The tensor in the memory of HostSpace; no copy if it is there. Waits for `space`. \throws MemoryError
 template <class HostSpace, class Scalar, class Index, class Space>
 [[nodiscard]] CooTensor<Scalar, Index, HostSpace> download(Space const& space,
                                                            CooTensor<Scalar, Index, Space> const& coo) {

@@ -132,7 +132,7 @@ bool rows_are_packed(FactorMatrices<Scalar, Space> const& factors) {
   return packed;
 }
 
-/// Calls f(factors, V), whose kernels take packed rows alone. Where some rows are not packed, f gets copies,
+/// Calls f(factors, V) with packed rows, as its kernels require. If some rows are not packed, f gets copies,
 /// V is filled from its copy, and the call waits for `space`.
 template <class Scalar, class Space, class F>
 void on_packed_rows(Space const& space, FactorMatrices<Scalar, Space> const& factors,

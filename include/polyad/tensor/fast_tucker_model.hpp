@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // FastTuckerModel: a Tucker model whose core is itself a Kruskal tensor of rank R (Li et al.,
-// "cuFasterTucker", 2022, section 3), with a mean and biases in front of it:
+// "cuFasterTucker", 2022, section 3), with a mean and biases added:
 //
 //   xhat(i_0, ..., i_{N-1}) = mean + sum_n bias^(n)(i_n) + sum_r prod_n C^(n)(i_n, r),   C^(n) = A^(n) B^(n)
 //
-// A^(n): I_n x J_n factors, B^(n): J_n x R core matrices. Mean and biases are not in the paper. It is fitted
-// to the entries that were observed: what is not stored is unknown, not zero.
+// A^(n): I_n x J_n factors, B^(n): J_n x R core matrices. Mean and biases are not in the paper. The model is
+// fitted to the observed entries; entries that are not stored are unknown, not zero.
 //
-// Where a mode is marked as time, the biases of the others may drift: drift^(n)(i_n, b) is added, b the bin
-// that the entry's time lies in (after Koren, "Collaborative filtering with temporal dynamics", KDD 2009,
+// If a mode is marked as time, the biases of the others may drift. Then drift^(n)(i_n, b) is added, where b
+// is the bin of the entry's time (after Koren, "Collaborative filtering with temporal dynamics", KDD 2009,
 // section 3.1).
 #pragma once
 
@@ -34,8 +34,8 @@ struct ValueRange {
   double highest = std::numeric_limits<double>::infinity();
 };
 
-/// The bin, of `bins` of equal length, that time t lies in, of times from 0 to times - 1; a later time lies
-/// in the last one. The product of bins and times has to fit count_t.
+/// The bin of time t among `bins` bins of equal length over the times 0 to times - 1. Later times are in the
+/// last bin. bins * times must fit count_t.
 KOKKOS_INLINE_FUNCTION count_t time_bin(count_t t, count_t bins, count_t times) {
   return t < times ? t * bins / times : bins - 1;
 }
@@ -93,7 +93,7 @@ public:
   [[nodiscard]] matrix_type& drift(int n) { return of_mode(m_drifts, n); }
   [[nodiscard]] matrix_type const& drift(int n) const { return of_mode(m_drifts, n); }
 
-  /// Takes mean, biases and drifts of a model of the same extents, whose Views both share from then on.
+  /// Takes mean, biases and drifts of a model of the same extents; both share their Views afterwards.
   void share_biases(FastTuckerModel const& other) {
     mean         = other.mean;
     time_mode    = other.time_mode;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run of fast_tucker between two epochs, in host memory: all that the next epoch depends on. Facts beside
-// it show whether it belongs to the entries and the options at hand. io/checkpoint.hpp keeps it in a file.
-// Free of Kokkos.
+// The state of a fast_tucker run between two epochs, in host memory: all that the next epoch depends on.
+// Additional facts verify that the entries and the options are the same. io/checkpoint.hpp keeps it in a
+// file. Free of Kokkos.
 #pragma once
 
 #include <array>
@@ -25,12 +25,12 @@ struct FastTuckerState {
 
   std::string precision;  // f32 or f64
   std::string format;     // of the training set
-  std::string asked;      // the options that make the iterates, as text
+  std::string asked;      // the options that determine the iterates, as text
   std::vector<std::uint64_t> extents;
   std::uint64_t nnz = 0, validation_nnz = 0;
-  double norm_squared = 0;  // of what mean and biases leave of the training set
+  double norm_squared = 0;  // of the training set less mean and biases
 
-  /// What the options left open, as it was chosen (FastTuckerOptions).
+  /// The choice of the options that were left open (FastTuckerOptions).
   std::uint64_t rank = 0;
   std::vector<std::uint64_t> columns;
   std::vector<std::uint64_t> targets;  // numbers of RowTarget; none: zero

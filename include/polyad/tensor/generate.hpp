@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Synthetic tensors: coordinates that are uniform or follow a power law, alone or in runs along one mode, and
-// a sparse tensor of known rank. Every number is a pure function of the seed and its place: the same seed
-// gives the same bits on every backend.
+// Synthetic tensors. Coordinates are uniform or follow a power law, alone or in runs along one mode; or the
+// tensor is sparse and of known rank. Every number is a pure function of the seed and its place, so the same
+// seed gives the same bits on every backend.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -12,7 +12,7 @@
 
 namespace polyad {
 
-/// Where the nonzeros of a power_law_tensor fall.
+/// The distribution of a power_law_tensor's nonzeros.
 struct PowerLawOptions {
   std::array<double, max_order> skew{};  // per mode: the k-th most frequent row has nonzeros ~ k^-skew
   count_t fiber_run  = 1;                // mean length of the runs that share every index but one; 1: no runs
@@ -27,11 +27,11 @@ struct PlantedTensor {
   Ktensor<Scalar, Space> model;
 };
 
-/// About nnz nonzeros at distinct places. There are at most one in a hundred fewer while the extents have
-/// room for them, otherwise as many as ten draws find. Values lie in (0, 1]; the few places that were drawn
-/// twice have the sum of theirs. Waits for `space`.
-/// \throws UsageError when nnz > 0 and a mode has no rows, a skew is negative, fiber_run is 0 or
-///         run_mode >= N; MemoryError
+/// About nnz nonzeros at distinct places. At most one in a hundred is missing if the extents have room for
+/// them; otherwise there are as many as ten draws find. Values are in (0, 1], but at places that are drawn
+/// twice the two values are added. Waits for `space`.
+/// \throws UsageError when nnz > 0 and a mode has no rows, a skew is negative, fiber_run is 0 or run_mode >=
+///         N; MemoryError
 template <class Scalar, class Index, class Space>
 CooTensor<Scalar, Index, Space> power_law_tensor(Space const& space, Extents const& extents, count_t nnz,
                                                  PowerLawOptions const& options);

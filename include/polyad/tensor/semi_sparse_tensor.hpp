@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SemiSparseTensor: what a product of a sparse tensor with dense matrices leaves (Liu et al., F-COO, section
-// II; the "sCOO" of ParTI). Some modes stay sparse, the others have become dense: for every place of the
-// sparse modes that has nonzeros, its coordinates and a dense row over all dense modes.
+// SemiSparseTensor: the product of a sparse tensor with dense matrices (Liu et al., F-COO, section II; the
+// "sCOO" of ParTI). Some modes stay sparse, the others are dense. Each place of the sparse modes that has
+// nonzeros has its coordinates and a dense row over all dense modes.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -128,8 +128,8 @@ void sort_by_modes(Space const& space, CooTensor<Scalar, Index, Space> const& te
   }
 }
 
-/// The same for all modes but `skipped` (-1: none is), in their own order: the nonzeros that differ in mode
-/// `skipped` only come one after another.
+/// The same for all modes but `skipped` (-1: none), in their own order. So nonzeros that differ only in mode
+/// `skipped` are consecutive.
 template <class Scalar, class Index, class Space, class Ordinal>
 void sort_by_other_modes(Space const& space, CooTensor<Scalar, Index, Space> const& tensor, int skipped,
                          Kokkos::View<Ordinal*, typename Space::device_type> const& permutation) {

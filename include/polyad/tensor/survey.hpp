@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known of a tensor before any format of it is built: how its nonzeros spread over the rows of each
-// mode, and how many fibers it has. One pass over a list of coordinates in host memory, without Kokkos and
-// without sorting. The cost model behind any_format works from it.
+// A survey of a tensor before any format is built: how its nonzeros spread over the rows of each mode, and
+// how many fibers it has. It takes one pass over a list of coordinates in host memory, without Kokkos and
+// without sorting. The cost model behind any_format is based on it.
 #pragma once
 
 #include <array>
@@ -21,8 +21,8 @@ struct ModeSurvey {
   std::array<std::uint64_t, bins> rows{};
   std::array<std::uint64_t, bins> nonzeros{};
   std::uint64_t longest = 0;  // nonzeros of the fullest row
-  /// Fibers of the tree that is rooted here, its leaf the longest other mode: distinct indices in all modes
-  /// but the leaf. Estimated, to about a hundredth where there are thousands.
+  /// Fibers of the tree whose root is this mode and whose leaf is the longest other mode: distinct indices in
+  /// all modes but the leaf. An estimate, accurate to about a hundredth for thousands of fibers.
   double fibers = 0;
 
   /// Rows that have a nonzero.
@@ -45,8 +45,8 @@ struct TensorSurvey {
 /// \param indices  nnz x N, row-major, counted from 0, each below its extent
 /// \param threads  to use at most, one per mode. 0: as many as the machine has
 ///
-/// Takes 4 bytes for each row of a mode, but 4 KiB or 32 bytes per nonzero at most. A mode with more rows is
-/// counted by hashes: rows with the same hash count as one, which loses about one row in nine at most.
+/// Takes 4 bytes for each row of a mode, but at most 4 KiB or 32 bytes per nonzero. Modes with more rows are
+/// counted by hashes. Rows with the same hash count as one, which loses at most about one row in nine.
 template <class Index>
 [[nodiscard]] TensorSurvey survey_tensor(std::span<std::uint64_t const> extents,
                                          std::span<Index const> indices, int threads = 0);

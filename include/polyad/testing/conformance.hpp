@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// check_format: whether a storage format keeps the contract's core (formats/format.hpp). It is built of small
-// tensors that some kernel may get wrong. Its extents, nonzeros and norm are checked, and its MTTKRPs against
-// the oracle, within the derived bound; not the other operations that it may offer.
+// check_format: whether a storage format fulfils the core of the contract (formats/format.hpp). It builds the
+// format from small tensors, each of a kind that some kernel may get wrong. It checks extents, nonzeros and
+// norm, and compares the MTTKRPs with the oracle, within the derived bound. Other operations of the format
+// are not checked.
 //
 //   auto const report = polyad::testing::check_format<Mine<double, std::uint32_t, Space>>(space);
 //   for (auto const& failure : report.failures) std::puts(failure.c_str());
@@ -52,7 +53,7 @@ constexpr RowLayout kernel_layout(std::size_t number) {
   return kernel_layouts<Space>[number % kernel_layouts<Space>.size()];
 }
 
-/// What stands around a watched matrix.
+/// The value of the entries around a watched matrix.
 inline constexpr double canary = -77.25;
 
 /// A matrix inside a larger one: one row above, one below, and the columns that its layout leaves.
@@ -139,8 +140,8 @@ FactorMatrices<Scalar, Space> to_device(Space const& space, HostFactors const& f
   return result;
 }
 
-/// What is wrong with the MTTKRP of a mode, as text; empty where nothing is. V is NaN before, and what stands
-/// around it must stay. Waits for `space`.
+/// The faults of the MTTKRP of a mode, as text; empty if there are none. V is NaN before the call, and its
+/// surroundings must not change. Waits for `space`.
 /// \param factors   A^(n) as X's space has them
 /// \param expected  oracle_mttkrp of the tensor that X holds
 template <Format F>
@@ -170,7 +171,7 @@ struct ConformanceReport {
   }
 };
 
-/// What X says of itself against the tensor that it was built of.
+/// Compares X's extents, nonzeros and norm with the tensor that it was built from.
 template <Format F>
 void check_facts(F const& X, HostTensor const& tensor, std::string const& where, ConformanceReport& report) {
   report.add(where, X.extents() == Extents(std::span<count_t const>(tensor.extents)) ? "" : "other extents");

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The oracle: an MTTKRP as the serial loops of its definition, in long double over std::vector, and the bound
-// that a rounded result keeps. It shares no code with the library. Plain C++.
+// The oracle: an MTTKRP as the serial loops of its definition, in long double over std::vector, and an error
+// bound for rounded results. It shares no code with the library. Plain C++.
 //
-// Random numbers of the tests are multiples of 2^-12 of magnitude 1/2 to 2: they are exact in float, so that
-// one oracle serves both scalars. A product of two has more bits than a float, so that rounding happens. And
-// a product of 16 neither overflows nor underflows.
+// Random numbers of the tests are multiples of 2^-12 of magnitude 1/2 to 2. They are exact in float, so one
+// oracle serves both scalars. A product of two has more bits than a float, so rounding occurs. A product of
+// 16 neither overflows nor underflows.
 //
 // The bound is derived as in Higham, "Accuracy and Stability of Numerical Algorithms" (2nd ed.), sections 3.1
-// and 4.2. A result that passes through k rounded operations is off by a factor of at most 1 +- gamma(k),
-// gamma(k) = k u / (1 - k u), u the unit roundoff, half of epsilon.
+// and 4.2. A result of k rounded operations has a relative error of at most gamma(k) = k u / (1 - k u), where
+// u is the unit roundoff, half of epsilon.
 #pragma once
 
 #include <cmath>
@@ -85,7 +85,7 @@ inline HostFactors random_factors(Random& random, std::vector<std::uint64_t> con
   return factors;
 }
 
-/// A matrix of sums, and what a bound on their rounding errors needs.
+/// A matrix of sums, with the data for a bound on their rounding errors.
 struct OracleSums {
   std::size_t rows    = 0;
   std::size_t columns = 0;
@@ -122,18 +122,17 @@ long double gamma(std::size_t k) {
   return ku < 1 ? ku / (1 - ku) : HUGE_VALL;
 }
 
-/// Rounded operations behind one entry of a sum of `terms` products of `factors` numbers each. These are
-/// factors - 1 multiplications, and at most terms - 1 additions for any one term, in whatever order and
-/// grouping the terms are added. (The first is added to an exact zero, which rounds nothing; an atomic is
-/// one addition; a fused multiply-add saves a rounding). For an MTTKRP factors = N and this is L + N - 2,
-/// so that |error| <= gamma(L + N - 2) sum|terms|, which is at most c (L + N) eps sum|terms| with c = 1 while
-/// (L + N) u < 1/2.
+/// Rounded operations of one entry of a sum of `terms` products of `factors` numbers each. These are factors
+/// - 1 multiplications, and at most terms - 1 additions for any term, in any order and grouping. The first
+/// term is added to an exact zero without rounding, an atomic is one addition, and a fused multiply-add saves
+/// a rounding. For an MTTKRP factors = N and this is L + N - 2. So |error| <= gamma(L + N - 2) sum|terms|, at
+/// most c (L + N) eps sum|terms| with c = 1 while (L + N) u < 1/2.
 inline std::size_t roundings(std::size_t terms, std::size_t factors) {
   return terms == 0 ? 0 : terms - 1 + factors - 1;
 }
 
-/// Where `actual` (rows x columns) leaves the bound around `expected`, as text; empty when nowhere. The sums
-/// were made in `Sum` and stored as `Scalar`. The oracle's own error is bounded in the same way.
+/// The places where `actual` (rows x columns) exceeds the bound around `expected`, as text. The sums were
+/// made in `Sum` and stored as `Scalar`. The oracle's own error is bounded in the same way.
 template <class Scalar, class Sum = Scalar>
 std::string violation(OracleSums const& expected, std::vector<double> const& actual, std::size_t factors) {
   if (actual.size() != expected.value.size())

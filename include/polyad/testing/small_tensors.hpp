@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small tensors of any order from 1 to 16, each of a kind that some kernel may get wrong. A few hundred to
-// about a thousand nonzeros, so that a kernel's chunks of 128 nonzeros have several borders.
+// Small tensors of any order from 1 to 16, each of a kind that some kernel may get wrong. They have a few
+// hundred to about a thousand nonzeros, so that chunks of 128 nonzeros have several borders.
 #pragma once
 
 #include <algorithm>

@@ -74,13 +74,13 @@ TuckerStart<Scalar, Space> hosvd_tucker_start(Space const& space,
 /// Called after each iteration; false ends the run.
 using TuckerCallback = std::function<bool(TuckerIteration const&)>;
 
-/// What a format must offer for it: any_format(space, coo, format_options(options)).
+/// The requirements for a format: any_format(space, coo, format_options(options)).
 [[nodiscard]] AnyFormatOptions format_options(TuckerOptions const& options);
 
 /// HOOI. Waits for `space`.
-/// \param start  Its Views, and all that share them, are overwritten by the result (mode 0's plays no part
-///               but as a guess). A device's matrix whose rows are not packed (make_factor_matrix) is copied
-///               first and stays. Without a start: random_tucker_start
+/// \param start  The result overwrites its Views, and all that share them (that of mode 0 is only a guess).
+///               On a device, a matrix whose rows are not packed (make_factor_matrix) is copied first and not
+///               overwritten. Without a start: random_tucker_start
 /// \throws UsageError when ranks or shapes do not match, max_iterations < 1 or the format has no SpTTMc;
 ///         MemoryError before an output of SpTTMc that does not fit is allocated; NumericalError when the
 ///         tensor is zero or not finite
@@ -92,15 +92,14 @@ template <class Scalar, class Index, class Space>
 TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                    TuckerOptions const& options, TuckerCallback const& callback = {});
 
-/// The same of coordinates, in the format that any_format chooses; `rest` are the optional start and
-/// callback.
+/// The same for coordinates, in the format that any_format chooses. `rest` are optional start and callback.
 template <class Scalar, class Index, class Space, class... Rest>
 TuckerResult<Scalar, Space> tucker(Space const& space, CooTensor<Scalar, Index, Space> const& X,
                                    TuckerOptions const& options, Rest const&... rest) {
   return tucker(space, any_format(space, X, format_options(options)), options, rest...);
 }
 
-/// The same of a format of one's own.
+/// The same for a user-defined format.
 template <OwnFormat F, class... Rest>
   requires TtmcFormat<F>
 TuckerResult<typename F::scalar_type, typename F::space_type> tucker(typename F::space_type const& space,

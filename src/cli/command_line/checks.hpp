@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the values of options must be, beside what CLI11 checks.
+// Checks of option values, in addition to CLI11's.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,7 +16,8 @@ namespace polyad::cli {
 /// \throws UsageError
 [[noreturn]] void refuse(std::string const& text);
 
-/// CLI11 lets a negative number wrap around and cuts off one that is too large.
+/// Refuses numbers out of range. CLI11 lets a negative number wrap around and truncates one that is too
+/// large.
 template <class Integer>
 CLI::Validator whole_number() {
   return CLI::Validator(
@@ -30,10 +31,10 @@ CLI::Validator whole_number() {
       "");
 }
 
-/// Whether two names stand for one file, which need not exist.
+/// Whether two names denote the same file, which need not exist.
 [[nodiscard]] bool same_file(std::filesystem::path const& a, std::filesystem::path const& b);
 
-/// \param unless  the option that lets it pass, if there is one
+/// \param unless  the option that permits it, if there is one
 /// \throws UsageError when the output is the input
 void refuse_overwriting(std::filesystem::path const& input, std::filesystem::path const& output,
                         std::string const& option, std::string const& unless = "");
@@ -42,7 +43,8 @@ void refuse_overwriting(std::filesystem::path const& input, std::filesystem::pat
 void expect_distinct_files(std::initializer_list<std::filesystem::path> inputs,
                            std::filesystem::path const& output, std::filesystem::path const& report);
 
-/// A checkpoint is no other output and no input, but the one that a run goes on from. \throws UsageError
+/// A checkpoint must differ from all other outputs and from all inputs, except the one to resume. \throws
+/// UsageError
 void expect_checkpoints(std::initializer_list<std::filesystem::path> inputs,
                         std::filesystem::path const& checkpoint, std::filesystem::path const& resume,
                         std::filesystem::path const& output, std::filesystem::path const& report);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A command in the making. An option is declared once, and all that is known of it comes of that: CLI11's
-// table, which help, man page and completion print; the entry in the report; and, by steps after parsing,
-// what its value must be.
+// A command under construction. Each option is declared once, and everything else follows from the
+// declaration: CLI11's table, from which help, man page and completion are printed; the entry in the report;
+// and the checks of its value after parsing.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,13 +19,13 @@
 
 namespace polyad::cli {
 
-/// Puts what the report says of an option, once it is known.
+/// Puts an option into the report's list, once its value is known.
 using Listing = std::function<void(OptionList& list)>;
 
-/// For what the report says elsewhere.
+/// For options that the report has elsewhere.
 inline void unlisted(OptionList&) {}
 
-/// Lists a value as what it is; a std::optional without one is left out.
+/// Lists a value with its own type; a std::optional without a value is left out.
 template <class T>
 void list_value(OptionList& list, std::string const& name, T const& value) {
   if constexpr (requires { value.has_value(); }) {
@@ -39,7 +39,7 @@ void list_value(OptionList& list, std::string const& name, T const& value) {
   }
 }
 
-/// Lists a value by a name that is not the option's. The value must outlive the parsing, as in all of
+/// Lists a value under a name other than the option's. The value must outlive the parsing, as everywhere in
 /// Command.
 template <class T>
 Listing listed_as(std::string name, T const& value) {

@@ -17,10 +17,10 @@ namespace polyad::cli {
 
 namespace {
 
-// What counts unless the user says otherwise; FastTuckerOptions has the same.
+// The defaults, the same as in FastTuckerOptions.
 constexpr double usual_share = 0.05, usual_to_one = 1000, usual_ridge = 5;
 
-/// "10,0.05", and with modes that are drawn to one "10,0.05,1000"; "auto" where it is to be chosen.
+/// "10,0.05", or "10,0.05,1000" if modes are drawn to one; "auto" if it is to be chosen.
 std::string shrinkage_text(TrainOptions const& options) {
   auto const& shrink = options.shrink;
   if (shrink.empty()) return "auto";
@@ -279,7 +279,7 @@ void check(TrainOptions const& options) {
     refuse(
         "--optimizer sgd is not deterministic: threads update rows in no fixed order. Take --optimizer als "
         "or adam");
-  // A format that is deterministic on hosts alone refuses itself on a device.
+  // A format that is deterministic only on hosts refuses by itself on a device.
   if (options.deterministic && options.format != "auto" &&
       !format_offers(options.format, Capability::fixed_order))
     refuse(options.format +

@@ -25,7 +25,7 @@ void add_dialect(Command& command, std::string& to) {
       ->type_name(dialects);
 }
 
-/// A name that says what to write, or --to.
+/// Requires an ending that implies a dialect, or --to.
 void expect_dialect(std::filesystem::path const& output, std::string const& to) {
   if (to.empty() && !io::dialect_of_ending(output))
     refuse(output.string() + ": a tensor's name ends with .tns, .txt, .mtx, .pten or .npz; or say --to");

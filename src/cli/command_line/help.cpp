@@ -43,7 +43,7 @@ std::string entry(std::string name, std::string const& text) {
   return name + wrapped(text, name_width, screen_width) + "\n";
 }
 
-/// What stands for an option's argument; CLI11 appends what its validators say.
+/// The placeholder of an option's argument. CLI11 appends the texts of its validators.
 std::string argument(CLI::Option const& option) {
   std::string const name = option.get_type_name();
   return name.substr(0, name.find(':'));
@@ -52,7 +52,7 @@ std::string argument(CLI::Option const& option) {
 /// "-r,--rank R"
 std::string title(CLI::Option const& option, bool positional) {
   std::string names = option.get_name(positional, !positional);
-  // CLI11 says of a flag that clears something that it does.
+  // CLI11 marks a flag that clears something with "{false}".
   if (std::size_t const at = names.find("{false}"); at != std::string::npos) names.erase(at, 7);
   std::string const type = argument(option);
   return type.empty() || positional ? names : names + " " + type;
@@ -84,7 +84,7 @@ std::string joined(std::vector<std::string> const& words) {
   return text;
 }
 
-/// Words that an option takes, where its argument lists them: f32|f64.
+/// The words that an option accepts, if its argument lists them: f32|f64.
 std::string choices(CLI::Option const& option) {
   std::string type = argument(option);
   if (type.find('|') == std::string::npos) return "";
@@ -137,7 +137,7 @@ std::string bash_completion(CLI::App const& app) {
          "complete -o default -F _polyad polyad\n";
 }
 
-/// Text as troff takes it.
+/// Escapes text for troff.
 std::string roff(std::string const& text) {
   std::string result;
   for (char const c : text) {

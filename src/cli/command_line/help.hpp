@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of commands and options as people read it: help on a screen, a man page, completion for bash. All
-// three come from CLI11's table, so that they cannot disagree with it.
+// The table of commands and options for people: help on a screen, a man page, completion for bash. All three
+// are generated from CLI11's table, so that they agree with it.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,7 +9,7 @@
 
 namespace polyad::cli {
 
-/// Help of at most 100 columns: names on the left, what they mean wrapped on the right.
+/// Help of at most 100 columns: names on the left, wrapped descriptions on the right.
 class HelpFormatter : public CLI::Formatter {
 public:
   std::string make_option(CLI::Option const* option, bool positional) const override;

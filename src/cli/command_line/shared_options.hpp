@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Options that several commands have, each declared here alone: names, what it takes, default, and what its
-// value must be. Where commands mean different things by one, they say what.
+// Options of several commands. Each is declared only here: its names, argument, default, and the checks of
+// its value. If its meaning differs between commands, they pass a description.
 #pragma once
 
 #include <cstdint>
@@ -32,33 +32,33 @@ void add_drop_zeros(Command& command, bool& drop_zeros);
 /// -r, from 1 on, required or with a default
 CLI::Option* add_rank(Command& command, std::uint64_t& rank, std::string const& meaning);
 
-/// -i; `unit` is what a refusal calls one of them
+/// -i; `unit` is the name of an iteration in error messages
 void add_iterations(Command& command, int& iterations, std::string const& meaning,
                     std::string const& unit = "iteration");
 
 /// --tol
 void add_tolerance(Command& command, double& tolerance);
 
-/// --time-limit; `unit` is what is still finished
+/// --time-limit; `unit` names the work that is still finished
 void add_time_limit(Command& command, double& seconds, std::string const& unit = "iteration");
 
-/// --seed; `of` says of what. The report has a place of its own for it.
+/// --seed; `of` names the random numbers. The report has a field of its own for it.
 void add_seed(Command& command, std::uint64_t& seed, std::string const& of);
 
 /// --format; `meaning` names the formats that the command takes
 void add_format(Command& command, std::string& format, std::string const& meaning);
 
-/// --precision; `of` says of what
+/// --precision; `of` names the numbers
 void add_precision(Command& command, std::string& precision,
                    std::string const& of = "values and factors: f32 or f64");
 
 /// --device-memory
 void add_device_memory(Command& command, std::optional<std::uint64_t>& bytes, std::string const& meaning);
 
-/// --deterministic; `gives` says what is the same in every run
+/// --deterministic; `gives` names the results that are the same in every run
 void add_deterministic(Command& command, bool& deterministic, std::string const& gives);
 
-/// --checkpoint, --checkpoint-every and --resume; `unit` is what stands between checkpoints, in the plural
+/// --checkpoint, --checkpoint-every and --resume; `unit` is the plural name of the steps between checkpoints
 void add_checkpoints(Command& command, std::filesystem::path& checkpoint, int& every,
                      std::filesystem::path& resume, std::string const& unit);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// polyad check: what may be wrong with a tensor whose file reads well, and a copy with it mended.
+// polyad check: finds probable errors in a tensor whose file is readable, and writes a corrected copy.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The commands. Each fills its report as it goes, so that a failure leaves what is known, and returns the
-// exit code. Results go to stdout, everything else to stderr.
+// The commands. Each fills its report as it proceeds, so that after a failure the report has everything known
+// so far. Returns the exit code. Results go to stdout, everything else to stderr.
 #pragma once
 
 #include "cli/options/options.hpp"

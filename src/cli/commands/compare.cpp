@@ -79,7 +79,8 @@ std::vector<std::uint64_t> sorted_positions(io::CoordinateList const& list) {
   return positions;
 }
 
-/// -1, 0 or 1 as place p of a lies before, at or behind place q of b; the lists have the same extents.
+/// Compares place p of a with place q of b: -1, 0 or 1 for before, equal or behind. The lists have the same
+/// extents.
 int place_order(io::CoordinateList const& a, std::uint64_t p, io::CoordinateList const& b, std::uint64_t q) {
   return std::visit(
       [&](auto const& x, auto const& y) {

@@ -45,7 +45,7 @@ void expect_start_fits(CpdOptions const& options, io::HostKtensor const& start,
                                  dims_text(tensor.extents)));
 }
 
-/// A checkpoint names a format, which has to be one of ours.
+/// Reads a checkpoint, whose format must be one of ours.
 io::Checkpoint read_resumed(CpdOptions const& options) {
   auto checkpoint = io::read_checkpoint(options.resume);
   bool known      = checkpoint.format != "auto";
@@ -90,7 +90,7 @@ void summarise(CpdOptions const& options, Report const& report, double seconds) 
   for (auto const& file : result.files) fmt::print("wrote    {}\n", file);
 }
 
-/// Says what to try where the fit stands still for a bad reason.
+/// Gives advice if the fit has converged to a defective model.
 void warn_of_defect(CpdOptions const& options, CpdReport const& result) {
   if (result.defect.empty()) return;
   bool const is_zero       = result.weights.empty() || result.weights.front() == 0;
@@ -108,7 +108,7 @@ void warn_of_defect(CpdOptions const& options, CpdReport const& result) {
                result.defect, options.rank, better, start);
 }
 
-/// What is left out on several ranks.
+/// Refuses options that several ranks do not support.
 void expect_distributed(CpdOptions const& options) {
   auto const refuse = [](char const* what) {
     throw UsageError(
@@ -142,7 +142,7 @@ int finish(CpdOptions const& options, Report& report, io::HostKtensor const& mod
   return 128 + signal;
 }
 
-/// The same on several ranks: all read, rank 0 talks and writes.
+/// The same on several ranks: all ranks read, and rank 0 prints and writes.
 int run_on_ranks(CpdOptions const& options, Report& report) {
   bool const is_root = ranks().rank == 0;
   expect_distributed(options);
@@ -173,7 +173,7 @@ int run_on_ranks(CpdOptions const& options, Report& report) {
   return outcome.signal == 0 ? 0 : 128 + outcome.signal;
 }
 
-/// A grid without its ranks.
+/// Refuses a grid if there is only one rank.
 void expect_no_grid(CpdOptions const& options) {
   for (int const p : options.grid)
     if (p > 1)

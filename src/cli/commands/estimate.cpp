@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// polyad estimate: reads a tensor and says what each format would take.
+// polyad estimate: reads a tensor and predicts the time and memory of each format.
 #include <fmt/format.h>
 
 #include "cli/commands/commands.hpp"

@@ -26,12 +26,13 @@ namespace polyad::cli {
 
 namespace {
 
-// Streams of random numbers beside those of the start (tensor/fast_tucker_model.hpp).
+// Streams of random numbers, different from those of the start (tensor/fast_tucker_model.hpp).
 constexpr std::uint64_t test_stream       = 100;
 constexpr std::uint64_t validation_stream = 101;
 
-/// What the test file calls the first row: as the training set's text does, since the base of a file of few
-/// entries cannot be told from it. Binary files, which always count from 0, say nothing of a text's base.
+/// The base of the test file's indices. It is the base of the training set's text, since a file of few
+/// entries may not show its own. A binary training set always counts from 0 and says nothing of the base of
+/// texts.
 int base_of_test(TrainOptions const& options, InputReport const& train) {
   for (auto const binary :
        {io::Dialect::pten, io::Dialect::npz, io::Dialect::genten_binary, io::Dialect::splatt_binary})
@@ -76,7 +77,8 @@ CompletionSets read_sets(TrainOptions const& options, Report& report) {
   return sets;
 }
 
-/// Adds what biases alone predict of the entries outside the training set's extents to the test errors.
+/// Adds the errors of entries outside the training set's extents, predicted from biases alone, to the test
+/// errors.
 void add_cold_errors(io::HostFastTucker const& model, io::CoordinateList const& cold,
                      CompletionReport& result) {
   std::vector<double> predictions;
@@ -103,7 +105,7 @@ std::string errors_text(ErrorReports const& errors) {
   return text;
 }
 
-/// A checkpoint names a format, which has to be one that the optimiser takes.
+/// Reads a checkpoint, whose format must be one that the optimiser accepts.
 FastTuckerState read_state(TrainOptions const& options) {
   auto state       = io::read_fast_tucker_checkpoint(options.resume);
   auto const needs = options.optimizer == "als"    ? Capability::row_least_squares
@@ -200,7 +202,7 @@ int run(TrainOptions const& options, Report& report) {
   int const begin     = checkpoints.resume ? static_cast<int>(checkpoints.resume->epoch) : 0;
   int const last      = report.iterations.empty() ? begin : report.iterations.back().iteration;
   add_cold_errors(model, cold, result);
-  // A start that nothing was learned in is no result.
+  // A start without any training is not a result.
   if (!options.output.empty() && !(diverged && result.kept_iteration == 0)) {
     io::write_fast_tucker(options.output, model, options.precision == "f32");
     result.files.push_back(options.output.string());

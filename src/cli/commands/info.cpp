@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// polyad info: what this build is, and whether it can run here.
+// polyad info: the facts about this build, and whether it can run here.
 #include <fmt/format.h>
 
 #include <iostream>

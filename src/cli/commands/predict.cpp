@@ -57,8 +57,8 @@ int run(PredictOptions const& options, Report& report) {
   if (no_values) places = with_last_index(std::move(places), report.input->base, file);
   report.input->dims = places.extents;
 
-  // Predictions go back to where their entries came from: those outside the extents lie in a list of their
-  // own.
+  // Predictions are put back in the order of the entries, since entries outside the extents are in a separate
+  // list.
   auto [inside, cold] = split_off_cold(io::CoordinateList(places), model.extents, file, by_biases);
   CompletionReport result;
   result.cold = cold.nnz();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // polyad recommend: the rows of a mode with the highest predictions. Each other mode has a given index, or is
 // averaged over.
-// polyad similar: the rows of a mode whose products with the core are most alike.
+//
+// Also polyad similar: the rows of a mode that are most similar to given ones, by their products with the
+// core.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -32,7 +34,7 @@ namespace {
 /// As polyad::every_row: a mode to average over.
 constexpr std::uint64_t every_row = std::numeric_limits<std::uint64_t>::max();
 
-/// Where a query stands: on the command line, or in a file.
+/// The place of a query: on the command line, or in a file.
 struct Place {
   std::string file;  // empty: the option
   std::uint64_t line   = 0;
@@ -44,7 +46,7 @@ struct Place {
   throw InputError(place.file, place.line, place.column, reason);
 }
 
-/// What the indices of a query may be.
+/// The rules for the indices of a query.
 struct QueryRules {
   std::string option;                  // that gives one
   std::vector<std::uint64_t> extents;  // of the modes that have an index
@@ -72,7 +74,7 @@ std::uint64_t parse_index(std::string_view word, std::size_t position, QueryRule
   return number - rules.base;
 }
 
-/// Queries, and the words that stood for them.
+/// Queries, with their original words.
 struct Queries {
   std::vector<std::uint64_t> indices;
   std::vector<std::string> texts;
@@ -96,7 +98,7 @@ void add_query(std::vector<std::pair<std::string_view, std::uint64_t>> const& wo
   queries.texts.push_back(std::move(text));
 }
 
-/// A query a line; empty lines and those that begin with # are none.
+/// Reads one query a line; skips empty lines and those that begin with #.
 Queries read_queries(std::filesystem::path const& path, QueryRules const& rules) {
   std::ifstream file(path, std::ios::binary);
   std::string const name = path.string();
@@ -121,7 +123,7 @@ Queries read_queries(std::filesystem::path const& path, QueryRules const& rules)
   return queries;
 }
 
-/// The queries of the file, or the one of the command line, without its text in front of its rows.
+/// The queries of the file, or the one of the command line. The latter is not printed in front of its rows.
 Queries queries_of(std::filesystem::path const& file, std::vector<std::string> const& at,
                    QueryRules const& rules) {
   if (!file.empty()) return read_queries(file, rules);

@@ -20,7 +20,7 @@ int run(TuneOptions const& options, Report& report) {
   auto const& of = options.of;
   expect_usable_device();
   if (options.store) io::expect_writable(choice_path(of.tensor));
-  // As cpd reads it, since the choice is kept for that.
+  // Reads it as cpd does, since the choice is kept for cpd.
   auto tensor = read_input(TensorInput{.path = of.tensor, .index_base = of.index_base}, of.common, report);
   if (tensor.order() < 2)
     throw InputError(of.tensor.string(), 0, 0, "has one mode only; CP needs two or more");

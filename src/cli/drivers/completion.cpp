@@ -22,7 +22,7 @@ std::vector<double> predict_as(io::HostFastTucker const& model, io::CoordinateLi
 
 namespace {
 
-/// \throws UsageError where floats are asked for that cannot hold the values
+/// \throws UsageError when floats are requested but cannot hold the values
 void expect_fits_floats(io::CoordinateList const& train, TrainOptions const& options) {
   using Float    = std::numeric_limits<float>;
   double largest = 0;

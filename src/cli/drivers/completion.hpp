@@ -25,7 +25,7 @@ struct CompletionSets {
 
 using OnEpoch = std::function<bool(IterationReport const&)>;
 
-/// What a run takes up and leaves behind.
+/// The state to resume, and the receiver of new states.
 struct TrainCheckpoints {
   std::optional<FastTuckerState> resume;
   std::function<void(FastTuckerState const&)> save;  // none: no checkpoints
@@ -41,7 +41,7 @@ struct TrainCheckpoints {
 [[nodiscard]] std::vector<double> predict_entries(io::HostFastTucker const& model,
                                                   io::CoordinateList&& places);
 
-/// Mean and those biases of entry p that the model has, clipped.
+/// Mean, biases and drifts of entry p, clipped. Indices beyond the model's extents have no bias.
 [[nodiscard]] double predict_by_biases(io::HostFastTucker const& model, io::CoordinateList const& places,
                                        std::uint64_t p);
 

@@ -25,7 +25,7 @@ inline ErrorReport to_report(PredictionErrors const& errors) {
   return {errors.entries, errors.rmse, errors.mae};
 }
 
-/// Of the sets that have entries.
+/// The errors of the sets that have entries.
 template <class Errors>
 ErrorReports to_reports(Errors const& sets) {
   ErrorReports errors;
@@ -82,7 +82,7 @@ inline FastTuckerOptions library_options(TrainOptions const& options) {
   return result;
 }
 
-/// Shrinkage or ridge as the tool's options say them.
+/// Shrinkage or ridge in the syntax of the tool's options.
 inline std::string regularization_text(FastTuckerOptions const& options) {
   std::ostringstream text;  // fmt checks its formats when compiled, which nvcc 13 does not survive
   text.precision(4);
@@ -98,7 +98,7 @@ inline std::string regularization_text(FastTuckerOptions const& options) {
   return text.str();
 }
 
-/// The drift of each mode as the tool's options say it.
+/// The drift of each mode from the tool's options.
 inline std::vector<BiasDrift> drift_of(TrainOptions const& options, int order) {
   std::vector<BiasDrift> drift;
   auto const& bins    = options.time_bins;
@@ -111,7 +111,7 @@ inline std::vector<BiasDrift> drift_of(TrainOptions const& options, int order) {
   return drift;
 }
 
-/// What the drifts of a model are in the tool's options, with the damping that made them.
+/// A model's drifts in the syntax of the tool's options, with their damping.
 template <class Model>
 std::string drift_text(Model const& model, BiasOptions const& options) {
   if (model.time_mode < 0) return "";
@@ -128,7 +128,7 @@ std::string drift_text(Model const& model, BiasOptions const& options) {
          damping.str();
 }
 
-/// What is said of a fit besides how it went.
+/// The report of a fit except its errors and its course.
 template <class Choice>
 CompletionReport report_of(FastTuckerOptions const& options, std::optional<Choice> const& choice) {
   CompletionReport report;
@@ -150,7 +150,7 @@ CompletionReport report_of(FastTuckerOptions const& options, std::optional<Choic
   return report;
 }
 
-/// The sets where the run wants them. Frees the lists.
+/// Copies the sets to where the run needs them. Frees the lists.
 template <class Scalar, class Index>
 FastTuckerData<Scalar, Index, Space> to_data(Space const& space, CompletionSets&& sets,
                                              FastTuckerOptions const& options,

@@ -29,7 +29,7 @@ IterationReport to_report(CpAlsIteration const& it) {
   return {it.iteration, it.fit, it.delta, it.seconds, it.phases};
 }
 
-/// The best of several random starts. Progress shows the first one; the report gets the best one's
+/// The best of several random starts. The progress line shows the first run; the report has the best run's
 /// iterations.
 template <class F>
 CpAlsResult<typename F::scalar_type, Space> best_of_restarts(Space const& space, F const& X,
@@ -40,7 +40,7 @@ CpAlsResult<typename F::scalar_type, Space> best_of_restarts(Space const& space,
     if (run == 0) return on_iteration(to_report(it));
     return interrupt_signal() == 0;
   };
-  // A streamed tensor takes all memory that is left.
+  // A streamed tensor uses all free memory, so its runs are not concurrent.
   auto const instances =
       X.can(Capability::streaming) ? std::vector<Space>{space} : restart_instances(space, count);
   auto const start   = std::chrono::steady_clock::now();
@@ -54,7 +54,8 @@ CpAlsResult<typename F::scalar_type, Space> best_of_restarts(Space const& space,
   return std::move(result.best);
 }
 
-/// The tensor of one command, and its factoring. A tensor is on the device, or in host memory to be streamed.
+/// The tensor of a command, and its factorisation. The tensor is on the device, or in host memory to be
+/// streamed.
 template <class Scalar, class Index>
 class Factoring {
 public:
@@ -100,8 +101,8 @@ public:
   }
 
 private:
-  /// What the tool adds to the library's choice: what `tune --store` left, trials, the machine's measurements
-  /// kept in a file, and interrupts between the steps.
+  /// The tool's additions to the library's choice: the choice stored by `tune --store`, trials, cached
+  /// measurements of the machine, and interruption between the steps.
   FormatHooks hooks() {
     FormatHooks hooks;
     if (!m_options.tune)
@@ -124,14 +125,14 @@ private:
     return key ? read_choice(*key) : std::nullopt;
   }
 
-  /// The format that was named, in the shape that `tune --format NAME --store` left, where it did.
+  /// The named format. If `tune --format NAME --store` stored options for it, with these.
   [[nodiscard]] std::string named_format() const {
     auto const stored = read_stored();
     bool const same   = stored && split_format_text(stored->format).name == m_options.format;
     return same ? stored->format : m_options.format;
   }
 
-  /// The list goes where the format wants its coordinates, duplicates summed, and only there.
+  /// Moves the list to the memory that the format needs, with duplicates summed.
   TensorSource<Scalar, Index, Space> source(std::string const& why_named) {
     return {.load =
                 [this] {
@@ -148,7 +149,7 @@ private:
             .is_there = [this] { return m_device || m_list.nnz() > 0; }};
   }
 
-  /// `because` is why the tensor is streamed; empty where the user asks for it.
+  /// `because` is the reason for streaming; empty if the user requested it.
   CooTensor<Scalar, Index, HostSpace> load_on_host(std::string const& because) {
     if (m_options.init == "nvecs")
       throw UsageError("--init nvecs needs the tensor on the device, and this one is streamed" +

@@ -17,7 +17,7 @@ namespace polyad::cli {
 /// Called after each iteration; false ends the run.
 using OnIteration = std::function<bool(IterationReport const&)>;
 
-/// Checkpoints of a run; all of it may be left out.
+/// Checkpoints of a run; every member is optional.
 struct Checkpoints {
   std::optional<io::Checkpoint> resume;
   /// Called with the state after every `every` iterations and at the end.

@@ -42,7 +42,7 @@ bool share_devices(RankGroup const& all) {
   return std::adjacent_find(keys.begin(), keys.end()) != keys.end();
 }
 
-/// NCCL where each rank has a device of its own.
+/// NCCL if each rank has a device of its own, otherwise MPI.
 Communicator<Space> make_communicator(CpdOptions const& options) {
   Space const space;
   auto mpi = mpi_communicator(space);
@@ -51,12 +51,12 @@ Communicator<Space> make_communicator(CpdOptions const& options) {
   if (shared && ranks().rank == 0)
     std::fprintf(stderr,
                  "polyad: warning: more ranks than devices: ranks share a device, and exchange by MPI\n");
-  // NCCL chooses how it sums by what it finds; MPI's order is the same in every run.
+  // NCCL chooses the order of sums by the hardware it finds; MPI's order is the same in every run.
   if (shared || !nccl_is_built() || options.deterministic) return mpi;
   return nccl_communicator(space);
 }
 
-/// What a run of all ranks looks like to expect_same_run and to_checkpoint.
+/// Gives a run of all ranks the interface that expect_same_run and to_checkpoint need.
 struct WholeTensor {
   std::string format;
   Extents of;
@@ -66,8 +66,8 @@ struct WholeTensor {
   [[nodiscard]] double norm_squared() const { return squares; }
 };
 
-/// Each rank's part of the nonzeros, and the extents. Where duplicates are an error, or the last one counts,
-/// rank 0 reads all, since it has to see them together.
+/// Each rank's part of the nonzeros, and the extents. If duplicates are an error, or the last one counts,
+/// rank 0 reads everything, since it must see them together.
 io::CoordinateList read_part(RankGroup const& all, TensorInput const& input, CommonOptions const& common,
                              Report& report) {
   if (input.duplicates == "error" || input.duplicates == "last") {
@@ -91,7 +91,7 @@ io::CoordinateList read_part(RankGroup const& all, TensorInput const& input, Com
   return read_input(input, common, report, {all.rank(), all.size(), share});
 }
 
-/// Of each mode the rows that no rank has a nonzero in.
+/// For each mode, the number of rows without a nonzero on any rank.
 std::vector<std::uint64_t> empty_slices_of(RankGroup const& all, io::CoordinateList const& part) {
   auto const order = static_cast<std::size_t>(part.order());
   std::vector<std::uint64_t> empty;
@@ -182,7 +182,7 @@ private:
     options.deterministic = m_options.deterministic;
     options.as_named      = m_options.format == "auto";
     auto X                = any_format(m_world.space(), share.block, options);
-    // The coordinates live on in the format alone; the run wants the extents of the block.
+    // From here on only the format keeps the coordinates. The run needs the block's extents.
     share.block = CooTensor<Scalar, Index, Space>(
         share.block.extents(),
         typename CooTensor<Scalar, Index, Space>::indices_type("polyad::no_indices", 0,
@@ -219,7 +219,7 @@ private:
     return state;
   }
 
-  /// Progress shows the first start, and the report gets the best one's iterations, as on one rank.
+  /// As on one rank: the progress line shows the first run, and the report has the best run's iterations.
   RanksOutcome best_of_restarts(TensorShare<Scalar, Index, Space> const& share,
                                 AnyFormat<Scalar, Index, Space> const& X) {
     auto const start = std::chrono::steady_clock::now();
@@ -271,7 +271,7 @@ RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input
     throw InputError(input.path.string(), 0, 0, "has one mode only; CP needs two or more");
   auto const empty = empty_slices_of(world.host(), tensor);
   if (world.rank() == 0) report.input->empty_slices = empty;
-  // Rank 0 has read the checkpoint: the others learn whether there is one.
+  // Rank 0 has read the checkpoint and tells the others whether there is one.
   std::vector<std::uint64_t> facts = {tensor.nnz(), world.rank() == 0 && checkpoints.resume ? 1U : 0U};
   world.host().all_reduce(facts.data(), facts.size());
   constexpr std::uint64_t narrow = std::numeric_limits<std::uint32_t>::max();

@@ -20,7 +20,7 @@ std::vector<std::string> map_of_ranks() {
   if (auto const devices = static_cast<int>(device.addresses.size()); devices > 0)
     own += ", device " + std::to_string(ranks().local_rank % devices) + " (" + device.name + ")";
 
-  // Every rank's text has as many words as the others', zeros behind it.
+  // The texts of all ranks have the same number of words, padded with zeros.
   constexpr std::size_t words = 32;
   own.resize(std::min(own.size(), words * sizeof(std::uint64_t) - 1));
   std::vector<std::uint64_t> all(words * static_cast<std::size_t>(ranks().size), 0);

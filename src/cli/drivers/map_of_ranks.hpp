@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the ranks of a run are. Free of Kokkos.
+// The machines and devices of a run's ranks. Free of Kokkos.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a CP model fits into memory, asked before anything is read to where it would lie.
+// Checks that a CP model fits into memory, before the tensor is read.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace polyad::cli {
 
-/// Refuses a rank whose model alone exceeds the free memory: factors, the output of the longest mode, one
-/// copy of it at the end, and the Gram matrices with their scratch.
+/// Refuses a rank whose model alone exceeds the free memory. Counted are the factors, the output of the
+/// longest mode, one copy of it at the end, and the Gram matrices with their scratch.
 /// \throws MemoryError
 template <class Scalar, class Space>
 void expect_model_fits(Space const& space, Extents const& extents, count_t rank) {

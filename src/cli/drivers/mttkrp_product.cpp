@@ -17,7 +17,7 @@ std::vector<double> mttkrp_product(io::CoordinateList&& tensor, io::HostKtensor 
   return with_index_type(tensor, [&](auto index) {
     using Index    = typename decltype(index)::type;
     auto const coo = to_device<double, Index>(space, std::move(tensor), *report.input);
-    // One product of one mode: hardly worth a sorted copy.
+    // A single product rarely justifies a sorted copy.
     auto const X = AnyFormat<double, Index, Space>::build(
         space, coo, {.rank = model.rank(), .iterations = 1.0 / coo.order(), .may_stream = false});
     report.format = FormatReport{X.chosen(), X.storage_bytes(), 0};

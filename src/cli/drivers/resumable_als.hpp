@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What cpd's two drivers share, on one rank and on many: options, the report's result, checkpoints. And
-// CP-ALS that writes checkpoints and goes on from one.
+// The common code of cpd's drivers for one rank and for many: options, the report's result, and checkpoints.
+// It includes a CP-ALS that writes checkpoints and resumes from one.
 #pragma once
 
 #include <cmath>
@@ -25,7 +25,7 @@ inline CpAlsOptions library_options(CpdOptions const& options) {
   return als;
 }
 
-/// What a run ended with; the restarts stay as they are.
+/// Reports the end of a run; the restarts stay as they are.
 template <class Scalar, class Space>
 void set_result(CpdReport& report, CpAlsResult<Scalar, Space> const& result) {
   report.fit            = result.fit;
@@ -47,7 +47,7 @@ inline CpAlsState state_of(io::Checkpoint const& checkpoint) {
 
 // F is an AnyFormat (formats/any_format.hpp).
 
-/// Refuses a checkpoint of another tensor, or of options that make other iterates.
+/// Refuses a checkpoint of another tensor, or of options that give other iterates.
 template <class F>
 void expect_same_run(CpdOptions const& options, io::Checkpoint const& checkpoint, F const& X,
                      std::uint64_t nnz) {
@@ -62,7 +62,7 @@ void expect_same_run(CpdOptions const& options, io::Checkpoint const& checkpoint
       checkpoint.extents.size() == static_cast<std::size_t>(X.extents().order()) && checkpoint.nnz == nnz;
   for (int n = 0; same && n < X.extents().order(); ++n)
     same = of_mode(checkpoint.extents, n) == X.extents()[n];
-  // Norms of one tensor differ by how their sum was split between threads.
+  // The norm of a tensor depends on how threads split its sum.
   same = same && std::abs(checkpoint.norm_squared - X.norm_squared()) <= 1e-6 * X.norm_squared();
   if (!same) refuse("is a checkpoint of another tensor");
 }

@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int ceilings_schema = 1;
 
-/// What a file must be about.
+/// The identity that a file must have.
 Json identity(BackendReport const& backend, int scalar_bytes) {
   return {{"schema", ceilings_schema}, {"version", POLYAD_VERSION},          {"backend", backend.name},
           {"device", backend.device},  {"concurrency", backend.concurrency}, {"scalar_bytes", scalar_bytes}};
@@ -30,7 +30,7 @@ bool is_rate(double rate) {
   return std::isfinite(rate) && rate > 0;
 }
 
-/// \throws nlohmann's errors for what is no list of pairs
+/// \throws nlohmann's errors unless it is a list of pairs
 std::optional<Ceilings::Curve> read_curve(Json const& json) {
   Ceilings::Curve curve;
   for (auto const& point : json) {

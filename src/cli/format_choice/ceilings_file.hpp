@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measured ceilings in the user's cache folder, a file for each backend, device, number of threads and
-// scalar. What is stale or broken is as good as missing.
+// Measured ceilings in the user's cache folder: a file for each backend, device, number of threads and
+// scalar. An outdated or broken file counts as missing.
 #pragma once
 
 #include <filesystem>
@@ -15,8 +15,7 @@ namespace polyad::cli {
 /// home.
 [[nodiscard]] std::filesystem::path ceilings_path(BackendReport const& backend, int scalar_bytes);
 
-/// Nothing unless the file is of this version, backend and device, and all its numbers are what a measurement
-/// gives.
+/// Nothing unless the file is of this version, backend and device, and all its numbers are plausible.
 [[nodiscard]] std::optional<Ceilings> read_ceilings(std::filesystem::path const& path,
                                                     BackendReport const& backend, int scalar_bytes);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What estimate and tune ask of the library. Free of Kokkos; each needs a Session.
+// The library calls of estimate and tune. Free of Kokkos; each needs a Session.
 #pragma once
 
 #include "cli/options/choice_options.hpp"
@@ -8,7 +8,7 @@
 
 namespace polyad::cli {
 
-/// All formats by the cost model. `best` stays empty where none fits, and `because` says what would.
+/// All formats by the cost model. If none fits, `best` is empty and `because` says what would.
 [[nodiscard]] FormatsReport estimate_formats(EstimateOptions const& options, io::CoordinateList const& tensor,
                                              BackendReport const& backend);
 

@@ -6,8 +6,9 @@
 
 namespace polyad::cli {
 
-/// A line a format, the best first: bytes, need, build, each mode, an iteration, and an iteration with its
-/// part of the build. Measured times where there are some, otherwise predicted ones, marked by a tilde.
+/// A line for each format, the best first: bytes, needed memory, build time, the time of each mode and of an
+/// iteration. The last column adds an iteration's share of the build. Times are measured if possible;
+/// predicted times have a tilde.
 void print_formats(FormatsReport const& formats);
 
 }  // namespace polyad::cli

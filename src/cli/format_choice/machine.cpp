@@ -24,7 +24,7 @@ Ceilings machine_ceilings(BackendReport const& backend, int scalar_bytes, double
   auto const usual = detail::usual_ceilings_of<Space>(backend.concurrency, scalar_bytes);
   if (seconds < detail::worth_measuring_s) return usual;
   try {
-    // On a host the measurement is no part of what a simulated device holds.
+    // On a host, the measurement does not count as memory of a simulated device.
     DeviceMemoryAccount::HostArrays const on_host;
     auto const measured =
         scalar_bytes == 4 ? measure_ceilings<float>(Space()) : measure_ceilings<double>(Space());

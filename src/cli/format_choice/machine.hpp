@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What auto asks of the machine. Free of Kokkos, so that its callers are; each needs a Session.
+// The facts about the machine that auto needs. Free of Kokkos, so that its callers are; each needs a Session.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,15 @@
 
 namespace polyad::cli {
 
-/// The ceilings of this machine: of the cache, or measured and put there. Where not even a run of `seconds`
-/// is expected of the usual ones, those are taken as they are: measuring takes longer than a wrong choice.
+/// The ceilings of this machine, from the cache, or measured and then cached. If the usual ceilings predict
+/// only a short run of `seconds`, they are returned without a measurement. It would take longer than a wrong
+/// choice costs.
 [[nodiscard]] Ceilings machine_ceilings(BackendReport const& backend, int scalar_bytes, double seconds);
 
-/// Bytes that are free where tensors go.
+/// Free bytes in the memory of tensors.
 [[nodiscard]] std::uint64_t free_memory();
 
-/// Whether that is a device.
+/// Whether that memory is a device's.
 [[nodiscard]] bool runs_on_device();
 
 }  // namespace polyad::cli

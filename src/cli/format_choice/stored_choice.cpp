@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int choice_schema = 1;
 
-/// What is the same for all choices of one tensor and version.
+/// The common facts of all choices of one tensor and version.
 Json tensor_of(ChoiceKey const& key) {
   return {{"version", POLYAD_VERSION},
           {"file_bytes", key.file_bytes},
@@ -34,7 +34,7 @@ Json run_of(ChoiceKey const& key) {
           {"precision", key.precision}};
 }
 
-/// The file's choices; none where it is of another tensor or version, or broken.
+/// The file's choices. Empty if it is broken, or of another tensor or version.
 Json choices_of(ChoiceKey const& key) {
   std::error_code failed;
   auto const path = choice_path(key.tensor);

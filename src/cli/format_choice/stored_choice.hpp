@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `polyad tune --store` found best, in a small file beside the tensor, TENSOR.tune.json: a list of
-// choices, one for each backend, device, rank and precision. A choice counts only for the very tensor,
-// version and machine; otherwise it is passed over.
+// The choices of `polyad tune --store`, in a small file beside the tensor, TENSOR.tune.json. It is a list
+// with one choice for each backend, device, rank and precision. A choice is used only for the same tensor,
+// version and machine.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace polyad::cli {
 
-/// Of what a choice is.
+/// The identity of a choice.
 struct ChoiceKey {
   std::filesystem::path tensor;
   std::uint64_t file_bytes = 0;
@@ -39,10 +39,10 @@ struct StoredChoice {
 
 [[nodiscard]] std::filesystem::path choice_path(std::filesystem::path const& tensor);
 
-/// Nothing where there is no file, none for this key, or one that is broken.
+/// Nothing if the file is missing or broken, or has no choice for this key.
 [[nodiscard]] std::optional<StoredChoice> read_choice(ChoiceKey const& key);
 
-/// Puts the choice into the file, in place of an earlier one of this key and of those of other tensors or
+/// Puts the choice into the file. It replaces an earlier one of this key, and those of other tensors or
 /// versions.
 /// \throws WriteError
 void write_choice(ChoiceKey const& key, StoredChoice const& choice);

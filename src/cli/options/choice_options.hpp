@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the user asked of estimate and tune.
+// The user's options for estimate and tune.
 #pragma once
 
 #include <cstdint>

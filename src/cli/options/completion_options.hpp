@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the user asked of the commands that complete tensors, one struct a command.
+// The user's options for the commands that complete tensors, one struct a command.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace polyad::cli {
 
-/// What to do with entries whose index lies outside the training set's extents.
+/// The treatment of entries outside the training set's extents.
 enum class ColdStart { refuse, bias };
 
 struct TrainOptions {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the user asked of the commands that turn files into files and figures, one struct a command.
+// The user's options for the commands that convert, check and describe files, one struct a command.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the user asked for, one struct a command.
+// The user's options, one struct a command.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the user asked of the products with matrices and of the Tucker decomposition, one struct a command.
+// The user's options for products with matrices and for the Tucker decomposition, one struct a command.
 #pragma once
 
 #include <cstdint>

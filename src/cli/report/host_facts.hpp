@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the operating system says of the machine and of this process.
+// Facts from the operating system about the machine and this process.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The report that --report writes as JSON. Its keys are stable: a change of one's meaning raises
-// report_schema. What a command does not know is left out (std::optional) or null.
+// The report that --report writes as JSON. Its keys are stable: if the meaning of one changes, report_schema
+// is increased. Facts that a command does not know are left out (std::optional) or null.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct FormatReport {
   std::string name;
   std::uint64_t bytes        = 0;
   double build_s             = 0;
-  std::string chosen_because = {};  // why auto took it, or why it is not what was asked for; empty otherwise
+  std::string chosen_because = {};  // why auto chose it, or why it differs from the request; else empty
   std::vector<FormatCandidate> candidates = {};  // of auto, the best first
 };
 
@@ -60,7 +60,7 @@ struct ErrorReport {
   double mae            = 0;
 };
 
-/// An RMSE or MAE as text: four decimals, or four digits of what is very large or small.
+/// An RMSE or MAE as text: four decimals, or four digits if it is very large or small.
 [[nodiscard]] std::string error_text(double error);
 
 /// By the set's name: train, validation, test. Sets without entries are left out.
@@ -101,7 +101,7 @@ struct CpdReport {
   double restarts_s        = 0;  // from the first start to the end of the last run
 };
 
-/// What held-out entries chose.
+/// The choice by held-out entries.
 struct ChoiceReport {
   bool learns = true;  // false: nothing was better than mean and biases
   ErrorReport biases;  // on the held-out entries
@@ -151,15 +151,15 @@ struct StatsReport {
   int linear_bits     = 0;  // of an index that linearizes all modes
 };
 
-/// What estimate and tune found.
+/// The findings of estimate and tune.
 struct FormatsReport {
   double iterations        = 0;  // that builds are spread over
   std::uint64_t free_bytes = 0;
   std::string best;  // empty: none fits
   std::string because;
   std::vector<FormatCandidate> candidates;
-  /// Shapes of the one format that was tried, the fastest first: "f-coo:threadlen=16,team_threads=64", and
-  /// seconds for all modes.
+  /// Shapes of the single format that was tried, the fastest first: "f-coo:threadlen=16,team_threads=64".
+  /// Seconds are for all modes.
   struct Shape {
     std::string format;
     double seconds = 0;

@@ -19,11 +19,11 @@ extern "C" void remember_signal(int signal) {
 void catch_interrupts() {
   struct sigaction action{};
   action.sa_handler = remember_signal;
-  // Reset: a second signal ends the process. Restart: reading goes on.
+  // SA_RESETHAND: a second signal ends the process. SA_RESTART: reading continues.
   action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
-  // Also where the shell that started us in the background had it ignored: whoever sends it means it.
+  // Even if a shell started us in the background with the signal ignored: whoever sends it intends it.
   for (int const signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
-  // A stdout that is a file beyond RLIMIT_FSIZE is an error to report.
+  // If stdout is a file beyond RLIMIT_FSIZE, that is an error to report.
   std::signal(SIGXFSZ, SIG_IGN);
 }
 

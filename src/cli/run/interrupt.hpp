@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SIGINT and SIGTERM end a run in good order: the first is remembered, and the command stops at its next
-// opportunity; the second ends the process as usual.
+// SIGINT and SIGTERM end a run cleanly. The first signal is recorded, and the command stops at the next
+// opportunity. The second ends the process as usual.
 #pragma once
 
 #include <stdexcept>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ranks that a launcher started. MPI starts only where there are several, in a build with MPI. Free of
-// Kokkos.
+// The ranks of a launcher. MPI starts only if there are several ranks, in a build with MPI. Free of Kokkos.
 #pragma once
 
 #include <string>
@@ -14,12 +13,13 @@ struct Ranks {
   int local_size = 1;
 };
 
-/// Starts MPI where a launcher started several ranks; to be called first. The others' stdout goes nowhere.
+/// Starts MPI if a launcher started several ranks. Must be called first. The stdout of ranks other than 0 is
+/// discarded.
 /// \throws BackendError
 void start_ranks();
 /// Ends what start_ranks started.
 void end_ranks();
-/// What start_ranks found; one rank before.
+/// The ranks that start_ranks found; one rank before its call.
 [[nodiscard]] Ranks const& ranks() noexcept;
 /// Ends all ranks with this exit code. Only where there are several.
 [[noreturn]] void abort_ranks(int exit_code);

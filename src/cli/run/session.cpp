@@ -37,7 +37,7 @@ Kokkos::InitializationSettings settings(int threads, bool verbose) {
 
 }  // namespace
 
-// A launcher may bind ranks to cores of their own: those are the threads. Otherwise the ranks of a machine
+// If a launcher binds ranks to cores of their own, those are the threads. Otherwise the ranks of a machine
 // share its cores.
 int threads_of_rank() {
   if (ranks().size == 1 || std::getenv("OMP_NUM_THREADS") != nullptr) return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file's tensor on the backend, duplicates summed, with the facts that every report states.
+// A file's tensor on the backend, with duplicates summed, and the facts in every report.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -18,7 +18,7 @@ namespace polyad::cli {
 [[nodiscard]] int mode_outside(io::CoordinateList const& list, std::uint64_t p,
                                std::vector<std::uint64_t> const& extents);
 
-/// Takes the entries outside `extents` into the second list and gives the first these extents.
+/// Moves the entries outside `extents` into the second list, and gives the first list these extents.
 /// \throws InputError naming `file`, the entry and its index, unless `allowed`
 [[nodiscard]] std::pair<io::CoordinateList, io::CoordinateList> split_off_cold(
     io::CoordinateList&& list, std::vector<std::uint64_t> const& extents, std::string const& file,

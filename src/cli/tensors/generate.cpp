@@ -17,7 +17,7 @@ namespace polyad::cli {
 namespace {
 
 using Space = Kokkos::DefaultExecutionSpace;
-// One instantiation serves all shapes; the list narrows the indices where they fit 32 bits.
+// One instantiation is enough for all shapes. The list converts the indices to 32 bits if they fit.
 using Tensor = CooTensor<double, std::uint64_t, Space>;
 
 io::CoordinateList to_list(Tensor const& tensor, std::vector<std::uint64_t> const& extents) {
@@ -40,7 +40,8 @@ io::CoordinateList to_list(Tensor const& tensor, std::vector<std::uint64_t> cons
   return list;
 }
 
-/// Values in halves from 0.5 to 5: a planted mean of `rank` products of factors, noise around it, rounded.
+/// Values in steps of a half from 0.5 to 5: a planted mean of `rank` products of factors, plus noise,
+/// rounded.
 void rate(GenOptions const& options, io::CoordinateList& list) {
   std::uint64_t const order = list.extents.size();
   // Streams of random numbers of their own, away from those of the coordinates.
@@ -74,7 +75,7 @@ GeneratedTensor generate(GenOptions const& options) {
   POLYAD_EXPECTS(options.rank >= 1, "the rank must be at least 1");
   GeneratedTensor result;
   if (options.kind == "low-rank") {
-    // The largest blocks that fit every mode, or those that come closest to nnz from below.
+    // The largest blocks that fit every mode, or fewer so that nnz is not exceeded.
     count_t block = std::numeric_limits<count_t>::max();
     for (count_t const extent : options.dims) block = std::min(block, extent / options.rank);
     if (options.nnz > 0)

@@ -23,7 +23,7 @@ namespace {
 void expect_no_duplicates(TensorInput const& input, io::TensorFile const& file) {
   auto const pair = io::first_duplicate(file.tensor);
   if (!pair) return;
-  // Nonzeros that were dropped, or added below a diagonal, leave no line to be named.
+  // If nonzeros were dropped, or added below a diagonal, the line cannot be named.
   bool const lines   = !input.drop_zeros || file.report.zeros == 0;
   auto const earlier = lines ? io::line_of_nonzero(input.path, pair->earlier) : std::nullopt;
   auto const later   = lines ? io::line_of_nonzero(input.path, pair->later) : std::nullopt;

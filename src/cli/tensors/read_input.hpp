@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading a command's tensor, and the lines that say what was read.
+// Reads a command's tensor, and describes what was read.
 #pragma once
 
 #include <filesystem>
@@ -12,13 +12,14 @@
 
 namespace polyad::cli {
 
-/// Reads the file and fills in what `report.input` can say by now.
+/// Reads the file and fills in `report.input` as far as it is known.
 /// \throws InputError
 [[nodiscard]] io::CoordinateList read_input(std::filesystem::path const& path, int index_base,
                                             CommonOptions const& common, Report& report);
 
-/// The same for a tensor whose duplicates, zeros and values are settled as it says.
-/// \param part  what this process reads of the file; duplicates that are not kept are settled within it
+/// The same, and treats duplicates, zeros and values as the input says.
+/// \param part  the part of the file that this process reads; duplicates that are not kept are treated within
+///              it
 /// \throws InputError, with the line for a duplicate that is an error
 [[nodiscard]] io::CoordinateList read_input(TensorInput const& input, CommonOptions const& common,
                                             Report& report, io::FilePart const& part = {});

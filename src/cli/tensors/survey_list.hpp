@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the cost model wants to know of a list of coordinates. Free of Kokkos.
+// The survey of a list of coordinates for the cost model. Free of Kokkos.
 #pragma once
 
 #include "polyad/io/coordinate_list.hpp"

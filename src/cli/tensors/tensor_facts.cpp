@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Slices and fibres are runs of nonzeros that agree in some modes: in one for slices, in all but one for
-// fibres. Sorting brings them together; time and memory depend on the nonzeros only, not on the extents.
+// Slices and fibres are runs of nonzeros that agree in some modes: in one mode for slices, in all but one for
+// fibres. Sorting makes them contiguous. Time and memory depend only on the nonzeros, not on the extents.
 #include "cli/tensors/tensor_facts.hpp"
 
 #include <Kokkos_Core.hpp>
@@ -19,8 +19,8 @@ namespace {
 using Range     = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
 using Positions = Kokkos::View<std::uint64_t*, Space::device_type>;
 
-/// A scan over sorted nonzeros. It numbers the runs that agree in the modes of `modes` (a bit each). Once
-/// there is room it writes where each run starts.
+/// A scan over sorted nonzeros. It numbers the runs that agree in the modes of the mask `modes`. Once there
+/// is room, it writes the start of each run.
 template <class Indices>
 struct FindRuns {
   Indices indices;
@@ -94,7 +94,7 @@ StatsReport facts_of(Space const& space, CooTensor<double, Index, Space> const& 
   stats.density = static_cast<double>(tensor.nnz()) / cells;
   input.empty_slices.clear();
   for (int n = 0; n < order; ++n) {
-    // Mode n last, so that its fibres are runs; then once more by mode n alone, for its slices.
+    // Sorts with mode n last, so that its fibres are runs. Then once more by mode n alone, for its slices.
     Positions const permutation = identity_permutation<std::uint64_t>(space, tensor.nnz());
     sort_by_other_modes(space, tensor, n, permutation);
     stats.fibers.push_back(find_runs(space, tensor, permutation, all & ~(std::uint32_t{1} << n)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writing a command's tensor, and the lines that say what was written.
+// Writes a command's tensor, and describes what was written.
 #pragma once
 
 #include <filesystem>
@@ -10,9 +10,9 @@
 
 namespace polyad::cli {
 
-/// Writes the tensor as `to` says, or the ending where `to` is empty, and adds the file to the report's
-/// FactsReport. Says on stderr when the dialect has no place for the extents. Returns a line that tells of
-/// it.
+/// Writes the tensor in the dialect `to`, or by the name's ending if `to` is empty. Adds the file to the
+/// report's FactsReport. Says on stderr when the dialect has no place for the extents. Returns a line that
+/// describes the file.
 [[nodiscard]] std::string write_output(std::filesystem::path const& path, io::CoordinateList const& tensor,
                                        std::string const& to, io::WriteOptions options, Report& report);
 
