@@ -3,7 +3,6 @@
 
 import re
 import signal
-import subprocess
 import unittest
 
 from tool import TOOL, ToolTest, random_tensor, tns
@@ -59,17 +58,10 @@ class Checkpoint(ToolTest):
 
     def test_interrupted(self):
         for number in (signal.SIGINT, signal.SIGTERM):
-            process = subprocess.Popen([
+            process = self.start([
                 TOOL, "cpd", self.tensor, "-r", "4", "-i", "100000000", "--tol", "0", "--deterministic",
                 "--checkpoint", "c", "--checkpoint-every", "1000000000"
-            ],
-                                       cwd=self.folder,
-                                       stdout=subprocess.PIPE,
-                                       stderr=subprocess.PIPE,
-                                       text=True)
-            self.addCleanup(process.kill)
-            for _ in range(3):
-                process.stderr.readline()
+            ])
             self.assertFalse((self.folder / "c").exists())
             process.send_signal(number)
             stderr = process.communicate(timeout=120)[1]
@@ -190,17 +182,10 @@ class CompletionCheckpoint(ToolTest):
 
     def test_interrupted(self):
         for number in (signal.SIGINT, signal.SIGTERM):
-            process = subprocess.Popen([
+            process = self.start([
                 TOOL, "fast-tucker", "x.tns", "--shrink", "10", "-r", "3", "-i", "100000000", "--deterministic",
                 "--checkpoint", "c", "--checkpoint-every", "1000000000"
-            ],
-                                       cwd=self.folder,
-                                       stdout=subprocess.PIPE,
-                                       stderr=subprocess.PIPE,
-                                       text=True)
-            self.addCleanup(process.kill)
-            for _ in range(3):
-                process.stderr.readline()
+            ])
             self.assertFalse((self.folder / "c").exists())
             process.send_signal(number)
             stdout, stderr = process.communicate(timeout=120)

@@ -163,17 +163,10 @@ class Ranks(ToolTest):
         self.assertEqual(re.findall(r"^ +rank (\d)  \S", result.stdout, re.MULTILINE), ["0", "1"])
 
     def test_a_signal_to_one_rank_stops_all(self):
-        process = subprocess.Popen([
+        process = self.start([
             *MPIRUN, "3", TOOL, "cpd", str(self.tensor), "-r", "4", "-i", "100000000", "--tol", "0", "--checkpoint", "c",
             "--checkpoint-every", "1000000000"
-        ],
-                                   cwd=self.folder,
-                                   stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE,
-                                   text=True)
-        self.addCleanup(process.kill)
-        for _ in range(3):
-            process.stderr.readline()
+        ])
         children = [int(word) for word in pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
         self.assertEqual(len(children), 3)
         os.kill(children[-1], signal.SIGTERM)

@@ -41,6 +41,14 @@ class ToolTest(unittest.TestCase):
         return subprocess.run([TOOL, *map(str, arguments)], stdout=keywords.pop("stdout", subprocess.PIPE),
                               stderr=subprocess.PIPE, text=True, cwd=self.folder, timeout=300, **keywords)
 
+    def start(self, command):
+        """A process that has said three lines of its iterations, so that a signal meets it in their midst."""
+        process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        for _ in range(3):
+            process.stderr.readline()
+        return process
+
     def succeed(self, *arguments):
         result = self.run_tool(*arguments)
         self.assertEqual(result.returncode, 0, result.stderr)
