@@ -13,6 +13,7 @@
 #include "fast_tucker/orthogonal_squares.hpp"
 #include "fast_tucker/sgd.hpp"
 #include "fast_tucker/shrinkage.hpp"
+#include "formats/row_chunks.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 
@@ -63,6 +64,7 @@ public:
     for (int n = 0; n < model.order(); ++n) als ? make_als_work(n) : make_adam_work(n);
     if (als) {
       m_rows    = X.make_row_workspace(space);
+      m_sums    = make_row_sums(X.nnz(), model.rank());
       m_squares = ColumnSquares<Scalar, Space>(space, model.order(), model.rank());
       for (int n = 0; n < model.order(); ++n) update_squares(n);
     }
@@ -164,6 +166,7 @@ public:
   }
 
 private:
+  using RowSums = decltype(RowProblem<Scalar, Space>::sums);
   struct Work {
     GradientWorkspace<Scalar, Space> gradient;
     FactorMatrix<Scalar, Space> dA, dB;
@@ -201,6 +204,12 @@ private:
     else if (m_model.columns(n) >= m_model.rank())
       work(n).squares = orthogonal_squares(m_space, m_model.B(n));
   }
+  /// \throws MemoryError
+  [[nodiscard]] RowSums make_row_sums(count_t nnz, count_t rank) const {
+    count_t const size = row_sums_size(nnz, rank);
+    expect_fits(m_space, "the sums of long rows", size, sizeof(Scalar));
+    return RowSums(Kokkos::view_alloc(m_space, Kokkos::WithoutInitializing, "polyad::row_sums"), size);
+  }
   void make_adam_work(int n) {
     auto const like = [&](FactorMatrix<Scalar, Space> const& matrix) {
       return make_factor_matrix<Scalar>(m_space, "polyad::gradient", matrix.extent(0), matrix.extent(1));
@@ -216,9 +225,12 @@ private:
     if (target(n) == RowTarget::left_out) return;
     bool const to_one = target(n) == RowTarget::one;
     scaled_transpose(m_space, 1.0, m_model.B(n), work(n).transposed);
-    RowProblem<Scalar, Space> const problem{m_model.B(n), work(n).transposed,
-                                            shrinks() || to_one ? 0.0 : ridge(), m_options.ridge_per_entry,
-                                            work(n).squares};
+    RowProblem<Scalar, Space> const problem{m_model.B(n),
+                                            work(n).transposed,
+                                            shrinks() || to_one ? 0.0 : ridge(),
+                                            m_options.ridge_per_entry,
+                                            work(n).squares,
+                                            m_sums};
     RowPenalty<Space> penalty;
     if (shrinks() || to_one) {
       Shrinkage const shrinkage = m_options.shrinkage.value_or(Shrinkage{});
@@ -261,6 +273,7 @@ private:
   FactorMatrix<Scalar, Space> m_G;  // of the longest mode, shared by all
   AnyWorkspace m_workspace;
   RowStarts<Space> m_rows;
+  RowSums m_sums;  // shared by all modes
   ColumnSquares<Scalar, Space> m_squares;
   std::array<Work, max_order> m_work;
   int m_epoch = 0;

@@ -8,10 +8,12 @@
 #include "fast_tucker/gradients.hpp"
 #include "fast_tucker/oracle.hpp"
 #include "formats/coo/sorted.hpp"
+#include "formats/row_chunks.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/instances.hpp"
+#include "support/long_rows.hpp"
 
 namespace polyad::test {
 namespace {
@@ -20,7 +22,8 @@ namespace {
 template <class F, class Scalar>
 std::vector<double> rows_found(TestSpace const& space, F const& X,
                                FastTuckerModel<Scalar, TestSpace> const& model, int mode, double ridge,
-                               bool per_entry, RowShrinkage const& shrinkage = {}, double squares = 0) {
+                               bool per_entry, RowShrinkage const& shrinkage = {}, double squares = 0,
+                               bool in_chunks = false) {
   auto const C = make_intermediates(space, model);
   auto const transposed =
       make_factor_matrix<Scalar>(space, "polyad::test", model.rank(), model.columns(mode));
@@ -28,7 +31,9 @@ std::vector<double> rows_found(TestSpace const& space, F const& X,
       make_factor_matrix<Scalar>(space, "polyad::test", model.extents()[mode], model.columns(mode));
   Kokkos::deep_copy(A, std::numeric_limits<Scalar>::quiet_NaN());
   scaled_transpose(space, 1.0, model.B(mode), transposed);
-  least_squares_rows(space, X, C, mode, {model.B(mode), transposed, ridge, per_entry, squares},
+  Kokkos::View<Scalar*, TestSpace::device_type> sums;
+  if (in_chunks) sums = decltype(sums)("sums", row_sums_size(X.nnz(), model.rank()));
+  least_squares_rows(space, X, C, mode, {model.B(mode), transposed, ridge, per_entry, squares, sums},
                      X.make_row_workspace(space), A, shrinkage);
   space.fence("polyad::test");
   return flat(A);
@@ -139,12 +144,12 @@ struct Asked {
 };
 
 template <class Scalar>
-void expect_least_squares(Kind kind, std::size_t order, std::size_t J, std::size_t rank, Asked const& asked) {
+void expect_least_squares(HostTensor const& X, std::size_t J, std::size_t rank, Asked const& asked) {
   auto const [ridge, per_entry, nonzeros, share, target, squares] = asked;
   TestSpace const space;
   Random random(J + 10 * rank);
-  auto const X = small_tensor(kind, order);
-  auto host    = random_model(random, X.extents, J, rank, false);
+  std::size_t const order = X.order();
+  auto host               = random_model(random, X.extents, J, rank, false);
   if (squares > 0)
     for (auto& B : host.B) orthogonalize(B, squares);
   auto const model    = to_device<Scalar>(space, host);
@@ -159,18 +164,26 @@ void expect_least_squares(Kind kind, std::size_t order, std::size_t J, std::size
   // J for the elimination, which is backward stable for positive definite systems (Higham, theorem 10.4).
   long double const relative = gamma<Scalar>(2 * X.nnz() + 4 * (order * (J + order) + rank + J + order));
   for (std::size_t mode = 0; mode < order; ++mode) {
-    CAPTURE(to_string(kind), order, J, rank, asked.ridge, asked.per_entry, asked.nonzeros, asked.share,
-            asked.target, asked.squares, mode, sizeof(Scalar));
+    CAPTURE(X.name, order, J, rank, asked.ridge, asked.per_entry, asked.nonzeros, asked.share, asked.target,
+            asked.squares, mode, sizeof(Scalar));
     auto const oracle = oracle_rows(host, X, mode);
-    auto const expect = [&](auto const& format) {
+    auto const expect = [&](auto const& format, bool in_chunks) {
+      CAPTURE(in_chunks);
       expect_minimum<Scalar>(host, X, mode, oracle, asked.ridge, asked.per_entry,
                              rows_found(space, format, model, static_cast<int>(mode), asked.ridge,
-                                        asked.per_entry, shrinkage, asked.squares),
+                                        asked.per_entry, shrinkage, asked.squares, in_chunks),
                              relative, 3 * asked.nonzeros, 3 * asked.share, asked.target);
     };
-    expect(built);
-    expect(permuted);
+    expect(built, false);
+    expect(permuted, false);
+    if (row_sums_size(X.nnz(), rank) == 0) continue;
+    expect(built, true);
+    expect(permuted, true);
   }
+}
+template <class Scalar>
+void expect_least_squares(Kind kind, std::size_t order, std::size_t J, std::size_t rank, Asked const& asked) {
+  expect_least_squares<Scalar>(small_tensor(kind, order), J, rank, asked);
 }
 
 auto const kinds_of_rows = {Kind::runs_at_borders, Kind::one_long_slice, Kind::duplicates, Kind::hypersparse,
@@ -212,6 +225,14 @@ TEST_CASE("with orthogonal columns of B the rows found minimise, too", "[fast_tu
   }
 }
 
+TEST_CASE("rows of several chunks minimise, too", "[fast_tucker]") {
+  auto const X = tensor_with_long_rows();
+  expect_least_squares<double>(X, 3, 5, {0.5, false});
+  expect_least_squares<double>(X, 4, 16, {0, false, 5, 0.1, 1});
+  expect_least_squares<double>(X, 5, 4, {0, false, 0.5, 0.1, 1, 1.5});
+  expect_least_squares<double>(X, 21, 20, {2, true, 0, 0, 0, 1});  // of 1,680 nonzeros
+}
+
 TEST_CASE("without a ridge, rows of too few observations are solved, too", "[fast_tucker]") {
   TestSpace const space;
   Random random(4);
@@ -237,15 +258,16 @@ TEST_CASE("without a ridge, rows of too few observations are solved, too", "[fas
 }
 
 TEST_CASE("least squares for rows have the same bits for any number of threads", "[fast_tucker]") {
+  bool const in_chunks = GENERATE(false, true);
   Random random(4);
-  auto const X    = small_tensor(Kind::one_long_slice, 3);
+  auto const X    = in_chunks ? tensor_with_long_rows() : small_tensor(Kind::one_long_slice, 3);
   auto const host = random_model(random, X.extents, 5, 8, false);
   std::vector<double> first;
   for (auto const& space : instances_of<TestSpace>({1, 2, 5})) {
     auto const model = to_device<float>(TestSpace(), host);
     auto const built = Sorted<float, std::uint32_t, TestSpace>::build(
         space, to_device<float, std::uint32_t>(TestSpace(), X), {});
-    auto const rows = rows_found(space, built, model, 1, 0.5, false);
+    auto const rows = rows_found(space, built, model, 1, 0.5, false, {}, 0, in_chunks);
     if (first.empty()) first = rows;
     CHECK(rows == first);
   }
@@ -263,6 +285,22 @@ TEST_CASE("least squares for rows refuse locality blocks and negative ridges", "
   CHECK_THROWS_AS(rows_found(space, built, model, 0, -1, false), UsageError);
   CHECK_THROWS_AS(rows_found(space, built, model, 0, 1, false, {-1, 0, nullptr}), UsageError);
   CHECK_THROWS_AS(rows_found(space, built, model, 0, 1, false, {0, -1, nullptr}), UsageError);
+}
+
+TEST_CASE("least squares for rows refuse a workspace for sums that is too small", "[fast_tucker]") {
+  TestSpace const space;
+  Random random(4);
+  auto const X     = tensor_with_long_rows();
+  auto const model = to_device<double>(space, random_model(random, X.extents, 2, 3, false));
+  auto const built = Sorted<double, std::uint32_t, TestSpace>::build(
+      space, to_device<double, std::uint32_t>(space, X), {.block_rows = 0});
+  Kokkos::View<double*, TestSpace::device_type> const sums("sums", row_sums_size(X.nnz(), 3) - 1);
+  auto const transposed = make_factor_matrix<double>(space, "polyad::test", 3, 2);
+  auto const A          = make_factor_matrix<double>(space, "polyad::test", X.extents[0], 2);
+  CHECK_THROWS_AS(
+      least_squares_rows(space, built, make_intermediates(space, model), 0,
+                         {model.B(0), transposed, 1.0, false, 0, sums}, built.make_row_workspace(space), A),
+      UsageError);
 }
 
 }  // namespace

@@ -160,6 +160,9 @@ struct RowProblem {
   /// If not 0, B' B is this number times the identity. A row then needs only the R unknowns c = B' a, with
   /// a = B c / squares. A row of n < R nonzeros needs n unknowns. A format may ignore the number.
   double squares = 0;
+  /// Workspace (formats/row_chunks.hpp): several teams then share a row of many nonzeros. A format may ignore
+  /// it. Without it, one team takes the row whole.
+  Kokkos::View<Scalar*, typename Space::device_type> sums = {};
 };
 
 /// Shrinks the product c = B' a of each row towards zero or one; c is a row of C^(mode). The term

@@ -62,6 +62,14 @@ std::vector<StretchRows> cut_by_rows(Starts const& starts, int mode, count_t row
   return list;
 }
 
+/// The first of the shortest modes.
+inline int shortest_mode(Extents const& extents) {
+  int shortest = 0;
+  for (int n = 1; n < extents.order(); ++n)
+    if (extents[n] < extents[shortest]) shortest = n;
+  return shortest;
+}
+
 template <class Scalar, class Index, class Space>
 void StreamedSorted<Scalar, Index, Space>::build_on_host(Space const& space,
                                                          CooTensor<Scalar, Index, host_space> const& coo) {
@@ -75,12 +83,17 @@ void StreamedSorted<Scalar, Index, Space>::build_on_host(Space const& space,
   m_nnz           = coo.nnz();
   m_norm_squared  = polyad::norm_squared(host, coo);
   count_t bytes   = checked_product("the sorted copies in host memory", m_nnz,
-                                    static_cast<count_t>(order) * nonzero_bytes() + 32);
+                                    static_cast<count_t>(order) * nonzero_bytes() + 40);
   for (int n = 0; n < order; ++n) {
     bytes += m_nnz * short_modes(n) * sizeof(std::uint16_t);
     bytes += checked_product("where the rows of a mode begin", m_extents[n] + 1, sizeof(count_t));
   }
   expect_fits(host, "the sorted copies in host memory", bytes, 1);
+  // One sort by all modes, from the shortest on. The sorts are stable, so another one by a copy's own mode
+  // gives that copy's order.
+  auto const by_length = identity_permutation<std::uint64_t>(host, m_nnz);
+  int const shortest   = shortest_mode(m_extents);
+  sort_by_modes(host, coo, sorted_modes(m_extents, shortest), order, by_length);
   for (int n = 0; n < order; ++n) {
     HostCopy& copy = of_mode(m_copies, n);
     copy.modes     = sorted_modes(m_extents, n);
@@ -95,8 +108,13 @@ void StreamedSorted<Scalar, Index, Space>::build_on_host(Space const& space,
     copy.starts = decltype(copy.starts)(
         Kokkos::view_alloc(Kokkos::WithoutInitializing, "polyad::streamed_starts"), m_extents[n] + 1);
     {
-      auto const permutation = identity_permutation<std::uint64_t>(host, m_nnz);
-      sort_by_modes(host, coo, copy.modes, order, permutation);
+      auto permutation = by_length;
+      if (n != shortest) {
+        permutation =
+            Order(Kokkos::view_alloc(host, Kokkos::WithoutInitializing, "polyad::permutation"), m_nnz);
+        Kokkos::deep_copy(host, permutation, by_length);
+        sort_by_modes(host, coo, copy.modes, 1, permutation);
+      }
       Kokkos::parallel_for(
           "polyad::gather_sorted", Range(host, 0, m_nnz),
           GatherSorted<Tensor, HostCopy, Order>{coo.indices(), coo.values(), permutation, copy});

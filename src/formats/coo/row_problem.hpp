@@ -1,19 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether the arguments of least squares for rows fit the tensor and each other.
+// The rows that least squares take, and whether its arguments fit the tensor and each other.
 #pragma once
 
 #include <Kokkos_Core.hpp>
 
+#include "formats/row_chunks.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/formats/format.hpp"
 
 namespace polyad::detail {
 
+/// Consecutive rows of a mode, and the positions of their nonzeros in the mode's order.
+struct SolvedRows {
+  count_t const* starts;  // of the rows, and the end of the last one
+  count_t rows;
+  count_t begin;       // the first position
+  count_t end;         // one past the last
+  count_t origin = 0;  // the position of the source's first nonzero
+};
+
 /// \throws UsageError
 template <class Scalar, class Space>
 void expect_row_problem(Extents const& extents, FactorMatrices<Scalar, Space> const& C, int mode,
                         RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
-                        FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage) {
+                        FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage, count_t nnz) {
   expect_mode(mode, extents);
   expect_factors(C, extents);
   POLYAD_EXPECTS(extents.order() >= 2, "least squares for rows need a tensor of two modes or more");
@@ -27,6 +37,9 @@ void expect_row_problem(Extents const& extents, FactorMatrices<Scalar, Space> co
   POLYAD_EXPECTS(problem.squares == 0 || problem.B.extent(0) >= problem.B.extent(1),
                  "the columns of B are not orthogonal: it is ", problem.B.extent(0), " x ",
                  problem.B.extent(1));
+  POLYAD_EXPECTS(problem.sums.extent(0) == 0 || problem.sums.extent(0) >= row_sums_size(nnz, C.rank()),
+                 "the workspace for sums holds ", problem.sums.extent(0), " numbers, not ",
+                 row_sums_size(nnz, C.rank()));
   POLYAD_EXPECTS(shrinkage.nonzeros >= 0 && shrinkage.share >= 0, "rows are shrunk by ", shrinkage.nonzeros,
                  " nonzeros and a share of ", shrinkage.share);
   POLYAD_EXPECTS(of_mode(starts, mode).extent(0) == extents[mode] + 1,

@@ -20,6 +20,7 @@
 #include <span>
 #include <vector>
 
+#include "formats/coo/row_problem.hpp"
 #include "formats/coo/sorted_copy.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/per_mode.hpp"
@@ -123,7 +124,7 @@ public:
     count_t longest = 0;                    // row
   };
 
-  /// Built on the host, with 32 bytes a nonzero beside the tensor and the result. Waits for `space`.
+  /// Built on the host, with 40 bytes a nonzero beside the tensor and the result. Waits for `space`.
   /// \throws MemoryError
   template <class From>
   static StreamedSorted build(Space const& space, CooTensor<Scalar, Index, From> const& coo,
@@ -243,14 +244,11 @@ void least_squares_rows(Space const& space, StreamedSorted<Scalar, Index, Space>
                         RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
                         FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage = {});
 
-/// Least squares for `rows` rows whose nonzeros a stretch holds. Defined in row_least_squares.hpp, and
-/// compiled beside the kernels.
-/// \param origin  the position of the stretch's first nonzero
-/// \param starts  of the rows
-/// \param A       those rows
+/// Least squares for the rows of a stretch. Defined in row_least_squares.hpp, and compiled beside the kernels.
+/// \param A  those rows
 template <class Space, class Scalar, class Index>
-void solve_stretch(Space const& space, SortedCopy<Scalar, Index, Space> const& stretch, count_t origin,
-                   FactorMatrices<Scalar, Space> const& C, count_t const* starts, count_t rows,
+void solve_stretch(Space const& space, SortedCopy<Scalar, Index, Space> const& stretch,
+                   FactorMatrices<Scalar, Space> const& C, SolvedRows const& range,
                    RowProblem<Scalar, Space> const& problem, FactorMatrix<Scalar, Space> const& A,
                    RowShrinkage const& shrinkage);
 

@@ -189,15 +189,16 @@ void least_squares_rows(Space const& space, StreamedSorted<Scalar, Index, Space>
                         FactorMatrices<Scalar, Space> const& C, int mode,
                         RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
                         FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage) {
-  expect_row_problem(X.extents(), C, mode, problem, starts, A, shrinkage);
+  expect_row_problem(X.extents(), C, mode, problem, starts, A, shrinkage, X.nnz());
   auto& work = X.buffers();
   for_each_rows(space, X, work, mode, false, [&](StretchRows const& rows, std::size_t b) {
     auto const& buffer     = work.buffers[b];
     Stretch const& stretch = rows.nonzeros;
     bool const fits        = stretch.end - stretch.begin <= work.capacity;
-    solve_stretch(buffer.instance, as_copy(buffer.instance, X, stretch, fits ? &buffer : nullptr),
-                  fits ? stretch.begin : count_t(0), C, of_mode(starts, mode).data() + rows.first,
-                  rows.last - rows.first, problem,
+    SolvedRows const range{of_mode(starts, mode).data() + rows.first, rows.last - rows.first, stretch.begin,
+                           stretch.end, fits ? stretch.begin : count_t(0)};
+    solve_stretch(buffer.instance, as_copy(buffer.instance, X, stretch, fits ? &buffer : nullptr), C, range,
+                  problem,
                   FactorMatrix<Scalar, Space>(
                       Kokkos::subview(A, Kokkos::make_pair(rows.first, rows.last), Kokkos::ALL)),
                   shrinkage);

@@ -19,6 +19,7 @@
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/instances.hpp"
+#include "support/long_rows.hpp"
 #include "support/message_of.hpp"
 #include "support/oracle.hpp"
 
@@ -131,11 +132,12 @@ std::vector<double> rows_of(F const& X, std::size_t J, std::size_t rank, double 
   Kokkos::deep_copy(unit, 3.0);
   RowShrinkage const shrinkage{2, 0.1, unit.data(), target};
   auto const starts = X.make_row_workspace(space);
+  Kokkos::View<Scalar*, TestSpace::device_type> const sums("sums", row_sums_size(X.nnz(), rank));
   std::vector<double> rows;
   for (int mode = 0; mode < X.extents().order(); ++mode) {
     auto const A = make_factor_matrix<Scalar>(space, "polyad::test", X.extents()[mode], J);
     Kokkos::deep_copy(A, std::numeric_limits<Scalar>::quiet_NaN());
-    least_squares_rows(space, X, C, mode, {B, transposed, 0.0, false, squares}, starts, A, shrinkage);
+    least_squares_rows(space, X, C, mode, {B, transposed, 0.0, false, squares, sums}, starts, A, shrinkage);
     space.fence("polyad::test");
     auto const found = flat(A);
     rows.insert(rows.end(), found.begin(), found.end());
@@ -168,6 +170,9 @@ TEST_CASE("streamed-sorted: least squares have the bits of sorted, in stretches 
   expect_same_rows<float, std::uint64_t>(users, 4, 4, 1, 0);
   expect_same_rows<double, std::uint32_t>(users, 4, 9, 0, 1);
   expect_same_rows<float, std::uint32_t>(users, 40, 40, 1, 0);
+  // Rows of several chunks, whose sums are formed by themselves.
+  expect_same_rows<double, std::uint32_t>(tensor_with_long_rows(), 3, 5, 0, 1);
+  expect_same_rows<float, std::uint32_t>(tensor_with_long_rows(), 6, 6, 1, 0);
 }
 
 TEST_CASE("streamed-sorted: indices of long modes are sent in whole words", "[formats][fast_tucker]") {
