@@ -12,7 +12,9 @@ namespace polyad::detail {
 namespace {
 
 FormatCandidate candidate(FormatCosts const& format, CostInput const& input, FormatWish const& wish) {
-  Cost const cost = predict(format, input);
+  CostInput with_memory  = input;
+  with_memory.free_bytes = wish.bytes;
+  Cost const cost        = predict(format, with_memory);
   FormatCandidate found;
   found.name        = format.name;
   found.bytes       = cost.storage_bytes;
@@ -42,6 +44,15 @@ bool is_better(FormatCandidate const& a, FormatCandidate const& b, FormatWish co
   if (rank(a) == 2) return a.need_bytes < b.need_bytes;
   if (rank(a) == 1) return a.bytes < b.bytes;
   return total(a, wish) < total(b, wish);
+}
+
+/// Whether a device is better served by streaming than by the best format that fits in its memory. What is
+/// streamed may be a faster format, of which most stays on the device. The prediction has to be clear.
+bool streams_faster(FormatCandidate const& streamed, FormatCandidate const& in_memory,
+                    FormatWish const& wish) {
+  constexpr double margin = 1.25;
+  return wish.on_device && streamed.fits && in_memory.fits &&
+         margin * total(streamed, wish) < total(in_memory, wish);
 }
 
 [[noreturn]] void refuse(FormatCandidate const* smallest, FormatWish const& wish) {
@@ -81,29 +92,43 @@ std::vector<FormatCandidate> candidates(TensorSurvey const& tensor, std::uint64_
 void sort_candidates(std::vector<FormatCandidate>& candidates, FormatWish const& wish) {
   std::stable_sort(candidates.begin(), candidates.end(),
                    [&](auto const& a, auto const& b) { return is_better(a, b, wish); });
+  auto const streamed =
+      std::find_if(candidates.begin(), candidates.end(), [](FormatCandidate const& c) { return c.streams; });
+  if (streamed != candidates.end() && !candidates.front().streams &&
+      streams_faster(*streamed, candidates.front(), wish))
+    std::rotate(candidates.begin(), streamed, streamed + 1);
 }
 
 FormatChoice choose(std::vector<FormatCandidate> const& candidates, FormatWish const& wish,
                     std::set<std::string> const& failed) {
   auto const is_open          = [&](FormatCandidate const& c) { return c.fits && !failed.contains(c.name); };
-  FormatCandidate const *best = nullptr, *wanted = nullptr, *second = nullptr, *smallest = nullptr;
+  FormatCandidate const *best = nullptr, *wanted = nullptr, *second = nullptr, *smallest = nullptr,
+                        *streamed = nullptr;
   for (auto const& c : candidates) {
     if (!smallest || c.need_bytes < smallest->need_bytes) smallest = &c;
     if (!c.streams && (!wanted || total(c, wish) < total(*wanted, wish))) wanted = &c;
     if (!is_open(c)) continue;
+    if (c.streams && (!streamed || is_better(c, *streamed, wish))) streamed = &c;
     if (!best || is_better(c, *best, wish))
       second = std::exchange(best, &c);
     else if (!second || is_better(c, *second, wish))
       second = &c;
   }
   if (!best) refuse(smallest, wish);
+  if (streamed && streamed != best && streams_faster(*streamed, *best, wish))
+    second = std::exchange(best, streamed);
   FormatChoice choice{static_cast<std::size_t>(best - candidates.data()), {}};
   if (wanted && wanted != best && !is_open(*wanted)) {
     choice.because = wanted->name + ", the fastest, ";
     choice.because += failed.contains(wanted->name) ? "did not fit when it was built"
                                                     : "needs " + bytes_text(wanted->need_bytes) + " and " +
                                                           bytes_text(wish.bytes) + " are free";
-    if (best->streams) choice.because += ", and so it is with every other in memory";
+    if (best->streams)
+      choice.because += second && !second->streams
+                            ? "; " + second->name + ", the fastest that fits, takes " +
+                                  duration_text(total(*second, wish)) + " and this one " +
+                                  duration_text(total(*best, wish)) + " (predicted)"
+                            : ", and so it is with every other in memory";
     return choice;
   }
   if (wish.deterministic) {

@@ -31,6 +31,8 @@ struct CostInput {
   std::uint64_t rank = 0;
   int scalar_bytes   = 8;
   int index_bytes    = 4;
+  /// Memory that is free where the tensor goes. What is streamed stays there up to this size.
+  std::uint64_t free_bytes = 0;
 };
 
 /// A term of a sum, and its name in weights and scripts.

@@ -283,6 +283,38 @@ TEST_CASE("any_format falls back by memory", "[any_format]") {
   CHECK_THROWS_AS(any_format(space, coo, options), MemoryError);
 }
 
+TEST_CASE("a device streams what is clearly faster than all that fits its memory", "[formats]") {
+  FormatWish wish{.iterations = 3, .on_device = true, .bytes = 1000};
+  auto const candidate = [](char const* name, bool streams, double seconds) {
+    FormatCandidate c;
+    c.name       = name;
+    c.need_bytes = 10;
+    c.fits       = true;
+    c.streams    = streams;
+    c.predicted  = FormatTimes{.build_s = seconds, .mode_s = {seconds}, .iteration_s = seconds};
+    c.total_s    = seconds;
+    return c;
+  };
+  FormatCandidate too_large = candidate("large", false, 0.5);
+  too_large.fits            = false;
+  auto const chosen         = [&](double streamed_s) {
+    std::vector<FormatCandidate> list{candidate("slow", false, 4), too_large,
+                                      candidate("streamed", true, streamed_s), candidate("fits", false, 2)};
+    auto const choice = choose(list, wish);
+    auto const name   = list[choice.candidate].name;
+    sort_candidates(list, wish);
+    CHECK(list.front().name == name);
+    CHECK(list.back().name == "large");
+    return name + " because " + choice.because;
+  };
+  CHECK(chosen(1) ==
+        "streamed because large, the fastest, needs 10 B and 1000 B are free; fits, the fastest that "
+        "fits, takes 2 s and this one 1 s (predicted)");
+  CHECK(chosen(1.7).rfind("fits because", 0) == 0);
+  wish.on_device = false;
+  CHECK(chosen(1).rfind("fits because", 0) == 0);
+}
+
 TEST_CASE("any_format gives way to the next best when a build does not fit", "[any_format]") {
   FormatWish const wish{.iterations = 3, .bytes = 1000};
   auto const candidate = [](char const* name, double seconds) {

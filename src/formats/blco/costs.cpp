@@ -47,8 +47,10 @@ std::uint64_t least_buffers(CostInput const& input) {
 
 ModeTerms streamed_walk(CostInput const& input, int mode) {
   ModeTerms terms = blco_walk(input, mode);
-  // The copy from the host. The walk over a buffer overlaps the copy of the next one.
-  terms.scattered = static_cast<double>(blco_bytes(input)) / input.machine.from_host;
+  // The copy from the host, without the sections that the buffers keep from the pass before. The walk over a
+  // buffer overlaps the copy of the next one.
+  auto const sent = blco_bytes(input) - std::min(blco_bytes(input), input.free_bytes);
+  terms.scattered = static_cast<double>(sent) / input.machine.from_host;
   return terms;
 }
 

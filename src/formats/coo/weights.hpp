@@ -130,27 +130,4 @@ inline constexpr CostWeights sorted_weights{
                               .hot     = 0.0425},
                    .build  = {.stream = 2.33, .sort = 4.1, .scatter = 3.32}}};
 
-// Set by hand. On devices the copy from the host takes the longest. The host's build of 30 million nonzeros
-// took 1.9 s on 32 cores. On hosts these are the weights of `sorted`, and the copy.
-inline constexpr CostWeights streamed_sorted_weights{
-    .device_f32 = {.mttkrp = {.scattered = 1.05}, .build = {.stream = 4000}},
-    .device_f64 = {.mttkrp = {.scattered = 1.05}, .build = {.stream = 4000}},
-    .host_f32   = {.mttkrp = {.stream    = 1.72,
-                              .near      = 0.0428,
-                              .gather    = 3.87,
-                              .upper     = 0.0571,
-                              .output    = 2.14,
-                              .scattered = 2,
-                              .atomics   = 0.398},
-                   .build  = {.stream = 22.1, .sort = 0.071, .scatter = 4.77, .rows = 547}},
-    .host_f64   = {.mttkrp = {.stream    = 0.957,
-                              .near      = 0.102,
-                              .gather    = 2.48,
-                              .upper     = 0.101,
-                              .output    = 2.08,
-                              .scattered = 2,
-                              .atomics   = 1.02,
-                              .hot       = 0.0425},
-                   .build  = {.stream = 2.33, .sort = 4.1, .scatter = 3.32}}};
-
 }  // namespace polyad::detail
