@@ -21,6 +21,9 @@ struct FusedUpdate {};
 ///
 /// 23.8 M rows, R = 32, f64, H200, ms: one pass 6.9; BLAS 3.3 + 1.6, and 2.9 more for <V, A>.
 struct SeparateUpdate {};
+/// A host's single pass, for R = 4, 8, 16 and 32: tiles that stay in the first-level cache
+/// (dense/tiled_update.hpp). Other R would multiply by partial blocks, which a host does slowly.
+struct TiledUpdate {};
 
 /// Whether the squares of a matrix' entries are known to be in the range of its own type.
 enum class Squares { in_any_range, in_range };
@@ -38,6 +41,8 @@ void with_update_strategy(count_t rows, count_t rank, bool inner_product_is_want
     bool const by_blas =
         sizeof(Scalar) == sizeof(double) && is_wide_and_long(rows, rank) && !inner_product_is_wanted;
     if (rank <= static_cast<count_t>(full_block) && !by_blas) return f(FusedUpdate{});
+  } else if (rank == static_cast<count_t>(block_for(rank))) {
+    return f(TiledUpdate{});
   }
   f(SeparateUpdate{});
 }

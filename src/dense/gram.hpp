@@ -87,50 +87,67 @@ struct GramOfChunk {
     return rows * columns * sizeof(double) + row_alignment;
   }
 
+  [[nodiscard]] KOKKOS_FUNCTION int columns() const { return static_cast<int>(partials.extent(2)); }
+  /// The tile in a team's scratch memory.
+  template <class Member>
+  [[nodiscard]] KOKKOS_FUNCTION double* make_tile(Member const& member) const {
+    return static_cast<double*>(member.team_scratch(scratch_level)
+                                    .get_shmem_aligned(static_cast<std::ptrdiff_t>(tile_rows * columns()) *
+                                                           static_cast<std::ptrdiff_t>(sizeof(double)),
+                                                       row_alignment));
+  }
+
+  /// Copies `rows` rows of A, from number `first` on, to the tile, and adds their sums to the chunk's own; the
+  /// first tile of a chunk sets these.
+  template <class Member>
+  KOKKOS_FUNCTION void add_tile(Member const& member, double* tile, count_t first, int rows,
+                                bool is_first) const {
+    int const rank       = static_cast<int>(matrix.extent(1));
+    int const width      = columns();
+    int const per_block  = static_cast<int>(partials.extent(1)) / height;
+    double* const output = &partials(member.league_rank(), 0, 0);
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rows), [&](int const t) {
+      Scalar const* const source = &matrix(first + static_cast<count_t>(t), 0);
+      double* const target       = tile + t * width;
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, rank),
+                           [&](int const r) { target[r] = static_cast<double>(source[r]); });
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, rank, width),
+                           [&](int const r) { target[r] = 0; });
+    });
+    member.team_barrier();
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, per_block * (width / Block)), [&](int const item) {
+      int const k     = item % per_block * height;
+      int const block = item / per_block * Block;
+      if (block > k + height - 1) return;  // above the diagonal
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
+        Columns const own{Row::columns(block, width, lane).first, Row::width};  // blocks are whole
+        Row sum[height];
+        unrolled<height>([&](auto h) { sum[h] = is_first ? Row(0.0) : Row(output + (k + h) * width, own); });
+        for (int t = 0; t < rows; ++t) {
+          Row const row(tile + t * width, own);
+          unrolled<height>([&](auto h) { sum[h].multiply_add(tile[t * width + k + h], row); });
+        }
+        unrolled<height>([&](auto h) { sum[h].store(output + (k + h) * width, own); });
+      });
+    });
+    member.team_barrier();
+  }
+
+  /// Calls f(first, rows) for each tile of the chunk, at least once.
+  template <class Member, class F>
+  KOKKOS_FUNCTION void for_each_tile(Member const& member, F const& f) const {
+    count_t const begin = static_cast<count_t>(member.league_rank()) * chunk;
+    count_t const end   = Kokkos::min(matrix.extent(0), begin + chunk);
+    for (count_t first = begin; first == begin || first < end; first += static_cast<count_t>(tile_rows))
+      f(first, first < end ? static_cast<int>(Kokkos::min<count_t>(end - first, tile_rows)) : 0);
+  }
+
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    int const rank       = static_cast<int>(matrix.extent(1));
-    int const columns    = static_cast<int>(partials.extent(2));
-    int const per_block  = static_cast<int>(partials.extent(1)) / height;
-    count_t const begin  = static_cast<count_t>(member.league_rank()) * chunk;
-    count_t const end    = Kokkos::min(matrix.extent(0), begin + chunk);
-    double* const output = &partials(member.league_rank(), 0, 0);
-    auto* const tile =
-        static_cast<double*>(member.team_scratch(scratch_level)
-                                 .get_shmem_aligned(static_cast<std::ptrdiff_t>(tile_rows * columns) *
-                                                        static_cast<std::ptrdiff_t>(sizeof(double)),
-                                                    row_alignment));
-
-    for (count_t first = begin; first == begin || first < end; first += static_cast<count_t>(tile_rows)) {
-      int const rows = first < end ? static_cast<int>(Kokkos::min<count_t>(end - first, tile_rows)) : 0;
-      Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rows), [&](int const t) {
-        Scalar const* const source = &matrix(first + static_cast<count_t>(t), 0);
-        double* const target       = tile + t * columns;
-        Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, rank),
-                             [&](int const r) { target[r] = static_cast<double>(source[r]); });
-        Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, rank, columns),
-                             [&](int const r) { target[r] = 0; });
-      });
-      member.team_barrier();
-      Kokkos::parallel_for(
-          Kokkos::TeamThreadRange(member, per_block * (columns / Block)), [&](int const item) {
-            int const k     = item % per_block * height;
-            int const block = item / per_block * Block;
-            if (block > k + height - 1) return;  // above the diagonal
-            Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
-              Columns const own{Row::columns(block, columns, lane).first, Row::width};  // blocks are whole
-              Row sum[height];
-              unrolled<height>(
-                  [&](auto h) { sum[h] = first == begin ? Row(0.0) : Row(output + (k + h) * columns, own); });
-              for (int t = 0; t < rows; ++t) {
-                Row const row(tile + t * columns, own);
-                unrolled<height>([&](auto h) { sum[h].multiply_add(tile[t * columns + k + h], row); });
-              }
-              unrolled<height>([&](auto h) { sum[h].store(output + (k + h) * columns, own); });
-            });
-          });
-      member.team_barrier();
-    }
+    double* const tile  = make_tile(member);
+    count_t const begin = static_cast<count_t>(member.league_rank()) * chunk;
+    for_each_tile(member,
+                  [&](count_t first, int rows) { add_tile(member, tile, first, rows, first == begin); });
   }
 };
 
@@ -172,23 +189,41 @@ void sum_chunks(Space const& space, GramWorkspace<Space> const& workspace, GramM
                        SumOfChunks<Space>{workspace.partials(), G, inner, chunks});
 }
 
+/// The kernel for so many chunks.
+template <class Space, class Scalar, int Block>
+GramOfChunk<Space, Scalar, Block> make_gram_of_chunk(FactorMatrix<Scalar, Space> const& matrix,
+                                                     GramWorkspace<Space> const& workspace, count_t chunks) {
+  constexpr int pad_bytes   = 32 * 1024;  // a tile's share of the scratch pad, leaving room for more teams
+  constexpr int level_bytes = 96 * 1024;  // beyond it scratch comes from global memory
+  int const row_bytes       = static_cast<int>(workspace.partials().extent(2) * sizeof(double));
+  int const tile_rows       = std::clamp(pad_bytes / row_bytes, 4, 64);
+  return {matrix, workspace.partials(), ceil_div(matrix.extent(0), chunks), tile_rows,
+          tile_rows * row_bytes > level_bytes ? 1 : 0};
+}
+
+/// Chunks of A's rows. One of fewer than 32 rows would spend most of its time on the partial sums.
+template <class Space>
+count_t gram_chunks(count_t rows, GramWorkspace<Space> const& workspace) {
+  return std::clamp<count_t>(rows / 32, 1, workspace.partials().extent(0));
+}
+
+/// Teams for so many chunks, with the kernel's scratch.
+template <class Space, class Kernel>
+auto gram_policy(Space const& space, Kernel const& kernel, count_t chunks) {
+  constexpr int lanes = Kernel::Row::lanes;
+  auto policy         = team_policy(space, LaunchShape{chunks, team_threads<Space>(lanes), lanes});
+  policy.set_scratch_size(
+      kernel.scratch_level,
+      Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes(static_cast<count_t>(kernel.tile_rows),
+                                                             static_cast<count_t>(kernel.columns())))));
+  return policy;
+}
+
 template <class Space, class Scalar, int Block>
 void gram_of_chunks(Space const& space, FactorMatrix<Scalar, Space> const& matrix,
                     GramWorkspace<Space> const& workspace, count_t chunks) {
-  using Kernel              = GramOfChunk<Space, Scalar, Block>;
-  constexpr int lanes       = Kernel::Row::lanes;
-  constexpr int pad_bytes   = 32 * 1024;  // a tile's share of the scratch pad, leaving room for more teams
-  constexpr int level_bytes = 96 * 1024;  // beyond it scratch comes from global memory
-  auto const columns        = workspace.partials().extent(2);
-  int const row_bytes       = static_cast<int>(columns * sizeof(double));
-  int const tile_rows       = std::clamp(pad_bytes / row_bytes, 4, 64);
-  int const level           = tile_rows * row_bytes > level_bytes ? 1 : 0;
-  auto policy               = team_policy(space, LaunchShape{chunks, team_threads<Space>(lanes), lanes});
-  policy.set_scratch_size(
-      level,
-      Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes(static_cast<count_t>(tile_rows), columns))));
-  detail::launch("polyad::gram_of_chunks", policy,
-                 Kernel{matrix, workspace.partials(), ceil_div(matrix.extent(0), chunks), tile_rows, level});
+  auto const kernel = make_gram_of_chunk<Space, Scalar, Block>(matrix, workspace, chunks);
+  detail::launch("polyad::gram_of_chunks", gram_policy(space, kernel, chunks), kernel);
 }
 
 template <class Space, class Scalar>
@@ -201,8 +236,7 @@ void gram_by(GramInFloats, Space const& space, FactorMatrix<float, Space> const&
 template <class Space, class Scalar>
 void gram_by(GramByRows, Space const& space, FactorMatrix<Scalar, Space> const& A,
              GramWorkspace<Space> const& workspace, GramMatrix<Space> const& G) {
-  // A chunk of fewer than 32 rows would spend most of its time on the partial sums.
-  count_t const chunks = std::clamp<count_t>(A.extent(0) / 32, 1, workspace.partials().extent(0));
+  count_t const chunks = gram_chunks(A.extent(0), workspace);
   int const block      = GramWorkspace<Space>::block(A.extent(1));
   if constexpr (widest_gram_block<Space> == 32) {
     if (block == 32) gram_of_chunks<Space, Scalar, 32>(space, A, workspace, chunks);

@@ -53,6 +53,16 @@ struct MultiplyRows {
         [&](auto h) { sum[h].store(C + (first + static_cast<count_t>(h())) * C_stride, columns); });
   }
 
+  /// The rows first ... last - 1.
+  KOKKOS_FORCEINLINE_FUNCTION void multiply_all(count_t first, count_t last, Columns columns) const {
+    // A whole block has a constant width. Without this branch, the code for partial blocks made a host keep
+    // the sums in memory.
+    if (columns.count == Row::width)
+      for (; first + height <= last; first += height)
+        multiply<height>(first, Columns{columns.first, Row::width});
+    for (; first < last; ++first) multiply<1>(first, columns);
+  }
+
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     auto const team      = static_cast<count_t>(member.league_rank());
@@ -65,13 +75,7 @@ struct MultiplyRows {
     if (begin >= end) return;
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
       Columns const columns = Row::columns(block, blocks.rank, lane);
-      if (columns.count <= 0) return;
-      count_t i = begin;
-      // A whole block has a constant width. Without this branch, the code for partial blocks made a host keep
-      // the sums in memory.
-      if (columns.count == Row::width)
-        for (; i + height <= end; i += height) multiply<height>(i, Columns{columns.first, Row::width});
-      for (; i < end; ++i) multiply<1>(i, columns);
+      if (columns.count > 0) multiply_all(begin, end, columns);
     });
   }
 };

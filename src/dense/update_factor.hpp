@@ -26,6 +26,7 @@
 #include "dense/gram.hpp"
 #include "dense/inner_product.hpp"
 #include "dense/solve_rows.hpp"
+#include "dense/tiled_update.hpp"
 #include "kernel/launch.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/columns.hpp"
