@@ -28,6 +28,7 @@ int run(PerfOptions const& options) {
   add_context();
   Session session(options);
   register_ceilings(session);
+  if (options.dense) register_dense(session);
   for (auto const& name : options.tensors)
     for (double const scale : options.scales) {
       if (scale != 1 && !find_preset(name))

@@ -146,6 +146,7 @@ PerfOptions parse_options(int argc, char const* const* argv) {
       ->type_name("X,Y,..");
   app.add_flag("--strategies", options.strategies,
                "Also time each strategy of the formats, those too that this backend does not take");
+  app.add_flag("--dense", options.dense, "Also time dense routines beside those of Kokkos Kernels");
   app.add_option("--device-memory", options.device_memory,
                  "Also run CP-ALS over streamed-blco, built on the host, in so many bytes of the device")
       ->transform(number_from<std::uint64_t>(1))

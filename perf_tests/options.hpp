@@ -18,6 +18,7 @@ struct PerfOptions {
   std::vector<double> stream;  // shares of the tensor that the buffers of a streamed one hold; none: not run
   std::uint64_t device_memory = 0;      // bytes for CP-ALS over a streamed tensor; 0: not run
   bool strategies             = false;  // also those that this backend does not take, side by side
+  bool dense                  = false;  // dense routines beside those of Kokkos Kernels
   int samples                 = 10;     // timed repetitions behind each median
   bool dry_run                = false;  // tiny tensor, one sample: does everything run and pass its check?
   std::vector<std::string> others;      // arguments for Google Benchmark

@@ -83,6 +83,7 @@ void add(Session& session, std::string const& name, Body body) {
 
 // One function a group.
 void register_ceilings(Session& session);
+void register_dense(Session& session);
 void register_formats(Session& session, TensorChoice const& choice);
 void register_fcoo(Session& session, TensorChoice const& choice, Extents const& extents,
                    std::string const& scalar);
