@@ -38,13 +38,14 @@ def idea(text):
     return re.search(r'"""(.*?)"""', text, re.DOTALL).group(1).strip().replace("\n", " ")
 
 
-def run(command, root):
-    """What the program prints, and the bytes of the picture that it writes where it is started."""
+def run(command, root, backend="Agg"):
+    """What the program prints, and the bytes of the picture that it writes where it is started. The backend is
+    matplotlib's."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "data").symlink_to(root / "data")
         done = subprocess.run([str(part) for part in command], cwd=folder, capture_output=True, text=True, timeout=120,
                               env={"OMP_WAIT_POLICY": "passive", "OMP_NUM_THREADS": "2", "OMP_PROC_BIND": "false",
-                                   "PATH": "/usr/bin:/bin", "MPLBACKEND": "Agg", "HOME": folder})
+                                   "PATH": "/usr/bin:/bin", "MPLBACKEND": backend, "HOME": folder})
         if done.returncode:
             raise SystemExit(f"{command[0]} ends with {done.returncode}: {done.stderr}")
         pictures = {path.name: path.read_bytes() for path in Path(folder).glob("*.png")}
@@ -71,7 +72,7 @@ def executed(notebook, interpreter, root):
         shutil.copy(notebook, folder)
         # nbconvert runs a notebook where it lies.
         run([interpreter, "-m", "nbconvert", "--to", "notebook", "--execute", "--log-level", "ERROR", "--output", "done",
-             Path(folder) / notebook.name], root)
+             Path(folder) / notebook.name], root, backend="module://matplotlib_inline.backend_inline")
         return json.loads((Path(folder) / "done.ipynb").read_text(encoding="utf-8"))["cells"], True
 
 
@@ -85,11 +86,14 @@ def notebook_section(notebook, interpreter, root, out):
             page.append(re.sub(r"^#+ (.*)$", r"**\1**", source, flags=re.M))
             continue
         page.append(f"```python\n{source}\n```")
+        printed = "".join("".join(output["text"]) for output in cell["outputs"] if output.get("name") == "stdout")
+        if printed:
+            page.append(text_block(printed))
         for output in cell["outputs"]:
             data = output.get("data", {})
             if output.get("name") == "stdout":
-                page.append(text_block("".join(output["text"])))
-            elif "image/png" in data:
+                continue
+            if "image/png" in data:
                 pictures += 1
                 (out / "gallery").mkdir(parents=True, exist_ok=True)
                 name = f"gallery/{notebook.stem}-{pictures}.png"
