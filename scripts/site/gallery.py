@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The gallery: each example's source, its output when it is run here, and its picture."""
 
+import base64
+import json
 import re
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -35,17 +38,72 @@ def idea(text):
     return re.search(r'"""(.*?)"""', text, re.DOTALL).group(1).strip().replace("\n", " ")
 
 
-def run(command, root):
-    """What the program prints, and the bytes of the picture that it writes where it is started."""
+def run(command, root, backend="Agg"):
+    """What the program prints, and the bytes of the picture that it writes where it is started. The backend is
+    matplotlib's."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "data").symlink_to(root / "data")
         done = subprocess.run([str(part) for part in command], cwd=folder, capture_output=True, text=True, timeout=120,
                               env={"OMP_WAIT_POLICY": "passive", "OMP_NUM_THREADS": "2", "OMP_PROC_BIND": "false",
-                                   "PATH": "/usr/bin:/bin", "MPLBACKEND": "Agg", "HOME": folder})
+                                   "PATH": "/usr/bin:/bin", "MPLBACKEND": backend, "HOME": folder})
         if done.returncode:
             raise SystemExit(f"{command[0]} ends with {done.returncode}: {done.stderr}")
         pictures = {path.name: path.read_bytes() for path in Path(folder).glob("*.png")}
         return done.stdout, pictures
+
+
+def text_block(text):
+    """Output as a block of code; of a long one the beginning and the end."""
+    lines = text.splitlines()
+    if len(lines) > 25:
+        lines = lines[:12] + ["..."] + lines[-12:]
+    return "```text\n" + "\n".join(lines) + "\n```"
+
+
+def executed(notebook, interpreter, root):
+    """The cells with their outputs, or without any where the notebook cannot be run."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    can_run = interpreter.exists() and subprocess.run([interpreter, "-c", "import nbconvert, ipykernel, polyad"],
+                                                      cwd=root / "docs", capture_output=True).returncode == 0
+    if not can_run:
+        return cells, False
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "data").symlink_to(root / "data")
+        shutil.copy(notebook, folder)
+        # nbconvert runs a notebook where it lies.
+        run([interpreter, "-m", "nbconvert", "--to", "notebook", "--execute", "--log-level", "ERROR", "--output", "done",
+             Path(folder) / notebook.name], root, backend="module://matplotlib_inline.backend_inline")
+        return json.loads((Path(folder) / "done.ipynb").read_text(encoding="utf-8"))["cells"], True
+
+
+def notebook_section(notebook, interpreter, root, out):
+    """Cells in turn: text, code, what the code prints, and its pictures."""
+    page, pictures = [f"### {notebook.name}"], 0
+    cells, was_run = executed(notebook, interpreter, root)
+    for cell in cells:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            page.append(re.sub(r"^#+ (.*)$", r"**\1**", source, flags=re.M))
+            continue
+        page.append(f"```python\n{source}\n```")
+        printed = "".join("".join(output["text"]) for output in cell["outputs"] if output.get("name") == "stdout")
+        if printed:
+            page.append(text_block(printed))
+        for output in cell["outputs"]:
+            data = output.get("data", {})
+            if output.get("name") == "stdout":
+                continue
+            if "image/png" in data:
+                pictures += 1
+                (out / "gallery").mkdir(parents=True, exist_ok=True)
+                name = f"gallery/{notebook.stem}-{pictures}.png"
+                (out / name).write_bytes(base64.b64decode(data["image/png"]))
+                page.append(f"![Picture {pictures} of {notebook.name}]({name})")
+            elif "text/plain" in data:
+                page.append(text_block("".join(data["text/plain"])))
+    if not was_run:
+        page.append("It was not run where this page was made.")
+    return page
 
 
 def write(root, build, out):
@@ -70,13 +128,13 @@ def write(root, build, out):
             page.append("It was not built where this page was made.")
             continue
         output, pictures = run(command, root)
-        lines = output.splitlines()
-        if len(lines) > 25:
-            lines = lines[:12] + ["..."] + lines[-12:]
-        if lines:
-            page.append("Output:\n\n```text\n" + "\n".join(lines) + "\n```")
+        if output:
+            page.append("Output:\n\n" + text_block(output))
         for name, picture in pictures.items():
             (out / "gallery").mkdir(parents=True, exist_ok=True)
             (out / "gallery" / f"{path.stem}-{name}").write_bytes(picture)
             page.append(f"![What {path.name} draws](gallery/{path.stem}-{name})")
+    page += ["## Notebooks", "They lie in `python/examples`, without their outputs. `jupyter lab` or an editor opens them."]
+    for notebook in sorted((root / "python" / "examples").glob("*.ipynb")):
+        page += notebook_section(notebook, interpreter, root, out)
     (out / "gallery.md").write_text("\n\n".join(page) + "\n", encoding="utf-8")
