@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dense: the routines of dense/, tucker/ and the row systems beside what Kokkos Kernels has for the same work.
+// dense: the routines of dense/, tucker/ and the row systems beside what Kokkos Kernels has for the same
+// work.
 // docs/performance.md says which the library calls.
 #include <KokkosBatched_LU_Decl.hpp>
 #include <KokkosBatched_LU_Team_Impl.hpp>
@@ -119,7 +120,8 @@ struct QRTheirs {
   }
 };
 
-/// Registers one routine by both. Each of `ours` and `theirs` makes what the timed call needs, and returns it.
+/// Registers one routine by both. Each of `ours` and `theirs` makes what the timed call needs and returns the
+/// call.
 template <class Ours, class Theirs>
 void add_pair(Session& session, std::string const& name, Ours ours, Theirs theirs) {
   auto const timed = [&session](auto make) {
@@ -175,9 +177,9 @@ void register_tall(Session& session, int rank) {
         auto const D = random_matrix<Scalar>(space, R, R);
         return [=] { KokkosBlas::gemm(space, "T", "N", Scalar(1), A, G, Scalar(0), D); };
       });
-  // HOOI's and nvecs' bases. Theirs is one team's, so that there are fewer rows.
-  count_t const basis_rows = std::min<count_t>(rows, 100000);
-  if (rank > 128) return;
+  // HOOI's and nvecs' bases. Theirs is one team's, so there are few rows.
+  count_t const basis_rows = std::min<count_t>(rows, 4096);
+  if (rank != 8 && rank != 32) return;
   add_pair(
       session,
       "basis/" + std::string(scalar_name<Scalar>) + "/rows:" + std::to_string(basis_rows) +

@@ -39,6 +39,16 @@ void blas_gram(Space const& space, FactorMatrix<double, Space> const& A,
   });
 }
 
+template <class Space>
+void blas_transposed_product(Space const& space, double scale, FactorMatrix<double, Space> const& A,
+                             FactorMatrix<double, Space> const& B, FactorMatrix<double, Space> const& D) {
+  for_each_piece(A.extent(0), [&](auto const& rows) {
+    FactorMatrix<double, Space> const left  = Kokkos::subview(A, rows, Kokkos::ALL);
+    FactorMatrix<double, Space> const right = Kokkos::subview(B, rows, Kokkos::ALL);
+    KokkosBlas::gemm(space, "T", "N", scale, left, right, rows.first == 0 ? 0.0 : 1.0, D);
+  });
+}
+
 using Default = Kokkos::DefaultExecutionSpace;
 template void blas_product(Default const&, FactorMatrix<float, Default> const&,
                            FactorMatrix<float, Default> const&, FactorMatrix<float, Default> const&);
@@ -46,5 +56,8 @@ template void blas_product(Default const&, FactorMatrix<double, Default> const&,
                            FactorMatrix<double, Default> const&, FactorMatrix<double, Default> const&);
 template void blas_gram(Default const&, FactorMatrix<double, Default> const&,
                         Kokkos::View<double**, Kokkos::LayoutRight, Default::device_type> const&);
+template void blas_transposed_product(Default const&, double, FactorMatrix<double, Default> const&,
+                                      FactorMatrix<double, Default> const&,
+                                      FactorMatrix<double, Default> const&);
 
 }  // namespace polyad::detail

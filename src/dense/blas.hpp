@@ -23,4 +23,10 @@ template <class Space>
 void blas_gram(Space const& space, FactorMatrix<double, Space> const& A,
                Kokkos::View<double**, Kokkos::LayoutRight, typename Space::device_type> const& G);
 
+/// D (J x R) = scale A' B for A (I x J) and B (I x R), I > 0, J and R of at least 2. Launches on `space` and
+/// returns without waiting. The shapes must match.
+template <class Space>
+void blas_transposed_product(Space const& space, double scale, FactorMatrix<double, Space> const& A,
+                             FactorMatrix<double, Space> const& B, FactorMatrix<double, Space> const& D);
+
 }  // namespace polyad::detail

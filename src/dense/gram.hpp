@@ -97,8 +97,8 @@ struct GramOfChunk {
                                                        row_alignment));
   }
 
-  /// Copies `rows` rows of A, from number `first` on, to the tile, and adds their sums to the chunk's own; the
-  /// first tile of a chunk sets these.
+  /// Copies `rows` rows of A, from number `first` on, to the tile, and adds their sums to the chunk's own.
+  /// The first tile of a chunk sets these.
   template <class Member>
   KOKKOS_FUNCTION void add_tile(Member const& member, double* tile, count_t first, int rows,
                                 bool is_first) const {

@@ -5,12 +5,14 @@
 // As in gram (dense/gram.hpp), both matrices are read once. A team loads its chunk of rows into the scratch
 // pad, one tile at a time. It sums the chunk's J x R numbers, several rows of a block at a time in registers.
 // The chunks' sums are then added in a fixed order, so the result does not depend on timing. Bytes: I (J + R)
-// s_r + chunks J R 8. Flops: 2 I J R.
+// s_r + chunks J R 8. Flops: 2 I J R. On a device, a BLAS computes wide products of doubles.
 #pragma once
 
 #include <Kokkos_Core.hpp>
 #include <algorithm>
+#include <type_traits>
 
+#include "dense/blas.hpp"
 #include "dense/dense_tuning.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
@@ -209,6 +211,9 @@ void transposed_product(Space const& space, double scale, FactorMatrix<Scalar, S
   POLYAD_EXPECTS(A.extent(0) == G.extent(0) && D.extent(0) == A.extent(1) && D.extent(1) == G.extent(1),
                  "A is ", A.extent(0), " x ", A.extent(1), ", G is ", G.extent(0), " x ", G.extent(1),
                  ", D is ", D.extent(0), " x ", D.extent(1), ": D = A' G has no meaning");
+  if constexpr (may_multiply_by_blas<Space> && std::is_same_v<Scalar, double>)
+    if (A.extent(0) > 0 && transposes_by_blas<Space, Scalar>(A.extent(1), G.extent(1)))
+      return blas_transposed_product(space, scale, A, G, D);
   using Kernel        = detail::TransposedProductOfChunk<Space, Scalar>;
   constexpr int lanes = Kernel::Row::lanes;
   typename Kernel::Sums const tile(A.extent(1), G.extent(1));

@@ -13,7 +13,6 @@
 #include "fast_tucker/orthogonal_squares.hpp"
 #include "fast_tucker/sgd.hpp"
 #include "fast_tucker/shrinkage.hpp"
-#include "formats/row_chunks.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 

@@ -46,13 +46,12 @@ bool is_better(FormatCandidate const& a, FormatCandidate const& b, FormatWish co
   return total(a, wish) < total(b, wish);
 }
 
-/// Whether a device is better served by streaming than by the best format that fits in its memory. What is
-/// streamed may be a faster format, of which most stays on the device. The prediction has to be clear.
+/// Whether streaming is better than the best format that fits in memory. What is streamed may be a faster
+/// format, of which most stays on the device. The prediction has to be clear.
 bool streams_faster(FormatCandidate const& streamed, FormatCandidate const& in_memory,
                     FormatWish const& wish) {
   constexpr double margin = 1.25;
-  return wish.on_device && streamed.fits && in_memory.fits &&
-         margin * total(streamed, wish) < total(in_memory, wish);
+  return streamed.fits && in_memory.fits && margin * total(streamed, wish) < total(in_memory, wish);
 }
 
 [[noreturn]] void refuse(FormatCandidate const* smallest, FormatWish const& wish) {

@@ -23,14 +23,13 @@ struct FormatWish {
   bool deterministic  = false;  // a fixed order of summation
   bool residual       = false;  // the residual sweep of FastTucker
   bool may_stream     = true;   // from host memory
-  bool on_device      = false;  // the tensor goes to a device's memory
   std::uint64_t bytes = 0;      // of memory that are free where the tensor goes
   char const* what    = "iterations";
 };
 
 /// All formats that the wish allows: those that fit in memory, the fastest first, then those that are
-/// streamed, then those that do not fit. A format streamed to a device is first if it is clearly faster than
-/// all that fit. Formats that the model does not know on this machine are last in the first group.
+/// streamed, then those that do not fit. A streamed format is first if it is clearly faster than all that
+/// fit. Formats that the model does not know on this machine are last in the first group.
 [[nodiscard]] std::vector<FormatCandidate> candidates(CostInput const& input, FormatWish const& wish);
 
 /// The same, with the ceilings that `machine_of` returns for a run of a given length in seconds. It is called

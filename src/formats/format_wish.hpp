@@ -41,7 +41,6 @@ FormatWish wish_of(Space const& space, AnyFormatOptions const& options, bool cho
                   .deterministic = chooses && options.deterministic,
                   .residual      = chooses && !options.needs.empty(),
                   .may_stream    = !chooses || (options.may_stream && options.needs.empty()),
-                  .on_device     = is_device_space<Space>,
                   .bytes         = available_memory(space) + held_bytes,
                   .what          = options.needs.empty() ? "iterations" : "sweeps of all modes"};
   if (options.memory_bytes) wish.bytes = std::min<std::uint64_t>(wish.bytes, *options.memory_bytes);

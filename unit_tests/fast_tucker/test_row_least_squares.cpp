@@ -8,7 +8,6 @@
 #include "fast_tucker/gradients.hpp"
 #include "fast_tucker/oracle.hpp"
 #include "formats/coo/sorted.hpp"
-#include "formats/row_chunks.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A tensor with rows of several chunks of least squares (formats/row_chunks.hpp).
+// A tensor with rows of several chunks of least squares (formats/format.hpp).
 #pragma once
 
 #include "polyad/testing/small_tensors.hpp"

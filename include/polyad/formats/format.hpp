@@ -160,10 +160,17 @@ struct RowProblem {
   /// If not 0, B' B is this number times the identity. A row then needs only the R unknowns c = B' a, with
   /// a = B c / squares. A row of n < R nonzeros needs n unknowns. A format may ignore the number.
   double squares = 0;
-  /// Workspace (formats/row_chunks.hpp): several teams then share a row of many nonzeros. A format may ignore
-  /// it. Without it, one team takes the row whole.
+  /// Workspace of row_sums_size numbers, with which several teams share a row of many nonzeros. Or nothing.
   Kokkos::View<Scalar*, typename Space::device_type> sums = {};
 };
+
+/// Nonzeros of a chunk of a long row. RowProblem::sums has R (R + 1) numbers for each chunk of the nonzeros.
+KOKKOS_INLINE_FUNCTION constexpr count_t row_chunk(count_t rank) {
+  return rank < 16 ? 1024 : 4 * rank * (rank + 1);
+}
+constexpr count_t row_sums_size(count_t nnz, count_t rank) {
+  return nnz / row_chunk(rank) * rank * (rank + 1);
+}
 
 /// Shrinks the product c = B' a of each row towards zero or one; c is a row of C^(mode). The term
 /// weight(n) |c - target|^2 is added to the loss of a row of n nonzeros. Unlike |a|^2, it does not depend on

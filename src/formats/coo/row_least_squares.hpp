@@ -41,8 +41,8 @@
 
 namespace polyad::detail {
 
-/// The scratch memory of a team for a row: the pad of RowProducts, U = B S, and the system's J + 1 rows with two
-/// vectors.
+/// The scratch memory of a team for a row: the pad of RowProducts, U = B S, and the system's J + 1 rows with
+/// two vectors.
 template <class Scalar>
 struct RowSolveSizes {
   int J;

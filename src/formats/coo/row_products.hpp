@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // RowProducts: what least squares need of the nonzeros of a row. Each nonzero has the product p of the other
-// modes' rows of C. The sums over a row are S = sum of p p' and y = sum of x p. One team forms them, tile after
-// tile, in its scratch memory.
+// modes' rows of C. The sums over a row are S = sum of p p' and y = sum of x p. One team forms them, tile
+// after tile, in its scratch memory.
 //
 // A single team would take long for a row of millions of nonzeros. So the positions of a mode's order are
 // divided into chunks of row_chunk(R) nonzeros. First, a team of its own sums each chunk that lies within one
@@ -13,7 +13,6 @@
 
 #include "formats/coo/row_problem.hpp"
 #include "formats/coo/row_scratch.hpp"
-#include "formats/row_chunks.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
 #include "polyad/formats/format.hpp"
@@ -78,9 +77,9 @@ struct RowProducts {
         chunk(row_chunk(static_cast<count_t>(rank))),
         origin(range.origin) {}
 
-  /// out (rows x columns) = [out +] the sum over k < inner of left(i, k) right(k, :). right and out are rows of
-  /// whole blocks in the scratch pad. The rows after the last one, up to a multiple of `height`, are computed
-  /// too.
+  /// out (rows x columns) = [out +] the sum over k < inner of left(i, k) right(k, :). right and out are rows
+  /// of whole blocks in the scratch pad. The rows after the last one, up to a multiple of `height`, are
+  /// computed too.
   template <Blocks which, class Member, class Left>
   KOKKOS_FUNCTION static void multiply(Member const& member, int rows, int inner, int columns,
                                        Left const& left, Scalar const* right, Scalar* out, bool accumulate) {
@@ -162,7 +161,7 @@ struct RowProducts {
   /// Adds the stored sums of the chunks first ... last - 1.
   template <class Member>
   KOKKOS_FUNCTION void add_chunks(Member const& member, count_t first, count_t last, Pad const& pad) const {
-    count_t const numbers = chunk_sums_size(static_cast<count_t>(R));
+    count_t const numbers = static_cast<count_t>(R * (R + 1));
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member, R * (R + 1)), [&](int const i) {
       int const r = i / R, s = i % R;
       if (r < R && s > r) return;
@@ -213,7 +212,7 @@ struct SumChunks {
                   Products::tile_rows, width);
     products.start(member, pad);
     products.add(member, begin, end, pad);
-    Scalar* const sums = products.chunk_sums + c * chunk_sums_size(static_cast<count_t>(R));
+    Scalar* const sums = products.chunk_sums + c * static_cast<count_t>(R * (R + 1));
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member, R * (R + 1)), [&](int const i) {
       int const r = i / R, s = i % R;
       sums[i] = r < R ? pad.S[r * width + s] : pad.y[s];

@@ -244,7 +244,8 @@ void least_squares_rows(Space const& space, StreamedSorted<Scalar, Index, Space>
                         RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
                         FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage = {});
 
-/// Least squares for the rows of a stretch. Defined in row_least_squares.hpp, and compiled beside the kernels.
+/// Least squares for the rows of a stretch. Defined in row_least_squares.hpp, and compiled beside the
+/// kernels.
 /// \param A  those rows
 template <class Space, class Scalar, class Index>
 void solve_stretch(Space const& space, SortedCopy<Scalar, Index, Space> const& stretch,
