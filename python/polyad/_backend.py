@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 from types import ModuleType
 
+from . import _openmp
 from ._errors import BackendError, UsageError
 
 _names = ("openmp", "serial", "cuda")
@@ -125,7 +126,8 @@ def info() -> dict:
     Returns
     -------
     dict
-        ``backend``, ``threads``, ``device`` (its number; None on hosts) and ``installed``.
+        ``backend``, ``threads``, ``device`` (its number; None on hosts), ``openmp`` (the file of the OpenMP
+        runtime; None without one) and ``installed``.
 
     Examples
     --------
@@ -139,6 +141,7 @@ def info() -> dict:
         "backend": module.backend()[0],
         "threads": module.concurrency(),
         "device": None if number < 0 else number,
+        "openmp": module.openmp_runtime() or None,
         "installed": backends(),
     }
 
@@ -178,7 +181,13 @@ def module() -> ModuleType:
             if not _is_installed(name):
                 raise BackendError(f"the backend {name} is not installed; there are: {', '.join(backends()) or 'none'}")
             _expect_cpu(name)
-            _module = importlib.import_module(f"polyad._polyad_{name}")
+            _openmp.expect_whole()
+            try:
+                _module = importlib.import_module(f"polyad._polyad_{name}")
+            except ImportError as error:
+                if "libgomp" in str(error):
+                    raise ImportError(f"{error}. Polyad wants an OpenMP runtime, such as Debian's libgomp1") from error
+                raise
         return _module
 
 
@@ -196,4 +205,5 @@ def engine(threads: int | None = None, device: int | None = None) -> ModuleType:
                 if problem:
                     raise BackendError(problem)
                 loaded.start(_threads, _device)
+                _openmp.end_threads_before_forks(loaded.openmp_runtime())
     return loaded
