@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 from types import ModuleType
 
-from . import _openmp
+from . import _nvidia, _openmp
 from ._errors import BackendError, UsageError
 
 _names = ("openmp", "serial", "cuda")
@@ -182,6 +182,7 @@ def module() -> ModuleType:
                 raise BackendError(f"the backend {name} is not installed; there are: {', '.join(backends()) or 'none'}")
             _expect_cpu(name)
             _openmp.expect_whole()
+            _nvidia.open_libraries(Path(__file__).with_name(f"_polyad_{name}.nvidia"))
             try:
                 _module = importlib.import_module(f"polyad._polyad_{name}")
             except ImportError as error:

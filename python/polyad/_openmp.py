@@ -18,7 +18,7 @@ _here = Path(__file__).parent
 
 
 def _needed() -> set[str]:
-    """The functions of the runtime that the installed modules call (../openmp_names.cmake)."""
+    """The functions of the runtime that the installed modules call (../module_needs.cmake)."""
     return {name for file in _here.glob("_polyad_*.omp") for name in file.read_text().split()}
 
 
