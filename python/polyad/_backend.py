@@ -19,6 +19,8 @@ _wanted: str | None = None
 _threads = 0
 _device = -1
 _module: ModuleType | None = None
+# The OpenMP runtime read it while polyad was imported, or before.
+_threads_of_environment = os.environ.get("OMP_NUM_THREADS")
 
 
 def _is_installed(name: str) -> bool:
@@ -192,6 +194,12 @@ def module() -> ModuleType:
         return _module
 
 
+def _new_threads_of_environment() -> int:
+    """OMP_NUM_THREADS, where a program has set it since the import; else 0."""
+    now = os.environ.get("OMP_NUM_THREADS", "")
+    return int(now) if now != _threads_of_environment and now.isdecimal() else 0
+
+
 def engine(threads: int | None = None, device: int | None = None) -> ModuleType:
     """The compiled module, started."""
     loaded = module()
@@ -205,6 +213,6 @@ def engine(threads: int | None = None, device: int | None = None) -> ModuleType:
                 problem = loaded.backend()[2]
                 if problem:
                     raise BackendError(problem)
-                loaded.start(_threads, _device)
+                loaded.start(_threads or _new_threads_of_environment(), _device)
                 _openmp.end_threads_before_forks(loaded.openmp_runtime())
     return loaded
