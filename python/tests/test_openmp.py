@@ -6,10 +6,11 @@ import shutil
 import subprocess
 
 import pytest
+from conftest import on_host_only
 
-import polyad
+from polyad import _openmp
 
-pytestmark = pytest.mark.skipif(polyad.info()["openmp"] is None, reason="a backend without OpenMP")
+pytestmark = [on_host_only, pytest.mark.skipif(not _openmp._needed(), reason="a backend without OpenMP")]
 
 # Two threads for each runtime: the main one, and one that the runtime starts.
 two_threads = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "1"}
