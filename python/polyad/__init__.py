@@ -37,6 +37,10 @@ from ._functions import (
 from ._models import CPModel, FastTuckerModel, Rankings, TuckerModel, load
 from ._tensor import SparseTensor, asarray, read, write
 from .estimators import CP, TensorRecommender, Tucker
+from ._openmp import share as _share_openmp
+
+# After numpy, whose own runtime, where it has one, comes first.
+_share_openmp()
 
 __version__ = "0.2.0"
 

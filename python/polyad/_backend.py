@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 from types import ModuleType
 
+from . import _nvidia, _openmp
 from ._errors import BackendError, UsageError
 
 _names = ("openmp", "serial", "cuda")
@@ -18,6 +19,8 @@ _wanted: str | None = None
 _threads = 0
 _device = -1
 _module: ModuleType | None = None
+# The OpenMP runtime read it while polyad was imported, or before.
+_threads_of_environment = os.environ.get("OMP_NUM_THREADS")
 
 
 def _is_installed(name: str) -> bool:
@@ -125,7 +128,8 @@ def info() -> dict:
     Returns
     -------
     dict
-        ``backend``, ``threads``, ``device`` (its number; None on hosts) and ``installed``.
+        ``backend``, ``threads``, ``device`` (its number; None on hosts), ``openmp`` (the file of the OpenMP
+        runtime; None without one) and ``installed``.
 
     Examples
     --------
@@ -139,6 +143,7 @@ def info() -> dict:
         "backend": module.backend()[0],
         "threads": module.concurrency(),
         "device": None if number < 0 else number,
+        "openmp": module.openmp_runtime() or None,
         "installed": backends(),
     }
 
@@ -178,8 +183,21 @@ def module() -> ModuleType:
             if not _is_installed(name):
                 raise BackendError(f"the backend {name} is not installed; there are: {', '.join(backends()) or 'none'}")
             _expect_cpu(name)
-            _module = importlib.import_module(f"polyad._polyad_{name}")
+            _openmp.expect_whole()
+            _nvidia.open_libraries(Path(__file__).with_name(f"_polyad_{name}.nvidia"))
+            try:
+                _module = importlib.import_module(f"polyad._polyad_{name}")
+            except ImportError as error:
+                if "libgomp" in str(error):
+                    raise ImportError(f"{error}. Polyad wants an OpenMP runtime, such as Debian's libgomp1") from error
+                raise
         return _module
+
+
+def _new_threads_of_environment() -> int:
+    """OMP_NUM_THREADS, where a program has set it since the import; else 0."""
+    now = os.environ.get("OMP_NUM_THREADS", "")
+    return int(now) if now != _threads_of_environment and now.isdecimal() else 0
 
 
 def engine(threads: int | None = None, device: int | None = None) -> ModuleType:
@@ -195,5 +213,6 @@ def engine(threads: int | None = None, device: int | None = None) -> ModuleType:
                 problem = loaded.backend()[2]
                 if problem:
                     raise BackendError(problem)
-                loaded.start(_threads, _device)
+                loaded.start(_threads or _new_threads_of_environment(), _device)
+                _openmp.end_threads_before_forks(loaded.openmp_runtime())
     return loaded

@@ -46,7 +46,7 @@ struct Backend {
 [[nodiscard]] bool takes_device_arrays();
 /// Whether Kokkos runs in this process.
 [[nodiscard]] bool is_started();
-/// Starts Kokkos, which happens once in a process.
+/// Starts Kokkos, which happens once in a process. OpenMP keeps the number of threads of the other packages.
 /// \param threads  of a host; 0: as OpenMP says
 /// \param device   the accelerator's number; -1: Kokkos chooses
 void start(int threads, int device);
@@ -56,6 +56,8 @@ void finish();
 [[nodiscard]] int device_in_use();
 /// Threads of the backend. It must have started.
 [[nodiscard]] int concurrency();
+/// The file of the OpenMP runtime that runs the threads; empty without OpenMP.
+[[nodiscard]] std::string openmp_runtime();
 
 /// The array itself where it lies in host memory; otherwise a copy there with the same strides.
 [[nodiscard]] Array in_host_memory(Array const& array);

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <dlfcn.h>
 #include <unistd.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 #include <limits>
 #include <span>
@@ -36,7 +40,14 @@ void start(int threads, int device) {
   if (threads > 0) settings.set_num_threads(threads);
   if (device >= 0 && is_device_space<Space>) settings.set_device_id(device);
   settings.set_disable_warnings(true);
+#ifdef _OPENMP
+  // Kokkos hands its own number to each loop, and sets the one of the whole process, which is not ours.
+  int const of_process = omp_get_max_threads();
   Kokkos::initialize(settings);
+  omp_set_num_threads(of_process);
+#else
+  Kokkos::initialize(settings);
+#endif
 }
 
 void finish() {
@@ -49,6 +60,15 @@ int device_in_use() {
 
 int concurrency() {
   return Space().concurrency();
+}
+
+std::string openmp_runtime() {
+#ifdef _OPENMP
+  Dl_info where{};
+  if (dladdr(reinterpret_cast<void*>(&omp_get_max_threads), &where) != 0 && where.dli_fname != nullptr)
+    return where.dli_fname;
+#endif
+  return {};
 }
 
 Array in_host_memory(Array const& array) {

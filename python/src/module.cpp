@@ -508,6 +508,7 @@ NB_MODULE(POLYAD_MODULE, m) {
     Turn const turn;
     return concurrency();
   });
+  m.def("openmp_runtime", &openmp_runtime);
 
   nb::class_<Tensor>(m, "Tensor")
       .def_prop_ro("extents", &Tensor::extents)

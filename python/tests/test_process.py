@@ -116,6 +116,18 @@ def test_threads(in_process):
         polyad.set_threads(0)
 
 
+@on_host_only
+def test_threads_of_the_environment(in_process):
+    program = """
+    import os, polyad
+    os.environ["OMP_NUM_THREADS"] = "1"
+    print(polyad.info()["threads"])
+    """
+    assert in_process(program, environment={"OMP_NUM_THREADS": "2"}).strip() == "1"
+    program = "import polyad; print(polyad.info()['threads'])"
+    assert in_process(program, environment={"OMP_NUM_THREADS": "2"}).strip() == "2"
+
+
 def test_backends(in_process):
     name = polyad.info()["backend"]
     assert name in polyad.backends()
