@@ -49,12 +49,11 @@ public:
     if (part.order() > 0)
       POLYAD_EXPECTS(part.order() == m_extents.order(), "a set of order ", part.order(),
                      " beside a training set of order ", m_extents.order());
-    auto received    = exchanged(part, m_longest);
+    auto received    = exchanged(part, of_mode(m_partitions, m_longest));
     auto const order = static_cast<std::size_t>(m_extents.order());
     for (auto e = static_cast<std::size_t>(m_longest); e < received.indices.size(); e += order)
       received.indices[e] = static_cast<Index>(received.indices[e] + first_row(m_longest));
-    return upload<Scalar, Index>(m_ranks.space(), m_extents, std::span<Index const>(received.indices),
-                                 std::span<double const>(received.values));
+    return uploaded(m_extents, received);
   }
 
   [[nodiscard]] std::vector<Format> by_rows(Tensor const& part, AnyFormatOptions const& options) override {
@@ -62,18 +61,14 @@ public:
     std::vector<Format> formats;
     count_t observations = 0, rows_of_all = 0, bytes = 0;
     for (int n = 0; n < m_extents.order(); ++n) {
-      auto const received = exchanged(host, n);
+      auto const received = exchanged(host, of_mode(m_partitions, n));
       std::vector<count_t> extents;
       for (int m = 0; m < m_extents.order(); ++m)
         extents.push_back(m == n ? std::max<count_t>(rows(n), 1) : m_extents[m]);
       auto of_mode_n      = options;
       of_mode_n.only_mode = n;
-      formats.push_back(
-          any_format(m_ranks.space(),
-                     upload<Scalar, Index>(m_ranks.space(), Extents(std::span<count_t const>(extents)),
-                                           std::span<Index const>(received.indices),
-                                           std::span<double const>(received.values)),
-                     of_mode_n));
+      formats.push_back(any_format(
+          m_ranks.space(), uploaded(Extents(std::span<count_t const>(extents)), received), of_mode_n));
       observations += received.values.size();
       rows_of_all += rows(n);
       bytes += formats.back().storage_bytes() +
@@ -111,8 +106,29 @@ public:
   }
   [[nodiscard]] bool any(bool here) const override { return sum_on_host(std::uint64_t(here ? 1 : 0)) > 0; }
 
+  [[nodiscard]] bool is_root() const override { return m_ranks.rank() == 0; }
+  [[nodiscard]] Tensor to_root(Tensor const& part) const override {
+    // All rows in one range, that of rank 0.
+    Partition all;
+    all.extents = m_extents;
+    all.rank    = m_ranks.rank();
+    for (int n = 0; n < m_extents.order(); ++n) {
+      all.grid.push_back(n == 0 ? m_ranks.size() : 1);
+      all.cuts.push_back({0, m_extents[n]});
+    }
+    all.cuts[0].resize(static_cast<std::size_t>(m_ranks.size()) + 1, m_extents[0]);
+    return uploaded(m_extents, exchanged(download<HostOf<Space>>(m_ranks.space(), part), all));
+  }
+  [[nodiscard]] std::vector<double> from_root(std::vector<double> numbers) const override {
+    std::uint64_t count = numbers.size();
+    m_ranks.host().broadcast(&count, 1, 0);
+    numbers.resize(count);
+    m_ranks.host().broadcast(numbers.data(), count, 0);
+    return numbers;
+  }
+
   /// The model with whole A^(n) on rank 0, and an empty one elsewhere.
-  [[nodiscard]] FastTuckerModel<Scalar, Space> to_root(FastTuckerModel<Scalar, Space> model) const {
+  [[nodiscard]] FastTuckerModel<Scalar, Space> whole_on_root(FastTuckerModel<Scalar, Space> model) const {
     for (int n = 0; n < model.order(); ++n) {
       Matrix const own = model.A(n);
       auto const sent  = to_host<Scalar>(m_ranks.space(), own);
@@ -139,11 +155,14 @@ private:
   [[nodiscard]] static std::span<Index const> indices_of(Host const& part) {
     return {part.indices().data(), part.indices().size()};
   }
-  /// The entries of all ranks in the owned rows of mode n, which count from 0.
-  [[nodiscard]] Received<Index> exchanged(Host const& part, int n) const {
+  /// The entries of all ranks in this rank's block, whose rows count from 0.
+  [[nodiscard]] Received<Index> exchanged(Host const& part, Partition const& partition) const {
     std::vector<double> const values(part.values().data(), part.values().data() + part.nnz());
-    return exchange(m_ranks.host(), of_mode(m_partitions, n), indices_of(part),
-                    std::span<double const>(values));
+    return exchange(m_ranks.host(), partition, indices_of(part), std::span<double const>(values));
+  }
+  [[nodiscard]] Tensor uploaded(Extents const& extents, Received<Index> const& entries) const {
+    return upload<Scalar, Index>(m_ranks.space(), extents, std::span<Index const>(entries.indices),
+                                 std::span<double const>(entries.values));
   }
 
   Communicator<Space> m_ranks;
@@ -165,7 +184,6 @@ FastTuckerOfRanks<Scalar, Space> fast_tucker(Communicator<Space> const& ranks,
   POLYAD_EXPECTS(!parts.format, "ranks choose formats for their rows");
   if (ranks.size() == 1) return {fast_tucker(space, parts, options, callback, format), {}};
   POLYAD_EXPECTS(options.optimizer == FastTuckerOptimizer::als, "only als runs on several ranks");
-  POLYAD_EXPECTS(!leaves_choice(options), "several ranks choose no shrinkage: give one, or a ridge");
   auto const host = [&](CooTensor<Scalar, Index, Space> const& set) {
     return set.order() > 0 ? download<HostOf<Space>>(space, set) : CooTensor<Scalar, Index, HostOf<Space>>();
   };
@@ -178,7 +196,7 @@ FastTuckerOfRanks<Scalar, Space> fast_tucker(Communicator<Space> const& ranks,
   FastTuckerOfRanks<Scalar, Space> result{
       fit_owned_rows<Scalar, Index, Space>(space, own, options, callback, format, owners),
       owners->imbalance()};
-  result.model = owners->to_root(result.model);
+  result.model = owners->whole_on_root(result.model);
   return result;
 }
 

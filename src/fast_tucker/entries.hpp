@@ -219,12 +219,14 @@ Entries<Scalar, Index, Space> scaled(Space const& space, Entries<Scalar, Index, 
 /// A search takes a sample of about this many entries from a larger training set. For 3.7 million ratings
 /// like Netflix', a fifteenth chose a model of test RMSE 0.8040; all of them chose one of 0.8027.
 inline constexpr count_t most_searched = 2000000;
+/// \param owners  of several ranks, whose root chooses alone; the others get an empty choice
 template <class Scalar, class Index, class Space>
 FastTuckerChoice<Scalar, Space> choose(Space const& space, Entries<Scalar, Index, Space> const& train,
                                        FastTuckerOptions const& options, AnyFormatOptions const& format,
-                                       count_t most = most_searched);
+                                       count_t most                                  = most_searched,
+                                       RowOwners<Scalar, Index, Space> const* owners = nullptr);
 
-/// fast_tucker by als on several ranks, without a search. The result's A^(n) have the rows that this rank
+/// fast_tucker by als on several ranks. The result's A^(n) have the rows that this rank
 /// owns.
 /// \param part  this rank's part of each set, with the whole extents
 template <class Scalar, class Index, class Space>

@@ -377,15 +377,78 @@ FastTuckerModel<Scalar, Space> model_of_owned_rows(Space const& space, Extents c
 /// Mean and biases alone, fitted to the training set.
 template <class Scalar, class Index, class Space>
 FastTuckerResult<Scalar, Space> only_biases(Space const& space, Sets<Scalar, Index, Space> const& sets,
-                                            FastTuckerOptions const& options) {
+                                            FastTuckerOptions options,
+                                            RowOwners<Scalar, Index, Space> const* owners = nullptr) {
   FastTuckerResult<Scalar, Space> result;
-  std::vector<count_t> const one_column(static_cast<std::size_t>(sets.train.order()), 1);
-  result.model = FastTuckerModel<Scalar, Space>(space, sets.train.extents(), one_column, 1, options.biases);
+  options.rank = 1;
+  options.columns.assign(static_cast<std::size_t>(sets.train.order()), 1);
+  auto const& extents = sets.train.extents();
+  result.model = owners ? model_of_owned_rows<Scalar>(space, extents, options, *owners)
+                        : FastTuckerModel<Scalar, Space>(space, extents, options.columns, 1, options.biases);
   result.model.range = options.range;
-  if (options.biases) detail::fit_biases(space, sets.train, options.bias, result.model);
+  if (options.biases) detail::fit_biases(space, sets.train, options.bias, result.model, owners);
   result.reason = StopReason::converged;
-  result.biases = errors_of_biases(space, result.model, sets, sums_for(space, sets));
+  result.biases = errors_of_biases(space, result.model, sets, sums_for(space, sets), owners);
   return result;
+}
+
+/// The root's choice, for all ranks, without its start.
+template <class Scalar, class Index, class Space>
+FastTuckerChoice<Scalar, Space> choice_of_root(FastTuckerChoice<Scalar, Space> const& choice,
+                                               FastTuckerOptions const& options,
+                                               RowOwners<Scalar, Index, Space> const& owners) {
+  FastTuckerState state;
+  put_chosen(choice.options, state);
+  auto const share = [&](auto& numbers) {
+    using Number      = typename std::remove_cvref_t<decltype(numbers)>::value_type;
+    auto const agreed = owners.from_root(std::vector<double>(numbers.begin(), numbers.end()));
+    numbers.clear();
+    for (double const number : agreed) numbers.push_back(static_cast<Number>(number));
+  };
+  share(state.columns);
+  share(state.targets);
+  share(state.shrinkage);
+  share(state.ridge);
+  share(state.drift_bins);
+  share(state.drift_damping);
+  auto const share_errors = [&](PredictionErrors const& errors) {
+    auto const agreed = owners.from_root({static_cast<double>(errors.entries), errors.rmse, errors.mae});
+    return PredictionErrors{static_cast<count_t>(agreed[0]), agreed[1], agreed[2]};
+  };
+  auto const facts =
+      owners.from_root({static_cast<double>(choice.options.rank), choice.options.ridge_per_entry ? 1.0 : 0.0,
+                        static_cast<double>(choice.options.max_epochs), choice.learns ? 1.0 : 0.0,
+                        static_cast<double>(choice.candidates), choice.seconds});
+  state.rank            = static_cast<std::uint64_t>(facts[0]);
+  state.ridge_per_entry = facts[1] != 0;
+  FastTuckerChoice<Scalar, Space> agreed;
+  agreed.options            = with_chosen(options, state);
+  agreed.options.max_epochs = static_cast<int>(facts[2]);
+  agreed.learns             = facts[3] != 0;
+  agreed.candidates         = static_cast<int>(facts[4]);
+  agreed.seconds            = facts[5];
+  agreed.biases             = share_errors(choice.biases);
+  agreed.model              = share_errors(choice.model);
+  return agreed;
+}
+
+/// The rows that this rank owns of the root's model; all ranks have its cores.
+template <class Scalar, class Index, class Space>
+FastTuckerModel<Scalar, Space> owned_rows_of_root(Space const& space, Extents const& extents,
+                                                  FastTuckerModel<Scalar, Space> const& whole,
+                                                  FastTuckerOptions const& options,
+                                                  RowOwners<Scalar, Index, Space> const& owners) {
+  auto model       = model_of_owned_rows<Scalar>(space, extents, options, owners);
+  auto const share = [&](FactorMatrix<Scalar, Space> const& matrix) {
+    return owners.from_root(owners.is_root() ? to_host<Scalar>(space, matrix) : std::vector<double>());
+  };
+  for (int n = 0; n < extents.order(); ++n) {
+    auto const rows = share(owners.is_root() ? whole.A(n) : model.A(n));
+    auto const own  = rows.begin() + static_cast<std::ptrdiff_t>(owners.first_row(n) * model.columns(n));
+    from_host<Scalar>(space, {own, own + static_cast<std::ptrdiff_t>(model.A(n).size())}, model.A(n));
+    from_host<Scalar>(space, share(owners.is_root() ? whole.B(n) : model.B(n)), model.B(n));
+  }
+  return model;
 }
 
 }  // namespace
@@ -452,11 +515,26 @@ FastTuckerResult<Scalar, Space> detail::fit_owned_rows(
     FastTuckerCallback const& callback, AnyFormatOptions const& format,
     std::shared_ptr<RowOwners<Scalar, Index, Space>> const& owners) {
   Extents const extents = part.train.extents();
-  auto const shaped     = with_shape(options, extents.order());
+  auto const sets       = sets_of(space, part);
+  if (leaves_choice(options)) {
+    POLYAD_EXPECTS(owners->sum_on_host(sets.train.nnz()) > 0, "there are no entries to learn from");
+    auto const found = detail::choose(space, sets.train, options, format, most_searched, owners.get());
+    auto choice      = choice_of_root(found, options, *owners);
+    FastTuckerResult<Scalar, Space> result;
+    if (choice.learns) {
+      auto model = owned_rows_of_root(space, extents, found.start, choice.options, *owners);
+      if (options.biases) detail::fit_biases(space, sets.train, choice.options.bias, model, owners.get());
+      result = fit_scaled(space, sets, choice.options, model, false, format, callback, {}, owners);
+    } else {
+      result = only_biases(space, sets, choice.options, owners.get());
+    }
+    result.choice = std::move(choice);
+    return result;
+  }
+  auto const shaped = with_shape(options, extents.order());
   POLYAD_EXPECTS(shaped.columns.size() == static_cast<std::size_t>(extents.order()), shaped.columns.size(),
                  " column counts J for a model of ", extents.order(), " modes");
-  auto const sets = sets_of(space, part);
-  auto model      = model_of_owned_rows<Scalar>(space, extents, shaped, *owners);
+  auto model = model_of_owned_rows<Scalar>(space, extents, shaped, *owners);
   if (options.biases) detail::fit_biases(space, sets.train, options.bias, model, owners.get());
   return fit_scaled(space, sets, shaped, model, true, format, callback, {}, owners);
 }

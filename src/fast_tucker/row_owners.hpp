@@ -49,6 +49,13 @@ public:
   [[nodiscard]] virtual double largest(double here) const                     = 0;
   /// Whether `here` is true on any rank.
   [[nodiscard]] virtual bool any(bool here) const = 0;
+
+  [[nodiscard]] virtual bool is_root() const = 0;
+  /// The parts of all ranks together on the root, and no entries elsewhere.
+  [[nodiscard]] virtual CooTensor<Scalar, Index, Space> to_root(
+      CooTensor<Scalar, Index, Space> const& part) const = 0;
+  /// The root's numbers, for all.
+  [[nodiscard]] virtual std::vector<double> from_root(std::vector<double> numbers) const = 0;
 };
 
 /// What a fit learns from: all observations in one format or, on several ranks, those of the owned rows, in a

@@ -207,6 +207,50 @@ TEST_CASE("The validation set ends the run, and the best epoch is kept", "[mpi]"
   }
 }
 
+TEST_CASE("Rank 0 chooses for all", "[mpi]") {
+  auto const choose = [](Sets const& sets, int time_mode) {
+    FastTuckerOptions options;
+    options.max_epochs     = 8;
+    options.bias.time_mode = time_mode;
+    AnyFormatOptions format;
+    format.format       = "sorted";
+    auto const expected = fast_tucker(TestSpace(), sets.data<double>(Dealt::whole), options, {}, format);
+    auto const result   = fast_tucker(world(), sets.data<double>(Dealt::in_turn), options, {}, format);
+    REQUIRE(expected.choice);
+    REQUIRE(result.choice);
+    auto const &ours = result.choice->options, &other = expected.choice->options;
+    CHECK(ours.rank == other.rank);
+    CHECK(ours.columns == other.columns);
+    CHECK(ours.targets == other.targets);
+    CHECK(ours.max_epochs == other.max_epochs);
+    CHECK(ours.ridge_per_entry == other.ridge_per_entry);
+    REQUIRE(ours.shrinkage.has_value() == other.shrinkage.has_value());
+    if (ours.shrinkage) CHECK(ours.shrinkage->observations == other.shrinkage->observations);
+    REQUIRE(ours.bias.drift.size() == other.bias.drift.size());
+    for (std::size_t n = 0; n < ours.bias.drift.size(); ++n)
+      CHECK(ours.bias.drift[n].bins == other.bias.drift[n].bins);
+    CHECK(result.choice->candidates == expected.choice->candidates);
+    CHECK(result.choice->learns == expected.choice->learns);
+    expect_close(result.choice->model, expected.choice->model, 1e-8);
+    expect_close(result.choice->biases, expected.choice->biases, 1e-8);
+    REQUIRE(result.history.size() == expected.history.size());
+    for (std::size_t k = 0; k < result.history.size(); ++k)
+      expect_close(result.history[k].test, expected.history[k].test, 1e-8);
+    expect_close(result.biases.test, expected.biases.test, 1e-10);
+    if (world().rank() == 0)
+      CHECK(result.model.extents() == expected.model.extents());
+    else
+      CHECK(result.model.order() == 0);
+    return result.choice->learns;
+  };
+  CHECK(choose(random_sets(91, {60, 40, 7}, 4000), -1));
+  CHECK(choose(random_sets(92, {50, 30, 20}, 3000), 2));
+  // Nothing but noise: mean and biases are the model.
+  Random random(93);
+  auto const noise = testing::random_tensor(random, {60, 40}, 1500);
+  CHECK_FALSE(choose({noise, {}, noise}, -1));
+}
+
 TEST_CASE("Words that FastTucker sends are those of the formula", "[mpi]") {
   auto const sets  = random_sets(61, {50, 41, 12}, 900);
   auto const ranks = static_cast<double>(world().size());
@@ -247,11 +291,8 @@ TEST_CASE("One rank's callback ends the epochs on all", "[mpi]") {
 
 TEST_CASE("What FastTucker leaves out on ranks is refused alike", "[mpi]") {
   if (world().size() == 1) return;
-  auto const data = random_sets(81, {5, 4}, 30).data<double>(Dealt::in_turn);
-  auto options    = options_of(2);
-  options.shrinkage.reset();
-  CHECK_THROWS_AS(fast_tucker(world(), data, options), UsageError);
-  options           = options_of(2);
+  auto const data   = random_sets(81, {5, 4}, 30).data<double>(Dealt::in_turn);
+  auto options      = options_of(2);
   options.optimizer = FastTuckerOptimizer::adam;
   CHECK_THROWS_AS(fast_tucker(world(), data, options), UsageError);
   HostTensor const nothing{"nothing", {6, 5, 4}, {}, {}};

@@ -193,8 +193,6 @@ void expect_distributed(TrainOptions const& options) {
         fmt::format("--optimizer {} works on one rank only so far: take als, or start polyad "
                     "without mpirun",
                     options.optimizer));
-  if (options.shrink.empty() && options.shrinks())
-    throw UsageError("several ranks choose no shrinkage so far: give --shrink (such as 10,0.05) or --reg");
   if (!options.checkpoint.empty() || !options.resume.empty())
     throw UsageError(fmt::format("checkpoints of fast-tucker are of one rank only so far: {}", alone));
 }
