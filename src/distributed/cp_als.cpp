@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "distributed/exchange.hpp"
 #include "distributed/rows_of_ranks.hpp"
 #include "polyad/core/counter_rng.hpp"
 #include "polyad/core/instances.hpp"
@@ -46,85 +47,18 @@ ProcessGrid checked_grid(PartitionOptions const& options, Extents const& extents
   return options.grid;
 }
 
-/// Gathers a number of each rank.
-std::vector<count_t> of_all_ranks(RankGroup const& ranks, count_t number) {
-  std::vector<count_t> numbers(static_cast<std::size_t>(ranks.size()), 0);
-  numbers[static_cast<std::size_t>(ranks.rank())] = number;
-  ranks.all_reduce(numbers.data(), numbers.size());
-  return numbers;
-}
-
-double imbalance_of(std::vector<count_t> const& numbers) {
-  double const sum     = static_cast<double>(std::accumulate(numbers.begin(), numbers.end(), count_t(0)));
-  double const largest = static_cast<double>(*std::max_element(numbers.begin(), numbers.end()));
-  return sum == 0 ? 1 : largest / sum * static_cast<double>(numbers.size());
-}
-
 template <class Index>
 std::vector<std::vector<count_t>> cut_modes(RankGroup const& ranks, Extents const& extents,
                                             std::span<Index const> indices, ProcessGrid const& grid) {
-  auto const order = static_cast<std::size_t>(extents.order());
   std::vector<std::vector<count_t>> cuts;
-  for (std::size_t n = 0; n < order; ++n) {
-    if (grid[n] == 1) {
-      cuts.push_back({0, extents[static_cast<int>(n)]});
-      continue;
-    }
-    std::vector<count_t> counts(extents[static_cast<int>(n)], 0);
-    for (std::size_t e = n; e < indices.size(); e += order) ++counts[indices[e]];
-    ranks.all_reduce(counts.data(), counts.size());
-    cuts.push_back(balanced_cuts(counts, grid[n]));
+  for (int n = 0; n < extents.order(); ++n) {
+    int const parts = of_mode(grid, n);
+    if (parts == 1)
+      cuts.push_back({0, extents[n]});
+    else
+      cuts.push_back(cut_mode(ranks, extents, indices, n, parts));
   }
   return cuts;
-}
-
-/// The nonzeros of this rank, in the order of their senders. Their coordinates count from the rank's first
-/// rows.
-template <class Index>
-struct Received {
-  std::vector<Index> indices;
-  std::vector<double> values;
-};
-
-template <class Index>
-Received<Index> exchange(RankGroup const& ranks, Partition const& partition, std::span<Index const> indices,
-                         std::span<double const> values) {
-  auto const order = static_cast<std::size_t>(partition.extents.order());
-  std::vector<int> owner(values.size());
-  std::vector<count_t> to(static_cast<std::size_t>(ranks.size()), 0);
-  for (std::size_t p = 0; p < values.size(); ++p) {
-    int rank = 0;
-    for (std::size_t n = 0; n < order; ++n) {
-      auto const& cuts = partition.cuts[n];
-      // The last range that begins at or before the row: empty ones begin there too.
-      auto const after = std::upper_bound(cuts.begin(), cuts.end() - 1, count_t(indices[p * order + n]));
-      rank             = rank * partition.grid[n] + static_cast<int>(after - cuts.begin()) - 1;
-    }
-    owner[p] = rank;
-    ++to[static_cast<std::size_t>(rank)];
-  }
-  auto const from = ranks.counts_from(to);
-  std::vector<count_t> next(to.size());
-  std::exclusive_scan(to.begin(), to.end(), next.begin(), count_t(0));
-  Received<Index> sent{std::vector<Index>(indices.size()), std::vector<double>(values.size())};
-  for (std::size_t p = 0; p < values.size(); ++p) {
-    count_t const at = next[static_cast<std::size_t>(owner[p])]++;
-    sent.values[at]  = values[p];
-    for (std::size_t n = 0; n < order; ++n) {
-      auto const first             = partition.first_row(owner[p], static_cast<int>(n));
-      sent.indices[at * order + n] = static_cast<Index>(indices[p * order + n] - first);
-    }
-  }
-  if (ranks.size() == 1) return sent;
-  count_t const count = std::accumulate(from.begin(), from.end(), count_t(0));
-  Received<Index> received{std::vector<Index>(count * order), std::vector<double>(count)};
-  ranks.all_to_all(sent.values.data(), to, received.values.data(), from);
-  auto const scaled = [&](std::vector<count_t> counts) {
-    for (auto& k : counts) k *= order;
-    return counts;
-  };
-  ranks.all_to_all(sent.indices.data(), scaled(to), received.indices.data(), scaled(from));
-  return received;
 }
 
 /// Bytes of the nonzeros, the factors' rows, and the MTTKRPs of the longest mode.

@@ -121,7 +121,7 @@ namespace detail {
 
 template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, BiasOptions const& options,
-                FastTuckerModel<Scalar, Space>& model) {
+                FastTuckerModel<Scalar, Space>& model, RowOwners<Scalar, Index, Space> const* owners) {
   using Range   = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
   using Sums    = Kokkos::View<Sum**, Kokkos::LayoutRight, typename Space::device_type>;
   using Stretch = CooTensor<Scalar, Index, Space>;
@@ -129,10 +129,11 @@ void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, Bias
   POLYAD_EXPECTS(model.has_biases(), "the model has no biases");
   POLYAD_EXPECTS(options.damping >= 0 && options.sweeps >= 0, "a damping of ", options.damping, " and ",
                  options.sweeps, " sweeps are impossible");
-  POLYAD_EXPECTS(X.nnz() > 0, "there are no values to fit a mean to");
-  double const largest = largest_value(space, X);
+  count_t const nnz = owners ? owners->sum_on_host(X.nnz()) : X.nnz();
+  POLYAD_EXPECTS(nnz > 0, "there are no values to fit a mean to");
+  double const largest = owners ? owners->largest(largest_value(space, X)) : largest_value(space, X);
   if (!std::isfinite(largest)) throw NumericalError("a value of the training set is not a finite number");
-  auto const drift = drift_of_modes(options, X.extents(), X.nnz());
+  auto const drift = drift_of_modes(options, X.extents(), nnz);
   int const terms  = X.order() + static_cast<int>(std::count_if(drift.begin(), drift.end(),
                                                                 [](auto const& d) { return d.bins > 0; }));
   // A bias is an average of remainders, so each bias at most doubles the largest remainder. Hence (N + 2) 2^N
@@ -141,7 +142,7 @@ void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, Bias
   double const bound = std::ldexp(std::max(largest, 1e-300) * (terms + 2), terms);
   // Very small values would need a scale beyond 2^1000. They are rounded to multiples of 2^-1000.
   double const scale = std::exp2(
-      std::min(1000.0, std::floor(62 - std::log2(bound) - std::log2(static_cast<double>(X.nnz()) + 1))));
+      std::min(1000.0, std::floor(62 - std::log2(bound) - std::log2(static_cast<double>(nnz) + 1))));
 
   Sum sum = 0;
   X.for_each_stretch(space, [&](Space const& on, Stretch const& stretch, count_t /*first*/) {
@@ -150,7 +151,9 @@ void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, Bias
                             SumOfValues<Scalar>{stretch.values().data(), scale}, of_stretch);
     sum += of_stretch;
   });
-  model.mean      = static_cast<double>(sum) / scale / static_cast<double>(X.nnz());
+  // Sums of integers are the same in any order, so ranks do not change them.
+  if (owners) sum = static_cast<Sum>(owners->sum_on_host(static_cast<std::uint64_t>(sum)));
+  model.mean      = static_cast<double>(sum) / scale / static_cast<double>(nnz);
   count_t longest = 0;  // sums
   model.time_mode = terms > X.order() ? options.time_mode : -1;
   for (int n = 0; n < X.order(); ++n) {
@@ -172,6 +175,7 @@ void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, Bias
       Kokkos::parallel_for("polyad::sum_of_rows", Range(on, 0, stretch.nnz()),
                            SumOfRows<Rest, Sums>{remainder, n, drifts, scale, sums});
     });
+    if (owners) owners->sum(reinterpret_cast<std::uint64_t*>(sums.data()), 2 * rows);
     Kokkos::parallel_for("polyad::set_bias", Range(space, 0, rows), set);
   };
   for (int sweep = 0; sweep < options.sweeps; ++sweep)
@@ -241,7 +245,8 @@ CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Sca
       FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&);                                       \
   template void detail::fit_biases(                                                                         \
       Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,   \
-      BiasOptions const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&);                         \
+      BiasOptions const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&,                          \
+      RowOwners<Scalar, Index, Kokkos::DefaultExecutionSpace> const*);                                      \
   template Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> detail::without_biases(                    \
       Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,   \
       FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&)

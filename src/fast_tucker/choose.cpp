@@ -406,14 +406,20 @@ bool leaves_choice(FastTuckerOptions const& options) {
 template <class Scalar, class Index, class Space>
 FastTuckerChoice<Scalar, Space> detail::choose(Space const& space, Entries<Scalar, Index, Space> const& all,
                                                FastTuckerOptions const& options,
-                                               AnyFormatOptions const& format, count_t most) {
+                                               AnyFormatOptions const& format, count_t most,
+                                               RowOwners<Scalar, Index, Space> const* owners) {
   POLYAD_EXPECTS(leaves_choice(options), "the options leave nothing to choose");
   // Drifts have a number for each row and bin. The rows of a sample have too few entries for them.
   bool const drifts       = options.bias.time_mode >= 0;
-  RowSample const sampled = drifts ? RowSample{} : row_sample(all.extents(), all.nnz(), most);
+  auto const of_all_ranks = [&](count_t entries) { return owners ? owners->sum_on_host(entries) : entries; };
+  RowSample const sampled = drifts ? RowSample{} : row_sample(all.extents(), of_all_ranks(all.nnz()), most);
   auto train              = all;
   if (sampled.share < 1) train = sample_rows(space, all, sampled.mode, sampled.share);
-  if (train.nnz() < most / 4) train = all;  // few rows have nearly all
+  if (of_all_ranks(train.nnz()) < most / 4) train = all;  // few rows have nearly all
+  if (owners) {
+    train = Entries<Scalar, Index, Space>(owners->to_root(train.tensor()));
+    if (!owners->is_root()) return {};
+  }
   double const factor = value_scale(space, train, options);
   if (factor == 1) return choose_as_they_are(space, train, options, format, true);
   auto inner = options;
@@ -444,7 +450,8 @@ FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
       FastTuckerOptions const&, AnyFormatOptions);                                                          \
   template FastTuckerChoice<Scalar, Kokkos::DefaultExecutionSpace> detail::choose(                          \
       Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,   \
-      FastTuckerOptions const&, AnyFormatOptions const&, count_t)
+      FastTuckerOptions const&, AnyFormatOptions const&, count_t,                                           \
+      RowOwners<Scalar, Index, Kokkos::DefaultExecutionSpace> const*)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_CHOOSE);
 
 }  // namespace polyad

@@ -15,6 +15,7 @@
 
 #include "dense/intermediates.hpp"
 #include "dense/transposed_product.hpp"
+#include "fast_tucker/row_owners.hpp"
 #include "kernel/launch_shape.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/formats/format.hpp"
@@ -107,7 +108,7 @@ struct CoreStepWorkspace {
       : sums(make_transposed_product_workspace(space, model.columns(n), model.rank())) {
     for (auto* matrix : {&P, &P2, &D, &next})
       *matrix = make_factor_matrix<Scalar>(space, "polyad::core_step", model.columns(n), model.rank());
-    C = make_factor_matrix<Scalar>(space, "polyad::core_step_C", model.extents()[n], model.rank());
+    C = make_factor_matrix<Scalar>(space, "polyad::core_step_C", model.A(n).extent(0), model.rank());
   }
   TransposedProductWorkspace<Space> sums;
   FactorMatrix<Scalar, Space> P, P2, D, next;  // J x R
@@ -116,26 +117,35 @@ struct CoreStepWorkspace {
 
 /// The step for mode n. Afterwards C[n] is A^(n) times the new B^(n). A `penalty` without a unit is no
 /// penalty. G (I_n x R) is scratch. Launches on `space` and returns without waiting.
+/// \param owners  of several ranks, whose A^(n), C^(n) and G have the owned rows alone, perhaps none
 template <class F, class Workspace>
-void core_step(typename F::space_type const& space, F const& X,
-               FastTuckerModel<typename F::scalar_type, typename F::space_type> const& model, int n,
-               double ridge, FactorMatrices<typename F::scalar_type, typename F::space_type> const& C,
-               Workspace& workspace,
-               CoreStepWorkspace<typename F::scalar_type, typename F::space_type> const& work,
-               FactorMatrix<typename F::scalar_type, typename F::space_type> const& G,
-               RowPenalty<typename F::space_type> const& penalty = {}) {
-  using Scalar        = typename F::scalar_type;
-  using Space         = typename F::space_type;
-  auto const downhill = [&](FactorMatrices<Scalar, Space> const& at) {
+void core_step(
+    typename F::space_type const& space, F const& X,
+    FastTuckerModel<typename F::scalar_type, typename F::space_type> const& model, int n, double ridge,
+    FactorMatrices<typename F::scalar_type, typename F::space_type> const& C, Workspace& workspace,
+    CoreStepWorkspace<typename F::scalar_type, typename F::space_type> const& work,
+    FactorMatrix<typename F::scalar_type, typename F::space_type> const& G,
+    RowPenalty<typename F::space_type> const& penalty                                          = {},
+    RowOwners<typename F::scalar_type, typename F::index_type, typename F::space_type>* owners = nullptr) {
+  using Scalar = typename F::scalar_type;
+  using Space  = typename F::space_type;
+  // P = A' G
+  auto const downhill = [&](FactorMatrices<Scalar, Space> const& at, FactorMatrix<Scalar, Space> const& P) {
+    if (G.extent(0) == 0) return zero_matrix(space, P);
     residual_mttkrp(space, X, at, n, workspace, G);
     if (penalty.shrinkage.unit)
       Kokkos::parallel_for(
           "polyad::core_penalty",
           Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, G.extent(0) * G.extent(1)),
           detail::AddPenalty<Scalar, Space>{at[n], penalty, G});
+    transposed_product(space, 1.0, model.A(n), G, work.sums, P);
   };
-  downhill(C);
-  transposed_product(space, 1.0, model.A(n), G, work.sums, work.P);
+  auto const downhill_of_all = [&](FactorMatrices<Scalar, Space> const& at,
+                                   FactorMatrix<Scalar, Space> const& P) {
+    downhill(at, P);
+    if (owners) owners->sum(P);
+  };
+  downhill_of_all(C, work.P);
   Kokkos::parallel_for("polyad::core_direction",
                        Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, model.columns(n)),
                        detail::CoreDirection<Scalar, Space>{work.P, model.B(n), static_cast<Scalar>(ridge),
@@ -143,8 +153,7 @@ void core_step(typename F::space_type const& space, F const& X,
   auto stepped = C;
   stepped[n]   = work.C;
   intermediates(space, model.A(n), work.next, work.C);
-  downhill(stepped);
-  transposed_product(space, 1.0, model.A(n), G, work.sums, work.P2);
+  downhill_of_all(stepped, work.P2);
   LaunchShape const shape = launch_shape<Space>(1, 8, 32);
   Kokkos::parallel_for("polyad::core_step", team_policy(space, shape),
                        detail::CoreStep<Scalar, Space>{work.P, work.P2, work.D, ridge, model.B(n)});

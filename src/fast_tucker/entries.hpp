@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/space_instances.hpp"
+#include "fast_tucker/row_owners.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/formats/any_format.hpp"
@@ -190,9 +191,17 @@ Entries<Scalar, Index, Space> entries_on_host(Space const& space,
 /// epochs with the kept entries alone decide whether it is better than mean and biases.
 inline constexpr int last_epochs = 6;
 
+/// \param owners  of several ranks, of whose entries X is this rank's part; all get the same biases
 template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, BiasOptions const& options,
-                FastTuckerModel<Scalar, Space>& model);
+                FastTuckerModel<Scalar, Space>& model,
+                RowOwners<Scalar, Index, Space> const* owners = nullptr);
+/// fill_start of A^(n) that have only some of the rows.
+/// \param first_rows  the first one of each mode; none: 0
+template <class Scalar, class Space>
+void fill_start_of_rows(Space const& space, FastTuckerModel<Scalar, Space> const& model, double deviation,
+                        std::uint64_t seed, std::span<RowTarget const> targets,
+                        std::span<count_t const> first_rows);
 /// Waits for `space` where X is in host memory, and leaves the result there.
 template <class Space, class Scalar, class Index>
 Entries<Scalar, Index, Space> without_biases(Space const& space, Entries<Scalar, Index, Space> const& X,
@@ -203,17 +212,28 @@ PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const
                         ErrorSums<Space> const& sums);
 template <class Scalar, class Index, class Space>
 double value_scale(Space const& space, Entries<Scalar, Index, Space> const& X,
-                   FastTuckerOptions const& options);
+                   FastTuckerOptions const& options, RowOwners<Scalar, Index, Space> const* owners = nullptr);
 template <class Scalar, class Index, class Space>
 Entries<Scalar, Index, Space> scaled(Space const& space, Entries<Scalar, Index, Space> const& X,
                                      double factor);
 /// A search takes a sample of about this many entries from a larger training set. For 3.7 million ratings
 /// like Netflix', a fifteenth chose a model of test RMSE 0.8040; all of them chose one of 0.8027.
 inline constexpr count_t most_searched = 2000000;
+/// \param owners  of several ranks, whose root chooses alone; the others get an empty choice
 template <class Scalar, class Index, class Space>
 FastTuckerChoice<Scalar, Space> choose(Space const& space, Entries<Scalar, Index, Space> const& train,
                                        FastTuckerOptions const& options, AnyFormatOptions const& format,
-                                       count_t most = most_searched);
+                                       count_t most                                  = most_searched,
+                                       RowOwners<Scalar, Index, Space> const* owners = nullptr);
+
+/// fast_tucker by als on several ranks. The result's A^(n) have the rows that this rank
+/// owns.
+/// \param part  this rank's part of each set, with the whole extents
+template <class Scalar, class Index, class Space>
+FastTuckerResult<Scalar, Space> fit_owned_rows(
+    Space const& space, FastTuckerData<Scalar, Index, Space> const& part, FastTuckerOptions const& options,
+    FastTuckerCallback const& callback, AnyFormatOptions const& format,
+    std::shared_ptr<RowOwners<Scalar, Index, Space>> const& owners);
 
 /// The caller's format options with the optimiser's needs.
 inline AnyFormatOptions asked_of(AnyFormatOptions format, FastTuckerOptions const& options) {
@@ -225,11 +245,13 @@ inline AnyFormatOptions asked_of(AnyFormatOptions format, FastTuckerOptions cons
 }
 
 /// X without the model's mean and biases, in a format. If X is in host memory, it is a format that streams.
+/// On several ranks X is a part, and the result has the rows that this rank owns.
 template <class Scalar, class Index, class Space>
-AnyFormat<Scalar, Index, Space> interactions(Space const& space, Entries<Scalar, Index, Space> const& X,
-                                             FastTuckerModel<Scalar, Space> const& model,
-                                             AnyFormatOptions const& format) {
+Observations<Scalar, Index, Space> interactions(
+    Space const& space, Entries<Scalar, Index, Space> const& X, FastTuckerModel<Scalar, Space> const& model,
+    AnyFormatOptions const& format, std::shared_ptr<RowOwners<Scalar, Index, Space>> const& owners = {}) {
   auto const rest = without_biases(space, X, model);
+  if (owners) return {X.extents(), owners->by_rows(rest.tensor(), format), owners};
   if (X.on_host()) return AnyFormat<Scalar, Index, Space>::stream(space, rest.pinned().tensor, format);
   return any_format(space, rest.tensor(), format);
 }

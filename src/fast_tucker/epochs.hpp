@@ -5,12 +5,14 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "dense/intermediates.hpp"
 #include "fast_tucker/adam.hpp"
 #include "fast_tucker/core_step.hpp"
 #include "fast_tucker/gradients.hpp"
 #include "fast_tucker/orthogonal_squares.hpp"
+#include "fast_tucker/row_owners.hpp"
 #include "fast_tucker/sgd.hpp"
 #include "fast_tucker/shrinkage.hpp"
 #include "polyad/core/per_mode.hpp"
@@ -19,11 +21,12 @@
 namespace polyad::detail {
 
 /// The epochs of one run, without the errors: for benchmarks and for custom loops. The constructor allocates
-/// everything. Shares X.
+/// everything. Shares X. On several ranks the model's A^(n) have the rows that this rank owns, and all ranks
+/// call the functions together; save and restore are for one rank.
 template <class Scalar, class Index, class Space>
 class FastTuckerEpochs {
 public:
-  using Tensor = AnyFormat<Scalar, Index, Space>;
+  using Tensor = Observations<Scalar, Index, Space>;
 
   /// \throws UsageError when shapes or rates make no sense or the format lacks what the optimiser needs;
   /// MemoryError
@@ -46,24 +49,33 @@ public:
     POLYAD_EXPECTS(options.sgd.decay >= 0, "the decay of the learning rate is negative");
     bool const als = options.optimizer == FastTuckerOptimizer::als;
     bool const sgd = options.optimizer == FastTuckerOptimizer::sgd;
-    expect(sgd || X.can(Capability::residual_sweep), Capability::residual_sweep);
-    expect(!als || X.can(Capability::row_least_squares), Capability::row_least_squares);
-    expect(!sgd || X.can(Capability::sgd), Capability::sgd);
+    POLYAD_EXPECTS(als || !X.owners(), "only als runs on several ranks");
+    for (auto const& format : X.formats()) {
+      expect(sgd || format.can(Capability::residual_sweep), Capability::residual_sweep);
+      expect(!als || format.can(Capability::row_least_squares), Capability::row_least_squares);
+      expect(!sgd || format.can(Capability::sgd), Capability::sgd);
+    }
     POLYAD_EXPECTS(als || sgd || !options.ridge_per_entry, "a ridge per entry is for als and sgd");
-    m_C = make_intermediates(space, model);
+    m_C = FactorMatrices<Scalar, Space>(space, model.extents(), model.rank());
+    for (int n = 0; n < model.order(); ++n) form_C(n);
     if (sgd) {
       for (int n = 0; n < model.order(); ++n) work(n).sgd = make_sgd_workspace(space, model, n);
       space.fence("polyad::fast_tucker");
       return;
     }
     count_t longest = 0;
-    for (int n = 0; n < model.order(); ++n) longest = std::max(longest, model.extents()[n]);
-    m_G         = make_factor_matrix<Scalar>(space, "polyad::residual_sweep", longest, model.rank());
-    m_workspace = make_residual_workspace(space, X, model.rank());
+    for (int n = 0; n < model.order(); ++n) longest = std::max<count_t>(longest, model.A(n).extent(0));
+    m_G = make_factor_matrix<Scalar>(space, "polyad::residual_sweep", longest, model.rank());
+    for (auto const& format : X.formats())
+      m_workspaces.push_back(make_residual_workspace(space, format, model.rank()));
     for (int n = 0; n < model.order(); ++n) als ? make_als_work(n) : make_adam_work(n);
     if (als) {
-      m_rows    = X.make_row_workspace(space);
-      m_sums    = make_row_sums(X.nnz(), model.rank());
+      m_rows = X.format(0).make_row_workspace(space);
+      for (int n = 1; n < model.order() && X.owners(); ++n)
+        of_mode(m_rows, n) = of_mode(X.format(n).make_row_workspace(space), n);
+      count_t most = 0;
+      for (auto const& format : X.formats()) most = std::max(most, format.nnz());
+      m_sums    = make_row_sums(most, model.rank());
       m_squares = ColumnSquares<Scalar, Space>(space, model.order(), model.rank());
       for (int n = 0; n < model.order(); ++n) update_squares(n);
     }
@@ -79,7 +91,7 @@ public:
     m_options.ridge_per_entry = options.ridge_per_entry;
     m_options.update_cores    = m_options.update_cores && options.update_cores;  // else without their scratch
     for (int n = 0; n < m_model.order(); ++n) {
-      form_intermediates(m_space, m_model, n, m_C);
+      form_C(n);
       update_squares(n);
     }
   }
@@ -104,13 +116,13 @@ public:
   /// between them.
   void sgd_factors() {
     for (int n = 0; n < m_model.order(); ++n)
-      sgd_factor_step(m_space, m_tensor, m_model, n, m_options.sgd, std::max(m_epoch, 1), ridge(),
+      sgd_factor_step(m_space, X(n), m_model, n, m_options.sgd, std::max(m_epoch, 1), ridge(),
                       m_options.ridge_per_entry, m_C, work(n).sgd);
   }
   void sgd_cores() {
     for (int n = 0; n < m_model.order(); ++n)
-      sgd_core_step(m_space, m_tensor, m_model, n, m_options.sgd, std::max(m_epoch, 1), m_options.core_ridge,
-                    m_C, work(n).sgd);
+      sgd_core_step(m_space, X(n), m_model, n, m_options.sgd, std::max(m_epoch, 1), m_options.core_ridge, m_C,
+                    work(n).sgd);
   }
 
   /// The intermediates of the current model. Launches on the space if they have to be formed.
@@ -188,12 +200,29 @@ private:
   [[nodiscard]] RowTarget target(int n) const {
     return m_options.targets.empty() ? RowTarget::zero : m_options.targets[static_cast<std::size_t>(n)];
   }
+  [[nodiscard]] auto const& X(int n) const { return m_tensor.format(n); }
+  /// C with the owned rows of mode n alone, as the observations of this mode see it.
+  [[nodiscard]] FactorMatrices<Scalar, Space> own_C(int n) const {
+    auto C = m_C;
+    if (m_tensor.owners()) C[n] = m_tensor.owners()->owned(n, C[n]);
+    return C;
+  }
+  /// C^(n) = A^(n) B^(n), and the other rows from their owners.
+  void form_C(int n) const {
+    form_intermediates(m_space, m_model, n, own_C(n));
+    if (m_tensor.owners()) m_tensor.owners()->gather_rows(n, m_C[n]);
+  }
   void update_squares(int n) const {
-    m_squares.update(m_space, n, m_C[n], of_mode(m_rows, n), m_tensor.nnz(), G(n));
+    m_squares.update(m_space, n, own_C(n)[n], of_mode(m_rows, n), m_tensor.nnz(), G(n));
+    if (m_tensor.owners()) m_tensor.owners()->sum(m_squares.of_columns(n), m_model.rank());
   }
   [[nodiscard]] Work& work(int n) { return of_mode(m_work, n); }
+  [[nodiscard]] AnyWorkspace& workspace(int n) {
+    return m_workspaces[m_tensor.owners() ? static_cast<std::size_t>(n) : 0];
+  }
   [[nodiscard]] FactorMatrix<Scalar, Space> G(int n) const {
-    return Kokkos::subview(m_G, Kokkos::make_pair(count_t(0), m_model.extents()[n]), Kokkos::ALL);
+    count_t const rows = m_model.A(n).extent(0);
+    return Kokkos::subview(m_G, Kokkos::make_pair(count_t(0), rows), Kokkos::ALL);
   }
   void make_als_work(int n) {
     work(n).transposed =
@@ -244,15 +273,19 @@ private:
         penalty.shrinkage.share    = shrinkage.share;
       }
     }
-    least_squares_rows(m_space, m_tensor, m_C, n, problem, m_rows, m_model.A(n), penalty.shrinkage);
-    form_intermediates(m_space, m_model, n, m_C);
+    auto const C      = own_C(n);
+    bool const is_any = C[n].extent(0) > 0;
+    if (is_any) least_squares_rows(m_space, X(n), C, n, problem, m_rows, m_model.A(n), penalty.shrinkage);
+    form_intermediates(m_space, m_model, n, C);
+    auto* const owners = m_tensor.owners().get();
     if (steps_core(n))
-      core_step(m_space, m_tensor, m_model, n, m_options.core_ridge, m_C, m_workspace, work(n).core, G(n),
-                penalty);
+      core_step(m_space, X(n), m_model, n, m_options.core_ridge, C, workspace(n), work(n).core, G(n), penalty,
+                owners);
+    if (owners) owners->gather_rows(n, m_C[n]);
     if (shrinks() || !m_options.targets.empty()) update_squares(n);
   }
   void adam_mode(int n) {
-    residual_mttkrp(m_space, m_tensor, m_C, n, m_workspace, G(n));
+    residual_mttkrp(m_space, X(n), m_C, n, workspace(n), G(n));
     gradients(m_space, m_model, n, G(n), work(n).gradient, work(n).dA, work(n).dB);
     adam_step(m_space, m_options.adam, m_epoch, ridge(), work(n).dA, work(n).adam_A, m_model.A(n));
     if (m_options.update_cores)
@@ -269,13 +302,17 @@ private:
   FastTuckerModel<Scalar, Space> m_model;
   FastTuckerOptions m_options;
   FactorMatrices<Scalar, Space> m_C;
-  FactorMatrix<Scalar, Space> m_G;  // of the longest mode, shared by all
-  AnyWorkspace m_workspace;
+  FactorMatrix<Scalar, Space> m_G;         // of the longest mode, shared by all
+  std::vector<AnyWorkspace> m_workspaces;  // of each format
   RowStarts<Space> m_rows;
   RowSums m_sums;  // shared by all modes
   ColumnSquares<Scalar, Space> m_squares;
   std::array<Work, max_order> m_work;
   int m_epoch = 0;
 };
+
+template <class Scalar, class Index, class Space>
+FastTuckerEpochs(Space const&, AnyFormat<Scalar, Index, Space> const&, FastTuckerModel<Scalar, Space> const&,
+                 FastTuckerOptions const&) -> FastTuckerEpochs<Scalar, Index, Space>;
 
 }  // namespace polyad::detail

@@ -53,17 +53,42 @@ ErrorSums<Space> sums_for(Space const& space, Sets<Scalar, Index, Space> const& 
   return make_error_sums(space, std::max({sets.train.nnz(), sets.validation.nnz(), sets.test.nnz()}));
 }
 
+/// The errors of each set. \param owners  of several ranks, whose errors are added up, perhaps null
+template <class Scalar, class Index, class Space>
+FastTuckerErrors errors_of_sets(Space const& space, FastTuckerModel<Scalar, Space> const& model,
+                                FactorMatrices<Scalar, Space> const& C,
+                                Sets<Scalar, Index, Space> const& sets, ErrorSums<Space> const& sums,
+                                RowOwners<Scalar, Index, Space> const* owners) {
+  FastTuckerErrors found{detail::errors(space, model, C, sets.train, sums),
+                         errors(space, model, C, sets.validation, sums),
+                         errors(space, model, C, sets.test, sums)};
+  if (!owners) return found;
+  std::vector<double> numbers;
+  for (auto const* set : {&found.train, &found.validation, &found.test}) {
+    auto const entries = static_cast<double>(set->entries);
+    numbers.insert(numbers.end(), {entries, entries * set->rmse * set->rmse, entries * set->mae});
+  }
+  owners->sum_on_host(numbers);
+  auto const* of_set = numbers.data();
+  for (auto* set : {&found.train, &found.validation, &found.test}) {
+    double const entries = std::max(of_set[0], 1.0);
+    *set = {static_cast<count_t>(of_set[0]), std::sqrt(of_set[1] / entries), of_set[2] / entries};
+    of_set += 3;
+  }
+  return found;
+}
+
 /// The errors of the model's mean and biases alone.
 template <class Scalar, class Index, class Space>
 FastTuckerErrors errors_of_biases(Space const& space, FastTuckerModel<Scalar, Space> const& model,
-                                  Sets<Scalar, Index, Space> const& sets, ErrorSums<Space> const& sums) {
+                                  Sets<Scalar, Index, Space> const& sets, ErrorSums<Space> const& sums,
+                                  RowOwners<Scalar, Index, Space> const* owners = nullptr) {
   std::vector<count_t> const one_column(static_cast<std::size_t>(model.order()), 1);
   FastTuckerModel<Scalar, Space> alone(space, model.extents(), one_column, 1, false);
   alone.share_biases(model);
   alone.range  = model.range;
   auto const C = make_intermediates(space, alone);  // of zeros
-  return {detail::errors(space, alone, C, sets.train, sums), errors(space, alone, C, sets.validation, sums),
-          errors(space, alone, C, sets.test, sums)};
+  return errors_of_sets(space, alone, C, sets, sums, owners);
 }
 
 PredictionErrors times(PredictionErrors errors, double factor) {
@@ -92,7 +117,7 @@ struct Saving {
 
 /// Refuses a state of other entries or of another format.
 template <class Scalar, class Index, class Space>
-void expect_same_run(FastTuckerState const& state, AnyFormat<Scalar, Index, Space> const& X,
+void expect_same_run(FastTuckerState const& state, Observations<Scalar, Index, Space> const& X,
                      Sets<Scalar, Index, Space> const& sets, int patience) {
   auto const expect = [&](char const* what, auto const& there, auto const& here) {
     std::ostringstream text;
@@ -112,7 +137,7 @@ void expect_same_run(FastTuckerState const& state, AnyFormat<Scalar, Index, Spac
 
 /// The facts of a run that begins.
 template <class Scalar, class Index, class Space>
-void put_facts(AnyFormat<Scalar, Index, Space> const& X, Sets<Scalar, Index, Space> const& sets,
+void put_facts(Observations<Scalar, Index, Space> const& X, Sets<Scalar, Index, Space> const& sets,
                FastTuckerState& state) {
   state.precision = sizeof(Scalar) == 4 ? "f32" : "f64";
   state.format    = X.chosen();
@@ -123,23 +148,36 @@ void put_facts(AnyFormat<Scalar, Index, Space> const& X, Sets<Scalar, Index, Spa
   state.norm_squared   = X.norm_squared();
 }
 
-/// \param model  the start, which becomes the result
 template <class Scalar, class Index, class Space>
-FastTuckerResult<Scalar, Space> fit(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+FormatFacts facts_of(Observations<Scalar, Index, Space> const& X) {
+  auto const& first = X.formats().front();
+  FormatFacts facts{first.chosen(), first.chosen_because(), 0, 0, first.candidates()};
+  for (auto const& format : X.formats()) {
+    facts.storage_bytes += format.storage_bytes();
+    facts.build_s += format.build_seconds();
+  }
+  return facts;
+}
+
+/// \param model  the start, which becomes the result; on several ranks with the rows that this rank owns
+template <class Scalar, class Index, class Space>
+FastTuckerResult<Scalar, Space> fit(Space const& space, Observations<Scalar, Index, Space> const& X,
                                     Sets<Scalar, Index, Space> const& sets, FastTuckerOptions const& options,
                                     FastTuckerModel<Scalar, Space> model, FastTuckerCallback const& callback,
                                     Saving saving = {}) {
+  auto const* const owners = X.owners().get();
+  auto const anywhere      = [&](bool here) { return owners ? owners->any(here) : here; };
   FastTuckerResult<Scalar, Space> result;
-  result.format   = {X.chosen(), X.chosen_because(), X.storage_bytes(), X.build_seconds(), X.candidates()};
+  result.format   = facts_of(X);
   model.range     = {std::max(model.range.lowest, options.range.lowest),
                      std::min(model.range.highest, options.range.highest)};
   auto const sums = sums_for(space, sets);
-  result.biases   = errors_of_biases(space, model, sets, sums);
+  result.biases   = errors_of_biases(space, model, sets, sums, owners);
   FastTuckerEpochs<Scalar, Index, Space> epochs(space, X, model, options);
   detail::KeptModel<Scalar, Space> const kept(space, model);
   kept.keep(space, model);
   double const most = 10 * std::sqrt(X.norm_squared() / static_cast<double>(X.nnz()));
-  bool const tells  = options.patience > 0 && sets.validation.nnz() > 0;
+  bool const tells  = options.patience > 0 && result.biases.validation.entries > 0;
   double best       = std::numeric_limits<double>::infinity();
   if (tells) {  // epoch 0 is mean and biases alone, kept if no epoch is better
     best = result.biases.validation.rmse;
@@ -179,10 +217,8 @@ FastTuckerResult<Scalar, Space> fit(Space const& space, AnyFormat<Scalar, Index,
     epochs.run();
     space.fence("polyad::fast_tucker");
     double const seconds = clock.seconds();
-    auto const& C        = epochs.intermediates();
-    FastTuckerEpoch const report{epoch, detail::errors(space, model, C, sets.train, sums),
-                                 errors(space, model, C, sets.validation, sums),
-                                 errors(space, model, C, sets.test, sums), seconds};
+    auto const found     = errors_of_sets(space, model, epochs.intermediates(), sets, sums, owners);
+    FastTuckerEpoch const report{epoch, found.train, found.validation, found.test, seconds};
     if (!(report.train.rmse <= most || report.train.rmse == 0)) {  // written so that NaN diverges
       result.reason = StopReason::diverged;
       kept.restore(space, model);
@@ -196,11 +232,11 @@ FastTuckerResult<Scalar, Space> fit(Space const& space, AnyFormat<Scalar, Index,
       kept.keep(space, model);
     }
     bool ends = true;
-    if (callback && !callback(result.history.back())) {
+    if (anywhere(callback && !callback(result.history.back()))) {
       result.reason = StopReason::interrupted;
     } else if (tells && epoch - result.kept_epoch >= options.patience) {
       result.reason = StopReason::early_stop;
-    } else if (total.seconds() >= options.time_limit_s) {
+    } else if (anywhere(total.seconds() >= options.time_limit_s)) {
       result.reason = StopReason::time_limit;
     } else {
       ends = epoch == options.max_epochs;
@@ -235,25 +271,28 @@ FastTuckerModel<Scalar, Space> with_own_biases(Space const& space, FastTuckerMod
 
 /// fit() of values times value_scale, in a format that is built of these.
 /// \param fills  whether to fill the start (fill_start)
+/// \param owners  of several ranks, whose sets are parts and whose start has the owned rows, perhaps null
 template <class Scalar, class Index, class Space>
-FastTuckerResult<Scalar, Space> fit_scaled(Space const& space, Sets<Scalar, Index, Space> const& sets,
-                                           FastTuckerOptions const& options,
-                                           FastTuckerModel<Scalar, Space> const& start, bool fills,
-                                           AnyFormatOptions const& format, FastTuckerCallback const& callback,
-                                           Saving saving = {}) {
+FastTuckerResult<Scalar, Space> fit_scaled(
+    Space const& space, Sets<Scalar, Index, Space> const& sets, FastTuckerOptions const& options,
+    FastTuckerModel<Scalar, Space> const& start, bool fills, AnyFormatOptions const& format,
+    FastTuckerCallback const& callback, Saving saving = {},
+    std::shared_ptr<RowOwners<Scalar, Index, Space>> const& owners = {}) {
   auto const fit_values = [&](Sets<Scalar, Index, Space> const& of, FastTuckerOptions const& with,
                               FastTuckerModel<Scalar, Space> const& model, FastTuckerCallback const& tell) {
-    auto const X = interactions(space, of.train, model, asked_of(format, with));
+    auto const X = interactions(space, of.train, model, asked_of(format, with), owners);
     POLYAD_EXPECTS(X.nnz() > 0, "there are no entries to learn from");
+    std::vector<count_t> first_rows;
+    for (int n = 0; owners && n < model.order(); ++n) first_rows.push_back(owners->first_row(n));
     if (fills)
-      fill_start(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())), with.seed,
-                 with.targets);
+      detail::fill_start_of_rows(space, model, std::sqrt(X.norm_squared() / static_cast<double>(X.nnz())),
+                                 with.seed, with.targets, first_rows);
     auto fitted = fit(space, X, of, with, model, tell, saving);
     if (of.train.on_host() && format.format == "auto")
       fitted.format.because = "what a run holds of the training set does not fit the memory beside it";
     return fitted;
   };
-  double const factor = detail::value_scale(space, sets.train, options);
+  double const factor = detail::value_scale(space, sets.train, options, owners.get());
   if (factor == 1) return fit_values(sets, options, start, callback);
   auto inner = options;
   inner.range.lowest *= factor;
@@ -319,18 +358,97 @@ Saving saving_of(Space const& space, FastTuckerCheckpoints const& checkpoints, F
   return saving;
 }
 
+/// A model whose A^(n) have the rows that this rank owns, all zero.
+template <class Scalar, class Index, class Space>
+FastTuckerModel<Scalar, Space> model_of_owned_rows(Space const& space, Extents const& extents,
+                                                   FastTuckerOptions const& options,
+                                                   RowOwners<Scalar, Index, Space> const& owners) {
+  std::vector<count_t> const one_column(static_cast<std::size_t>(extents.order()), 1);
+  FastTuckerModel<Scalar, Space> model(space, extents, one_column, options.rank, options.biases);
+  for (int n = 0; n < extents.order(); ++n) {
+    count_t const J = of_mode(options.columns, n);
+    checked_rank(J);
+    model.A(n) = make_factor_matrix<Scalar>(space, "polyad::owned_factor", owners.rows(n), J);
+    model.B(n) = make_factor_matrix<Scalar>(space, "polyad::core", J, options.rank);
+  }
+  return model;
+}
+
 /// Mean and biases alone, fitted to the training set.
 template <class Scalar, class Index, class Space>
 FastTuckerResult<Scalar, Space> only_biases(Space const& space, Sets<Scalar, Index, Space> const& sets,
-                                            FastTuckerOptions const& options) {
+                                            FastTuckerOptions options,
+                                            RowOwners<Scalar, Index, Space> const* owners = nullptr) {
   FastTuckerResult<Scalar, Space> result;
-  std::vector<count_t> const one_column(static_cast<std::size_t>(sets.train.order()), 1);
-  result.model = FastTuckerModel<Scalar, Space>(space, sets.train.extents(), one_column, 1, options.biases);
+  options.rank = 1;
+  options.columns.assign(static_cast<std::size_t>(sets.train.order()), 1);
+  auto const& extents = sets.train.extents();
+  result.model = owners ? model_of_owned_rows<Scalar>(space, extents, options, *owners)
+                        : FastTuckerModel<Scalar, Space>(space, extents, options.columns, 1, options.biases);
   result.model.range = options.range;
-  if (options.biases) detail::fit_biases(space, sets.train, options.bias, result.model);
+  if (options.biases) detail::fit_biases(space, sets.train, options.bias, result.model, owners);
   result.reason = StopReason::converged;
-  result.biases = errors_of_biases(space, result.model, sets, sums_for(space, sets));
+  result.biases = errors_of_biases(space, result.model, sets, sums_for(space, sets), owners);
   return result;
+}
+
+/// The root's choice, for all ranks, without its start.
+template <class Scalar, class Index, class Space>
+FastTuckerChoice<Scalar, Space> choice_of_root(FastTuckerChoice<Scalar, Space> const& choice,
+                                               FastTuckerOptions const& options,
+                                               RowOwners<Scalar, Index, Space> const& owners) {
+  FastTuckerState state;
+  put_chosen(choice.options, state);
+  auto const share = [&](auto& numbers) {
+    using Number      = typename std::remove_cvref_t<decltype(numbers)>::value_type;
+    auto const agreed = owners.from_root(std::vector<double>(numbers.begin(), numbers.end()));
+    numbers.clear();
+    for (double const number : agreed) numbers.push_back(static_cast<Number>(number));
+  };
+  share(state.columns);
+  share(state.targets);
+  share(state.shrinkage);
+  share(state.ridge);
+  share(state.drift_bins);
+  share(state.drift_damping);
+  auto const share_errors = [&](PredictionErrors const& errors) {
+    auto const agreed = owners.from_root({static_cast<double>(errors.entries), errors.rmse, errors.mae});
+    return PredictionErrors{static_cast<count_t>(agreed[0]), agreed[1], agreed[2]};
+  };
+  auto const facts =
+      owners.from_root({static_cast<double>(choice.options.rank), choice.options.ridge_per_entry ? 1.0 : 0.0,
+                        static_cast<double>(choice.options.max_epochs), choice.learns ? 1.0 : 0.0,
+                        static_cast<double>(choice.candidates), choice.seconds});
+  state.rank            = static_cast<std::uint64_t>(facts[0]);
+  state.ridge_per_entry = facts[1] != 0;
+  FastTuckerChoice<Scalar, Space> agreed;
+  agreed.options            = with_chosen(options, state);
+  agreed.options.max_epochs = static_cast<int>(facts[2]);
+  agreed.learns             = facts[3] != 0;
+  agreed.candidates         = static_cast<int>(facts[4]);
+  agreed.seconds            = facts[5];
+  agreed.biases             = share_errors(choice.biases);
+  agreed.model              = share_errors(choice.model);
+  return agreed;
+}
+
+/// The rows that this rank owns of the root's model; all ranks have its cores.
+template <class Scalar, class Index, class Space>
+FastTuckerModel<Scalar, Space> owned_rows_of_root(Space const& space, Extents const& extents,
+                                                  FastTuckerModel<Scalar, Space> const& whole,
+                                                  FastTuckerOptions const& options,
+                                                  RowOwners<Scalar, Index, Space> const& owners) {
+  auto model       = model_of_owned_rows<Scalar>(space, extents, options, owners);
+  auto const share = [&](FactorMatrix<Scalar, Space> const& matrix) {
+    return owners.from_root(owners.is_root() ? to_host<Scalar>(space, matrix) : std::vector<double>());
+  };
+  for (int n = 0; n < extents.order(); ++n) {
+    auto const rows = share(owners.is_root() ? whole.A(n) : model.A(n));
+    auto const own  = rows.begin() + static_cast<std::ptrdiff_t>(owners.first_row(n) * model.columns(n));
+    from_host<Scalar>(space, {own, own + static_cast<std::ptrdiff_t>(model.A(n).size())}, model.A(n));
+    from_host<Scalar>(space, share(owners.is_root() ? whole.B(n) : model.B(n)), model.B(n));
+  }
+  return model;
 }
 
 }  // namespace
@@ -392,13 +510,44 @@ bool stays_on_host(Space const& space, Extents const& extents, count_t entries,
 }
 
 template <class Scalar, class Index, class Space>
+FastTuckerResult<Scalar, Space> detail::fit_owned_rows(
+    Space const& space, FastTuckerData<Scalar, Index, Space> const& part, FastTuckerOptions const& options,
+    FastTuckerCallback const& callback, AnyFormatOptions const& format,
+    std::shared_ptr<RowOwners<Scalar, Index, Space>> const& owners) {
+  Extents const extents = part.train.extents();
+  auto const sets       = sets_of(space, part);
+  if (leaves_choice(options)) {
+    POLYAD_EXPECTS(owners->sum_on_host(sets.train.nnz()) > 0, "there are no entries to learn from");
+    auto const found = detail::choose(space, sets.train, options, format, most_searched, owners.get());
+    auto choice      = choice_of_root(found, options, *owners);
+    FastTuckerResult<Scalar, Space> result;
+    if (choice.learns) {
+      auto model = owned_rows_of_root(space, extents, found.start, choice.options, *owners);
+      if (options.biases) detail::fit_biases(space, sets.train, choice.options.bias, model, owners.get());
+      result = fit_scaled(space, sets, choice.options, model, false, format, callback, {}, owners);
+    } else {
+      result = only_biases(space, sets, choice.options, owners.get());
+    }
+    result.choice = std::move(choice);
+    return result;
+  }
+  auto const shaped = with_shape(options, extents.order());
+  POLYAD_EXPECTS(shaped.columns.size() == static_cast<std::size_t>(extents.order()), shaped.columns.size(),
+                 " column counts J for a model of ", extents.order(), " modes");
+  auto model = model_of_owned_rows<Scalar>(space, extents, shaped, *owners);
+  if (options.biases) detail::fit_biases(space, sets.train, options.bias, model, owners.get());
+  return fit_scaled(space, sets, shaped, model, true, format, callback, {}, owners);
+}
+
+template <class Scalar, class Index, class Space>
 FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerData<Scalar, Index, Space> const& data,
                                             FastTuckerOptions const& options,
                                             FastTuckerModel<Scalar, Space> const& start,
                                             FastTuckerCallback const& callback) {
   auto const sets = sets_of(space, data);
-  if (data.format) return fit(space, *data.format, sets, options, start, callback);
+  if (data.format)
+    return fit(space, Observations<Scalar, Index, Space>(*data.format), sets, options, start, callback);
   auto with = options;
   with.rank = start.rank();
   return fit_scaled(space, sets, with, start, false, {}, callback);
@@ -454,6 +603,11 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
       Kokkos::DefaultExecutionSpace const&,                                                                 \
       FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FastTuckerOptions const&,        \
       FastTuckerCallback const&, AnyFormatOptions const&, FastTuckerCheckpoints const&);                    \
+  template FastTuckerResult<Scalar, Kokkos::DefaultExecutionSpace> detail::fit_owned_rows(                  \
+      Kokkos::DefaultExecutionSpace const&,                                                                 \
+      FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FastTuckerOptions const&,        \
+      FastTuckerCallback const&, AnyFormatOptions const&,                                                   \
+      std::shared_ptr<RowOwners<Scalar, Index, Kokkos::DefaultExecutionSpace>> const&);                     \
   template bool stays_on_host<Scalar, Index>(Kokkos::DefaultExecutionSpace const&, Extents const&, count_t, \
                                              FastTuckerOptions const&, AnyFormatOptions const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_FAST_TUCKER);

@@ -129,15 +129,24 @@ public:
         m_gram(make_factor_matrix<Scalar>(space, "polyad::column_gram", rank, rank)),
         m_sums(make_transposed_product_workspace(space, rank, rank)) {}
 
-  /// Updates mode n from C^(n) and the starts of each row's observations. `scratch` is I_n x R.
+  /// Updates mode n from C^(n) and the starts of each row's observations. `scratch` is I_n x R. If C^(n) has
+  /// only some of the rows, its sums over all rows have to be added up (of_columns).
   void update(Space const& space, int n, FactorMatrix<Scalar, Space> const& C,
               Kokkos::View<count_t*, typename Space::device_type> const& starts, count_t observations,
               FactorMatrix<Scalar, Space> const& scratch) const {
+    if (C.extent(0) == 0)
+      return Kokkos::deep_copy(space, Kokkos::subview(m_squares, static_cast<std::size_t>(n), Kokkos::ALL),
+                               0.0);
     Kokkos::parallel_for("polyad::weigh_rows", entries_of(space, C),
                          detail::WeighRows<Scalar, Space>{C, starts, scratch});
     transposed_product(space, 1 / static_cast<double>(observations), C, scratch, m_sums, m_gram);
     Kokkos::parallel_for("polyad::column_squares", Range(space, 0, C.extent(1)),
                          detail::TakeDiagonal<Scalar, Space, Squares>{m_gram, m_squares, n});
+  }
+
+  /// The R mean squares of mode n, on the device.
+  [[nodiscard]] double* of_columns(int n) const {
+    return m_squares.data() + static_cast<count_t>(n) * m_squares.extent(1);
   }
 
   /// Computes P_n, to which unit() points.

@@ -7,12 +7,42 @@
 #include <span>
 #include <vector>
 
+#include "fast_tucker/entries.hpp"
+#include "polyad/core/counter_rng.hpp"
 #include "polyad/core/instances.hpp"
+#include "polyad/core/per_mode.hpp"
 
 namespace polyad {
 
 using namespace detail;
 namespace detail {
+
+template <class Scalar, class Space>
+struct FillSigned {
+  FactorMatrix<Scalar, Space> matrix;
+  std::uint64_t seed;
+  std::uint64_t stream;
+  double mean;
+  double half_width;
+  count_t first;
+  KOKKOS_FUNCTION void operator()(count_t row) const {
+    for (count_t j = 0; j < matrix.extent(1); ++j)
+      matrix(row, j) = static_cast<Scalar>(
+          Kokkos::fma(half_width, 2 * counter_uniform(seed, stream, first + row, j) - 1, mean));
+  }
+};
+
+/// Fills a matrix with uniform numbers of the given mean and standard deviation, the same bits on every
+/// backend. Launches on `space` and returns without waiting. Streams 0 ... N - 1 are those of the factors,
+/// max_order ... max_order + N - 1 those of the core matrices. The rows are numbered from `first` on.
+template <class Scalar, class Space>
+void fill_signed(Space const& space, FactorMatrix<Scalar, Space> const& matrix, std::uint64_t seed,
+                 std::uint64_t stream, double mean, double deviation, count_t first = 0) {
+  constexpr double root_3 = 1.7320508075688772;  // half the width of a uniform law of deviation 1
+  Kokkos::parallel_for("polyad::fill_signed",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, matrix.extent(0)),
+                       FillSigned<Scalar, Space>{matrix, seed, stream, mean, root_3 * deviation, first});
+}
 
 /// J x R numbers of either sign and mean square 1 / R. The rows are orthogonal and of length 1; if there are
 /// more rows than columns, the columns are orthogonal. A random matrix may be nearly singular, and then some
@@ -85,11 +115,10 @@ struct AddToRows {
   }
 };
 
-}  // namespace detail
-
 template <class Scalar, class Space>
-void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model, double deviation,
-                std::uint64_t seed, std::span<RowTarget const> targets) {
+void fill_start_of_rows(Space const& space, FastTuckerModel<Scalar, Space> const& model, double deviation,
+                        std::uint64_t seed, std::span<RowTarget const> targets,
+                        std::span<count_t const> first_rows) {
   POLYAD_EXPECTS(targets.empty() || targets.size() == static_cast<std::size_t>(model.order()), "there are ",
                  targets.size(), " targets for ", model.order(), " modes");
   count_t const R    = model.rank();
@@ -119,7 +148,8 @@ void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model,
     double const share = !is_free(n) ? 1.0 : longer(n) < 2 ? 0.0 : 0.9;
     auto const core    = detail::orthogonal_core(seed, stream + max_order, J, R, !is_free(n));
     from_host<Scalar>(space, core, model.B(n));
-    fill_signed(space, model.A(n), seed, stream, 0, a * std::sqrt(1 - share));
+    fill_signed(space, model.A(n), seed, stream, 0, a * std::sqrt(1 - share),
+                first_rows.empty() ? 0 : of_mode(first_rows, n));
     if (share > 0) {
       Kokkos::View<double*, typename Space::device_type> const row("polyad::start_row", J);
       auto const host = Kokkos::create_mirror_view(row);
@@ -128,7 +158,7 @@ void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model,
       Kokkos::deep_copy(space, row, host);
       Kokkos::parallel_for(
           "polyad::start_row",
-          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, model.extents()[n]),
+          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, model.A(n).extent(0)),
           detail::AddToRows<Scalar, Space>{model.A(n), row});
       space.fence("polyad::fill_start");
     }
@@ -136,9 +166,20 @@ void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model,
   space.fence("polyad::fill_start");
 }
 
-#define POLYAD_FILL_START(Scalar)                                                                 \
-  template void fill_start(Kokkos::DefaultExecutionSpace const&,                                  \
-                           FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, double, \
+}  // namespace detail
+
+template <class Scalar, class Space>
+void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model, double deviation,
+                std::uint64_t seed, std::span<RowTarget const> targets) {
+  detail::fill_start_of_rows(space, model, deviation, seed, targets, {});
+}
+
+#define POLYAD_FILL_START(Scalar)                                                                          \
+  template void detail::fill_start_of_rows(                                                                \
+      Kokkos::DefaultExecutionSpace const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+      double, std::uint64_t, std::span<RowTarget const>, std::span<count_t const>);                        \
+  template void fill_start(Kokkos::DefaultExecutionSpace const&,                                           \
+                           FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, double,          \
                            std::uint64_t, std::span<RowTarget const>)
 POLYAD_EACH_SCALAR(, POLYAD_FILL_START);
 

@@ -67,10 +67,10 @@ Entries<Scalar, Index, Space> detail::scaled(Space const& space, Entries<Scalar,
 
 template <class Scalar, class Index, class Space>
 double detail::value_scale(Space const& space, Entries<Scalar, Index, Space> const& X,
-                           FastTuckerOptions const& options) {
+                           FastTuckerOptions const& options, RowOwners<Scalar, Index, Space> const* owners) {
   bool const shrinks =
       options.optimizer == FastTuckerOptimizer::als && !options.ridge && !options.ridge_per_entry;
-  double const largest = largest_value(space, X);
+  double const largest = owners ? owners->largest(largest_value(space, X)) : largest_value(space, X);
   if (!shrinks || !std::isfinite(largest) || largest == 0) return 1;
   int const exponent = std::clamp(std::ilogb(largest), -1000, 1000);
   return std::abs(exponent) < 30 ? 1 : std::ldexp(1.0, -exponent);
@@ -128,9 +128,9 @@ void scale_predictions(Space const& space, double factor, FastTuckerModel<Scalar
   template FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> scaled(                           \
       Kokkos::DefaultExecutionSpace const&,                                                               \
       FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, double);                       \
-  template double detail::value_scale(Kokkos::DefaultExecutionSpace const&,                               \
-                                      Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,       \
-                                      FastTuckerOptions const&);                                          \
+  template double detail::value_scale(                                                                    \
+      Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      FastTuckerOptions const&, RowOwners<Scalar, Index, Kokkos::DefaultExecutionSpace> const*);          \
   template Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> detail::scaled(                          \
       Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
       double)

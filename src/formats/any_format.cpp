@@ -36,7 +36,7 @@ typename F::options_type options_of(std::string const& text, AnyFormatOptions co
   if (wish.deterministic) expect(Capability::fixed_order);
   if constexpr (offers<F>(Capability::fixed_order))
     options.deterministic = options.deterministic || wish.deterministic;
-  FormatRequest const request{wish.needs, wish.as_named, buffer_bytes};
+  FormatRequest const request{wish.needs, wish.as_named, buffer_bytes, wish.only_mode};
   if constexpr (requires { options.serve(request); }) options.serve(request);
   return options;
 }
@@ -96,17 +96,18 @@ private:
 };
 
 /// The usual format for capabilities that the cost model does not cover. Empty if no format that has all of
-/// them is usual for one of them.
+/// them is usual for one of them. The cost model does not cover a single mode either.
 template <class Scalar, class Index, class Space>
-std::string usual_format(std::vector<Capability> const& needs) {
+std::string usual_format(std::vector<Capability> const& needs, int only_mode) {
   std::string usual;
   for_each_format<Scalar, Index, Space>([&](auto identity) {
     using F = typename decltype(identity)::type;
-    if constexpr (requires { F::usual_for(Capability::mttkrp); }) {
-      bool const all =
-          std::ranges::all_of(needs, [](Capability c) { return c == Capability::mttkrp || offers<F>(c); });
+    bool const all =
+        std::ranges::all_of(needs, [](Capability c) { return c == Capability::mttkrp || offers<F>(c); });
+    if constexpr (requires { F::usual_for(Capability::mttkrp); })
       if (all && std::ranges::any_of(needs, F::usual_for)) usual = F::name;
-    }
+    if constexpr (requires { F::usual_for_one_mode; })
+      if (all && only_mode >= 0) usual = F::name;
   });
   return usual;
 }
@@ -144,10 +145,11 @@ auto AnyFormat<Scalar, Index, Space>::build(Space const& space,
                                             options_type const& options) -> AnyFormat {
   checked_rank(options.rank);
   expect_format(options.format);
-  std::string const usual =
-      options.format == "auto" ? usual_format<Scalar, Index, Space>(options.needs) : options.format;
-  bool const chooses  = usual.empty();
-  auto const progress = [&](char const* step) {
+  std::string const usual = options.format == "auto"
+                                ? usual_format<Scalar, Index, Space>(options.needs, options.only_mode)
+                                : options.format;
+  bool const chooses      = usual.empty();
+  auto const progress     = [&](char const* step) {
     if (options.hooks.progress) options.hooks.progress(step);
   };
   count_t buffer_bytes = 0;

@@ -30,8 +30,10 @@ std::pair<CoordinateList, CoordinateList> partition(CoordinateList const& list,
 }
 
 std::pair<CoordinateList, CoordinateList> hold_out(CoordinateList const& list, double share,
-                                                   std::uint64_t seed, std::uint64_t stream) {
-  return partition(list, [&](std::uint64_t p) { return counter_uniform(seed, stream, p, 0) < share; });
+                                                   std::uint64_t seed, std::uint64_t stream,
+                                                   std::uint64_t first) {
+  return partition(list,
+                   [&](std::uint64_t p) { return counter_uniform(seed, stream, first + p, 0) < share; });
 }
 
 }  // namespace polyad::io

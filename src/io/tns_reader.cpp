@@ -63,21 +63,22 @@ public:
   void check() {
     Words own(first_extent + most_modes, 0);
     for (ParsedBlock const& block : m_results) {
-      own[0] += block.lines;
-      own[1] += block.values.size;
-      own[2] |= block.has_index_zero ? 1U : 0U;
+      own[lines_read] += block.lines;
+      own[nonzeros] += block.values.size;
+      own[has_zero] |= block.has_index_zero ? 1U : 0U;
       if (!block.values.empty())
         for (std::size_t n = 0; n < most_modes; ++n)
           own[first_extent + n] = std::max(own[first_extent + n], block.largest[n]);
     }
-    own[3]           = blocks().text_bytes();
+    own[text_read]   = blocks().text_bytes();
     auto const parts = m_stretch.of_all(own);
     m_lines_before   = m_header.lines;
-    for (std::size_t k = 0; k < static_cast<std::size_t>(m_stretch.part); ++k) m_lines_before += parts[k][0];
+    for (std::size_t k = 0; k < static_cast<std::size_t>(m_stretch.part); ++k)
+      m_lines_before += parts[k][lines_read];
     m_found = Words(own.size(), 0);
     for (Words const& part : parts) {
-      for (std::size_t k : {0, 1, 3}) m_found[k] += part[k];
-      m_found[2] |= part[2];
+      for (std::size_t k : {lines_read, nonzeros, text_read}) m_found[k] += part[k];
+      m_found[has_zero] |= part[has_zero];
       for (std::size_t k = first_extent; k < part.size(); ++k) m_found[k] = std::max(m_found[k], part[k]);
     }
 
@@ -85,17 +86,17 @@ public:
       refuse(*fault);
     else
       m_stretch.throw_first(m_input.name(), {});
-    if (m_header.nnz && *m_header.nnz != m_found[1])
+    if (m_header.nnz && *m_header.nnz != m_found[nonzeros])
       throw InputError(m_input.name(), m_header.nnz_line, m_header.nnz_column,
                        "declares " + std::to_string(*m_header.nnz) + " nonzeros, but the file holds " +
-                           std::to_string(m_found[1]));
-    if (m_found[1] == 0) throw InputError(m_input.name(), 0, 0, "holds no nonzeros");
+                           std::to_string(m_found[nonzeros]));
+    if (m_found[nonzeros] == 0) throw InputError(m_input.name(), 0, 0, "holds no nonzeros");
   }
 
   /// The requested base, or the base that the indices show.
   [[nodiscard]] int find_base() const {
     if (m_header.rules.index_base >= 0) return m_header.rules.index_base;
-    if (m_found[2] == 0) return 1;
+    if (m_found[has_zero] == 0) return 1;
     m_stretch.throw_first(m_input.name(),
                           first_of([](ParsedBlock const& block) { return block.last_index; }));
     return 0;
@@ -110,18 +111,18 @@ public:
     return extents;
   }
   /// Of the file.
-  [[nodiscard]] std::uint64_t lines() const noexcept { return m_header.lines + m_found[0]; }
+  [[nodiscard]] std::uint64_t lines() const noexcept { return m_header.lines + m_found[lines_read]; }
   [[nodiscard]] std::uint64_t text_bytes() const noexcept {
-    return m_stretch.is_whole() ? m_found[3] : m_input.mapped().size();
+    return m_stretch.is_whole() ? m_found[text_read] : m_input.mapped().size();
   }
 
   [[nodiscard]] std::deque<ParsedBlock>& results() noexcept { return m_results; }
   [[nodiscard]] TextHeader const& header() const noexcept { return m_header; }
 
 private:
-  /// The findings of the parts: lines, nonzeros, whether an index is 0, bytes of text; then the largest
-  /// indices.
-  static constexpr std::size_t first_extent = 4;
+  /// The places of a part's findings. `has_zero` is whether an index is 0. The largest index of each mode
+  /// begins at first_extent.
+  enum Finding : std::size_t { lines_read, nonzeros, has_zero, text_read, first_extent };
 
   struct Task {
     TextBlock block;

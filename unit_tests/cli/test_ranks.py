@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""polyad cpd under mpirun: rank 0 talks, fits are those of one rank, faults end all ranks with one message."""
+"""polyad cpd and fast-tucker under mpirun: rank 0 talks, fits and errors are those of one rank, faults end all ranks with
+one message."""
 import json
 import os
 import pathlib
@@ -153,7 +154,7 @@ class Ranks(ToolTest):
     def test_other_commands_are_refused(self):
         for command in (("stats", self.tensor), ("tucker", self.tensor, "-r", "2,2,2")):
             result = self.mpirun(2, *command)
-            self.one_message(result, 2, "only cpd runs on several ranks")
+            self.one_message(result, 2, "only cpd and fast-tucker run on several ranks")
             self.assertFalse(result.stdout)
         self.one_message(self.mpirun(2, "cpd", self.tensor, "-r", 2, "--tune"), 2, "--tune works on one rank")
         self.one_message(self.mpirun(2, "cpd", self.tensor), 2, "--rank is required")
@@ -161,6 +162,90 @@ class Ranks(ToolTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stdout.count("ranks         2, 2 of them on this machine"), 1)
         self.assertEqual(re.findall(r"^ +rank (\d)  \S", result.stdout, re.MULTILINE), ["0", "1"])
+
+    def expect_errors(self, ours, others, places):
+        self.assertEqual(len(ours["iterations"]), len(others["iterations"]))
+        self.assertEqual(ours["result"]["entries"], others["result"]["entries"])
+        pairs = [(ours["result"], others["result"]), *zip(ours["iterations"], others["iterations"])]
+        for here, there in pairs:
+            for key in ("rmse", "mae"):
+                self.assertEqual(here[key].keys(), there[key].keys())
+                for name, error in here[key].items():
+                    self.assertAlmostEqual(error, there[key][name], delta=10**-places)
+
+    def test_fast_tucker(self):
+        test = self.write("test.tns", tns(random_tensor((30, 20, 10), 90, seed=2)))
+        for precision, places in (("f32", 6), ("f64", 10)):
+            arguments = ("fast-tucker", self.tensor, "-j", 4, "-r", 6, "--shrink", "5,0.05", "--test", test, "-i", 5,
+                         "--precision", precision, "-o")
+            one = self.report_of(*arguments, "one.npz")
+            for ranks in (2, 3, 4):
+                with self.subTest(f"{ranks} {precision}"):
+                    report, result = self.report_on(ranks, *arguments, "m.npz")
+                    self.expect_errors(report, one, places)
+                    self.assertEqual(report["input"]["nnz"], 900)
+                    self.assertEqual(report["ranks"]["count"], ranks)
+                    self.assertEqual(result.stdout.count("errors   train RMSE"), 1)
+                    self.assertEqual(result.stderr.count("iteration 5 of 5"), 1)
+                    self.assertRegex(result.stdout, rf"ranks    {ranks}, each with its rows of every mode, by MPI")
+                    self.succeed("predict", "one.npz", test, "-o", "one.txt")
+                    self.succeed("predict", "m.npz", test, "-o", "m.txt")
+                    pairs = zip((self.folder / "one.txt").read_text().splitlines(),
+                                (self.folder / "m.txt").read_text().splitlines())
+                    for there, here in pairs:
+                        if there[0] != "#":
+                            self.assertAlmostEqual(float(here.split()[-1]), float(there.split()[-1]), places=4)
+
+    def test_fast_tucker_holds_out_what_one_rank_does(self):
+        entries = random_tensor((30, 20, 10), 900)
+        learnable = {at: (at[0] % 3) * (at[1] % 2 - 0.5) + 0.1 * noise for at, noise in entries.items()}
+        arguments = ("fast-tucker", self.write("y.tns", tns(learnable)), "-r", 3, "--reg", 2, "--split", 0.2, "--validate",
+                     0.1, "--patience", 2, "--precision", "f64")
+        one = self.report_of(*arguments)
+        report, _ = self.report_on(3, *arguments)
+        self.expect_errors(report, one, 10)
+        self.assertEqual(report["result"]["kept_iteration"], one["result"]["kept_iteration"])
+        self.assertGreater(report["result"]["kept_iteration"], 0)
+        # Rank 0 chooses what the options leave open.
+        arguments = ("fast-tucker", "y.tns", "--split", 0.2, "--precision", "f64", "--format", "sorted")
+        one = self.report_of(*arguments)
+        report, result = self.report_on(3, *arguments)
+        self.expect_errors(report, one, 7)
+        for key in ("rank", "columns", "targets", "regularization"):
+            self.assertEqual(report["result"][key], one["result"][key])
+        self.assertEqual(result.stdout.count("chosen   -r"), 1)
+        # Test entries beyond the training set's rows, in one rank's part.
+        self.write("cold.tns", "1 1 1 0.5\n" * 40 + "99 1 1 0.25\n1 99 1 0.25\n")
+        arguments = ("fast-tucker", self.tensor, "-r", 3, "--reg", 2, "--test", "cold.tns", "-i", 2, "--precision", "f64")
+        one = self.report_of(*arguments)
+        report, result = self.report_on(3, *arguments)
+        self.expect_errors(report, one, 10)
+        self.assertEqual(report["result"]["cold"], 2)
+        self.assertEqual(result.stderr.count("2 entries have an index"), 1)
+        result = self.mpirun(3, *arguments, "--cold-start", "refuse")
+        self.assertEqual(result.returncode, 3)
+        self.assertIn("entry 41 has index 98", result.stderr)
+
+    def test_fast_tucker_refuses(self):
+        for more, says in ((("--optimizer", "adam"), "adam works on one rank only"),
+                           (("--optimizer", "sgd"), "sgd works on one rank only"),
+                           (("--shrink", "5", "--checkpoint", "c"), "checkpoints of fast-tucker are of one rank only")):
+            result = self.mpirun(2, "fast-tucker", self.tensor, "-r", 2, *more, "-o", "m.npz")
+            self.one_message(result, 2, says)
+            self.assertFalse((self.folder / "m.npz").exists())
+        self.write("one.tns", "1 1\n2 1\n")
+        self.one_message(self.mpirun(2, "fast-tucker", "one.tns", "--reg", 1), 3, "one mode only")
+
+    def test_a_signal_to_one_rank_stops_the_epochs_of_all(self):
+        process = self.start([
+            *MPIRUN, "3", TOOL, "fast-tucker", str(self.tensor), "-r", "4", "--reg", "1", "-i", "100000000", "-o", "m.npz"
+        ])
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        os.kill(int(children[-1]), signal.SIGTERM)
+        stderr = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 143, stderr[-2000:])
+        self.assertTrue((self.folder / "m.npz").exists())
+        self.assertEqual(len(re.findall("polyad: interrupted after epoch", stderr)), 1)
 
     def test_a_signal_to_one_rank_stops_all(self):
         process = self.start([

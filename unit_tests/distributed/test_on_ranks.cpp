@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "distributed/mpi_collectives.hpp"
+#include "distributed/world.hpp"
 #include "polyad/distributed/cp_als.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "polyad/testing/small_tensors.hpp"
@@ -19,11 +20,6 @@ namespace {
 
 using testing::HostTensor;
 using testing::Random;
-
-Communicator<TestSpace> const& world() {
-  static auto const& ranks = *new Communicator<TestSpace>(mpi_communicator(TestSpace()));
-  return ranks;
-}
 
 /// A number of rank k, whose sums over ranks are exact in every type.
 template <class T>

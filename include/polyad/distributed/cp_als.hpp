@@ -20,6 +20,7 @@
 #include "polyad/core/instances.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/distributed/communicator.hpp"
+#include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 
@@ -147,5 +148,24 @@ template <class Scalar, class Index, class Space>
                                                             AnyFormat<Scalar, Index, Space> const& X,
                                                             CpAlsOptions const& options, int count,
                                                             RestartsCallback const& callback = {});
+
+template <class Scalar, class Space>
+struct FastTuckerOfRanks : FastTuckerResult<Scalar, Space> {
+  Imbalance imbalance;  // of observations, rows and bytes
+};
+
+/// FastTucker's als. Each rank owns a range of rows of every mode, with about as many observations as others.
+/// It has all of these, in a format a mode, and solves for its rows of A^(n). It sends its rows of C^(n) to
+/// all (all-gather). All ranks get the same result, but only rank 0 the model, which must fit its memory. If
+/// a callback returns false on one rank, the run ends on all. Rank 0 alone searches, if the options leave
+/// something to choose. It gets the entries that choose_fast_tucker takes; the choice then has no start.
+/// \param parts  some of the entries of each set, which all ranks together have once; whole extents
+/// \throws as fast_tucker; UsageError for other optimisers
+template <class Scalar, class Index, class Space>
+FastTuckerOfRanks<Scalar, Space> fast_tucker(Communicator<Space> const& ranks,
+                                             FastTuckerData<Scalar, Index, Space> const& parts,
+                                             FastTuckerOptions const& options,
+                                             FastTuckerCallback const& callback = {},
+                                             AnyFormatOptions const& format     = {});
 
 }  // namespace polyad

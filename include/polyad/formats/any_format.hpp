@@ -73,6 +73,7 @@ struct AnyFormatOptions {
   std::optional<TensorSurvey> survey = {};
   /// Refuse to build a format if its storage would differ from what its name says.
   bool as_named     = false;
+  int only_mode     = -1;  // the one mode whose operations are called; -1: all modes
   FormatHooks hooks = {};
 };
 

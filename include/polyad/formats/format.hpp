@@ -62,6 +62,7 @@ namespace polyad {
 ///   options.deterministic                    a bool: sums are taken in a fixed order
 ///   F::streams = true                        build takes a tensor in host memory
 ///   F::usual_for(capability) -> bool         any_format takes it for what the cost model does not know
+///   F::usual_for_one_mode = true             any_format takes it where only_mode is set
 ///   tune(space, f, R) -> trials              its shapes, timed, the fastest first: each has `seconds` and
 ///                                            `options`, whose text() read() takes
 template <class F>
@@ -90,6 +91,7 @@ struct FormatRequest {
   std::vector<Capability> needs;  // besides the MTTKRP
   bool as_named        = false;   // refuse to build if the storage would differ from the name
   count_t buffer_bytes = 0;       // of a format that streams, on the device; 0: what is free
+  int only_mode        = -1;      // the run asks for this mode alone; a format may keep less then
 
   [[nodiscard]] bool wants(Capability capability) const {
     for (auto const need : needs)

@@ -46,9 +46,10 @@ void drop_values(CoordinateList& list, std::function<bool(double)> const& unwant
 
 /// Divides the entries into those that stay and a held-out share (0: none, 1: all). Entry p is held out when
 /// counter_uniform(seed, stream, p, 0) < share, on every backend alike. Another stream holds out other
-/// entries; `polyad fast-tucker --split` has stream 100.
+/// entries; `polyad fast-tucker --split` has stream 100. The first entry of `list` has the number `first`.
 [[nodiscard]] std::pair<CoordinateList, CoordinateList> hold_out(CoordinateList const& list, double share,
                                                                  std::uint64_t seed,
-                                                                 std::uint64_t stream = 100);
+                                                                 std::uint64_t stream = 100,
+                                                                 std::uint64_t first  = 0);
 
 }  // namespace polyad::io

@@ -18,7 +18,6 @@
 #include <span>
 #include <string>
 
-#include "polyad/core/counter_rng.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
@@ -115,35 +114,5 @@ private:
   std::array<bias_type, max_order> m_biases;
   std::array<matrix_type, max_order> m_drifts;
 };
-
-namespace detail {
-
-template <class Scalar, class Space>
-struct FillSigned {
-  FactorMatrix<Scalar, Space> matrix;
-  std::uint64_t seed;
-  std::uint64_t stream;
-  double mean;
-  double half_width;
-  KOKKOS_FUNCTION void operator()(count_t row) const {
-    for (count_t j = 0; j < matrix.extent(1); ++j)
-      matrix(row, j) =
-          static_cast<Scalar>(Kokkos::fma(half_width, 2 * counter_uniform(seed, stream, row, j) - 1, mean));
-  }
-};
-
-}  // namespace detail
-
-/// Fills a matrix with uniform numbers of the given mean and standard deviation, the same bits on every
-/// backend. Launches on `space` and returns without waiting. Streams 0 ... N - 1 are those of the factors,
-/// max_order ... max_order + N - 1 those of the core matrices.
-template <class Scalar, class Space>
-void fill_signed(Space const& space, FactorMatrix<Scalar, Space> const& matrix, std::uint64_t seed,
-                 std::uint64_t stream, double mean, double deviation) {
-  constexpr double root_3 = 1.7320508075688772;  // half the width of a uniform law of deviation 1
-  Kokkos::parallel_for("polyad::fill_signed",
-                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, matrix.extent(0)),
-                       detail::FillSigned<Scalar, Space>{matrix, seed, stream, mean, root_3 * deviation});
-}
 
 }  // namespace polyad

@@ -4,15 +4,17 @@
 
 #include <cmath>
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/completion.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/progress.hpp"
+#include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "cli/tensors/entries.hpp"
-#include "cli/tensors/read_input.hpp"
+#include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/quantity_text.hpp"
@@ -26,7 +28,7 @@ namespace polyad::cli {
 
 namespace {
 
-// Streams of random numbers, different from those of the start (tensor/fast_tucker_model.hpp).
+// Streams of random numbers, different from those of the start (src/fast_tucker/start.cpp).
 constexpr std::uint64_t test_stream       = 100;
 constexpr std::uint64_t validation_stream = 101;
 
@@ -40,10 +42,22 @@ int base_of_test(TrainOptions const& options, InputReport const& train) {
   return train.base;
 }
 
+/// Divides a list of which each rank has a part, as on one rank.
+std::pair<io::CoordinateList, io::CoordinateList> split_off(io::CoordinateList const& list, double share,
+                                                            std::uint64_t seed, std::uint64_t stream) {
+  return io::hold_out(list, share, seed, stream, sums_of_ranks(list.nnz()).before);
+}
+
+/// On several ranks, a part of each set on each, and all cold entries on rank 0.
 CompletionSets read_sets(TrainOptions const& options, Report& report) {
   CompletionSets sets;
   std::string const file = options.tensor.string();
-  sets.train             = read_input(options.tensor, options.index_base, options.common, report);
+  auto const read        = [&](std::filesystem::path const& path, int base, Report& facts) {
+    TensorInput const input{.path = path, .index_base = base};
+    return ranks().size > 1 ? read_on_ranks(input, options.common, facts)
+                            : read_input(input, options.common, facts);
+  };
+  sets.train = read(options.tensor, options.index_base, report);
   if (sets.train.order() < 2) throw InputError(file, 0, 0, "has one mode only; FastTucker needs two or more");
   if (options.columns.size() > 1 && options.columns.size() != sets.train.extents.size())
     throw UsageError(
@@ -60,19 +74,21 @@ CompletionSets read_sets(TrainOptions const& options, Report& report) {
       throw UsageError(
           fmt::format("--time-bins and --time-reg take one number or {}, not {}", order, numbers));
   if (!options.test.empty()) {
-    auto test = io::read_tensor(options.test, {.index_base = base_of_test(options, *report.input),
-                                               .threads    = options.common.threads});
+    Report facts;
+    auto test        = read(options.test, base_of_test(options, *report.input), facts);
+    auto const first = sums_of_ranks(test.nnz()).before;
     std::tie(sets.test, sets.cold) =
-        split_off_cold(std::move(test.tensor), sets.train.extents, options.test.string(),
-                       options.cold_start == ColdStart::bias);
+        split_off_cold(std::move(test), sets.train.extents, options.test.string(),
+                       options.cold_start == ColdStart::bias, first);
+    if (ranks().size > 1) sets.cold = gather_on_rank_0(sets.cold);
   } else if (options.split > 0) {
-    std::tie(sets.train, sets.test) = io::hold_out(sets.train, options.split, options.seed, test_stream);
+    std::tie(sets.train, sets.test) = split_off(sets.train, options.split, options.seed, test_stream);
   }
   if (options.validate > 0)
     std::tie(sets.train, sets.validation) =
-        io::hold_out(sets.train, options.validate, options.seed, validation_stream);
-  if (sets.train.nnz() == 0) throw InputError(file, 0, 0, "leaves no entry to learn from");
-  report.input->nnz = sets.train.nnz();
+        split_off(sets.train, options.validate, options.seed, validation_stream);
+  report.input->nnz = sums_of_ranks(sets.train.nnz()).all;
+  if (report.input->nnz == 0) throw InputError(file, 0, 0, "leaves no entry to learn from");
   stop_if_interrupted("reading the entries");
   return sets;
 }
@@ -135,6 +151,12 @@ void summarise(TrainOptions const& options, Report const& report, int last, doub
     fmt::print("model    FastTucker of rank {}, J {}, {}, {}, {} with concurrency {}\n", result.rank,
                fmt::join(result.columns, ","), report.format->name, options.precision, backend.name,
                backend.concurrency);
+    if (report.ranks)
+      fmt::print(
+          "ranks    {}, each with its rows of every mode, by {}; largest over mean: entries {:.2f}, rows "
+          "{:.2f}, bytes {:.2f}\n",
+          report.ranks->count, report.ranks->exchange, report.ranks->nonzeros, report.ranks->rows,
+          report.ranks->bytes);
     if (!report.format->chosen_because.empty())
       fmt::print("format   {} because {}\n", report.format->name, report.format->chosen_because);
   } else {
@@ -163,11 +185,25 @@ void summarise(TrainOptions const& options, Report const& report, int last, doub
   for (auto const& file : result.files) fmt::print("wrote    {}\n", file);
 }
 
+/// Refuses options that several ranks do not support.
+void expect_distributed(TrainOptions const& options) {
+  char const* const alone = "start polyad without mpirun for them, or leave them out";
+  if (options.optimizer != "als")
+    throw UsageError(
+        fmt::format("--optimizer {} works on one rank only so far: take als, or start polyad "
+                    "without mpirun",
+                    options.optimizer));
+  if (!options.checkpoint.empty() || !options.resume.empty())
+    throw UsageError(fmt::format("checkpoints of fast-tucker are of one rank only so far: {}", alone));
+}
+
 }  // namespace
 
 int run(TrainOptions const& options, Report& report) {
+  bool const is_root = ranks().rank == 0;
   expect_usable_device();
-  if (!options.output.empty()) io::expect_writable(options.output);
+  if (ranks().size > 1) expect_distributed(options);
+  if (is_root && !options.output.empty()) io::expect_writable(options.output);
   if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
   TrainCheckpoints checkpoints;
   if (!options.resume.empty()) checkpoints.resume = read_state(options);
@@ -177,33 +213,39 @@ int run(TrainOptions const& options, Report& report) {
       io::write_fast_tucker_checkpoint(options.checkpoint, state);
       saved = true;
     };
+  std::optional<Session> session;
+  auto const start_session = [&] {
+    session.emplace(options.common.threads, options.common.verbose, options.device_memory);
+  };
+  if (ranks().size > 1) start_session();  // ranks exchange what they read
   auto sets       = read_sets(options, report);
   auto const cold = std::exchange(sets.cold, {});
   warn_of_cold(cold.nnz());
-
-  Session const session(options.common.threads, options.common.verbose, options.device_memory);
-  report.backend = session.backend();
+  if (!session) start_session();
+  report.backend = session->backend();
   double seconds = 0;
   io::HostFastTucker model;
   {
-    Progress progress(options.max_epochs, options.time_limit_s);
+    std::optional<Progress> progress;
+    if (is_root) progress.emplace(options.max_epochs, options.time_limit_s);
     model = complete(
         options, std::move(sets), report,
         [&](IterationReport const& epoch) {
           report.iterations.push_back(epoch);
           seconds += epoch.seconds;
-          progress.iteration(epoch.iteration, errors_text(epoch.errors), epoch.seconds);
+          if (progress) progress->iteration(epoch.iteration, errors_text(epoch.errors), epoch.seconds);
           return interrupt_signal() == 0;
         },
         checkpoints);
   }
+  int const signal    = ranks().size > 1 ? signal_of_ranks() : interrupt_signal();
   auto& result        = std::get<CompletionReport>(report.result);
   bool const diverged = result.reason == "diverged";
   int const begin     = checkpoints.resume ? static_cast<int>(checkpoints.resume->epoch) : 0;
   int const last      = report.iterations.empty() ? begin : report.iterations.back().iteration;
-  add_cold_errors(model, cold, result);
+  if (is_root) add_cold_errors(model, cold, result);
   // A start without any training is not a result.
-  if (!options.output.empty() && !(diverged && result.kept_iteration == 0)) {
+  if (is_root && !options.output.empty() && !(diverged && result.kept_iteration == 0)) {
     io::write_fast_tucker(options.output, model, options.precision == "f32");
     result.files.push_back(options.output.string());
   }
@@ -214,12 +256,12 @@ int run(TrainOptions const& options, Report& report) {
         fmt::format("diverged in epoch {}: lower --lr{} or raise --reg; {}", last + 1,
                     options.optimizer == "sgd" ? " and --core-lr" : "",
                     last > 0 ? fmt::format("the model is that of epoch {}", last) : "nothing was learned");
-    fmt::print(stderr, "polyad: {}\n", report.error);
+    if (is_root) fmt::print(stderr, "polyad: {}\n", report.error);
     return static_cast<int>(ExitCode::numerical_breakdown);
   }
-  if (interrupt_signal() == 0) return 0;
-  fmt::print(stderr, "polyad: interrupted after epoch {}\n", last);
-  return 128 + interrupt_signal();
+  if (signal == 0) return 0;
+  if (is_root) fmt::print(stderr, "polyad: interrupted after epoch {}\n", last);
+  return 128 + signal;
 }
 
 }  // namespace polyad::cli

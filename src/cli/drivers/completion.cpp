@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "cli/run/ranks.hpp"
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/entries.hpp"
 #include "polyad/core/error.hpp"
@@ -38,12 +39,19 @@ void expect_fits_floats(io::CoordinateList const& train, TrainOptions const& opt
 io::HostFastTucker complete(TrainOptions const& options, CompletionSets&& sets, Report& report,
                             OnEpoch const& on_epoch, TrainCheckpoints const& checkpoints) {
   expect_fits_floats(sets.train, options);
-  return with_index_type(sets.train, [&](auto index) {
+  auto const complete_with = [&](auto index) {
     using Index = typename decltype(index)::type;
     if (options.precision == "f32")
       return complete_as<float, Index>(options, std::move(sets), report, on_epoch, checkpoints);
     return complete_as<double, Index>(options, std::move(sets), report, on_epoch, checkpoints);
-  });
+  };
+  if (ranks().size == 1) return with_index_type(sets.train, complete_with);
+  // All ranks take the type that suits the whole.
+  constexpr std::uint64_t narrow = std::numeric_limits<std::uint32_t>::max();
+  std::uint64_t largest          = sums_of_ranks(sets.train.nnz()).all;
+  for (auto const extent : sets.train.extents) largest = std::max(largest, extent);
+  if (largest > narrow) return complete_with(std::type_identity<std::uint64_t>{});
+  return complete_with(std::type_identity<std::uint32_t>{});
 }
 
 std::vector<double> predict_entries(io::HostFastTucker const& model, io::CoordinateList&& places) {

@@ -11,10 +11,13 @@
 
 #include "cli/drivers/completion.hpp"
 #include "cli/format_choice/machine.hpp"
+#include "cli/run/communicator.hpp"
 #include "cli/run/interrupt.hpp"
+#include "cli/run/ranks.hpp"
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/survey_list.hpp"
 #include "polyad/core/device_memory.hpp"
+#include "polyad/distributed/cp_als.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/io/saved_models.hpp"
@@ -150,14 +153,15 @@ CompletionReport report_of(FastTuckerOptions const& options, std::optional<Choic
   return report;
 }
 
-/// Copies the sets to where the run needs them. Frees the lists.
+/// Copies the sets to where the run needs them. Frees the lists. Several ranks take their parts from host
+/// memory.
 template <class Scalar, class Index>
 FastTuckerData<Scalar, Index, Space> to_data(Space const& space, CompletionSets&& sets,
                                              FastTuckerOptions const& options,
                                              AnyFormatOptions const& format) {
   FastTuckerData<Scalar, Index, Space> data;
   Extents const extents{std::span<count_t const>(sets.train.extents)};
-  if (stays_on_host<Scalar, Index>(space, extents, sets.train.nnz(), options, format)) {
+  if (ranks().size > 1 || stays_on_host<Scalar, Index>(space, extents, sets.train.nnz(), options, format)) {
     DeviceMemoryAccount::HostArrays const on_host;
     data.train_on_host = io::to_coo_tensor<Scalar, Index>(HostOf<Space>(), sets.train);
     sets.train         = {};
@@ -181,19 +185,27 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
   format.format         = named ? options.format : checkpoints.resume->format;
   format.deterministic  = options.deterministic;
   format.hooks.progress = stop_if_interrupted;
-  if (format.format == "auto") {
+  if (format.format == "auto" && ranks().size == 1) {
     format.survey        = survey_list(sets.train, options.common.threads);
     format.hooks.machine = [&](double) { return machine_ceilings(*report.backend, sizeof(Scalar), 0); };
   }
   auto const data = to_data<Scalar, Index>(space, std::move(sets), asked, format);
   FastTuckerCheckpoints wanted;
-  wanted.save       = checkpoints.save;
-  wanted.every      = options.checkpoint_every;
-  wanted.resume     = checkpoints.resume ? &*checkpoints.resume : nullptr;
-  auto const result = fast_tucker(space, data, asked, FastTuckerCallback([&](FastTuckerEpoch const& epoch) {
-                                    return on_epoch(to_report(epoch));
-                                  }),
-                                  format, wanted);
+  wanted.save                   = checkpoints.save;
+  wanted.every                  = options.checkpoint_every;
+  wanted.resume                 = checkpoints.resume ? &*checkpoints.resume : nullptr;
+  FastTuckerCallback const tell = [&](FastTuckerEpoch const& epoch) { return on_epoch(to_report(epoch)); };
+  FastTuckerResult<Scalar, Space> result;
+  if (ranks().size > 1) {
+    auto const world = make_communicator(options.deterministic);
+    auto made        = fast_tucker(world, data, asked, tell, format);
+    report.ranks     = RanksReport{world.size(),        {},
+                                   world.data().name(), made.imbalance.nonzeros,
+                                   made.imbalance.rows, made.imbalance.bytes};
+    result           = std::move(made);
+  } else {
+    result = fast_tucker(space, data, asked, tell, format, wanted);
+  }
 
   auto const chosen = result.choice ? result.choice->options : with_shape(asked, order);
   auto summary      = report_of(chosen, result.choice);
@@ -214,7 +226,7 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
     summary.errors         = to_reports(result.errors);
   }
   report.result = std::move(summary);
-  return io::to_host_model(space, result.model);
+  return ranks().rank == 0 ? io::to_host_model(space, result.model) : io::HostFastTucker();
 }
 
 template <class Index>

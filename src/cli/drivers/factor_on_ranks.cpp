@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <functional>
 #include <limits>
 #include <span>
 #include <string>
@@ -15,46 +13,17 @@
 
 #include "cli/drivers/resumable_als.hpp"
 #include "cli/format_choice/machine.hpp"
-#include "cli/report/host_facts.hpp"
+#include "cli/run/communicator.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/tensors/device_tensor.hpp"
-#include "cli/tensors/read_input.hpp"
-#include "polyad/core/device.hpp"
+#include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/distributed/cp_als.hpp"
 #include "polyad/io/saved_models.hpp"
 
 namespace polyad::cli {
 namespace {
-
-/// Whether two ranks have the same device. A launcher may show each rank one device, or all of them.
-bool share_devices(RankGroup const& all) {
-  auto const addresses = probe_device().addresses;
-  std::size_t key      = std::hash<std::string>()(host_name());
-  if (!addresses.empty())
-    key ^= std::hash<std::uint64_t>()(
-        addresses[static_cast<std::size_t>(ranks().local_rank) % addresses.size()] * 0x9E3779B97F4A7C15ULL);
-  std::vector<std::uint64_t> keys(static_cast<std::size_t>(all.size()), 0);
-  keys[static_cast<std::size_t>(all.rank())] = key;
-  all.all_reduce(keys.data(), keys.size());
-  std::sort(keys.begin(), keys.end());
-  return std::adjacent_find(keys.begin(), keys.end()) != keys.end();
-}
-
-/// NCCL if each rank has a device of its own, otherwise MPI.
-Communicator<Space> make_communicator(CpdOptions const& options) {
-  Space const space;
-  auto mpi = mpi_communicator(space);
-  if (!runs_on_device()) return mpi;
-  bool const shared = share_devices(mpi.host());
-  if (shared && ranks().rank == 0)
-    std::fprintf(stderr,
-                 "polyad: warning: more ranks than devices: ranks share a device, and exchange by MPI\n");
-  // NCCL chooses the order of sums by the hardware it finds; MPI's order is the same in every run.
-  if (shared || !nccl_is_built() || options.deterministic) return mpi;
-  return nccl_communicator(space);
-}
 
 /// Gives a run of all ranks the interface that expect_same_run and to_checkpoint need.
 struct WholeTensor {
@@ -65,31 +34,6 @@ struct WholeTensor {
   [[nodiscard]] Extents const& extents() const { return of; }
   [[nodiscard]] double norm_squared() const { return squares; }
 };
-
-/// Each rank's part of the nonzeros, and the extents. If duplicates are an error, or the last one counts,
-/// rank 0 reads everything, since it must see them together.
-io::CoordinateList read_part(RankGroup const& all, TensorInput const& input, CommonOptions const& common,
-                             Report& report) {
-  if (input.duplicates == "error" || input.duplicates == "last") {
-    io::CoordinateList list;
-    if (all.rank() == 0) list = read_input(input, common, report);
-    std::uint64_t order = list.extents.size();
-    all.broadcast(&order, 1, 0);
-    list.extents.resize(order);
-    all.broadcast(list.extents.data(), order, 0);
-    return list;
-  }
-  auto const share = [&](std::vector<std::uint64_t> const& own) {
-    std::vector<std::uint64_t> words(own.size() * static_cast<std::size_t>(all.size()), 0);
-    auto const of = [&](int k) { return words.begin() + static_cast<std::ptrdiff_t>(own.size()) * k; };
-    std::copy(own.begin(), own.end(), of(all.rank()));
-    all.all_reduce(words.data(), words.size());
-    std::vector<std::vector<std::uint64_t>> parts;
-    for (int k = 0; k < all.size(); ++k) parts.emplace_back(of(k), of(k + 1));
-    return parts;
-  };
-  return read_input(input, common, report, {all.rank(), all.size(), share});
-}
 
 /// For each mode, the number of rows without a nonzero on any rank.
 std::vector<std::uint64_t> empty_slices_of(RankGroup const& all, io::CoordinateList const& part) {
@@ -241,12 +185,8 @@ private:
   }
 
   RanksOutcome outcome(CpAlsResult<Scalar, Space> const& result, CpdReport summary = {}) {
-    std::vector<std::uint64_t> signals(static_cast<std::size_t>(m_world.size()), 0);
-    signals[static_cast<std::size_t>(m_world.rank())] = static_cast<std::uint64_t>(interrupt_signal());
-    m_world.host().all_reduce(signals.data(), signals.size());
     RanksOutcome outcome;
-    if (result.reason == StopReason::interrupted)
-      outcome.signal = static_cast<int>(*std::max_element(signals.begin(), signals.end()));
+    if (result.reason == StopReason::interrupted) outcome.signal = signal_of_ranks();
     if (!is_root()) return outcome;
     set_result(summary, result);
     m_report.result = std::move(summary);
@@ -265,8 +205,8 @@ private:
 
 RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input, Report& report,
                              OnIteration const& on_iteration, Checkpoints const& checkpoints) {
-  auto const world = make_communicator(options);
-  auto tensor      = read_part(world.host(), input, options.common, report);
+  auto const world = make_communicator(options.deterministic);
+  auto tensor      = read_on_ranks(input, options.common, report);
   if (tensor.order() < 2)
     throw InputError(input.path.string(), 0, 0, "has one mode only; CP needs two or more");
   auto const empty = empty_slices_of(world.host(), tensor);

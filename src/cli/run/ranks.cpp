@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/run/ranks.hpp"
 
+#include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
 
+#include "cli/run/interrupt.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/distributed/communicator.hpp"
 
@@ -36,6 +39,37 @@ Ranks const& ranks() noexcept {
 void abort_ranks(int exit_code) {
   if (scope) scope->abort(exit_code);
   std::_Exit(exit_code);
+}
+
+std::vector<std::vector<std::uint64_t>> of_all_ranks(std::vector<std::uint64_t> const& own) {
+  if (found.size == 1) return {own};
+  auto const ranks = static_cast<std::size_t>(found.size);
+  std::vector<std::uint64_t> words(own.size() * ranks, 0);
+  auto const of = [&](std::size_t k) { return words.begin() + static_cast<std::ptrdiff_t>(own.size() * k); };
+  std::copy(own.begin(), own.end(), of(static_cast<std::size_t>(found.rank)));
+  mpi_communicator(Kokkos::DefaultExecutionSpace())
+      .host()
+      .all_gather(words.data(), std::vector<count_t>(ranks, own.size()));
+  std::vector<std::vector<std::uint64_t>> numbers;
+  for (std::size_t k = 0; k < ranks; ++k) numbers.emplace_back(of(k), of(k + 1));
+  return numbers;
+}
+
+SumsOfRanks sums_of_ranks(std::uint64_t own) {
+  SumsOfRanks sums;
+  auto const numbers = of_all_ranks({own});
+  for (std::size_t k = 0; k < numbers.size(); ++k) {
+    if (k < static_cast<std::size_t>(found.rank)) sums.before += numbers[k][0];
+    sums.all += numbers[k][0];
+  }
+  return sums;
+}
+
+int signal_of_ranks() {
+  std::uint64_t signal = 0;
+  for (auto const& numbers : of_all_ranks({static_cast<std::uint64_t>(interrupt_signal())}))
+    signal = std::max(signal, numbers[0]);
+  return static_cast<int>(signal);
 }
 
 std::string mpi_text() {

@@ -2,7 +2,9 @@
 // The ranks of a launcher. MPI starts only if there are several ranks, in a build with MPI. Free of Kokkos.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace polyad::cli {
 
@@ -23,6 +25,17 @@ void end_ranks();
 [[nodiscard]] Ranks const& ranks() noexcept;
 /// Ends all ranks with this exit code. Only where there are several.
 [[noreturn]] void abort_ranks(int exit_code);
+
+/// The numbers of all ranks, in their order; each passes equally many. All ranks call it, in a Session.
+[[nodiscard]] std::vector<std::vector<std::uint64_t>> of_all_ranks(std::vector<std::uint64_t> const& own);
+/// The sum over the ranks before this one, and over all. Likewise.
+struct SumsOfRanks {
+  std::uint64_t before = 0, all = 0;
+};
+[[nodiscard]] SumsOfRanks sums_of_ranks(std::uint64_t own);
+
+/// The signal that interrupts any rank, or 0. Likewise.
+[[nodiscard]] int signal_of_ranks();
 
 /// "Open MPI v4.1.4", or "none"
 [[nodiscard]] std::string mpi_text();

@@ -25,7 +25,8 @@ int mode_outside(io::CoordinateList const& list, std::uint64_t p, std::vector<st
 
 std::pair<io::CoordinateList, io::CoordinateList> split_off_cold(io::CoordinateList&& list,
                                                                  std::vector<std::uint64_t> const& extents,
-                                                                 std::string const& file, bool allowed) {
+                                                                 std::string const& file, bool allowed,
+                                                                 std::uint64_t first) {
   if (list.extents.size() != extents.size())
     throw InputError(file, 0, 0,
                      "has " + std::to_string(list.extents.size()) + " modes, but the model has " +
@@ -34,7 +35,7 @@ std::pair<io::CoordinateList, io::CoordinateList> split_off_cold(io::CoordinateL
     int const n = mode_outside(list, p, extents);
     if (n >= 0 && !allowed)
       throw InputError(file, 0, 0,
-                       "entry " + std::to_string(p + 1) + " has index " +
+                       "entry " + std::to_string(first + p + 1) + " has index " +
                            std::to_string(index_of(list, p, n)) + " (from 0) in mode " + std::to_string(n) +
                            ", of which the training set has " + std::to_string(of_mode(extents, n)) +
                            " rows; --cold-start bias predicts it from its biases");

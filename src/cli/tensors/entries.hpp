@@ -19,10 +19,11 @@ namespace polyad::cli {
                                std::vector<std::uint64_t> const& extents);
 
 /// Moves the entries outside `extents` into the second list, and gives the first list these extents.
+/// \param first  the number of the first entry in the file, from 0
 /// \throws InputError naming `file`, the entry and its index, unless `allowed`
 [[nodiscard]] std::pair<io::CoordinateList, io::CoordinateList> split_off_cold(
     io::CoordinateList&& list, std::vector<std::uint64_t> const& extents, std::string const& file,
-    bool allowed);
+    bool allowed, std::uint64_t first = 0);
 
 /// Says on stderr how many entries lie outside the training set's extents, where some do.
 void warn_of_cold(std::uint64_t entries);

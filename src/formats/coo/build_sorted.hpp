@@ -32,7 +32,8 @@ Sorted<Scalar, Index, Space> Sorted<Scalar, Index, Space>::build(Space const& sp
   format.m_extents      = coo.extents();
   format.m_nnz          = coo.nnz();
   format.m_norm_squared = polyad::norm_squared(space, coo);
-  count_t const bytes   = checked_product("the sorted copies", coo.storage_bytes(), order);
+  count_t const bytes =
+      checked_product("the sorted copies", coo.storage_bytes(), options.only_mode < 0 ? order : 1);
   // Beside the copies the sort needs two words and two positions a nonzero. The lists of rows need at most
   // one entry and one flag a row.
   count_t scratch = coo.nnz() * 2 * (sizeof(std::uint64_t) + sizeof(Index));
@@ -45,7 +46,8 @@ Sorted<Scalar, Index, Space> Sorted<Scalar, Index, Space>::build(Space const& sp
     return format;
   }
   for (int n = 0; n < coo.order(); ++n)
-    of_mode(format.m_copies, n) = make_sorted_copy(space, coo, n, options);
+    if (options.only_mode < 0 || options.only_mode == n)
+      of_mode(format.m_copies, n) = make_sorted_copy(space, coo, n, options);
   return format;
 }
 
@@ -66,6 +68,7 @@ RowStarts<Space> Sorted<Scalar, Index, Space>::make_row_workspace(Space const& s
   if (m_permuted) return m_permuted->make_row_workspace(space);
   RowStarts<Space> starts;
   for (int n = 0; n < m_extents.order(); ++n) {
+    if (copy(n).nnz != m_nnz) continue;  // it has no copy
     POLYAD_EXPECTS(copy(n).block_rows == 0, "mode ", n, " is cut into locality blocks: build without them");
     of_mode(starts, n) =
         detail::make_row_starts(space, detail::SortedSource<Scalar, Index>(copy(n)), m_extents[n], m_nnz);

@@ -26,6 +26,7 @@ struct SortedOptions {
   std::optional<count_t> block_rows = {};  // of locality blocks (SortedCopy), 0: none; unset: where they pay
   std::string runs =
       {};  // "hoisted" or "each" (formats/coo/sorted_tuning.hpp); empty: by their length and the machine
+  int only_mode = -1;  // the only mode that gets a copy; -1: all get one
 
   void read(OptionText& text) {
     bool copies = false, permutations = false;
@@ -42,6 +43,7 @@ struct SortedOptions {
     if (request.as_named && storage == Storage::automatic) storage = Storage::copies;
     // Least squares need a row's nonzeros in one piece.
     if (request.wants(Capability::row_least_squares) && !block_rows) block_rows = 0;
+    only_mode = request.only_mode;
   }
 };
 
@@ -55,7 +57,8 @@ public:
   using workspace_type = SortedWorkspace<Scalar, Index, Space>;
   using copy_type      = SortedCopy<Scalar, Index, Space>;
 
-  static constexpr char const* name = "sorted";
+  static constexpr char const* name        = "sorted";
+  static constexpr bool usual_for_one_mode = true;
 
   /// \throws UsageError when Index cannot number the nonzeros, or permutations or blocks are to be
   ///         deterministic; MemoryError
@@ -68,8 +71,10 @@ public:
   [[nodiscard]] count_t storage_bytes() const {
     if (m_permuted) return m_permuted->storage_bytes();
     auto const order = static_cast<count_t>(m_extents.order());
-    count_t bytes    = order * copy_type::padded(m_nnz) * (sizeof(Scalar) + order * sizeof(Index));
-    for (int n = 0; n < m_extents.order(); ++n) bytes += copy(n).cleared.extent(0) * sizeof(Index);
+    count_t bytes    = 0;
+    for (int n = 0; n < m_extents.order(); ++n)
+      bytes += copy(n).values.extent(0) * (sizeof(Scalar) + order * sizeof(Index)) +
+               copy(n).cleared.extent(0) * sizeof(Index);
     return bytes;
   }
 
@@ -87,7 +92,7 @@ public:
                       : "";
   }
 
-  /// The first nonzero of each row in the copy of each mode, for least_squares_rows.
+  /// The first nonzero of each row in the copy of each mode that has one, for least_squares_rows.
   /// \throws UsageError if a mode is cut into locality blocks, so that its rows are not in one piece;
   ///         MemoryError
   [[nodiscard]] RowStarts<Space> make_row_workspace(Space const& space) const;

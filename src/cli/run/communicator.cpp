@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/run/communicator.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <string>
+
+#include "cli/report/host_facts.hpp"
+#include "cli/run/ranks.hpp"
+#include "polyad/core/device.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+/// Whether two ranks have the same device. A launcher may show each rank one device, or all of them.
+bool share_devices() {
+  auto const addresses = probe_device().addresses;
+  std::uint64_t key    = std::hash<std::string>()(host_name());
+  if (!addresses.empty())
+    key ^= std::hash<std::uint64_t>()(
+        addresses[static_cast<std::size_t>(ranks().local_rank) % addresses.size()] * 0x9E3779B97F4A7C15ULL);
+  auto keys = of_all_ranks({key});
+  std::sort(keys.begin(), keys.end());
+  return std::adjacent_find(keys.begin(), keys.end()) != keys.end();
+}
+
+}  // namespace
+
+Communicator<Kokkos::DefaultExecutionSpace> make_communicator(bool deterministic) {
+  Kokkos::DefaultExecutionSpace const space;
+  if (!runs_on_device()) return mpi_communicator(space);
+  bool const shared = share_devices();
+  if (shared && ranks().rank == 0)
+    std::fprintf(stderr,
+                 "polyad: warning: more ranks than devices: ranks share a device, and exchange by MPI\n");
+  if (shared || !nccl_is_built() || deterministic) return mpi_communicator(space);
+  return nccl_communicator(space);
+}
+
+}  // namespace polyad::cli

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The communicator of the tool's ranks.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "polyad/distributed/communicator.hpp"
+
+namespace polyad::cli {
+
+/// NCCL if each rank has a device of its own, otherwise MPI. All ranks call it, in a Session. Rank 0 warns
+/// where ranks share a device.
+/// \param deterministic  by MPI: NCCL chooses the order of sums by the hardware it finds
+[[nodiscard]] Communicator<Kokkos::DefaultExecutionSpace> make_communicator(bool deterministic);
+
+}  // namespace polyad::cli

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/tensors/read_on_ranks.hpp"
+
+#include <Kokkos_Core.hpp>
+#include <numeric>
+#include <variant>
+
+#include "cli/run/ranks.hpp"
+#include "polyad/distributed/communicator.hpp"
+
+namespace polyad::cli {
+
+io::CoordinateList read_on_ranks(TensorInput const& input, CommonOptions const& common, Report& report) {
+  if (input.duplicates != "error" && input.duplicates != "last")
+    return read_input(input, common, report, {ranks().rank, ranks().size, of_all_ranks});
+  io::CoordinateList list;
+  if (ranks().rank == 0) list = read_input(input, common, report);
+  auto const all      = mpi_communicator(Kokkos::DefaultExecutionSpace()).host();
+  std::uint64_t order = list.extents.size();
+  all.broadcast(&order, 1, 0);
+  list.extents.resize(order);
+  all.broadcast(list.extents.data(), order, 0);
+  return list;
+}
+
+io::CoordinateList gather_on_rank_0(io::CoordinateList const& list) {
+  auto const all   = mpi_communicator(Kokkos::DefaultExecutionSpace()).host();
+  auto const order = static_cast<std::uint64_t>(list.order());
+  std::vector<count_t> to(static_cast<std::size_t>(ranks().size), 0);
+  to[0]           = list.nnz();
+  auto const from = all.counts_from(to);
+  io::CoordinateList whole;
+  whole.extents = list.extents;
+  whole.values.resize(std::accumulate(from.begin(), from.end(), count_t(0)));
+  all.all_to_all(list.values.data(), to, whole.values.data(), from);
+  auto const times_order = [&](std::vector<count_t> counts) {
+    for (auto& count : counts) count *= order;
+    return counts;
+  };
+  // Parts may hold their indices in either type.
+  auto const own = std::visit(
+      [](auto const& indices) { return std::vector<std::uint64_t>(indices.begin(), indices.end()); },
+      list.indices);
+  std::vector<std::uint64_t> indices(whole.values.size() * order);
+  all.all_to_all(own.data(), times_order(to), indices.data(), times_order(from));
+  auto& kept = whole.indices.emplace<1>();
+  kept.assign(indices.begin(), indices.end());
+  return whole;
+}
+
+}  // namespace polyad::cli
