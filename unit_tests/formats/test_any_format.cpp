@@ -292,7 +292,7 @@ TEST_CASE("any_format falls back by memory", "[any_format]") {
   for (count_t const budget : needs) {
     options.memory_bytes = budget;
     auto const X         = any_format(space, coo, options);
-    // The fastest in memory that fits. The one that is streamed only if there is none or it is clearly faster.
+    // The fastest in memory that fits. What is streamed, only if there is none or it is clearly faster.
     FormatCandidate const *want = nullptr, *streamed = nullptr;
     for (auto const& candidate : X.candidates()) {
       bool const known = candidate.predicted.has_value();
