@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// dense: the routines of dense/, tucker/ and the row systems beside what Kokkos Kernels has for the same
-// work.
+// dense: the routines of dense/ and the row systems beside what Kokkos Kernels has for the same work.
 // docs/performance.md says which the library calls.
 #include <KokkosBatched_LU_Decl.hpp>
 #include <KokkosBatched_LU_Team_Impl.hpp>
-#include <KokkosBatched_QR_Decl.hpp>
-#include <KokkosBatched_QR_TeamVector_Impl.hpp>
 #include <KokkosBatched_SVD_Decl.hpp>
 #include <KokkosBatched_SVD_Serial_Impl.hpp>
 #include <KokkosBatched_SolveLU_Decl.hpp>
@@ -20,7 +17,6 @@
 #include "formats/coo/row_system.hpp"
 #include "kernel/launch_shape.hpp"
 #include "registration.hpp"
-#include "tucker/leading_vectors.hpp"
 
 namespace polyad::perf {
 namespace {
@@ -110,16 +106,6 @@ struct EigenTheirs {
   }
 };
 
-template <class Matrix>
-struct QRTheirs {
-  Matrix A;
-  Kokkos::View<typename Matrix::non_const_value_type*, Space::device_type> tau, work;
-  template <class Member>
-  KOKKOS_FUNCTION void operator()(Member const& member) const {
-    KokkosBatched::TeamVectorQR<Member, KokkosBatched::Algo::QR::Unblocked>::invoke(member, A, tau, work);
-  }
-};
-
 /// Registers one routine by both. Each of `ours` and `theirs` makes what the timed call needs and returns the
 /// call.
 template <class Ours, class Theirs>
@@ -176,26 +162,6 @@ void register_tall(Session& session, int rank) {
         auto const A = random_matrix<Scalar>(space, rows, R), G = random_matrix<Scalar>(space, rows, R);
         auto const D = random_matrix<Scalar>(space, R, R);
         return [=] { KokkosBlas::gemm(space, "T", "N", Scalar(1), A, G, Scalar(0), D); };
-      });
-  // HOOI's and nvecs' bases. Theirs is one team's, so there are few rows.
-  count_t const basis_rows = std::min<count_t>(rows, 4096);
-  if (rank != 8 && rank != 32) return;
-  add_pair(
-      session,
-      "basis/" + std::string(scalar_name<Scalar>) + "/rows:" + std::to_string(basis_rows) +
-          "/R:" + std::to_string(rank),
-      [=] {
-        auto const Z       = random_matrix<Scalar>(space, basis_rows, R),
-                   Q       = random_matrix<Scalar>(space, basis_rows, R);
-        auto const vectors = std::make_shared<detail::LeadingVectors<Scalar, Space>>(space);
-        return [=] { vectors->orthonormalize(Z, Q); };
-      },
-      [=] {
-        auto const A = random_matrix<Scalar>(space, basis_rows, R);
-        using Vector = Kokkos::View<Scalar*, Space::device_type>;
-        QRTheirs<FactorMatrix<Scalar, Space>> const kernel{A, Vector("tau", R), Vector("work", basis_rows)};
-        auto const policy = team_policy(space, detail::launch_shape<Space>(1, 8, 32));
-        return [=] { Kokkos::parallel_for("polyad::perf", policy, kernel); };
       });
 }
 

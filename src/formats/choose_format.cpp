@@ -22,6 +22,7 @@ FormatCandidate candidate(FormatCosts const& format, CostInput const& input, For
   found.need_bytes  = cost.need_bytes();
   found.fits        = found.need_bytes <= wish.bytes;
   found.streams     = format.on_host;
+  found.on_device   = input.machine.is_device;
   found.dense       = cost.dense;
   if (!cost.is_known()) return found;
   found.predicted = {cost.load_s, cost.build_s, cost.mode_s, cost.iteration_s};
@@ -46,12 +47,15 @@ bool is_better(FormatCandidate const& a, FormatCandidate const& b, FormatWish co
   return total(a, wish) < total(b, wish);
 }
 
-/// Whether streaming is better than the best format that fits in memory. What is streamed may be a faster
-/// format, of which most stays on the device. The prediction has to be clear.
+/// Whether a device is better served by streaming than by the best format that fits its memory. What is
+/// streamed may be a faster format, of which most stays on the device. The prediction has to be clear. A
+/// measured time is not given up for a predicted one.
 bool streams_faster(FormatCandidate const& streamed, FormatCandidate const& in_memory,
                     FormatWish const& wish) {
   constexpr double margin = 1.25;
-  return streamed.fits && in_memory.fits && margin * total(streamed, wish) < total(in_memory, wish);
+  return streamed.on_device && streamed.fits && in_memory.fits &&
+         (streamed.measured || !in_memory.measured) &&
+         margin * total(streamed, wish) < total(in_memory, wish);
 }
 
 [[noreturn]] void refuse(FormatCandidate const* smallest, FormatWish const& wish) {

@@ -57,6 +57,9 @@ class Estimate(AutoTest):
                 self.assertTrue(c["fits"])
                 self.assertGreaterEqual(c["need_bytes"], c["build_bytes"])
                 self.assertIsNone(c["measured"])
+                if name == "streamed-sorted":  # its times were not fitted
+                    self.assertIsNone(c["predicted"])
+                    continue
                 self.assertEqual(len(c["predicted"]["mode_s"]), 3)
                 self.assertGreater(c["predicted"]["iteration_s"], sum(c["predicted"]["mode_s"]))
         self.assertIn(result["best"], formats)
@@ -81,7 +84,8 @@ class Estimate(AutoTest):
     def test_text(self):
         text = self.succeed("estimate", self.tensor(), "-r", 8).stdout
         for name in FORMATS:
-            self.assertRegex(text, rf"(?m)^{name} +[\d.]+ kB +[\d.]+ kB +yes +~")
+            time = "-" if name == "streamed-sorted" else "~"  # its times were not fitted
+            self.assertRegex(text, rf"(?m)^{name} +[\d.]+ kB +[\d.]+ kB +yes +{time}")
 
     def test_cache(self):
         path = self.tensor()

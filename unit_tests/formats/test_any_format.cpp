@@ -292,7 +292,7 @@ TEST_CASE("any_format falls back by memory", "[any_format]") {
   for (count_t const budget : needs) {
     options.memory_bytes = budget;
     auto const X         = any_format(space, coo, options);
-    // The fastest in memory that fits. What is streamed, only if there is none or it is clearly faster.
+    // The fastest in memory that fits. Streamed if there is none or, on a device, it is clearly faster.
     FormatCandidate const *want = nullptr, *streamed = nullptr;
     for (auto const& candidate : X.candidates()) {
       bool const known = candidate.predicted.has_value();
@@ -301,7 +301,7 @@ TEST_CASE("any_format falls back by memory", "[any_format]") {
       if (!want || candidate.total_s < want->total_s) want = &candidate;
     }
     REQUIRE(streamed);
-    if (want && 1.25 * streamed->total_s < want->total_s) want = nullptr;
+    if (want && streamed->on_device && 1.25 * streamed->total_s < want->total_s) want = nullptr;
     CAPTURE(budget, X.chosen(), X.chosen_because());
     CHECK(X.chosen() == (want ? want->name : "streamed-blco"));
     if (X.chosen() != all.front().name)
@@ -328,23 +328,27 @@ TEST_CASE("any_format falls back by memory", "[any_format]") {
   CHECK_THROWS_AS(any_format(space, coo, options), MemoryError);
 }
 
-TEST_CASE("what is clearly faster than all that fits is streamed", "[formats]") {
+TEST_CASE("a device streams what is clearly faster than all that fits", "[formats]") {
   FormatWish const wish{.iterations = 3, .bytes = 1000};
-  auto const candidate = [](char const* name, bool streams, double seconds) {
+  bool on_device       = true;
+  auto const candidate = [&](char const* name, bool streams, double seconds) {
     FormatCandidate c;
     c.name       = name;
     c.need_bytes = 10;
     c.fits       = true;
     c.streams    = streams;
+    c.on_device  = on_device;
     c.predicted  = FormatTimes{.build_s = seconds, .mode_s = {seconds}, .iteration_s = seconds};
     c.total_s    = seconds;
     return c;
   };
   FormatCandidate too_large = candidate("large", false, 0.5);
   too_large.fits            = false;
+  bool measured             = false;
   auto const chosen         = [&](double streamed_s) {
     std::vector<FormatCandidate> list{candidate("slow", false, 4), too_large,
                                       candidate("streamed", true, streamed_s), candidate("fits", false, 2)};
+    if (measured) list[3].measured = list[3].predicted;
     auto const choice = choose(list, wish);
     auto const name   = list[choice.candidate].name;
     sort_candidates(list, wish);
@@ -356,6 +360,11 @@ TEST_CASE("what is clearly faster than all that fits is streamed", "[formats]") 
         "streamed because large, the fastest, needs 10 B and 1000 B are free; fits, the fastest that "
         "fits, takes 2 s and this one 1 s (predicted)");
   CHECK(chosen(1.7).rfind("fits because", 0) == 0);
+  measured = true;
+  CHECK(chosen(1).rfind("fits because", 0) == 0);
+  measured  = false;
+  on_device = false;
+  CHECK(chosen(1).rfind("fits because", 0) == 0);
 }
 
 TEST_CASE("any_format gives way to the next best when a build does not fit", "[any_format]") {
