@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 
+#include "cli/format_choice/machine.hpp"
 #include "cli/report/host_facts.hpp"
 #include "cli/run/ranks.hpp"
 #include "polyad/core/device.hpp"
