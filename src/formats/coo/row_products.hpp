@@ -13,6 +13,7 @@
 
 #include "formats/coo/row_problem.hpp"
 #include "formats/coo/row_scratch.hpp"
+#include "formats/coo/row_starts.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
 #include "polyad/formats/format.hpp"
@@ -177,7 +178,7 @@ struct RowProducts {
   template <class Member>
   KOKKOS_FUNCTION void sum_row(Member const& member, count_t begin, count_t end, Pad const& pad) const {
     start(member, pad);
-    count_t const first = (begin + chunk - 1) / chunk, last = end / chunk;
+    count_t const first = ceil_div(begin, chunk), last = end / chunk;
     if (chunk_sums == nullptr || first >= last) return add(member, begin, end, pad);
     add(member, begin, first * chunk, pad);
     add_chunks(member, first, last, pad);
@@ -200,12 +201,7 @@ struct SumChunks {
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     count_t const c     = first + static_cast<count_t>(member.league_rank());
     count_t const begin = c * products.chunk, end = begin + products.chunk;
-    count_t low = 0, high = rows;  // starts[low] <= begin < starts[high]
-    while (high - low > 1) {
-      count_t const middle                   = low + (high - low) / 2;
-      (starts[middle] <= begin ? low : high) = middle;
-    }
-    if (starts[high] < end) return;
+    if (starts[row_of_position(starts, 0, rows, begin) + 1] < end) return;
     int const R = products.R, width = products.width;
     Pad const pad(static_cast<Scalar*>(member.team_scratch(level).get_shmem_aligned(
                       Pad::size(Products::tile_rows, width) * sizeof(Scalar), row_alignment)),

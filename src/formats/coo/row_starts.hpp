@@ -10,6 +10,17 @@
 
 namespace polyad::detail {
 
+/// The row first <= k < last with starts[k] <= position < starts[k + 1], by binary search.
+/// starts[first] <= position < starts[last].
+KOKKOS_INLINE_FUNCTION count_t row_of_position(count_t const* starts, count_t first, count_t last,
+                                               count_t position) {
+  while (last - first > 1) {
+    count_t const middle                        = first + (last - first) / 2;
+    (starts[middle] <= position ? first : last) = middle;
+  }
+  return first;
+}
+
 /// A binary search for each row. Long runs of empty rows then cost no more than other rows.
 template <class Source, class Starts>
 struct FindRowStarts {

@@ -8,6 +8,7 @@
 
 #include "core/space_instances.hpp"
 #include "formats/coo/row_problem.hpp"
+#include "formats/coo/row_starts.hpp"
 #include "formats/coo/sorted.hpp"
 #include "formats/coo/sorted_tuning.hpp"
 #include "formats/coo/streamed_sorted.hpp"
@@ -27,7 +28,7 @@ struct LengthenIndices {
   }
 };
 
-/// Finds row 0 of the indices by binary search: starts(k) <= p < starts(k + 1).
+/// Fills row 0 of the indices.
 template <class Starts, class Indices>
 struct FillRows {
   Starts starts;
@@ -35,17 +36,8 @@ struct FillRows {
   count_t begin;        // of the stretch
   Indices indices;
   KOKKOS_FUNCTION void operator()(count_t i) const {
-    using Index  = typename Indices::non_const_value_type;
-    count_t low  = first;
-    count_t high = last;
-    while (high - low > 1) {
-      count_t const middle = low + (high - low) / 2;
-      if (starts(middle) <= begin + i)
-        low = middle;
-      else
-        high = middle;
-    }
-    indices(0, i) = static_cast<Index>(low);
+    using Index   = typename Indices::non_const_value_type;
+    indices(0, i) = static_cast<Index>(row_of_position(starts.data(), first, last, begin + i));
   }
 };
 
