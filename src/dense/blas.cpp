@@ -5,18 +5,56 @@
 #include <KokkosBlas3_gemm.hpp>
 #include <algorithm>
 
+#include "polyad/core/error.hpp"
+
 namespace polyad::detail {
 namespace {
 
 /// Kokkos Kernels casts extents to int.
 constexpr count_t most_rows = count_t(1) << 30;
 
-/// Calls f(range) for pieces of so many rows.
+/// The most numbers of a piece as doubles: 16 MiB, so that the BLAS finds them in a device's cache.
+constexpr count_t most_doubles = count_t(1) << 21;
+
+/// Calls f(range) for pieces of at most so many rows.
 template <class F>
-void for_each_piece(count_t rows, F&& f) {
-  for (count_t first = 0; first < rows; first += most_rows)
-    f(Kokkos::make_pair(first, std::min(rows, first + most_rows)));
+void for_each_piece(count_t rows, F&& f, count_t most = most_rows) {
+  for (count_t first = 0; first < rows; first += most)
+    f(Kokkos::make_pair(first, std::min(rows, first + most)));
 }
+
+/// target = source, entry by entry, as doubles without gaps between the rows.
+template <class Space>
+struct ToDoubles {
+  FactorMatrix<float, Space> source;
+  FactorMatrix<double, Space> target;
+  int columns;
+  KOKKOS_FUNCTION void operator()(int e) const {
+    target.data()[e] = static_cast<double>(source(e / columns, e % columns));
+  }
+};
+
+template <class Space>
+void to_doubles(Space const& space, FactorMatrix<float, Space> const& source,
+                FactorMatrix<double, Space> const& target) {
+  Kokkos::parallel_for(
+      "polyad::to_doubles",
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<int>>(space, 0, static_cast<int>(target.size())),
+      ToDoubles<Space>{source, target, static_cast<int>(target.extent(1))});
+}
+
+/// D = scale sums.
+template <class Space>
+struct StoreScaled {
+  FactorMatrix<double, Space> sums;
+  double scale;
+  FactorMatrix<float, Space> D;
+  KOKKOS_FUNCTION void operator()(count_t e) const {
+    count_t const i = e / sums.extent(1);
+    count_t const j = e % sums.extent(1);
+    D(i, j)         = static_cast<float>(scale * sums(i, j));
+  }
+};
 
 }  // namespace
 
@@ -49,6 +87,33 @@ void blas_transposed_product(Space const& space, double scale, FactorMatrix<doub
   });
 }
 
+template <class Space>
+void blas_transposed_product(Space const& space, double scale, FactorMatrix<float, Space> const& A,
+                             FactorMatrix<float, Space> const& B,
+                             Kokkos::View<double*, typename Space::device_type> const& scratch,
+                             FactorMatrix<float, Space> const& D) {
+  using Doubles    = FactorMatrix<double, Space>;
+  using Floats     = FactorMatrix<float, Space>;
+  count_t const J  = A.extent(1);
+  count_t const R  = B.extent(1);
+  count_t const at = ceil_div(J * R, 2) * 2;  // packs of 16 bytes
+  POLYAD_EXPECTS(scratch.size() >= at + J + R, "the scratch of a transposed product is too small");
+  Doubles const sums(scratch.data(), J, R);
+  auto const product = [&](auto const& rows) {
+    count_t const count = rows.second - rows.first;
+    Doubles const left(scratch.data() + at, count, J);
+    Doubles const right(left.data() + left.size(), count, R);
+    to_doubles(space, Floats(Kokkos::subview(A, rows, Kokkos::ALL)), left);
+    to_doubles(space, Floats(Kokkos::subview(B, rows, Kokkos::ALL)), right);
+    KokkosBlas::gemm(space, "T", "N", 1.0, left, right, rows.first == 0 ? 0.0 : 1.0, sums);
+  };
+  for_each_piece(A.extent(0), product,
+                 std::max<count_t>(std::min(scratch.size() - at, most_doubles) / (J + R), 1));
+  Kokkos::parallel_for("polyad::transposed_product_sum",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, J * R),
+                       StoreScaled<Space>{sums, scale, D});
+}
+
 using Default = Kokkos::DefaultExecutionSpace;
 template void blas_product(Default const&, FactorMatrix<float, Default> const&,
                            FactorMatrix<float, Default> const&, FactorMatrix<float, Default> const&);
@@ -59,5 +124,9 @@ template void blas_gram(Default const&, FactorMatrix<double, Default> const&,
 template void blas_transposed_product(Default const&, double, FactorMatrix<double, Default> const&,
                                       FactorMatrix<double, Default> const&,
                                       FactorMatrix<double, Default> const&);
+template void blas_transposed_product(Default const&, double, FactorMatrix<float, Default> const&,
+                                      FactorMatrix<float, Default> const&,
+                                      Kokkos::View<double*, Default::device_type> const&,
+                                      FactorMatrix<float, Default> const&);
 
 }  // namespace polyad::detail

@@ -5,7 +5,7 @@
 // As in gram (dense/gram.hpp), both matrices are read once. A team loads its chunk of rows into the scratch
 // pad, one tile at a time. It sums the chunk's J x R numbers, several rows of a block at a time in registers.
 // The chunks' sums are then added in a fixed order, so the result does not depend on timing. Bytes: I (J + R)
-// s_r + chunks J R 8. Flops: 2 I J R. On a device, a BLAS computes wide products of doubles.
+// s_r + chunks J R 8. Flops: 2 I J R. On a device, a BLAS computes wide products.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -37,11 +37,20 @@ TransposedProductWorkspace<Space> make_transposed_product_workspace(Space const&
   count_t const rows    = ceil_div(J, 4) * 4;
   count_t const columns = ceil_div(R, full_block) * full_block;
   count_t const bytes   = checked_product("a core gradient's partial sums", rows * columns, sizeof(double));
-  count_t const chunks  = partial_sums(space, bytes);
+  // A BLAS's floats take the room of one chunk for the sums and the rest for rows as doubles.
+  count_t const least  = may_multiply_by_blas<Space> ? 2 : 1;
+  count_t const chunks = std::max(partial_sums(space, bytes), least);
   expect_fits(space, "a core gradient's partial sums", chunks, bytes);
   return TransposedProductWorkspace<Space>(
       Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::transposed_product"), chunks, rows,
       columns);
+}
+
+/// The workspace as an array of numbers.
+template <class Space>
+Kokkos::View<double*, typename Space::device_type> all_numbers(
+    TransposedProductWorkspace<Space> const& workspace) {
+  return {workspace.data(), workspace.size()};
 }
 
 /// The J x R sums of one team over tiles of rows: sums += A' G for the rows of A and G in the scratch pad. A
@@ -211,9 +220,13 @@ void transposed_product(Space const& space, double scale, FactorMatrix<Scalar, S
   POLYAD_EXPECTS(A.extent(0) == G.extent(0) && D.extent(0) == A.extent(1) && D.extent(1) == G.extent(1),
                  "A is ", A.extent(0), " x ", A.extent(1), ", G is ", G.extent(0), " x ", G.extent(1),
                  ", D is ", D.extent(0), " x ", D.extent(1), ": D = A' G has no meaning");
-  if constexpr (may_multiply_by_blas<Space> && std::is_same_v<Scalar, double>)
-    if (A.extent(0) > 0 && transposes_by_blas<Space, Scalar>(A.extent(1), G.extent(1)))
-      return blas_transposed_product(space, scale, A, G, D);
+  if constexpr (may_multiply_by_blas<Space>)
+    if (A.extent(0) > 0 && transposes_by_blas(A.extent(1), G.extent(1))) {
+      if constexpr (std::is_same_v<Scalar, double>)
+        return blas_transposed_product(space, scale, A, G, D);
+      else
+        return blas_transposed_product(space, scale, A, G, all_numbers(workspace), D);
+    }
   using Kernel        = detail::TransposedProductOfChunk<Space, Scalar>;
   constexpr int lanes = Kernel::Row::lanes;
   typename Kernel::Sums const tile(A.extent(1), G.extent(1));

@@ -81,6 +81,31 @@ TEST_CASE("transposed product: by a BLAS, on every backend", "[dense][strategies
       }
 }
 
+TEST_CASE("transposed product: floats by a BLAS of doubles, on every backend", "[dense][strategies]") {
+  TestSpace const space;
+  for (std::size_t const rows : {1, 65, 300})
+    for (std::size_t const J : {2, 17, 130})
+      for (std::size_t const rank : {2, 16, 65})
+        for (std::size_t const rows_at_a_time : {1, 64, 1000}) {
+          CAPTURE(rows, J, rank, rows_at_a_time);
+          Random random(rank + rows);
+          auto const host_A = random_matrix(random, rows, J);
+          auto const host_B = random_matrix(random, rows, rank);
+          WatchedMatrix<float> const A(space, RowLayout::wide, host_A, nan_value);
+          WatchedMatrix<float> const B(space, RowLayout::padded, host_B, nan_value);
+          WatchedMatrix<float> const D(space, RowLayout::wide, J, rank);
+          Kokkos::View<double*, TestSpace::device_type> const scratch(
+              "polyad::test", J * rank + 1 + rows_at_a_time * (J + rank));
+          Kokkos::deep_copy(space, scratch, nan_value);
+          blas_transposed_product(space, 0.5, A.matrix(), B.matrix(), scratch, D.matrix());
+          space.fence("polyad::test");
+          auto twice = D.read();
+          for (auto& entry : twice) entry *= 2;
+          CHECK(violation<float, double>(oracle_product_of_transposed(host_A, host_B), twice, 2) == "");
+          CHECK(D.trespasses() == 0);
+        }
+}
+
 TEST_CASE("solve rows: every remainder of the rows that a thread takes", "[dense]") {
   for (std::size_t const rows : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 63, 64, 65, 127, 128, 129, 513, 5003}) {
     expect_solved<float>(rows, 6, RowLayout::padded, RowLayout::padded, RowLayout::padded);

@@ -99,7 +99,9 @@ TEST_CASE("transposed products of all shapes", "[fast_tucker][dense]") {
       expect_transposed_product<float>(rows, J, 1 + (rows + 7 * J) % 40);
       expect_transposed_product<double>(rows, J, 1 + (rows + 5 * J) % 40);
     }
+  expect_transposed_product<float>(700, 130, 65);
   expect_transposed_product<double>(700, 130, 65);
+  expect_transposed_product<float>(40000, 300, 17);  // several pieces as doubles
 }
 
 }  // namespace
