@@ -225,7 +225,7 @@ void transposed_product(Space const& space, double scale, FactorMatrix<Scalar, S
       if constexpr (std::is_same_v<Scalar, double>)
         return blas_transposed_product(space, scale, A, G, D);
       else
-        return blas_transposed_product(space, scale, A, G, all_numbers(workspace), D);
+        return blas_transposed_product(space, scale, A, G, all_numbers<Space>(workspace), D);
     }
   using Kernel        = detail::TransposedProductOfChunk<Space, Scalar>;
   constexpr int lanes = Kernel::Row::lanes;
