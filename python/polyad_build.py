@@ -63,7 +63,8 @@ def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     wanted = requirements(config_settings)
-    name = _base.build_wheel(wheel_directory, config_settings, metadata_directory)
+    # The base compares the prepared METADATA with its own, to which nothing was added.
+    name = _base.build_wheel(wheel_directory, config_settings, None if wanted else metadata_directory)
     if wanted:
         rewrite_wheel(Path(wheel_directory) / name, wanted)
     return name

@@ -23,6 +23,8 @@ def build(monkeypatch, tmp_path):
     base = types.ModuleType("scikit_build_core.build")
 
     def build_wheel(directory, config_settings=None, metadata_directory=None):
+        if metadata_directory:
+            assert (Path(metadata_directory) / "METADATA").read_text() == metadata, "Metadata mismatch"
         record = f"polyad/_m.so,sha256=x,{len(module)}\npolyad-0.2.0.dist-info/METADATA,sha256=y,7\npolyad-0.2.0.dist-info/RECORD,,\n"
         with zipfile.ZipFile(Path(directory) / "polyad-0.2.0.whl", "w", zipfile.ZIP_DEFLATED) as wheel:
             wheel.writestr("polyad/_m.so", module)
@@ -62,7 +64,7 @@ def test_the_cuda_package_depends_on_nvidias_wheels(build, tmp_path, release, wa
     folder = build.prepare_metadata_for_build_wheel(tmp_path, settings)
     assert (tmp_path / folder / "METADATA").read_text() == with_nvidia
 
-    name = build.build_wheel(tmp_path, settings)
+    name = build.build_wheel(tmp_path, settings, tmp_path / folder)
     with zipfile.ZipFile(tmp_path / name) as wheel:
         assert wheel.testzip() is None and len(wheel.namelist()) == 3
         assert wheel.read("polyad/_m.so") == module

@@ -13,8 +13,8 @@ namespace {
 /// Kokkos Kernels casts extents to int.
 constexpr count_t most_rows = count_t(1) << 30;
 
-/// The most numbers of a piece as doubles: 16 MiB, so that the BLAS finds them in a device's cache.
-constexpr count_t most_doubles = count_t(1) << 21;
+/// The most numbers of a piece as doubles, 64 MiB. Smaller ones would take more launches than time.
+constexpr count_t most_doubles = count_t(1) << 23;
 
 /// Calls f(range) for pieces of at most so many rows.
 template <class F>
