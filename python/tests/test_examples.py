@@ -33,7 +33,7 @@ def test_example(path, tmp_path):
         pytest.importorskip("pandas")
     (tmp_path / "data").symlink_to(ROOT / "data")
     done = subprocess.run([sys.executable, path], cwd=tmp_path, capture_output=True, text=True,
-                          env=os.environ | {"MPLBACKEND": "Agg"})
+                          env=os.environ | {"MPLBACKEND": "Agg"}, timeout=300)
     assert done.returncode == 0, done.stderr
     text, pictures = EXPECTED[path.stem]
     assert re.search(text, done.stdout), done.stdout

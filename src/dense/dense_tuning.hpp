@@ -76,12 +76,15 @@ template <class Space>
   return may_multiply_by_blas<Space> && (narrower > count_t(full_block) || is_wide_and_long(rows, narrower));
 }
 
-/// Whether transposed_product calls the vendor's BLAS for J x R sums. Floats become doubles before.
+/// Whether transposed_product calls the vendor's BLAS for J x R sums. Floats become doubles before, which
+/// pays for more sums.
 ///
-/// H200, J = R, 2^28 / R rows of doubles, ms, our kernel and BLAS: R = 8 8.8 and 11.2, 16 6.2 and 1.0, 32 5.4
-/// and 1.0, 64 8.1 and 1.0, 128 21.5 and 1.4, 512 2780 and 4.6.
+/// H200, J = R, 2^28 / R rows, ms, our kernel and BLAS. Doubles: R = 8 8.8 and 11.2, 16 6.2 and 1.0, 32 5.4
+/// and 1.0, 64 8.1 and 1.0, 128 21.5 and 1.4, 512 2780 and 4.6. Floats: 16 5.4 and 52, 32 4.5 and 26, 64 6.4
+/// and 7.2, 128 19.8 and 5.5, 512 2800 and 8.4.
+template <class Scalar>
 [[nodiscard]] constexpr bool transposes_by_blas(count_t J, count_t R) {
-  return std::min(J, R) >= 16;
+  return std::min(J, R) >= 16 && (sizeof(Scalar) == sizeof(double) || J * R >= count_t(1) << 13);
 }
 
 /// For more than 32 columns: the Gram matrix is cut into blocks of 64 x 64. A thread keeps 8 x 8 sums of a

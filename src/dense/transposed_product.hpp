@@ -221,7 +221,7 @@ void transposed_product(Space const& space, double scale, FactorMatrix<Scalar, S
                  "A is ", A.extent(0), " x ", A.extent(1), ", G is ", G.extent(0), " x ", G.extent(1),
                  ", D is ", D.extent(0), " x ", D.extent(1), ": D = A' G has no meaning");
   if constexpr (may_multiply_by_blas<Space>)
-    if (A.extent(0) > 0 && transposes_by_blas(A.extent(1), G.extent(1))) {
+    if (A.extent(0) > 0 && transposes_by_blas<Scalar>(A.extent(1), G.extent(1))) {
       if constexpr (std::is_same_v<Scalar, double>)
         return blas_transposed_product(space, scale, A, G, D);
       else

@@ -35,7 +35,7 @@ CooTensor<Scalar, Index, TestSpace> small_input(std::size_t order) {
   Random random(order);
   std::vector<std::uint64_t> const extents =
       order == 3 ? std::vector<std::uint64_t>{40, 300, 20} : std::vector<std::uint64_t>{12, 9, 50, 5};
-  return to_device<Scalar, Index>(TestSpace(), random_tensor(random, extents, 3000));
+  return to_device<Scalar, Index>(TestSpace(), random_tensor(random, extents, 1000));
 }
 
 /// That `run(options of a format)` gives about the same number for all formats with these capabilities.
@@ -62,14 +62,13 @@ void expect_decompositions(std::size_t order, count_t rank) {
   double const tolerance = sizeof(Scalar) == sizeof(float) ? 1e-4 : 1e-10;
   CpAlsOptions als;
   als.rank           = rank;
-  als.max_iterations = 2;
-  als.tolerance      = 0;
+  als.max_iterations = 1;
   expect_same_of_formats({}, format_options(als), tolerance, [&](AnyFormatOptions const& format) {
     return cp_als(space, any_format(space, X, format), als).fit;
   });
   TuckerOptions hooi;
   hooi.ranks          = std::vector<count_t>(order, std::min<count_t>(rank, 5));
-  hooi.max_iterations = 2;
+  hooi.max_iterations = 1;
   expect_same_of_formats(
       format_options(hooi).needs, format_options(hooi), 10 * tolerance,
       [&](AnyFormatOptions const& format) { return tucker(space, any_format(space, X, format), hooi).fit; });
@@ -84,7 +83,10 @@ void expect_completions(FastTuckerOptimizer optimizer, count_t rank) {
   options.optimizer  = optimizer;
   options.rank       = rank;
   options.max_epochs = 1;
-  options.ridge      = 1;
+  if (optimizer == FastTuckerOptimizer::als)
+    options.shrinkage = Shrinkage{};
+  else
+    options.ridge = 1;
   // sgd takes the entries in each format's order.
   double const tolerance = optimizer == FastTuckerOptimizer::sgd ? 0.5 : 1e-4;
   expect_same_of_formats(format_options(options).needs, format_options(options), tolerance,
@@ -105,7 +107,7 @@ TEST_CASE("each kernel once: decompositions in every format", "[formats][each_ke
 
 TEST_CASE("each kernel once: completion in every format", "[formats][each_kernel]") {
   using enum FastTuckerOptimizer;
-  for (count_t const rank : {3, 8, 16, 33}) {
+  for (count_t const rank : {1, 8, 16, 33}) {
     expect_completions<double, std::uint32_t>(als, rank);
     expect_completions<float, std::uint32_t>(als, rank);
     expect_completions<double, std::uint32_t>(adam, rank);
