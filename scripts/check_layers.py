@@ -41,7 +41,7 @@ LAYERS = {
     "testing": {"core", "tensor", "kernel", "formats", "testing"},
 }
 DRIVERS = {"cp", "fast_tucker", "tucker"}
-CONTRACTS = {"formats/any_format.hpp", "formats/format.hpp"}
+CONTRACTS = {"formats/any_format.hpp", "formats/format.hpp", "formats/row_owners.hpp"}
 OF_THE_TOOL = {"formats/choose_format.hpp", "formats/cost_model.hpp"}
 CODE = {".hpp", ".cpp"}
 FORBIDDEN_FOLDERS = {"utils", "misc", "impl"}

@@ -141,9 +141,10 @@ int run_tool(int argc, char** argv) {
       return failure.exit == 0 ? 0 : complain(failure);
     }
     if (ranks().size > 1 && !std::holds_alternative<CpdOptions>(*options) &&
-        !std::holds_alternative<TrainOptions>(*options) && !std::holds_alternative<InfoOptions>(*options))
+        !std::holds_alternative<TrainOptions>(*options) && !std::holds_alternative<TuckerOptions>(*options) &&
+        !std::holds_alternative<InfoOptions>(*options))
       throw UsageError(
-          "only cpd and fast-tucker run on several ranks so far: start this command without mpirun");
+          "only cpd, fast-tucker and tucker run on several ranks so far: start this command without mpirun");
     catch_interrupts();
     std::string command;
     for (int i = 0; i < argc; ++i) command += (i == 0 ? "" : " ") + std::string(argv[i]);

@@ -8,29 +8,16 @@
 
 #include "distributed/exchange.hpp"
 #include "distributed/rows_of_ranks.hpp"
-#include "polyad/core/counter_rng.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/rank.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
+#include "tensor/fill_random_rows.hpp"
 
 namespace polyad {
 
 using namespace detail;
 
 namespace {
-
-/// fill_random of the rows from `first` on. So the start does not depend on the partition of the rows.
-template <class Scalar, class Space>
-struct FillRandomRows {
-  FactorMatrix<Scalar, Space> matrix;
-  std::uint64_t seed;
-  std::uint64_t mode;
-  count_t first;
-  KOKKOS_FUNCTION void operator()(count_t row) const {
-    for (count_t r = 0; r < matrix.extent(1); ++r)
-      matrix(row, r) = static_cast<Scalar>(counter_uniform(seed, mode, first + row, r));
-  }
-};
 
 ProcessGrid checked_grid(PartitionOptions const& options, Extents const& extents, int ranks) {
   if (options.grid.empty()) return cheapest_grid(extents, ranks);
@@ -81,15 +68,7 @@ template <class Scalar, class Index, class Space>
 TensorShare<Scalar, Index, Space> distribute(Communicator<Space> const& ranks, Extents const& extents,
                                              std::span<Index const> indices, std::span<double const> values,
                                              PartitionOptions const& options) {
-  auto const order = static_cast<count_t>(extents.order());
-  count_t wrong    = indices.size() == values.size() * order ? 0 : 1;
-  for (std::size_t e = 0; wrong == 0 && e < indices.size(); ++e)
-    if (indices[e] >= extents[static_cast<int>(e % order)]) wrong = 1;
-  auto const wrong_on = of_all_ranks(ranks.host(), wrong);
-  for (std::size_t k = 0; k < wrong_on.size(); ++k)
-    POLYAD_EXPECTS(wrong_on[k] == 0, "rank ", k, " has a coordinate outside ", to_string(extents),
-                   ", or not as many coordinates as values");
-
+  expect_inside(ranks.host(), extents, indices, values);
   TensorShare<Scalar, Index, Space> share;
   Partition& partition = share.partition;
   partition.extents    = extents;
@@ -138,12 +117,12 @@ CpAlsRun<Scalar, Space> cp_als_run(Communicator<Space> const& ranks,
   count_t const rank    = options.rank == 0 ? X.rank() : options.rank;
   FactorMatrices<Scalar, Space> const start(space, share.block.extents(),
                                             static_cast<count_t>(checked_rank(rank)));
-  for (int n = 0; n < start.order(); ++n)
-    Kokkos::parallel_for("polyad::fill_random_rows",
-                         Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(
-                             space, 0, partition.row_count(ranks.rank(), n)),
-                         FillRandomRows<Scalar, Space>{start[n], options.seed, static_cast<std::uint64_t>(n),
-                                                       partition.first_row(ranks.rank(), n)});
+  for (int n = 0; n < start.order(); ++n)  // an empty range has one row, which stays zero
+    fill_random_rows<Scalar, Space>(
+        space,
+        Kokkos::subview(start[n], Kokkos::make_pair(count_t(0), partition.row_count(ranks.rank(), n)),
+                        Kokkos::ALL),
+        options.seed, n, partition.first_row(ranks.rank(), n));
   if (ranks.size() == 1) return CpAlsRun<Scalar, Space>(space, X, options, start);
   return CpAlsRun<Scalar, Space>(
       space, X.inside(), options, start,

@@ -26,6 +26,20 @@ inline double imbalance_of(std::vector<count_t> const& numbers) {
   return sum == 0 ? 1 : largest / sum * static_cast<double>(numbers.size());
 }
 
+/// \throws UsageError on all ranks when a coordinate of one is outside, or is missing
+template <class Index>
+void expect_inside(RankGroup const& ranks, Extents const& extents, std::span<Index const> indices,
+                   std::span<double const> values) {
+  auto const order = static_cast<count_t>(extents.order());
+  count_t wrong    = indices.size() == values.size() * order ? 0 : 1;
+  for (std::size_t e = 0; wrong == 0 && e < indices.size(); ++e)
+    if (indices[e] >= extents[static_cast<int>(e % order)]) wrong = 1;
+  auto const wrong_on = of_all_ranks(ranks, wrong);
+  for (std::size_t k = 0; k < wrong_on.size(); ++k)
+    POLYAD_EXPECTS(wrong_on[k] == 0, "rank ", k, " has a coordinate outside ", to_string(extents),
+                   ", or not as many coordinates as values");
+}
+
 /// Cuts mode n into parts of about as many nonzeros each, of all ranks together.
 template <class Index>
 std::vector<count_t> cut_mode(RankGroup const& ranks, Extents const& extents, std::span<Index const> indices,

@@ -121,7 +121,7 @@ namespace detail {
 
 template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, BiasOptions const& options,
-                FastTuckerModel<Scalar, Space>& model, RowOwners<Scalar, Index, Space> const* owners) {
+                FastTuckerModel<Scalar, Space>& model, NonzeroOwners<Scalar, Index, Space> const* owners) {
   using Range   = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
   using Sums    = Kokkos::View<Sum**, Kokkos::LayoutRight, typename Space::device_type>;
   using Stretch = CooTensor<Scalar, Index, Space>;
@@ -246,7 +246,7 @@ CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Sca
   template void detail::fit_biases(                                                                         \
       Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,   \
       BiasOptions const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&,                          \
-      RowOwners<Scalar, Index, Kokkos::DefaultExecutionSpace> const*);                                      \
+      NonzeroOwners<Scalar, Index, Kokkos::DefaultExecutionSpace> const*);                                  \
   template Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> detail::without_biases(                    \
       Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,   \
       FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&)

@@ -407,7 +407,7 @@ template <class Scalar, class Index, class Space>
 FastTuckerChoice<Scalar, Space> detail::choose(Space const& space, Entries<Scalar, Index, Space> const& all,
                                                FastTuckerOptions const& options,
                                                AnyFormatOptions const& format, count_t most,
-                                               RowOwners<Scalar, Index, Space> const* owners) {
+                                               NonzeroOwners<Scalar, Index, Space> const* owners) {
   POLYAD_EXPECTS(leaves_choice(options), "the options leave nothing to choose");
   // Drifts have a number for each row and bin. The rows of a sample have too few entries for them.
   bool const drifts       = options.bias.time_mode >= 0;
@@ -451,7 +451,7 @@ FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
   template FastTuckerChoice<Scalar, Kokkos::DefaultExecutionSpace> detail::choose(                          \
       Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,   \
       FastTuckerOptions const&, AnyFormatOptions const&, count_t,                                           \
-      RowOwners<Scalar, Index, Kokkos::DefaultExecutionSpace> const*)
+      NonzeroOwners<Scalar, Index, Kokkos::DefaultExecutionSpace> const*)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_CHOOSE);
 
 }  // namespace polyad

@@ -15,7 +15,7 @@
 
 #include "dense/intermediates.hpp"
 #include "dense/transposed_product.hpp"
-#include "fast_tucker/row_owners.hpp"
+#include "formats/row_owners.hpp"
 #include "kernel/launch_shape.hpp"
 #include "polyad/fast_tucker/predict.hpp"
 #include "polyad/formats/format.hpp"
@@ -119,14 +119,15 @@ struct CoreStepWorkspace {
 /// penalty. G (I_n x R) is scratch. Launches on `space` and returns without waiting.
 /// \param owners  of several ranks, whose A^(n), C^(n) and G have the owned rows alone, perhaps none
 template <class F, class Workspace>
-void core_step(
-    typename F::space_type const& space, F const& X,
-    FastTuckerModel<typename F::scalar_type, typename F::space_type> const& model, int n, double ridge,
-    FactorMatrices<typename F::scalar_type, typename F::space_type> const& C, Workspace& workspace,
-    CoreStepWorkspace<typename F::scalar_type, typename F::space_type> const& work,
-    FactorMatrix<typename F::scalar_type, typename F::space_type> const& G,
-    RowPenalty<typename F::space_type> const& penalty                                          = {},
-    RowOwners<typename F::scalar_type, typename F::index_type, typename F::space_type>* owners = nullptr) {
+void core_step(typename F::space_type const& space, F const& X,
+               FastTuckerModel<typename F::scalar_type, typename F::space_type> const& model, int n,
+               double ridge, FactorMatrices<typename F::scalar_type, typename F::space_type> const& C,
+               Workspace& workspace,
+               CoreStepWorkspace<typename F::scalar_type, typename F::space_type> const& work,
+               FactorMatrix<typename F::scalar_type, typename F::space_type> const& G,
+               RowPenalty<typename F::space_type> const& penalty = {},
+               NonzeroOwners<typename F::scalar_type, typename F::index_type, typename F::space_type>*
+                   owners = nullptr) {
   using Scalar = typename F::scalar_type;
   using Space  = typename F::space_type;
   // P = A' G

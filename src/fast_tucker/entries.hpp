@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "core/space_instances.hpp"
-#include "fast_tucker/row_owners.hpp"
+#include "formats/row_owners.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/formats/any_format.hpp"
@@ -195,7 +195,7 @@ inline constexpr int last_epochs = 6;
 template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, BiasOptions const& options,
                 FastTuckerModel<Scalar, Space>& model,
-                RowOwners<Scalar, Index, Space> const* owners = nullptr);
+                NonzeroOwners<Scalar, Index, Space> const* owners = nullptr);
 /// fill_start of A^(n) that have only some of the rows.
 /// \param first_rows  the first one of each mode; none: 0
 template <class Scalar, class Space>
@@ -212,7 +212,8 @@ PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const
                         ErrorSums<Space> const& sums);
 template <class Scalar, class Index, class Space>
 double value_scale(Space const& space, Entries<Scalar, Index, Space> const& X,
-                   FastTuckerOptions const& options, RowOwners<Scalar, Index, Space> const* owners = nullptr);
+                   FastTuckerOptions const& options,
+                   NonzeroOwners<Scalar, Index, Space> const* owners = nullptr);
 template <class Scalar, class Index, class Space>
 Entries<Scalar, Index, Space> scaled(Space const& space, Entries<Scalar, Index, Space> const& X,
                                      double factor);
@@ -223,17 +224,28 @@ inline constexpr count_t most_searched = 2000000;
 template <class Scalar, class Index, class Space>
 FastTuckerChoice<Scalar, Space> choose(Space const& space, Entries<Scalar, Index, Space> const& train,
                                        FastTuckerOptions const& options, AnyFormatOptions const& format,
-                                       count_t most                                  = most_searched,
-                                       RowOwners<Scalar, Index, Space> const* owners = nullptr);
+                                       count_t most                                      = most_searched,
+                                       NonzeroOwners<Scalar, Index, Space> const* owners = nullptr);
 
-/// fast_tucker by als on several ranks. The result's A^(n) have the rows that this rank
-/// owns.
+/// Of all formats of this rank.
+template <class Scalar, class Index, class Space>
+FormatFacts facts_of(DividedTensor<Scalar, Index, Space> const& X) {
+  auto const& first = X.formats().front();
+  FormatFacts facts{first.chosen(), first.chosen_because(), 0, 0, first.candidates()};
+  for (auto const& format : X.formats()) {
+    facts.storage_bytes += format.storage_bytes();
+    facts.build_s += format.build_seconds();
+  }
+  return facts;
+}
+
+/// fast_tucker by als on several ranks. The result's A^(n) have the rows that this rank owns.
 /// \param part  this rank's part of each set, with the whole extents
 template <class Scalar, class Index, class Space>
 FastTuckerResult<Scalar, Space> fit_owned_rows(
     Space const& space, FastTuckerData<Scalar, Index, Space> const& part, FastTuckerOptions const& options,
     FastTuckerCallback const& callback, AnyFormatOptions const& format,
-    std::shared_ptr<RowOwners<Scalar, Index, Space>> const& owners);
+    std::shared_ptr<NonzeroOwners<Scalar, Index, Space>> const& owners);
 
 /// The caller's format options with the optimiser's needs.
 inline AnyFormatOptions asked_of(AnyFormatOptions format, FastTuckerOptions const& options) {
@@ -247,9 +259,9 @@ inline AnyFormatOptions asked_of(AnyFormatOptions format, FastTuckerOptions cons
 /// X without the model's mean and biases, in a format. If X is in host memory, it is a format that streams.
 /// On several ranks X is a part, and the result has the rows that this rank owns.
 template <class Scalar, class Index, class Space>
-Observations<Scalar, Index, Space> interactions(
+DividedTensor<Scalar, Index, Space> interactions(
     Space const& space, Entries<Scalar, Index, Space> const& X, FastTuckerModel<Scalar, Space> const& model,
-    AnyFormatOptions const& format, std::shared_ptr<RowOwners<Scalar, Index, Space>> const& owners = {}) {
+    AnyFormatOptions const& format, std::shared_ptr<NonzeroOwners<Scalar, Index, Space>> const& owners = {}) {
   auto const rest = without_biases(space, X, model);
   if (owners) return {X.extents(), owners->by_rows(rest.tensor(), format), owners};
   if (X.on_host()) return AnyFormat<Scalar, Index, Space>::stream(space, rest.pinned().tensor, format);

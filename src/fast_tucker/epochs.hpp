@@ -12,9 +12,9 @@
 #include "fast_tucker/core_step.hpp"
 #include "fast_tucker/gradients.hpp"
 #include "fast_tucker/orthogonal_squares.hpp"
-#include "fast_tucker/row_owners.hpp"
 #include "fast_tucker/sgd.hpp"
 #include "fast_tucker/shrinkage.hpp"
+#include "formats/row_owners.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 
@@ -26,7 +26,7 @@ namespace polyad::detail {
 template <class Scalar, class Index, class Space>
 class FastTuckerEpochs {
 public:
-  using Tensor = Observations<Scalar, Index, Space>;
+  using Tensor = DividedTensor<Scalar, Index, Space>;
 
   /// \throws UsageError when shapes or rates make no sense or the format lacks what the optimiser needs;
   /// MemoryError

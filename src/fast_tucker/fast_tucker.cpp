@@ -58,7 +58,7 @@ template <class Scalar, class Index, class Space>
 FastTuckerErrors errors_of_sets(Space const& space, FastTuckerModel<Scalar, Space> const& model,
                                 FactorMatrices<Scalar, Space> const& C,
                                 Sets<Scalar, Index, Space> const& sets, ErrorSums<Space> const& sums,
-                                RowOwners<Scalar, Index, Space> const* owners) {
+                                NonzeroOwners<Scalar, Index, Space> const* owners) {
   FastTuckerErrors found{detail::errors(space, model, C, sets.train, sums),
                          errors(space, model, C, sets.validation, sums),
                          errors(space, model, C, sets.test, sums)};
@@ -82,7 +82,7 @@ FastTuckerErrors errors_of_sets(Space const& space, FastTuckerModel<Scalar, Spac
 template <class Scalar, class Index, class Space>
 FastTuckerErrors errors_of_biases(Space const& space, FastTuckerModel<Scalar, Space> const& model,
                                   Sets<Scalar, Index, Space> const& sets, ErrorSums<Space> const& sums,
-                                  RowOwners<Scalar, Index, Space> const* owners = nullptr) {
+                                  NonzeroOwners<Scalar, Index, Space> const* owners = nullptr) {
   std::vector<count_t> const one_column(static_cast<std::size_t>(model.order()), 1);
   FastTuckerModel<Scalar, Space> alone(space, model.extents(), one_column, 1, false);
   alone.share_biases(model);
@@ -117,7 +117,7 @@ struct Saving {
 
 /// Refuses a state of other entries or of another format.
 template <class Scalar, class Index, class Space>
-void expect_same_run(FastTuckerState const& state, Observations<Scalar, Index, Space> const& X,
+void expect_same_run(FastTuckerState const& state, DividedTensor<Scalar, Index, Space> const& X,
                      Sets<Scalar, Index, Space> const& sets, int patience) {
   auto const expect = [&](char const* what, auto const& there, auto const& here) {
     std::ostringstream text;
@@ -137,7 +137,7 @@ void expect_same_run(FastTuckerState const& state, Observations<Scalar, Index, S
 
 /// The facts of a run that begins.
 template <class Scalar, class Index, class Space>
-void put_facts(Observations<Scalar, Index, Space> const& X, Sets<Scalar, Index, Space> const& sets,
+void put_facts(DividedTensor<Scalar, Index, Space> const& X, Sets<Scalar, Index, Space> const& sets,
                FastTuckerState& state) {
   state.precision = sizeof(Scalar) == 4 ? "f32" : "f64";
   state.format    = X.chosen();
@@ -148,20 +148,9 @@ void put_facts(Observations<Scalar, Index, Space> const& X, Sets<Scalar, Index, 
   state.norm_squared   = X.norm_squared();
 }
 
-template <class Scalar, class Index, class Space>
-FormatFacts facts_of(Observations<Scalar, Index, Space> const& X) {
-  auto const& first = X.formats().front();
-  FormatFacts facts{first.chosen(), first.chosen_because(), 0, 0, first.candidates()};
-  for (auto const& format : X.formats()) {
-    facts.storage_bytes += format.storage_bytes();
-    facts.build_s += format.build_seconds();
-  }
-  return facts;
-}
-
 /// \param model  the start, which becomes the result; on several ranks with the rows that this rank owns
 template <class Scalar, class Index, class Space>
-FastTuckerResult<Scalar, Space> fit(Space const& space, Observations<Scalar, Index, Space> const& X,
+FastTuckerResult<Scalar, Space> fit(Space const& space, DividedTensor<Scalar, Index, Space> const& X,
                                     Sets<Scalar, Index, Space> const& sets, FastTuckerOptions const& options,
                                     FastTuckerModel<Scalar, Space> model, FastTuckerCallback const& callback,
                                     Saving saving = {}) {
@@ -277,7 +266,7 @@ FastTuckerResult<Scalar, Space> fit_scaled(
     Space const& space, Sets<Scalar, Index, Space> const& sets, FastTuckerOptions const& options,
     FastTuckerModel<Scalar, Space> const& start, bool fills, AnyFormatOptions const& format,
     FastTuckerCallback const& callback, Saving saving = {},
-    std::shared_ptr<RowOwners<Scalar, Index, Space>> const& owners = {}) {
+    std::shared_ptr<NonzeroOwners<Scalar, Index, Space>> const& owners = {}) {
   auto const fit_values = [&](Sets<Scalar, Index, Space> const& of, FastTuckerOptions const& with,
                               FastTuckerModel<Scalar, Space> const& model, FastTuckerCallback const& tell) {
     auto const X = interactions(space, of.train, model, asked_of(format, with), owners);
@@ -362,7 +351,7 @@ Saving saving_of(Space const& space, FastTuckerCheckpoints const& checkpoints, F
 template <class Scalar, class Index, class Space>
 FastTuckerModel<Scalar, Space> model_of_owned_rows(Space const& space, Extents const& extents,
                                                    FastTuckerOptions const& options,
-                                                   RowOwners<Scalar, Index, Space> const& owners) {
+                                                   NonzeroOwners<Scalar, Index, Space> const& owners) {
   std::vector<count_t> const one_column(static_cast<std::size_t>(extents.order()), 1);
   FastTuckerModel<Scalar, Space> model(space, extents, one_column, options.rank, options.biases);
   for (int n = 0; n < extents.order(); ++n) {
@@ -378,7 +367,7 @@ FastTuckerModel<Scalar, Space> model_of_owned_rows(Space const& space, Extents c
 template <class Scalar, class Index, class Space>
 FastTuckerResult<Scalar, Space> only_biases(Space const& space, Sets<Scalar, Index, Space> const& sets,
                                             FastTuckerOptions options,
-                                            RowOwners<Scalar, Index, Space> const* owners = nullptr) {
+                                            NonzeroOwners<Scalar, Index, Space> const* owners = nullptr) {
   FastTuckerResult<Scalar, Space> result;
   options.rank = 1;
   options.columns.assign(static_cast<std::size_t>(sets.train.order()), 1);
@@ -396,7 +385,7 @@ FastTuckerResult<Scalar, Space> only_biases(Space const& space, Sets<Scalar, Ind
 template <class Scalar, class Index, class Space>
 FastTuckerChoice<Scalar, Space> choice_of_root(FastTuckerChoice<Scalar, Space> const& choice,
                                                FastTuckerOptions const& options,
-                                               RowOwners<Scalar, Index, Space> const& owners) {
+                                               NonzeroOwners<Scalar, Index, Space> const& owners) {
   FastTuckerState state;
   put_chosen(choice.options, state);
   auto const share = [&](auto& numbers) {
@@ -437,7 +426,7 @@ template <class Scalar, class Index, class Space>
 FastTuckerModel<Scalar, Space> owned_rows_of_root(Space const& space, Extents const& extents,
                                                   FastTuckerModel<Scalar, Space> const& whole,
                                                   FastTuckerOptions const& options,
-                                                  RowOwners<Scalar, Index, Space> const& owners) {
+                                                  NonzeroOwners<Scalar, Index, Space> const& owners) {
   auto model       = model_of_owned_rows<Scalar>(space, extents, options, owners);
   auto const share = [&](FactorMatrix<Scalar, Space> const& matrix) {
     return owners.from_root(owners.is_root() ? to_host<Scalar>(space, matrix) : std::vector<double>());
@@ -513,7 +502,7 @@ template <class Scalar, class Index, class Space>
 FastTuckerResult<Scalar, Space> detail::fit_owned_rows(
     Space const& space, FastTuckerData<Scalar, Index, Space> const& part, FastTuckerOptions const& options,
     FastTuckerCallback const& callback, AnyFormatOptions const& format,
-    std::shared_ptr<RowOwners<Scalar, Index, Space>> const& owners) {
+    std::shared_ptr<NonzeroOwners<Scalar, Index, Space>> const& owners) {
   Extents const extents = part.train.extents();
   auto const sets       = sets_of(space, part);
   if (leaves_choice(options)) {
@@ -547,7 +536,7 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerCallback const& callback) {
   auto const sets = sets_of(space, data);
   if (data.format)
-    return fit(space, Observations<Scalar, Index, Space>(*data.format), sets, options, start, callback);
+    return fit(space, DividedTensor<Scalar, Index, Space>(*data.format), sets, options, start, callback);
   auto with = options;
   with.rank = start.rank();
   return fit_scaled(space, sets, with, start, false, {}, callback);
@@ -607,7 +596,7 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
       Kokkos::DefaultExecutionSpace const&,                                                                 \
       FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FastTuckerOptions const&,        \
       FastTuckerCallback const&, AnyFormatOptions const&,                                                   \
-      std::shared_ptr<RowOwners<Scalar, Index, Kokkos::DefaultExecutionSpace>> const&);                     \
+      std::shared_ptr<NonzeroOwners<Scalar, Index, Kokkos::DefaultExecutionSpace>> const&);                 \
   template bool stays_on_host<Scalar, Index>(Kokkos::DefaultExecutionSpace const&, Extents const&, count_t, \
                                              FastTuckerOptions const&, AnyFormatOptions const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_FAST_TUCKER);

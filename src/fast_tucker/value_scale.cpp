@@ -67,7 +67,8 @@ Entries<Scalar, Index, Space> detail::scaled(Space const& space, Entries<Scalar,
 
 template <class Scalar, class Index, class Space>
 double detail::value_scale(Space const& space, Entries<Scalar, Index, Space> const& X,
-                           FastTuckerOptions const& options, RowOwners<Scalar, Index, Space> const* owners) {
+                           FastTuckerOptions const& options,
+                           NonzeroOwners<Scalar, Index, Space> const* owners) {
   bool const shrinks =
       options.optimizer == FastTuckerOptimizer::als && !options.ridge && !options.ridge_per_entry;
   double const largest = owners ? owners->largest(largest_value(space, X)) : largest_value(space, X);
@@ -130,7 +131,7 @@ void scale_predictions(Space const& space, double factor, FastTuckerModel<Scalar
       FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, double);                       \
   template double detail::value_scale(                                                                    \
       Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      FastTuckerOptions const&, RowOwners<Scalar, Index, Kokkos::DefaultExecutionSpace> const*);          \
+      FastTuckerOptions const&, NonzeroOwners<Scalar, Index, Kokkos::DefaultExecutionSpace> const*);      \
   template Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> detail::scaled(                          \
       Kokkos::DefaultExecutionSpace const&, Entries<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
       double)

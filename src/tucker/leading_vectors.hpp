@@ -8,6 +8,9 @@
 // which is nearly right from the second iteration of HOOI on. Only L x L matrices are decomposed, by Jacobi
 // rotations of one team (dense/jacobi_eigen.hpp). A Gram matrix of I or D rows is never formed. Y is read
 // twice an iteration.
+//
+// On several ranks each has some rows of Y, Q, Z and U, and all of B. They add up B and the Gram matrices.
+// They take the eigenvectors of the root: where eigenvalues are nearly equal, a rounding error turns them.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -19,9 +22,11 @@
 #include "dense/gram.hpp"
 #include "dense/intermediates.hpp"
 #include "dense/jacobi_eigen.hpp"
+#include "formats/row_owners.hpp"
 #include "kernel/launch_shape.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "polyad/tucker/tucker.hpp"
+#include "tensor/fill_random_rows.hpp"
 #include "tucker/wide_product.hpp"
 
 namespace polyad::detail {
@@ -67,10 +72,11 @@ struct FillZeroColumns {
   FactorMatrix<Scalar, Space> Q;
   Kokkos::View<double*, typename Space::device_type> values;  // eigenvalues of the columns, decreasing
   std::uint64_t seed;
+  count_t first_row;  // the number of Q's first row among those of all ranks
   KOKKOS_FUNCTION void operator()(count_t i) const {
     for (count_t l = 0; l < Q.extent(1); ++l)
       if (!(values(l) > 1e-14 * values(0)))
-        Q(i, l) = static_cast<Scalar>(counter_uniform(seed, 0, i, l) - 0.5);
+        Q(i, l) = static_cast<Scalar>(counter_uniform(seed, 0, first_row + i, l) - 0.5);
   }
 };
 
@@ -79,54 +85,47 @@ template <class Scalar, class Space>
 class LeadingVectors {
 public:
   using matrix_type = FactorMatrix<Scalar, Space>;
+  using Owners      = RowOwners<Scalar, Space>;
 
-  explicit LeadingVectors(Space const& space, LeadingVectorsOptions const& options = {})
-      : m_space(space), m_options(options) {}
+  /// \param owners  of several ranks, which call all functions together; it must live as long. Null: one rank
+  explicit LeadingVectors(Space const& space, LeadingVectorsOptions const& options = {},
+                          Owners* owners = nullptr)
+      : m_space(space), m_options(options), m_owners(owners) {}
 
   /// Q = an orthonormal basis of the columns of Z (I x L, L <= I), with random directions where Z has fewer
-  /// independent ones. Z is overwritten. Waits.
-  void orthonormalize(matrix_type const& Z, matrix_type const& Q) {
-    // Two passes, since the Gram matrix of the first resolves only half of the digits. More passes only after
-    // columns had to be filled in.
-    auto from     = Z;
-    auto to       = Q;
-    int remaining = 2;
-    for (int pass = 0; remaining > 0 && pass < 8; ++pass, --remaining) {
-      if (eigenvectors(from, true, to) < from.extent(1)) remaining = 3;
-      std::swap(from, to);
-    }
-    if (from.data() != Q.data()) copy_matrix(m_space, Q, from);
-  }
+  /// independent ones. Z is overwritten. On several ranks both have the owned rows of mode n. Waits.
+  void orthonormalize(matrix_type const& Z, matrix_type const& Q, int n = 0) { make_basis(Z, Q, rows_of(n)); }
 
   /// U (I x R, R <= I and R <= D) = the leading R left singular vectors of Y (I x D). On entry U holds
-  /// orthonormal columns to start from. Returns the sum of the squares of the leading R singular values.
-  /// Waits.
+  /// orthonormal columns to start from. Returns the sum of the squares of the leading R singular values. On
+  /// several ranks Y has the owned rows of mode n, and these rows of U change. Waits.
   /// \throws MemoryError
-  double find(matrix_type const& Y, matrix_type const& U) {
+  double find(matrix_type const& Y, matrix_type const& whole, int n = 0) {
+    count_t const all   = whole.extent(0);  // I; `rows` are here
+    auto const U        = m_owners == nullptr ? whole : m_owners->owned(n, whole);
     count_t const rows  = Y.extent(0);
     count_t const width = Y.extent(1);
     count_t const rank  = U.extent(1);
-    POLYAD_EXPECTS(rank <= std::min(rows, width), "a matrix of ", rows, " x ", width, " has no ", rank,
+    POLYAD_EXPECTS(rank <= std::min(all, width), "a matrix of ", all, " x ", width, " has no ", rank,
                    " left singular vectors");
-    count_t const L = std::min(rank + m_options.oversampling, std::min(rows, width));
+    count_t const L = std::min(rank + m_options.oversampling, std::min(all, width));
     auto const Q    = matrix("polyad::range", rows, L);
     auto const Z    = matrix("polyad::range_product", rows, L);
     auto const B    = matrix("polyad::range_rows", width, L);
     auto const W    = matrix("polyad::range_basis", width, L);
     auto const sums = make_wide_product_workspace(m_space, width, L);
     // The start, and random directions beside it.
-    Kokkos::parallel_for("polyad::fill_range",
-                         Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(m_space, 0, rows),
-                         detail::FillRandom<Scalar, Space>{Z, 1, 0});
+    fill_random_rows(m_space, Z, 1, 0, rows_of(n).first);
     copy_matrix(m_space, matrix_type(Kokkos::subview(Z, Kokkos::ALL, Kokkos::make_pair(count_t(0), rank))),
                 U);
-    orthonormalize(Z, Q);
+    make_basis(Z, Q, rows_of(n));
     double captured = 0;
     for (int iteration = 0; iteration < m_options.max_iterations; ++iteration) {
       wide_transposed_product(m_space, Y, Q, sums, B);  // B = Y' Q, D x L
+      if (m_owners != nullptr) m_owners->sum(B);
       // The singular values captured by Q are those of B. Its right singular vectors turn Q into U.
       auto const turn = matrix("polyad::range_turn", L, rank);
-      decompose(B, false, turn);
+      decompose(B, false, turn, Rows{});
       intermediates(m_space, Q, turn, U);
       double const before = captured;
       captured            = leading_sum(rank);
@@ -134,14 +133,36 @@ public:
       double const tolerance =
           std::max(m_options.tolerance, static_cast<double>(std::numeric_limits<Scalar>::epsilon()) / 2);
       if (!(captured - before > tolerance * captured)) break;
-      orthonormalize(B, W);
+      make_basis(B, W, Rows{});
       intermediates(m_space, Y, W, Z);
-      orthonormalize(Z, Q);
+      make_basis(Z, Q, rows_of(n));
     }
     return captured;
   }
 
 private:
+  /// The rows of a matrix: all of them or, if ranks divide them, those from `first` on.
+  struct Rows {
+    bool divided  = false;
+    count_t first = 0;
+  };
+  [[nodiscard]] Rows rows_of(int n) const {
+    return m_owners == nullptr ? Rows{} : Rows{true, m_owners->first_row(n)};
+  }
+
+  void make_basis(matrix_type const& Z, matrix_type const& Q, Rows rows) {
+    // Two passes, since the Gram matrix of the first resolves only half of the digits. More passes only after
+    // columns had to be filled in.
+    auto from     = Z;
+    auto to       = Q;
+    int remaining = 2;
+    for (int pass = 0; remaining > 0 && pass < 8; ++pass, --remaining) {
+      if (eigenvectors(from, true, to, rows) < from.extent(1)) remaining = 3;
+      std::swap(from, to);
+    }
+    if (from.data() != Q.data()) copy_matrix(m_space, Q, from);
+  }
+
   [[nodiscard]] matrix_type matrix(char const* label, count_t rows, count_t columns) const {
     return make_factor_matrix<Scalar>(m_space, label, rows, columns);
   }
@@ -151,16 +172,21 @@ private:
     return sum;
   }
   /// T = the eigenvectors of M'M, scaled for a basis or not. The eigenvalues come to the host.
-  void decompose(matrix_type const& M, bool basis, matrix_type const& T) {
+  void decompose(matrix_type const& M, bool basis, matrix_type const& T, Rows rows) {
     count_t const L = M.extent(1);
     GramMatrix<Space> const G(Kokkos::view_alloc(m_space, "polyad::range_gram"), L, L);
     GramMatrix<Space> const V(Kokkos::view_alloc(m_space, "polyad::range_eigenvectors"), L, L);
     Kokkos::View<double*, typename Space::device_type> const scratch(
         Kokkos::view_alloc(m_space, "polyad::range_scratch"), 2 * L + 1);
     gram(m_space, M, GramWorkspace<Space>(m_space, L), G);
+    if (rows.divided) m_owners->sum(G.data(), G.size());
     Kokkos::parallel_for("polyad::range_eigenvectors", team_policy(m_space, launch_shape<Space>(1, 8, 32)),
                          detail::SortedEigenvectors<Scalar, Space>{G, V, scratch, T, basis});
     m_device_values = Kokkos::subview(scratch, Kokkos::make_pair(L + 1, 2 * L + 1));
+    if (m_owners != nullptr) {
+      m_owners->agree(T);
+      m_owners->agree(m_device_values.data(), L);
+    }
     auto const host = Kokkos::create_mirror_view(Kokkos::HostSpace(), m_device_values);
     Kokkos::deep_copy(m_space, host, m_device_values);
     m_space.fence("polyad::leading_vectors");
@@ -168,22 +194,24 @@ private:
   }
   /// to = from times its eigenvectors, scaled. Returns the number of independent columns; the others are
   /// filled in.
-  count_t eigenvectors(matrix_type const& from, bool basis, matrix_type const& to) {
+  count_t eigenvectors(matrix_type const& from, bool basis, matrix_type const& to, Rows rows) {
     count_t const L = from.extent(1);
     auto const T    = matrix("polyad::range_basis", L, L);
-    decompose(from, basis, T);
+    decompose(from, basis, T, rows);
     intermediates(m_space, from, T, to);
     count_t independent = 0;
     while (independent < L && m_values[independent] > 1e-14 * m_values[0]) ++independent;
     if (independent < L)
-      Kokkos::parallel_for("polyad::fill_zero_columns",
-                           Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(m_space, 0, to.extent(0)),
-                           detail::FillZeroColumns<Scalar, Space>{to, m_device_values, ++m_fills});
+      Kokkos::parallel_for(
+          "polyad::fill_zero_columns",
+          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(m_space, 0, to.extent(0)),
+          detail::FillZeroColumns<Scalar, Space>{to, m_device_values, ++m_fills, rows.first});
     return independent;
   }
 
   Space m_space;
   LeadingVectorsOptions m_options;
+  Owners* m_owners;
   std::vector<double> m_values;  // of the last decomposition, decreasing
   Kokkos::View<double*, typename Space::device_type> m_device_values;
   std::uint64_t m_fills = 0;

@@ -11,6 +11,7 @@
 #include "polyad/core/instances.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/dense/nvecs.hpp"
+#include "tucker/divided_tucker.hpp"
 #include "tucker/leading_vectors.hpp"
 #include "tucker/wide_product.hpp"
 
@@ -26,8 +27,143 @@ std::string product_text(std::vector<count_t> const& ranks) {
   return text;
 }
 
-/// Throws UsageError unless there are N ranks, each from 1 to I_n and to the product of the others.
-void expect_tucker_ranks(Extents const& extents, std::vector<count_t> const& ranks) {
+/// Y for every mode, all in one buffer of the size of the largest: HOOI needs one at a time. On several ranks
+/// with the rows of X's formats.
+/// \throws MemoryError before it is allocated
+template <class Scalar, class Index, class Space>
+std::vector<FactorMatrix<Scalar, Space>> make_shared_outputs(
+    Space const& space, DividedTensor<Scalar, Index, Space> const& X,
+    std::vector<FactorMatrix<Scalar, Space>> const& U) {
+  auto const rows            = [&](int n) { return X.format(n).extents()[n]; };
+  constexpr count_t too_many = std::numeric_limits<count_t>::max();
+  std::vector<count_t> columns;
+  int const order = X.extents().order();
+  int largest     = 0;
+  count_t least   = 0;  // elements of the largest so far
+  for (int n = 0; n < order; ++n) {
+    count_t D = 1;
+    for (int m = 0; m < order; ++m)
+      if (m != n && __builtin_mul_overflow(D, of_mode(U, m).extent(1), &D)) D = too_many;
+    count_t elements = 0;
+    if (D == too_many || __builtin_mul_overflow(rows(n), padded_rank<Scalar>(D), &elements))
+      elements = too_many;  // make_spttmc_output refuses it
+    columns.push_back(D);
+    if (elements > least) {
+      largest = n;
+      least   = elements;
+    }
+  }
+  auto const buffer = make_spttmc_output(space, X.format(largest).extents(), U, largest);
+  std::vector<FactorMatrix<Scalar, Space>> Y(columns.size(), buffer);
+  for (int n = 0; n < order; ++n) {
+    if (n == largest) continue;
+    FactorMatrix<Scalar, Space> const part(buffer.data(), rows(n), padded_rank<Scalar>(of_mode(columns, n)));
+    of_mode(Y, n) = Kokkos::subview(part, Kokkos::ALL, Kokkos::make_pair(count_t(0), of_mode(columns, n)));
+  }
+  return Y;
+}
+
+/// random_tucker_start. \param owners  of several ranks, which make it together; null on one rank
+template <class Scalar, class Space>
+TuckerStart<Scalar, Space> random_start(Space const& space, Extents const& extents,
+                                        TuckerOptions const& options, RowOwners<Scalar, Space>* owners) {
+  expect_tucker_ranks(extents, options.ranks);
+  LeadingVectors<Scalar, Space> vectors(space, options.vectors, owners);
+  TuckerStart<Scalar, Space> U;
+  for (int n = 0; n < extents.order(); ++n) {
+    count_t const rank = of_mode(options.ranks, n);
+    count_t const rows = owners == nullptr ? extents[n] : owners->rows(n);
+    auto const random  = make_factor_matrix<Scalar>(space, "polyad::tucker_start", rows, rank);
+    auto const whole   = make_factor_matrix<Scalar>(space, "polyad::tucker_factor", extents[n], rank);
+    fill_random_rows(space, random, options.seed, n, owners == nullptr ? 0 : owners->first_row(n));
+    vectors.orthonormalize(random, owners == nullptr ? whole : owners->owned(n, whole), n);
+    if (owners != nullptr) owners->gather_rows(n, whole);
+    U.push_back(whole);
+  }
+  return U;
+}
+
+/// HOOI on one rank, or on all ranks together.
+template <class Scalar, class Index, class Space>
+TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index, Space> const& X,
+                                 TuckerOptions const& options, TuckerStart<Scalar, Space> const& start,
+                                 TuckerCallback const& callback) {
+  Extents const extents = X.extents();
+  int const order       = extents.order();
+  auto* const owners    = X.owners().get();
+  auto const anywhere   = [&](bool here) { return owners ? owners->any(here) : here; };
+  // A rank without rows has one in its output.
+  auto const own_rows = [&](FactorMatrix<Scalar, Space> const& Y, int n) {
+    if (!owners) return Y;
+    return FactorMatrix<Scalar, Space>(
+        Kokkos::subview(Y, Kokkos::make_pair(count_t(0), owners->rows(n)), Kokkos::ALL));
+  };
+  expect_tucker_ranks(extents, options.ranks);
+  POLYAD_EXPECTS(start.size() == static_cast<std::size_t>(order), start.size(), " factors to start from");
+  for (int n = 0; n < order; ++n) {
+    auto const& U = of_mode(start, n);
+    POLYAD_EXPECTS(U.extent(0) == extents[n] && U.extent(1) == of_mode(options.ranks, n),
+                   "the start of mode ", n, " is ", U.extent(0), " x ", U.extent(1));
+  }
+  POLYAD_EXPECTS(X.format(0).can(Capability::ttmc), "the format ", X.chosen(), " has no ",
+                 to_string(Capability::ttmc));
+  POLYAD_EXPECTS(options.max_iterations >= 1, "at least one iteration");
+  double const norm_squared = X.norm_squared();
+  if (!(norm_squared > 0) || !std::isfinite(norm_squared))
+    throw NumericalError("the tensor's norm is " + std::to_string(std::sqrt(norm_squared)) +
+                         ": no fit can be told");
+
+  TuckerResult<Scalar, Space> result;
+  for (auto const& U : start) result.model.factors.push_back(with_packed_rows<Scalar, Space>(space, U));
+  auto const Y = make_shared_outputs(space, X, result.model.factors);
+  LeadingVectors<Scalar, Space> vectors(space, options.vectors, owners);
+  result.model.core =
+      make_factor_matrix<Scalar>(space, "polyad::tucker_core", options.ranks.back(), Y.back().extent(1));
+  Kokkos::Timer const clock;
+  for (int iteration = 1; iteration <= options.max_iterations; ++iteration) {
+    double const begin = clock.seconds();
+    double captured    = 0;  // ||G||^2: the last mode's leading squares
+    for (int n = 0; n < order; ++n) {
+      auto const at = static_cast<std::size_t>(n);
+      auto const& U = result.model.factors[at];
+      spttmc(space, X.format(n), result.model.factors, n, Y[at]);
+      captured = vectors.find(own_rows(Y[at], n), U, n);
+      if (owners) owners->gather_rows(n, U);
+    }
+    if (!std::isfinite(captured))
+      throw NumericalError("the factors are not finite: iteration " + std::to_string(iteration));
+    TuckerIteration step{iteration, 1 - std::sqrt(std::max(norm_squared - captured, 0.0) / norm_squared), 0,
+                         0};
+    step.delta   = step.fit - result.fit;
+    step.seconds = clock.seconds() - begin;
+    result.fit   = step.fit;
+    result.history.push_back(step);
+    if (anywhere(callback && !callback(step))) {
+      result.reason = StopReason::interrupted;
+      break;
+    }
+    if (iteration > 1 && std::abs(step.delta) < options.tolerance) {
+      result.reason = StopReason::converged;
+      break;
+    }
+    if (anywhere(clock.seconds() > options.time_limit_s)) {
+      result.reason = StopReason::time_limit;
+      break;
+    }
+  }
+  auto const workspace =
+      make_wide_product_workspace(space, result.model.core.extent(0), result.model.core.extent(1));
+  auto const& last = result.model.factors.back();
+  wide_transposed_product(space, owners ? owners->owned(order - 1, last) : last,
+                          own_rows(Y.back(), order - 1), workspace, result.model.core);
+  if (owners) owners->sum(result.model.core);
+  space.fence("polyad::tucker");
+  return result;
+}
+
+}  // namespace
+
+void detail::expect_tucker_ranks(Extents const& extents, std::vector<count_t> const& ranks) {
   POLYAD_EXPECTS(extents.order() >= 2, "a Tucker decomposition needs two modes or more");
   POLYAD_EXPECTS(ranks.size() == static_cast<std::size_t>(extents.order()), ranks.size(),
                  " ranks for a tensor of order ", extents.order());
@@ -43,57 +179,10 @@ void expect_tucker_ranks(Extents const& extents, std::vector<count_t> const& ran
   }
 }
 
-/// Y for every mode, all in one buffer of the size of the largest: HOOI needs one at a time.
-/// \throws MemoryError before it is allocated
-template <class Scalar, class Space>
-std::vector<FactorMatrix<Scalar, Space>> make_shared_outputs(
-    Space const& space, Extents const& extents, std::vector<FactorMatrix<Scalar, Space>> const& U) {
-  constexpr count_t too_many = std::numeric_limits<count_t>::max();
-  std::vector<count_t> columns;
-  int largest   = 0;
-  count_t least = 0;  // elements of the largest so far
-  for (int n = 0; n < extents.order(); ++n) {
-    count_t D = 1;
-    for (int m = 0; m < extents.order(); ++m)
-      if (m != n && __builtin_mul_overflow(D, of_mode(U, m).extent(1), &D)) D = too_many;
-    count_t elements = 0;
-    if (D == too_many || __builtin_mul_overflow(extents[n], padded_rank<Scalar>(D), &elements))
-      elements = too_many;  // make_spttmc_output refuses it
-    columns.push_back(D);
-    if (elements > least) {
-      largest = n;
-      least   = elements;
-    }
-  }
-  auto const buffer = make_spttmc_output(space, extents, U, largest);
-  std::vector<FactorMatrix<Scalar, Space>> Y(columns.size(), buffer);
-  for (int n = 0; n < extents.order(); ++n) {
-    if (n == largest) continue;
-    FactorMatrix<Scalar, Space> const part(buffer.data(), extents[n],
-                                           padded_rank<Scalar>(of_mode(columns, n)));
-    of_mode(Y, n) = Kokkos::subview(part, Kokkos::ALL, Kokkos::make_pair(count_t(0), of_mode(columns, n)));
-  }
-  return Y;
-}
-
-}  // namespace
-
 template <class Scalar, class Space>
 TuckerStart<Scalar, Space> random_tucker_start(Space const& space, Extents const& extents,
                                                TuckerOptions const& options) {
-  expect_tucker_ranks(extents, options.ranks);
-  LeadingVectors<Scalar, Space> vectors(space, options.vectors);
-  TuckerStart<Scalar, Space> U;
-  for (int n = 0; n < extents.order(); ++n) {
-    count_t const rank = of_mode(options.ranks, n);
-    auto const random  = make_factor_matrix<Scalar>(space, "polyad::tucker_start", extents[n], rank);
-    U.push_back(make_factor_matrix<Scalar>(space, "polyad::tucker_factor", extents[n], rank));
-    Kokkos::parallel_for(
-        "polyad::tucker_start", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, extents[n]),
-        detail::FillRandom<Scalar, Space>{random, options.seed, static_cast<std::uint64_t>(n)});
-    vectors.orthonormalize(random, U.back());
-  }
-  return U;
+  return random_start<Scalar, Space>(space, extents, options, nullptr);
 }
 
 template <class Scalar, class Index, class Space>
@@ -124,63 +213,16 @@ template <class Scalar, class Index, class Space>
 TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                    TuckerOptions const& options, TuckerStart<Scalar, Space> const& start,
                                    TuckerCallback const& callback) {
-  Extents const extents = X.extents();
-  int const order       = extents.order();
-  expect_tucker_ranks(extents, options.ranks);
-  POLYAD_EXPECTS(start.size() == static_cast<std::size_t>(order), start.size(), " factors to start from");
-  for (int n = 0; n < order; ++n) {
-    auto const& U = of_mode(start, n);
-    POLYAD_EXPECTS(U.extent(0) == extents[n] && U.extent(1) == of_mode(options.ranks, n),
-                   "the start of mode ", n, " is ", U.extent(0), " x ", U.extent(1));
-  }
-  POLYAD_EXPECTS(X.can(Capability::ttmc), "the format ", X.chosen(), " has no ", to_string(Capability::ttmc));
-  POLYAD_EXPECTS(options.max_iterations >= 1, "at least one iteration");
-  double const norm_squared = X.norm_squared();
-  if (!(norm_squared > 0) || !std::isfinite(norm_squared))
-    throw NumericalError("the tensor's norm is " + std::to_string(std::sqrt(norm_squared)) +
-                         ": no fit can be told");
+  return hooi<Scalar, Index, Space>(space, X, options, start, callback);
+}
 
-  TuckerResult<Scalar, Space> result;
-  for (auto const& U : start) result.model.factors.push_back(with_packed_rows<Scalar, Space>(space, U));
-  auto const Y = make_shared_outputs<Scalar>(space, extents, result.model.factors);
-  LeadingVectors<Scalar, Space> vectors(space, options.vectors);
-  result.model.core =
-      make_factor_matrix<Scalar>(space, "polyad::tucker_core", options.ranks.back(), Y.back().extent(1));
-  Kokkos::Timer const clock;
-  for (int iteration = 1; iteration <= options.max_iterations; ++iteration) {
-    double const begin = clock.seconds();
-    double captured    = 0;  // ||G||^2: the last mode's leading squares
-    for (int n = 0; n < order; ++n) {
-      auto const at = static_cast<std::size_t>(n);
-      spttmc(space, X, result.model.factors, n, Y[at]);
-      captured = vectors.find(Y[at], result.model.factors[at]);
-    }
-    if (!std::isfinite(captured))
-      throw NumericalError("the factors are not finite: iteration " + std::to_string(iteration));
-    TuckerIteration step{iteration, 1 - std::sqrt(std::max(norm_squared - captured, 0.0) / norm_squared), 0,
-                         0};
-    step.delta   = step.fit - result.fit;
-    step.seconds = clock.seconds() - begin;
-    result.fit   = step.fit;
-    result.history.push_back(step);
-    if (callback && !callback(step)) {
-      result.reason = StopReason::interrupted;
-      break;
-    }
-    if (iteration > 1 && std::abs(step.delta) < options.tolerance) {
-      result.reason = StopReason::converged;
-      break;
-    }
-    if (clock.seconds() > options.time_limit_s) {
-      result.reason = StopReason::time_limit;
-      break;
-    }
-  }
-  auto const workspace =
-      make_wide_product_workspace(space, result.model.core.extent(0), result.model.core.extent(1));
-  wide_transposed_product(space, result.model.factors.back(), Y.back(), workspace, result.model.core);
-  space.fence("polyad::tucker");
-  return result;
+template <class Scalar, class Index, class Space>
+TuckerResult<Scalar, Space> detail::divided_tucker(Space const& space,
+                                                   DividedTensor<Scalar, Index, Space> const& X,
+                                                   TuckerOptions const& options,
+                                                   TuckerCallback const& callback) {
+  auto const start = random_start<Scalar, Space>(space, X.extents(), options, X.owners().get());
+  return hooi(space, X, options, start, callback);
 }
 
 AnyFormatOptions format_options(TuckerOptions const& options) {
@@ -209,7 +251,11 @@ TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, 
       TuckerCallback const&);                                                                               \
   template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                      \
       Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
-      TuckerOptions const&, TuckerCallback const&)
+      TuckerOptions const&, TuckerCallback const&);                                                         \
+  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> detail::divided_tucker(                      \
+      Kokkos::DefaultExecutionSpace const&,                                                                 \
+      DividedTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, TuckerOptions const&,             \
+      TuckerCallback const&)
 POLYAD_EACH_SCALAR(, POLYAD_RANDOM_TUCKER_START);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_TUCKER);
 

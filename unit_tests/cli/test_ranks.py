@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""polyad cpd and fast-tucker under mpirun: rank 0 talks, fits and errors are those of one rank, faults end all ranks with
+"""polyad cpd, fast-tucker and tucker under mpirun: rank 0 talks, fits and errors are those of one rank, faults end all ranks with
 one message."""
 import json
 import os
@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 import unittest
+import zipfile
 
 from tool import TOOL, ToolTest, random_tensor, tns
 
@@ -152,9 +153,9 @@ class Ranks(ToolTest):
         self.one_message(result, 2, r"rank 2: .*nonsense")
 
     def test_other_commands_are_refused(self):
-        for command in (("stats", self.tensor), ("tucker", self.tensor, "-r", "2,2,2")):
+        for command in (("stats", self.tensor), ("convert", self.tensor, "x.pten")):
             result = self.mpirun(2, *command)
-            self.one_message(result, 2, "only cpd and fast-tucker run on several ranks")
+            self.one_message(result, 2, "only cpd, fast-tucker and tucker run on several ranks")
             self.assertFalse(result.stdout)
         self.one_message(self.mpirun(2, "cpd", self.tensor, "-r", 2, "--tune"), 2, "--tune works on one rank")
         self.one_message(self.mpirun(2, "cpd", self.tensor), 2, "--rank is required")
@@ -162,6 +163,57 @@ class Ranks(ToolTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stdout.count("ranks         2, 2 of them on this machine"), 1)
         self.assertEqual(re.findall(r"^ +rank (\d)  \S", result.stdout, re.MULTILINE), ["0", "1"])
+
+    def test_tucker(self):
+        with open(self.tensor, "a", encoding="ascii") as file:
+            file.write("30 20 10 0.5\n30 20 10 0.25\n")  # duplicates, and on the last rank
+        for precision, places in (("f32", 5), ("f64", 10)):
+            arguments = ("tucker", self.tensor, "-r", "4,3,5", "-i", 6, "--tol", 0, "--precision", precision, "-o")
+            one = self.report_of(*arguments, "one.npz")
+            for ranks in (2, 3, 4):
+                with self.subTest(f"{ranks} {precision}"):
+                    report, result = self.report_on(ranks, *arguments, "m.npz")
+                    self.expect_fits(report, one, places)
+                    for key in ("nnz", "dims", "empty_slices", "duplicates"):
+                        self.assertEqual(report["input"][key], one["input"][key])
+                    self.assertEqual(report["ranks"]["count"], ranks)
+                    self.assertEqual(report["format"]["name"], one["format"]["name"])
+                    self.assertEqual(result.stdout.count("fit      "), 1)
+                    self.assertEqual(result.stderr.count("iteration 6 of 6"), 1)
+                    self.assertRegex(result.stdout, rf"ranks    {ranks}, each with its rows of every mode, by MPI; largest")
+                    whole, model = (self.npz(name) for name in ("one.npz", "m.npz"))
+                    self.assertEqual(model.keys(), whole.keys())
+                    for name, array in whole.items():
+                        self.assertEqual(model[name], array)
+
+    def npz(self, name):
+        """The arrays' shapes."""
+        shapes = {}
+        with zipfile.ZipFile(self.folder / name) as file:
+            for member in file.namelist():
+                shapes[member] = re.search(rb"'shape': \([0-9, ]*\)", file.read(member)).group()
+        return shapes
+
+    def test_tucker_refuses(self):
+        result = self.mpirun(2, "tucker", self.tensor, "-r", "4,3,5", "--init", "hosvd", "-o", "m.npz")
+        self.one_message(result, 2, "--init hosvd works on one rank only")
+        self.assertFalse((self.folder / "m.npz").exists())
+        self.one_message(self.mpirun(3, "tucker", self.tensor, "-r", "31,3,5"), 2, "rank 31 of mode 0")
+        self.write("one.tns", "1 1\n2 1\n")
+        self.one_message(self.mpirun(2, "tucker", "one.tns", "-r", 1), 3, "one mode only")
+        self.write("zero.tns", "1 1 0\n2 2 0\n")
+        self.one_message(self.mpirun(3, "tucker", "zero.tns", "-r", "1,1"), 5, "no fit can be told")
+
+    def test_a_signal_to_one_rank_stops_tucker_on_all(self):
+        process = self.start(
+            [*MPIRUN, "3", TOOL, "tucker",
+             str(self.tensor), "-r", "4,3,5", "-i", "100000000", "--tol", "0", "-o", "m.npz"])
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        os.kill(int(children[-1]), signal.SIGTERM)
+        stderr = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 143, stderr[-2000:])
+        self.assertTrue((self.folder / "m.npz").exists())
+        self.assertEqual(len(re.findall("polyad: interrupted after iteration", stderr)), 1)
 
     def expect_errors(self, ours, others, places):
         self.assertEqual(len(ours["iterations"]), len(others["iterations"]))

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "distributed/parts.hpp"
 #include "distributed/world.hpp"
 #include "polyad/distributed/cp_als.hpp"
 #include "polyad/testing/oracle.hpp"
@@ -20,26 +21,14 @@ using testing::Random;
 template <class Scalar>
 using Data = FastTuckerData<Scalar, std::uint32_t, TestSpace>;
 
-enum class Dealt { in_turn, all_to_rank_0, whole };
-
-/// This rank's part of a tensor, or the whole.
+/// This rank's part of a tensor, or the whole, on the device.
 template <class Scalar>
-CooTensor<Scalar, std::uint32_t, TestSpace> part_of(HostTensor const& tensor, Dealt dealt) {
+CooTensor<Scalar, std::uint32_t, TestSpace> tensor_of(HostTensor const& tensor, Dealt dealt) {
   if (tensor.extents.empty()) return {};
-  auto const order = tensor.extents.size();
-  std::vector<std::uint32_t> indices;
-  std::vector<double> values;
-  for (std::size_t p = 0; p < tensor.values.size(); ++p) {
-    auto const ranks = static_cast<std::size_t>(world().size());
-    int const rank   = dealt == Dealt::in_turn ? static_cast<int>(p % ranks) : 0;
-    if (dealt != Dealt::whole && rank != world().rank()) continue;
-    for (std::size_t n = 0; n < order; ++n)
-      indices.push_back(static_cast<std::uint32_t>(tensor.indices[p * order + n]));
-    values.push_back(tensor.values[p]);
-  }
+  Part const part = part_of(tensor, dealt);
   return upload<Scalar, std::uint32_t>(TestSpace(), Extents(std::span<count_t const>(tensor.extents)),
-                                       std::span<std::uint32_t const>(indices),
-                                       std::span<double const>(values));
+                                       std::span<std::uint32_t const>(part.indices),
+                                       std::span<double const>(part.values));
 }
 
 /// A training set, and sets that judge.
@@ -48,9 +37,9 @@ struct Sets {
   template <class Scalar>
   [[nodiscard]] Data<Scalar> data(Dealt dealt) const {
     Data<Scalar> data;
-    data.train      = part_of<Scalar>(train, dealt);
-    data.validation = part_of<Scalar>(validation, dealt);
-    data.test       = part_of<Scalar>(test, dealt);
+    data.train      = tensor_of<Scalar>(train, dealt);
+    data.validation = tensor_of<Scalar>(validation, dealt);
+    data.test       = tensor_of<Scalar>(test, dealt);
     return data;
   }
 };
@@ -123,7 +112,7 @@ void expect_run_of_one_rank(Sets const& sets, FastTuckerOptions const& options,
     REQUIRE(flat(result.model.A(n)).size() == flat(expected.model.A(n)).size());
   }
   // The model that rank 0 has got gives the errors that all have told.
-  auto const test = part_of<Scalar>(sets.test, Dealt::whole);
+  auto const test = tensor_of<Scalar>(sets.test, Dealt::whole);
   if (test.nnz() > 0 && result.kept_epoch > 0)
     expect_close(errors(TestSpace(), result.model, test), result.errors.test, tolerance);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "distributed/mpi_collectives.hpp"
+#include "distributed/parts.hpp"
 #include "distributed/world.hpp"
 #include "polyad/distributed/cp_als.hpp"
 #include "polyad/testing/oracle.hpp"
@@ -122,28 +123,10 @@ void check_collectives_everywhere(RankGroup const& host, RankGroup const& data) 
   check_collectives<T, TestSpace::memory_space>(data, 6);
 }
 
-/// The nonzeros that rank k gives: `all` to rank 0, else each rank some.
-struct Given {
-  std::vector<std::uint32_t> indices;
-  std::vector<double> values;
-};
-Given given(HostTensor const& tensor, bool all) {
-  Given own;
-  auto const order = tensor.extents.size();
-  for (std::size_t p = 0; p < tensor.values.size(); ++p) {
-    int const rank = all ? 0 : static_cast<int>(p % static_cast<std::size_t>(world().size()));
-    if (rank != world().rank()) continue;
-    for (std::size_t n = 0; n < order; ++n)
-      own.indices.push_back(static_cast<std::uint32_t>(tensor.indices[p * order + n]));
-    own.values.push_back(tensor.values[p]);
-  }
-  return own;
-}
-
 template <class Scalar>
 TensorShare<Scalar, std::uint32_t, TestSpace> share_of(HostTensor const& tensor, ProcessGrid const& grid,
                                                        bool all = true) {
-  auto const own = given(tensor, all);
+  auto const own = part_of(tensor, all ? Dealt::all_to_rank_0 : Dealt::in_turn);
   PartitionOptions options;
   options.grid = grid;
   options.rank = 4;

@@ -170,6 +170,37 @@ TEST_CASE("any_format: who asks for one mode gets one copy", "[formats][any_form
   }
 }
 
+TEST_CASE("any_format: SpTTMc of one mode has one copy of f-coo", "[formats][any_format]") {
+  TestSpace const space;
+  auto const coo = to_device<double, std::uint32_t>(space, some_tensor());
+  auto options   = options_for(4);
+  options.needs  = {Capability::ttmc};
+  auto const all = any_format(space, coo, options);
+  FactorMatrices<double, TestSpace> const factors(space, coo.extents(), 4);
+  fill_random(space, factors, 3);
+  std::vector<FactorMatrix<double, TestSpace>> U;
+  for (int n = 0; n < 3; ++n) U.push_back(factors[n]);
+  for (int n = 0; n < 3; ++n) {
+    options.only_mode = n;
+    auto const one    = any_format(space, coo, options);
+    CHECK(one.chosen() == "f-coo");
+    CHECK(one.storage_bytes() < all.storage_bytes() / 2);
+    CHECK(one.norm_squared() == all.norm_squared());
+    auto const product_of = [&](auto const& X) {
+      auto const Y = make_spttmc_output(space, coo.extents(), U, n);
+      spttmc(space, X, U, n, Y);
+      return flat(Y);
+    };
+    auto const ours = product_of(one), others = product_of(all);
+    double worst = 0;
+    for (std::size_t i = 0; i < ours.size(); ++i) worst = std::max(worst, std::abs(ours[i] - others[i]));
+    CHECK(worst <= 1e-12);
+    int const other = (n + 1) % 3;
+    auto const Y    = make_spttmc_output(space, coo.extents(), U, other);
+    CHECK_THROWS_AS(spttmc(space, one, U, other, Y), UsageError);
+  }
+}
+
 TEST_CASE("any_format gives what is needed", "[any_format]") {
   TestSpace const space;
   auto const coo  = to_device<double, std::uint32_t>(space, some_tensor());

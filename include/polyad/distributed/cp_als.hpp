@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CP-ALS on many ranks: the driver of cp/cp_als.hpp on each rank's block of the tensor. It uses the
-// medium-grained decomposition of Smith & Karypis, "A medium-grained algorithm for distributed sparse tensor
-// factorization", IPDPS 2016, section IV (also GenTen, section 5).
+// CP-ALS, FastTucker and Tucker on many ranks. CP-ALS is the driver of cp/cp_als.hpp on each rank's block, by
+// the medium-grained decomposition of Smith & Karypis, IPDPS 2016, section IV (also GenTen, section 5).
 //
 //   auto const share  = distribute<double>(ranks, extents, indices, values, {.rank = 32});
 //   auto const result = cp_als(ranks, share, {.rank = 32});   // the model is on rank 0
 //
 // The ranks form a grid p_0 x ... x p_{N-1}. Mode n is cut into p_n ranges of rows. A rank has the nonzeros
-// of one range of each mode. The P / p_n ranks with the same range of mode n own its rows together. For each
-// mode a rank multiplies its block. A reduce-scatter among those ranks gives each the sums of the rows that
-// it owns. It solves for these rows and sends them to the others (all-gather). All ranks add up one R x R
-// matrix a mode. docs/distributed.md has the number of words sent.
+// of one range of each mode. The P / p_n ranks with the same range of mode n own its rows together. They add
+// up their products (reduce-scatter), and each solves for its rows and sends them to the others (all-gather).
+// All ranks add up one R x R matrix a mode. docs/distributed.md has the number of words sent.
 #pragma once
 
 #include <span>
-#include <string>
 #include <vector>
 
 #include "polyad/core/instances.hpp"
@@ -23,18 +20,17 @@
 #include "polyad/fast_tucker/fast_tucker.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
+#include "polyad/tucker/tucker.hpp"
 
 namespace polyad {
 
 /// p_0, ..., p_{N-1}, whose product is the number of ranks. Rank (c_0, ..., c_{N-1}) is numbered row-major.
 using ProcessGrid = std::vector<int>;
 
-/// Elements that all ranks together send for the rows in an iteration, divided by R: the sum over the modes n
-/// of 2 (P / p_n - 1) I_n.
+/// Elements sent for the rows in an iteration, over R: the sum over the modes n of 2 (P / p_n - 1) I_n.
 [[nodiscard]] double words_of_grid(Extents const& extents, ProcessGrid const& grid);
 
-/// The grid that sends least. If several do, the one whose blocks have the fewest rows in total.
-/// \throws UsageError when ranks < 1
+/// The grid that sends least, of several that with the fewest rows. \throws UsageError when ranks < 1
 [[nodiscard]] ProcessGrid cheapest_grid(Extents const& extents, int ranks);
 
 /// Cuts a mode into `parts` ranges of rows with about as many nonzeros each. nonzeros[i] are those of row i.
@@ -61,17 +57,15 @@ struct Partition {
   int rank = 0;
 
   [[nodiscard]] int ranks() const;
-  /// c_n of a rank.
-  [[nodiscard]] int block_of(int rank, int n) const;
+  [[nodiscard]] int block_of(int rank, int n) const;  // c_n of a rank
   /// The rows of mode n that a rank has: the first one, and how many.
   [[nodiscard]] count_t first_row(int rank, int n) const;
   [[nodiscard]] count_t row_count(int rank, int n) const;
   /// P / p_n, and a rank's number among those that share its rows of mode n.
   [[nodiscard]] int sharers(int n) const;
   [[nodiscard]] int number_among_sharers(int rank, int n) const;
-  /// How many rows each of those owns, in their order.
+  /// How many rows each of those owns, in their order; and the first row of mode n that a rank owns.
   [[nodiscard]] std::vector<count_t> owned_rows(int rank, int n) const;
-  /// The first row of mode n that a rank owns.
   [[nodiscard]] count_t first_owned_row(int rank, int n) const;
 };
 
@@ -79,19 +73,15 @@ struct Partition {
 template <class Scalar, class Index, class Space>
 struct TensorShare {
   Partition partition;
-  /// Coordinates count from the first rows of the rank's ranges, and its extents are the ranges' lengths. An
-  /// empty range counts as one row without nonzeros.
+  /// Its coordinates count from the ranges' first rows. An empty range counts as one row without nonzeros.
   CooTensor<Scalar, Index, Space> block;
-  /// Of the whole tensor, its duplicates summed.
-  count_t nnz         = 0;
-  count_t duplicates  = 0;
+  count_t nnz = 0, duplicates = 0;  // here and below: of the whole tensor, its duplicates summed
   double norm_squared = 0;
   Imbalance imbalance;
 };
 
 /// Sends each nonzero to the rank whose block contains it, and sums duplicates. Each rank passes some of the
-/// nonzeros: one rank may pass all, or each a part. Waits. All ranks throw alike, except for errors of a
-/// rank's own allocations.
+/// nonzeros, or one all. Waits. All ranks throw alike, except for errors of a rank's own allocations.
 /// \param extents  the same on all ranks
 /// \param indices  P x N, row-major, from 0; \param values  P
 /// \throws UsageError when the grid is not one of these ranks and modes, or a coordinate is outside;
@@ -103,10 +93,9 @@ template <class Scalar, class Index, class Space>
                                                            std::span<double const> values,
                                                            PartitionOptions const& options = {});
 
-/// One run, an iteration at a time, as CpAlsRun describes. All ranks call its functions together. If a
-/// callback returns false on one rank, the run ends on all. On rank 0 state() has the whole factors,
-/// elsewhere empty ones; the rest is the same on all. A state may be restored on another number of ranks. On
-/// rank 0 take_result() has the model, which must fit its memory; elsewhere the model is empty.
+/// One run, an iteration at a time, as CpAlsRun describes. All ranks call its functions together. It ends
+/// on all if a callback returns false on one. Factors of state() and the model of take_result() are whole on
+/// rank 0, whose memory must hold them, and empty elsewhere. Any number of ranks may restore a state.
 /// \param X  share.block in any format; formats may differ from rank to rank
 template <class Scalar, class Index, class Space>
 [[nodiscard]] CpAlsRun<Scalar, Space> cp_als_run(Communicator<Space> const& ranks,
@@ -155,10 +144,10 @@ struct FastTuckerOfRanks : FastTuckerResult<Scalar, Space> {
 };
 
 /// FastTucker's als. Each rank owns a range of rows of every mode, with about as many observations as others.
-/// It has all of these, in a format a mode, and solves for its rows of A^(n). It sends its rows of C^(n) to
-/// all (all-gather). All ranks get the same result, but only rank 0 the model, which must fit its memory. If
-/// a callback returns false on one rank, the run ends on all. Rank 0 alone searches, if the options leave
-/// something to choose. It gets the entries that choose_fast_tucker takes; the choice then has no start.
+/// It has all of these, in a format a mode, and solves for its rows of A^(n). All ranks get the rows of C^(n)
+/// (all-gather) and the same result, but only rank 0 the model, which must fit its memory. A callback's false
+/// ends the run on all. Rank 0 alone searches what the options leave to choose. It gets the entries that
+/// choose_fast_tucker takes; the choice then has no start.
 /// \param parts  some of the entries of each set, which all ranks together have once; whole extents
 /// \throws as fast_tucker; UsageError for other optimisers
 template <class Scalar, class Index, class Space>
@@ -167,5 +156,23 @@ FastTuckerOfRanks<Scalar, Space> fast_tucker(Communicator<Space> const& ranks,
                                              FastTuckerOptions const& options,
                                              FastTuckerCallback const& callback = {},
                                              AnyFormatOptions const& format     = {});
+
+template <class Scalar, class Space>
+struct TuckerOfRanks : TuckerResult<Scalar, Space> {
+  FormatFacts format;               // of this rank's rows
+  count_t nnz = 0, duplicates = 0;  // as TensorShare's
+  Imbalance imbalance;              // of nonzeros, rows and bytes
+};
+
+/// HOOI from the random start. Each rank owns rows of every mode as in fast_tucker, has their nonzeros, and
+/// forms its rows of Y and U^(n). All add up Y' Q (D x L, L = R_n + oversampling) and L x L matrices, and get
+/// the rows of U^(n) (all-gather), whole models and the same result. A callback's false ends the run on all.
+/// \param indices  with values: as in distribute
+/// \throws as tucker; UsageError for a coordinate outside
+template <class Scalar, class Index, class Space>
+TuckerOfRanks<Scalar, Space> tucker(Communicator<Space> const& ranks, Extents const& extents,
+                                    std::span<Index const> indices, std::span<double const> values,
+                                    TuckerOptions const& options, TuckerCallback const& callback = {},
+                                    AnyFormatOptions format = {});
 
 }  // namespace polyad

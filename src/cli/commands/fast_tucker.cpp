@@ -151,12 +151,7 @@ void summarise(TrainOptions const& options, Report const& report, int last, doub
     fmt::print("model    FastTucker of rank {}, J {}, {}, {}, {} with concurrency {}\n", result.rank,
                fmt::join(result.columns, ","), report.format->name, options.precision, backend.name,
                backend.concurrency);
-    if (report.ranks)
-      fmt::print(
-          "ranks    {}, each with its rows of every mode, by {}; largest over mean: entries {:.2f}, rows "
-          "{:.2f}, bytes {:.2f}\n",
-          report.ranks->count, report.ranks->exchange, report.ranks->nonzeros, report.ranks->rows,
-          report.ranks->bytes);
+    if (report.ranks) fmt::print("{}\n", ranks_text(*report.ranks, "entries"));
     if (!report.format->chosen_because.empty())
       fmt::print("format   {} because {}\n", report.format->name, report.format->chosen_because);
   } else {

@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/products.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/progress.hpp"
+#include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "cli/tensors/read_input.hpp"
+#include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/quantity_text.hpp"
@@ -19,36 +22,56 @@
 namespace polyad::cli {
 
 int run(TuckerOptions const& options, Report& report) {
+  bool const is_root = ranks().rank == 0;
+  bool const alone   = ranks().size == 1;
   expect_usable_device();
-  if (!options.output.empty()) io::expect_writable(options.output);
-  auto tensor = read_input(options.tensor, options.index_base, options.common, report);
+  if (!alone && options.init != "random")
+    throw UsageError(
+        fmt::format("--init {} works on one rank only so far: leave it out, or start polyad without mpirun",
+                    options.init));
+  if (is_root && !options.output.empty()) io::expect_writable(options.output);
+  std::optional<Session> session;
+  if (!alone)
+    session.emplace(options.common.threads, options.common.verbose);  // ranks exchange what they read
+  TensorInput const input{.path = options.tensor, .index_base = options.index_base};
+  auto tensor = alone ? read_input(options.tensor, options.index_base, options.common, report)
+                      : read_on_ranks(input, options.common, report);
   if (tensor.order() < 2)
     throw InputError(options.tensor.string(), 0, 0, "has one mode only; Tucker needs two or more");
-  Session const session(options.common.threads, options.common.verbose);
-  report.backend = session.backend();
+  if (alone) session.emplace(options.common.threads, options.common.verbose);
+  report.backend = session->backend();
   double seconds = 0;
+  int signal     = 0;
   {
-    Progress progress(options.max_iterations, options.time_limit_s);
-    decompose(options, std::move(tensor), report, [&](IterationReport const& it) {
+    std::optional<Progress> progress;
+    if (is_root) progress.emplace(options.max_iterations, options.time_limit_s);
+    auto const on_iteration = [&](IterationReport const& it) {
       report.iterations.push_back(it);
       seconds += it.seconds;
-      progress.iteration(it.iteration, it.fit, it.delta, it.seconds);
+      if (progress) progress->iteration(it.iteration, it.fit, it.delta, it.seconds);
       return interrupt_signal() == 0;
-    });
+    };
+    if (alone) {
+      decompose(options, std::move(tensor), report, on_iteration);
+      signal = interrupt_signal();
+    } else {
+      signal = decompose_on_ranks(options, std::move(tensor), report, on_iteration);
+    }
   }
   auto& result = std::get<TuckerReport>(report.result);
   if (!options.output.empty()) result.files.push_back(options.output.string());
   fmt::print("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
   fmt::print("model    Tucker with a core of {}, {}, {} with concurrency {}\n", dims_text(options.ranks),
              options.precision, report.backend->name, report.backend->concurrency);
+  if (report.ranks) fmt::print("{}\n", ranks_text(*report.ranks, "nonzeros"));
   fmt::print("fit      {:.9f} after {} iterations ({})\n", result.fit, report.iterations.size(),
              result.reason);
   fmt::print("time     {} to read, {} to build, {} for the iterations\n", duration_text(report.input->read_s),
              duration_text(report.format->build_s), duration_text(seconds));
   for (auto const& file : result.files) fmt::print("wrote    {}\n", file);
-  if (interrupt_signal() == 0) return 0;
-  fmt::print(stderr, "polyad: interrupted after iteration {}\n", report.iterations.size());
-  return 128 + interrupt_signal();
+  if (signal == 0) return 0;
+  if (is_root) fmt::print(stderr, "polyad: interrupted after iteration {}\n", report.iterations.size());
+  return 128 + signal;
 }
 
 }  // namespace polyad::cli

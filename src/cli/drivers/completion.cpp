@@ -9,6 +9,7 @@
 #include "cli/run/ranks.hpp"
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/entries.hpp"
+#include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
 
@@ -46,11 +47,7 @@ io::HostFastTucker complete(TrainOptions const& options, CompletionSets&& sets, 
     return complete_as<double, Index>(options, std::move(sets), report, on_epoch, checkpoints);
   };
   if (ranks().size == 1) return with_index_type(sets.train, complete_with);
-  // All ranks take the type that suits the whole.
-  constexpr std::uint64_t narrow = std::numeric_limits<std::uint32_t>::max();
-  std::uint64_t largest          = sums_of_ranks(sets.train.nnz()).all;
-  for (auto const extent : sets.train.extents) largest = std::max(largest, extent);
-  if (largest > narrow) return complete_with(std::type_identity<std::uint64_t>{});
+  if (needs_wide_index_on_ranks(sets.train)) return complete_with(std::type_identity<std::uint64_t>{});
   return complete_with(std::type_identity<std::uint32_t>{});
 }
 

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/drivers/factor_on_ranks.hpp"
 
-#include <algorithm>
 #include <chrono>
-#include <limits>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "cli/drivers/resumable_als.hpp"
@@ -34,35 +31,6 @@ struct WholeTensor {
   [[nodiscard]] Extents const& extents() const { return of; }
   [[nodiscard]] double norm_squared() const { return squares; }
 };
-
-/// For each mode, the number of rows without a nonzero on any rank.
-std::vector<std::uint64_t> empty_slices_of(RankGroup const& all, io::CoordinateList const& part) {
-  auto const order = static_cast<std::size_t>(part.order());
-  std::vector<std::uint64_t> empty;
-  for (std::size_t n = 0; n < order; ++n) {
-    std::vector<std::uint32_t> ranks_with(part.extents[n], 0);
-    std::visit(
-        [&](auto const& indices) {
-          for (std::size_t e = n; e < indices.size(); e += order) ranks_with[indices[e]] = 1;
-        },
-        part.indices);
-    all.all_reduce(ranks_with.data(), ranks_with.size());
-    empty.push_back(static_cast<std::uint64_t>(std::count(ranks_with.begin(), ranks_with.end(), 0U)));
-  }
-  return empty;
-}
-
-/// The list with coordinates of type Index; gives it up.
-template <class Index>
-std::vector<Index> take_indices(io::CoordinateList& list) {
-  return std::visit(
-      [](auto& indices) {
-        std::vector<Index> taken(indices.begin(), indices.end());
-        indices = {};
-        return taken;
-      },
-      list.indices);
-}
 
 template <class Scalar, class Index>
 class FactoringOnRanks {
@@ -209,18 +177,15 @@ RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input
   auto tensor      = read_on_ranks(input, options.common, report);
   if (tensor.order() < 2)
     throw InputError(input.path.string(), 0, 0, "has one mode only; CP needs two or more");
-  auto const empty = empty_slices_of(world.host(), tensor);
+  auto const empty = empty_slices_on_ranks(tensor);
   if (world.rank() == 0) report.input->empty_slices = empty;
   // Rank 0 has read the checkpoint and tells the others whether there is one.
-  std::vector<std::uint64_t> facts = {tensor.nnz(), world.rank() == 0 && checkpoints.resume ? 1U : 0U};
-  world.host().all_reduce(facts.data(), facts.size());
-  constexpr std::uint64_t narrow = std::numeric_limits<std::uint32_t>::max();
-  bool const wide = facts[0] > narrow || std::any_of(tensor.extents.begin(), tensor.extents.end(),
-                                                     [](auto extent) { return extent > narrow; });
-  auto const run  = [&](auto scalar, auto index) {
+  bool const resumes = sums_of_ranks(world.rank() == 0 && checkpoints.resume ? 1 : 0).all > 0;
+  bool const wide    = needs_wide_index_on_ranks(tensor);
+  auto const run     = [&](auto scalar, auto index) {
     return FactoringOnRanks<typename decltype(scalar)::type, typename decltype(index)::type>(
                options, world, report, on_iteration, checkpoints)
-        .run(std::move(tensor), facts[1] != 0);
+        .run(std::move(tensor), resumes);
   };
   auto const run_with = [&](auto index) {
     if (options.precision == "f32") return run(std::type_identity<float>{}, index);

@@ -7,10 +7,14 @@
 #include <string>
 #include <utility>
 
+#include "cli/run/communicator.hpp"
 #include "cli/run/interrupt.hpp"
+#include "cli/run/ranks.hpp"
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/empty_slices.hpp"
+#include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/per_mode.hpp"
+#include "polyad/distributed/cp_als.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/formats/semi_sparse.hpp"
 #include "polyad/io/saved_models.hpp"
@@ -75,6 +79,48 @@ io::CoordinateList to_list(Space const& space, CooTensor<Scalar, Index, Space> c
   return list;
 }
 
+polyad::TuckerOptions library_options(TuckerOptions const& options) {
+  polyad::TuckerOptions result;
+  result.ranks          = options.ranks;
+  result.max_iterations = options.max_iterations;
+  result.tolerance      = options.tolerance;
+  result.time_limit_s   = options.time_limit_s;
+  result.seed           = options.seed;
+  return result;
+}
+
+template <class Result>
+TuckerReport to_report(Result const& result) {
+  return {result.fit, result.reason == StopReason::converged, to_string(result.reason), {}};
+}
+
+template <class Scalar, class Index>
+int decompose_as(TuckerOptions const& options, Communicator<Space> const& world, io::CoordinateList&& part,
+                 Report& report, std::function<bool(IterationReport const&)> const& on_iteration) {
+  Extents const extents{std::span<count_t const>(part.extents)};
+  auto const indices = take_indices<Index>(part);
+  auto const values  = std::exchange(part.values, {});
+  AnyFormatOptions format;
+  format.hooks.progress = stop_if_interrupted;
+  auto const result     = tucker<Scalar>(
+      world, extents, std::span<Index const>(indices), std::span<double const>(values),
+      library_options(options),
+      [&](TuckerIteration const& it) {
+        return on_iteration({it.iteration, it.fit, it.delta, it.seconds, {}});
+      },
+      format);
+  report.input->nnz = result.nnz;
+  report.input->duplicates += result.duplicates;
+  report.format =
+      FormatReport{result.format.chosen, result.format.storage_bytes, result.format.build_s, {}, {}};
+  report.ranks  = RanksReport{world.size(),          {},
+                              world.data().name(),   result.imbalance.nonzeros,
+                              result.imbalance.rows, result.imbalance.bytes};
+  report.result = to_report(result);
+  if (world.rank() == 0 && !options.output.empty()) save(world.space(), result.model, options.output);
+  return result.reason == StopReason::interrupted ? signal_of_ranks() : 0;
+}
+
 }  // namespace
 
 io::CoordinateList multiply(TtmOptions const& options, io::CoordinateList&& tensor,
@@ -107,24 +153,33 @@ io::HostArray multiply(TtmcOptions const& options, io::CoordinateList&& tensor,
 void decompose(TuckerOptions const& options, io::CoordinateList&& tensor, Report& report,
                std::function<bool(IterationReport const&)> const& on_iteration) {
   with_device_tensor(options.precision, std::move(tensor), report, [&](Space const& space, auto const& coo) {
-    using Scalar = typename std::remove_cvref_t<decltype(coo)>::scalar_type;
-    polyad::TuckerOptions tucker_options;
-    tucker_options.ranks          = options.ranks;
-    tucker_options.max_iterations = options.max_iterations;
-    tucker_options.tolerance      = options.tolerance;
-    tucker_options.time_limit_s   = options.time_limit_s;
-    tucker_options.seed           = options.seed;
-    auto const start              = options.init == "hosvd"
-                                        ? hosvd_tucker_start(space, coo, tucker_options)
-                                        : random_tucker_start<Scalar>(space, coo.extents(), tucker_options);
-    auto const X                  = build_format(space, coo, report);
-    auto const result             = tucker(space, X, tucker_options, start, [&](TuckerIteration const& it) {
+    using Scalar              = typename std::remove_cvref_t<decltype(coo)>::scalar_type;
+    auto const tucker_options = library_options(options);
+    auto const start          = options.init == "hosvd"
+                                    ? hosvd_tucker_start(space, coo, tucker_options)
+                                    : random_tucker_start<Scalar>(space, coo.extents(), tucker_options);
+    auto const X              = build_format(space, coo, report);
+    auto const result         = tucker(space, X, tucker_options, start, [&](TuckerIteration const& it) {
       return on_iteration({it.iteration, it.fit, it.delta, it.seconds, {}});
     });
-    report.result =
-        TuckerReport{result.fit, result.reason == StopReason::converged, to_string(result.reason), {}};
+    report.result             = to_report(result);
     if (!options.output.empty()) save(space, result.model, options.output);
   });
+}
+
+int decompose_on_ranks(TuckerOptions const& options, io::CoordinateList&& part, Report& report,
+                       std::function<bool(IterationReport const&)> const& on_iteration) {
+  auto const world           = make_communicator(false);
+  report.input->empty_slices = empty_slices_on_ranks(part);
+  bool const wide            = needs_wide_index_on_ranks(part);
+  auto const decompose_with  = [&](auto index) {
+    using Index = typename decltype(index)::type;
+    if (options.precision == "f32")
+      return decompose_as<float, Index>(options, world, std::move(part), report, on_iteration);
+    return decompose_as<double, Index>(options, world, std::move(part), report, on_iteration);
+  };
+  if (wide) return decompose_with(std::type_identity<std::uint64_t>{});
+  return decompose_with(std::type_identity<std::uint32_t>{});
 }
 
 }  // namespace polyad::cli

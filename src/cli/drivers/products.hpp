@@ -28,4 +28,10 @@ namespace polyad::cli {
 void decompose(TuckerOptions const& options, io::CoordinateList&& tensor, Report& report,
                std::function<bool(IterationReport const&)> const& on_iteration);
 
+/// The same on several ranks, which call it together; each passes its part of the nonzeros. Rank 0 saves the
+/// model. Fills in report.ranks too.
+/// \returns the signal that ended the run on any rank, or 0
+[[nodiscard]] int decompose_on_ranks(TuckerOptions const& options, io::CoordinateList&& part, Report& report,
+                                     std::function<bool(IterationReport const&)> const& on_iteration);
+
 }  // namespace polyad::cli

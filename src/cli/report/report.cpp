@@ -216,6 +216,14 @@ std::string error_text(double error) {
                                                       : fmt::format("{:.3e}", error);
 }
 
+std::string ranks_text(RanksReport const& ranks, char const* what) {
+  return fmt::format(
+      "ranks    {}, each with its rows of every mode, by {}; largest over mean: {} {:.2f}, rows {:.2f}, "
+      "bytes "
+      "{:.2f}",
+      ranks.count, ranks.exchange, what, ranks.nonzeros, ranks.rows, ranks.bytes);
+}
+
 void write_report(std::filesystem::path const& path, Report const& report) {
   Json json;
   json["schema"]  = report_schema;

@@ -53,6 +53,9 @@ struct RanksReport {
   double bytes    = 1;
 };
 
+/// A line for ranks that own rows of every mode. \param what  "entries" or "nonzeros"
+[[nodiscard]] std::string ranks_text(RanksReport const& ranks, char const* what);
+
 /// Errors of a completion model on one set of entries.
 struct ErrorReport {
   std::uint64_t entries = 0;

@@ -2,6 +2,8 @@
 #include "cli/tensors/read_on_ranks.hpp"
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <limits>
 #include <numeric>
 #include <variant>
 
@@ -21,6 +23,30 @@ io::CoordinateList read_on_ranks(TensorInput const& input, CommonOptions const& 
   list.extents.resize(order);
   all.broadcast(list.extents.data(), order, 0);
   return list;
+}
+
+std::vector<std::uint64_t> empty_slices_on_ranks(io::CoordinateList const& part) {
+  auto const all   = mpi_communicator(Kokkos::DefaultExecutionSpace()).host();
+  auto const order = static_cast<std::size_t>(part.order());
+  std::vector<std::uint64_t> empty;
+  for (std::size_t n = 0; n < order; ++n) {
+    std::vector<std::uint32_t> ranks_with(part.extents[n], 0);
+    std::visit(
+        [&](auto const& indices) {
+          for (std::size_t e = n; e < indices.size(); e += order) ranks_with[indices[e]] = 1;
+        },
+        part.indices);
+    all.all_reduce(ranks_with.data(), ranks_with.size());
+    empty.push_back(static_cast<std::uint64_t>(std::count(ranks_with.begin(), ranks_with.end(), 0U)));
+  }
+  return empty;
+}
+
+bool needs_wide_index_on_ranks(io::CoordinateList const& part) {
+  constexpr std::uint64_t narrow = std::numeric_limits<std::uint32_t>::max();
+  std::uint64_t largest          = sums_of_ranks(part.nnz()).all;
+  for (auto const extent : part.extents) largest = std::max(largest, extent);
+  return largest > narrow;
 }
 
 io::CoordinateList gather_on_rank_0(io::CoordinateList const& list) {

@@ -3,6 +3,10 @@
 // Kokkos.
 #pragma once
 
+#include <cstdint>
+#include <variant>
+#include <vector>
+
 #include "cli/tensors/read_input.hpp"
 
 namespace polyad::cli {
@@ -12,6 +16,24 @@ namespace polyad::cli {
 /// \throws as read_input
 [[nodiscard]] io::CoordinateList read_on_ranks(TensorInput const& input, CommonOptions const& common,
                                                Report& report);
+
+/// For each mode, the number of rows without a nonzero on any rank.
+[[nodiscard]] std::vector<std::uint64_t> empty_slices_on_ranks(io::CoordinateList const& part);
+
+/// Whether coordinates and positions of the nonzeros of all ranks together need 64 bits.
+[[nodiscard]] bool needs_wide_index_on_ranks(io::CoordinateList const& part);
+
+/// The list's coordinates in another type; the list gives up its own.
+template <class Index>
+std::vector<Index> take_indices(io::CoordinateList& list) {
+  return std::visit(
+      [](auto& indices) {
+        std::vector<Index> taken(indices.begin(), indices.end());
+        indices = {};
+        return taken;
+      },
+      list.indices);
+}
 
 /// The lists of all ranks, in their order, on rank 0; an empty one elsewhere.
 [[nodiscard]] io::CoordinateList gather_on_rank_0(io::CoordinateList const& list);

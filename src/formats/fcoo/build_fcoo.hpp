@@ -28,8 +28,9 @@ FCoo<Scalar, Index, Space> FCoo<Scalar, Index, Space>::build(Space const& space,
   format.m_norm_squared = polyad::norm_squared(space, coo);
   int const threadlen   = options.threadlen == 0 ? automatic_threadlen(space, coo.nnz()) : options.threadlen;
   for (int n = 0; n < coo.order(); ++n)
-    of_mode(format.m_nonzeros, n) =
-        make_flagged(space, coo, mode_first(coo.order(), n), 1, FCooRows::of_mode, threadlen);
+    if (format.keeps(n))
+      of_mode(format.m_nonzeros, n) =
+          make_flagged(space, coo, mode_first(coo.order(), n), 1, FCooRows::of_mode, threadlen);
   return format;
 }
 
@@ -37,11 +38,12 @@ template <class Scalar, class Index, class Space>
 FCoo<Scalar, Index, Space> FCoo<Scalar, Index, Space>::reshaped(Space const& space,
                                                                 options_type const& options) const {
   expect_shape(options.shape);
-  FCoo result         = *this;
-  result.m_options    = options;
-  int const threadlen = options.threadlen == 0 ? automatic_threadlen(space, m_nnz) : options.threadlen;
+  FCoo result                = *this;
+  result.m_options           = options;
+  result.m_options.only_mode = m_options.only_mode;
+  int const threadlen        = options.threadlen == 0 ? automatic_threadlen(space, m_nnz) : options.threadlen;
   for (int n = 0; n < m_extents.order(); ++n)
-    of_mode(result.m_nonzeros, n) = repartitioned(space, nonzeros(n), threadlen);
+    if (keeps(n)) of_mode(result.m_nonzeros, n) = repartitioned(space, nonzeros(n), threadlen);
   return result;
 }
 

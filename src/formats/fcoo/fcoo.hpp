@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "formats/fcoo/flagged_nonzeros.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/core/types.hpp"
@@ -26,7 +27,9 @@ namespace polyad::detail {
 struct FCooOptions {
   int threadlen   = 0;  // nonzeros of a partition: 8, 16, 32 or 64; 0: by the tensor and the device
   FCooShape shape = {};
+  int only_mode   = -1;  // the only mode that gets a copy; -1: all get one
 
+  void serve(FormatRequest const& request) { only_mode = request.only_mode; }
   void read(OptionText& text) {
     text.read("threadlen", threadlen);
     text.read("team_threads", shape.team_threads);
@@ -60,13 +63,18 @@ public:
   [[nodiscard]] count_t storage_bytes() const {
     count_t bytes = 0;
     for (int n = 0; n < m_extents.order(); ++n)
-      bytes += nonzeros(n).nonzero_bytes() + nonzeros(n).segment_bytes();
+      if (keeps(n)) bytes += nonzeros(n).nonzero_bytes() + nonzeros(n).segment_bytes();
     return bytes;
   }
   [[nodiscard]] workspace_type make_workspace(Space const&, count_t) const { return {}; }
 
-  /// The nonzeros with mode n as index mode.
-  [[nodiscard]] nonzeros_type const& nonzeros(int n) const { return of_mode(m_nonzeros, n); }
+  /// Whether mode n has a copy.
+  [[nodiscard]] bool keeps(int n) const { return m_options.only_mode < 0 || m_options.only_mode == n; }
+  /// The nonzeros with mode n as index mode. \throws UsageError when the mode has no copy
+  [[nodiscard]] nonzeros_type const& nonzeros(int n) const {
+    POLYAD_EXPECTS(keeps(n), "f-coo was built for mode ", m_options.only_mode, " alone, not for ", n);
+    return of_mode(m_nonzeros, n);
+  }
   [[nodiscard]] options_type const& options() const { return m_options; }
 
   /// The same tensor with partitions and teams of other sizes. Both share the nonzeros. Waits for `space`.
