@@ -86,7 +86,7 @@ function(polyad_compile_options TARGET)
   elseif(POLYAD_SANITIZE STREQUAL integer)
     # Defined, but seldom meant: unsigned numbers that wrap, and conversions that change the number.
     target_compile_options(
-      ${TARGET} PRIVATE -fsanitize=integer,signed-integer-overflow,shift -fno-sanitize-recover=all
+      ${TARGET} PRIVATE -fsanitize=integer,signed-integer-overflow,shift
                         -fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/cmake/integer_sanitizer.txt)
     target_link_options(${TARGET} PUBLIC -fsanitize=integer,signed-integer-overflow,shift)
   elseif(POLYAD_SANITIZE)
