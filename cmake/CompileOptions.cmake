@@ -35,6 +35,10 @@ set(POLYAD_FALSE_WARNINGS "")
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   set(POLYAD_FALSE_WARNINGS -Wno-restrict)
 endif()
+# clang's -Wconversion asks for casts of every index; g++'s does not.
+if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+  set(POLYAD_FALSE_WARNINGS -Wno-sign-conversion)
+endif()
 
 # nvcc's -O is for the host's part alone, and overrules what -Xcompiler says of a target or a source. On a GPU the
 # host's part launches kernels and moves data: -O3 would double what g++ takes of a build, for nothing. Sources that
@@ -76,7 +80,16 @@ function(polyad_compile_options TARGET)
   if(POLYAD_CUDA_CHECK_ONLY)
     target_compile_options(${TARGET} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcicc=-O0>)
   endif()
-  if(POLYAD_SANITIZE)
+  if(POLYAD_SANITIZE STREQUAL thread)
+    target_compile_options(${TARGET} PRIVATE -fsanitize=thread)
+    target_link_options(${TARGET} PUBLIC -fsanitize=thread)
+  elseif(POLYAD_SANITIZE STREQUAL integer)
+    # Defined, but seldom meant: unsigned numbers that wrap, and conversions that change the number.
+    target_compile_options(
+      ${TARGET} PRIVATE -fsanitize=integer,signed-integer-overflow,shift
+                        -fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/cmake/integer_sanitizer.txt)
+    target_link_options(${TARGET} PUBLIC -fsanitize=integer,signed-integer-overflow,shift)
+  elseif(POLYAD_SANITIZE)
     # What AddressSanitizer sees as well: null pointers, bounds of objects, pointers that overflow. What no host
     # minds and a device stops at: alignment. All of them together are half of the compile time.
     target_compile_options(

@@ -58,6 +58,7 @@ void count_release(Kokkos::Tools::SpaceHandle const, char const*, void const* co
 
 DeviceMemoryAccount::DeviceMemoryAccount(std::optional<count_t> limit) {
   Ledger& account = ledger();
+  std::lock_guard const guard(account.lock);
   POLYAD_EXPECTS(!account.open, "the device's memory is counted already");
   bool const tool = Kokkos::Profiling::profileLibraryLoaded();
   POLYAD_EXPECTS(!tool || !limit, "a limit of the device's memory cannot be kept beside a profiling tool");
@@ -73,6 +74,7 @@ DeviceMemoryAccount::DeviceMemoryAccount(std::optional<count_t> limit) {
 
 DeviceMemoryAccount::~DeviceMemoryAccount() {
   Ledger& account = ledger();
+  std::lock_guard const guard(account.lock);
   if (account.counting) {
     Kokkos::Tools::Experimental::set_allocate_data_callback(account.before.allocate_data);
     Kokkos::Tools::Experimental::set_deallocate_data_callback(account.before.deallocate_data);
@@ -83,6 +85,7 @@ DeviceMemoryAccount::~DeviceMemoryAccount() {
 }
 
 bool DeviceMemoryAccount::counts() const {
+  std::lock_guard const guard(ledger().lock);
   return ledger().counting;
 }
 

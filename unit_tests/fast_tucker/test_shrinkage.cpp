@@ -218,7 +218,8 @@ TEST_CASE("noisy ratings are learned within twelve epochs, with columns to spare
 
 TEST_CASE("starts: cores are orthogonal, short modes' columns have one mean", "[fast_tucker]") {
   TestSpace const space;
-  for (auto const& [J, R] : {std::pair<count_t, count_t>(6, 6), {4, 9}, {9, 4}, {1, 3}, {3, 1}}) {
+  for (auto const& shape : {std::pair<count_t, count_t>(6, 6), {4, 9}, {9, 4}, {1, 3}, {3, 1}}) {
+    count_t const J = shape.first, R = shape.second;  // clang's OpenMP captures no structured binding
     FastTuckerModel<double, TestSpace> const model(space, Extents{400, 30, 300, 20},
                                                    std::vector<count_t>(4, J), R, false);
     fill_start(space, model, 1.0, 3);
