@@ -123,8 +123,7 @@ void add_pair(Session& session, std::string const& name, Ours ours, Theirs their
 template <class Scalar>
 FactorMatrix<Scalar, Space> random_matrix(Space const& space, count_t rows, count_t columns) {
   auto const matrix = make_factor_matrix<Scalar>(space, "polyad::perf", rows, columns);
-  Kokkos::parallel_for("polyad::perf", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, rows),
-                       detail::FillRandom<Scalar, Space>{matrix, 5, 0});
+  detail::fill_random_rows(space, matrix, 5, 0);
   return matrix;
 }
 

@@ -11,7 +11,6 @@
 #include "polyad/core/instances.hpp"
 #include "polyad/core/rank.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
-#include "tensor/fill_random_rows.hpp"
 
 namespace polyad {
 

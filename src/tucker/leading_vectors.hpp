@@ -26,7 +26,6 @@
 #include "kernel/launch_shape.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "polyad/tucker/tucker.hpp"
-#include "tensor/fill_random_rows.hpp"
 #include "tucker/wide_product.hpp"
 
 namespace polyad::detail {

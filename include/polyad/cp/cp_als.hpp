@@ -158,12 +158,10 @@ public:
 
   /// Between iterations. Waits.
   [[nodiscard]] CpAlsState state() const;
-  /// Before the first iteration: resumes from `state` of a run of the same shape. The count of iterations
-  /// continues. Waits.
+  /// Before the first iteration: resumes from a run of the same shape, and goes on counting. Waits.
   /// \throws UsageError when the shapes differ
   void restore(CpAlsState const& state);
-  /// Splits lambda off and brings the model into canonical form. Waits; call it once, after the last
-  /// iteration.
+  /// After the last iteration, once: splits lambda off, and brings the model into canonical form. Waits.
   [[nodiscard]] CpAlsResult<Scalar, Space> take_result();
 
 private:

@@ -52,8 +52,7 @@ struct FormatHooks {
   /// Returns the machine's ceilings. It is called first with 0, then with the predicted seconds of the run.
   /// Unset: usual_ceilings, and measure_ceilings for predictions of two seconds or more.
   std::function<Ceilings(double)> machine = {};
-  /// Called after each step with its name, such as "building the format". An exception from it ends the
-  /// choice.
+  /// Called after each step with its name, "building the format" and the like. It ends the choice by a throw.
   std::function<void(char const*)> progress = {};
 };
 
@@ -63,8 +62,7 @@ struct AnyFormatOptions {
   std::string format = "auto";  // or one of format_names(), with options: "f-coo:threadlen=16"
   bool deterministic = false;   // a fixed order of summation: the same bits at every run
   bool may_stream    = true;    // keep the nonzeros in host memory where nothing else fits
-  /// The format's capabilities that a run needs besides the MTTKRP. A driver's format_options(options) sets
-  /// them.
+  /// What a run needs of the format besides the MTTKRP. A driver's format_options(options) sets them.
   std::vector<Capability> needs = {};
   /// The bytes of the tensor's memory that the tensor, its format and the model may take together. Unset: the
   /// free bytes and those of the tensor itself.

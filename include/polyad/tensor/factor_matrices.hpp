@@ -29,8 +29,7 @@ FactorMatrix<Scalar, Space> make_factor_matrix(Space const& space, std::string c
                                                count_t rank) {
   count_t const stride = padded_rank<Scalar>(rank);
   expect_fits(space, label, checked_product(label, rows, stride), sizeof(Scalar));
-  Kokkos::View<Scalar**, Kokkos::LayoutRight, typename Space::device_type> storage(
-      Kokkos::view_alloc(space, label), rows, stride);
+  FactorMatrix<Scalar, Space> const storage(Kokkos::view_alloc(space, label), rows, stride);
   return Kokkos::subview(storage, Kokkos::ALL, Kokkos::make_pair(count_t(0), rank));
 }
 
@@ -163,13 +162,22 @@ namespace detail {
 template <class Scalar, class Space>
 struct FillRandom {
   FactorMatrix<Scalar, Space> matrix;
-  std::uint64_t seed;
-  std::uint64_t mode;
+  std::uint64_t seed, mode;
+  count_t first = 0;  // the matrix' first row in its mode
   KOKKOS_FUNCTION void operator()(count_t row) const {
     for (count_t r = 0; r < matrix.extent(1); ++r)
-      matrix(row, r) = static_cast<Scalar>(counter_uniform(seed, mode, row, r));
+      matrix(row, r) = static_cast<Scalar>(counter_uniform(seed, mode, first + row, r));
   }
 };
+
+/// matrix(i, r) = counter_uniform(seed, mode, first + i, r): a rank's rows are those of the whole factor.
+template <class Scalar, class Space>
+void fill_random_rows(Space const& space, FactorMatrix<Scalar, Space> const& matrix, std::uint64_t seed,
+                      int mode, count_t first = 0) {
+  Kokkos::parallel_for("polyad::fill_random",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, matrix.extent(0)),
+                       FillRandom<Scalar, Space>{matrix, seed, static_cast<std::uint64_t>(mode), first});
+}
 
 }  // namespace detail
 
@@ -177,11 +185,7 @@ struct FillRandom {
 /// same bits on every backend. Launches on `space` and returns without waiting.
 template <class Scalar, class Space>
 void fill_random(Space const& space, FactorMatrices<Scalar, Space> const& factors, std::uint64_t seed) {
-  for (int n = 0; n < factors.order(); ++n)
-    Kokkos::parallel_for(
-        "polyad::fill_random",
-        Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, factors[n].extent(0)),
-        detail::FillRandom<Scalar, Space>{factors[n], seed, static_cast<std::uint64_t>(n)});
+  for (int n = 0; n < factors.order(); ++n) detail::fill_random_rows(space, factors[n], seed, n);
 }
 
 /// Row-major copy of a matrix on the host, contiguous, without padding. Waits for `space`.

@@ -38,8 +38,7 @@ struct TensorSurvey {
   [[nodiscard]] int linear_bits() const;
 };
 
-/// The longest mode other than `root`, the last one of several: the leaf of the tree that is rooted at
-/// `root`.
+/// The leaf of the tree with this root: the longest other mode, the last one of several.
 [[nodiscard]] int leaf_of(TensorSurvey const& tensor, int root);
 
 /// \param indices  nnz x N, row-major, counted from 0, each below its extent
