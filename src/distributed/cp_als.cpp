@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "distributed/exchange.hpp"
+#include "distributed/relabel.hpp"
 #include "distributed/rows_of_ranks.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/rank.hpp"
@@ -47,6 +48,42 @@ std::vector<std::vector<count_t>> cut_modes(RankGroup const& ranks, Extents cons
   return cuts;
 }
 
+/// Cuts the modes, and labels their rows at random where that makes the blocks more alike. Returns the
+/// coordinates with these labels, and none where the rows stay as they are.
+template <class Index>
+std::vector<Index> make_blocks(RankGroup const& ranks, std::span<Index const> indices, double relabel_above,
+                               Partition& partition) {
+  auto const imbalance_with = [&](std::span<Index const> coordinates) {
+    partition.cuts = cut_modes(ranks, partition.extents, coordinates, partition.grid);
+    return imbalance_of(nonzeros_of_blocks(ranks, partition, coordinates));
+  };
+  double const as_it_is = imbalance_with(indices);
+  // The ranges of one mode are alike already.
+  bool const is_one_range =
+      std::count_if(partition.grid.begin(), partition.grid.end(), [](int p) { return p > 1; }) < 2;
+  if (is_one_range || !(as_it_is > relabel_above)) return {};
+  Partition const before = partition;
+  auto labelled          = relabel(partition, indices);
+  if (imbalance_with(labelled) < as_it_is) return labelled;
+  partition = before;
+  return {};
+}
+
+/// The random start of a block's rows: those of the whole factor, whatever their labels.
+template <class Scalar, class Space>
+void fill_start(Space const& space, FactorMatrix<Scalar, Space> const& rows, std::uint64_t seed, int n,
+                Partition const& partition) {
+  count_t const first = partition.first_row(partition.rank, n);
+  if (partition.row_of.empty() || of_mode(partition.row_of, n).empty())
+    return fill_random_rows<Scalar, Space>(space, rows, seed, n, first);
+  std::vector<double> start;
+  for (count_t i = 0; i < rows.extent(0); ++i)
+    for (count_t r = 0; r < rows.extent(1); ++r)
+      start.push_back(
+          counter_uniform(seed, static_cast<std::uint64_t>(n), of_mode(partition.row_of, n)[first + i], r));
+  from_host<Scalar>(space, start, rows);
+}
+
 /// Bytes of the nonzeros, the factors' rows, and the MTTKRPs of the longest mode.
 template <class Scalar, class Index>
 count_t bytes_of_share(Partition const& partition, count_t nnz, count_t rank) {
@@ -73,8 +110,10 @@ TensorShare<Scalar, Index, Space> distribute(Communicator<Space> const& ranks, E
   partition.extents    = extents;
   partition.rank       = ranks.rank();
   partition.grid       = checked_grid(options, extents, ranks.size());
-  partition.cuts       = cut_modes(ranks.host(), extents, indices, partition.grid);
-  auto const received  = exchange(ranks.host(), partition, indices, values);
+  auto labelled        = make_blocks(ranks.host(), indices, options.relabel_above, partition);
+  auto const received  = exchange(ranks.host(), partition,
+                                  labelled.empty() ? indices : std::span<Index const>(labelled), values);
+  labelled             = {};
 
   auto const rank = static_cast<count_t>(checked_rank(options.rank));
   auto const bytes =
@@ -117,11 +156,11 @@ CpAlsRun<Scalar, Space> cp_als_run(Communicator<Space> const& ranks,
   FactorMatrices<Scalar, Space> const start(space, share.block.extents(),
                                             static_cast<count_t>(checked_rank(rank)));
   for (int n = 0; n < start.order(); ++n)  // an empty range has one row, which stays zero
-    fill_random_rows<Scalar, Space>(
+    fill_start<Scalar, Space>(
         space,
         Kokkos::subview(start[n], Kokkos::make_pair(count_t(0), partition.row_count(ranks.rank(), n)),
                         Kokkos::ALL),
-        options.seed, n, partition.first_row(ranks.rank(), n));
+        options.seed, n, partition);
   if (ranks.size() == 1) return CpAlsRun<Scalar, Space>(space, X, options, start);
   return CpAlsRun<Scalar, Space>(
       space, X.inside(), options, start,

@@ -51,6 +51,30 @@ std::vector<count_t> cut_mode(RankGroup const& ranks, Extents const& extents, st
   return balanced_cuts(counts, parts);
 }
 
+/// The rank whose block has a nonzero with these coordinates.
+template <class Index>
+int owner_of(Partition const& partition, Index const* coordinates) {
+  int rank = 0;
+  for (std::size_t n = 0; n < partition.grid.size(); ++n) {
+    auto const& cuts = partition.cuts[n];
+    // The last range that begins at or before the row: empty ones begin there too.
+    auto const after = std::upper_bound(cuts.begin(), cuts.end() - 1, count_t(coordinates[n]));
+    rank             = rank * partition.grid[n] + static_cast<int>(after - cuts.begin()) - 1;
+  }
+  return rank;
+}
+
+/// How many nonzeros of all ranks each block has.
+template <class Index>
+std::vector<count_t> nonzeros_of_blocks(RankGroup const& ranks, Partition const& partition,
+                                        std::span<Index const> indices) {
+  std::vector<count_t> counts(static_cast<std::size_t>(ranks.size()), 0);
+  for (std::size_t e = 0; e < indices.size(); e += partition.grid.size())
+    ++counts[static_cast<std::size_t>(owner_of(partition, indices.data() + e))];
+  ranks.all_reduce(counts.data(), counts.size());
+  return counts;
+}
+
 /// The nonzeros of this rank, in the order of their senders. Their coordinates count from the rank's first
 /// rows.
 template <class Index>
@@ -66,15 +90,8 @@ Received<Index> exchange(RankGroup const& ranks, Partition const& partition, std
   std::vector<int> owner(values.size());
   std::vector<count_t> to(static_cast<std::size_t>(ranks.size()), 0);
   for (std::size_t p = 0; p < values.size(); ++p) {
-    int rank = 0;
-    for (std::size_t n = 0; n < order; ++n) {
-      auto const& cuts = partition.cuts[n];
-      // The last range that begins at or before the row: empty ones begin there too.
-      auto const after = std::upper_bound(cuts.begin(), cuts.end() - 1, count_t(indices[p * order + n]));
-      rank             = rank * partition.grid[n] + static_cast<int>(after - cuts.begin()) - 1;
-    }
-    owner[p] = rank;
-    ++to[static_cast<std::size_t>(rank)];
+    owner[p] = owner_of(partition, indices.data() + p * order);
+    ++to[static_cast<std::size_t>(owner[p])];
   }
   auto const from = ranks.counts_from(to);
   std::vector<count_t> next(to.size());

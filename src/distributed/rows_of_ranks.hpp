@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cp/shared_rows.hpp"
+#include "distributed/relabel.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/distributed/cp_als.hpp"
 
@@ -81,7 +82,9 @@ public:
                   whole.data() + m_partition.first_owned_row(k, n) * (count > 0 ? A.extent(1) : 0));
       at += count;
     }
-    return whole;
+    return is_root() && is_labelled(n)
+               ? in_order_of_tensor(of_mode(m_partition.row_of, n), whole, A.extent(1))
+               : whole;
   }
 
   void from_root(int n, std::vector<double> const& whole, Matrix const& A) override {
@@ -96,9 +99,11 @@ public:
                    " x ", rank);
     if (is_root()) {
       to = owned_elements(n, rank);
+      auto const sorted =
+          is_labelled(n) ? in_order_of_labels(of_mode(m_partition.row_of, n), whole, rank) : whole;
       for (int k = 0; k < m_ranks.size(); ++k) {
         auto const first =
-            whole.begin() + static_cast<std::ptrdiff_t>(m_partition.first_owned_row(k, n) * rank);
+            sorted.begin() + static_cast<std::ptrdiff_t>(m_partition.first_owned_row(k, n) * rank);
         sent.insert(sent.end(), first, first + static_cast<std::ptrdiff_t>(to[static_cast<std::size_t>(k)]));
       }
     }
@@ -119,6 +124,9 @@ private:
   };
 
   [[nodiscard]] int order() const { return m_partition.extents.order(); }
+  [[nodiscard]] bool is_labelled(int n) const {
+    return !m_partition.row_of.empty() && !of_mode(m_partition.row_of, n).empty();
+  }
   /// Elements of each part, including the rows' padding.
   [[nodiscard]] std::vector<count_t> elements(Slice const& slice, Matrix const& matrix) const {
     auto const stride = static_cast<count_t>(matrix.stride(0));

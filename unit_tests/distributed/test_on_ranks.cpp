@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // On as many ranks as the launcher starts: collectives against sums formed here, and CP-ALS against one rank.
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <string>
@@ -125,11 +127,12 @@ void check_collectives_everywhere(RankGroup const& host, RankGroup const& data) 
 
 template <class Scalar>
 TensorShare<Scalar, std::uint32_t, TestSpace> share_of(HostTensor const& tensor, ProcessGrid const& grid,
-                                                       bool all = true) {
+                                                       bool all = true, double relabel_above = 1.2) {
   auto const own = part_of(tensor, all ? Dealt::all_to_rank_0 : Dealt::in_turn);
   PartitionOptions options;
-  options.grid = grid;
-  options.rank = 4;
+  options.grid          = grid;
+  options.rank          = 4;
+  options.relabel_above = relabel_above;
   return distribute<Scalar>(world(), Extents(std::span<count_t const>(tensor.extents)),
                             std::span<std::uint32_t const>(own.indices), std::span<double const>(own.values),
                             options);
@@ -266,6 +269,53 @@ TEST_CASE("Ranks without rows or nonzeros", "[mpi]") {
   auto const result = cp_als(world(), share_of<double>(nothing, {}), options_of(2, 3));
   CHECK(result.fit == 1);
   CHECK(result.defect == ModelDefect::zero);
+}
+
+TEST_CASE("Rows get random labels where blocks are too different", "[mpi]") {
+  int const ranks = world().size();
+  if (ranks < 4) return;  // two modes are cut
+  ProcessGrid const grid{ranks / 2, 2, 1};
+  // Ten dense blocks on the diagonal of the first two modes: most blocks of the grid are empty.
+  HostTensor blocks{"blocks", {100, 100, 6}, {}, {}};
+  for (std::uint64_t i = 0; i < 100; ++i)
+    for (std::uint64_t j = i / 10 * 10; j < i / 10 * 10 + 10; ++j) {
+      blocks.indices.insert(blocks.indices.end(), {i, j, (i + j) % 6});
+      blocks.values.push_back(1 + static_cast<double>((7 * i + 3 * j) % 11));
+    }
+  auto const as_it_is = share_of<double>(blocks, grid, true, std::numeric_limits<double>::infinity());
+  CHECK(as_it_is.partition.row_of.empty());
+  CHECK(as_it_is.imbalance.nonzeros > 1.9);
+  auto const labelled = share_of<double>(blocks, grid);
+  CHECK(labelled.imbalance.nonzeros < 1.3);
+  REQUIRE(labelled.partition.row_of.size() == 3);
+  CHECK(labelled.partition.row_of[2].empty());  // is not cut
+  for (std::size_t n = 0; n < 2; ++n) {
+    auto rows = labelled.partition.row_of[n];
+    std::sort(rows.begin(), rows.end());
+    for (count_t i = 0; i < 100; ++i) REQUIRE(rows[i] == i);
+  }
+  CHECK(labelled.nnz == as_it_is.nnz);
+  CHECK(std::abs(labelled.norm_squared / as_it_is.norm_squared - 1) < 1e-14);
+  expect_run_of_one_rank<double>(blocks, grid, 4, 1e-10);
+  expect_run_of_one_rank<float>(blocks, grid, 4, 1e-5);
+  // A state has the tensor's order of rows, so that other partitions go on from it.
+  auto first = cp_als_run(world(), labelled, any_format(TestSpace(), labelled.block), options_of(3, 4));
+  while (first.is_running()) {
+    first.launch();
+    first.finish({});
+  }
+  auto const goes_on = [&](TensorShare<double, std::uint32_t, TestSpace> const& share) {
+    auto run = cp_als_run(world(), share, any_format(TestSpace(), share.block), options_of(3, 8));
+    run.restore(first.state());
+    while (run.is_running()) {
+      run.launch();
+      run.finish({});
+    }
+    return run.take_result().fit;
+  };
+  double const fit = cp_als(world(), as_it_is, options_of(3, 8)).fit;
+  CHECK(std::abs(goes_on(as_it_is) - fit) <= 1e-10);
+  CHECK(std::abs(goes_on(labelled) - fit) <= 1e-10);
 }
 
 TEST_CASE("Words sent are those of the formula", "[mpi]") {

@@ -105,8 +105,7 @@ template <class Scalar, class Index, class Space>
 CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                   CpAlsOptions const& options = {}, CpAlsCallback const& callback = {});
 
-/// The same for coordinates, in the format that any_format chooses. `rest` are the optional start and
-/// callback.
+/// The same for coordinates, in the format of any_format. `rest` are the optional start and callback.
 template <class Scalar, class Index, class Space, class... Rest>
 CpAlsResult<Scalar, Space> cp_als(Space const& space, CooTensor<Scalar, Index, Space> const& X,
                                   CpAlsOptions const& options, Rest const&... rest) {

@@ -40,6 +40,8 @@ using ProcessGrid = std::vector<int>;
 struct PartitionOptions {
   ProcessGrid grid = {};  // empty: cheapest_grid
   count_t rank     = 16;  // R, for the memory that a rank needs
+  double relabel_above =
+      1.2;  // with fuller blocks (Imbalance::nonzeros) rows get random labels, if that helps
 };
 
 /// Largest over mean of all ranks: 1 is perfect.
@@ -54,7 +56,9 @@ struct Partition {
   Extents extents;  // of the whole tensor
   ProcessGrid grid;
   std::vector<std::vector<count_t>> cuts;  // of each mode: p_n + 1 rows
-  int rank = 0;
+  /// With random labels: the tensor's row of each row here; empty for a mode that is not cut, or for all.
+  std::vector<std::vector<count_t>> row_of = {};
+  int rank                                 = 0;
 
   [[nodiscard]] int ranks() const;
   [[nodiscard]] int block_of(int rank, int n) const;  // c_n of a rank

@@ -83,8 +83,7 @@ struct TensorSource {
   using host_space = HostOf<Space>;
 
   std::function<CooTensor<Scalar, Index, Space>()> load;
-  /// Loads into host memory. `because` is the reason why the tensor is streamed, and empty if its format was
-  /// named.
+  /// Loads into host memory. `because` says why the tensor is streamed: empty if its format was named.
   std::function<CooTensor<Scalar, Index, host_space>(std::string const& because)> load_on_host;
   /// Returns false once the coordinates are released. No other format can be built after that. Unset: true.
   std::function<bool()> is_there = {};

@@ -26,8 +26,7 @@ struct Ceilings {
 /// The unit of the launch weights. The stored results do not include the time of an empty launch.
 inline constexpr double nominal_launch_s = 5e-6;
 
-/// Ceilings to use when a measurement does not pay: those of an NVIDIA H200, or of `concurrency` cores of an
-/// AMD EPYC.
+/// Where a measurement does not pay: the ceilings of an NVIDIA H200, or of `concurrency` AMD EPYC cores.
 [[nodiscard]] Ceilings usual_ceilings(bool is_device, int concurrency, int scalar_bytes);
 
 /// Measures the copy, the gather and the atomic addition of rows of 32 columns: some 0.2 s, and at most a

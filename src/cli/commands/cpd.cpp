@@ -67,8 +67,9 @@ void summarise(CpdOptions const& options, Report const& report, double seconds) 
   fmt::print("model    CP of rank {}, {}, {}, {} with concurrency {}\n", options.rank, report.format->name,
              options.precision, backend.name, backend.concurrency);
   if (report.ranks)
-    fmt::print("ranks    {} as {}, by {}; largest over mean: nonzeros {:.2f}, rows {:.2f}, bytes {:.2f}\n",
-               report.ranks->count, fmt::join(report.ranks->grid, " x "), report.ranks->exchange,
+    fmt::print("ranks    {} as {}{}, by {}; largest over mean: nonzeros {:.2f}, rows {:.2f}, bytes {:.2f}\n",
+               report.ranks->count, fmt::join(report.ranks->grid, " x "),
+               report.ranks->labelled ? " of rows in random order" : "", report.ranks->exchange,
                report.ranks->nonzeros, report.ranks->rows, report.ranks->bytes);
   if (!report.format->chosen_because.empty())
     fmt::print("format   {} because {}\n", report.format->name, report.format->chosen_because);

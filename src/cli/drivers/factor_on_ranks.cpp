@@ -56,8 +56,13 @@ public:
     if (is_root()) {
       m_report.input->nnz = share.nnz;
       m_report.input->duplicates += share.duplicates;
-      m_report.ranks = RanksReport{m_world.size(),           share.partition.grid, m_world.data().name(),
-                                   share.imbalance.nonzeros, share.imbalance.rows, share.imbalance.bytes};
+      m_report.ranks = RanksReport{m_world.size(),
+                                   share.partition.grid,
+                                   m_world.data().name(),
+                                   share.imbalance.nonzeros,
+                                   share.imbalance.rows,
+                                   share.imbalance.bytes,
+                                   !share.partition.row_of.empty()};
     }
     stop_if_interrupted("distributing the tensor");
 

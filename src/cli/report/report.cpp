@@ -237,6 +237,7 @@ void write_report(std::filesystem::path const& path, Report const& report) {
   if (report.ranks)
     json["ranks"] = {{"count", report.ranks->count},
                      {"grid", report.ranks->grid},
+                     {"random_order", report.ranks->labelled},
                      {"exchange", report.ranks->exchange},
                      {"imbalance",
                       {{"nonzeros", report.ranks->nonzeros},

@@ -51,6 +51,7 @@ struct RanksReport {
   double nonzeros = 1;   // largest over mean
   double rows     = 1;
   double bytes    = 1;
+  bool labelled   = false;  // rows have random labels
 };
 
 /// A line for ranks that own rows of every mode. \param what  "entries" or "nonzeros"
