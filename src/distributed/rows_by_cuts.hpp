@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "distributed/exchange.hpp"
+#include "fast_tucker/run_on_root.hpp"
 #include "formats/row_owners.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/per_mode.hpp"
@@ -139,8 +140,9 @@ public:
       all.cuts.push_back({0, m_extents[n]});
     }
     all.cuts[0].resize(static_cast<std::size_t>(m_ranks.size()) + 1, m_extents[0]);
-    auto const host = download<HostOf<Space>>(m_ranks.space(), part);
-    return uploaded(m_extents, exchanged(indices_of(host), values_of(host), all));
+    auto const host     = download<HostOf<Space>>(m_ranks.space(), part);
+    auto const received = exchanged(indices_of(host), values_of(host), all);
+    return run_on_root(*this, [&] { return uploaded(m_extents, received); });
   }
   [[nodiscard]] std::vector<double> from_root(std::vector<double> numbers) const override {
     std::uint64_t count = numbers.size();

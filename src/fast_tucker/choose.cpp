@@ -11,6 +11,7 @@
 #include "fast_tucker/drift.hpp"
 #include "fast_tucker/entries.hpp"
 #include "fast_tucker/held_out.hpp"
+#include "fast_tucker/run_on_root.hpp"
 #include "fast_tucker/sample_rows.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
@@ -396,6 +397,28 @@ FastTuckerChoice<Scalar, Space> choose_as_they_are(Space const& space,
   return choice;
 }
 
+/// The same for values of any scale.
+template <class Scalar, class Index, class Space>
+FastTuckerChoice<Scalar, Space> choose_of_any_scale(Space const& space,
+                                                    Entries<Scalar, Index, Space> const& train,
+                                                    FastTuckerOptions const& options,
+                                                    AnyFormatOptions const& format) {
+  double const factor = detail::value_scale(space, train, options);
+  if (factor == 1) return choose_as_they_are(space, train, options, format, true);
+  auto inner = options;
+  inner.range.lowest *= factor;
+  inner.range.highest *= factor;
+  auto choice = choose_as_they_are(space, detail::scaled(space, train, factor), inner, format, false);
+  choice.options.range = options.range;
+  for (auto* errors : {&choice.biases, &choice.model}) {
+    errors->rmse /= factor;
+    errors->mae /= factor;
+  }
+  if (choice.start.order() == 0) return choice;  // nothing was tried
+  scale_predictions(space, 1 / factor, choice.start, choice.options.targets);
+  return choice;
+}
+
 }  // namespace
 
 bool leaves_choice(FastTuckerOptions const& options) {
@@ -416,24 +439,9 @@ FastTuckerChoice<Scalar, Space> detail::choose(Space const& space, Entries<Scala
   auto train              = all;
   if (sampled.share < 1) train = sample_rows(space, all, sampled.mode, sampled.share);
   if (of_all_ranks(train.nnz()) < most / 4) train = all;  // few rows have nearly all
-  if (owners) {
-    train = Entries<Scalar, Index, Space>(owners->to_root(train.tensor()));
-    if (!owners->is_root()) return {};
-  }
-  double const factor = value_scale(space, train, options);
-  if (factor == 1) return choose_as_they_are(space, train, options, format, true);
-  auto inner = options;
-  inner.range.lowest *= factor;
-  inner.range.highest *= factor;
-  auto choice          = choose_as_they_are(space, scaled(space, train, factor), inner, format, false);
-  choice.options.range = options.range;
-  for (auto* errors : {&choice.biases, &choice.model}) {
-    errors->rmse /= factor;
-    errors->mae /= factor;
-  }
-  if (choice.start.order() == 0) return choice;  // nothing was tried
-  scale_predictions(space, 1 / factor, choice.start, choice.options.targets);
-  return choice;
+  if (!owners) return choose_of_any_scale(space, train, options, format);
+  train = Entries<Scalar, Index, Space>(owners->to_root(train.tensor()));
+  return run_on_root(*owners, [&] { return choose_of_any_scale(space, train, options, format); });
 }
 
 template <class Scalar, class Index, class Space>

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // FastTucker's als on as many ranks as the launcher starts, against one rank.
 #include <cmath>
+#include <new>
+#include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "distributed/parts.hpp"
@@ -238,6 +241,55 @@ TEST_CASE("Rank 0 chooses for all", "[mpi]") {
   Random random(93);
   auto const noise = testing::random_tensor(random, {60, 40}, 1500);
   CHECK_FALSE(choose({noise, {}, noise}, -1));
+}
+
+TEST_CASE("All ranks throw what rank 0's search throws", "[mpi]") {
+  if (world().size() == 1) return;
+  auto const sets = random_sets(95, {60, 40, 7}, 4000);
+  auto const data = sets.data<double>(Dealt::in_turn);
+  // Rank 0 alone builds formats of the entries that it searches.
+  auto const search_throws = [&](auto const& fail) {
+    AnyFormatOptions format;
+    format.hooks.progress = [&](char const*) {
+      if (world().rank() == 0) fail();
+    };
+    static_cast<void>(fast_tucker(world(), data, FastTuckerOptions{}, {}, format));
+  };
+  auto const text_of = [&](auto identity, auto const& fail) -> std::string {
+    using Expected = typename decltype(identity)::type;
+    try {
+      search_throws(fail);
+    } catch (Expected const& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  };
+  CHECK(text_of(std::type_identity<UsageError>{}, [] { throw UsageError("no \xC3\xA4pples"); }) ==
+        "no \xC3\xA4pples");
+  CHECK(text_of(std::type_identity<NumericalError>{}, [] { throw NumericalError("not finite"); }) ==
+        "not finite");
+  CHECK(text_of(std::type_identity<BackendError>{}, [] { throw BackendError("no device"); }) == "no device");
+  CHECK(text_of(std::type_identity<std::runtime_error>{}, [] { throw std::runtime_error("a signal"); }) ==
+        "a signal");
+  CHECK_THROWS_AS(search_throws([] { throw std::bad_alloc(); }), std::bad_alloc);
+  CHECK_THROWS_AS(search_throws([] { throw std::logic_error("this"); }), std::exception);
+  try {
+    search_throws([] { throw MemoryError("the candidates", 123456789012, "only 7 are free"); });
+    CHECK(false);
+  } catch (MemoryError const& error) {
+    CHECK(error.array() == "the candidates");
+    CHECK(error.bytes() == 123456789012);
+    CHECK(std::string(error.what()) == "the candidates needs 123456789012 bytes: only 7 are free");
+  }
+  try {
+    search_throws([] { throw InputError("x.tns", 3, 4, "is odd"); });
+    CHECK(false);
+  } catch (Error const& error) {
+    CHECK(error.exit_code() == ExitCode::bad_input);
+    CHECK(std::string(error.what()) == "x.tns:3:4: is odd");
+  }
+  // The ranks are in step afterwards.
+  CHECK(fast_tucker(world(), data, options_of(2)).history.size() == 4);
 }
 
 TEST_CASE("Words that FastTucker sends are those of the formula", "[mpi]") {

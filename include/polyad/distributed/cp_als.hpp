@@ -153,7 +153,7 @@ struct FastTuckerOfRanks : FastTuckerResult<Scalar, Space> {
 /// ends the run on all. Rank 0 alone searches what the options leave to choose. It gets the entries that
 /// choose_fast_tucker takes; the choice then has no start.
 /// \param parts  some of the entries of each set, which all ranks together have once; whole extents
-/// \throws as fast_tucker; UsageError for other optimisers
+/// \throws as fast_tucker, and on all ranks what the search throws; UsageError for other optimisers
 template <class Scalar, class Index, class Space>
 FastTuckerOfRanks<Scalar, Space> fast_tucker(Communicator<Space> const& ranks,
                                              FastTuckerData<Scalar, Index, Space> const& parts,
