@@ -27,9 +27,9 @@ namespace polyad::detail {
 /// Registers for six teams a multiprocessor, as the other walks have them (docs/design-notes.md).
 using SgdBounds = Kokkos::LaunchBounds<device_team_threads, 6>;
 
-/// Reads a lane's columns of a row that other threads may be adding to, as Li et al. mean it: any mixture of old and new
-/// elements will do. The race is intended. Relaxed atomic loads in its place cost the sweep a tenth on hosts: they are
-/// scalar (docs/reliability.md). ThreadSanitizer leaves out this function alone.
+/// Reads a lane's columns of a row that other threads may be adding to, as Li et al. mean it: any mixture of
+/// old and new elements will do. The race is intended. Relaxed atomic loads are scalar, and would cost an
+/// epoch 6 to 23 % on a host (docs/reliability.md). ThreadSanitizer leaves out this function.
 template <class Row, class Scalar>
 KOKKOS_FORCEINLINE_FUNCTION Row read_contended_row(Scalar const* row, Columns own) {
   return Row(row, own);

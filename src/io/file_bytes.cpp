@@ -15,7 +15,7 @@ FileBytes::FileBytes(std::filesystem::path const& path) : m_input(path) {
 std::uint64_t FieldReader::field(std::size_t bytes) {
   std::string_view const piece = take(bytes);
   std::uint64_t value          = 0;
-  for (std::size_t k = bytes; k-- > 0;) value = value << 8 | static_cast<unsigned char>(piece[k]);
+  for (std::size_t k = bytes; k > 0; --k) value = value << 8 | static_cast<unsigned char>(piece[k - 1]);
   return value;
 }
 

@@ -42,7 +42,8 @@ private:
   std::uint64_t take(std::uint64_t size) {
     std::string_view const piece = text(size);
     std::uint64_t value          = 0;
-    for (std::size_t k = piece.size(); k-- > 0;) value = value << 8 | static_cast<unsigned char>(piece[k]);
+    for (std::size_t k = piece.size(); k > 0; --k)
+      value = value << 8 | static_cast<unsigned char>(piece[k - 1]);
     return value;
   }
 

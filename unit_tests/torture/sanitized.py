@@ -40,6 +40,7 @@ def main():
     parser.add_argument("clang")
     parser.add_argument("--minutes", type=float, default=3)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=3, help="of OpenMP")
     parser.add_argument("--only", default="", help="sources whose names have this in them")
     arguments = parser.parse_args()
     sources = sorted(path.stem for path in HERE.parent.glob("*/**/test_*.cpp") if "on_ranks" not in path.stem)
@@ -55,26 +56,24 @@ def main():
             continue
         with tempfile.TemporaryDirectory(prefix="polyad_sanitized_") as folder:
             environment, pattern = settings(arguments.part, arguments.clang, folder)
-            for threads in (2, 4) if arguments.part == "threads" else (3,):
-                result = subprocess.run([arguments.program, "--filenames-as-tags",
-                                         f"[#{source}]~[.]"],
-                                        env={**environment, "OMP_NUM_THREADS": str(threads)}, check=False,
-                                        capture_output=True, text=True, errors="replace")
-                text = result.stderr + "".join(path.read_text(errors="replace")
-                                               for path in pathlib.Path(folder).glob("report*"))
-                for report in pattern.findall(text):
-                    findings.setdefault(report, source)
-                counted = COUNTS.search(result.stdout)
-                number = int(next(filter(None, counted.groups()))) if counted else 0
-                if "failed" in result.stdout or (result.returncode != 0 and not pattern.search(text)):
-                    tail = " | ".join((result.stdout + result.stderr).strip().splitlines()[-6:])
-                    findings.setdefault(f"{source} ended with {result.returncode}: {tail}", source)
-                cases += number
+            result = subprocess.run([arguments.program, "--filenames-as-tags", f"[#{source}]~[.]"],
+                                    env={**environment, "OMP_NUM_THREADS": str(arguments.threads)}, check=False,
+                                    capture_output=True, text=True, errors="replace")
+            text = result.stderr + "".join(path.read_text(errors="replace")
+                                           for path in pathlib.Path(folder).glob("report*"))
+        for report in pattern.findall(text):
+            findings.setdefault(report, source)
+        counted = COUNTS.search(result.stdout)
+        number = int(next(filter(None, counted.groups()))) if counted else 0
+        if "failed" in result.stdout or (result.returncode != 0 and not pattern.search(text)):
+            tail = " | ".join((result.stdout + result.stderr).strip().splitlines()[-6:])
+            findings.setdefault(f"{source} ended with {result.returncode}: {tail}", source)
+        cases += number
         ran += 1
         print(f"{source}: {number} test cases, {len(findings)} findings so far", flush=True)
     for report, source in findings.items():
         print(f"FINDING {arguments.part}: {report} (first in {source})", file=sys.stderr)
-    print(f"{arguments.part}: {cases} runs of test cases out of {ran} sources, {len(findings)} findings")
+    print(f"{arguments.part}: {cases} test cases of {ran} sources on {arguments.threads} threads, {len(findings)} findings")
     if late:
         print(f"{arguments.part}: no time for {len(late)} sources: {' '.join(late)}")
     return 1 if findings else 0

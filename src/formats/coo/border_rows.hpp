@@ -57,14 +57,20 @@ struct RowWriter {
       return;
     }
     count_t const entry = 2 * chunk + slot;
-    borders.rows[entry] = row;  // every lane writes the same
+    if (names_rows(columns)) borders.rows[entry] = row;
     sum.store(borders.sums + entry * borders.stride, columns);
   }
   /// Called after the walk. `is_first` means that the chunk has only one row.
   KOKKOS_FUNCTION void last(count_t chunk, bool is_first, Index row, Row const& sum, Columns columns) const {
     border(chunk, is_first ? 0 : 1, row, sum, columns);
-    if (is_first && borders.rows != nullptr) borders.rows[2 * chunk + 1] = BorderList<Scalar, Index>::no_row;
+    if (is_first && borders.rows != nullptr && names_rows(columns))
+      borders.rows[2 * chunk + 1] = BorderList<Scalar, Index>::no_row;
   }
+
+private:
+  /// Blocks of columns are walked by threads of their own: that of the first block lists the rows. Its lanes
+  /// all write the same.
+  KOKKOS_FUNCTION static bool names_rows(Columns columns) { return columns.first < Row::block; }
 };
 
 /// Sums one level of borders. Whole rows go to the output, and rows at the ends of its chunks to the next

@@ -82,7 +82,7 @@ struct FlagSlices {
   KOKKOS_FUNCTION void operator()(count_t s) const { flags(indices(s)) = 1; }
 };
 
-/// Removes the flags of slices that lie in several bins.
+/// Removes the flags of slices that lie in several bins. The second of these bins does it, alone.
 template <class Array, class Flags>
 struct UnflagSharedSlices {
   Array indices;
@@ -90,7 +90,8 @@ struct UnflagSharedSlices {
   Flags starts_slice;
   Flags flags;
   KOKKOS_FUNCTION void operator()(count_t b) const {
-    if (starts_slice(b) == 0) flags(indices(slices(b))) = 0;
+    if (starts_slice(b) == 0 && (starts_slice(b - 1) != 0 || slices(b - 1) != slices(b)))
+      flags(indices(slices(b))) = 0;  // the first bin starts a slice: b > 0
   }
 };
 

@@ -131,7 +131,8 @@ struct SetCoordinates {
 };
 
 /// With `partitions` false, flags the output rows of all segments. Otherwise it removes the flag of a row
-/// whose segment crosses the border before partition q: several threads may share that row.
+/// whose segment crosses the border before partition q: several threads may share that row. Of all borders
+/// that a segment crosses the first one counts, so that one thread alone removes the flag.
 template <class Nonzeros, class Flags>
 struct FlagWholeRows {
   typename Nonzeros::indices_type coordinates;
@@ -141,10 +142,16 @@ struct FlagWholeRows {
   FCooRows rows;
   bool partitions;
   KOKKOS_FUNCTION void operator()(count_t i) const {
-    if (partitions && reader.begins(i)) return;
+    if (partitions && (reader.begins(i) || crosses_earlier_border(i))) return;
     count_t const segment = partitions ? static_cast<count_t>(first_segment(i)) : i;
     count_t const row = rows == FCooRows::of_mode ? static_cast<count_t>(coordinates(0, segment)) : segment;
     flags(row)        = partitions ? 0 : 1;
+  }
+
+private:
+  /// For a partition in whose first segment the one before ends. Partition 0 is none: it begins one.
+  [[nodiscard]] KOKKOS_FUNCTION bool crosses_earlier_border(count_t q) const {
+    return !reader.begins(q - 1) && first_segment(q - 1) == first_segment(q);
   }
 };
 
