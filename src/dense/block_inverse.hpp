@@ -84,7 +84,8 @@ struct FactorPanel {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    if (*matrix.flag != 0) return;
+    // Another team of this launch may be setting it; it then finds the pivot that this one would find.
+    if (Kokkos::atomic_load(matrix.flag) != 0) return;
     int const bytes = scratch_bytes;
     auto* const N   = static_cast<double*>(member.team_scratch(0).get_shmem(bytes));
     auto* const D   = N + block * block;
@@ -133,7 +134,7 @@ struct FactorPanel {
     for (int k = 0; k < block; ++k) {
       double const pivot = column[k];
       if (!(pivot > tolerance)) {
-        Kokkos::single(Kokkos::PerTeam(member), [&] { *matrix.flag = 1; });
+        Kokkos::single(Kokkos::PerTeam(member), [&] { Kokkos::atomic_store(matrix.flag, 1.0); });
         return false;
       }
       BlockedMatrix::for_each_entry(member, [&](int const i, int const j) {

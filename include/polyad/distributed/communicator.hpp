@@ -176,11 +176,11 @@ public:
   [[noreturn]] void abort(int exit_code) const;
 
 private:
-  bool m_started   = false;
-  int m_rank       = 0;
-  int m_size       = 1;
-  int m_local_rank = 0;
-  int m_local_size = 1;
+  [[maybe_unused]] bool m_started = false;  // by this object, with MPI
+  int m_rank                      = 0;
+  int m_size                      = 1;
+  int m_local_rank                = 0;
+  int m_local_size                = 1;
 };
 
 /// All ranks of MPI, or those of another communicator, given by its number of MPI_Comm_c2f. Device memory is
