@@ -299,6 +299,16 @@ class Ranks(ToolTest):
         self.assertTrue((self.folder / "m.npz").exists())
         self.assertEqual(len(re.findall("polyad: interrupted after epoch", stderr)), 1)
 
+    def test_a_killed_rank_is_named(self):
+        for command in (("cpd", "-i", "100000000", "--tol", "0"), ("fast-tucker", "--reg", "1", "-i", "100000000")):
+            process = self.start([*MPIRUN, "3", TOOL, command[0], str(self.tensor), "-r", "4", *command[1:], "-o", "m.npz"])
+            children = [int(word) for word in pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+            os.kill(children[1], signal.SIGKILL)
+            stderr = process.communicate(timeout=30)[1]
+            self.assertNotEqual(process.returncode, 0)
+            self.assertEqual(re.findall(r"polyad: rank .*", stderr), ["polyad: rank 1: its process was killed, which ends all ranks"])
+            self.assertFalse((self.folder / "m.npz").exists())
+
     def test_a_signal_to_one_rank_stops_all(self):
         process = self.start([
             *MPIRUN, "3", TOOL, "cpd", str(self.tensor), "-r", "4", "-i", "100000000", "--tol", "0", "--checkpoint", "c",

@@ -9,6 +9,7 @@
 
 #include "cli/format_choice/machine.hpp"
 #include "cli/report/host_facts.hpp"
+#include "cli/run/lost_ranks.hpp"
 #include "cli/run/ranks.hpp"
 #include "polyad/core/device.hpp"
 
@@ -31,6 +32,7 @@ bool share_devices() {
 }  // namespace
 
 Communicator<Kokkos::DefaultExecutionSpace> make_communicator(bool deterministic) {
+  watch_ranks();
   Kokkos::DefaultExecutionSpace const space;
   if (!runs_on_device()) return mpi_communicator(space);
   bool const shared = share_devices();

@@ -4,6 +4,8 @@
 #include <csignal>
 #include <string>
 
+#include "cli/run/lost_ranks.hpp"
+
 namespace polyad::cli {
 
 namespace {
@@ -12,6 +14,7 @@ std::sig_atomic_t volatile received = 0;
 
 extern "C" void remember_signal(int signal) {
   received = signal;
+  if (signal == SIGTERM) name_lost_ranks();
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "cli/run/interrupt.hpp"
+#include "cli/run/lost_ranks.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/distributed/communicator.hpp"
 
@@ -37,6 +38,7 @@ Ranks const& ranks() noexcept {
 }
 
 void abort_ranks(int exit_code) {
+  end_watch();
   if (scope) scope->abort(exit_code);
   std::_Exit(exit_code);
 }
