@@ -9,7 +9,8 @@ namespace polyad::cli {
 /// does nothing.
 void watch_ranks();
 
-/// On SIGTERM: a line on stderr for each rank of this machine whose process is gone. Safe in a signal handler.
+/// On SIGTERM: a line on stderr for each rank of this machine whose process is gone. Safe in a signal
+/// handler.
 void name_lost_ranks() noexcept;
 
 /// Before this rank ends all: the others then name none.
