@@ -43,19 +43,6 @@ void to_doubles(Space const& space, FactorMatrix<float, Space> const& source,
       ToDoubles<Space>{source, target, static_cast<int>(target.extent(1))});
 }
 
-/// D = scale sums.
-template <class Space>
-struct StoreScaled {
-  FactorMatrix<double, Space> sums;
-  double scale;
-  FactorMatrix<float, Space> D;
-  KOKKOS_FUNCTION void operator()(count_t e) const {
-    count_t const i = e / sums.extent(1);
-    count_t const j = e % sums.extent(1);
-    D(i, j)         = static_cast<float>(scale * sums(i, j));
-  }
-};
-
 }  // namespace
 
 template <class Space, class Scalar>
@@ -88,30 +75,25 @@ void blas_transposed_product(Space const& space, double scale, FactorMatrix<doub
 }
 
 template <class Space>
-void blas_transposed_product(Space const& space, double scale, FactorMatrix<float, Space> const& A,
+void blas_transposed_product(Space const& space, FactorMatrix<float, Space> const& A,
                              FactorMatrix<float, Space> const& B,
                              Kokkos::View<double*, typename Space::device_type> const& scratch,
-                             FactorMatrix<float, Space> const& D) {
-  using Doubles    = FactorMatrix<double, Space>;
-  using Floats     = FactorMatrix<float, Space>;
-  count_t const J  = A.extent(1);
-  count_t const R  = B.extent(1);
-  count_t const at = ceil_div(J * R, 2) * 2;  // packs of 16 bytes
-  POLYAD_EXPECTS(scratch.size() >= at + J + R, "the scratch of a transposed product is too small");
-  Doubles const sums(scratch.data(), J, R);
+                             FactorMatrix<double, Space> const& sums) {
+  using Doubles   = FactorMatrix<double, Space>;
+  using Floats    = FactorMatrix<float, Space>;
+  count_t const J = A.extent(1);
+  count_t const R = B.extent(1);
+  POLYAD_EXPECTS(scratch.size() >= J + R, "the scratch of a transposed product is too small");
   auto const product = [&](auto const& rows) {
     count_t const count = rows.second - rows.first;
-    Doubles const left(scratch.data() + at, count, J);
+    Doubles const left(scratch.data(), count, J);
     Doubles const right(left.data() + left.size(), count, R);
     to_doubles(space, Floats(Kokkos::subview(A, rows, Kokkos::ALL)), left);
     to_doubles(space, Floats(Kokkos::subview(B, rows, Kokkos::ALL)), right);
     KokkosBlas::gemm(space, "T", "N", 1.0, left, right, rows.first == 0 ? 0.0 : 1.0, sums);
   };
   for_each_piece(A.extent(0), product,
-                 std::max<count_t>(std::min(scratch.size() - at, most_doubles) / (J + R), 1));
-  Kokkos::parallel_for("polyad::transposed_product_sum",
-                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, J * R),
-                       StoreScaled<Space>{sums, scale, D});
+                 std::max<count_t>(std::min<count_t>(scratch.size(), most_doubles) / (J + R), 1));
 }
 
 using Default = Kokkos::DefaultExecutionSpace;
@@ -124,9 +106,9 @@ template void blas_gram(Default const&, FactorMatrix<double, Default> const&,
 template void blas_transposed_product(Default const&, double, FactorMatrix<double, Default> const&,
                                       FactorMatrix<double, Default> const&,
                                       FactorMatrix<double, Default> const&);
-template void blas_transposed_product(Default const&, double, FactorMatrix<float, Default> const&,
+template void blas_transposed_product(Default const&, FactorMatrix<float, Default> const&,
                                       FactorMatrix<float, Default> const&,
                                       Kokkos::View<double*, Default::device_type> const&,
-                                      FactorMatrix<float, Default> const&);
+                                      FactorMatrix<double, Default> const&);
 
 }  // namespace polyad::detail

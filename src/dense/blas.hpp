@@ -29,14 +29,14 @@ template <class Space>
 void blas_transposed_product(Space const& space, double scale, FactorMatrix<double, Space> const& A,
                              FactorMatrix<double, Space> const& B, FactorMatrix<double, Space> const& D);
 
-/// The same for floats. A BLAS would sum them as floats, so this turns them into doubles, a piece of rows at
-/// a time.
-/// \param scratch  for the sums and a piece: the more the better, at least (J + 1) (R + 1) numbers
+/// The same for floats, which a BLAS would sum as floats: they become doubles, a piece of rows at a time.
+/// \param sums     A' B as doubles
+/// \param scratch  for a piece: the more the better, at least J + R numbers
 /// \throws UsageError when the scratch has no room for a row of both
 template <class Space>
-void blas_transposed_product(Space const& space, double scale, FactorMatrix<float, Space> const& A,
+void blas_transposed_product(Space const& space, FactorMatrix<float, Space> const& A,
                              FactorMatrix<float, Space> const& B,
                              Kokkos::View<double*, typename Space::device_type> const& scratch,
-                             FactorMatrix<float, Space> const& D);
+                             FactorMatrix<double, Space> const& sums);
 
 }  // namespace polyad::detail

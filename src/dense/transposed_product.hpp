@@ -46,13 +46,6 @@ TransposedProductWorkspace<Space> make_transposed_product_workspace(Space const&
       columns);
 }
 
-/// The workspace as an array of numbers.
-template <class Space>
-Kokkos::View<double*, typename Space::device_type> all_numbers(
-    TransposedProductWorkspace<Space> const& workspace) {
-  return {workspace.data(), workspace.size()};
-}
-
 /// The J x R sums of one team over tiles of rows: sums += A' G for the rows of A and G in the scratch pad. A
 /// thread sums a few rows of a block at a time in registers. The sums of one tile are Scalars, those of all
 /// tiles doubles.
@@ -209,6 +202,18 @@ void add_sums(Space const& space, TransposedProductWorkspace<Space> const& works
                        AddChunks<Space, Scalar>{workspace, chunks, scale, D});
 }
 
+/// The first partial sums = A' G by a BLAS of doubles, with the room of the others for rows as doubles.
+template <class Space>
+void blas_sums(Space const& space, FactorMatrix<float, Space> const& A, FactorMatrix<float, Space> const& G,
+               TransposedProductWorkspace<Space> const& workspace) {
+  count_t const chunk                    = workspace.extent(1) * workspace.extent(2);
+  FactorMatrix<double, Space> const sums = Kokkos::subview(
+      workspace, 0, Kokkos::make_pair(count_t(0), A.extent(1)), Kokkos::make_pair(count_t(0), G.extent(1)));
+  Kokkos::View<double*, typename Space::device_type> const rest(workspace.data() + chunk,
+                                                                workspace.size() - chunk);
+  blas_transposed_product(space, A, G, rest, sums);
+}
+
 /// D (J x R) = scale A' G. Launches on `space` and returns without waiting. The same bits in every run on one
 /// device, and on hosts with any number of threads.
 /// \throws UsageError when the shapes do not match
@@ -224,8 +229,10 @@ void transposed_product(Space const& space, double scale, FactorMatrix<Scalar, S
     if (A.extent(0) > 0 && transposes_by_blas<Scalar>(A.extent(1), G.extent(1))) {
       if constexpr (std::is_same_v<Scalar, double>)
         return blas_transposed_product(space, scale, A, G, D);
-      else
-        return blas_transposed_product(space, scale, A, G, all_numbers<Space>(workspace), D);
+      else {
+        blas_sums(space, A, G, workspace);
+        return add_sums(space, workspace, 1, scale, D);
+      }
     }
   using Kernel        = detail::TransposedProductOfChunk<Space, Scalar>;
   constexpr int lanes = Kernel::Row::lanes;

@@ -53,18 +53,21 @@ std::vector<std::vector<count_t>> cut_modes(RankGroup const& ranks, Extents cons
 template <class Index>
 std::vector<Index> make_blocks(RankGroup const& ranks, std::span<Index const> indices, double relabel_above,
                                Partition& partition) {
-  auto const imbalance_with = [&](std::span<Index const> coordinates) {
+  auto const cut = [&](std::span<Index const> coordinates) {
     partition.cuts = cut_modes(ranks, partition.extents, coordinates, partition.grid);
+  };
+  auto const imbalance = [&](std::span<Index const> coordinates) {
     return imbalance_of(nonzeros_of_blocks(ranks, partition, coordinates));
   };
-  double const as_it_is = imbalance_with(indices);
-  // The ranges of one mode are alike already.
-  bool const is_one_range =
-      std::count_if(partition.grid.begin(), partition.grid.end(), [](int p) { return p > 1; }) < 2;
-  if (is_one_range || !(as_it_is > relabel_above)) return {};
+  cut(indices);
+  auto const cut_count = std::ranges::count_if(partition.grid, [](int p) { return p > 1; });
+  if (cut_count < 2) return {};  // the ranges of one mode are alike already
+  double const as_it_is = imbalance(indices);
+  if (!(as_it_is > relabel_above)) return {};
   Partition const before = partition;
   auto labelled          = relabel(partition, indices);
-  if (imbalance_with(labelled) < as_it_is) return labelled;
+  cut(labelled);
+  if (imbalance(labelled) < as_it_is) return labelled;
   partition = before;
   return {};
 }
@@ -74,13 +77,12 @@ template <class Scalar, class Space>
 void fill_start(Space const& space, FactorMatrix<Scalar, Space> const& rows, std::uint64_t seed, int n,
                 Partition const& partition) {
   count_t const first = partition.first_row(partition.rank, n);
-  if (partition.row_of.empty() || of_mode(partition.row_of, n).empty())
-    return fill_random_rows<Scalar, Space>(space, rows, seed, n, first);
+  if (!is_labelled(partition, n)) return fill_random_rows<Scalar, Space>(space, rows, seed, n, first);
   std::vector<double> start;
   for (count_t i = 0; i < rows.extent(0); ++i)
     for (count_t r = 0; r < rows.extent(1); ++r)
       start.push_back(
-          counter_uniform(seed, static_cast<std::uint64_t>(n), of_mode(partition.row_of, n)[first + i], r));
+          counter_uniform(seed, static_cast<std::uint64_t>(n), row_of_label(partition, n, first + i), r));
   from_host<Scalar>(space, start, rows);
 }
 

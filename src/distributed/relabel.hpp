@@ -44,22 +44,14 @@ std::vector<Index> relabel(Partition& partition, std::span<Index const> indices)
   return labelled;
 }
 
-/// The rows of a labelled matrix in the tensor's order. \param matrix  of all rows, row-major
-inline std::vector<double> in_order_of_tensor(std::vector<count_t> const& row_of,
-                                              std::vector<double> const& matrix, count_t columns) {
-  std::vector<double> rows(matrix.size());
-  for (count_t i = 0; i < row_of.size(); ++i)
-    std::copy_n(matrix.data() + i * columns, columns, rows.data() + row_of[i] * columns);
-  return rows;
+/// Whether the rows of mode n have labels of their own.
+inline bool is_labelled(Partition const& partition, int n) {
+  return !partition.row_of.empty() && !of_mode(partition.row_of, n).empty();
 }
 
-/// The inverse: rows of the tensor in the order of their labels.
-inline std::vector<double> in_order_of_labels(std::vector<count_t> const& row_of,
-                                              std::vector<double> const& matrix, count_t columns) {
-  std::vector<double> rows(matrix.size());
-  for (count_t i = 0; i < row_of.size(); ++i)
-    std::copy_n(matrix.data() + row_of[i] * columns, columns, rows.data() + i * columns);
-  return rows;
+/// The tensor's row with the label i.
+inline count_t row_of_label(Partition const& partition, int n, count_t i) {
+  return is_labelled(partition, n) ? of_mode(partition.row_of, n)[i] : i;
 }
 
 }  // namespace polyad::detail

@@ -75,16 +75,14 @@ public:
     std::vector<double> received(std::accumulate(from.begin(), from.end(), count_t(0)));
     m_ranks.host().all_to_all(own.data(), to, received.data(), from);
     std::vector<double> whole(received.size());
-    count_t at = 0;
-    for (int k = 0; k < m_ranks.size(); ++k) {
-      count_t const count = from[static_cast<std::size_t>(k)];
-      std::copy_n(received.data() + at, count,
-                  whole.data() + m_partition.first_owned_row(k, n) * (count > 0 ? A.extent(1) : 0));
-      at += count;
-    }
-    return is_root() && is_labelled(n)
-               ? in_order_of_tensor(of_mode(m_partition.row_of, n), whole, A.extent(1))
-               : whole;
+    auto const columns = static_cast<std::ptrdiff_t>(A.extent(1));
+    auto row           = received.begin();
+    for (int k = 0; is_root() && k < m_ranks.size(); ++k)
+      for_each_owned_row(k, n, [&](count_t i) {
+        std::copy_n(row, columns, whole.begin() + static_cast<std::ptrdiff_t>(i) * columns);
+        row += columns;
+      });
+    return whole;
   }
 
   void from_root(int n, std::vector<double> const& whole, Matrix const& A) override {
@@ -99,13 +97,11 @@ public:
                    " x ", rank);
     if (is_root()) {
       to = owned_elements(n, rank);
-      auto const sorted =
-          is_labelled(n) ? in_order_of_labels(of_mode(m_partition.row_of, n), whole, rank) : whole;
-      for (int k = 0; k < m_ranks.size(); ++k) {
-        auto const first =
-            sorted.begin() + static_cast<std::ptrdiff_t>(m_partition.first_owned_row(k, n) * rank);
-        sent.insert(sent.end(), first, first + static_cast<std::ptrdiff_t>(to[static_cast<std::size_t>(k)]));
-      }
+      for (int k = 0; k < m_ranks.size(); ++k)
+        for_each_owned_row(k, n, [&](count_t i) {
+          auto const row = whole.begin() + static_cast<std::ptrdiff_t>(i * rank);
+          sent.insert(sent.end(), row, row + static_cast<std::ptrdiff_t>(rank));
+        });
     }
     from[0] = of_mode(m_slices, n).count * rank;
     std::vector<double> own(from[0]);
@@ -124,9 +120,6 @@ private:
   };
 
   [[nodiscard]] int order() const { return m_partition.extents.order(); }
-  [[nodiscard]] bool is_labelled(int n) const {
-    return !m_partition.row_of.empty() && !of_mode(m_partition.row_of, n).empty();
-  }
   /// Elements of each part, including the rows' padding.
   [[nodiscard]] std::vector<count_t> elements(Slice const& slice, Matrix const& matrix) const {
     auto const stride = static_cast<count_t>(matrix.stride(0));
@@ -136,12 +129,22 @@ private:
     for (count_t const rows : slice.parts) elements.push_back(rows * stride);
     return elements;
   }
+  /// Rows of mode n that rank k owns.
+  [[nodiscard]] count_t owned_count(int k, int n) const {
+    return of_mode(m_partition.owned_rows(k, n), m_partition.number_among_sharers(k, n));
+  }
+  /// Calls f with the tensor's row of each row that rank k owns, in the order of the labels.
+  template <class F>
+  void for_each_owned_row(int k, int n, F const& f) const {
+    count_t const count = owned_count(k, n);
+    if (count == 0) return;
+    count_t const first = m_partition.first_owned_row(k, n);
+    for (count_t i = first; i < first + count; ++i) f(row_of_label(m_partition, n, i));
+  }
   /// Numbers of mode n that each rank owns.
   [[nodiscard]] std::vector<count_t> owned_elements(int n, count_t rank) const {
     std::vector<count_t> elements;
-    for (int k = 0; k < m_ranks.size(); ++k)
-      elements.push_back(rank *
-                         of_mode(m_partition.owned_rows(k, n), m_partition.number_among_sharers(k, n)));
+    for (int k = 0; k < m_ranks.size(); ++k) elements.push_back(rank * owned_count(k, n));
     return elements;
   }
 

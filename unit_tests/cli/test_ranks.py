@@ -17,6 +17,11 @@ MPIRUN = os.environ["POLYAD_MPIRUN"].split()
 DATA = pathlib.Path(__file__).resolve().parents[2] / "data"
 
 
+def ranks_of(launcher):
+    """The processes that mpirun has started."""
+    return [int(word) for word in pathlib.Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text().split()]
+
+
 class Ranks(ToolTest):
 
     def setUp(self):
@@ -208,8 +213,7 @@ class Ranks(ToolTest):
         process = self.start(
             [*MPIRUN, "3", TOOL, "tucker",
              str(self.tensor), "-r", "4,3,5", "-i", "100000000", "--tol", "0", "-o", "m.npz"])
-        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        os.kill(int(children[-1]), signal.SIGTERM)
+        os.kill(ranks_of(process)[-1], signal.SIGTERM)
         stderr = process.communicate(timeout=60)[1]
         self.assertEqual(process.returncode, 143, stderr[-2000:])
         self.assertTrue((self.folder / "m.npz").exists())
@@ -292,8 +296,7 @@ class Ranks(ToolTest):
         process = self.start([
             *MPIRUN, "3", TOOL, "fast-tucker", str(self.tensor), "-r", "4", "--reg", "1", "-i", "100000000", "-o", "m.npz"
         ])
-        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        os.kill(int(children[-1]), signal.SIGTERM)
+        os.kill(ranks_of(process)[-1], signal.SIGTERM)
         stderr = process.communicate(timeout=60)[1]
         self.assertEqual(process.returncode, 143, stderr[-2000:])
         self.assertTrue((self.folder / "m.npz").exists())
@@ -302,8 +305,7 @@ class Ranks(ToolTest):
     def test_a_killed_rank_is_named(self):
         for command in (("cpd", "-i", "100000000", "--tol", "0"), ("fast-tucker", "--reg", "1", "-i", "100000000")):
             process = self.start([*MPIRUN, "3", TOOL, command[0], str(self.tensor), "-r", "4", *command[1:], "-o", "m.npz"])
-            children = [int(word) for word in pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
-            os.kill(children[1], signal.SIGKILL)
+            os.kill(ranks_of(process)[1], signal.SIGKILL)
             stderr = process.communicate(timeout=30)[1]
             self.assertNotEqual(process.returncode, 0)
             self.assertEqual(re.findall(r"polyad: rank .*", stderr), ["polyad: rank 1: its process was killed, which ends all ranks"])
@@ -314,9 +316,9 @@ class Ranks(ToolTest):
             *MPIRUN, "3", TOOL, "cpd", str(self.tensor), "-r", "4", "-i", "100000000", "--tol", "0", "--checkpoint", "c",
             "--checkpoint-every", "1000000000"
         ])
-        children = [int(word) for word in pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
-        self.assertEqual(len(children), 3)
-        os.kill(children[-1], signal.SIGTERM)
+        ranks = ranks_of(process)
+        self.assertEqual(len(ranks), 3)
+        os.kill(ranks[-1], signal.SIGTERM)
         stderr = process.communicate(timeout=60)[1]
         self.assertEqual(process.returncode, 143, stderr[-2000:])
         self.assertTrue((self.folder / "c").exists())

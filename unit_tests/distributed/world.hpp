@@ -12,4 +12,11 @@ inline Communicator<TestSpace> const& world() {
   return ranks;
 }
 
+/// Words that all ranks have sent to others since the start.
+inline double words_of_all() {
+  auto words = static_cast<double>(world().data().words_sent());
+  world().host().all_reduce(&words, 1);
+  return words;
+}
+
 }  // namespace polyad::test

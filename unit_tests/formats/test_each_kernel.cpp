@@ -9,25 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "polyad/formats/capability.hpp"
 #include "polyad/polyad.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
+#include "support/format_list.hpp"
 
 namespace polyad::test {
 namespace {
-
-std::vector<std::string> names_with(std::vector<Capability> const& needs = {}) {
-  std::vector<std::string> names;
-  std::string const text = format_names(needs);
-  for (std::size_t begin = 0; begin < text.size();) {
-    std::size_t const end = std::min(text.find(", ", begin), text.size());
-    names.push_back(text.substr(begin, end - begin));
-    begin = end + 2;
-  }
-  return names;
-}
 
 /// Random values on rows of which the first are the heaviest.
 template <class Scalar, class Index>
@@ -43,7 +32,7 @@ template <class Run>
 void expect_same_of_formats(std::vector<Capability> const& needs, AnyFormatOptions options, double tolerance,
                             Run const& run) {
   double first = std::nan("");
-  for (auto const& name : names_with(needs)) {
+  for (auto const& name : list_of_formats(needs)) {
     CAPTURE(name);
     options.format      = name;
     double const number = run(options);

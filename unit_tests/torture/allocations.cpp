@@ -18,9 +18,9 @@
 #include <variant>
 #include <vector>
 
-#include "polyad/formats/capability.hpp"
 #include "polyad/io/checkpoint.hpp"
 #include "polyad/polyad.hpp"
+#include "support/format_list.hpp"
 #include "torture/failing_memory.hpp"
 #include "torture/torture.hpp"
 
@@ -152,13 +152,8 @@ std::vector<Case> all_cases(Wanted const& wanted) {
   auto const list    = to_list(space, coo);
   auto const ratings = uniform_tensor<float, std::uint32_t>(space, Extents{30, 20, 10}, 2500, 4);
   add_readers(cases, list, wanted.folder);
-  std::string const names = format_names();
-  for (std::size_t begin = 0; begin < names.size();) {
-    std::size_t const end  = std::min(names.find(", ", begin), names.size());
-    std::string const name = names.substr(begin, end - begin);
+  for (auto const& name : test::list_of_formats())
     put(cases, "build and product of " + name, [=] { return product_sum(space, coo, name); });
-    begin = end + 2;
-  }
   put(cases, "build, chosen", [=] { return product_sum(space, coo, "auto"); });
   put(cases, "coordinates to the device", [=] {
     return norm_squared(space,

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "polyad/formats/capability.hpp"
 #include "polyad/polyad.hpp"
 #include "polyad/testing/small_tensors.hpp"
+#include "support/format_list.hpp"
 #include "torture/torture.hpp"
 
 namespace polyad::torture {
@@ -69,14 +69,7 @@ Products bounds_of(HostTensor const& tensor, Factors const& factors, count_t R) 
 
 class Metamorphic {
 public:
-  explicit Metamorphic(Wanted const& wanted) : m_seed(wanted.seed) {
-    std::string const names = format_names();
-    for (std::size_t begin = 0; begin < names.size();) {
-      std::size_t const end = std::min(names.find(", ", begin), names.size());
-      m_formats.push_back(names.substr(begin, end - begin));
-      begin = end + 2;
-    }
-  }
+  explicit Metamorphic(Wanted const& wanted) : m_seed(wanted.seed) {}
 
   /// The tensor of that number.
   void one(std::uint64_t number) {
@@ -211,7 +204,7 @@ private:
   Space m_space;
   std::uint64_t m_seed, m_number = 0;
   Random m_random;
-  std::vector<std::string> m_formats;
+  std::vector<std::string> m_formats = test::list_of_formats();
   std::string m_format;
   int m_findings            = 0;
   std::uint64_t m_relations = 0, m_tensors = 0;

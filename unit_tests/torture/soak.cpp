@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "polyad/formats/capability.hpp"
 #include "polyad/polyad.hpp"
+#include "support/format_list.hpp"
 #include "torture/failing_memory.hpp"
 #include "torture/torture.hpp"
 
@@ -29,17 +29,6 @@ std::uint64_t resident_kib() {
     if (word == "VmRSS:" && status >> kib) return kib;
   }
   return 0;
-}
-
-std::vector<std::string> names_of_formats() {
-  std::vector<std::string> list;
-  std::string const names = format_names();
-  for (std::size_t begin = 0; begin < names.size();) {
-    std::size_t const end = std::min(names.find(", ", begin), names.size());
-    list.push_back(names.substr(begin, end - begin));
-    begin = end + 2;
-  }
-  return list;
 }
 
 /// Everything once: each format, the drivers, the files.
@@ -72,7 +61,7 @@ int soak(Wanted const& wanted) {
   auto const start   = Clock::now();
   auto const elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   Space const space;
-  auto const formats = names_of_formats();
+  auto const formats = test::list_of_formats();
   {
     auto const coo = uniform_tensor<double, std::uint32_t>(space, Extents{200, 150, 100}, 60000, wanted.seed);
     auto const host = download<Kokkos::DefaultHostExecutionSpace>(space, coo);

@@ -40,15 +40,12 @@ void expect_fits_floats(io::CoordinateList const& train, TrainOptions const& opt
 io::HostFastTucker complete(TrainOptions const& options, CompletionSets&& sets, Report& report,
                             OnEpoch const& on_epoch, TrainCheckpoints const& checkpoints) {
   expect_fits_floats(sets.train, options);
-  auto const complete_with = [&](auto index) {
+  return with_index_type_on_ranks(sets.train, [&](auto index) {
     using Index = typename decltype(index)::type;
     if (options.precision == "f32")
       return complete_as<float, Index>(options, std::move(sets), report, on_epoch, checkpoints);
     return complete_as<double, Index>(options, std::move(sets), report, on_epoch, checkpoints);
-  };
-  if (ranks().size == 1) return with_index_type(sets.train, complete_with);
-  if (needs_wide_index_on_ranks(sets.train)) return complete_with(std::type_identity<std::uint64_t>{});
-  return complete_with(std::type_identity<std::uint32_t>{});
+  });
 }
 
 std::vector<double> predict_entries(io::HostFastTucker const& model, io::CoordinateList&& places) {

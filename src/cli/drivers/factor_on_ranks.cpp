@@ -186,18 +186,15 @@ RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input
   if (world.rank() == 0) report.input->empty_slices = empty;
   // Rank 0 has read the checkpoint and tells the others whether there is one.
   bool const resumes = sums_of_ranks(world.rank() == 0 && checkpoints.resume ? 1 : 0).all > 0;
-  bool const wide    = needs_wide_index_on_ranks(tensor);
   auto const run     = [&](auto scalar, auto index) {
     return FactoringOnRanks<typename decltype(scalar)::type, typename decltype(index)::type>(
                options, world, report, on_iteration, checkpoints)
         .run(std::move(tensor), resumes);
   };
-  auto const run_with = [&](auto index) {
+  return with_index_type_on_ranks(tensor, [&](auto index) {
     if (options.precision == "f32") return run(std::type_identity<float>{}, index);
     return run(std::type_identity<double>{}, index);
-  };
-  if (wide) return run_with(std::type_identity<std::uint64_t>{});
-  return run_with(std::type_identity<std::uint32_t>{});
+  });
 }
 
 }  // namespace polyad::cli

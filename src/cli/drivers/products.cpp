@@ -171,15 +171,12 @@ int decompose_on_ranks(TuckerOptions const& options, io::CoordinateList&& part, 
                        std::function<bool(IterationReport const&)> const& on_iteration) {
   auto const world           = make_communicator(false);
   report.input->empty_slices = empty_slices_on_ranks(part);
-  bool const wide            = needs_wide_index_on_ranks(part);
-  auto const decompose_with  = [&](auto index) {
+  return with_index_type_on_ranks(part, [&](auto index) {
     using Index = typename decltype(index)::type;
     if (options.precision == "f32")
       return decompose_as<float, Index>(options, world, std::move(part), report, on_iteration);
     return decompose_as<double, Index>(options, world, std::move(part), report, on_iteration);
-  };
-  if (wide) return decompose_with(std::type_identity<std::uint64_t>{});
-  return decompose_with(std::type_identity<std::uint32_t>{});
+  });
 }
 
 }  // namespace polyad::cli

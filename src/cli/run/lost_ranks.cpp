@@ -4,6 +4,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
@@ -56,17 +57,12 @@ void watch_ranks() {
 void name_lost_ranks() noexcept {
   if (watched == 0 || ended != 0) return;
   int const before = errno;
-  for (auto const& process : processes)
-    if (is_there(process.id)) {
-      if (process.id != ::getpid()) {
-        errno = before;
-        return;
-      }
-      break;
-    }
-  for (auto const& process : processes)
-    if (!is_there(process.id))
-      static_cast<void>(!::write(STDERR_FILENO, process.line.data(), process.line.size()));
+  // The first rank that is left speaks.
+  auto const speaker = std::ranges::find_if(processes, is_there, &Process::id);
+  if (speaker == processes.end() || speaker->id == ::getpid())
+    for (auto const& process : processes)
+      if (!is_there(process.id))
+        static_cast<void>(!::write(STDERR_FILENO, process.line.data(), process.line.size()));
   errno = before;
 }
 

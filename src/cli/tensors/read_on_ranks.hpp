@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -22,6 +23,13 @@ namespace polyad::cli {
 
 /// Whether coordinates and positions of the nonzeros of all ranks together need 64 bits.
 [[nodiscard]] bool needs_wide_index_on_ranks(io::CoordinateList const& part);
+
+/// Calls f(std::type_identity<Index>) with the narrowest type for the coordinates of all ranks.
+template <class F>
+decltype(auto) with_index_type_on_ranks(io::CoordinateList const& part, F&& f) {
+  if (needs_wide_index_on_ranks(part)) return f(std::type_identity<std::uint64_t>{});
+  return f(std::type_identity<std::uint32_t>{});
+}
 
 /// The list's coordinates in another type; the list gives up its own.
 template <class Index>
