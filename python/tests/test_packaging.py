@@ -4,6 +4,7 @@
 import base64
 import hashlib
 import importlib
+import os
 import shutil
 import subprocess
 import sys
@@ -104,4 +105,5 @@ def test_libraries_of_nvidias_wheels_are_opened_where_they_lie(in_process, tmp_p
     # What is open is found by its name alone, as the linker does it for the module.
     print(ctypes.CDLL("libpolyad-example.so.13", mode=os.RTLD_NOLOAD).answer())
     """
-    assert in_process(program, environment={"PYTHONPATH": str(tmp_path)}).strip() == "42"
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    assert in_process(program, environment={"PYTHONPATH": path}).strip() == "42"

@@ -27,9 +27,10 @@ struct FormatWish {
   char const* what    = "iterations";
 };
 
-/// All formats that the wish allows: those that fit in memory, the fastest first, then those that are
-/// streamed, then those that do not fit. On a device, a streamed format is first if it is clearly faster
-/// than all that fit. Formats that the model does not know on this machine are last in the first group.
+/// All formats that the wish allows and that keep the digits of the longest row. First come those that fit in
+/// memory, the fastest first, then those that are streamed, then those that do not fit. On a device, a
+/// streamed format is first if it is clearly faster than all that fit. Formats that the model does not know
+/// on this machine are last in the first group.
 [[nodiscard]] std::vector<FormatCandidate> candidates(CostInput const& input, FormatWish const& wish);
 
 /// The same, with the ceilings that `machine_of` returns for a run of a given length in seconds. It is called

@@ -130,6 +130,7 @@ struct FormatCosts {
   bool residual      = false;  // offers the residual sweep and least squares for rows (formats/format.hpp)
   bool deterministic = false;  // has a fixed order of summation, on devices too
   bool on_host       = false;  // keeps the tensor in host memory and streams it
+  bool adds_terms    = false;  // adds the terms of a row to the output one by one, in the values' precision
   std::uint64_t (*storage_bytes)(CostInput const&);
   /// Additional bytes of a build, beside the tensor's coordinates and the stored format.
   std::uint64_t (*build_bytes)(CostInput const&);

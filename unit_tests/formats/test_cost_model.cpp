@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/choose_format.hpp"
 #include "formats/cost_model.hpp"
 #include "support/catch.hpp"
 
@@ -171,6 +172,24 @@ TEST_CASE("Rows that many nonzeros share cost more to add to", "[cost_model]") {
   auto const& atomic = *find_format_costs("coo-tiny-vec");
   CHECK(predict(atomic, {few, machine, 32, 4, 4}).mode_s[0] >
         2 * predict(atomic, {many, machine, 32, 4, 4}).mode_s[0]);
+}
+
+TEST_CASE("Floats are not added one by one where a row has millions of nonzeros", "[cost_model]") {
+  auto const machine    = some_machine(true);
+  auto tensor           = survey({30, 300, 300}, scattered({30, 300, 300}, 5000));
+  auto const candidates = [&](int scalar_bytes, std::uint64_t longest) {
+    tensor.modes[1].longest = longest;
+    std::set<std::string> names;
+    for (auto const& candidate :
+         detail::candidates({tensor, machine, 16, scalar_bytes, 4}, FormatWish{.bytes = 1 << 30}))
+      names.insert(candidate.name);
+    return names;
+  };
+  auto const all = candidates(4, 1 << 22);
+  CHECK(all == candidates(8, 100'000'000));
+  auto const careful = candidates(4, (1 << 22) + 1);
+  for (auto const& name : all)
+    CHECK(careful.contains(name) == (name != "coo-scratch" && name != "coo-tiny-vec" && name != "alto"));
 }
 
 }  // namespace polyad

@@ -89,6 +89,7 @@ std::vector<FormatCosts> blco_costs() {
   streamed.mttkrp          = streamed_walk;
   streamed.weights         = streamed_weights;
   FormatCosts const alto{.name            = "alto",
+                         .adds_terms      = true,
                          .storage_bytes   = alto_bytes,
                          .build_bytes     = blco_build_bytes,
                          .workspace_bytes = costs::no_bytes,
