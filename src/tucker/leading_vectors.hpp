@@ -5,9 +5,8 @@
 //
 // With L = R + oversampling columns, B = Y' Q and Z = Y B are orthonormalised in turn. This ends when the
 // squares of the leading R singular values captured by Q no longer change. Q starts from the previous factor,
-// which is nearly right from the second iteration of HOOI on. Only L x L matrices are decomposed, by Jacobi
-// rotations of one team (dense/jacobi_eigen.hpp). A Gram matrix of I or D rows is never formed. Y is read
-// twice an iteration.
+// which is nearly right from the second iteration of HOOI on. Only L x L matrices are decomposed, by one team
+// (dense/symmetric_eigen.hpp). A Gram matrix of I or D rows is never formed. Y is read twice an iteration.
 //
 // On several ranks each has some rows of Y, Q, Z and U, and all of B. They add up B and the Gram matrices.
 // They take the eigenvectors of the root: where eigenvalues are nearly equal, a rounding error turns them.
@@ -21,7 +20,7 @@
 
 #include "dense/gram.hpp"
 #include "dense/intermediates.hpp"
-#include "dense/jacobi_eigen.hpp"
+#include "dense/symmetric_eigen.hpp"
 #include "formats/row_owners.hpp"
 #include "kernel/launch_shape.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
@@ -30,37 +29,42 @@
 
 namespace polyad::detail {
 
+/// The eigenvalue of an L x L matrix that may be a rounding error beside the largest one.
+KOKKOS_INLINE_FUNCTION double negligible_eigenvalue(double largest, count_t L) {
+  return largest * Kokkos::max(1e-14, Kokkos::Experimental::epsilon_v<double> * static_cast<double>(L));
+}
+
 /// Eigenvectors of a symmetric matrix by one team, the largest eigenvalue first: T = V diag(scale). For a
 /// basis scale is 1 / sqrt(eigenvalue), or 0 if the eigenvalue may be a rounding error. Otherwise it is 1.
 template <class Scalar, class Space>
 struct SortedEigenvectors {
   GramMatrix<Space> G;  // overwritten
   GramMatrix<Space> V;
-  Kokkos::View<double*, typename Space::device_type> scratch;  // L + 1, then L eigenvalues, decreasing
+  Kokkos::View<double*, typename Space::device_type> scratch;  // 2 L, then L eigenvalues, decreasing
   FactorMatrix<Scalar, Space> T;                               // L x (L or fewer)
   bool basis;
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    int const size = static_cast<int>(G.extent(0));
-    jacobi_eigen(member, SquareMatrix{G.data(), size, static_cast<int>(G.stride(0))},
-                 SquareMatrix{V.data(), size, static_cast<int>(V.stride(0))}, scratch.data());
-    member.team_barrier();
-    double* const values = scratch.data() + size + 1;
+    int const size            = static_cast<int>(G.extent(0));
+    double const* const found = scratch.data();
+    double* const values      = scratch.data() + 2 * size;
+    symmetric_eigen(member, SquareMatrix{G.data(), size, static_cast<int>(G.stride(0))},
+                    SquareMatrix{V.data(), size, static_cast<int>(V.stride(0))}, scratch.data());
     Kokkos::parallel_for(Kokkos::TeamVectorRange(member, size), [&](int const i) {
-      double const value = G(i, i);
+      double const value = found[i];
       int rank           = 0;  // of this eigenvalue among all, the largest first; ties by number
       double largest     = 0;
       for (int j = 0; j < size; ++j) {
-        double const other = G(j, j);
+        double const other = found[j];
         if (other > value || (other == value && j < i)) ++rank;
         if (other > largest) largest = other;
       }
       values[rank] = value;
       if (rank >= static_cast<int>(T.extent(1))) return;
-      double const negligible = 1e-14 * largest;
+      double const negligible = negligible_eigenvalue(largest, G.extent(0));
       double const scale      = !basis ? 1 : value > negligible ? 1 / Kokkos::sqrt(value) : 0;
-      for (int j = 0; j < size; ++j) T(j, rank) = static_cast<Scalar>(V(j, i) * scale);
+      for (int j = 0; j < size; ++j) T(j, rank) = static_cast<Scalar>(V(i, j) * scale);
     });
   }
 };
@@ -73,8 +77,9 @@ struct FillZeroColumns {
   std::uint64_t seed;
   count_t first_row;  // the number of Q's first row among those of all ranks
   KOKKOS_FUNCTION void operator()(count_t i) const {
+    double const negligible = negligible_eigenvalue(values(0), Q.extent(1));
     for (count_t l = 0; l < Q.extent(1); ++l)
-      if (!(values(l) > 1e-14 * values(0)))
+      if (!(values(l) > negligible))
         Q(i, l) = static_cast<Scalar>(counter_uniform(seed, 0, first_row + i, l) - 0.5);
   }
 };
@@ -176,12 +181,12 @@ private:
     GramMatrix<Space> const G(Kokkos::view_alloc(m_space, "polyad::range_gram"), L, L);
     GramMatrix<Space> const V(Kokkos::view_alloc(m_space, "polyad::range_eigenvectors"), L, L);
     Kokkos::View<double*, typename Space::device_type> const scratch(
-        Kokkos::view_alloc(m_space, "polyad::range_scratch"), 2 * L + 1);
+        Kokkos::view_alloc(m_space, "polyad::range_scratch"), 3 * L);
     gram(m_space, M, GramWorkspace<Space>(m_space, L), G);
     if (rows.divided) m_owners->sum(G.data(), G.size());
     Kokkos::parallel_for("polyad::range_eigenvectors", team_policy(m_space, launch_shape<Space>(1, 8, 32)),
                          detail::SortedEigenvectors<Scalar, Space>{G, V, scratch, T, basis});
-    m_device_values = Kokkos::subview(scratch, Kokkos::make_pair(L + 1, 2 * L + 1));
+    m_device_values = Kokkos::subview(scratch, Kokkos::make_pair(2 * L, 3 * L));
     if (m_owners != nullptr) {
       m_owners->agree(T);
       m_owners->agree(m_device_values.data(), L);
@@ -198,8 +203,9 @@ private:
     auto const T    = matrix("polyad::range_basis", L, L);
     decompose(from, basis, T, rows);
     intermediates(m_space, from, T, to);
-    count_t independent = 0;
-    while (independent < L && m_values[independent] > 1e-14 * m_values[0]) ++independent;
+    double const negligible = detail::negligible_eigenvalue(m_values[0], L);
+    count_t independent     = 0;
+    while (independent < L && m_values[independent] > negligible) ++independent;
     if (independent < L)
       Kokkos::parallel_for(
           "polyad::fill_zero_columns",
