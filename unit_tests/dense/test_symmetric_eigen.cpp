@@ -42,7 +42,7 @@ LaunchShape usual_team() {
 
 /// Teams of other shapes; on a host one of two threads, if there are two.
 std::vector<LaunchShape> other_teams() {
-  if (is_device_space<TestSpace>) return {{1, 1, 1}, {1, 1, 32}, {1, 3, 8}, {1, 16, 32}};
+  if (is_device_space<TestSpace>) return {{1, 32, 1}, {1, 4, 8}, {1, 1, 32}, {1, 16, 32}};
   if (TestSpace().concurrency() < 2) return {};
   return {{1, 2, 1}};
 }
