@@ -29,10 +29,10 @@ double interpolate(Ceilings::Curve const& curve, double x) {
 template <class F>
 void for_each_bin(ModeSurvey const& mode, F const& f) {
   double rows = 0;
-  for (std::size_t b = ModeSurvey::bins; b-- > 0;) {
-    if (mode.nonzeros[b] == 0) continue;
-    rows += static_cast<double>(mode.rows[b]);
-    f(rows, static_cast<double>(mode.nonzeros[b]));
+  for (std::size_t b = ModeSurvey::bins; b > 0; --b) {
+    if (mode.nonzeros[b - 1] == 0) continue;
+    rows += static_cast<double>(mode.rows[b - 1]);
+    f(rows, static_cast<double>(mode.nonzeros[b - 1]));
   }
 }
 

@@ -23,6 +23,11 @@ std::uint64_t mixed(std::uint64_t x) {
   return x ^ x >> 31;
 }
 
+/// A hash of indices, with that of mode n. The sum may wrap.
+std::uint64_t mixed_with(std::uint64_t hash, std::uint64_t index, std::uint64_t n) {
+  return mixed(hash + index + (n << 58));
+}
+
 // Linear counting of distinct fibers: a fiber's hash marks one of m bits. If e bits stay unmarked, there are
 // about m ln(m / e) distinct hashes (Whang, Vander-Zanden and Taylor, ACM TODS 15(2), 1990). The marks are
 // 128 KiB, which stay in a cache. For long tensors, only fibers whose hash ends in enough zeros are counted.
@@ -38,7 +43,7 @@ double count_fibers(std::span<Index const> indices, std::size_t order, std::size
   for (std::size_t p = 0; p < nnz; ++p) {
     std::uint64_t hash = 0x9e3779b97f4a7c15U;
     for (std::size_t n = 0; n < order; ++n)
-      if (n != leaf) hash = mixed(hash + indices[p * order + n] + (std::uint64_t(n) << 58));
+      if (n != leaf) hash = mixed_with(hash, indices[p * order + n], n);
     if ((hash & looked_at) != 0) continue;
     std::uint64_t const bit = hash >> (64 - mark_bits);
     marks[bit >> 6] |= std::uint64_t(1) << (bit & 63);

@@ -121,7 +121,7 @@ TEST_CASE("crc32c: the known value, and the instruction against the table", "[io
   REQUIRE(polyad::io::crc32c(0, "123456789") == 0xE3069283U);
   REQUIRE(polyad::io::crc32c_by_table(0, "123456789") == 0xE3069283U);
   std::string bytes;
-  for (std::uint32_t k = 0; k < 40000; ++k) bytes += static_cast<char>(k * 2654435761U >> 24);
+  for (std::uint32_t k = 0; k < 40000; ++k) bytes += static_cast<char>(std::uint64_t{k} * 2654435761U >> 24);
   for (std::size_t const size : {0, 1, 7, 8, 9, 4096, 12287, 12288, 12289, 24576, 40000}) {
     std::string_view const piece = std::string_view(bytes).substr(0, size);
     REQUIRE(polyad::io::crc32c(0, piece) == polyad::io::crc32c_by_table(0, piece));

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <random>
 #include <set>
 #include <string>
 #include <utility>
@@ -246,13 +247,7 @@ TEST_CASE("tns: values are the nearest doubles", "[io]") {
 }
 
 TEST_CASE("tns: many random lines agree with the C library", "[io]") {
-  std::uint64_t state = 1;
-  auto const random   = [&state] {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state;
-  };
+  std::mt19937_64 random(1);
   std::string file;
   Numbers indices;
   std::vector<std::string> values;

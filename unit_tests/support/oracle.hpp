@@ -64,7 +64,8 @@ inline OracleSums oracle_spttmc(HostTensor const& X, HostFactors const& U, std::
     for (std::size_t c = 0; c < columns; ++c) {
       long double term = X.values[p];
       std::size_t rest = c;
-      for (std::size_t m = X.order(); m-- > 0;) {
+      for (std::size_t end = X.order(); end > 0; --end) {
+        std::size_t const m = end - 1;
         if (m == mode) continue;
         term *= U[m](X.index(p, m), rest % U[m].columns);
         rest /= U[m].columns;
@@ -182,9 +183,9 @@ void for_each_cell(std::vector<std::uint64_t> const& extents, F&& f) {
   std::vector<std::uint64_t> cell(extents.size(), 0);
   for (std::size_t position = 0; position < cells; ++position) {
     f(std::as_const(cell), position);
-    for (std::size_t n = extents.size(); n-- > 0;) {
-      if (++cell[n] < extents[n]) break;
-      cell[n] = 0;
+    for (std::size_t n = extents.size(); n > 0; --n) {
+      if (++cell[n - 1] < extents[n - 1]) break;
+      cell[n - 1] = 0;
     }
   }
 }

@@ -148,13 +148,18 @@ HostTensor low_rank_tensor(std::vector<std::uint64_t> const& extents, std::vecto
   for (std::size_t c = 0; c < cells; ++c) {
     std::vector<std::uint64_t> cell(extents.size());
     std::size_t rest = c;
-    for (std::size_t n = extents.size(); n-- > 0; rest /= extents[n]) cell[n] = rest % extents[n];
+    for (std::size_t n = extents.size(); n > 0; rest /= extents[n]) {
+      --n;
+      cell[n] = rest % extents[n];
+    }
     double sum = 0;
     for (std::size_t e = 0; e < entries; ++e) {
       double term        = core[e];
       std::size_t digits = e;
-      for (std::size_t n = extents.size(); n-- > 0; digits /= ranks[n])
+      for (std::size_t n = extents.size(); n > 0; digits /= ranks[n]) {
+        --n;
         term *= A[n](cell[n], digits % ranks[n]);
+      }
       sum += term;
     }
     tensor.indices.insert(tensor.indices.end(), cell.begin(), cell.end());
@@ -206,15 +211,20 @@ TEST_CASE("hooi: the fit is that of the model", "[tucker]") {
     for (std::size_t c = 0; c < cells; ++c) {
       std::vector<std::size_t> cell(order);
       std::size_t rest = c;
-      for (std::size_t n = order; n-- > 0; rest /= tensor.extents[n]) cell[n] = rest % tensor.extents[n];
+      for (std::size_t n = order; n > 0; rest /= tensor.extents[n]) {
+        --n;
+        cell[n] = rest % tensor.extents[n];
+      }
       long double model = 0;
       for (std::size_t e = 0; e < core.size(); ++e) {
         // The core's rows are the last mode, its columns the others, the last of them fastest.
         long double term   = core[e];
         std::size_t column = e % result.model.core.extent(1);
         term *= U[order - 1][cell[order - 1] * options.ranks[order - 1] + e / result.model.core.extent(1)];
-        for (std::size_t n = order - 1; n-- > 0; column /= options.ranks[n])
+        for (std::size_t n = order - 1; n > 0; column /= options.ranks[n]) {
+          --n;
           term *= U[n][cell[n] * options.ranks[n] + column % options.ranks[n]];
+        }
         model += term;
       }
       residual += (dense[c] - model) * (dense[c] - model);
