@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tensors beyond 32 bits: nonzeros, rows times R, long fibers, rows that are not there. Hidden, since they
-// want a device of 140 GB; docs/reliability.md has the command. A tensor is made of formulas on the device,
-// and the product is compared on some rows with sums in double over all nonzeros.
+// Tensors beyond 32 bits: nonzeros, rows times R, long fibers, rows that are not there. A tensor is made of
+// formulas on the device, and the product is compared on some rows with sums in double over all nonzeros.
+//
+// They want a device of 140 GB, so all are hidden; docs/reliability.md has the command. ctest asks every
+// source named test_* for a test case that is not.
 #include <Kokkos_Core.hpp>
 #include <cmath>
 #include <cstdint>
