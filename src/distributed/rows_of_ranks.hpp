@@ -97,6 +97,7 @@ public:
                    " x ", rank);
     if (is_root()) {
       to = owned_elements(n, rank);
+      sent.reserve(whole.size());
       for (int k = 0; k < m_ranks.size(); ++k)
         for_each_owned_row(k, n, [&](count_t i) {
           auto const row = whole.begin() + static_cast<std::ptrdiff_t>(i * rank);

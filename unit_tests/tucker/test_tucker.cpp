@@ -137,21 +137,14 @@ auto decompose(HostTensor const& tensor, TuckerOptions const& options) {
 /// Every cell of a dense tensor as a nonzero: core times random matrices.
 HostTensor low_rank_tensor(std::vector<std::uint64_t> const& extents, std::vector<std::size_t> const& ranks) {
   Random random(extents[0]);
-  std::size_t cells = 1, entries = 1;
-  for (auto const extent : extents) cells *= extent;
+  std::size_t entries = 1;
   for (auto const rank : ranks) entries *= rank;
   std::vector<double> core(entries);
   for (auto& entry : core) entry = random_number(random);
   std::vector<HostMatrix> A;
   for (std::size_t n = 0; n < extents.size(); ++n) A.push_back(random_matrix(random, extents[n], ranks[n]));
   HostTensor tensor{"of low rank", extents, {}, {}};
-  for (std::size_t c = 0; c < cells; ++c) {
-    std::vector<std::uint64_t> cell(extents.size());
-    std::size_t rest = c;
-    for (std::size_t n = extents.size(); n > 0; rest /= extents[n]) {
-      --n;
-      cell[n] = rest % extents[n];
-    }
+  for_each_cell(extents, [&](std::vector<std::uint64_t> const& cell, std::size_t) {
     double sum = 0;
     for (std::size_t e = 0; e < entries; ++e) {
       double term        = core[e];
@@ -164,7 +157,7 @@ HostTensor low_rank_tensor(std::vector<std::uint64_t> const& extents, std::vecto
     }
     tensor.indices.insert(tensor.indices.end(), cell.begin(), cell.end());
     tensor.values.push_back(sum);
-  }
+  });
   return tensor;
 }
 
@@ -208,13 +201,7 @@ TEST_CASE("hooi: the fit is that of the model", "[tucker]") {
       dense[position] += tensor.values[p];
     }
     long double residual = 0, norm = 0;
-    for (std::size_t c = 0; c < cells; ++c) {
-      std::vector<std::size_t> cell(order);
-      std::size_t rest = c;
-      for (std::size_t n = order; n > 0; rest /= tensor.extents[n]) {
-        --n;
-        cell[n] = rest % tensor.extents[n];
-      }
+    for_each_cell(tensor.extents, [&](std::vector<std::uint64_t> const& cell, std::size_t c) {
       long double model = 0;
       for (std::size_t e = 0; e < core.size(); ++e) {
         // The core's rows are the last mode, its columns the others, the last of them fastest.
@@ -229,7 +216,7 @@ TEST_CASE("hooi: the fit is that of the model", "[tucker]") {
       }
       residual += (dense[c] - model) * (dense[c] - model);
       norm += dense[c] * dense[c];
-    }
+    });
     CHECK(std::abs(result.fit - static_cast<double>(1 - std::sqrt(residual / norm))) < 1e-10);
   }
 }

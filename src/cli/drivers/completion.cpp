@@ -6,7 +6,6 @@
 #include <limits>
 #include <utility>
 
-#include "cli/run/ranks.hpp"
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/entries.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
