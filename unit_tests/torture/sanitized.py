@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The unit tests under one of clang's sanitizers, a process for each source: sanitized.py threads|integers PROGRAM CLANG.
+"""The unit tests under one of clang's sanitizers, a process for each test case: sanitized.py threads|integers PROGRAM CLANG.
 Each distinct report is a finding; the exit status is 1 where there is one, or where a test fails."""
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import random
@@ -12,7 +13,6 @@ import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-COUNTS = re.compile(r"All tests passed \(.* in (\d+) test cases?\)|test cases: +(\d+)")
 
 
 def settings(part, clang, folder):
@@ -33,49 +33,76 @@ def settings(part, clang, folder):
     return environment, re.compile(r"^SUMMARY: ThreadSanitizer: (.*)$", re.MULTILINE)
 
 
+def test_cases(program):
+    """The names of the test cases that are not hidden, by their sources."""
+    cases = {}
+    for path in sorted(HERE.parent.glob("*/**/test_*.cpp")):
+        if "on_ranks" in path.stem:
+            continue
+        listed = subprocess.run([program, "--filenames-as-tags", "--list-test-names-only", f"[#{path.stem}]~[.]"],
+                                capture_output=True, text=True, check=False).stdout
+        cases[path.stem] = [line.strip() for line in listed.splitlines() if line.strip()]
+    return cases
+
+
+def run_case(arguments, name):
+    """Its reports, and the reason why it failed, if it did; None where the time is over."""
+    left = arguments.deadline - time.monotonic()
+    if left <= 0:
+        return None
+    with tempfile.TemporaryDirectory(prefix="polyad_sanitized_") as folder:
+        environment, pattern = settings(arguments.part, arguments.clang, folder)
+        environment["OMP_NUM_THREADS"] = str(arguments.threads)
+        # A comma or a bracket means something in a specification of Catch2's.
+        command = [arguments.program, re.sub(r"([][,])", r"\\\1", name)]
+        try:
+            result = subprocess.run(command, env=environment, check=False, capture_output=True, text=True,
+                                    errors="replace", timeout=left + arguments.grace)
+        except subprocess.TimeoutExpired:
+            return None
+        text = result.stderr + "".join(path.read_text(errors="replace")
+                                       for path in pathlib.Path(folder).glob("report*"))
+    reports = pattern.findall(text)
+    if re.search("failed|No test cases matched", result.stdout) or (result.returncode != 0 and not reports):
+        tail = " | ".join((result.stdout + result.stderr).strip().splitlines()[-6:])
+        reports.append(f"ended with {result.returncode}: {tail}")
+    return reports
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("part", choices=("threads", "integers"))
     parser.add_argument("program")
     parser.add_argument("clang")
-    parser.add_argument("--minutes", type=float, default=3)
+    parser.add_argument("--minutes", type=float, default=3, help="after which no test case starts")
+    parser.add_argument("--grace", type=float, default=600, help="seconds that a test case may go on after that")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=3, help="of OpenMP")
+    parser.add_argument("--jobs", type=int, default=1, help="test cases at once")
     parser.add_argument("--only", default="", help="sources whose names have this in them")
     arguments = parser.parse_args()
-    sources = sorted(path.stem for path in HERE.parent.glob("*/**/test_*.cpp") if "on_ranks" not in path.stem)
-    sources = [source for source in sources if arguments.only in source]
-    random.Random(arguments.seed).shuffle(sources)
-    deadline = time.monotonic() + 60 * arguments.minutes
-    ran = cases = 0
+    arguments.deadline = time.monotonic() + 60 * arguments.minutes
+    cases = [(source, name) for source, names in test_cases(arguments.program).items() if arguments.only in source
+             for name in names]
+    random.Random(arguments.seed).shuffle(cases)
     late = []
     findings = {}
-    for source in sources:
-        if time.monotonic() > deadline:
-            late.append(source)
-            continue
-        with tempfile.TemporaryDirectory(prefix="polyad_sanitized_") as folder:
-            environment, pattern = settings(arguments.part, arguments.clang, folder)
-            result = subprocess.run([arguments.program, "--filenames-as-tags", f"[#{source}]~[.]"],
-                                    env={**environment, "OMP_NUM_THREADS": str(arguments.threads)}, check=False,
-                                    capture_output=True, text=True, errors="replace")
-            text = result.stderr + "".join(path.read_text(errors="replace")
-                                           for path in pathlib.Path(folder).glob("report*"))
-        for report in pattern.findall(text):
-            findings.setdefault(report, source)
-        counted = COUNTS.search(result.stdout)
-        number = int(next(filter(None, counted.groups()))) if counted else 0
-        if "failed" in result.stdout or (result.returncode != 0 and not pattern.search(text)):
-            tail = " | ".join((result.stdout + result.stderr).strip().splitlines()[-6:])
-            findings.setdefault(f"{source} ended with {result.returncode}: {tail}", source)
-        cases += number
-        ran += 1
-        print(f"{source}: {number} test cases, {len(findings)} findings so far", flush=True)
-    for report, source in findings.items():
-        print(f"FINDING {arguments.part}: {report} (first in {source})", file=sys.stderr)
-    print(f"{arguments.part}: {cases} test cases of {ran} sources on {arguments.threads} threads, {len(findings)} findings")
-    if late:
-        print(f"{arguments.part}: no time for {len(late)} sources: {' '.join(late)}")
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        runs = {pool.submit(run_case, arguments, name): (source, name) for source, name in cases}
+        for number, run in enumerate(concurrent.futures.as_completed(runs), 1):
+            source, name = runs[run]
+            if run.result() is None:
+                late.append(f"{source}: {name}")
+                continue
+            for report in run.result():
+                findings.setdefault(report, f"{source}: {name}")
+            print(f"{number} of {len(cases)}, {source}: {name}, {len(findings)} findings so far", flush=True)
+    for report, case in findings.items():
+        print(f"FINDING {arguments.part}: {report} (first in {case})", file=sys.stderr)
+    print(f"{arguments.part}: {len(cases) - len(late)} of {len(cases)} test cases on {arguments.threads} threads, "
+          f"{len(findings)} findings")
+    for case in late:
+        print(f"{arguments.part}: no time for {case}")
     return 1 if findings else 0
 
 
