@@ -414,6 +414,7 @@ def read(
     drop_zeros: bool = False,
     duplicates: str = "sum",
     threads: int = 0,
+    max_memory: int | None = None,
 ) -> SparseTensor:
     """Read a tensor from a file of any kind that Polyad knows.
 
@@ -429,6 +430,8 @@ def read(
         What becomes of nonzeros at one place.
     threads : int
         That parse; 0 takes all cores.
+    max_memory : int, optional
+        The most bytes that reading may take; unset: what is free.
 
     Returns
     -------
@@ -439,11 +442,15 @@ def read(
     ------
     InputError
         With file, line and column.
+    MemoryError
+        If the tensor or what is unpacked takes more memory.
     """
     if duplicates not in ("sum", "last", "keep", "error"):
         raise UsageError(f"duplicates is sum, last, keep or error, not {duplicates!r}")
+    if max_memory is not None and not 0 <= max_memory < 2**64:
+        raise UsageError(f"max_memory is a number of bytes, not {max_memory!r}")
     (coords, values, extents), _, _ = _backend.module().read_tensor(
-        os.fspath(path), index_base, allow_non_finite, drop_zeros, threads, duplicates
+        os.fspath(path), index_base, allow_non_finite, drop_zeros, threads, duplicates, max_memory
     )
     if not extents:
         raise InputError(f"{os.fspath(path)}: no tensor")

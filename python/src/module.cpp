@@ -222,11 +222,20 @@ nb::object error_class(char const* name) {
   return nb::module_::import_("polyad._errors").attr(name);
 }
 
+/// A text that may hold any bytes.
+nb::object to_python(std::string const& text) {
+  return nb::steal(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+}
+nb::object to_python(std::uint64_t number) {
+  return nb::cast(number);
+}
+
 void translate(std::exception_ptr const& pointer, void*) {
   auto const raise = [](char const* name, std::exception const& error, auto const&... attributes) {
     nb::object const cls   = error_class(name);
-    nb::object const value = cls(error.what());
-    (nb::setattr(value, attributes.first, nb::cast(attributes.second)), ...);
+    nb::object const value = cls(to_python(std::string(error.what())));
+    (nb::setattr(value, attributes.first, to_python(attributes.second)), ...);
     PyErr_SetObject(cls.ptr(), value.ptr());
   };
   try {
@@ -751,29 +760,31 @@ NB_MODULE(POLYAD_MODULE, m) {
   });
 
   // Files need no Kokkos.
-  m.def("read_tensor", [](std::string const& path, int index_base, bool allow_non_finite, bool drop_zeros,
-                          int threads, std::string const& duplicates) {
-    std::optional<io::TensorFile> file;
-    std::uint64_t merged = 0;
-    {
-      nb::gil_scoped_release const released;
-      io::ReadOptions options;
-      options.index_base       = index_base;
-      options.allow_non_finite = allow_non_finite;
-      options.drop_zeros       = drop_zeros;
-      options.threads          = threads;
-      file                     = io::read_tensor(path, options);
-      if (duplicates == "sum") merged = io::merge_duplicates(file->tensor, io::Duplicates::sum);
-      if (duplicates == "last") merged = io::merge_duplicates(file->tensor, io::Duplicates::last);
-      if (duplicates == "error")
-        if (auto const pair = io::first_duplicate(file->tensor))
-          throw InputError(path, 0, 0,
-                           "nonzero " + std::to_string(pair->later + 1) + " repeats the indices of nonzero " +
-                               std::to_string(pair->earlier + 1));
-    }
-    return nb::make_tuple(arrays_of(std::move(file->tensor)),
-                          std::string(io::to_string(file->report.dialect)), merged);
-  });
+  m.def("read_tensor",
+        [](std::string const& path, int index_base, bool allow_non_finite, bool drop_zeros, int threads,
+           std::string const& duplicates, std::optional<std::uint64_t> max_memory) {
+          std::optional<io::TensorFile> file;
+          std::uint64_t merged = 0;
+          {
+            nb::gil_scoped_release const released;
+            io::ReadOptions options;
+            options.index_base       = index_base;
+            options.allow_non_finite = allow_non_finite;
+            options.drop_zeros       = drop_zeros;
+            options.threads          = threads;
+            options.memory_bytes     = max_memory;
+            file                     = io::read_tensor(path, options);
+            if (duplicates == "sum") merged = io::merge_duplicates(file->tensor, io::Duplicates::sum);
+            if (duplicates == "last") merged = io::merge_duplicates(file->tensor, io::Duplicates::last);
+            if (duplicates == "error")
+              if (auto const pair = io::first_duplicate(file->tensor))
+                throw InputError(path, 0, 0,
+                                 "nonzero " + std::to_string(pair->later + 1) +
+                                     " repeats the indices of nonzero " + std::to_string(pair->earlier + 1));
+          }
+          return nb::make_tuple(arrays_of(std::move(file->tensor)),
+                                std::string(io::to_string(file->report.dialect)), merged);
+        });
   m.def("write_tensor", [](std::string const& path, Tensor const& tensor, std::string const& dialect,
                            bool single, bool packed) {
     nb::gil_scoped_release const released;

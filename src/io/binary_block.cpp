@@ -6,13 +6,12 @@
 #include <optional>
 #include <stdexcept>
 
-#include "core/host_memory.hpp"
 #include "io/settle.hpp"
 #include "polyad/core/error.hpp"
 
 namespace polyad::io {
 
-CoordinateList make_list(std::vector<std::uint64_t> const& extents, std::uint64_t nnz) {
+CoordinateList make_list(std::vector<std::uint64_t> const& extents, std::uint64_t nnz, ReadMemory& memory) {
   CoordinateList list;
   list.extents                      = extents;
   bool const wide                   = std::any_of(extents.begin(), extents.end(), [](std::uint64_t extent) {
@@ -23,7 +22,7 @@ CoordinateList make_list(std::vector<std::uint64_t> const& extents, std::uint64_
   std::uint64_t bytes               = 0;
   if (__builtin_mul_overflow(nnz, nonzero_bytes, &bytes))
     throw MemoryError(what, std::numeric_limits<std::uint64_t>::max());
-  detail::expect_fits_host(what, bytes);
+  memory.take(what, bytes);
   try {
     if (wide) list.indices.emplace<1>();
     std::visit([&](auto& indices) { indices.resize(nnz * extents.size()); }, list.indices);

@@ -21,7 +21,8 @@
 namespace polyad::io {
 
 /// A list with room for nnz nonzeros, its elements not set. \throws MemoryError when there is no room
-[[nodiscard]] CoordinateList make_list(std::vector<std::uint64_t> const& extents, std::uint64_t nnz);
+[[nodiscard]] CoordinateList make_list(std::vector<std::uint64_t> const& extents, std::uint64_t nnz,
+                                       ReadMemory& memory);
 
 /// Nonzeros first ... first + count - 1 of a list. In the file, `skipped` other nonzeros precede the list.
 struct BinaryBlock {

@@ -138,7 +138,8 @@ std::optional<std::uint64_t> line_of_nonzero(std::filesystem::path const& path, 
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored) || recognise_binary(path)) return std::nullopt;
   RawInput input(path);
-  TextBlocks blocks(input, recognise(input), std::size_t{1} << 20);
+  ReadMemory memory;
+  TextBlocks blocks(input, recognise(input), std::size_t{1} << 20, memory);
   LeadingBlocks leading(blocks);
   std::optional<Fault> fault;
   auto const header = read_text_header(leading, -1, fault);

@@ -94,7 +94,7 @@ Compression recognise(RawInput const& input) {
   return Compression::none;
 }
 
-std::unique_ptr<Decoder> make_decoder(RawInput& input, Compression compression) {
+std::unique_ptr<Decoder> make_decoder(RawInput& input, Compression compression, ReadMemory& memory) {
   std::unique_ptr<Decoder> decoder;
   switch (compression) {
     case Compression::none:
@@ -103,10 +103,10 @@ std::unique_ptr<Decoder> make_decoder(RawInput& input, Compression compression) 
       decoder = make_gzip_decoder(input);
       break;
     case Compression::xz:
-      decoder = make_xz_decoder(input);
+      decoder = make_xz_decoder(input, memory);
       break;
     case Compression::zstd:
-      decoder = make_zstd_decoder(input);
+      decoder = make_zstd_decoder(input, memory);
       break;
   }
   if (!decoder)
@@ -131,6 +131,10 @@ void stream_is_corrupt(RawInput const& input, Compression compression, std::stri
 void stream_has_garbage(RawInput const& input, Compression compression) {
   throw InputError(input.name(), 0, 0,
                    "the " + std::string(to_string(compression)) + " data are followed by other bytes");
+}
+
+std::string window_name(RawInput const& input, Compression compression) {
+  return "the window to unpack the " + std::string(to_string(compression)) + " data of " + input.name();
 }
 
 }  // namespace polyad::io

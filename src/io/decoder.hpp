@@ -6,9 +6,11 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "io/raw_input.hpp"
+#include "io/read_memory.hpp"
 #include "polyad/io/tensor_file.hpp"
 
 namespace polyad::io {
@@ -28,18 +30,22 @@ public:
 /// \throws InputError for a compression that is known but not supported (bzip2, zip)
 [[nodiscard]] Compression recognise(RawInput const& input);
 
-/// The decoder of `compression` over `input`, which must outlive it.
+/// The decoder of `compression` over `input`. Its own memory counts in `memory`. Both must outlive it.
 /// \throws InputError when this build lacks the library
-[[nodiscard]] std::unique_ptr<Decoder> make_decoder(RawInput& input, Compression compression);
+[[nodiscard]] std::unique_ptr<Decoder> make_decoder(RawInput& input, Compression compression,
+                                                    ReadMemory& memory);
 
 // One factory a library, each in its own file; null where the build lacks the library.
 [[nodiscard]] std::unique_ptr<Decoder> make_gzip_decoder(RawInput& input);
-[[nodiscard]] std::unique_ptr<Decoder> make_xz_decoder(RawInput& input);
-[[nodiscard]] std::unique_ptr<Decoder> make_zstd_decoder(RawInput& input);
+[[nodiscard]] std::unique_ptr<Decoder> make_xz_decoder(RawInput& input, ReadMemory& memory);
+[[nodiscard]] std::unique_ptr<Decoder> make_zstd_decoder(RawInput& input, ReadMemory& memory);
 
 /// The three faults that every packed stream can have, in the same words.
 [[noreturn]] void stream_ends_early(RawInput const& input, Compression compression);
 [[noreturn]] void stream_is_corrupt(RawInput const& input, Compression compression, std::string_view detail);
 [[noreturn]] void stream_has_garbage(RawInput const& input, Compression compression);
+
+/// The name of a decoder's memory in messages.
+[[nodiscard]] std::string window_name(RawInput const& input, Compression compression);
 
 }  // namespace polyad::io

@@ -14,7 +14,9 @@ namespace {
 
 class XzDecoder : public Decoder {
 public:
-  explicit XzDecoder(RawInput& input) : m_input(input) { begin_stream(); }
+  XzDecoder(RawInput& input, ReadMemory& memory) : m_input(input), m_memory(memory), m_most(memory.left()) {
+    begin_stream();
+  }
   ~XzDecoder() override { lzma_end(&m_stream); }
 
   std::size_t read(char* out, std::size_t capacity) override {
@@ -24,6 +26,7 @@ public:
       if (m_stream.avail_in == 0 && !m_finishing) take_input();
       if (m_inside) {
         check(lzma_code(&m_stream, m_finishing ? LZMA_FINISH : LZMA_RUN));
+        m_held.resize(m_memory, window_name(m_input, Compression::xz), lzma_memusage(&m_stream));
       } else {
         skip_padding();
       }
@@ -33,7 +36,7 @@ public:
 
 private:
   void begin_stream() {
-    if (lzma_stream_decoder(&m_stream, UINT64_MAX, 0) != LZMA_OK) throw std::bad_alloc();
+    if (lzma_stream_decoder(&m_stream, m_most, 0) != LZMA_OK) throw std::bad_alloc();
     m_inside = true;
   }
 
@@ -70,6 +73,9 @@ private:
         return;
       case LZMA_MEM_ERROR:
         throw std::bad_alloc();
+      case LZMA_MEMLIMIT_ERROR:
+        throw MemoryError(window_name(m_input, Compression::xz), lzma_memusage(&m_stream),
+                          "only " + std::to_string(m_most) + " bytes may be taken");
       // The first stream was recognised by its signature, so the wrong one comes later.
       case LZMA_FORMAT_ERROR:
         stream_has_garbage(m_input, Compression::xz);
@@ -83,6 +89,9 @@ private:
   }
 
   RawInput& m_input;
+  ReadMemory& m_memory;
+  std::uint64_t m_most;  // bytes for the decoder
+  HeldMemory m_held;
   lzma_stream m_stream    = LZMA_STREAM_INIT;
   std::uint64_t m_padding = 0;      // zeros since the last stream
   bool m_inside           = false;  // between the first and the last byte of a stream
@@ -92,8 +101,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Decoder> make_xz_decoder(RawInput& input) {
-  return std::make_unique<XzDecoder>(input);
+std::unique_ptr<Decoder> make_xz_decoder(RawInput& input, ReadMemory& memory) {
+  return std::make_unique<XzDecoder>(input, memory);
 }
 
 }  // namespace polyad::io
@@ -101,7 +110,7 @@ std::unique_ptr<Decoder> make_xz_decoder(RawInput& input) {
 #else
 
 namespace polyad::io {
-std::unique_ptr<Decoder> make_xz_decoder(RawInput&) {
+std::unique_ptr<Decoder> make_xz_decoder(RawInput&, ReadMemory&) {
   return nullptr;
 }
 }  // namespace polyad::io

@@ -6,8 +6,11 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include <algorithm>
+#include <bit>
 #include <memory>
 #include <new>
+#include <string>
 #include <string_view>
 
 namespace polyad::io {
@@ -19,13 +22,16 @@ namespace {
 /// the caller's chunks.
 class ZstdDecoder : public Decoder {
 public:
-  explicit ZstdDecoder(RawInput& input)
+  ZstdDecoder(RawInput& input, ReadMemory& memory)
       : m_input(input),
+        m_memory(memory),
         m_stream(ZSTD_createDStream()),
         m_buffer(std::make_unique_for_overwrite<char[]>(ZSTD_DStreamOutSize())) {
     if (m_stream == nullptr) throw std::bad_alloc();
-    // Windows up to 2 GiB, as `zstd --long=31` writes them.
-    ZSTD_DCtx_setParameter(m_stream, ZSTD_d_windowLogMax, 31);
+    // Windows up to 2 GiB, as `zstd --long=31` writes them, but within the power of two above what is left.
+    // The rest is counted before it is written to.
+    m_window_log = std::clamp(static_cast<int>(std::bit_width(memory.left())), 10, longest_window_log);
+    ZSTD_DCtx_setParameter(m_stream, ZSTD_d_windowLogMax, m_window_log);
   }
   ~ZstdDecoder() override { ZSTD_freeDStream(m_stream); }
 
@@ -56,6 +62,7 @@ private:
       }
       std::size_t const hint = ZSTD_decompressStream(m_stream, &output, &m_chunk);
       if (ZSTD_isError(hint) != 0) fail(hint);
+      m_held.resize(m_memory, window_name(m_input, Compression::zstd), ZSTD_sizeof_DStream(m_stream));
       m_inside = hint != 0;
       m_first  = m_first && m_inside;
       // A full output may leave text inside the decoder: call again before taking more input.
@@ -66,12 +73,24 @@ private:
 
   [[noreturn]] void fail(std::size_t code) {
     if (ZSTD_getErrorCode(code) == ZSTD_error_memory_allocation) throw std::bad_alloc();
+    // How large the window is cannot be asked: at least the next size that the format knows.
+    if (ZSTD_getErrorCode(code) == ZSTD_error_frameParameter_windowTooLarge &&
+        m_window_log < longest_window_log) {
+      std::uint64_t const most = std::uint64_t{1} << m_window_log;
+      throw MemoryError(window_name(m_input, Compression::zstd), most + most / 8,
+                        "it is at least so large, and " + std::to_string(most) + " bytes may be taken");
+    }
     if (ZSTD_getErrorCode(code) == ZSTD_error_prefix_unknown && !m_first)
       stream_has_garbage(m_input, Compression::zstd);
     stream_is_corrupt(m_input, Compression::zstd, "bad data");
   }
 
+  static constexpr int longest_window_log = 31;
+
   RawInput& m_input;
+  ReadMemory& m_memory;
+  HeldMemory m_held;
+  int m_window_log = longest_window_log;
   ZSTD_DStream* m_stream;
   std::unique_ptr<char[]> m_buffer;
   std::string_view m_unpacked;
@@ -83,8 +102,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Decoder> make_zstd_decoder(RawInput& input) {
-  return std::make_unique<ZstdDecoder>(input);
+std::unique_ptr<Decoder> make_zstd_decoder(RawInput& input, ReadMemory& memory) {
+  return std::make_unique<ZstdDecoder>(input, memory);
 }
 
 }  // namespace polyad::io
@@ -92,7 +111,7 @@ std::unique_ptr<Decoder> make_zstd_decoder(RawInput& input) {
 #else
 
 namespace polyad::io {
-std::unique_ptr<Decoder> make_zstd_decoder(RawInput&) {
+std::unique_ptr<Decoder> make_zstd_decoder(RawInput&, ReadMemory&) {
   return nullptr;
 }
 }  // namespace polyad::io

@@ -6,9 +6,23 @@
 namespace polyad::io {
 
 FileBytes::FileBytes(std::filesystem::path const& path) : m_input(path) {
+  ReadMemory memory;
+  read(memory, 1);
+}
+
+FileBytes::FileBytes(std::filesystem::path const& path, ReadMemory& memory, int parts) : m_input(path) {
+  read(memory, parts);
+}
+
+void FileBytes::read(ReadMemory& memory, int parts) {
   m_bytes = m_input.mapped();
+  memory.map(name(), m_bytes.size() / static_cast<std::uint64_t>(parts));
   if (!m_bytes.empty()) return;
-  for (auto piece = m_input.next(); !piece.empty(); piece = m_input.next()) m_storage += piece;
+  for (auto piece = m_input.next(); !piece.empty(); piece = m_input.next()) {
+    // A string that grows is there twice for a while.
+    memory.take("the bytes of " + name(), 2 * piece.size());
+    m_storage += piece;
+  }
   m_bytes = m_storage;
 }
 

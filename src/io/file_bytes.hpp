@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "io/raw_input.hpp"
+#include "io/read_memory.hpp"
 
 namespace polyad::io {
 
@@ -17,11 +18,15 @@ class FileBytes {
 public:
   /// \throws InputError when the file cannot be read
   explicit FileBytes(std::filesystem::path const& path);
+  /// The same, counted in an account. \param parts  of which this process reads one
+  FileBytes(std::filesystem::path const& path, ReadMemory& memory, int parts = 1);
 
   [[nodiscard]] std::string const& name() const noexcept { return m_input.name(); }
   [[nodiscard]] std::string_view bytes() const noexcept { return m_bytes; }
 
 private:
+  void read(ReadMemory& memory, int parts);
+
   RawInput m_input;
   std::string m_storage;
   std::string_view m_bytes;

@@ -63,8 +63,8 @@ void fill_values(Column const& column, BinaryBlock const& block, ReadOptions con
 
 /// `columns`: N of indices and the values.
 CoordinateList fill(FieldReader const& reader, std::vector<std::uint64_t> const& extents, std::uint64_t nnz,
-                    std::vector<Column> const& columns, ReadOptions const& options) {
-  CoordinateList list = make_list(extents, nnz);
+                    std::vector<Column> const& columns, ReadOptions const& options, ReadMemory& memory) {
+  CoordinateList list = make_list(extents, nnz, memory);
   FirstFault fault;
   for_each_on_threads(
       thread_count(options.threads), (nnz - 1) / foreign_block_nonzeros + 1, [&](std::uint64_t b) {
@@ -127,7 +127,8 @@ std::optional<Dialect> recognise_foreign_binary(std::string_view start) {
 
 TensorFile read_genten_binary(std::filesystem::path const& path, ReadOptions const& options) {
   auto const start = std::chrono::steady_clock::now();
-  FileBytes const file(path);
+  ReadMemory memory(options.memory_bytes);
+  FileBytes const file(path, memory);
   FieldReader reader(file.name(), file.bytes());
   if (!reads_binary_files) reader.refuse("binary files are read on little-endian machines only");
   if (reader.take(4) != "sptn"sv) reader.refuse("is no binary file of GenTen");
@@ -155,12 +156,14 @@ TensorFile read_genten_binary(std::filesystem::path const& path, ReadOptions con
     column.stride = nonzero_bytes;
     next += column.bytes;
   }
-  return finish(Dialect::genten_binary, fill(reader, extents, nnz, columns, options), file, options, start);
+  return finish(Dialect::genten_binary, fill(reader, extents, nnz, columns, options, memory), file, options,
+                start);
 }
 
 TensorFile read_splatt_binary(std::filesystem::path const& path, ReadOptions const& options) {
   auto const start = std::chrono::steady_clock::now();
-  FileBytes const file(path);
+  ReadMemory memory(options.memory_bytes);
+  FileBytes const file(path, memory);
   FieldReader reader(file.name(), file.bytes());
   if (!reads_binary_files) reader.refuse("binary files are read on little-endian machines only");
   std::uint64_t const kind = reader.u32(), index_bytes = reader.u64(), value_bytes = reader.u64();
@@ -178,7 +181,8 @@ TensorFile read_splatt_binary(std::filesystem::path const& path, ReadOptions con
   for (std::uint64_t n = 0; n < order; ++n)
     columns.push_back({reader.take(nnz * index_bytes).data(), index_bytes, index_bytes});
   columns.push_back({reader.take(nnz * value_bytes).data(), value_bytes, value_bytes});
-  return finish(Dialect::splatt_binary, fill(reader, extents, nnz, columns, options), file, options, start);
+  return finish(Dialect::splatt_binary, fill(reader, extents, nnz, columns, options, memory), file, options,
+                start);
 }
 
 }  // namespace polyad::io

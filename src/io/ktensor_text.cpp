@@ -42,9 +42,11 @@ private:
 /// The whole text of a file, unpacked.
 std::string read_text(std::filesystem::path const& path) {
   RawInput input(path);
-  auto const decoder = make_decoder(input, recognise(input));
+  ReadMemory memory;
+  auto const decoder = make_decoder(input, recognise(input), memory);
   std::string text;
   for (std::size_t size = 0, capacity = std::size_t{1} << 16;; capacity *= 2) {
+    memory.take("the text of " + input.name(), capacity - text.size());
     text.resize(capacity);
     size += decoder->read(text.data() + size, capacity - size);
     if (size < capacity) {

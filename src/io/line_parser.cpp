@@ -205,7 +205,13 @@ char const* parse_lines(std::string_view text, char const* p, LineRules const& r
         continue;
       }
     }
-    auto const rest  = static_cast<std::size_t>(end - p);
+    auto const rest = static_cast<std::size_t>(end - p);
+    if (*p == '#' || *p == '%') p = static_cast<char const*>(std::memchr(p, '\n', rest));
+    if (*p == '\n') {
+      do ++p;
+      while (p < end && *p == '\n');
+      continue;
+    }
     auto const size  = static_cast<std::size_t>(static_cast<char const*>(std::memchr(p, '\n', rest)) - p);
     CarefulLine line = parse_line_carefully({p, size}, rules);
     auto const here  = [&](std::optional<Fault> fault) {
@@ -242,27 +248,31 @@ char const* parse_lines(std::string_view text, char const* p, LineRules const& r
 ParsedBlock parse_block(TextBlock const& block, LineRules const& rules, SlabAllocator& slabs) {
   std::string_view const text = block.text;
   ParsedBlock result;
-  // Counting the lines first, in the cache, gives the size of the arrays, except for comments.
+  // Counting the lines first, in the cache, gives the size of the arrays, except for comments. A line of
+  // numbers has two bytes for each. The line after the last one may write its first numbers, too.
   result.lines     = count_lines(text);
   auto const order = static_cast<std::size_t>(std::clamp(rules.order, 1, most_modes));
-  auto narrow      = slabs.take<std::uint32_t>(result.lines * order);
-  result.values    = slabs.take<double>(result.lines);
+  auto const rows  = std::min<std::uint64_t>(result.lines, text.size() / (2 * order) + 1);
+  auto narrow      = slabs.take<std::uint32_t>(rows * order);
+  result.values    = slabs.take<double>(rows);
 
   Store<std::uint32_t> store{narrow.begin(), result.values.begin()};
   char const* p       = parse_lines(text, text.data(), rules, store, result);
   std::uint64_t count = store.count;
   if (p < text.data() + text.size() && !result.fault) {
     // An index exceeds 32 bits: restart at that line with 64-bit indices.
-    auto wide = slabs.take<std::uint64_t>(result.lines * order);
+    auto wide = slabs.take<std::uint64_t>(rows * order);
     std::copy_n(narrow.begin(), count * order, wide.begin());
     Store<std::uint64_t> wide_store{wide.begin(), result.values.begin(), count};
     parse_lines(text, p, rules, wide_store, result);
-    count          = wide_store.count;
+    count = wide_store.count;
+    slabs.shrink(wide, count * order);
     result.indices = std::move(wide);
   } else {
+    slabs.shrink(result.values, count);
+    slabs.shrink(narrow, count * order);
     result.indices = std::move(narrow);
   }
-  std::visit([&](auto& indices) { indices.size = count * order; }, result.indices);
   result.values.size = count;
   return result;
 }

@@ -52,7 +52,8 @@ bool is_model_file(std::filesystem::path const& path) {
     return false;
   }
   std::array<char, 64> start{};
-  std::size_t const size = make_decoder(input, recognise(input))->read(start.data(), start.size());
+  ReadMemory memory;
+  std::size_t const size = make_decoder(input, recognise(input), memory)->read(start.data(), start.size());
   std::string_view const text(start.data(), size);
   std::size_t const first = text.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && text.substr(first).starts_with("ktensor");

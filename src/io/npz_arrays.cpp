@@ -27,12 +27,14 @@ std::uint64_t row_major_place(std::vector<std::uint64_t> const& shape, std::uint
 }
 
 /// An array of floating-point numbers, all finite.
-NpzArray to_doubles(std::string const& file, std::string const& name, NpyArray const& npy) {
+NpzArray to_doubles(std::string const& file, std::string const& name, NpyArray const& npy,
+                    ReadMemory& memory) {
   auto const refuse = [&](std::string const& reason) {
     throw InputError(file, 0, 0, in_quotes(name) + reason);
   };
   if (npy.kind != 'f' || npy.shape.empty())
     refuse(" is no array of floats or doubles in this machine's byte order");
+  memory.take(in_quotes(name) + " of " + file, npy.size() * sizeof(double));
   NpzArray array{npy.shape, std::vector<double>(npy.size())};
   npy.with_type([&](auto type) {
     for (std::uint64_t k = 0; k < array.elements.size(); ++k)
@@ -77,9 +79,9 @@ std::optional<NpzArray> NpzReader::read(std::string const& array, std::size_t di
   auto const member = std::find_if(m_members.begin(), m_members.end(),
                                    [&](ZipMember const& m) { return m.name == array + ".npy"; });
   if (member == m_members.end()) return std::nullopt;
-  std::string storage;
-  NpzArray result = to_doubles(
-      m_name, member->name, parse_npy(m_name, member->name, open_member(m_name, m_bytes, *member, storage)));
+  UninitializedVector<char> storage;
+  auto const content = open_member(m_name, m_bytes, *member, storage, m_memory);
+  NpzArray result    = to_doubles(m_name, member->name, parse_npy(m_name, member->name, content), m_memory);
   if (result.shape.size() != dimensions)
     throw InputError(m_name, 0, 0,
                      in_quotes(array) + " has " + std::to_string(result.shape.size()) + " dimensions, not " +

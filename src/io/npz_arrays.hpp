@@ -43,6 +43,7 @@ private:
   std::string m_name;
   std::string_view m_bytes;
   std::vector<ZipMember> m_members;
+  mutable ReadMemory m_memory;  // without a limit
 };
 
 }  // namespace polyad::io

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/host_memory.hpp"
 #include "io/binary_block.hpp"
 #include "io/decoder.hpp"
 #include "io/file_bytes.hpp"
@@ -66,8 +67,11 @@ struct StoredBlock {
   std::uint32_t crc;
 };
 
-std::vector<StoredBlock> find_blocks(FieldReader& reader, pten::Header const& header) {
+std::vector<StoredBlock> find_blocks(FieldReader& reader, pten::Header const& header, ReadMemory& memory) {
   std::vector<StoredBlock> blocks;
+  auto const most = std::min<std::uint64_t>(header.blocks(), reader.left() / pten::block_head_bytes);
+  memory.take("the list of the blocks of " + reader.file(), most * sizeof(StoredBlock));
+  blocks.reserve(most);
   for (std::uint64_t b = 0; b < header.blocks(); ++b) {
     auto const which = [&] {
       return "block " + std::to_string(b + 1) + " of " + std::to_string(header.blocks());
@@ -139,13 +143,14 @@ std::string copy_block(pten::Header const& header, BinaryBlock const& block, std
 
 TensorFile read_pten(std::filesystem::path const& path, ReadOptions const& options, Stretch const& stretch) {
   auto const start = std::chrono::steady_clock::now();
-  FileBytes const file(path);
+  ReadMemory memory(options.memory_bytes);
+  FileBytes const file(path, memory, stretch.parts);
   FieldReader reader(file.name(), file.bytes());
   if (!reads_binary_files) reader.refuse(".pten files are read on little-endian machines only");
   auto const header = read_header(reader, file.bytes());
   if (header.packing == pten::Packing::zstd && !can_unpack(Compression::zstd))
     reader.refuse("is packed with zstd, which this build of Polyad cannot unpack (its library was missing)");
-  auto const blocks = find_blocks(reader, header);
+  auto const blocks = find_blocks(reader, header, memory);
 
   TensorFile result;
   result.report.dialect    = Dialect::pten;
@@ -154,7 +159,7 @@ TensorFile read_pten(std::filesystem::path const& path, ReadOptions const& optio
   std::uint64_t const first_block = stretch.begin(blocks.size()), past_block = stretch.end(blocks.size());
   std::uint64_t const skipped = std::min(header.nnz, first_block * header.block_nonzeros);
   result.tensor =
-      make_list(header.extents, std::min(header.nnz, past_block * header.block_nonzeros) - skipped);
+      make_list(header.extents, std::min(header.nnz, past_block * header.block_nonzeros) - skipped, memory);
   FirstFault fault;
   for_each_on_threads(thread_count(options.threads), past_block - first_block, [&](std::uint64_t k) {
     std::uint64_t const b = first_block + k;
@@ -175,8 +180,12 @@ TensorFile read_pten(std::filesystem::path const& path, ReadOptions const& optio
     } else {
       if (crc32c(0, stored) != crc) return damaged();
 #ifdef POLYAD_HAVE_ZSTD
+      std::uint64_t const bytes = block.count * header.nonzero_bytes();
+      HeldMemory held;
+      held.resize(memory, "a block of " + file.name(), bytes);
+      detail::expect_fits_host("a block of " + file.name(), bytes);
       std::string content;
-      reason = unpack(stored, block.count * header.nonzero_bytes(), content);
+      reason = unpack(stored, bytes, content);
       if (reason.empty())
         reason = copy_block(header, block, content, options, result.tensor, [](std::string_view) {});
 #endif

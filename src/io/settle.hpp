@@ -5,13 +5,15 @@
 #include <cstdint>
 #include <string>
 
+#include "io/read_memory.hpp"
 #include "io/stretch.hpp"
 #include "polyad/io/coordinate_list.hpp"
 
 namespace polyad::io {
 
 /// Adds (j, i, sign x) behind the others for every entry (i, j, x) off the diagonal of a matrix.
-void mirror(CoordinateList& matrix, double sign);
+/// \throws MemoryError
+void mirror(CoordinateList& matrix, double sign, ReadMemory& memory);
 
 /// Counts the values that are 0. If `drop` is set, removes their entries; the others keep their order. For a
 /// file that is read in parts, the count is of the whole file.

@@ -46,13 +46,14 @@ void add_array(ZipWriter& zip, std::string const& name, std::vector<std::uint64_
 
 /// An archive's array, and the storage of its unpacked content.
 struct Member {
-  std::string storage;
+  UninitializedVector<char> storage;
   NpyArray array;
 };
 
 class Archive {
 public:
-  explicit Archive(FileBytes const& file) : m_file(file), m_members(list_zip(file.name(), file.bytes())) {}
+  Archive(FileBytes const& file, ReadMemory& memory)
+      : m_file(file), m_memory(memory), m_members(list_zip(file.name(), file.bytes())) {}
 
   /// \param kinds  the kinds of elements that are allowed
   std::optional<Member> find(std::string const& name, std::size_t dimensions, std::string_view kinds) const {
@@ -61,7 +62,7 @@ public:
     if (found == m_members.end()) return std::nullopt;
     std::optional<Member> member(std::in_place);
     member->array = parse_npy(m_file.name(), found->name,
-                              open_member(m_file.name(), m_file.bytes(), *found, member->storage));
+                              open_member(m_file.name(), m_file.bytes(), *found, member->storage, m_memory));
     if (member->array.shape.size() != dimensions)
       refuse(in_quotes(name) + " has " + std::to_string(member->array.shape.size()) + " dimensions, not " +
              std::to_string(dimensions));
@@ -80,6 +81,7 @@ public:
 
 private:
   FileBytes const& m_file;
+  ReadMemory& m_memory;
   std::vector<ZipMember> m_members;
 };
 
@@ -159,8 +161,9 @@ void write_tensor_npz(std::filesystem::path const& path, CoordinateList const& t
 
 TensorFile read_tensor_npz(std::filesystem::path const& path, ReadOptions const& options) {
   auto const start = std::chrono::steady_clock::now();
-  FileBytes const file(path);
-  Archive const archive(file);
+  ReadMemory memory(options.memory_bytes);
+  FileBytes const file(path, memory);
+  Archive const archive(file, memory);
   auto const extents  = read_extents(archive);
   Member const coords = archive.get("coords", 2, "iu"), data = archive.get("data", 1, "fiub");
   std::uint64_t const order = extents.size(), nnz = data.array.size();
@@ -177,7 +180,7 @@ TensorFile read_tensor_npz(std::filesystem::path const& path, ReadOptions const&
   TensorFile result;
   result.report.dialect    = Dialect::npz;
   result.report.index_base = 0;
-  result.tensor            = make_list(extents, nnz);
+  result.tensor            = make_list(extents, nnz, memory);
   copy_coords(archive, coords.array, result.tensor);
   std::string const reason = data.array.with_type([&](auto type) {
     return copy_values<decltype(type)>({0, nnz}, data.array.elements.data(), options, result.tensor);

@@ -9,17 +9,17 @@
 
 namespace polyad::io {
 
-TextBlocks::TextBlocks(RawInput& input, Compression compression, std::size_t chunk_bytes)
-    : m_input(input), m_chunk_bytes(std::max<std::size_t>(chunk_bytes, 1)) {
+TextBlocks::TextBlocks(RawInput& input, Compression compression, std::size_t chunk_bytes, ReadMemory& memory)
+    : m_input(input), m_memory(memory), m_chunk_bytes(std::max<std::size_t>(chunk_bytes, 1)) {
   if (compression != Compression::none || input.mapped().empty()) {
-    m_decoder = make_decoder(input, compression);
+    m_decoder = make_decoder(input, compression, memory);
     return;
   }
   map_lines(input.next());
 }
 
-TextBlocks::TextBlocks(RawInput& input, std::string_view lines, std::size_t chunk_bytes)
-    : m_input(input), m_chunk_bytes(std::max<std::size_t>(chunk_bytes, 1)) {
+TextBlocks::TextBlocks(RawInput& input, std::string_view lines, std::size_t chunk_bytes, ReadMemory& memory)
+    : m_input(input), m_memory(memory), m_chunk_bytes(std::max<std::size_t>(chunk_bytes, 1)) {
   if (!lines.empty()) map_lines(lines);
 }
 
@@ -57,16 +57,20 @@ std::optional<TextBlock> TextBlocks::next_mapped() {
     if (size == 0) size = m_rest.find('\n', m_chunk_bytes) + 1;  // m_rest ends with a line end
     if (size > std::max(longest_line, m_chunk_bytes)) line_too_long();
   }
-  TextBlock block{m_rest.substr(0, size), nullptr};
+  TextBlock block{m_rest.substr(0, size), nullptr, {}};
   m_rest.remove_prefix(size);
   return block;
 }
 
 std::optional<TextBlock> TextBlocks::next_decoded() {
   if (m_ended) return std::nullopt;
-  std::size_t size     = m_carry.size();
-  std::size_t capacity = size + m_chunk_bytes;
-  auto storage         = std::make_unique_for_overwrite<char[]>(capacity + 1 + TextBlock::readable_beyond);
+  std::size_t size             = m_carry.size();
+  std::size_t capacity         = size + m_chunk_bytes;
+  constexpr std::size_t beyond = 1 + TextBlock::readable_beyond;
+  std::string const array      = "the text of " + m_input.name();
+  HeldMemory held;
+  held.resize(m_memory, array, capacity + beyond);
+  auto storage = std::make_unique_for_overwrite<char[]>(capacity + beyond);
   std::copy(m_carry.begin(), m_carry.end(), storage.get());
   for (;;) {
     std::size_t const wanted = capacity - size;
@@ -90,12 +94,15 @@ std::optional<TextBlock> TextBlocks::next_decoded() {
     }
     if (size > longest_line) line_too_long();
     capacity *= 2;
-    auto larger = std::make_unique_for_overwrite<char[]>(capacity + 1 + TextBlock::readable_beyond);
+    HeldMemory larger_held;
+    larger_held.resize(m_memory, array, capacity + beyond);
+    auto larger = std::make_unique_for_overwrite<char[]>(capacity + beyond);
     std::copy_n(storage.get(), size, larger.get());
     storage = std::move(larger);
+    held    = std::move(larger_held);
   }
   std::memset(storage.get() + size, 0, TextBlock::readable_beyond);
-  return TextBlock{{storage.get(), size}, std::move(storage)};
+  return TextBlock{{storage.get(), size}, std::move(storage), std::move(held)};
 }
 
 void TextBlocks::line_too_long() const {

@@ -12,6 +12,7 @@
 
 #include "io/decoder.hpp"
 #include "io/raw_input.hpp"
+#include "io/read_memory.hpp"
 
 namespace polyad::io {
 
@@ -22,6 +23,7 @@ struct TextBlock {
 
   std::string_view text;
   std::unique_ptr<char[]> storage;  // null when the text lies in the mapped file
+  HeldMemory held;                  // of the storage
 };
 
 class TextBlocks {
@@ -29,11 +31,11 @@ public:
   /// No line of coordinates is nearly this long. A file without a line end in so many bytes is not text.
   static constexpr std::size_t longest_line = std::size_t{16} << 20;
 
-  /// \param input  must outlive the blocks
-  TextBlocks(RawInput& input, Compression compression, std::size_t chunk_bytes);
+  /// \param input, memory  must outlive the blocks
+  TextBlocks(RawInput& input, Compression compression, std::size_t chunk_bytes, ReadMemory& memory);
   /// Some lines of a mapped file.
   /// \param lines  within the map; they end with a line end, but for the file's last
-  TextBlocks(RawInput& input, std::string_view lines, std::size_t chunk_bytes);
+  TextBlocks(RawInput& input, std::string_view lines, std::size_t chunk_bytes, ReadMemory& memory);
 
   /// The next block, of about chunk_bytes and at least one line; nothing at the end of the text.
   /// \throws InputError when the packed data are damaged, or a line is longer than longest_line
@@ -49,6 +51,7 @@ private:
   [[noreturn]] void line_too_long() const;
 
   RawInput& m_input;
+  ReadMemory& m_memory;
   std::size_t m_chunk_bytes;
   std::uint64_t m_text_bytes = 0;
 

@@ -15,8 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/host_memory.hpp"
 #include "io/line_parser.hpp"
 #include "io/on_threads.hpp"
+#include "io/read_memory.hpp"
 #include "io/settle.hpp"
 #include "io/text_blocks.hpp"
 #include "io/text_header.hpp"
@@ -29,11 +31,13 @@ namespace {
 /// Hands out blocks of text and keeps their parsed results, in the file's order.
 class BlockParser {
 public:
-  BlockParser(RawInput& input, Compression compression, ReadOptions const& options, Stretch const& stretch)
+  BlockParser(RawInput& input, Compression compression, ReadOptions const& options, Stretch const& stretch,
+              ReadMemory& memory)
       : m_input(input),
+        m_memory(memory),
         m_stretch(stretch),
         m_packed(compression != Compression::none),
-        m_blocks(input, compression, options.chunk_bytes),
+        m_blocks(input, compression, options.chunk_bytes, memory),
         m_leading(m_blocks) {
     std::optional<Fault> fault;
     auto header = read_text_header(m_leading, options.index_base, fault);
@@ -45,16 +49,22 @@ public:
     if (stretch.is_whole())
       m_held = m_leading.release(m_header.lines);
     else
-      m_lines.emplace(input, lines_of(input.mapped(), m_header.lines), options.chunk_bytes);
+      m_lines.emplace(input, lines_of(input.mapped(), m_header.lines), options.chunk_bytes, memory);
   }
 
   /// Parses blocks until none is left or a fault was met. For several threads at once.
   void run() {
-    SlabAllocator slabs;
-    while (auto task = take()) {
-      *task->result = parse_block(task->block, m_header.rules, slabs);
-      if (task->result->fault) m_stopped = true;
+    SlabAllocator slabs(m_memory);
+    try {
+      while (auto task = take()) {
+        *task->result = parse_block(task->block, m_header.rules, slabs);
+        if (task->result->fault) m_stopped = true;
+      }
+    } catch (...) {
+      m_stopped = true;
+      throw;
     }
+    m_piece_bytes += slabs.counted();
   }
 
   /// Shares the findings of the parts.
@@ -117,6 +127,8 @@ public:
   }
 
   [[nodiscard]] std::deque<ParsedBlock>& results() noexcept { return m_results; }
+  /// Of the numbers of all blocks, as they count in the memory's account.
+  [[nodiscard]] std::uint64_t piece_bytes() const noexcept { return m_piece_bytes; }
   [[nodiscard]] TextHeader const& header() const noexcept { return m_header; }
 
 private:
@@ -137,14 +149,10 @@ private:
       block = std::move(m_held.front());
       m_held.pop_front();
     } else {
-      try {
-        block = blocks().next();
-      } catch (...) {
-        m_stopped = true;
-        throw;
-      }
+      block = blocks().next();
     }
     if (!block) return std::nullopt;
+    m_memory.count("the list of the text's blocks", sizeof(ParsedBlock));
     return Task{std::move(*block), &m_results.emplace_back()};
   }
 
@@ -181,14 +189,17 @@ private:
     return std::nullopt;
   }
 
-  /// Reads on to the end of packed data before it throws, so that their damage is found.
+  /// Reads on to the end of packed data before it throws, so that their damage is found. But not further than
+  /// the memory for them would reach.
   [[noreturn]] void refuse(Fault const& fault) {
-    while (m_packed && m_blocks.next()) continue;
+    std::uint64_t const most = m_packed ? m_memory.left() : 0;
+    while (m_packed && m_blocks.text_bytes() <= most && m_blocks.next()) continue;
     m_stretch.throw_first(m_input.name(), fault);
     std::abort();  // one part at least has a fault
   }
 
   RawInput& m_input;
+  ReadMemory& m_memory;
   Stretch const& m_stretch;
   bool m_packed;
   std::mutex m_mutex;
@@ -200,16 +211,25 @@ private:
   std::deque<TextBlock> m_held;       // read with the header, not parsed yet
   std::deque<ParsedBlock> m_results;  // a deque: results stay where they are while others are added
   std::atomic<bool> m_stopped{false};
+  std::atomic<std::uint64_t> m_piece_bytes{0};
   Words m_found;                     // of all parts
   std::uint64_t m_lines_before = 0;  // of the file, before this part's
 };
 
-/// Copies the blocks behind one another, indices counted from 0, and frees each.
+/// Copies the blocks behind one another, indices counted from 0, and frees each. The list takes the place of
+/// the blocks: memory is taken when it is first written.
 template <class Index>
-UninitializedVector<Index> assemble(std::deque<ParsedBlock>& blocks, int order, int base, int threads,
-                                    UninitializedVector<double>& values) {
+UninitializedVector<Index> assemble(BlockParser& parser, int order, int base, int threads,
+                                    UninitializedVector<double>& values, ReadMemory& memory) {
+  auto& blocks = parser.results();
   std::vector<std::uint64_t> offsets(blocks.size() + 1, 0);
   for (std::size_t b = 0; b < blocks.size(); ++b) offsets[b + 1] = offsets[b] + blocks[b].values.size;
+  memory.give(parser.piece_bytes());
+  std::uint64_t const bytes =
+      offsets.back() * (static_cast<std::uint64_t>(order) * sizeof(Index) + sizeof(double));
+  std::string const array = "a tensor of " + std::to_string(offsets.back()) + " nonzeros";
+  memory.count(array, bytes);
+  detail::expect_fits_host(array, bytes - std::min(bytes, parser.piece_bytes()));
   UninitializedVector<Index> indices(offsets.back() * static_cast<std::uint64_t>(order));
   values.resize(offsets.back());
   for_each_on_threads(threads, blocks.size(), [&](std::uint64_t b) {
@@ -259,14 +279,17 @@ TensorFile read_tns(std::filesystem::path const& path, ReadOptions const& option
   auto const start  = std::chrono::steady_clock::now();
   int const threads = thread_count(options.threads);
 
+  ReadMemory memory(options.memory_bytes);
   RawInput input(path);
+  memory.map(input.name(), input.mapped().size() / static_cast<std::uint64_t>(stretch.parts));
   TensorFile file;
-  file.report.compression = recognise(input);
-  BlockParser parser(input, file.report.compression, options, stretch);
+  file.report.compression  = recognise(input);
+  ReadOptions some_at_once = options;
+  some_at_once.chunk_bytes = memory.chunk_bytes(options.chunk_bytes, threads);
+  BlockParser parser(input, file.report.compression, some_at_once, stretch, memory);
   on_threads(threads, [&] { parser.run(); });
   parser.check();
 
-  auto& blocks             = parser.results();
   TextHeader const& header = parser.header();
   int const base           = parser.find_base();
   int const order          = header.rules.order;
@@ -280,12 +303,12 @@ TensorFile read_tns(std::filesystem::path const& path, ReadOptions const& option
       std::all_of(file.tensor.extents.begin(), file.tensor.extents.end(),
                   [](std::uint64_t extent) { return extent <= std::numeric_limits<std::uint32_t>::max(); });
   if (narrow) {
-    file.tensor.indices = assemble<std::uint32_t>(blocks, order, base, threads, file.tensor.values);
+    file.tensor.indices = assemble<std::uint32_t>(parser, order, base, threads, file.tensor.values, memory);
   } else {
-    file.tensor.indices = assemble<std::uint64_t>(blocks, order, base, threads, file.tensor.values);
+    file.tensor.indices = assemble<std::uint64_t>(parser, order, base, threads, file.tensor.values, memory);
   }
   if (header.rules.symmetry != Symmetry::none)
-    mirror(file.tensor, header.rules.symmetry == Symmetry::skew ? -1 : 1);
+    mirror(file.tensor, header.rules.symmetry == Symmetry::skew ? -1 : 1, memory);
   file.report.zeros   = settle_zeros(file.tensor, options.drop_zeros, input.name(), stretch);
   file.report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return file;

@@ -10,7 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "io/read_memory.hpp"
 #include "polyad/io/atomic_file.hpp"
+#include "polyad/io/coordinate_list.hpp"
 
 namespace polyad::io {
 
@@ -53,8 +55,10 @@ private:
 /// The members of the archive `bytes`. \param file  its name, for messages; throws InputError
 [[nodiscard]] std::vector<ZipMember> list_zip(std::string const& file, std::string_view bytes);
 
-/// The content of a member, its checksum verified. `storage` holds it when it was deflated.
+/// The content of a member, its checksum verified. `storage` holds it when it was deflated, and counts in
+/// `memory`.
 [[nodiscard]] std::string_view open_member(std::string const& file, std::string_view bytes,
-                                           ZipMember const& member, std::string& storage);
+                                           ZipMember const& member, UninitializedVector<char>& storage,
+                                           ReadMemory& memory);
 
 }  // namespace polyad::io

@@ -98,11 +98,13 @@ void read_zip64(std::string const& file, std::string_view extra, ZipMember& memb
 }
 
 #ifdef POLYAD_HAVE_ZLIB
-std::string inflate_all(std::string const& file, std::string_view packed, ZipMember const& member) {
+UninitializedVector<char> inflate_all(std::string const& file, std::string_view packed,
+                                      ZipMember const& member, ReadMemory& memory) {
   // A deflate stream expands at most 1032-fold, so a larger size is wrong.
   if (member.size / 1032 > packed.size() + 1)
     throw InputError(file, 0, 0, in_quotes(member.name) + " cannot be as large as it says");
-  std::string content(member.size, '\0');
+  memory.take(in_quotes(member.name) + " of " + file, member.size);
+  UninitializedVector<char> content(member.size);
   z_stream stream{};
   if (inflateInit2(&stream, -15) != Z_OK) throw std::bad_alloc();
   std::size_t in = 0, out = 0;
@@ -131,6 +133,8 @@ std::vector<ZipMember> list_zip(std::string const& file, std::string_view bytes)
   Directory const directory = find_directory(file, bytes);
   Reader reader(file, bytes, directory.offset);
   std::vector<ZipMember> members;
+  constexpr std::size_t least = 46;  // bytes of a member in the directory
+  members.reserve(std::min<std::uint64_t>(directory.count, bytes.size() / least));
   for (std::uint64_t k = 0; k < directory.count; ++k) {
     if (reader.text(4) != "PK\x01\x02"sv) throw InputError(file, 0, 0, "the archive's directory is damaged");
     ZipMember member;
@@ -153,7 +157,7 @@ std::vector<ZipMember> list_zip(std::string const& file, std::string_view bytes)
 }
 
 std::string_view open_member(std::string const& file, std::string_view bytes, ZipMember const& member,
-                             std::string& storage) {
+                             UninitializedVector<char>& storage, ReadMemory& memory) {
   Reader reader(file, bytes, member.local_head);
   if (reader.text(4) != "PK\x03\x04"sv) throw InputError(file, 0, 0, "the archive's directory is damaged");
   reader.skip(22);
@@ -162,8 +166,8 @@ std::string_view open_member(std::string const& file, std::string_view bytes, Zi
   std::string_view content = reader.text(member.packed);
   if (member.method == 8) {
 #ifdef POLYAD_HAVE_ZLIB
-    storage = inflate_all(file, content, member);
-    content = storage;
+    storage = inflate_all(file, content, member, memory);
+    content = {storage.data(), storage.size()};
 #else
     throw InputError(file, 0, 0, in_quotes(member.name) + " is deflated, and this build has no zlib");
 #endif
@@ -173,6 +177,7 @@ std::string_view open_member(std::string const& file, std::string_view bytes, Zi
   if (crc32(0, content) != member.crc)
     throw InputError(file, 0, 0, in_quotes(member.name) + " is damaged: its checksum is wrong");
   (void)storage;
+  (void)memory;
   return content;
 }
 

@@ -1,12 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A machine that gives less memory than it has: exit 4 with one message, and nobody is killed."""
+"""A machine that gives less memory than it has, and --max-memory: exit 4 with one message, and nobody is killed."""
+import gzip
+import lzma
 import os
 import pathlib
 import resource
+import shutil
+import struct
 import subprocess
+import time
 import unittest
+import zipfile
+import zlib
 
 from tool import TOOL, ToolTest
+
+MIB = 1 << 20
 
 
 class Memory(ToolTest):
@@ -63,6 +72,137 @@ class Memory(ToolTest):
                 statuses.append(self.factor(file, lambda: (group / "cgroup.procs").write_text(str(os.getpid()))))
         self.assertEqual(statuses[:2], [4, 4])
         self.assertEqual(statuses[-2:], [0, 0])
+
+
+class MaxMemory(ToolTest):
+    """Files that unpack to gigabytes, and files that are large as they are."""
+    LIMIT = 32 * MIB
+    UNPACKED = 2048 * MIB
+
+    def setUp(self):
+        super().setUp()
+        self.lines = b"1 2 3 4\n" * (16 * MIB // 8)
+        self.times = self.UNPACKED // len(self.lines)
+
+    def peak(self, *arguments):
+        """Exit status, message, and the most memory that the process had."""
+        begin = time.monotonic()
+        with subprocess.Popen([TOOL, *map(str, arguments)],
+                              cwd=self.folder,
+                              stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE,
+                              text=True) as process:
+            message = process.stderr.read()
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertLess(time.monotonic() - begin, 20)
+        return process.returncode, message, usage.ru_maxrss * 1024
+
+    def expect_refused(self, name, says, limit="32M"):
+        for threads in (1, 2, 8):
+            status, message, peak = self.peak("stats", name, "--max-memory", limit, "-t", threads)
+            self.assertEqual(status, 4, message)
+            self.assertRegex(message, r"\Apolyad: [^\n]+ needs \d+ bytes: [^\n]+\n\Z")
+            self.assertRegex(message, says)
+            self.assertLess(peak, 4 * self.LIMIT + 64 * MIB)
+
+    def test_packed_text(self):
+        self.write("x.tns.gz", gzip.compress(self.lines) * self.times)
+        self.write("x.tns.xz", lzma.compress(self.lines) * self.times)
+        names = ["x.tns.gz", "x.tns.xz"]
+        if shutil.which("zstd"):
+            packed = subprocess.run(["zstd", "-q", "-19"], input=self.lines, stdout=subprocess.PIPE, check=True).stdout
+            self.write("x.tns.zst", packed * self.times)
+            names.append("x.tns.zst")
+        for name in names:
+            with self.subTest(name):
+                self.expect_refused(name, "a piece of the tensor|the text of")
+                self.assertLess((self.folder / name).stat().st_size, 4 * MIB)
+
+    def test_packed_text_without_nonzeros(self):
+        for kind, line in (("comments", b"#\n"), ("blank", b"\n"), ("one_line", b"1")):
+            with self.subTest(kind):
+                text = line * (16 * MIB // len(line))
+                self.write("x.tns.xz", lzma.compress(text, preset=0) * 16)
+                self.expect_refused("x.tns.xz", "the text of x.tns.xz")
+        # Behind a nonzero they take no memory, and behind a fault they are not unpacked to the end.
+        begin = lzma.compress(b"1 1 1 1\n")
+        self.write("x.tns.xz", begin + lzma.compress(b"\n#\n" * 4 * MIB, preset=0) * 16)
+        status, message, peak = self.peak("stats", "x.tns.xz", "--max-memory", "32M")
+        self.assertEqual((status, message), (0, ""))
+        self.assertLess(peak, 4 * self.LIMIT + 64 * MIB)
+        self.write("x.tns.xz", lzma.compress(b"1 x 1 1\n") + lzma.compress(self.lines) * self.times)
+        begin = time.monotonic()
+        status, message, _ = self.peak("stats", "x.tns.xz", "--max-memory", "32M")
+        self.assertEqual((status, message), (3, "polyad: x.tns.xz:1:3: index 2 is not a number: 'x'\n"))
+        self.assertLess(time.monotonic() - begin, 3)
+
+    def test_windows(self):
+        # The header of an xz block, which says a dictionary of 1 GiB.
+        packed = bytearray(lzma.compress(b"1 1 1 1\n"))
+        end = 12 + (packed[12] + 1) * 4
+        packed[packed.index(b"\x21\x01", 12) + 2] = 36
+        packed[end - 4:end] = struct.pack("<I", zlib.crc32(packed[12:end - 4]))
+        self.write("x.tns.xz", bytes(packed))
+        self.expect_refused("x.tns.xz", "the window to unpack the xz data of x.tns.xz needs 1[0-9]{9} bytes")
+        # Frames of zstd with a window of 1 GiB, and of 28 MiB, whose power of two is within the limit's.
+        for descriptor, size, limit in ((0xA0, "[0-9]{8}", "32M"), (0x76, "29[0-9]{6}", "24M")):
+            frame = struct.pack("<I", 0xFD2FB528) + bytes([0, descriptor]) + b"\x41\x00\x001 1 1 1\n"
+            self.write("x.tns.zst", frame)
+            self.expect_refused("x.tns.zst",
+                                f"the window to unpack the zstd data of x.tns.zst needs {size} bytes",
+                                limit=limit)
+        self.succeed("stats", "x.tns.zst", "--max-memory", "32M")
+
+    def test_archives(self):
+        # A member that says it is as large as its packed bytes allow, and one that is.
+        packed = zlib.compressobj(9, zlib.DEFLATED, -15)
+        content = packed.compress(bytes(64 * MIB)) + packed.flush()
+        with zipfile.ZipFile(self.folder / "small.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("shape.npy", bytes(64 * MIB))
+        self.expect_refused("small.npz", "'shape.npy' of small.npz needs 67108864 bytes")
+        self.assertLess((self.folder / "small.npz").stat().st_size, len(content) + 1000)
+
+    def test_files(self):
+        self.write("x.tns", self.lines * 4)
+        self.succeed("convert", "x.tns", "x.pten")
+        self.succeed("convert", "x.tns", "packed.pten", "--pack")
+        self.succeed("convert", "x.tns", "x.npz")
+        for name in ("x.tns", "x.pten", "x.npz"):
+            self.expect_refused(name, f"the file {name} needs")
+        self.expect_refused("packed.pten", "a tensor of 8388608 nonzeros needs 167772160 bytes")
+        self.assertLess((self.folder / "packed.pten").stat().st_size, MIB)
+        # Through a pipe, and with room.
+        result = subprocess.run([TOOL, "stats", "-", "--max-memory", "32M"],
+                                input=self.lines * 4,
+                                capture_output=True,
+                                check=False)
+        self.assertEqual(result.returncode, 4, result.stderr)
+        for name in ("x.tns", "packed.pten", "x.npz"):
+            report = self.report_of("convert", name, "y.pten", "--max-memory", "600M")
+            self.assertEqual(report["options"]["max_memory"], 600 * MIB)
+
+    def test_every_command_has_it(self):
+        self.write("x.tns", "".join(f"{i % 9 + 1} {i % 7 + 1} {i % 5 + 1} {i % 3 + 1}\n" for i in range(20000)))
+        self.succeed("fast-tucker", "x.tns", "-r", 2, "--shrink", 5, "-i", 1, "-o", "model.npz")
+        self.succeed("cpd", "x.tns", "-r", 2, "-i", 1, "-o", "cp.npz")
+        self.succeed("tucker", "x.tns", "-r", "2,2,2", "-i", 1, "-o", "tucker.npz")
+        commands = [("cpd", "x.tns", "-r", 2), ("stats", "x.tns"), ("convert", "x.tns", "y.pten"), ("check", "x.tns"),
+                    ("compare", "x.tns", "x.tns"), ("compare", "cp.npz", "x.tns"), ("estimate", "x.tns", "-r", 2),
+                    ("tune", "x.tns", "-r", 2, "--format", "sorted"), ("tucker", "x.tns", "-r", "2,2,2"),
+                    ("mttkrp", "x.tns", "-m", 1, "--factors", "cp.npz", "-o", "p.npz"),
+                    ("ttmc", "x.tns", "-m", 1, "--matrices", "tucker.npz", "-o", "p.npz"),
+                    ("fast-tucker", "x.tns", "-r", 2, "--shrink", 5, "-i", 1),
+                    ("predict", "model.npz", "x.tns", "-o", "y.tns"),
+                    ("recommend", "model.npz", "--mode", 1, "--for", "1,*", "--seen", "x.tns")]
+        for command in commands:
+            with self.subTest(command[0]):
+                result = self.run_tool(*command, "--max-memory", "100K")
+                self.assertEqual(result.returncode, 4, result.stderr)
+                self.assertIn("needs", result.stderr)
+                self.assertIn(self.run_tool(*command, "--max-memory", "50M").returncode, (0, 8))
+        for text in ("-5", "much", ""):
+            self.fail_with(2, "stats", "x.tns", f"--max-memory={text}", output=None)
 
 
 def make_control_group():

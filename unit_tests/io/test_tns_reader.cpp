@@ -381,6 +381,18 @@ TEST_CASE("tns: letters and other text", "[io]") {
   REQUIRE(error_of("1 2 3\n1 \x01\x02 3\n") == "t:2:3: index 2 is not a number: '\\x01\\x02'");
   REQUIRE(error_of("1 2\r3 4\n") == "t:1:3: index 2 is not a number: '2\\x0D3'");
   REQUIRE(error_of(std::string_view("1 2 3\n1 \0 3\n", 12)) == "t:2:3: index 2 is not a number: '\\x00'");
+  // UTF-8 as it is, other bytes by their numbers: too long, a surrogate, beyond the last character, cut off.
+  for (auto const& [bytes, shown] : std::vector<std::pair<std::string, std::string>>{
+           {"\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80", "\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80"},
+           {"\xFF\x80", "\\xFF\\x80"},
+           {"\xC0\xAF", "\\xC0\\xAF"},
+           {"\xE0\x9F\xBF", "\\xE0\\x9F\\xBF"},
+           {"\xED\xA0\x80", "\\xED\\xA0\\x80"},
+           {"\xF4\x90\x80\x80", "\\xF4\\x90\\x80\\x80"},
+           {"\xE2\x82", "\\xE2\\x82"}})
+    REQUIRE(error_of("1 2 3\n1 " + bytes + " 3\n") == "t:2:3: index 2 is not a number: '" + shown + "'");
+  REQUIRE(error_of("1 " + std::string(39, 'x') + "\xE2\x82\xAC" + "y 3\n") ==
+          "t:1:3: index 2 is not a number: '" + std::string(39, 'x') + "\xE2\x82\xAC...'");
   REQUIRE(error_of("1 " + std::string(60, 'y') + " 3\n") ==
           "t:1:3: index 2 is not a number: '" + std::string(40, 'y') + "...'");
   REQUIRE(error_of("1 nan 3\n") == "t:1:3: index 2 is not a number: 'nan'");

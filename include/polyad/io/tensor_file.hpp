@@ -49,6 +49,8 @@ struct ReadOptions {
   int threads = 0;
   /// Bytes of text that a thread takes at once. 1 MiB of text and its numbers stay in a second-level cache.
   std::size_t chunk_bytes = std::size_t{1} << 20;
+  /// Most memory for reading, in bytes: the mapped file, what is unpacked, the list; unset: what is free.
+  std::optional<std::uint64_t> memory_bytes = {};
 };
 
 struct ReadReport {
@@ -60,9 +62,8 @@ struct ReadReport {
   /// Lines of text, comments and empty ones included.
   std::uint64_t lines = 0;
   /// Bytes of text after decompression, and of the file as it lies on disk.
-  std::uint64_t text_bytes = 0;
-  std::uint64_t file_bytes = 0;
-  double seconds           = 0;
+  std::uint64_t text_bytes = 0, file_bytes = 0;
+  double seconds = 0;
 };
 
 struct TensorFile {
@@ -72,14 +73,13 @@ struct TensorFile {
 
 /// Reads text of any dialect, plain or compressed, .pten, npz and the binary files of GenTen and SPLATT: the
 /// content decides. Binary kinds count from 0; an options.index_base of 1 is refused for them.
-/// \throws InputError, for text with line and column; UsageError for options out of range
+/// \throws InputError, for text with line and column; MemoryError; UsageError for options out of range
 [[nodiscard]] TensorFile read_tensor(std::filesystem::path const& path, ReadOptions const& options = {});
 
 /// The part of a file that one of several processes reads, and the exchange between these processes.
 struct FilePart {
   /// From 0.
-  int part  = 0;
-  int parts = 1;
+  int part = 0, parts = 1;
   /// Gathers the numbers of all parts, in the order of parts; each part passes equally many. All parts call
   /// it together. A single part needs no such function.
   std::function<std::vector<std::vector<std::uint64_t>>(std::vector<std::uint64_t> const&)> share = {};

@@ -180,6 +180,14 @@ std::string HelpFormatter::make_option(CLI::Option const* option, bool positiona
   return entry(title(*option, positional), meaning(*option));
 }
 
+/// Below the usage, without a title of their own.
+std::string HelpFormatter::make_positionals(CLI::App const* command) const {
+  std::string text;
+  for (auto const* option : command->get_options([](CLI::Option const* of) { return of->get_positional(); }))
+    text += make_option(option, true);
+  return text;
+}
+
 std::string HelpFormatter::make_subcommand(CLI::App const* command) const {
   return entry(command->get_name(), command->get_description());
 }

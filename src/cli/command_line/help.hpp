@@ -13,6 +13,7 @@ namespace polyad::cli {
 class HelpFormatter : public CLI::Formatter {
 public:
   std::string make_option(CLI::Option const* option, bool positional) const override;
+  std::string make_positionals(CLI::App const* command) const override;
   std::string make_subcommand(CLI::App const* command) const override;
   std::string make_footer(CLI::App const* command) const override;
 };

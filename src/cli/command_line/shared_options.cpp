@@ -10,6 +10,20 @@ namespace polyad::cli {
 namespace {
 constexpr int most_threads = 4096;
 constexpr int most_modes   = 16;
+
+void add_bytes(Command& command, std::string const& name, std::optional<std::uint64_t>& bytes,
+               std::string const& meaning) {
+  command.add_option(name, bytes, meaning)
+      ->transform(CLI::AsSizeValue(false))
+      ->transform(CLI::Validator(  // runs first; AsSizeValue would wrap a negative number around
+          [](std::string const& text) {
+            bool const is_number = !text.empty() && text[0] >= '0' && text[0] <= '9';
+            return is_number ? std::string() : "takes bytes, such as 8000000000 or 8G, not " + text;
+          },
+          ""))
+      ->type_name("BYTES");
+}
+
 }  // namespace
 
 void add_common(Command& command) {
@@ -24,6 +38,11 @@ void add_common(Command& command) {
   command.add_flag("-v,--verbose", common.verbose, "Say on stderr what is being done", unlisted);
 }
 
+void add_max_memory(Command& command) {
+  add_bytes(command, "--max-memory", command.common().max_memory,
+            "Most memory to read with, in bytes or as 8G; unset: what is free");
+}
+
 void add_tensor(Command& command, std::filesystem::path& tensor, int& index_base,
                 std::string const& meaning) {
   command.add_option("TENSOR", tensor, meaning, unlisted)->required()->type_name("");
@@ -34,6 +53,7 @@ void add_tensor(Command& command, std::filesystem::path& tensor, int& index_base
       .add_option("--index-base", index_base, "Number of the first index; unset: 0 if any index is 0, else 1")
       ->check(CLI::IsMember({"0", "1"}))
       ->type_name("0|1");
+  add_max_memory(command);
 }
 
 void add_duplicates(Command& command, std::string& duplicates, std::vector<std::string> const& allowed) {
@@ -100,15 +120,7 @@ void add_precision(Command& command, std::string& precision, std::string const& 
 }
 
 void add_device_memory(Command& command, std::optional<std::uint64_t>& bytes, std::string const& meaning) {
-  command.add_option("--device-memory", bytes, meaning)
-      ->transform(CLI::AsSizeValue(false))
-      ->transform(CLI::Validator(  // runs first; AsSizeValue would wrap a negative number around
-          [](std::string const& text) {
-            bool const is_number = !text.empty() && text[0] >= '0' && text[0] <= '9';
-            return is_number ? std::string() : "takes bytes, such as 8000000000 or 8G, not " + text;
-          },
-          ""))
-      ->type_name("BYTES");
+  add_bytes(command, "--device-memory", bytes, meaning);
 }
 
 void add_deterministic(Command& command, bool& deterministic, std::string const& gives) {

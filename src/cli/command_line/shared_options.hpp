@@ -20,7 +20,10 @@ inline constexpr auto any_tensor =
     "Coordinate text of any dialect, plain or packed with xz, gzip or zstd; .pten; npz; GenTen's or SPLATT's "
     "binary; - reads text from stdin";
 
-/// The positional TENSOR and --index-base. "-" becomes the name of stdin.
+/// --max-memory, of commands that read a tensor
+void add_max_memory(Command& command);
+
+/// The positional TENSOR, --index-base and --max-memory. "-" becomes the name of stdin.
 void add_tensor(Command& command, std::filesystem::path& tensor, int& index_base,
                 std::string const& meaning = any_tensor);
 

@@ -198,7 +198,9 @@ int run(RecommendOptions const& options, Report& report) {
   auto const queries = queries_of(options.file, options.at, rules);
   io::CoordinateList seen;
   if (!options.seen.empty()) {
-    seen = io::read_tensor(options.seen, {.index_base = options.index_base}).tensor;
+    seen = io::read_tensor(options.seen,
+                           {.index_base = options.index_base, .memory_bytes = options.common.max_memory})
+               .tensor;
     if (seen.order() != model.order())
       throw InputError(options.seen.string(), 0, 0,
                        fmt::format("has {} modes, but the model has {}", seen.order(), model.order()));

@@ -17,8 +17,9 @@ struct CommonOptions {
   std::filesystem::path report;  // empty: no report
   int threads  = 0;              // 0: as many as the machine has
   bool verbose = false;
-  OptionList listed;                  // all options of the command, as the report lists them
-  std::optional<std::uint64_t> seed;  // of commands that have one
+  std::optional<std::uint64_t> max_memory;  // bytes to read tensors with; none: what is free
+  OptionList listed;                        // all options of the command, as the report lists them
+  std::optional<std::uint64_t> seed;        // of commands that have one
 };
 
 /// A tensor and how it is to be read.

@@ -43,7 +43,8 @@ io::CoordinateList read_input(TensorInput const& input, CommonOptions const& com
                            {.index_base       = input.index_base,
                             .allow_non_finite = input.allow_non_finite,
                             .drop_zeros       = input.drop_zeros,
-                            .threads          = common.threads > 0 ? common.threads : threads_of_rank()},
+                            .threads          = common.threads > 0 ? common.threads : threads_of_rank(),
+                            .memory_bytes     = common.max_memory},
                            part);
   stop_if_interrupted("reading the tensor");
   InputReport facts;
