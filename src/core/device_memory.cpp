@@ -36,7 +36,9 @@ Ledger& ledger() {
 
 /// Team scratch is an array of each thread's on a host, which Kokkos holds until its end. A device has it on
 /// chip.
-bool is_scratch_of_host_threads(std::string_view label) { return label.ends_with("::scratch_mem"); }
+bool is_scratch_of_host_threads(std::string_view label) {
+  return label.ends_with("::scratch_mem");
+}
 
 void count_allocation(Kokkos::Tools::SpaceHandle const space, char const* label, void const* const pointer,
                       std::uint64_t const bytes) {

@@ -29,7 +29,7 @@ struct UseScratch {
   Kokkos::View<double*, TestSpace::device_type> numbers;
   int bytes;
   KOKKOS_FUNCTION void operator()(Kokkos::TeamPolicy<TestSpace>::member_type const& team) const {
-    auto* scratch = static_cast<char*>(team.team_scratch(0).get_shmem(static_cast<std::size_t>(bytes)));
+    auto* scratch      = static_cast<char*>(team.team_scratch(0).get_shmem(static_cast<std::size_t>(bytes)));
     scratch[bytes - 1] = 1;
     numbers(0)         = bytes - 1 + scratch[bytes - 1];
   }
@@ -80,7 +80,7 @@ TEST_CASE("device memory: a limit refuses what asks first, and names it", "[core
 }
 
 TEST_CASE("device memory: team scratch does not count, which a device has on chip", "[core]") {
-  using Teams = Kokkos::TeamPolicy<TestSpace>;
+  using Teams     = Kokkos::TeamPolicy<TestSpace>;
   int const bytes = 40000;  // more than any kernel before it
   DeviceMemoryAccount const account;
   if (!account.counts()) POLYAD_SKIP("a profiling tool has the hooks that count memory");
