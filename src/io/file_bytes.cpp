@@ -6,7 +6,7 @@
 namespace polyad::io {
 
 FileBytes::FileBytes(std::filesystem::path const& path) : m_input(path) {
-  m_bytes = m_input.mapped();
+  m_bytes = m_input.whole();
   if (!m_bytes.empty()) return;
   for (auto piece = m_input.next(); !piece.empty(); piece = m_input.next()) m_storage += piece;
   m_bytes = m_storage;

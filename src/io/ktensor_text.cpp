@@ -42,7 +42,9 @@ private:
 /// The whole text of a file, unpacked.
 std::string read_text(std::filesystem::path const& path) {
   RawInput input(path);
-  auto const decoder = make_decoder(input, recognise(input));
+  Compression const compression = recognise(input);
+  if (compression == Compression::none && !input.whole().empty()) return std::string(input.whole());
+  auto const decoder = make_decoder(input, compression);
   std::string text;
   for (std::size_t size = 0, capacity = std::size_t{1} << 16;; capacity *= 2) {
     text.resize(capacity);

@@ -45,7 +45,7 @@ public:
     if (stretch.is_whole())
       m_held = m_leading.release(m_header.lines);
     else
-      m_lines.emplace(input, lines_of(input.mapped(), m_header.lines), options.chunk_bytes);
+      m_lines.emplace(input, lines_of(input.whole(), m_header.lines), options.chunk_bytes);
   }
 
   /// Parses blocks until none is left or a fault was met. For several threads at once.
@@ -113,7 +113,7 @@ public:
   /// Of the file.
   [[nodiscard]] std::uint64_t lines() const noexcept { return m_header.lines + m_found[lines_read]; }
   [[nodiscard]] std::uint64_t text_bytes() const noexcept {
-    return m_stretch.is_whole() ? m_found[text_read] : m_input.mapped().size();
+    return m_stretch.is_whole() ? m_found[text_read] : m_input.whole().size();
   }
 
   [[nodiscard]] std::deque<ParsedBlock>& results() noexcept { return m_results; }
