@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gives stored inputs to the fuzz targets, without a fuzzer: fuzz_replay FOLDER [NAME]... FOLDER has a folder of
-// inputs for each target. A target that finds a fault ends the process.
+// Gives stored inputs to the fuzz targets, without a fuzzer: fuzz_replay FOLDER [NAME]...
+// FOLDER has a folder of inputs for each target. A target that finds a fault ends the process.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
