@@ -129,6 +129,14 @@ std::uint64_t disarm() {
   return count;
 }
 
+void pause() {
+  armed = false;
+}
+
+void resume() {
+  armed = true;
+}
+
 bool failed() {
   return has_failed;
 }

@@ -17,6 +17,9 @@ void find_codecs();
 void arm(std::uint64_t number);
 /// Returns how many there were since arm().
 std::uint64_t disarm();
+/// Allocations do not count for a while, and count again.
+void pause();
+void resume();
 /// Whether the armed failure came to pass, and whether it would have but for its place inside Kokkos.
 [[nodiscard]] bool failed();
 [[nodiscard]] bool spared();
