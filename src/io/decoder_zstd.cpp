@@ -62,7 +62,7 @@ private:
       }
       std::size_t const hint = ZSTD_decompressStream(m_stream, &output, &m_chunk);
       if (ZSTD_isError(hint) != 0) fail(hint);
-      m_held.resize(m_memory, window_name(m_input, Compression::zstd), ZSTD_sizeof_DStream(m_stream));
+      m_held.resize(m_memory, m_window, ZSTD_sizeof_DStream(m_stream));
       m_inside = hint != 0;
       m_first  = m_first && m_inside;
       // A full output may leave text inside the decoder: call again before taking more input.
@@ -77,7 +77,7 @@ private:
     if (ZSTD_getErrorCode(code) == ZSTD_error_frameParameter_windowTooLarge &&
         m_window_log < longest_window_log) {
       std::uint64_t const most = std::uint64_t{1} << m_window_log;
-      throw MemoryError(window_name(m_input, Compression::zstd), most + most / 8,
+      throw MemoryError(m_window, most + most / 8,
                         "it is at least so large, and " + std::to_string(most) + " bytes may be taken");
     }
     if (ZSTD_getErrorCode(code) == ZSTD_error_prefix_unknown && !m_first)
@@ -90,7 +90,8 @@ private:
   RawInput& m_input;
   ReadMemory& m_memory;
   HeldMemory m_held;
-  int m_window_log = longest_window_log;
+  std::string m_window = window_name(m_input, Compression::zstd);
+  int m_window_log     = longest_window_log;
   ZSTD_DStream* m_stream;
   std::unique_ptr<char[]> m_buffer;
   std::string_view m_unpacked;

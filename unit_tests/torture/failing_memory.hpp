@@ -26,6 +26,11 @@ void resume();
 
 /// Bytes of the allocation that failed.
 [[nodiscard]] std::uint64_t failed_bytes();
+/// Spares the allocations of which `is_spared` says so, by the addresses of the functions that called.
+void spare(bool (*is_spared)(void* const* frames, int depth));
+/// Of the last allocation that failed or was spared.
+[[nodiscard]] void* const* last_frames(int& depth);
+
 /// Where the failed allocation was, as offsets in the program: gdb's `info symbol` and addr2line take them.
 void print_failed();
 
