@@ -25,12 +25,10 @@ public:
   ZstdDecoder(RawInput& input, ReadMemory& memory)
       : m_input(input),
         m_memory(memory),
-        m_stream(ZSTD_createDStream()),
-        m_buffer(std::make_unique_for_overwrite<char[]>(ZSTD_DStreamOutSize())) {
+        m_buffer(std::make_unique_for_overwrite<char[]>(ZSTD_DStreamOutSize())),
+        m_window_log(std::clamp(static_cast<int>(std::bit_width(memory.left())), 10, longest_window_log)),
+        m_stream(ZSTD_createDStream()) {
     if (m_stream == nullptr) throw std::bad_alloc();
-    // Windows up to 2 GiB, as `zstd --long=31` writes them, but within the power of two above what is left.
-    // The rest is counted before it is written to.
-    m_window_log = std::clamp(static_cast<int>(std::bit_width(memory.left())), 10, longest_window_log);
     ZSTD_DCtx_setParameter(m_stream, ZSTD_d_windowLogMax, m_window_log);
   }
   ~ZstdDecoder() override { ZSTD_freeDStream(m_stream); }
@@ -91,9 +89,11 @@ private:
   ReadMemory& m_memory;
   HeldMemory m_held;
   std::string m_window = window_name(m_input, Compression::zstd);
-  int m_window_log     = longest_window_log;
-  ZSTD_DStream* m_stream;
   std::unique_ptr<char[]> m_buffer;
+  /// Windows up to 2 GiB, as `zstd --long=31` writes them, but within the power of two above what is left.
+  /// The rest is counted before it is written to.
+  int m_window_log;
+  ZSTD_DStream* m_stream;  // last: what comes before it may throw
   std::string_view m_unpacked;
   ZSTD_inBuffer m_chunk{nullptr, 0, 0};
   bool m_inside   = false;
