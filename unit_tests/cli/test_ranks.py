@@ -171,6 +171,8 @@ class Ranks(ToolTest):
             self.assertFalse(result.stdout)
         self.one_message(self.mpirun(2, "cpd", self.tensor, "-r", 2, "--tune"), 2, "--tune works on one rank")
         self.one_message(self.mpirun(2, "cpd", self.tensor), 2, "--rank is required")
+        self.one_message(self.mpirun(2, "cpd", self.tensor, "-r", 2, "--init", "nvecs"), 2,
+                         "--init other than random works on one rank")
         result = self.mpirun(2, "info")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stdout.count("ranks         2, 2 of them on this machine"), 1)
