@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <string_view>
 #include <unordered_map>
 
 #include "polyad/core/error.hpp"
@@ -33,9 +34,16 @@ Ledger& ledger() {
   return the_ledger;
 }
 
-void count_allocation(Kokkos::Tools::SpaceHandle const space, char const*, void const* const pointer,
+/// Team scratch is an array of each thread's on a host, which Kokkos holds until its end. A device has it on
+/// chip.
+bool is_scratch_of_host_threads(std::string_view label) {
+  return label.ends_with("::scratch_mem");
+}
+
+void count_allocation(Kokkos::Tools::SpaceHandle const space, char const* label, void const* const pointer,
                       std::uint64_t const bytes) {
   if (std::strcmp(space.name, Kokkos::DefaultExecutionSpace::memory_space::name()) != 0) return;
+  if (simulated != 0 && is_scratch_of_host_threads(label)) return;
   Ledger& account = ledger();
   std::lock_guard const guard(account.lock);
   if (account.host_arrays > 0) return;

@@ -15,7 +15,7 @@ FileBytes::FileBytes(std::filesystem::path const& path, ReadMemory& memory, int 
 }
 
 void FileBytes::read(ReadMemory& memory, int parts) {
-  m_bytes = m_input.mapped();
+  m_bytes = m_input.whole();
   memory.map(name(), m_bytes.size() / static_cast<std::uint64_t>(parts));
   if (!m_bytes.empty()) return;
   for (auto piece = m_input.next(); !piece.empty(); piece = m_input.next()) {

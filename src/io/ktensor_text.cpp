@@ -43,7 +43,9 @@ private:
 std::string read_text(std::filesystem::path const& path) {
   RawInput input(path);
   ReadMemory memory;
-  auto const decoder = make_decoder(input, recognise(input), memory);
+  Compression const compression = recognise(input);
+  if (compression == Compression::none && !input.whole().empty()) return std::string(input.whole());
+  auto const decoder = make_decoder(input, compression, memory);
   std::string text;
   for (std::size_t size = 0, capacity = std::size_t{1} << 16;; capacity *= 2) {
     memory.take("the text of " + input.name(), capacity - text.size());

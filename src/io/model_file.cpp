@@ -47,7 +47,7 @@ void write_model(std::filesystem::path const& path, HostKtensor const& model, bo
 bool is_model_file(std::filesystem::path const& path) {
   RawInput input(path);
   if (input.peek().starts_with("PK")) {
-    for (ZipMember const& member : list_zip(path.string(), input.mapped()))
+    for (ZipMember const& member : list_zip(path.string(), input.whole()))
       if (member.name == "weights.npy") return true;
     return false;
   }

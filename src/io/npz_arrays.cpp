@@ -69,7 +69,7 @@ void add_array(ZipWriter& zip, std::string const& name, std::vector<std::uint64_
 }
 
 NpzReader::NpzReader(std::filesystem::path const& path) : m_input(path), m_name(path.string()) {
-  m_bytes = m_input.mapped();
+  m_bytes = m_input.whole();
   if (m_bytes.empty())
     throw InputError(m_name, 0, 0, "an npz archive is read from a regular file that is not empty");
   m_members = list_zip(m_name, m_bytes);

@@ -18,6 +18,9 @@ namespace {
 
 constexpr std::size_t file_buffer_bytes = std::size_t{1} << 20;
 
+/// Up to this size, copying a file costs less than mapping it and taking its pages in.
+constexpr std::size_t small_file_bytes = std::size_t{64} << 10;
+
 [[noreturn]] void cannot_read(std::string const& name, int code) {
   throw InputError(name, 0, 0, "cannot be read: " + std::generic_category().message(code));
 }
@@ -36,14 +39,13 @@ RawInput::RawInput(std::filesystem::path const& path) : m_name(path.string()) {
     if (S_ISDIR(status.st_mode)) throw InputError(m_name, 0, 0, "is a directory, not a file");
     if (S_ISREG(status.st_mode) && status.st_size > 0) {
       auto const size = static_cast<std::size_t>(status.st_size);
-      void* const map = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, m_descriptor, 0);
-      if (map != MAP_FAILED) {
-        ::madvise(map, size, MADV_SEQUENTIAL);
-        m_map     = std::string_view(static_cast<char const*>(map), size);
-        m_pending = m_map;
-      }
+      if (size <= small_file_bytes)
+        copy(size);
+      else
+        map(size);
+      m_pending = m_whole;
     }
-    if (m_map.empty()) {
+    if (m_whole.empty()) {
       m_buffer  = std::make_unique_for_overwrite<char[]>(file_buffer_bytes);
       m_pending = refill();
     }
@@ -54,15 +56,29 @@ RawInput::RawInput(std::filesystem::path const& path) : m_name(path.string()) {
 }
 
 RawInput::~RawInput() {
-  if (!m_map.empty()) ::munmap(const_cast<char*>(m_map.data()), m_map.size());
+  if (m_is_mapped) ::munmap(const_cast<char*>(m_whole.data()), m_whole.size());
   ::close(m_descriptor);
 }
 
-std::string_view RawInput::refill() {
-  // A pipe may give a few bytes at a time: fill the buffer, so that peek() sees a whole signature.
+void RawInput::copy(std::size_t size) {
+  m_buffer = std::make_unique_for_overwrite<char[]>(size);
+  m_whole  = read_up_to(size);
+}
+
+void RawInput::map(std::size_t size) {
+  void* const pages = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, m_descriptor, 0);
+  if (pages == MAP_FAILED) return;
+  ::madvise(pages, size, MADV_SEQUENTIAL);
+  m_whole     = std::string_view(static_cast<char const*>(pages), size);
+  m_is_mapped = true;
+}
+
+/// A pipe may give a few bytes at a time. Reads go on until the buffer is full, so that peek() sees a whole
+/// signature.
+std::string_view RawInput::read_up_to(std::size_t most) {
   std::size_t size = 0;
-  while (size < file_buffer_bytes) {
-    ssize_t const count = ::read(m_descriptor, m_buffer.get() + size, file_buffer_bytes - size);
+  while (size < most) {
+    ssize_t const count = ::read(m_descriptor, m_buffer.get() + size, most - size);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) cannot_read(m_name, errno);
     if (count == 0) break;
@@ -71,8 +87,12 @@ std::string_view RawInput::refill() {
   return {m_buffer.get(), size};
 }
 
+std::string_view RawInput::refill() {
+  return read_up_to(file_buffer_bytes);
+}
+
 std::string_view RawInput::next() {
-  if (m_pending.empty() && m_map.empty()) m_pending = refill();
+  if (m_pending.empty() && m_whole.empty()) m_pending = refill();
   std::string_view const piece = std::exchange(m_pending, {});
   m_consumed += piece.size();
   return piece;

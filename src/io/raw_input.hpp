@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of a file as they lie on disk: a memory map of a regular file, or a buffer that is refilled for
-// pipes and other streams. Compression is the business of decoder.hpp.
+// The bytes of a file as they lie on disk: a copy of a small regular file, a memory map of a large one, or a
+// buffer that is refilled for pipes and other streams. Compression is the business of decoder.hpp.
 #pragma once
 
 #include <cstddef>
@@ -34,15 +34,19 @@ public:
   /// Bytes handed out so far.
   [[nodiscard]] std::uint64_t consumed() const noexcept { return m_consumed; }
 
-  /// The whole file, when it is mapped and nothing has been consumed; else empty.
-  [[nodiscard]] std::string_view mapped() const noexcept { return m_map; }
+  /// The bytes of a regular file, all of them, consumed or not; else empty.
+  [[nodiscard]] std::string_view whole() const noexcept { return m_whole; }
 
 private:
+  void copy(std::size_t size);
+  void map(std::size_t size);
+  std::string_view read_up_to(std::size_t most);
   std::string_view refill();
 
   std::string m_name;
   int m_descriptor = -1;
-  std::string_view m_map;
+  std::string_view m_whole;
+  bool m_is_mapped = false;
   std::unique_ptr<char[]> m_buffer;
   std::string_view m_pending;
   std::uint64_t m_consumed = 0;

@@ -93,7 +93,7 @@ TensorFile read_by_first(std::filesystem::path const& path, ReadOptions const& o
 /// Whether the text lies in the file as it is.
 bool is_plain_text(std::filesystem::path const& path) {
   RawInput input(path);
-  return !input.mapped().empty() && recognise(input) == Compression::none;
+  return !input.whole().empty() && recognise(input) == Compression::none;
 }
 
 TensorFile read_stretch(std::filesystem::path const& path, ReadOptions const& options,

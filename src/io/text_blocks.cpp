@@ -11,7 +11,7 @@ namespace polyad::io {
 
 TextBlocks::TextBlocks(RawInput& input, Compression compression, std::size_t chunk_bytes, ReadMemory& memory)
     : m_input(input), m_memory(memory), m_chunk_bytes(std::max<std::size_t>(chunk_bytes, 1)) {
-  if (compression != Compression::none || input.mapped().empty()) {
+  if (compression != Compression::none || input.whole().empty()) {
     m_decoder = make_decoder(input, compression, memory);
     return;
   }

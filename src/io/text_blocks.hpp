@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cuts the text of a file into blocks of whole lines, in order. Blocks of a mapped file are parts of the map;
-// other text is unpacked into a buffer for each block.
+// Cuts the text of a file into blocks of whole lines, in order. Blocks of a regular file are parts of its
+// bytes; other text is unpacked into a buffer for each block.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct TextBlock {
   static constexpr std::size_t readable_beyond = 8;
 
   std::string_view text;
-  std::unique_ptr<char[]> storage;  // null when the text lies in the mapped file
+  std::unique_ptr<char[]> storage;  // null when the text lies in the bytes of the file
   HeldMemory held;                  // of the storage
 };
 
@@ -33,7 +33,7 @@ public:
 
   /// \param input, memory  must outlive the blocks
   TextBlocks(RawInput& input, Compression compression, std::size_t chunk_bytes, ReadMemory& memory);
-  /// Some lines of a mapped file.
+  /// Some lines of a regular file.
   /// \param lines  within the map; they end with a line end, but for the file's last
   TextBlocks(RawInput& input, std::string_view lines, std::size_t chunk_bytes, ReadMemory& memory);
 

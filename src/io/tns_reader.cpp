@@ -49,7 +49,7 @@ public:
     if (stretch.is_whole())
       m_held = m_leading.release(m_header.lines);
     else
-      m_lines.emplace(input, lines_of(input.mapped(), m_header.lines), options.chunk_bytes, memory);
+      m_lines.emplace(input, lines_of(input.whole(), m_header.lines), options.chunk_bytes, memory);
   }
 
   /// Parses blocks until none is left or a fault was met. For several threads at once.
@@ -123,7 +123,7 @@ public:
   /// Of the file.
   [[nodiscard]] std::uint64_t lines() const noexcept { return m_header.lines + m_found[lines_read]; }
   [[nodiscard]] std::uint64_t text_bytes() const noexcept {
-    return m_stretch.is_whole() ? m_found[text_read] : m_input.mapped().size();
+    return m_stretch.is_whole() ? m_found[text_read] : m_input.whole().size();
   }
 
   [[nodiscard]] std::deque<ParsedBlock>& results() noexcept { return m_results; }
@@ -281,7 +281,7 @@ TensorFile read_tns(std::filesystem::path const& path, ReadOptions const& option
 
   ReadMemory memory(options.memory_bytes);
   RawInput input(path);
-  memory.map(input.name(), input.mapped().size() / static_cast<std::uint64_t>(stretch.parts));
+  memory.map(input.name(), input.whole().size() / static_cast<std::uint64_t>(stretch.parts));
   TensorFile file;
   file.report.compression  = recognise(input);
   ReadOptions some_at_once = options;

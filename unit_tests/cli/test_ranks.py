@@ -58,7 +58,7 @@ class Ranks(ToolTest):
                 self.expect_fits(report, one)
                 self.assertEqual(result.stdout.count("fit      "), 1)
                 self.assertEqual(result.stderr.count("iteration 6 of 6"), 1)
-                self.assertRegex(result.stdout, rf"ranks    {ranks} as [0-9x ]+, by MPI; largest over mean")
+                self.assertRegex(result.stdout, rf"ranks    {ranks} as [0-9x ]+, by (MPI|NCCL)[a-z ]*; largest over mean")
                 self.assertEqual(report["ranks"]["count"], ranks)
                 self.assertEqual(report["input"]["nnz"], 900)
         self.succeed("cpd", self.tensor, "-r", 4, "-i", 6, "--tol", 0, "-o", "one.npz")
@@ -194,7 +194,7 @@ class Ranks(ToolTest):
                     self.assertEqual(report["format"]["name"], one["format"]["name"])
                     self.assertEqual(result.stdout.count("fit      "), 1)
                     self.assertEqual(result.stderr.count("iteration 6 of 6"), 1)
-                    self.assertRegex(result.stdout, rf"ranks    {ranks}, each with its rows of every mode, by MPI; largest")
+                    self.assertRegex(result.stdout, rf"ranks    {ranks}, each with its rows of every mode, by (MPI|NCCL)[a-z ]*; largest")
                     whole, model = (self.npz(name) for name in ("one.npz", "m.npz"))
                     self.assertEqual(model.keys(), whole.keys())
                     for name, array in whole.items():
@@ -252,7 +252,7 @@ class Ranks(ToolTest):
                     self.assertEqual(report["ranks"]["count"], ranks)
                     self.assertEqual(result.stdout.count("errors   train RMSE"), 1)
                     self.assertEqual(result.stderr.count("iteration 5 of 5"), 1)
-                    self.assertRegex(result.stdout, rf"ranks    {ranks}, each with its rows of every mode, by MPI")
+                    self.assertRegex(result.stdout, rf"ranks    {ranks}, each with its rows of every mode, by (MPI|NCCL)")
                     self.succeed("predict", "one.npz", test, "-o", "one.txt")
                     self.succeed("predict", "m.npz", test, "-o", "m.txt")
                     pairs = zip((self.folder / "one.txt").read_text().splitlines(),

@@ -24,6 +24,17 @@ struct SumUp {
   KOKKOS_FUNCTION void operator()(count_t i, double& sum) const { sum += numbers(i); }
 };
 
+/// Writes to the end of the scratch of its team.
+struct UseScratch {
+  Kokkos::View<double*, TestSpace::device_type> numbers;
+  int bytes;
+  KOKKOS_FUNCTION void operator()(Kokkos::TeamPolicy<TestSpace>::member_type const& team) const {
+    auto* scratch      = static_cast<char*>(team.team_scratch(0).get_shmem(static_cast<std::size_t>(bytes)));
+    scratch[bytes - 1] = 1;
+    numbers(0)         = bytes - 1 + scratch[bytes - 1];
+  }
+};
+
 namespace {
 
 using Numbers = Kokkos::View<double*, TestSpace::device_type>;
@@ -66,6 +77,20 @@ TEST_CASE("device memory: a limit refuses what asks first, and names it", "[core
     CHECK_THROWS_AS(DeviceMemoryAccount(), UsageError);
   }
   CHECK(available_memory(space) > free / 2);  // the limit has gone with the account
+}
+
+TEST_CASE("device memory: team scratch does not count, which a device has on chip", "[core]") {
+  using Teams     = Kokkos::TeamPolicy<TestSpace>;
+  int const bytes = 40000;  // more than any kernel before it
+  DeviceMemoryAccount const account;
+  if (!account.counts()) POLYAD_SKIP("a profiling tool has the hooks that count memory");
+  Numbers const numbers("numbers", 1);
+  count_t const before = account.peak();
+  Kokkos::parallel_for("polyad::test", Teams(1, 1).set_scratch_size(0, Kokkos::PerTeam(bytes)),
+                       UseScratch{numbers, bytes});
+  TestSpace().fence("polyad::test");
+  CHECK(Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), numbers)(0) == bytes);
+  CHECK(account.peak() == before);
 }
 
 TEST_CASE("device memory: a limit of nothing", "[core]") {

@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     std::uint32_t const crc = polyad::io::crc32c(0, std::string_view(bytes).substr(0, size - 4));
     for (std::size_t k = 0; k < 4; ++k) bytes[size - 4 + k] = static_cast<char>(crc >> 8 * k & 0xFF);
   }
-  file.fill(reinterpret_cast<std::uint8_t const*>(bytes.data()), bytes.size());
+  file.fill(bytes);
   try {
     auto const checkpoint = polyad::io::read_checkpoint(file.path());
     std::uint64_t numbers = checkpoint.grams.size();

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string>
 
 namespace polyad::fuzz {
@@ -17,6 +18,23 @@ inline void expect(bool condition, char const* what) {
   if (condition) return;
   std::fprintf(stderr, "fuzz: %s\n", what);
   std::abort();
+}
+
+/// A folder of this process' own, for what the library writes.
+inline std::filesystem::path const& own_folder() {
+  static std::filesystem::path const path = [] {
+    std::string folder = (std::filesystem::temp_directory_path() / "polyad-fuzz-XXXXXX").string();
+    expect(::mkdtemp(folder.data()) != nullptr, "mkdtemp");
+    return folder;
+  }();
+  return path;
+}
+
+/// The input with each `token` replaced: what a mutation hardly finds, such as a version or a checksum.
+inline std::string with_token(std::string text, std::string const& token, std::string const& meaning) {
+  for (std::size_t at = text.find(token); at != std::string::npos; at = text.find(token, at + meaning.size()))
+    text.replace(at, token.size(), meaning);
+  return text;
 }
 
 class File {
@@ -37,6 +55,9 @@ public:
       expect(::pwrite(m_descriptor, data, size, 0) == static_cast<ssize_t>(size), "pwrite");
     else if (size > 0)
       std::memcpy(m_map, data, size);
+  }
+  void fill(std::string const& text) const {
+    fill(reinterpret_cast<std::uint8_t const*>(text.data()), text.size());
   }
   [[nodiscard]] std::string const& path() const noexcept { return m_path; }
 

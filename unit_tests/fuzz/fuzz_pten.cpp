@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   std::string bytes(reinterpret_cast<char const*>(data), size);
   // An odd length: as it is.
   if (size % 2 == 0) mend(bytes);
-  file.fill(reinterpret_cast<std::uint8_t const*>(bytes.data()), bytes.size());
+  file.fill(bytes);
   try {
     (void)polyad::io::read_pten(file.path(), {.threads = 1});
   } catch (polyad::InputError const&) {

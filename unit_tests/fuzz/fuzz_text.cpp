@@ -4,9 +4,7 @@
 // FROSTT and read again must be the same to the last bit (one input in 64: a file on disk costs a hundred
 // parses).
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <string>
 
 #include "fuzz_file.hpp"
@@ -39,16 +37,6 @@ bool same(CoordinateList const& a, CoordinateList const& b) {
           std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(double)) == 0);
 }
 
-/// In a folder of this process' own.
-std::string const& copy_path() {
-  static std::string const path = [] {
-    std::string folder = (std::filesystem::temp_directory_path() / "polyad-fuzz-XXXXXX").string();
-    polyad::fuzz::expect(::mkdtemp(folder.data()) != nullptr, "mkdtemp");
-    return folder + "/copy.tns";
-  }();
-  return path;
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
@@ -72,8 +60,9 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   polyad::fuzz::expect(whole.error == cut.error, "the error depends on chunks or threads");
   polyad::fuzz::expect(same(whole.file.tensor, cut.file.tensor), "the tensor depends on chunks or threads");
   if (data[0] % 64 == 60 && whole.error.empty()) {
-    write_tensor(copy_path(), whole.file.tensor, {.dialect = Dialect::extended_frostt, .threads = 1});
-    Outcome const copy = read(copy_path(), {.index_base = 1, .allow_non_finite = true, .threads = 1});
+    static std::string const copy_path = polyad::fuzz::own_folder() / "copy.tns";
+    write_tensor(copy_path, whole.file.tensor, {.dialect = Dialect::extended_frostt, .threads = 1});
+    Outcome const copy = read(copy_path, {.index_base = 1, .allow_non_finite = true, .threads = 1});
     polyad::fuzz::expect(copy.error.empty(), copy.error.c_str());
     polyad::fuzz::expect(same(whole.file.tensor, copy.file.tensor),
                          "written and read again, the tensor differs");

@@ -13,12 +13,22 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-FLAGS = ["-std=c++20", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined",
-         f"-I{ROOT}/include", f"-I{ROOT}/src"]
+FLAGS = ["-std=c++20", "-O1", "-g"]
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 LIBRARIES = {"POLYAD_HAVE_ZLIB": ("zlib.h", "z"), "POLYAD_HAVE_LZMA": ("lzma.h", "lzma"),
              "POLYAD_HAVE_ZSTD": ("zstd.h", "zstd")}
 CORE = ["core/error.cpp", "core/host_memory.cpp"]  # what the readers need of it
+FORMATS = ["formats/capability.cpp", "formats/option_text.cpp"]
 WITH_KOKKOS = {"hold_out.cpp", "saved_models.cpp"}
+# What a target needs besides the readers, and the headers that this wants.
+MORE = {"tune": ["cli/format_choice/stored_choice.cpp", *FORMATS],
+        "ceilings": ["cli/format_choice/ceilings_file.cpp"],
+        "command_line": ["cli/command_line/*.cpp", "cli/report/git_hash.cpp", *FORMATS]}
+HEADERS = {"tune": ["nlohmann/json.hpp", "fmt/format.h"], "ceilings": ["nlohmann/json.hpp", "fmt/format.h"],
+           "command_line": ["CLI/CLI.hpp", "fmt/format.h"]}
+WORDS = {"text": "text", "ktensor": "text", "tune": "json", "ceilings": "json", "command_line": "command_line"}
+# Coverage is counted in the project's functions: templates of other libraries would only take time.
+COUNTED = "src:*\nfun:*6polyad*\nfun:LLVMFuzzerTestOneInput\n"
 SKIPPED = 77
 
 
@@ -28,25 +38,52 @@ def compiles(compiler, text, *flags):
         return subprocess.run(command, input=text, text=True, capture_output=True, check=False).returncode == 0
 
 
-def build(compiler, source, folder):
-    """Compiles what is newer than its object; the objects serve all targets."""
-    links = []
-    defines = []
+def generated_headers(folder):
+    """The header that CMake writes."""
+    version = re.search(r"VERSION (\d+)\.(\d+)\.(\d+)", (ROOT / "CMakeLists.txt").read_text())
+    text = (ROOT / "cmake" / "version.hpp.in").read_text().replace("@PROJECT_VERSION@", ".".join(version.groups()))
+    for part, number in zip(("MAJOR", "MINOR", "PATCH"), version.groups()):
+        text = text.replace(f"@PROJECT_VERSION_{part}@", number)
+    header = folder / "generated" / "polyad" / "version.hpp"
+    header.parent.mkdir(parents=True, exist_ok=True)
+    if not header.exists() or header.read_text() != text:
+        header.write_text(text)
+    return header.parent.parent
+
+
+def build(compiler, source, folder, flags=(*FLAGS, *SANITIZERS), links=None):
+    """Compiles what is newer than its object; the objects serve all targets. A target takes from their archive what it
+    needs: edges that it can never reach would cost time at every input."""
+    defines = ["-DFMT_HEADER_ONLY"]
+    found = []
     for name, (header, library) in LIBRARIES.items():
         if compiles(compiler, f"#include <{header}>\nint main() {{}}\n", f"-l{library}"):
             defines.append(f"-D{name}")
-            links.append(f"-l{library}")
-    newest = max(p.stat().st_mtime for p in [*ROOT.glob("src/io/*.hpp"), *ROOT.glob("include/polyad/io/*.hpp"),
-                                             *ROOT.glob("include/polyad/core/*.hpp"), *HERE.glob("*.hpp")])
+            found.append(f"-l{library}")
+    flags = [*flags, f"-I{ROOT}/include", f"-I{ROOT}/src", f"-I{generated_headers(folder)}"]
+    counted = folder / "counted.txt"
+    if not counted.exists() or counted.read_text() != COUNTED:
+        counted.write_text(COUNTED)
+    newest = max(p.stat().st_mtime for p in [*ROOT.glob("src/io/*.hpp"), *ROOT.glob("src/cli/**/*.hpp"),
+                                             *ROOT.glob("include/polyad/**/*.hpp"), *HERE.glob("*.hpp"), counted])
+    name = source.stem.removeprefix("fuzz_")
+    paths = [path for path in sorted(ROOT.glob("src/io/*.cpp")) if path.name not in WITH_KOKKOS]
+    for pattern in [*CORE, *MORE.get(name, [])]:
+        paths += sorted(ROOT.glob(f"src/{pattern}"))
     objects = []
-    for path in [*(path for path in sorted(ROOT.glob("src/io/*.cpp")) if path.name not in WITH_KOKKOS), *(ROOT / "src" / name for name in CORE), source]:
+    for path in [*paths, source]:
         target = folder / (path.stem + ".o")
-        objects.append(str(target))
+        objects.append(target)
         if target.exists() and target.stat().st_mtime > max(newest, path.stat().st_mtime):
             continue
-        subprocess.run([compiler, *FLAGS, *defines, "-fsanitize=fuzzer-no-link", "-c", path, "-o", target], check=True)
+        subprocess.run([compiler, *flags, *defines, "-fsanitize=fuzzer-no-link",
+                        f"-fsanitize-coverage-allowlist={counted}", "-c", path, "-o", target], check=True)
+    archive = folder / (source.stem + ".a")
+    archive.unlink(missing_ok=True)
+    subprocess.run(["ar", "qcs", archive, *objects[:-1]], check=True)
     program = folder / source.stem
-    subprocess.run([compiler, *FLAGS, "-fsanitize=fuzzer", *objects, "-o", program, *links, "-lpthread"], check=True)
+    subprocess.run([compiler, *flags, "-fsanitize=fuzzer", objects[-1], archive, "-o", program,
+                    *(found if links is None else links), "-lpthread"], check=True)
     return program
 
 
@@ -59,11 +96,15 @@ def main():
         print("no clang++ with libFuzzer (Debian: clang, libclang-rt-dev)")
         return SKIPPED
     name = source.stem.removeprefix("fuzz_")
+    for header in HEADERS.get(name, []):
+        if not compiles(compiler, f"#include <{header}>\nint main() {{}}\n", "-std=c++20", "-DFMT_HEADER_ONLY"):
+            print(f"no {header}")
+            return SKIPPED
     folder.mkdir(parents=True, exist_ok=True)
     program = build(compiler, source, folder)
     corpus = folder / "corpus" / name
     corpus.mkdir(parents=True, exist_ok=True)
-    words = HERE / ("text.dict" if name in ("text", "ktensor") else "binary.dict")
+    words = HERE / (WORDS.get(name, "binary") + ".dict")
     run = subprocess.run([program, f"-max_total_time={seconds}", "-max_len=4096", "-rss_limit_mb=4096", "-timeout=25",
                           f"-dict={words}", f"-artifact_prefix={folder}/{name}-", "-print_final_stats=1", corpus,
                           HERE / "seeds" / name], stderr=subprocess.PIPE, text=True, check=False)

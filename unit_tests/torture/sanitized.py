@@ -86,7 +86,7 @@ def main():
              for name in names]
     random.Random(arguments.seed).shuffle(cases)
     late = []
-    findings = {}
+    findings = set()
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         runs = {pool.submit(run_case, arguments, name): (source, name) for source, name in cases}
         for number, run in enumerate(concurrent.futures.as_completed(runs), 1):
@@ -95,10 +95,10 @@ def main():
                 late.append(f"{source}: {name}")
                 continue
             for report in run.result():
-                findings.setdefault(report, f"{source}: {name}")
+                if report not in findings:
+                    print(f"FINDING {arguments.part}: {report} (first in {source}: {name})", file=sys.stderr, flush=True)
+                findings.add(report)
             print(f"{number} of {len(cases)}, {source}: {name}, {len(findings)} findings so far", flush=True)
-    for report, case in findings.items():
-        print(f"FINDING {arguments.part}: {report} (first in {case})", file=sys.stderr)
     print(f"{arguments.part}: {len(cases) - len(late)} of {len(cases)} test cases on {arguments.threads} threads, "
           f"{len(findings)} findings")
     for case in late:

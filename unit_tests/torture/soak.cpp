@@ -31,6 +31,11 @@ std::uint64_t resident_kib() {
   return 0;
 }
 
+/// Bytes of a device that are free; 0 on a host, whose other processes take and give memory.
+count_t free_on_device(Space const& space) {
+  return is_device_space<Space> ? available_memory(space) : 0;
+}
+
 /// Everything once: each format, the drivers, the files.
 void round(Space const& space, std::filesystem::path const& folder, std::vector<std::string> const& formats) {
   auto const coo = load_tensor(space, folder / "soak.pten");
@@ -77,17 +82,24 @@ int soak(Wanted const& wanted) {
   int findings         = 0;
   std::uint64_t rounds = 0, first = 0, last = 0;
   std::int64_t blocks   = 0;
+  count_t device        = 0;  // free bytes
   constexpr int warm_up = 5;  // the heap of the C library reaches its size
   while (elapsed() < 0.9 * wanted.seconds || rounds < warm_up + 5) {
     round(space, wanted.folder, formats);
     if (++rounds == warm_up) {
       first  = resident_kib();
       blocks = live_blocks();
+      device = free_on_device(space);
     }
   }
   last                 = resident_kib();
   auto const grown     = static_cast<double>(last) / static_cast<double>(first) - 1;
   auto const left_over = live_blocks() - blocks;
+  if (count_t const now = free_on_device(space); now < device) {
+    ++findings;
+    std::fprintf(stderr, "FINDING soak: %llu bytes of the device are gone\n",
+                 static_cast<unsigned long long>(device - now));
+  }
   // A short run sees the heap settle; a leak of a block a round shows in the blocks.
   if (left_over != 0 || (wanted.seconds > 600 && grown > 0.01) || grown > 0.1) {
     ++findings;

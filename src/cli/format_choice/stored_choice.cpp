@@ -52,6 +52,11 @@ Json choices_of(ChoiceKey const& key) {
   }
 }
 
+/// What is no object is of no run.
+bool is_of(Json const& choice, Json const& run) {
+  return choice.is_object() && choice.value("run", Json()) == run;
+}
+
 std::uint32_t checksum_of_ends(std::filesystem::path const& path, std::uint64_t bytes) {
   constexpr std::uint64_t end = 1 << 20;
   std::ifstream file(path, std::ios::binary);
@@ -94,7 +99,7 @@ std::optional<StoredChoice> read_choice(ChoiceKey const& key) {
   Json const wanted = run_of(key);
   try {
     for (auto const& choice : choices_of(key)) {
-      if (choice.at("run") != wanted) continue;
+      if (!is_of(choice, wanted)) continue;  // broken ones, too: they say nothing about this run
       StoredChoice stored{choice.at("format").get<std::string>(), choice.at("iterations").get<double>()};
       if (auto const options = choice.find(stored.format); options != choice.end()) {
         char before = ':';
@@ -113,7 +118,7 @@ std::optional<StoredChoice> read_choice(ChoiceKey const& key) {
 void write_choice(ChoiceKey const& key, StoredChoice const& choice) {
   Json choices = Json::array();
   for (auto const& other : choices_of(key))
-    if (other.is_object() && other.value("run", Json()) != run_of(key)) choices.push_back(other);
+    if (other.is_object() && !is_of(other, run_of(key))) choices.push_back(other);
   auto const format = split_format_text(choice.format);
   Json entry        = {{"run", run_of(key)}, {"format", format.name}, {"iterations", choice.iterations}};
   for (auto const& [name, value] : OptionText(format.options).all())
