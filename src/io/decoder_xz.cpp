@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <new>
+#include <string>
 
 namespace polyad::io {
 
@@ -26,7 +27,7 @@ public:
       if (m_stream.avail_in == 0 && !m_finishing) take_input();
       if (m_inside) {
         check(lzma_code(&m_stream, m_finishing ? LZMA_FINISH : LZMA_RUN));
-        m_held.resize(m_memory, window_name(m_input, Compression::xz), lzma_memusage(&m_stream));
+        m_held.resize(m_memory, m_window, lzma_memusage(&m_stream));
       } else {
         skip_padding();
       }
@@ -74,7 +75,7 @@ private:
       case LZMA_MEM_ERROR:
         throw std::bad_alloc();
       case LZMA_MEMLIMIT_ERROR:
-        throw MemoryError(window_name(m_input, Compression::xz), lzma_memusage(&m_stream),
+        throw MemoryError(m_window, lzma_memusage(&m_stream),
                           "only " + std::to_string(m_most) + " bytes may be taken");
       // The first stream was recognised by its signature, so the wrong one comes later.
       case LZMA_FORMAT_ERROR:
@@ -92,6 +93,7 @@ private:
   ReadMemory& m_memory;
   std::uint64_t m_most;  // bytes for the decoder
   HeldMemory m_held;
+  std::string m_window    = window_name(m_input, Compression::xz);
   lzma_stream m_stream    = LZMA_STREAM_INIT;
   std::uint64_t m_padding = 0;      // zeros since the last stream
   bool m_inside           = false;  // between the first and the last byte of a stream

@@ -25,12 +25,10 @@ public:
   ZstdDecoder(RawInput& input, ReadMemory& memory)
       : m_input(input),
         m_memory(memory),
-        m_stream(ZSTD_createDStream()),
-        m_buffer(std::make_unique_for_overwrite<char[]>(ZSTD_DStreamOutSize())) {
+        m_buffer(std::make_unique_for_overwrite<char[]>(ZSTD_DStreamOutSize())),
+        m_window_log(std::clamp(static_cast<int>(std::bit_width(memory.left())), 10, longest_window_log)),
+        m_stream(ZSTD_createDStream()) {
     if (m_stream == nullptr) throw std::bad_alloc();
-    // Windows up to 2 GiB, as `zstd --long=31` writes them, but within the power of two above what is left.
-    // The rest is counted before it is written to.
-    m_window_log = std::clamp(static_cast<int>(std::bit_width(memory.left())), 10, longest_window_log);
     ZSTD_DCtx_setParameter(m_stream, ZSTD_d_windowLogMax, m_window_log);
   }
   ~ZstdDecoder() override { ZSTD_freeDStream(m_stream); }
@@ -62,7 +60,7 @@ private:
       }
       std::size_t const hint = ZSTD_decompressStream(m_stream, &output, &m_chunk);
       if (ZSTD_isError(hint) != 0) fail(hint);
-      m_held.resize(m_memory, window_name(m_input, Compression::zstd), ZSTD_sizeof_DStream(m_stream));
+      m_held.resize(m_memory, m_window, ZSTD_sizeof_DStream(m_stream));
       m_inside = hint != 0;
       m_first  = m_first && m_inside;
       // A full output may leave text inside the decoder: call again before taking more input.
@@ -77,7 +75,7 @@ private:
     if (ZSTD_getErrorCode(code) == ZSTD_error_frameParameter_windowTooLarge &&
         m_window_log < longest_window_log) {
       std::uint64_t const most = std::uint64_t{1} << m_window_log;
-      throw MemoryError(window_name(m_input, Compression::zstd), most + most / 8,
+      throw MemoryError(m_window, most + most / 8,
                         "it is at least so large, and " + std::to_string(most) + " bytes may be taken");
     }
     if (ZSTD_getErrorCode(code) == ZSTD_error_prefix_unknown && !m_first)
@@ -90,9 +88,12 @@ private:
   RawInput& m_input;
   ReadMemory& m_memory;
   HeldMemory m_held;
-  int m_window_log = longest_window_log;
-  ZSTD_DStream* m_stream;
+  std::string m_window = window_name(m_input, Compression::zstd);
   std::unique_ptr<char[]> m_buffer;
+  /// Windows up to 2 GiB, as `zstd --long=31` writes them, but within the power of two above what is left.
+  /// The rest is counted before it is written to.
+  int m_window_log;
+  ZSTD_DStream* m_stream;  // last: what comes before it may throw
   std::string_view m_unpacked;
   ZSTD_inBuffer m_chunk{nullptr, 0, 0};
   bool m_inside   = false;

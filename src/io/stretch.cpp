@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <exception>
 #include <limits>
+#include <new>
+#include <stdexcept>
 #include <system_error>
 
 #include "io/binary_kind.hpp"
@@ -43,17 +46,19 @@ void expect_one_file(std::filesystem::path const& path, Stretch const& stretch) 
                            "; put it where every machine sees it");
 }
 
+/// How a part is: well, or what it threw.
+enum Ending : std::uint64_t { well, input_error, usage_error, memory_error, no_memory, other_error };
+
+std::string memory_reason(MemoryError const& error) {
+  MemoryError const rest(error.array(), error.bytes(), "");
+  return std::string(error.what()).substr(std::string(rest.what()).size());
+}
+
 /// The first part reads everything. The others get an empty list and the facts.
 TensorFile read_by_first(std::filesystem::path const& path, ReadOptions const& options,
                          Stretch const& stretch) {
   TensorFile file;
-  std::optional<Fault> fault;
-  if (stretch.part == 0) try {
-      file = read_tensor(path, options);
-    } catch (InputError const& error) {
-      fault = Fault{error.line(), error.column(), reason_of(error)};
-    }
-  stretch.throw_first(path.string(), fault);
+  if (stretch.part == 0) file = read_tensor(path, options);
   auto const& report      = file.report;
   Words words             = {static_cast<std::uint64_t>(file.tensor.order()),
                              static_cast<std::uint64_t>(report.dialect),
@@ -91,7 +96,86 @@ bool is_plain_text(std::filesystem::path const& path) {
   return !input.whole().empty() && recognise(input) == Compression::none;
 }
 
+TensorFile read_stretch(std::filesystem::path const& path, ReadOptions const& options,
+                        Stretch const& stretch) {
+  expect_one_file(path, stretch);
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return read_by_first(path, options, stretch);
+  auto const binary = recognise_binary(path);
+  if (binary && options.index_base == 1) return read_tensor(path, options);  // refuses it, on every part
+  if (!binary && is_plain_text(path)) return read_tns(path, options, stretch);
+  if (binary == Dialect::pten) return read_pten(path, options, stretch);
+  return read_by_first(path, options, stretch);
+}
+
 }  // namespace
+
+std::vector<Words> Stretch::of_all(Words const& own) const {
+  if (is_whole()) return {own};
+  agree({well, 0, 0, 0}, "");
+  return share(own);
+}
+
+void Stretch::finish() const {
+  if (!is_whole()) agree({well, 0, 0, 0}, "");
+}
+
+void Stretch::fail() const {
+  if (is_whole() || m_is_over) throw;
+  Words own = {other_error, 0, 0, 0};
+  std::string text;
+  try {
+    throw;
+  } catch (InputError const& error) {
+    own  = {input_error, error.line(), error.column(), error.file().size()};
+    text = error.file() + reason_of(error);
+  } catch (MemoryError const& error) {
+    own  = {memory_error, error.bytes(), 0, error.array().size()};
+    text = error.array() + memory_reason(error);
+  } catch (UsageError const& error) {
+    own[0] = usage_error;
+    text   = error.what();
+  } catch (std::bad_alloc const&) {
+    own[0] = no_memory;
+  } catch (std::exception const& error) {
+    text = error.what();
+  } catch (...) {
+    text = "an unknown exception";
+  }
+  agree(own, text);
+  throw;  // not reached: this part at least is not well
+}
+
+/// All parts call this together. \param own  the ending, two numbers, and the bytes of `text` that are a name
+void Stretch::agree(Words const& own, std::string const& text) const {
+  Words head = own;
+  head.push_back(text.size());
+  auto const heads = share(head);
+  auto const first =
+      std::find_if(heads.begin(), heads.end(), [](Words const& words) { return words[0] != well; });
+  if (first == heads.end()) return;
+  m_is_over           = true;
+  std::uint64_t bytes = 0;
+  for (Words const& words : heads) bytes = std::max(bytes, words[4]);
+  Words told((bytes + 7) / 8, 0);
+  std::memcpy(told.data(), text.data(), text.size());
+  auto const rank        = static_cast<std::size_t>(first - heads.begin());
+  auto const first_text  = text_of(share(told)[rank], (*first)[4]);
+  std::string const name = first_text.substr(0, (*first)[3]), reason = first_text.substr((*first)[3]);
+  switch ((*first)[0]) {
+    case input_error:
+      throw InputError(name, (*first)[1], (*first)[2], reason);
+    case memory_error:
+      throw MemoryError(name, (*first)[1], reason);
+    case usage_error:
+      throw UsageError(reason);
+    case no_memory:
+      throw MemoryError("reading part " + std::to_string(rank + 1) + " of the file", 0,
+                        "an allocation failed");
+    default:
+      throw std::runtime_error(reason);
+  }
+}
 
 void Stretch::throw_first(std::string const& file, std::optional<Fault> const& own) const {
   Words mine = {0, 0, 0, 0};
@@ -110,14 +194,13 @@ TensorFile read_tensor_part(std::filesystem::path const& path, ReadOptions const
   POLYAD_EXPECTS(part.part >= 0 && part.part < part.parts, "part ", part.part, " of ", part.parts);
   Stretch const stretch{part};
   if (stretch.is_whole()) return read_tensor(path, options);
-  expect_one_file(path, stretch);
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return read_by_first(path, options, stretch);
-  auto const binary = recognise_binary(path);
-  if (binary && options.index_base == 1) return read_tensor(path, options);  // refuses it, on every part
-  if (!binary && is_plain_text(path)) return read_tns(path, options, stretch);
-  if (binary == Dialect::pten) return read_pten(path, options, stretch);
-  return read_by_first(path, options, stretch);
+  try {
+    auto file = read_stretch(path, options, stretch);
+    stretch.finish();
+    return file;
+  } catch (...) {
+    stretch.fail();
+  }
 }
 
 }  // namespace polyad::io

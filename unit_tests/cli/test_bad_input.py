@@ -204,5 +204,132 @@ class Unwritable(ToolTest):
         self.assertIn("stdout", result.stderr)
 
 
+class Options(ToolTest):
+    """Options that do not go together, or take no such value. Each refusal is reached, by its words."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("x.tns", GOOD)
+        self.write("y.tns", GOOD)
+
+    def refused(self, command, says):
+        with self.subTest(command):
+            result = self.run_tool(*command.split())
+            self.assertEqual(result.returncode, USAGE, result.stderr)
+            self.assertRegex(result.stderr, r"\Apolyad: [^\n]+\n\Z")
+            self.assertIn(says, result.stderr)
+            self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["x.tns", "y.tns"])
+
+    def test_cpd(self):
+        for options, says in (
+            ("-r 0", "the rank must be at least 1"),
+            ("-r 2 --tol -1", "--tol takes a number from 0 on"),
+            ("-r 2 --tol inf", "--tol takes a number from 0 on"),
+            ("-r 2 --time-limit 0", "--time-limit takes seconds, more than 0"),
+            ("-r 2 --tune --format sorted", "--tune chooses a format: leave --format out"),
+            ("-r 2 --tune --resume c", "--resume goes on in the checkpoint's format: leave --tune out"),
+            ("-r 2 --restarts 2 --init nvecs", "--restarts are random starts: leave --init out"),
+            ("-r 2 --restarts 2 --checkpoint c", "--restarts have no checkpoints: run them one by one"),
+            ("-r 2 --init nvecs --resume c", "--resume is a start: leave --init out"),
+            ("-r 2 -o m.npz --report m.npz", "-o and --report name the same file"),
+            ("-r 2 -o m.npz --checkpoint m.npz", "--checkpoint and another output name the same file"),
+        ):
+            self.refused(f"cpd x.tns {options}", says)
+
+    def test_files(self):
+        for command, says in (
+            ("convert x.tns z.tns --precision f32", "text holds values in full: --precision f32 is for .pten and .npz"),
+            ("convert x.tns z.npz --pack", "--pack is for .pten"),
+            ("convert x.tns z.npz --report z.npz", "OUTPUT and --report name the same file"),
+            ("check x.tns --fix z.npz --report z.npz", "--fix and --report name the same file"),
+            ("compare x.tns y.tns --at-least nan", "--at-least takes a number"),
+            ("gen uniform -d 1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1 -n 1 -o z.tns", "a tensor has at most 16 modes"),
+            ("gen uniform -d 2,2 -n 1 -o z.tns --model m.npz", "--model is for gen low-rank"),
+            ("gen power-law -d 2,2 -n 1 -o z.tns --skew -1", "--skew takes a number from 0 on"),
+            ("gen ratings -d 2,2 -n 1 -o z.tns --noise -1", "--noise takes a number from 0 on"),
+            ("gen low-rank -d 2,2 -o z.npz --model z.npz", "-o and --model name the same file"),
+            ("gen uniform -d 2,2 -n 1 -o z.tns --report z.tns", "--report would overwrite an output"),
+            ("ttm x.tns -m 1 --matrix u.npz -o z.tns --report z.tns", "-o and --report name the same file"),
+            ("tune x.tns -r 2 --format auto", "--format takes the name of one format. Leave it out to try all"),
+            ("tune - -r 2 --store", "--store keeps the choice beside the tensor, so the tensor must be a file"),
+        ):
+            self.refused(command, says)
+
+    def test_completion(self):
+        for options, says in (
+            ("-r 0", "the rank must be at least 1"),
+            ("-j 0", "-j takes numbers from 1 on"),
+            ("--reg -1", "--reg, --core-reg and --bias-reg take numbers from 0 on"),
+            ("--core-reg -1", "--reg, --core-reg and --bias-reg take numbers from 0 on"),
+            ("--bias-reg inf", "--reg, --core-reg and --bias-reg take numbers from 0 on"),
+            ("--time-mode 2 --time-bins 3 --time-reg -1", "--time-reg takes numbers from 0 on"),
+            ("--time-bins 3", "--time-bins and --time-reg want --time-mode"),
+            ("--time-mode 2 --time-reg 3", "--time-reg wants --time-bins"),
+            ("--time-mode 2 --no-biases", "--time-mode is about biases: not with --no-biases"),
+            ("--shrink -1", "--shrink takes numbers from 0 on"),
+            ("--shrink 1 --reg-per-entry", "--shrink is for als without --reg-per-entry"),
+            ("--targets zero,zero,zero --optimizer sgd", "--targets is for als"),
+            ("--lr 0", "--lr and --core-lr take numbers above 0"),
+            ("--core-lr inf", "--lr and --core-lr take numbers above 0"),
+            ("--lr-decay -1", "--lr-decay takes a number from 0 on"),
+            ("--split 1", "--split and --validate take shares from 0 to less than 1"),
+            ("--validate -0.1", "--split and --validate take shares from 0 to less than 1"),
+            ("--split 0.1 --test y.tns", "--split and --test exclude each other"),
+            ("--patience -1", "--patience takes a number from 0 on"),
+            ("--patience 2", "--patience and --validate need each other"),
+            ("--reg-per-entry --optimizer adam", "--reg-per-entry is for als and sgd"),
+            ("--no-sharing", "--no-intermediates and --no-sharing are for sgd"),
+            ("--format csf", "--optimizer als needs all entries of a row together"),
+            ("--format f-coo --optimizer adam", "--optimizer adam needs a residual sweep"),
+            ("--format f-coo --optimizer sgd", "--optimizer sgd does not run on f-coo"),
+            ("--clip 5,1", "--clip takes LOWEST,HIGHEST"),
+            ("-o m.ktns", "-o: the name of a FastTucker model ends with .npz"),
+        ):
+            self.refused(f"fast-tucker x.tns {options}", says)
+        self.refused("recommend m.npz --mode 1", "give either --for or --for-file")
+        self.refused("recommend m.npz --mode 1 --for 1,* --for-file q", "give either --for or --for-file")
+        self.refused("similar m.npz --mode 1", "give either --index or --for-file")
+
+
+class Numbers(ToolTest):
+    """Numbers that grow beyond doubles, and options that only change numbers."""
+
+    def test_not_finite(self):
+        self.write("x.tns", "1 1 1 1e308\n1 2 1 1e308\n2 2 2 1e308\n")
+        self.write("m.ktns", "ktensor\n3\n2 2 2\n1\n10\n" + "matrix\n2\n2 1\n1e200\n1e200\n" * 3)
+        self.fail_with(NUMERICAL, "mttkrp", "x.tns", "-m", 1, "--factors", "m.ktns", "-o", "p.npz", output=None,
+                       says="the product holds numbers that are not finite")
+        self.fail_with(NUMERICAL, "cpd", "x.tns", "-r", 1, says="the tensor's norm is not a finite number")
+        self.write("zero.tns", "1 1 1 0\n2 2 2 0\n")
+        self.fail_with(NUMERICAL, "compare", "m.ktns", "zero.tns", output=None, says="a tensor of zeros has no fit")
+
+    def test_allow_non_finite(self):
+        self.write("x.tns", "1 1 1 nan\n2 2 2 -inf\n1 2 1 3\n")
+        self.fail_with(INPUT, "convert", "x.tns", "y.tns", output=None, says=":1:7:")
+        self.succeed("convert", "x.tns", "y.tns", "--allow-non-finite")
+        self.assertEqual((self.folder / "y.tns").read_text().split()[3::4], ["nan", "-inf", "3"])
+        self.fail_with(INPUT, "stats", "y.tns", output=None)
+
+    def test_ridges_of_cores_and_biases(self):
+        self.write("x.tns", tns(random_tensor((9, 8, 7), 200)))
+        plain = self.report_of("fast-tucker", "x.tns", "-r", 2, "--optimizer", "adam", "-i", 3)
+        for option, name in (("--core-reg", "core_reg"), ("--bias-reg", "bias_reg")):
+            report = self.report_of("fast-tucker", "x.tns", "-r", 2, "--optimizer", "adam", "-i", 3, option, 50)
+            self.assertEqual(report["options"][name], 50)
+            self.assertNotEqual(report["iterations"], plain["iterations"])
+
+    def test_verbose(self):
+        self.write("x.tns", tns(random_tensor((9, 8, 7), 200)))
+        self.succeed("cpd", "x.tns", "-r", 2, "-i", 1, "-o", "m.npz")
+        for command in (("stats", "x.tns"), ("cpd", "x.tns", "-r", 2, "-i", 1), ("convert", "x.tns", "y.pten"),
+                        ("check", "x.tns"), ("compare", "m.npz", "x.tns"), ("tucker", "x.tns", "-r", "2,2,2", "-i", 1),
+                        ("mttkrp", "x.tns", "-m", 1, "--factors", "m.npz", "-o", "p.npz"),
+                        ("fast-tucker", "x.tns", "-r", 2, "--shrink", 5, "-i", 1)):
+            for option in ("-v", "--verbose"):
+                result = self.run_tool(*command, option)
+                self.assertIn(result.returncode, (0, 8), result.stderr)
+                self.assertRegex(result.stderr, r"(?m)^read x.tns \(frostt, none, base 1\): 200 lines")
+
+
 if __name__ == "__main__":
     unittest.main()

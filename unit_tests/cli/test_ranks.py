@@ -153,6 +153,13 @@ class Ranks(ToolTest):
         result = self.mpirun([(2, ()), (1, ("--device-memory", "70K"))], "cpd", self.tensor, "-r", 64, "-o", "m.npz")
         self.one_message(result, 4, r"rank [0-9]+: .*rank 2")
         self.assertFalse((self.folder / "m.npz").exists())
+        # One rank alone may not read so much, whether it reads a part or everything.
+        self.succeed("convert", self.tensor, "x.npz")
+        for name, poor in ((self.tensor, 1), ("x.npz", 0)):
+            parts = [(1, ("--max-memory", "1K") if k == poor else ()) for k in range(2)]
+            result = self.mpirun(parts, "cpd", name, "-r", 2, "-o", "m.npz")
+            self.one_message(result, 4, r"rank [01]: the file .* needs [0-9]+ bytes: of the 1024 bytes that reading may take")
+            self.assertFalse((self.folder / "m.npz").exists())
         # The last rank alone throws, in the midst of what the others wait for.
         result = self.mpirun([(2, ()), (1, ("--format", "nonsense"))], "cpd", self.tensor, "-r", 2)
         self.one_message(result, 2, r"rank 2: .*nonsense")
@@ -164,6 +171,8 @@ class Ranks(ToolTest):
             self.assertFalse(result.stdout)
         self.one_message(self.mpirun(2, "cpd", self.tensor, "-r", 2, "--tune"), 2, "--tune works on one rank")
         self.one_message(self.mpirun(2, "cpd", self.tensor), 2, "--rank is required")
+        self.one_message(self.mpirun(2, "cpd", self.tensor, "-r", 2, "--init", "nvecs"), 2,
+                         "--init other than random works on one rank")
         result = self.mpirun(2, "info")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stdout.count("ranks         2, 2 of them on this machine"), 1)

@@ -11,6 +11,13 @@
 
 namespace polyad::test {
 
+TEST_CASE("A communicator of MPI wants MPI: built, and started", "[distributed]") {
+  if (mpi_is_built())
+    CHECK_THROWS_AS(mpi_communicator(TestSpace()), BackendError);
+  else
+    CHECK_THROWS_AS(mpi_communicator(TestSpace()), UsageError);
+}
+
 TEST_CASE("The grid that sends least", "[distributed]") {
   CHECK(cheapest_grid(Extents{100, 100, 100}, 8) == ProcessGrid{2, 2, 2});
   CHECK(cheapest_grid(Extents{1000000, 10, 10}, 6) == ProcessGrid{6, 1, 1});

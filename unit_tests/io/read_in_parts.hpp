@@ -6,11 +6,12 @@
 #include <barrier>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <iterator>
-#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -20,15 +21,25 @@
 
 namespace polyad::test {
 
+/// Exit code and text of an error of the library; nothing of none.
+inline std::pair<int, std::string> ending_of(std::exception_ptr const& error) {
+  if (!error) return {0, ""};
+  try {
+    std::rethrow_exception(error);
+  } catch (Error const& known) {
+    return {static_cast<int>(known.exit_code()), known.what()};
+  }
+}
+
 /// Each part's nonzeros.
-/// \throws InputError where every part does, the same
+/// \throws what every part throws, the same
 inline std::vector<io::TensorFile> read_parts(std::filesystem::path const& path,
                                               io::ReadOptions const& options, int parts) {
   auto const count = static_cast<std::size_t>(parts);
   std::vector<std::vector<std::uint64_t>> said(count);
   std::barrier together(parts);
   std::vector<io::TensorFile> files(count);
-  std::vector<std::optional<InputError>> errors(count);
+  std::vector<std::exception_ptr> errors(count);
   std::vector<std::thread> threads;
   for (int k = 0; k < parts; ++k)
     threads.emplace_back([&, own = static_cast<std::size_t>(k)] {
@@ -44,16 +55,13 @@ inline std::vector<io::TensorFile> read_parts(std::filesystem::path const& path,
       };
       try {
         files[own] = io::read_tensor_part(path, options, part);
-      } catch (InputError const& error) {
-        errors[own] = error;
+      } catch (...) {
+        errors[own] = std::current_exception();
       }
     });
   for (auto& thread : threads) thread.join();
-  for (auto const& error : errors) {
-    REQUIRE(error.has_value() == errors[0].has_value());
-    if (error) REQUIRE(std::string(error->what()) == errors[0]->what());
-  }
-  if (errors[0]) throw InputError(*errors[0]);
+  for (auto const& error : errors) REQUIRE(ending_of(error) == ending_of(errors[0]));
+  if (errors[0]) std::rethrow_exception(errors[0]);
   return files;
 }
 

@@ -132,6 +132,9 @@ TEST_CASE("a part of a file is read where the whole does not fit", "[io]") {
     CAPTURE(name);
     REQUIRE_THROWS_AS(polyad::io::read_tensor(folder / name, options), MemoryError);
     REQUIRE(same(polyad::test::read_in_parts(folder / name, options, 3).tensor, list));
+    // Whichever part has no memory, all parts say so.
+    options.memory_bytes = whole / 4;
+    REQUIRE_THROWS_AS(polyad::test::read_in_parts(folder / name, options, 3), MemoryError);
   }
 }
 

@@ -51,7 +51,8 @@ bool is_codec(void const* caller) {
 }
 
 std::array<void*, 16> frames{};  // of the failed allocation
-int depth = 0;
+int depth                                         = 0;
+bool (*is_spared)(void* const* frames, int depth) = nullptr;
 
 /// Whether the function that allocates, the standard library's own aside, is of Kokkos' compiled library. The
 /// program exports its symbols.
@@ -78,7 +79,7 @@ bool is_inside_kokkos() {
 bool fails(std::size_t bytes) {
   if (!armed.load(std::memory_order_relaxed)) return false;
   if (++count != victim.load(std::memory_order_relaxed)) return false;
-  if (is_inside_kokkos()) {
+  if (is_inside_kokkos() || (is_spared != nullptr && is_spared(frames.data(), depth))) {
     was_spared = true;
     return false;
   }
@@ -129,6 +130,14 @@ std::uint64_t disarm() {
   return count;
 }
 
+void pause() {
+  armed = false;
+}
+
+void resume() {
+  armed = true;
+}
+
 bool failed() {
   return has_failed;
 }
@@ -139,6 +148,15 @@ bool spared() {
 
 std::uint64_t failed_bytes() {
   return last_failed;
+}
+
+void spare(bool (*which)(void* const* frames, int depth)) {
+  is_spared = which;
+}
+
+void* const* last_frames(int& number) {
+  number = depth;
+  return frames.data();
 }
 
 void print_failed() {

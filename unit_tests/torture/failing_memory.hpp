@@ -17,12 +17,20 @@ void find_codecs();
 void arm(std::uint64_t number);
 /// Returns how many there were since arm().
 std::uint64_t disarm();
+/// Allocations do not count for a while, and count again.
+void pause();
+void resume();
 /// Whether the armed failure came to pass, and whether it would have but for its place inside Kokkos.
 [[nodiscard]] bool failed();
 [[nodiscard]] bool spared();
 
 /// Bytes of the allocation that failed.
 [[nodiscard]] std::uint64_t failed_bytes();
+/// Spares the allocations of which `is_spared` says so, by the addresses of the functions that called.
+void spare(bool (*is_spared)(void* const* frames, int depth));
+/// Of the last allocation that failed or was spared.
+[[nodiscard]] void* const* last_frames(int& depth);
+
 /// Where the failed allocation was, as offsets in the program: gdb's `info symbol` and addr2line take them.
 void print_failed();
 

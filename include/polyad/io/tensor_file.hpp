@@ -87,7 +87,7 @@ struct FilePart {
 
 /// This part's nonzeros, with the extents and the report of the whole file. All parts in order make up the
 /// file. Plain text is cut at line ends, .pten between blocks; of other files the first part gets everything.
-/// All parts throw alike, except for errors of a part's own allocations.
+/// All parts throw alike: what the first part that has a fault throws.
 /// \throws what read_tensor throws; InputError when the parts do not see the same file
 [[nodiscard]] TensorFile read_tensor_part(std::filesystem::path const& path, ReadOptions const& options,
                                           FilePart const& part);
