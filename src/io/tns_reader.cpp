@@ -192,7 +192,7 @@ private:
   /// Reads on to the end of packed data before it throws, so that their damage is found. But not further than
   /// the memory for them would reach.
   [[noreturn]] void refuse(Fault const& fault) {
-    std::uint64_t const most = m_packed ? m_memory.left() : 0;
+    std::uint64_t const most = !m_packed ? 0 : m_memory.limit() ? *m_memory.limit() : m_memory.left();
     while (m_packed && m_blocks.text_bytes() <= most && m_blocks.next()) continue;
     m_stretch.throw_first(m_input.name(), fault);
     std::abort();  // one part at least has a fault

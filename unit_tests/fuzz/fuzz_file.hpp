@@ -14,6 +14,9 @@
 
 namespace polyad::fuzz {
 
+/// What the readers may take (ReadOptions::memory_bytes).
+inline constexpr std::uint64_t most_memory = std::uint64_t{256} << 20;
+
 inline void expect(bool condition, char const* what) {
   if (condition) return;
   std::fprintf(stderr, "fuzz: %s\n", what);

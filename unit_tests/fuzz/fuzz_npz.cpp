@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   static polyad::fuzz::File const file("npz");
   file.fill(data, size);
   try {
-    (void)polyad::io::read_tensor_npz(file.path(), {.threads = 1});
+    (void)polyad::io::read_tensor_npz(file.path(), {.threads = 1, .memory_bytes = polyad::fuzz::most_memory});
   } catch (polyad::InputError const&) {
   } catch (polyad::MemoryError const&) {
   }

@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   if (size % 2 == 0) mend(bytes);
   file.fill(bytes);
   try {
-    (void)polyad::io::read_pten(file.path(), {.threads = 1});
+    (void)polyad::io::read_pten(file.path(), {.threads = 1, .memory_bytes = polyad::fuzz::most_memory});
   } catch (polyad::InputError const&) {
   } catch (polyad::MemoryError const&) {
   }
