@@ -104,6 +104,7 @@ std::optional<StoredChoice> read_choice(ChoiceKey const& key) {
       if (auto const options = choice.find(stored.format); options != choice.end()) {
         char before = ':';
         for (auto const& [name, value] : options->items()) {
+          if (!value.is_number_integer()) return std::nullopt;  // a float may be too large for any integer
           stored.format += before + name + "=" + std::to_string(value.get<std::int64_t>());
           before = ',';
         }
