@@ -93,7 +93,8 @@ std::optional<TextBlock> TextBlocks::next_decoded() {
       break;
     }
     if (size > longest_line) line_too_long();
-    capacity *= 2;
+    // Not farther: the same lines are too long whatever the size of a chunk.
+    capacity = std::min(2 * capacity, longest_line + 1);
     HeldMemory larger_held;
     larger_held.resize(m_memory, array, capacity + beyond);
     auto larger = std::make_unique_for_overwrite<char[]>(capacity + beyond);

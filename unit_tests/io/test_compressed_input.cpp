@@ -176,6 +176,27 @@ TEST_CASE("a fault of zstd data is the same in every chunk size", "[io]") {
           0, Compression::zstd) == ": the zstd data are corrupt (bad data)");
 }
 
+TEST_CASE("a packed line is too long in every chunk size", "[io]") {
+  if (!polyad::io::can_unpack(Compression::zstd)) POLYAD_SKIP("built without the library that unpacks this");
+  // A frame with a window of 128 KiB, and 22 MiB of the digit 0 as blocks of 128 KiB of one byte.
+  auto packed = std::string("\x28\xB5\x2F\xFD\x00\x38"sv);
+  for (int block = 1; block < 176; ++block) packed += "\x02\x00\x10\x30"sv;
+  packed += "\x03\x00\x10\x30"sv;
+  TemporaryFolder const folder;
+  auto const path = folder.write("t", packed);
+  for (std::size_t const chunk : {1U, 3U, 5U, 33U, 1U << 20}) {
+    ReadOptions options;
+    options.chunk_bytes = chunk;
+    try {
+      (void)polyad::io::read_tns(path, options);
+      FAIL("no error");
+    } catch (polyad::InputError const& error) {
+      REQUIRE(std::string(error.what()).substr(path.string().size()) ==
+              ": has a line of more than 16777216 bytes; is it a text file?");
+    }
+  }
+}
+
 TEST_CASE("other packings are named", "[io]") {
   REQUIRE(outcome("BZh91AY&SY", 0, Compression::none) == ": bzip2 is not supported; use xz");
   REQUIRE(outcome("PK\x03\x04____", 0, Compression::none) == ": is a zip archive, not coordinate text");
