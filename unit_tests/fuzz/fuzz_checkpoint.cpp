@@ -2,6 +2,9 @@
 // libFuzzer: checkpoints of cpd and of fast-tucker. The checksum is mended first, so that the
 // fuzzer gets behind it.
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -9,6 +12,25 @@
 #include "io/crc32c.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/checkpoint.hpp"
+
+namespace {
+
+std::string content_of(std::filesystem::path const& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// What was read, written and read again must be the same, numbers that are none included.
+template <class State, class Write, class Read>
+void expect_same_again(State const& state, Write const& write, Read const& read) {
+  static std::filesystem::path const first  = polyad::fuzz::own_folder() / "first",
+                                     second = polyad::fuzz::own_folder() / "second";
+  write(first, state);
+  write(second, read(first));
+  polyad::fuzz::expect(content_of(first) == content_of(second), "written and read again, it differs");
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
   static polyad::fuzz::File const file("checkpoint");
@@ -19,15 +41,20 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
     for (std::size_t k = 0; k < 4; ++k) bytes[size - 4 + k] = static_cast<char>(crc >> 8 * k & 0xFF);
   }
   file.fill(bytes);
+  bool const again = size % 16 == 2;
   try {
     auto const checkpoint = polyad::io::read_checkpoint(file.path());
+    if (again) expect_same_again(checkpoint, polyad::io::write_checkpoint, polyad::io::read_checkpoint);
     std::uint64_t numbers = checkpoint.grams.size();
     for (auto const& factor : checkpoint.factors) numbers += factor.size();
     polyad::fuzz::expect(numbers <= size / 8, "more numbers than bytes");
   } catch (polyad::InputError const&) {
   }
   try {
-    auto const state      = polyad::io::read_fast_tucker_checkpoint(file.path());
+    auto const state = polyad::io::read_fast_tucker_checkpoint(file.path());
+    if (again)
+      expect_same_again(state, polyad::io::write_fast_tucker_checkpoint,
+                        polyad::io::read_fast_tucker_checkpoint);
     std::uint64_t numbers = state.squares.size();
     for (auto const* arrays : {&state.factors, &state.cores, &state.intermediates, &state.biases,
                                &state.drifts, &state.moments, &state.kept})

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libFuzzer: .pten files. The checksums are mended first, so that the fuzzer gets behind them.
+// libFuzzer: .pten files. The checksums are mended first, so that the fuzzer gets behind them. What was
+// read, written and read again must be the same (one input in 16).
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -44,7 +46,16 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   if (size % 2 == 0) mend(bytes);
   file.fill(bytes);
   try {
-    (void)polyad::io::read_pten(file.path(), {.threads = 1, .memory_bytes = polyad::fuzz::most_memory});
+    ReadOptions const options{.threads = 1, .memory_bytes = polyad::fuzz::most_memory};
+    auto const tensor = read_pten(file.path(), options).tensor;
+    if (size % 16 == 2) {
+      static std::filesystem::path const copy = polyad::fuzz::own_folder() / "copy.pten";
+      write_pten(copy, tensor, {.packed = size % 32 == 2, .block_nonzeros = 1 + size / 32 % 8, .threads = 1});
+      auto const again = read_pten(copy, options).tensor;
+      polyad::fuzz::expect(
+          again.extents == tensor.extents && again.indices == tensor.indices && again.values == tensor.values,
+          "written and read again, the tensor differs");
+    }
   } catch (polyad::InputError const&) {
   } catch (polyad::MemoryError const&) {
   }

@@ -3,13 +3,12 @@
 // chunks of 1 to 64 bytes must give the same tensor or the same error. What was read, written as extended
 // FROSTT and read again must be the same to the last bit (one input in 64: a file on disk costs a hundred
 // parses).
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
 
 #include "fuzz_file.hpp"
-#include "io/decoder.hpp"
+#include "fuzz_packed.hpp"
 #include "io/text_blocks.hpp"
 #include "io/tns_reader.hpp"
 #include "polyad/core/error.hpp"
@@ -44,27 +43,17 @@ bool same(CoordinateList const& a, CoordinateList const& b) {
 }
 
 /// Whether the text is read in chunks of a byte within a second: it is short and of few lines, or its first
-/// line is too long. A few hundred packed bytes may be a hundred megabytes of short lines.
+/// line is too long.
 bool is_read_soon(std::string const& path) {
-  constexpr std::uint64_t most_bytes = std::uint64_t{1} << 20, most_lines = 20'000;
-  static std::string piece(std::size_t{64} << 10, '\0');
-  std::uint64_t bytes = 0, lines = 0;
-  try {
-    RawInput input(path);
-    auto const compression = recognise(input);
-    if (compression == Compression::none) return true;
-    auto const decoder = make_decoder(input, compression);
-    for (std::size_t size = piece.size(); size == piece.size();) {
-      size = decoder->read(piece.data(), piece.size());
-      bytes += size;
-      lines += static_cast<std::uint64_t>(
-          std::count(piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(size), '\n'));
-      if (lines > most_lines || (lines > 0 && bytes > most_bytes)) return false;
-      if (bytes > TextBlocks::longest_line) return true;
-    }
-  } catch (polyad::InputError const&) {
-  }
-  return bytes <= most_bytes;
+  auto const takes_long = [](polyad::fuzz::TextSize const& text) {
+    return text.lines > 20'000 || (text.lines > 0 && text.bytes > std::uint64_t{1} << 20);
+  };
+  auto const is_too_long = [](polyad::fuzz::TextSize const& text) {
+    return text.lines == 0 && text.bytes > TextBlocks::longest_line;
+  };
+  auto const text = polyad::fuzz::unpacked_size(
+      path, [&](auto const& so_far) { return takes_long(so_far) || is_too_long(so_far); });
+  return text.bytes <= std::uint64_t{1} << 20 ? !takes_long(text) : is_too_long(text);
 }
 
 }  // namespace
