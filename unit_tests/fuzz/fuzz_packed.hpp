@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "fuzz_file.hpp"
 #include "io/decoder.hpp"
 #include "polyad/core/error.hpp"
 
@@ -26,7 +27,8 @@ TextSize unpacked_size(std::string const& path, Stop const& stop) {
     io::RawInput input(path);
     auto const compression = io::recognise(input);
     if (compression == io::Compression::none) return text;
-    auto const decoder = io::make_decoder(input, compression);
+    io::ReadMemory memory(most_memory);
+    auto const decoder = io::make_decoder(input, compression, memory);
     for (std::size_t size = piece.size(); size == piece.size() && !stop(text);) {
       size = decoder->read(piece.data(), piece.size());
       text.bytes += size;
@@ -34,6 +36,7 @@ TextSize unpacked_size(std::string const& path, Stop const& stop) {
           std::count(piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(size), '\n'));
     }
   } catch (InputError const&) {
+  } catch (MemoryError const&) {
   }
   return text;
 }
