@@ -137,7 +137,7 @@ std::string archive(Recipe recipe) {
     put(common, 0, 2);
     directory += "PK\x01\x02\x14\x00\x14\x00"sv;
     directory += common;
-    put(directory, 0, 10);
+    directory.append(10, '\0');
     put(directory, bytes.size(), 4);
     directory += name;
     bytes += "PK\x03\x04\x14\x00"sv;
