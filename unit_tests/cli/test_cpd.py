@@ -351,15 +351,17 @@ class Cpd(ToolTest):
     def test_report_lists_the_options(self):
         names = re.findall(r"(?m)^  (?:-\w,)?--([\w-]+)", self.succeed("cpd", "--help").stdout)
         wanted = {name.replace("-", "_") for name in names}
-        # These have a place of their own in the report, or none; the limit says its unit.
+        # These have a place of their own in the report, or none; the limit says its unit. Unset memory is left out.
         wanted -= {"help", "report", "verbose", "seed", "device_memory", "time_limit"}
         wanted |= {"time_limit_s"}
-        report = self.report_of("cpd", self.path, "-r", 2, "-i", 1, "--seed", 7, "--drop-zeros", "-o", "m.npz")
+        report = self.report_of("cpd", self.path, "-r", 2, "-i", 1, "--seed", 7, "--drop-zeros", "-o", "m.npz", "--max-memory",
+                                "1G")
         options = report["options"]
         self.assertEqual(set(options), wanted)
         self.assertEqual(report["seed"], 7)
         for name, value in (("rank", 2), ("tol", 1e-4), ("time_limit_s", None), ("format", "auto"), ("threads", 0),
-                            ("drop_zeros", True), ("deterministic", False), ("output", "m.npz"), ("resume", "")):
+                            ("drop_zeros", True), ("max_memory", 2**30), ("deterministic", False), ("output", "m.npz"),
+                            ("resume", "")):
             self.assertEqual(options[name], value, name)
         self.assertIs(type(options["rank"]), int)
 

@@ -221,7 +221,8 @@ TEST_CASE("mutated files end on all ranks as on one", "[ranks]") {
     auto const content = polyad::test::content_of(entry.path());
     auto const kind    = entry.path().parent_path().filename();
     if (kind == "text") files.push_back(content.substr(1));  // a byte for libFuzzer comes first
-    if (kind == "pten" || kind == "npz" || kind == "binary") files.push_back(content);
+    if (kind == "pten" || kind == "binary") files.push_back(content);
+    if (kind == "npz" && content.starts_with("PK")) files.push_back(content);  // the others are recipes
   }
   std::sort(files.begin(), files.end());  // folders are listed in any order
   Mutations mutate;
