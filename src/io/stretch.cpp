@@ -178,15 +178,8 @@ void Stretch::agree(Words const& own, std::string const& text) const {
 }
 
 void Stretch::throw_first(std::string const& file, std::optional<Fault> const& own) const {
-  Words mine = {0, 0, 0, 0};
-  if (own) mine = {1, own->line, own->column, own->reason.size()};
-  auto const all   = of_all(mine);
-  auto const first = std::find_if(all.begin(), all.end(), [](Words const& words) { return words[0] != 0; });
-  if (first == all.end()) return;
-  Words text(((*first)[3] + 7) / 8, 0);
-  if (first - all.begin() == part) std::memcpy(text.data(), own->reason.data(), own->reason.size());
-  text = of_all(text)[static_cast<std::size_t>(first - all.begin())];
-  throw InputError(file, (*first)[1], (*first)[2], text_of(text, (*first)[3]));
+  if (own) throw InputError(file, own->line, own->column, own->reason);
+  finish();
 }
 
 TensorFile read_tensor_part(std::filesystem::path const& path, ReadOptions const& options,

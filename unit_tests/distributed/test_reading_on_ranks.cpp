@@ -17,9 +17,8 @@
 #include <vector>
 
 #include "distributed/world.hpp"
-#include "io/crc32c.hpp"
+#include "fuzz/pten_checksums.hpp"
 #include "io/pten.hpp"
-#include "io/pten_format.hpp"
 #include "io/temporary_folder.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/tensor_file.hpp"
@@ -145,28 +144,6 @@ std::string pten(bool packed) {
   return polyad::test::content_of(path);
 }
 
-/// Puts right checksums to the header and the blocks, as far as they can be found.
-void mend(std::string& bytes) {
-  auto const number = [&](std::size_t at, auto value) {
-    std::memcpy(&value, bytes.data() + at, sizeof value);
-    return value;
-  };
-  auto const put = [&](std::size_t at, std::uint32_t crc) { std::memcpy(&bytes[at], &crc, sizeof crc); };
-  if (bytes.size() < 16) return;
-  std::size_t const header = number(12, std::uint32_t{0});
-  if (header < 8 || header > bytes.size()) return;
-  std::string_view const view(bytes);
-  put(header - 4, polyad::io::crc32c(0, view.substr(0, header - 4)));
-  std::uint64_t block = 0;
-  for (std::size_t at = header; at + 16 <= bytes.size(); ++block) {
-    auto const size = number(at, std::uint64_t{0});
-    if (size > bytes.size() - at - 16) break;
-    put(at + 8, polyad::io::crc32c(0, view.substr(at + 16, size)));
-    put(at + 12, polyad::io::pten::head_crc(block, view.substr(at, 12)));
-    at += 16 + size;
-  }
-}
-
 /// The same on all ranks.
 class Mutations {
 public:
@@ -230,7 +207,7 @@ TEST_CASE("mutated files end on all ranks as on one", "[ranks]") {
   for (int k = 0; k < number; ++k) {
     std::string content = files[mutate.below(files.size())];
     if (k >= 40) content = mutate(content);
-    if (content.starts_with("\x89PTEN") || mutate.below(2) == 0) mend(content);
+    if (content.starts_with("\x89PTEN") || mutate.below(2) == 0) polyad::fuzz::mend_pten(content);
     ReadOptions options;
     options.threads      = 1 + static_cast<int>(mutate.below(2));
     options.chunk_bytes  = mutate.below(2) == 0 ? 16 : 4096;

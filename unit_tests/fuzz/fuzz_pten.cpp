@@ -4,46 +4,19 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <string_view>
 
 #include "fuzz_file.hpp"
-#include "io/file_bytes.hpp"
 #include "io/pten.hpp"
-#include "io/pten_format.hpp"
 #include "polyad/core/error.hpp"
-
-namespace {
+#include "pten_checksums.hpp"
 
 using namespace polyad::io;
-
-void put_crc(std::string& bytes, std::size_t at, std::uint32_t crc) {
-  for (std::size_t k = 0; k < 4; ++k) bytes[at + k] = static_cast<char>(crc >> 8 * k & 0xFF);
-}
-
-/// Puts right checksums wherever the header and the heads of the blocks say that there are some.
-void mend(std::string& bytes) {
-  if (bytes.size() < pten::header_bytes(1)) return;
-  std::uint64_t const header = element_at<std::uint32_t>(bytes.data() + 12, 0);
-  if (header < 8 || header > bytes.size()) return;
-  put_crc(bytes, header - 4, crc32c(0, std::string_view(bytes).substr(0, header - 4)));
-  std::uint64_t block = 0;
-  for (std::uint64_t at = header; at + pten::block_head_bytes <= bytes.size(); ++block) {
-    auto const size = element_at<std::uint64_t>(bytes.data() + at, 0);
-    if (size > bytes.size() - at - pten::block_head_bytes) break;
-    std::string_view const view(bytes);
-    put_crc(bytes, at + 8, crc32c(0, view.substr(at + pten::block_head_bytes, size)));
-    put_crc(bytes, at + 12, pten::head_crc(block, view.substr(at, 12)));
-    at += pten::block_head_bytes + size;
-  }
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
   static polyad::fuzz::File const file("pten");
   std::string bytes(reinterpret_cast<char const*>(data), size);
   // An odd length: as it is.
-  if (size % 2 == 0) mend(bytes);
+  if (size % 2 == 0) polyad::fuzz::mend_pten(bytes);
   file.fill(bytes);
   try {
     ReadOptions const options{.threads = 1, .memory_bytes = polyad::fuzz::most_memory};
