@@ -87,12 +87,20 @@ def build(compiler, source, folder, flags=(*FLAGS, *SANITIZERS), links=None):
     return program
 
 
-def main():
-    source, folder = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
-    seconds = int(sys.argv[3]) if len(sys.argv) > 3 else 60
+def fuzzing_compiler():
+    """None where there is none."""
     compiler = os.environ.get("CLANGXX") or shutil.which("clang++")
     entry = 'extern "C" int LLVMFuzzerTestOneInput(unsigned char const*, unsigned long) { return 0; }\n'
     if not compiler or not compiles(compiler, entry, "-fsanitize=fuzzer,address,undefined"):
+        return None
+    return compiler
+
+
+def main():
+    source, folder = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
+    seconds = int(sys.argv[3]) if len(sys.argv) > 3 else 60
+    compiler = fuzzing_compiler()
+    if compiler is None:
         print("no clang++ with libFuzzer (Debian: clang, libclang-rt-dev)")
         return SKIPPED
     name = source.stem.removeprefix("fuzz_")

@@ -31,6 +31,15 @@ std::uint64_t resident_kib() {
   return 0;
 }
 
+/// The median of the samples from `begin` on, without `end`.
+std::uint64_t median(std::vector<std::uint64_t> const& samples, std::size_t begin, std::size_t end) {
+  std::vector<std::uint64_t> some(samples.begin() + static_cast<std::ptrdiff_t>(begin),
+                                  samples.begin() + static_cast<std::ptrdiff_t>(end));
+  auto const middle = some.begin() + static_cast<std::ptrdiff_t>(some.size() / 2);
+  std::nth_element(some.begin(), middle, some.end());
+  return *middle;
+}
+
 /// Bytes of a device that are free; 0 on a host, whose other processes take and give memory.
 count_t free_on_device(Space const& space) {
   return is_device_space<Space> ? available_memory(space) : 0;
@@ -79,22 +88,33 @@ int soak(Wanted const& wanted) {
     }
     io::write_tensor(wanted.folder / "soak.pten", list);
   }
-  int findings         = 0;
-  std::uint64_t rounds = 0, first = 0, last = 0;
-  std::int64_t blocks   = 0;
-  count_t device        = 0;  // free bytes
-  constexpr int warm_up = 5;  // the heap of the C library reaches its size
-  while (elapsed() < 0.9 * wanted.seconds || rounds < warm_up + 5) {
+  int findings = 0;
+  // The heap of the C library reaches its size in the first tenth of the time. Single rounds differ by a fifth, by the
+  // moments in which threads allocate: the second tenth of the rounds is compared with the last, by their medians.
+  std::vector<std::uint64_t> resident;  // KiB after each round
+  std::size_t warm_up = 0;
+  std::int64_t blocks = 0;
+  count_t device      = 0;  // free bytes
+  double told         = 0;
+  while (elapsed() < 0.9 * wanted.seconds || resident.size() < warm_up + 10) {
     round(space, wanted.folder, formats);
-    if (++rounds == warm_up) {
-      first  = resident_kib();
-      blocks = live_blocks();
-      device = free_on_device(space);
+    resident.push_back(resident_kib());
+    if (warm_up == 0 && resident.size() >= 5 && elapsed() > 0.1 * wanted.seconds) {
+      warm_up = resident.size();
+      blocks  = live_blocks();
+      device  = free_on_device(space);
+    }
+    if (elapsed() > told + 300) {
+      told = elapsed();
+      std::fprintf(stderr, "soak: %zu rounds in %.0f s, now %llu KiB\n", resident.size(), told,
+                   static_cast<unsigned long long>(resident.back()));
     }
   }
-  last                 = resident_kib();
-  auto const grown     = static_cast<double>(last) / static_cast<double>(first) - 1;
-  auto const left_over = live_blocks() - blocks;
+  std::size_t const rounds = resident.size(), tenth = std::max<std::size_t>(5, (rounds - warm_up) / 9);
+  std::uint64_t const first = median(resident, warm_up, warm_up + tenth);
+  std::uint64_t const last  = median(resident, rounds - tenth, rounds);
+  auto const grown          = static_cast<double>(last) / static_cast<double>(first) - 1;
+  auto const left_over      = live_blocks() - blocks;
   if (count_t const now = free_on_device(space); now < device) {
     ++findings;
     std::fprintf(stderr, "FINDING soak: %llu bytes of the device are gone\n",

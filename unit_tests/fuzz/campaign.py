@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fuzzes all targets at once, with sanitizers and without, and counts: campaign.py BUILD_FOLDER [--minutes N] [--jobs J].
+
+Each job runs one target for two minutes at a time, and the target that had least of the cores comes next. The corpora
+start as the stored inputs and grow in BUILD_FOLDER/corpus; what fails lies in BUILD_FOLDER. A later campaign goes on from
+there. `summary` in the folder says what was executed. --built: the programs are there, whatever their
+age, and no compiler is wanted."""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+
+import run
+
+# What a target gets of the cores, of both kinds together: text and command lines take long.
+SHARES = {"text": 2, "pten": 1, "npz": 1, "checkpoint": 1, "binary": 1, "ktensor": 1, "tune": 1, "ceilings": 1,
+          "command_line": 2}
+KINDS = {"plain": ["-std=c++20", "-O2", "-g1"], "sanitized": [*run.FLAGS, *run.SANITIZERS]}
+
+
+class Campaign:
+
+    def __init__(self, folder, minutes, targets, kinds):
+        self.folder = folder
+        self.end = time.monotonic() + 60 * minutes
+        self.lock = threading.Lock()
+        self.spent = {(kind, target): 0.0 for kind in kinds for target in targets}
+        self.executions = dict.fromkeys(self.spent, 0)
+        self.edges = dict.fromkeys(self.spent, 0)
+        # Executions of all targets when one last found an edge.
+        self.last_edge = 0
+        self.failed = []
+
+    def next(self):
+        """The target that is furthest behind, and the seconds that it gets."""
+        with self.lock:
+            seconds = min(120, int(self.end - time.monotonic()))
+            if seconds < 5:
+                return None
+            chosen = min(self.spent, key=lambda key: self.spent[key] / SHARES[key[1]])
+            self.spent[chosen] += seconds
+            return chosen, seconds
+
+    def work(self, number):
+        while chosen := self.next():
+            (kind, target), seconds = chosen
+            corpus = self.folder / "corpus" / target
+            words = run.HERE / (run.WORDS.get(target, "binary") + ".dict")
+            result = subprocess.run([
+                self.folder / kind / f"fuzz_{target}", f"-max_total_time={seconds}", "-max_len=4096", "-timeout=25",
+                "-rss_limit_mb=4096", "-entropic=0", f"-dict={words}", f"-artifact_prefix={self.folder}/{target}-",
+                "-print_final_stats=1", corpus
+            ], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace",
+                                    check=False)
+            self.count((kind, target), result, number)
+
+    def count(self, key, result, number):
+        executions = re.search(r"stat::number_of_executed_units: (\d+)", result.stderr)
+        edges = [int(found) for found in re.findall(r"cov: (\d+)", result.stderr)]
+        with self.lock:
+            self.executions[key] += int(executions[1]) if executions else 0
+            if edges and max(edges) > self.edges[key]:
+                # The first runs only see what the corpus reaches.
+                self.edges[key] = max(edges)
+                self.last_edge = sum(self.executions.values())
+            if result.returncode != 0:
+                log = self.folder / f"{key[1]}-{key[0]}-{number}-{len(self.failed)}.log"
+                log.write_text(result.stderr[-20000:])
+                self.failed.append(log.name)
+            self.tell()
+
+    def tell(self):
+        lines = [f"{target:13} {kind:10} {self.executions[kind, target]:12,} executions, {self.edges[kind, target]:6,} edges"
+                 for kind, target in sorted(self.executions, key=lambda key: (key[1], key[0]))]
+        whole = sum(self.executions.values())
+        sanitized = sum(count for (kind, _), count in self.executions.items() if kind == "sanitized")
+        lines.append(f"fuzzing: {whole:,} executions, {sanitized:,} with sanitizers, {whole - self.last_edge:,} since the "
+                     f"last new edge, {len(self.failed)} findings {' '.join(self.failed)}")
+        text = "\n".join(lines) + "\n"
+        temporary = self.folder / "summary.new"
+        temporary.write_text(text)
+        temporary.replace(self.folder / "summary")
+        return text
+
+
+def prepare(folder, targets, kinds, built):
+    """Compiles the programs, and unpacks the stored inputs."""
+    for target in targets:
+        (folder / "corpus" / target).mkdir(parents=True, exist_ok=True)
+        for seed in (run.HERE / "seeds" / target).iterdir():
+            (folder / "corpus" / target / seed.name).write_bytes(seed.read_bytes())
+    with tarfile.open(run.HERE / "corpus.tar.xz") as corpus:
+        corpus.extractall(folder / "corpus")
+    if built:
+        return
+    compiler = run.fuzzing_compiler()
+    if compiler is None:
+        print("no clang++ with libFuzzer (Debian: clang, libclang-rt-dev)")
+        sys.exit(run.SKIPPED)
+    for kind in kinds:
+        (folder / kind).mkdir(exist_ok=True)
+        for target in targets:
+            run.build(compiler, run.HERE / f"fuzz_{target}.cpp", folder / kind, KINDS[kind])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--minutes", type=float, default=3)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--only", nargs="*", choices=SHARES, default=list(SHARES))
+    parser.add_argument("--kind", choices=KINDS, help="plain or sanitized alone")
+    parser.add_argument("--built", action="store_true")
+    arguments = parser.parse_args()
+    kinds = [arguments.kind] if arguments.kind else list(KINDS)
+    folder = arguments.folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    prepare(folder, arguments.only, kinds, arguments.built)
+    campaign = Campaign(folder, arguments.minutes, arguments.only, kinds)
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as jobs:
+        list(jobs.map(campaign.work, range(arguments.jobs)))
+    print(campaign.tell(), end="")
+    return 1 if campaign.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
