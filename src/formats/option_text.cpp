@@ -9,17 +9,17 @@
 namespace polyad {
 
 OptionText::OptionText(std::string_view text) {
-  for (std::string_view rest = text; !rest.empty();) {
-    auto const comma = rest.find(',');
-    auto const one   = rest.substr(0, comma);
+  for (std::size_t begin = 0; begin < text.size();) {
+    auto const comma = std::min(text.find(',', begin), text.size());
+    auto const one   = text.substr(begin, comma - begin);
     auto const equal = one.find('=');
     Option option{std::string(one.substr(0, equal)), {}};
     if (equal != std::string_view::npos) option.value = std::string(one.substr(equal + 1));
-    POLYAD_EXPECTS(!option.name.empty() && comma != rest.size() - 1, "an option without a name in '", text,
+    POLYAD_EXPECTS(!option.name.empty() && comma + 1 != text.size(), "an option without a name in '", text,
                    "'");
     POLYAD_EXPECTS(!is_given(option.name), "the option ", option.name, " stands twice in '", text, "'");
     m_options.push_back(std::move(option));
-    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    begin = comma + 1;
   }
 }
 

@@ -120,7 +120,8 @@ void expect_consistent(HostFastTucker const& model) {
     expect_size("drift_" + std::to_string(n), model.drifts[n].size(), model.extents[n], model.bins[n]);
   if (model.time_mode >= 0 && model.bins[static_cast<std::size_t>(model.time_mode)] > 0)
     throw UsageError("the mode of time of a FastTucker model drifts itself");
-  if (std::isnan(model.lowest) || std::isnan(model.highest) || model.lowest > model.highest)
+  constexpr double unbounded = std::numeric_limits<double>::infinity();
+  if (!(model.lowest <= model.highest) || model.lowest == unbounded || model.highest == -unbounded)
     throw UsageError("the range of a FastTucker model is empty");
 }
 
@@ -176,12 +177,10 @@ HostFastTucker read_fast_tucker(std::filesystem::path const& path) {
   if (auto const range = archive.read("range", 1)) {
     if (range->shape[0] != 2 || range->elements[0] > range->elements[1])
       refuse(archive.name(), "range is not a lowest and a highest number");
-    auto const open = [](double x) {
-      bool const is_open = std::abs(x) == std::numeric_limits<double>::max();
-      return is_open ? std::copysign(std::numeric_limits<double>::infinity(), x) : x;
-    };
-    model.lowest  = open(range->elements[0]);
-    model.highest = open(range->elements[1]);
+    // An end that is not there is written as the largest number of its side.
+    constexpr double largest = std::numeric_limits<double>::max();
+    if (range->elements[0] != -largest) model.lowest = range->elements[0];
+    if (range->elements[1] != largest) model.highest = range->elements[1];
   }
   return model;
 }

@@ -43,9 +43,15 @@ void TextBlocks::map_lines(std::string_view map) {
 }
 
 std::optional<TextBlock> TextBlocks::next() {
-  std::optional<TextBlock> block = m_decoder ? next_decoded() : next_mapped();
-  if (block) m_text_bytes += block->text.size();
-  return block;
+  try {
+    std::optional<TextBlock> block = m_decoder ? next_decoded() : next_mapped();
+    if (block) m_text_bytes += block->text.size();
+    return block;
+  } catch (...) {
+    // Another thread may ask before it learns of the fault. A decoder would go on behind the damage.
+    m_ended = true;
+    throw;
+  }
 }
 
 std::optional<TextBlock> TextBlocks::next_mapped() {

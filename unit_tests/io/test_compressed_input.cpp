@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "io/text_blocks.hpp"
 #include "io/tns_reader.hpp"
 #include "polyad/core/error.hpp"
 #include "support/catch.hpp"
@@ -174,6 +175,19 @@ TEST_CASE("a fault of zstd data is the same in every chunk size", "[io]") {
           "\xA3\x20\x30\xFE\xFF\xFF\xFD\x3D\x20\x02\x00\x00\x00\x00\x00\x20\x30\x32\x20\x01\x00\x00\x09\x68"
           "\x02\x00\x00\x34\x20\x30\x20\x6E\x73\xC4"sv,
           0, Compression::zstd) == ": the zstd data are corrupt (bad data)");
+}
+
+TEST_CASE("nothing is read behind damage of packed data", "[io]") {
+  // Found by fuzzing: zstd went on, and a second thread found that other bytes follow.
+  if (!polyad::io::can_unpack(Compression::zstd)) POLYAD_SKIP("built without the library that unpacks this");
+  std::string packed("\x28\xB5\x2F\xFD\x00\x36"sv);
+  for (int block = 0; block < 43; ++block) packed += "\x0A\x02\x02\x02"sv;
+  TemporaryFolder const folder;
+  polyad::io::RawInput input(folder.write("t", packed));
+  polyad::io::ReadMemory memory(std::uint64_t{1} << 28);
+  polyad::io::TextBlocks blocks(input, Compression::zstd, 64, memory);
+  REQUIRE_THROWS_AS(blocks.next(), polyad::InputError);
+  REQUIRE_FALSE(blocks.next());
 }
 
 TEST_CASE("a packed line is too long in every chunk size", "[io]") {

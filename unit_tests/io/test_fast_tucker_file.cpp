@@ -2,6 +2,7 @@
 // Files of FastTucker models: what is written reads back, and what does not fit together is refused.
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "io/npz.hpp"
 #include "io/npz_arrays.hpp"
@@ -77,6 +78,15 @@ TEST_CASE("FastTucker models read back to the last bit", "[io][fast_tucker]") {
   write_fast_tucker(path, model);
   CHECK(polyad::io::read_fast_tucker(path) == model);
   CHECK_THROWS_AS(polyad::io::read_npz(path), InputError);  // it is no Kruskal tensor
+  // Found by fuzzing: as an end that is not there was taken the largest number of either sign.
+  constexpr double largest = std::numeric_limits<double>::max();
+  constexpr double none    = std::numeric_limits<double>::infinity();
+  for (auto const& [lowest, highest] : {std::pair(-none, -largest), {largest, none}, {-3.0, none}}) {
+    model.lowest  = lowest;
+    model.highest = highest;
+    write_fast_tucker(path, model);
+    CHECK(polyad::io::read_fast_tucker(path) == model);
+  }
 
   model.factors[0][2] = 0.5;
   model.cores[1][1]   = 0.25;
@@ -121,6 +131,8 @@ TEST_CASE("inconsistent FastTucker models are not written", "[io][fast_tucker]")
     model.lowest  = std::numeric_limits<double>::infinity();
     model.highest = 0;
   });
+  refused([](auto& model) { model.lowest = std::numeric_limits<double>::infinity(); });
+  refused([](auto& model) { model.highest = -std::numeric_limits<double>::infinity(); });
   CHECK_THROWS_AS(write_fast_tucker(folder / "m.ktns", sample()), UsageError);
   CHECK_FALSE(std::filesystem::exists(path));
 }

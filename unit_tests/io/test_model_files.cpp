@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Model files: what is written reads back to the last bit, in the form that other programs read, and what is
 // damaged is refused with its reason. (That numpy reads our npz is unit_tests/io/check_npz.py's part.)
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>

@@ -8,11 +8,14 @@
 #endif
 
 #if defined(POLYAD_CATCH2_V3)
+#include <catch2/catch_approx.hpp>
 #include <catch2/catch_message.hpp>
 #include <catch2/catch_session.hpp>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/catch_tostring.hpp>
+#include <catch2/generators/catch_generators.hpp>
+using Catch::Approx;  // as version 2 has it
 #else
 #include <catch2/catch.hpp>
 #endif
