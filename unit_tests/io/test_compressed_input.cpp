@@ -180,8 +180,8 @@ TEST_CASE("a fault of zstd data is the same in every chunk size", "[io]") {
 TEST_CASE("nothing is read behind damage of packed data", "[io]") {
   // Found by fuzzing: zstd went on, and a second thread found that other bytes follow.
   if (!polyad::io::can_unpack(Compression::zstd)) POLYAD_SKIP("built without the library that unpacks this");
-  std::string packed("\x28\xB5\x2F\xFD\x00\x36"sv);
-  for (int block = 0; block < 43; ++block) packed += "\x0A\x02\x02\x02"sv;
+  auto const packed =
+      std::string("\x28\xB5\x2F\xFD\x00\x36\x0A"sv) + std::string(33, '\x02') + "\x30\x02\x02\x02";
   TemporaryFolder const folder;
   polyad::io::RawInput input(folder.write("t", packed));
   polyad::io::ReadMemory memory(std::uint64_t{1} << 28);

@@ -89,8 +89,8 @@ int soak(Wanted const& wanted) {
     io::write_tensor(wanted.folder / "soak.pten", list);
   }
   int findings = 0;
-  // The heap of the C library reaches its size in the first tenth of the time. Single rounds differ by a fifth,
-  // by the moments in which threads allocate. So medians are compared: the second tenth's and the last's.
+  // The heap of the C library reaches its size in the first tenth of the time. Single rounds differ by a
+  // fifth, by the moments in which threads allocate. So medians are compared: the second tenth's, the last's.
   std::vector<std::uint64_t> resident;  // KiB after each round
   std::size_t warm_up = 0;
   std::int64_t blocks = 0;
