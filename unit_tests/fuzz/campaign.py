@@ -10,7 +10,6 @@ import concurrent.futures
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import tarfile
 import threading
@@ -51,20 +50,13 @@ class Campaign:
         while chosen := self.next():
             (kind, target), seconds = chosen
             corpus = self.folder / "corpus" / target
-            words = run.HERE / (run.WORDS.get(target, "binary") + ".dict")
-            result = subprocess.run([
-                self.folder / kind / f"fuzz_{target}", f"-max_total_time={seconds}", "-max_len=4096", "-timeout=25",
-                "-rss_limit_mb=4096", "-entropic=0", f"-dict={words}", f"-artifact_prefix={self.folder}/{target}-",
-                "-print_final_stats=1", corpus
-            ], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace",
-                                    check=False)
+            result = run.fuzz(self.folder / kind / f"fuzz_{target}", target, seconds, self.folder, "-entropic=0", corpus)
             self.count((kind, target), result, number)
 
     def count(self, key, result, number):
-        executions = re.search(r"stat::number_of_executed_units: (\d+)", result.stderr)
         edges = [int(found) for found in re.findall(r"cov: (\d+)", result.stderr)]
         with self.lock:
-            self.executions[key] += int(executions[1]) if executions else 0
+            self.executions[key] += run.executions(result)
             if edges and max(edges) > self.edges[key]:
                 # The first runs only see what the corpus reaches.
                 self.edges[key] = max(edges)
@@ -101,7 +93,6 @@ def prepare(folder, targets, kinds, built):
         return
     compiler = run.fuzzing_compiler()
     if compiler is None:
-        print("no clang++ with libFuzzer (Debian: clang, libclang-rt-dev)")
         sys.exit(run.SKIPPED)
     for kind in kinds:
         (folder / kind).mkdir(exist_ok=True)

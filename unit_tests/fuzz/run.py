@@ -87,11 +87,26 @@ def build(compiler, source, folder, flags=(*FLAGS, *SANITIZERS), links=None):
     return program
 
 
+def fuzz(program, name, seconds, folder, *options_and_corpora):
+    """Runs a target; an input that fails stays in the folder."""
+    words = HERE / (WORDS.get(name, "binary") + ".dict")
+    return subprocess.run([program, f"-max_total_time={seconds}", "-max_len=4096", "-rss_limit_mb=4096", "-timeout=25",
+                           f"-dict={words}", f"-artifact_prefix={folder}/{name}-", "-print_final_stats=1",
+                           *options_and_corpora], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True, errors="replace", check=False)
+
+
+def executions(run):
+    found = re.search(r"stat::number_of_executed_units: (\d+)", run.stderr)
+    return int(found[1]) if found else 0
+
+
 def fuzzing_compiler():
-    """None where there is none."""
+    """None where there is none, which it says."""
     compiler = os.environ.get("CLANGXX") or shutil.which("clang++")
     entry = 'extern "C" int LLVMFuzzerTestOneInput(unsigned char const*, unsigned long) { return 0; }\n'
     if not compiler or not compiles(compiler, entry, "-fsanitize=fuzzer,address,undefined"):
+        print("no clang++ with libFuzzer (Debian: clang, libclang-rt-dev)")
         return None
     return compiler
 
@@ -101,7 +116,6 @@ def main():
     seconds = int(sys.argv[3]) if len(sys.argv) > 3 else 60
     compiler = fuzzing_compiler()
     if compiler is None:
-        print("no clang++ with libFuzzer (Debian: clang, libclang-rt-dev)")
         return SKIPPED
     name = source.stem.removeprefix("fuzz_")
     for header in HEADERS.get(name, []):
@@ -112,12 +126,8 @@ def main():
     program = build(compiler, source, folder)
     corpus = folder / "corpus" / name
     corpus.mkdir(parents=True, exist_ok=True)
-    words = HERE / (WORDS.get(name, "binary") + ".dict")
-    run = subprocess.run([program, f"-max_total_time={seconds}", "-max_len=4096", "-rss_limit_mb=4096", "-timeout=25",
-                          f"-dict={words}", f"-artifact_prefix={folder}/{name}-", "-print_final_stats=1", corpus,
-                          HERE / "seeds" / name], stderr=subprocess.PIPE, text=True, check=False)
-    executions = re.search(r"stat::number_of_executed_units: (\d+)", run.stderr)
-    print(f"{name}: {executions[1] if executions else 'no'} executions in {seconds} s, exit status {run.returncode}")
+    run = fuzz(program, name, seconds, folder, corpus, HERE / "seeds" / name)
+    print(f"{name}: {executions(run) or 'no'} executions in {seconds} s, exit status {run.returncode}")
     if run.returncode != 0:
         print(run.stderr[-6000:])
     return 1 if run.returncode else 0
