@@ -95,6 +95,9 @@ struct PredictEntries {
 /// j).
 template <class Space>
 struct AddErrorSums {
+  static constexpr int threads = 32, vector = 32;
+  // Without them code that is not optimised has too many registers for such a team.
+  using Bounds = Kokkos::LaunchBounds<threads * vector>;
   ErrorSums<Space> sums;
   count_t chunks;
   Kokkos::View<double*, typename Space::device_type> totals;
@@ -199,9 +202,10 @@ PredictionErrors detail::errors(Space const& space, FastTuckerModel<Scalar, Spac
                                           sums.data() + 2 * (first / chunk));
                      });
   Kokkos::View<double*, typename Space::device_type> const totals(sums.data() + 2 * chunks, 2);
-  LaunchShape const shape = launch_shape<Space>(1, 32, 32);
-  Kokkos::parallel_for("polyad::add_error_sums", team_policy(space, shape),
-                       AddErrorSums<Space>{sums, chunks, totals});
+  using Kernel            = AddErrorSums<Space>;
+  LaunchShape const shape = launch_shape<Space>(1, Kernel::threads, Kernel::vector);
+  Kokkos::parallel_for("polyad::add_error_sums", team_policy<typename Kernel::Bounds>(space, shape),
+                       Kernel{sums, chunks, totals});
   double host[2] = {};
   Kokkos::deep_copy(space, Kokkos::View<double*, Kokkos::HostSpace>(host, 2), totals);
   space.fence("polyad::errors");

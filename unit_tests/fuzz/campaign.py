@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fuzzes all targets at once, with sanitizers and without, and counts: campaign.py BUILD_FOLDER [--minutes N] [--jobs J].
 
-Each job runs one target for two minutes at a time, and the target that had least of the cores comes next. The corpora
+Each job runs one target for four minutes at a time, and the target that had least of the cores comes next. The corpora
 start as the stored inputs and grow in BUILD_FOLDER/corpus; what fails lies in BUILD_FOLDER. A later campaign goes on from
 there. `summary` in the folder says what was executed. --built: the programs are there, whatever their
 age, and no compiler is wanted."""
@@ -17,9 +17,11 @@ import time
 
 import run
 
-# What a target gets of the cores, of both kinds together: text and command lines take long.
-SHARES = {"text": 2, "pten": 1, "npz": 1, "checkpoint": 1, "binary": 1, "ktensor": 1, "tune": 1, "ceilings": 1,
-          "command_line": 2}
+# What a target gets of the cores: text and command lines take long. The plain programs get twice as much as the others.
+SHARES = {"text": 3, "pten": 1, "npz": 1, "checkpoint": 1, "binary": 1, "ktensor": 2, "tune": 1, "ceilings": 1,
+          "command_line": 3}
+KIND_SHARES = {"plain": 2, "sanitized": 1}
+SLICE_SECONDS = 240
 KINDS = {"plain": ["-std=c++20", "-O2", "-g1"], "sanitized": [*run.FLAGS, *run.SANITIZERS]}
 
 
@@ -35,14 +37,15 @@ class Campaign:
         # Executions of all targets when one last found an edge.
         self.last_edge = 0
         self.failed = []
+        self.slices = 0
 
     def next(self):
         """The target that is furthest behind, and the seconds that it gets."""
         with self.lock:
-            seconds = min(120, int(self.end - time.monotonic()))
+            seconds = min(SLICE_SECONDS, int(self.end - time.monotonic()))
             if seconds < 5:
                 return None
-            chosen = min(self.spent, key=lambda key: self.spent[key] / SHARES[key[1]])
+            chosen = min(self.spent, key=lambda key: self.spent[key] / (KIND_SHARES[key[0]] * SHARES[key[1]]))
             self.spent[chosen] += seconds
             return chosen, seconds
 
@@ -50,7 +53,12 @@ class Campaign:
         while chosen := self.next():
             (kind, target), seconds = chosen
             corpus = self.folder / "corpus" / target
-            result = run.fuzz(self.folder / kind / f"fuzz_{target}", target, seconds, self.folder, "-entropic=0", corpus)
+            # Short inputs are executed more often, and reach almost all. Every third slice takes long ones too.
+            with self.lock:
+                self.slices += 1
+                options = [] if self.slices % 3 == 0 else ["-max_len=512", "-use_memcmp=0"]
+            result = run.fuzz(self.folder / kind / f"fuzz_{target}", target, seconds, self.folder, "-entropic=0",
+                              *options, corpus)
             self.count((kind, target), result, number)
 
     def count(self, key, result, number):

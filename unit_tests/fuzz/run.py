@@ -90,9 +90,11 @@ def build(compiler, source, folder, flags=(*FLAGS, *SANITIZERS), links=None):
 def fuzz(program, name, seconds, folder, *options_and_corpora):
     """Runs a target; an input that fails stays in the folder."""
     words = HERE / (WORDS.get(name, "binary") + ".dict")
+    memory = pathlib.Path("/dev/shm")  # some targets write files
+    environment = {**os.environ, "TMPDIR": str(memory)} if memory.is_dir() else None
     return subprocess.run([program, f"-max_total_time={seconds}", "-max_len=4096", "-rss_limit_mb=4096", "-timeout=25",
                            f"-dict={words}", f"-artifact_prefix={folder}/{name}-", "-print_final_stats=1",
-                           *options_and_corpora], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                           *options_and_corpora], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, text=True, errors="replace", check=False)
 
 

@@ -28,15 +28,23 @@ void check(EstimateOptions const& options) {
 
 }  // namespace
 
-ChoiceCommands::ChoiceCommands(CLI::App& app) : m_app(app) {
-  Command estimate(app, "estimate", "Predict bytes and time of each format, before anything runs",
+ChoiceCommands::ChoiceCommands(CLI::App& app, MeantCommands const& meant) : m_app(app) {
+  if (meant.have("estimate")) add_estimate();
+  if (meant.have("tune")) add_tune();
+}
+
+void ChoiceCommands::add_estimate() {
+  Command estimate(m_app, "estimate", "Predict bytes and time of each format, before anything runs",
                    m_estimate.common);
   add_shared(estimate, m_estimate);
   estimate.footer(
       "Predictions use the tensor's sizes, slices and fibers, and a short measurement of the machine. "
       "Nothing is built.\n"
       "Example: polyad estimate uber.tns.xz -r 32 --device-memory 8G");
-  Command tune(app, "tune", "Try the formats on a tensor and name the fastest", m_tune.of.common);
+}
+
+void ChoiceCommands::add_tune() {
+  Command tune(m_app, "tune", "Try the formats on a tensor and name the fastest", m_tune.of.common);
   add_shared(tune, m_tune.of);
   add_format(tune, m_tune.format, "Try this format alone, in all its shapes: " + format_names());
   tune.add_flag(
@@ -47,11 +55,11 @@ ChoiceCommands::ChoiceCommands(CLI::App& app) : m_app(app) {
 }
 
 std::optional<Options> ChoiceCommands::chosen() {
-  if (m_app.got_subcommand("estimate")) {
+  if (is_given(m_app, "estimate")) {
     check(m_estimate);
     return m_estimate;
   }
-  if (m_app.got_subcommand("tune")) {
+  if (is_given(m_app, "tune")) {
     check(m_tune.of);
     if (m_tune.format == "auto") refuse("--format takes the name of one format. Leave it out to try all");
     if (!m_tune.format.empty() && format_offers(m_tune.format, Capability::streaming))

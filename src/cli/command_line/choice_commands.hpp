@@ -6,14 +6,15 @@
 
 #include <optional>
 
+#include "cli/command_line/command.hpp"
 #include "cli/options/options.hpp"
 
 namespace polyad::cli {
 
 class ChoiceCommands {
 public:
-  /// Adds the commands; must live while `app` parses.
-  explicit ChoiceCommands(CLI::App& app);
+  /// Adds those that are meant; must live while `app` parses.
+  ChoiceCommands(CLI::App& app, MeantCommands const& meant);
   ChoiceCommands(ChoiceCommands const&)            = delete;
   ChoiceCommands& operator=(ChoiceCommands const&) = delete;
 
@@ -22,6 +23,9 @@ public:
   [[nodiscard]] std::optional<Options> chosen();
 
 private:
+  void add_estimate();
+  void add_tune();
+
   CLI::App& m_app;
   EstimateOptions m_estimate;
   TuneOptions m_tune;

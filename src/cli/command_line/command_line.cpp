@@ -90,6 +90,10 @@ void add_stats(Command command, StatsOptions& options) {
   command.footer("Example: polyad stats uber.tns.xz");
 }
 
+void add_info(Command command) {
+  add_common(command);
+}
+
 void check(CpdOptions const& options) {
   if (options.tune && options.format != "auto") refuse("--tune chooses a format: leave --format out");
   if (options.tune && !options.resume.empty())
@@ -138,15 +142,18 @@ std::optional<Options> parse_command_line(int argc, char const* const* argv) {
   CpdOptions cpd;
   StatsOptions stats;
   InfoOptions info;
-  add_cpd({app, "cpd", "Canonical polyadic decomposition by alternating least squares", cpd.common}, cpd);
-  add_stats({app, "stats", "Sizes, sparsity and values of a tensor", stats.common}, stats);
-  ProductCommands products(app);
-  CompletionCommands completion(app);
-  FileCommands files(app);
-  ChoiceCommands choices(app);
-  Command info_command(app, "info", "Version, backend, and the device found against the one compiled for",
-                       info.common);
-  add_common(info_command);
+  MeantCommands const meant(argc > 1 ? argv[1] : "");
+  if (meant.have("cpd"))
+    add_cpd({app, "cpd", "Canonical polyadic decomposition by alternating least squares", cpd.common}, cpd);
+  if (meant.have("stats"))
+    add_stats({app, "stats", "Sizes, sparsity and values of a tensor", stats.common}, stats);
+  ProductCommands products(app, meant);
+  CompletionCommands completion(app, meant);
+  FileCommands files(app, meant);
+  ChoiceCommands choices(app, meant);
+  if (meant.have("info"))
+    add_info(
+        {app, "info", "Version, backend, and the device found against the one compiled for", info.common});
 
   add_manual(app);
 
@@ -168,8 +175,8 @@ std::optional<Options> parse_command_line(int argc, char const* const* argv) {
   if (auto chosen = files.chosen()) return chosen;
   if (auto chosen = choices.chosen()) return chosen;
   if (auto chosen = completion.chosen()) return chosen;
-  if (app.got_subcommand("cpd")) return checked(cpd);
-  if (app.got_subcommand("stats")) return checked(stats);
+  if (is_given(app, "cpd")) return checked(cpd);
+  if (is_given(app, "stats")) return checked(stats);
   return checked(info);
 }
 

@@ -310,32 +310,36 @@ void check(PredictOptions const& options) {
 
 }  // namespace
 
-CompletionCommands::CompletionCommands(CLI::App& app) : m_app(app) {
-  add_fast_tucker(
-      {app, "fast-tucker", "Fit a FastTucker model to observed entries, to predict others", m_train.common},
-      m_train);
-  add_predict({app, "predict", "Predict entries by a model of fast-tucker", m_predict.common}, m_predict);
-  add_recommend({app, "recommend", "Find the rows of a mode with the highest predictions of a model",
-                 m_recommend.common},
-                m_recommend);
-  add_similar({app, "similar", "Find the rows of a mode that are most alike in a model", m_similar.common},
-              m_similar);
+CompletionCommands::CompletionCommands(CLI::App& app, MeantCommands const& meant) : m_app(app) {
+  if (meant.have("fast-tucker"))
+    add_fast_tucker(
+        {app, "fast-tucker", "Fit a FastTucker model to observed entries, to predict others", m_train.common},
+        m_train);
+  if (meant.have("predict"))
+    add_predict({app, "predict", "Predict entries by a model of fast-tucker", m_predict.common}, m_predict);
+  if (meant.have("recommend"))
+    add_recommend({app, "recommend", "Find the rows of a mode with the highest predictions of a model",
+                   m_recommend.common},
+                  m_recommend);
+  if (meant.have("similar"))
+    add_similar({app, "similar", "Find the rows of a mode that are most alike in a model", m_similar.common},
+                m_similar);
 }
 
 std::optional<Options> CompletionCommands::chosen() {
-  if (m_app.got_subcommand("fast-tucker")) {
+  if (is_given(m_app, "fast-tucker")) {
     check(m_train);
     return m_train;
   }
-  if (m_app.got_subcommand("predict")) {
+  if (is_given(m_app, "predict")) {
     check(m_predict);
     return m_predict;
   }
-  if (m_app.got_subcommand("recommend")) {
+  if (is_given(m_app, "recommend")) {
     check(m_recommend);
     return m_recommend;
   }
-  if (m_app.got_subcommand("similar")) {
+  if (is_given(m_app, "similar")) {
     check(m_similar);
     return m_similar;
   }

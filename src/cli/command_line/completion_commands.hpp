@@ -6,14 +6,15 @@
 
 #include <optional>
 
+#include "cli/command_line/command.hpp"
 #include "cli/options/options.hpp"
 
 namespace polyad::cli {
 
 class CompletionCommands {
 public:
-  /// Adds the commands; must live while `app` parses.
-  explicit CompletionCommands(CLI::App& app);
+  /// Adds those that are meant; must live while `app` parses.
+  CompletionCommands(CLI::App& app, MeantCommands const& meant);
   CompletionCommands(CompletionCommands const&)            = delete;
   CompletionCommands& operator=(CompletionCommands const&) = delete;
 

@@ -40,12 +40,12 @@ void add_input(Command& command, TensorInput& input, char const* duplicates) {
 
 }  // namespace
 
-FileCommands::FileCommands(CLI::App& app) : m_app(app) {
-  add_convert();
-  add_check();
-  add_compare();
-  add_gen();
-  add_mttkrp();
+FileCommands::FileCommands(CLI::App& app, MeantCommands const& meant) : m_app(app) {
+  if (meant.have("convert")) add_convert();
+  if (meant.have("check")) add_check();
+  if (meant.have("compare")) add_compare();
+  if (meant.have("gen")) add_gen();
+  if (meant.have("mttkrp")) add_mttkrp();
 }
 
 void FileCommands::add_convert() {
@@ -148,7 +148,7 @@ void FileCommands::add_mttkrp() {
 }
 
 std::optional<Options> FileCommands::chosen() {
-  auto const given = [&](char const* name) { return m_app.got_subcommand(name); };
+  auto const given = [&](char const* name) { return is_given(m_app, name); };
   if (given("convert")) {
     refuse_overwriting(m_convert.input.path, m_convert.common.report, "--report");
     expect_dialect(m_convert.output, m_convert.to);

@@ -6,14 +6,15 @@
 
 #include <optional>
 
+#include "cli/command_line/command.hpp"
 #include "cli/options/options.hpp"
 
 namespace polyad::cli {
 
 class FileCommands {
 public:
-  /// Adds the commands; must live while `app` parses.
-  explicit FileCommands(CLI::App& app);
+  /// Adds those that are meant; must live while `app` parses.
+  FileCommands(CLI::App& app, MeantCommands const& meant);
   FileCommands(FileCommands const&)            = delete;
   FileCommands& operator=(FileCommands const&) = delete;
 

@@ -21,10 +21,10 @@ void expect_npz(std::filesystem::path const& path) {
 
 }  // namespace
 
-ProductCommands::ProductCommands(CLI::App& app) : m_app(app) {
-  add_tucker();
-  add_ttm();
-  add_ttmc();
+ProductCommands::ProductCommands(CLI::App& app, MeantCommands const& meant) : m_app(app) {
+  if (meant.have("tucker")) add_tucker();
+  if (meant.have("ttm")) add_ttm();
+  if (meant.have("ttmc")) add_ttmc();
 }
 
 void ProductCommands::add_ttm() {
@@ -85,7 +85,7 @@ void ProductCommands::add_tucker() {
 }
 
 std::optional<Options> ProductCommands::chosen() {
-  auto const given = [&](char const* name) { return m_app.got_subcommand(name); };
+  auto const given = [&](char const* name) { return is_given(m_app, name); };
   if (given("ttm")) {
     expect_distinct_files({m_ttm.tensor, m_ttm.matrix}, m_ttm.output, m_ttm.common.report);
     if (!io::dialect_of_ending(m_ttm.output))

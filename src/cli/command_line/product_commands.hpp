@@ -6,14 +6,15 @@
 
 #include <optional>
 
+#include "cli/command_line/command.hpp"
 #include "cli/options/options.hpp"
 
 namespace polyad::cli {
 
 class ProductCommands {
 public:
-  /// Adds the commands; must live while `app` parses.
-  explicit ProductCommands(CLI::App& app);
+  /// Adds those that are meant; must live while `app` parses.
+  ProductCommands(CLI::App& app, MeantCommands const& meant);
   ProductCommands(ProductCommands const&)            = delete;
   ProductCommands& operator=(ProductCommands const&) = delete;
 
