@@ -14,6 +14,7 @@
 
 #include "cli/command_line/command_line.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/run/device_failure.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
@@ -51,6 +52,7 @@ Failure explain() {
     std::string const text = error.what();
     if (text.find("failed to allocate") != std::string::npos)
       return {static_cast<int>(ExitCode::out_of_memory), first_line(text)};
+    if (tells_of_device(text)) return {static_cast<int>(ExitCode::backend_unusable), first_line(text)};
     return {unexpected, "unexpected error: " + first_line(text)};
   }
 }

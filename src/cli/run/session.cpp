@@ -11,6 +11,7 @@
 
 #include "cli/format_choice/machine.hpp"
 #include "cli/report/host_facts.hpp"
+#include "cli/run/device_failure.hpp"
 #include "cli/run/ranks.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/device_memory.hpp"
@@ -61,6 +62,7 @@ struct Session::State {
 Session::Session(int threads, bool verbose, std::optional<std::uint64_t> device_memory) {
   expect_usable_device();
   m_state = std::make_unique<State>(settings(threads, verbose), device_memory);
+  catch_device_failures();
 }
 
 Session::~Session() = default;
