@@ -17,7 +17,7 @@ FLAGS = ["-std=c++20", "-O1", "-g"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 LIBRARIES = {"POLYAD_HAVE_ZLIB": ("zlib.h", "z"), "POLYAD_HAVE_LZMA": ("lzma.h", "lzma"),
              "POLYAD_HAVE_ZSTD": ("zstd.h", "zstd")}
-CORE = ["core/error.cpp", "core/host_memory.cpp"]  # what the readers need of it
+CORE = ["core/error.cpp"]  # what the readers need of it
 FORMATS = ["formats/capability.cpp", "formats/option_text.cpp"]
 WITH_KOKKOS = {"hold_out.cpp", "saved_models.cpp"}
 # What a target needs besides the readers, and the headers that this wants.
@@ -71,7 +71,7 @@ def build(compiler, source, folder, flags=(*FLAGS, *SANITIZERS), links=None):
     for pattern in [*CORE, *MORE.get(name, [])]:
         paths += sorted(ROOT.glob(f"src/{pattern}"))
     objects = []
-    for path in [*paths, source]:
+    for path in [*paths, HERE / "free_memory.cpp", source]:
         target = folder / (path.stem + ".o")
         objects.append(target)
         if target.exists() and target.stat().st_mtime > max(newest, path.stat().st_mtime):
