@@ -70,6 +70,26 @@ DeviceFacts probe_device() {
   return facts;
 }
 
+bool device_has_failed() noexcept {
+#if defined(KOKKOS_ENABLE_CUDA)
+  switch (cudaPeekAtLastError()) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+      return true;
+    default:
+      return false;
+  }
+#else
+  return false;
+#endif
+}
+
 void expect_usable_device() {
   if (DeviceFacts const facts = probe_device(); !facts.usable()) throw BackendError(facts.problem);
 }

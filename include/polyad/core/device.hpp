@@ -18,7 +18,6 @@ struct DeviceFacts {
   std::uint64_t memory_bytes = 0;        // the device's whole memory
   std::vector<std::uint64_t> addresses;  // PCI's, of all devices that this process sees
   std::string problem;                   // why the backend cannot be used; empty when it can
-
   [[nodiscard]] bool usable() const noexcept { return problem.empty(); }
 };
 
@@ -27,5 +26,8 @@ struct DeviceFacts {
 
 /// \throws BackendError when the device is missing or this build holds no code for it
 void expect_usable_device();
+
+/// Whether the device failed so that no later call succeeds. Kokkos aborts then: a SIGABRT handler may ask.
+[[nodiscard]] bool device_has_failed() noexcept;
 
 }  // namespace polyad

@@ -66,8 +66,7 @@ inline count_t checked_product(std::string const& array, count_t a, count_t b) {
   return product;
 }
 
-/// Multiprocessors of a device, by its properties: concurrency() / 2048 is wrong where one holds 1536
-/// threads.
+/// A device's multiprocessors, by its properties: concurrency() / 2048 is wrong where one holds 1536.
 [[nodiscard]] count_t device_multiprocessors(Kokkos::DefaultExecutionSpace const& space);
 
 /// Bytes of free memory in the memory space of Space, reported by the device's driver or the host's system. A

@@ -1,39 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/run/device_failure.hpp"
 
-#include <Kokkos_Core.hpp>
-#include <string_view>
-
-#if defined(KOKKOS_ENABLE_CUDA)
-#include <cuda_runtime_api.h>
 #include <unistd.h>
 
 #include <csignal>
 
+#include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
-#endif
 
 namespace polyad::cli {
 
-#if defined(KOKKOS_ENABLE_CUDA)
 namespace {
-
-/// Whether the last call met one of the errors after which Kokkos aborts, since no later call can succeed.
-bool device_has_failed() {
-  switch (cudaPeekAtLastError()) {
-    case cudaErrorIllegalAddress:
-    case cudaErrorAssert:
-    case cudaErrorHardwareStackError:
-    case cudaErrorIllegalInstruction:
-    case cudaErrorMisalignedAddress:
-    case cudaErrorInvalidAddressSpace:
-    case cudaErrorInvalidPc:
-    case cudaErrorLaunchFailure:
-      return true;
-    default:
-      return false;
-  }
-}
 
 /// An abort for any other reason goes on when this returns.
 extern "C" void end_if_device_failed(int) {
@@ -46,12 +23,9 @@ extern "C" void end_if_device_failed(int) {
 }
 
 }  // namespace
-#endif
 
 void catch_device_failures() {
-#if defined(KOKKOS_ENABLE_CUDA)
   std::signal(SIGABRT, end_if_device_failed);
-#endif
 }
 
 bool tells_of_device(std::string_view text) {
