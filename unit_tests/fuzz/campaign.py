@@ -40,23 +40,21 @@ class Campaign:
         self.slices = 0
 
     def next(self):
-        """The target that is furthest behind, and the seconds that it gets."""
+        """The target that is furthest behind, the seconds that it gets, and its options."""
         with self.lock:
             seconds = min(SLICE_SECONDS, int(self.end - time.monotonic()))
             if seconds < 5:
                 return None
             chosen = min(self.spent, key=lambda key: self.spent[key] / (KIND_SHARES[key[0]] * SHARES[key[1]]))
             self.spent[chosen] += seconds
-            return chosen, seconds
+            # Short inputs are executed more often, and reach almost all. Every third slice takes long ones too.
+            self.slices += 1
+            return chosen, seconds, [] if self.slices % 3 == 0 else ["-max_len=512", "-use_memcmp=0"]
 
     def work(self, number):
         while chosen := self.next():
-            (kind, target), seconds = chosen
+            (kind, target), seconds, options = chosen
             corpus = self.folder / "corpus" / target
-            # Short inputs are executed more often, and reach almost all. Every third slice takes long ones too.
-            with self.lock:
-                self.slices += 1
-                options = [] if self.slices % 3 == 0 else ["-max_len=512", "-use_memcmp=0"]
             result = run.fuzz(self.folder / kind / f"fuzz_{target}", target, seconds, self.folder, "-entropic=0",
                               *options, corpus)
             self.count((kind, target), result, number)

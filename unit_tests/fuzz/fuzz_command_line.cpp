@@ -3,7 +3,6 @@
 // formats, which need Kokkos, are stood in for by their names. A first byte from 128 on stands for a
 // command's name, so that mutations do not break it.
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <iostream>
 #include <streambuf>
@@ -11,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/command_line/command.hpp"
 #include "cli/command_line/command_line.hpp"
 #include "fuzz_file.hpp"
 #include "polyad/core/error.hpp"
@@ -42,10 +42,6 @@ bool format_offers(std::string_view text, Capability) {
 
 namespace {
 
-constexpr std::array command_names = {"cpd",     "stats",    "tucker", "ttm",    "ttmc",       "convert",
-                                      "check",   "compare",  "gen",    "mttkrp", "predict",    "recommend",
-                                      "similar", "estimate", "tune",   "info",   "fast-tucker"};
-
 /// Takes the help and drops it.
 class Nowhere : public std::streambuf {
   int_type overflow(int_type c) override { return traits_type::not_eof(c); }
@@ -63,6 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   std::vector<char const*> words = {"polyad"};
   std::size_t first              = 0;
   if (size > 0 && data[0] >= 128) {
+    using polyad::cli::command_names;
     words.push_back(command_names[data[0] % command_names.size()]);
     first = 1;
   }

@@ -2,19 +2,10 @@
 #include "cli/command_line/command.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <utility>
 
 namespace polyad::cli {
-
-namespace {
-
-constexpr std::array command_names = {"cpd",     "stats",     "info",    "tucker",   "ttm",    "ttmc",
-                                      "convert", "check",     "compare", "gen",      "mttkrp", "fast-tucker",
-                                      "predict", "recommend", "similar", "estimate", "tune"};
-
-}  // namespace
 
 MeantCommands::MeantCommands(std::string_view first_word) {
   if (std::find(command_names.begin(), command_names.end(), first_word) != command_names.end())
