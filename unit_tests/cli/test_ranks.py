@@ -311,6 +311,18 @@ class Ranks(ToolTest):
         self.assertTrue((self.folder / "m.npz").exists())
         self.assertEqual(len(re.findall("polyad: interrupted after epoch", stderr)), 1)
 
+    @unittest.skipUnless("POLYAD_LATE_END" in os.environ, "not with sanitizers")
+    def test_a_rank_that_ends_late_names_none(self):
+        """Its launcher's SIGTERM meets it after its destructors."""
+        process = self.start([
+            *MPIRUN, "3", "env", f"LD_PRELOAD={os.environ['POLYAD_LATE_END']}", TOOL, "cpd", str(self.tensor), "-r", "4", "-i",
+            "100000000", "--tol", "0"
+        ])
+        os.kill(ranks_of(process)[0], signal.SIGTERM)
+        stderr = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 143, stderr[-2000:])
+        self.assertNotIn("its process was killed", stderr)
+
     def test_a_killed_rank_is_named(self):
         for command in (("cpd", "-i", "100000000", "--tol", "0"), ("fast-tucker", "--reg", "1", "-i", "100000000")):
             process = self.start([*MPIRUN, "3", TOOL, command[0], str(self.tensor), "-r", "4", *command[1:], "-o", "m.npz"])

@@ -24,8 +24,9 @@ struct Process {
   std::string line;  // says that it is gone
 };
 
-// The ranks of this machine, in their order. Does not change once `watched` is set.
-std::vector<Process> processes;
+// The ranks of this machine, in their order. Does not change once `watched` is set. Never destroyed: the signal may
+// come while the process exits.
+std::vector<Process>& processes    = *new std::vector<Process>;
 std::sig_atomic_t volatile watched = 0;
 std::sig_atomic_t volatile ended   = 0;  // by a rank that has said why
 
@@ -67,6 +68,10 @@ void name_lost_ranks() noexcept {
 }
 
 void end_watch() noexcept {
+  watched = 0;
+}
+
+void end_watch_of_all() noexcept {
   if (watched == 0) return;
   for (auto const& process : processes)
     if (process.id != ::getpid()) ::kill(process.id, SIGUSR1);

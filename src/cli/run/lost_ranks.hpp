@@ -13,7 +13,9 @@ void watch_ranks();
 /// handler.
 void name_lost_ranks() noexcept;
 
-/// Before this rank ends all: the others then name none.
+/// Before this rank leaves the others in good order: it then names none.
 void end_watch() noexcept;
+/// Before this rank ends all: the others then name none.
+void end_watch_of_all() noexcept;
 
 }  // namespace polyad::cli

@@ -30,6 +30,8 @@ void start_ranks() {
 }
 
 void end_ranks() {
+  // None leaves MPI before all are here. One that then ends with a status other than 0 makes the launcher send SIGTERM.
+  end_watch();
   scope.reset();
 }
 
@@ -38,7 +40,7 @@ Ranks const& ranks() noexcept {
 }
 
 void abort_ranks(int exit_code) {
-  end_watch();
+  end_watch_of_all();
   if (scope) scope->abort(exit_code);
   std::_Exit(exit_code);
 }
