@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loaded before the tool, it lets every rank but the first end two seconds late, after the tool's own destructors.
+// Loaded before the tool, it lets every rank but the first end two seconds late, after the tool's own
+// destructors.
 #include <chrono>
 #include <cstdlib>
 #include <cstring>

@@ -24,8 +24,8 @@ struct Process {
   std::string line;  // says that it is gone
 };
 
-// The ranks of this machine, in their order. Does not change once `watched` is set. Never destroyed: the signal may
-// come while the process exits.
+// The ranks of this machine, in their order. Does not change once `watched` is set. Never destroyed: the
+// signal may come while the process exits.
 std::vector<Process>& processes    = *new std::vector<Process>;
 std::sig_atomic_t volatile watched = 0;
 std::sig_atomic_t volatile ended   = 0;  // by a rank that has said why

@@ -30,7 +30,8 @@ void start_ranks() {
 }
 
 void end_ranks() {
-  // None leaves MPI before all are here. One that then ends with a status other than 0 makes the launcher send SIGTERM.
+  // None leaves MPI before all are here. One that then ends with a status other than 0 makes the launcher
+  // send SIGTERM.
   end_watch();
   scope.reset();
 }
