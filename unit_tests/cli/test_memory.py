@@ -32,9 +32,9 @@ class Memory(ToolTest):
         self.succeed("gen", "uniform", "-d", "300000,200,100", "-n", 1000000, "-o", "x.pten")
         self.succeed("convert", "x.pten", "x.tns")
 
-    def factor(self, file, before):
+    def factor(self, file, before, threads=2):
         """The exit status of cpd in a process where `before` was called first; one message where it fails."""
-        result = subprocess.run([TOOL, "cpd", file, "-r", "8", "-i", "1", "-t", "2", "-o", "model.npz"],
+        result = subprocess.run([TOOL, "cpd", file, "-r", "8", "-i", "1", "-t", str(threads), "-o", "model.npz"],
                                 cwd=self.folder,
                                 stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE,
@@ -59,6 +59,14 @@ class Memory(ToolTest):
                     ]
                     self.assertEqual(statuses[0], 4)
                     self.assertEqual(statuses[-1], 0)
+
+    def test_stacks_of_threads(self):
+        for kind, threads, mib in ((resource.RLIMIT_DATA, 2, range(20, 44, 2)), (resource.RLIMIT_AS, 8, range(64, 260, 12))):
+            statuses = [
+                self.factor("x.pten", lambda limit=limit: resource.setrlimit(kind, (limit << 20, limit << 20)), threads)
+                for limit in mib
+            ]
+            self.assertEqual(statuses[0], 4)
 
     def test_control_group(self):
         group, limit = make_control_group()

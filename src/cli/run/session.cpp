@@ -12,6 +12,7 @@
 #include "cli/format_choice/machine.hpp"
 #include "cli/report/host_facts.hpp"
 #include "cli/run/device_failure.hpp"
+#include "cli/run/expect_threads.hpp"
 #include "cli/run/ranks.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/device_memory.hpp"
@@ -61,7 +62,9 @@ struct Session::State {
 
 Session::Session(int threads, bool verbose, std::optional<std::uint64_t> device_memory) {
   expect_usable_device();
-  m_state = std::make_unique<State>(settings(threads, verbose), device_memory);
+  auto const chosen = settings(threads, verbose);
+  expect_threads(chosen.has_num_threads() ? chosen.get_num_threads() : 0);
+  m_state = std::make_unique<State>(chosen, device_memory);
   catch_device_failures();
 }
 

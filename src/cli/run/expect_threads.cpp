@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/run/expect_threads.hpp"
+
+#include <Kokkos_Macros.hpp>
+#ifdef KOKKOS_ENABLE_OPENMP
+#include <omp.h>
+#endif
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <latch>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "polyad/core/error.hpp"
+
+namespace polyad::cli {
+
+namespace {
+
+int host_threads(int wanted) {
+#ifdef KOKKOS_ENABLE_OPENMP
+  return wanted > 0 ? wanted : ::omp_get_max_threads();
+#else
+  static_cast<void>(wanted);
+  return 1;
+#endif
+}
+
+std::uint64_t stack_bytes() {
+  std::size_t bytes = 0;
+  ::pthread_attr_t attributes;
+  if (::pthread_attr_init(&attributes) != 0) return 0;
+  ::pthread_attr_getstacksize(&attributes, &bytes);
+  ::pthread_attr_destroy(&attributes);
+  return bytes;
+}
+
+}  // namespace
+
+void expect_threads(int wanted) {
+  auto const count = static_cast<std::uint64_t>(std::max(1, host_threads(wanted)));
+  std::latch all_started(1);
+  std::vector<std::jthread> others;
+  try {
+    others.reserve(count);
+    while (others.size() + 1 < count) others.emplace_back([&] { all_started.wait(); });
+    all_started.count_down();
+  } catch (std::system_error const& error) {
+    all_started.count_down();
+    throw MemoryError("a stack for each of " + std::to_string(count) + " threads", count * stack_bytes(),
+                      error.code().message() + "; --threads takes fewer");
+  } catch (...) {
+    all_started.count_down();
+    throw;
+  }
+}
+
+}  // namespace polyad::cli

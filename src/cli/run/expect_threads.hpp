@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// OpenMP ends the process with status 1 where it cannot start a thread, often because its stack does not fit.
+#pragma once
+
+namespace polyad::cli {
+
+/// Starts and ends the threads that Kokkos is about to start. Does nothing on a backend without threads.
+/// \param threads  0 for as many as OpenMP takes by itself
+/// \throws MemoryError if the system does not start so many
+void expect_threads(int threads);
+
+}  // namespace polyad::cli
