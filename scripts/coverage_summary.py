@@ -4,7 +4,9 @@
 
 gcov counts a line once for each instance of a template, with the instance's own branches. A line is reached if one
 instance reaches it. The k-th branch of a line is taken if one instance takes its k-th. gcovr's own sum adds the
-instances' branches. --missing lists the lines with branches that none takes, the files with the most of them first.
+instances' branches. Where gcov never sees an instance run, its text does not say which branches are exceptions. So an
+instance that does not reach a line counts only if none does. --missing lists the lines with branches that none takes,
+the files with the most of them first.
 """
 import argparse
 import collections
@@ -20,12 +22,13 @@ def merged(lines):
     result = {}
     for number, here in instances.items():
         taken = []
-        for line in here:
+        executed = [line for line in here if line["count"] > 0]
+        for line in executed or here:
             branches = [b["count"] > 0 for b in line["branches"] if not b.get("throw") and not b.get("gcovr/excluded")]
             taken += [False] * (len(branches) - len(taken))
             for k, one in enumerate(branches):
                 taken[k] |= one
-        result[number] = (any(line["count"] > 0 for line in here), taken)
+        result[number] = (bool(executed), taken)
     return result
 
 
