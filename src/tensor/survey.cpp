@@ -8,6 +8,7 @@
 #include <exception>
 #include <mutex>
 #include <numeric>
+#include <system_error>
 #include <thread>
 #include "polyad/core/per_mode.hpp"
 
@@ -91,8 +92,13 @@ void spread(int threads, std::size_t count, Task const& task) {
   };
   {
     std::vector<std::jthread> others;
-    for (std::size_t t = 1; t < std::min<std::size_t>(static_cast<std::size_t>(threads), count); ++t)
-      others.emplace_back(work);
+    for (std::size_t t = 1; t < std::min<std::size_t>(static_cast<std::size_t>(threads), count); ++t) {
+      try {
+        others.emplace_back(work);
+      } catch (std::system_error const&) {
+        break;  // no more threads to be had: fewer do the same work
+      }
+    }
     work();
   }
   if (failure) std::rethrow_exception(failure);

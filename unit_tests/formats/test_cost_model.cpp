@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The survey of a tensor against counting, and what the cost model must hold whatever its weights are.
+#include <pthread.h>
+
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
 #include <span>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include "formats/choose_format.hpp"
@@ -95,6 +100,44 @@ TEST_CASE("A survey estimates fibers to a fiftieth", "[cost_model]") {
     CHECK(std::abs(found.modes[static_cast<std::size_t>(root)].fibers - want) < want / 50);
   }
 }
+
+#ifdef __GLIBC__
+namespace {
+
+/// While it lives, no thread's stack fits.
+class NoStacks {
+public:
+  NoStacks() {
+    ::pthread_getattr_default_np(&m_before);
+    ::pthread_attr_t huge;
+    ::pthread_attr_init(&huge);
+    ::pthread_attr_setstacksize(&huge, std::size_t(1) << 50);
+    ::pthread_setattr_default_np(&huge);
+    ::pthread_attr_destroy(&huge);
+  }
+  ~NoStacks() {
+    ::pthread_setattr_default_np(&m_before);
+    ::pthread_attr_destroy(&m_before);
+  }
+  NoStacks(NoStacks const&)            = delete;
+  NoStacks& operator=(NoStacks const&) = delete;
+
+private:
+  ::pthread_attr_t m_before;
+};
+
+}  // namespace
+
+TEST_CASE("A survey takes the threads that it gets", "[cost_model]") {
+  std::vector<std::uint64_t> const extents{7, 300, 40};
+  auto const indices = scattered(extents, 2000);
+  NoStacks const none;
+  REQUIRE_THROWS_AS(std::thread([] {}), std::system_error);
+  auto const found = survey(extents, indices, 4);
+  for (std::size_t n = 0; n < 3; ++n)
+    CHECK(found.modes[n].used() == survey(extents, indices).modes[n].used());
+}
+#endif
 
 TEST_CASE("A survey takes modes that are longer than memory", "[cost_model]") {
   std::vector<std::uint64_t> const extents{std::uint64_t(1) << 60, 3};

@@ -6,6 +6,7 @@
 #include <omp.h>
 #endif
 #include <pthread.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -17,6 +18,9 @@
 #include <vector>
 
 #include "polyad/core/error.hpp"
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 namespace polyad::cli {
 
@@ -40,15 +44,29 @@ std::uint64_t stack_bytes() {
   return bytes;
 }
 
+/// Each thread that allocates may reserve 64 MiB of addresses for itself. Where these are limited, the next
+/// thread's stack wants them.
+void share_reserves_if_limited() {
+#ifdef M_ARENA_MAX
+  ::rlimit addresses{};
+  if (::getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY)
+    ::mallopt(M_ARENA_MAX, 1);
+#endif
+}
+
 }  // namespace
 
 void expect_threads(int wanted) {
   auto const count = static_cast<std::uint64_t>(std::max(1, host_threads(wanted)));
+  if (count == 1) return;
+  share_reserves_if_limited();
+  // This thread has its stack. The room of one more, and of one in 32, is for what else Kokkos allocates.
+  auto const tried = count + count / 32;
   std::latch all_started(1);
   std::vector<std::jthread> others;
   try {
-    others.reserve(count);
-    while (others.size() + 1 < count) others.emplace_back([&] { all_started.wait(); });
+    others.reserve(tried);
+    while (others.size() < tried) others.emplace_back([&] { all_started.wait(); });
     all_started.count_down();
   } catch (std::system_error const& error) {
     all_started.count_down();
