@@ -5,10 +5,10 @@
 #include <cmath>
 #include <vector>
 
+#include "core/on_threads.hpp"
 #include "io/binary_block.hpp"
 #include "io/file_bytes.hpp"
 #include "io/line_parser.hpp"
-#include "io/on_threads.hpp"
 
 namespace polyad::io {
 
@@ -66,8 +66,8 @@ CoordinateList fill(FieldReader const& reader, std::vector<std::uint64_t> const&
                     std::vector<Column> const& columns, ReadOptions const& options, ReadMemory& memory) {
   CoordinateList list = make_list(extents, nnz, memory);
   FirstFault fault;
-  for_each_on_threads(
-      thread_count(options.threads), (nnz - 1) / foreign_block_nonzeros + 1, [&](std::uint64_t b) {
+  detail::for_each_on_threads(
+      detail::thread_count(options.threads), (nnz - 1) / foreign_block_nonzeros + 1, [&](std::uint64_t b) {
         if (fault.is_before(b)) return;
         BinaryBlock const block{b * foreign_block_nonzeros,
                                 std::min(foreign_block_nonzeros, nnz - b * foreign_block_nonzeros)};

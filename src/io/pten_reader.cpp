@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "core/host_memory.hpp"
+#include "core/on_threads.hpp"
 #include "io/binary_block.hpp"
 #include "io/decoder.hpp"
 #include "io/file_bytes.hpp"
 #include "io/line_parser.hpp"
-#include "io/on_threads.hpp"
 #include "io/pten.hpp"
 #include "io/pten_format.hpp"
 #include "io/settle.hpp"
@@ -161,37 +161,38 @@ TensorFile read_pten(std::filesystem::path const& path, ReadOptions const& optio
   result.tensor =
       make_list(header.extents, std::min(header.nnz, past_block * header.block_nonzeros) - skipped, memory);
   FirstFault fault;
-  for_each_on_threads(thread_count(options.threads), past_block - first_block, [&](std::uint64_t k) {
-    std::uint64_t const b = first_block + k;
-    if (fault.is_before(b)) return;
-    auto const& [stored, crc] = blocks[b];
-    auto const damaged        = [&] {
-      fault.set(b, "block " + std::to_string(b + 1) + " of " + std::to_string(blocks.size()) +
-                       " is damaged: its checksum is wrong");
-    };
-    BinaryBlock const block{k * header.block_nonzeros, header.nonzeros(b), skipped};
-    std::string reason;
-    if (header.packing == pten::Packing::none) {
-      std::uint32_t found = 0;
-      reason              = copy_block(header, block, stored, options, result.tensor,
-                                       [&](std::string_view piece) { found = crc32c(found, piece); });
-      // The faults in a damaged block's content are meaningless.
-      if (found != crc) return damaged();
-    } else {
-      if (crc32c(0, stored) != crc) return damaged();
+  detail::for_each_on_threads(
+      detail::thread_count(options.threads), past_block - first_block, [&](std::uint64_t k) {
+        std::uint64_t const b = first_block + k;
+        if (fault.is_before(b)) return;
+        auto const& [stored, crc] = blocks[b];
+        auto const damaged        = [&] {
+          fault.set(b, "block " + std::to_string(b + 1) + " of " + std::to_string(blocks.size()) +
+                           " is damaged: its checksum is wrong");
+        };
+        BinaryBlock const block{k * header.block_nonzeros, header.nonzeros(b), skipped};
+        std::string reason;
+        if (header.packing == pten::Packing::none) {
+          std::uint32_t found = 0;
+          reason              = copy_block(header, block, stored, options, result.tensor,
+                                           [&](std::string_view piece) { found = crc32c(found, piece); });
+          // The faults in a damaged block's content are meaningless.
+          if (found != crc) return damaged();
+        } else {
+          if (crc32c(0, stored) != crc) return damaged();
 #ifdef POLYAD_HAVE_ZSTD
-      std::uint64_t const bytes = block.count * header.nonzero_bytes();
-      HeldMemory held;
-      held.resize(memory, "a block of " + file.name(), bytes);
-      detail::expect_fits_host("a block of " + file.name(), bytes);
-      std::string content;
-      reason = unpack(stored, bytes, content);
-      if (reason.empty())
-        reason = copy_block(header, block, content, options, result.tensor, [](std::string_view) {});
+          std::uint64_t const bytes = block.count * header.nonzero_bytes();
+          HeldMemory held;
+          held.resize(memory, "a block of " + file.name(), bytes);
+          detail::expect_fits_host("a block of " + file.name(), bytes);
+          std::string content;
+          reason = unpack(stored, bytes, content);
+          if (reason.empty())
+            reason = copy_block(header, block, content, options, result.tensor, [](std::string_view) {});
 #endif
-    }
-    if (!reason.empty()) fault.set(b, reason);
-  });
+        }
+        if (!reason.empty()) fault.set(b, reason);
+      });
   fault.throw_if_any(file.name(), stretch);
   finish_binary(file, options, start, result, stretch);
   return result;

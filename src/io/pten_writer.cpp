@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/on_threads.hpp"
 #include "io/file_bytes.hpp"
-#include "io/on_threads.hpp"
 #include "io/pten.hpp"
 #include "io/pten_format.hpp"
 #include "polyad/core/error.hpp"
@@ -130,12 +130,12 @@ void write_pten(std::filesystem::path const& path, CoordinateList const& tensor,
   AtomicFile file(path);
   file.write(header_of(header));
   // Blocks are made side by side and written in their order.
-  int const threads = thread_count(options.threads);
+  int const threads = detail::thread_count(options.threads);
   std::vector<std::string> made(static_cast<std::size_t>(threads));
   for (std::uint64_t b = 0; b < header.blocks(); b += made.size()) {
     std::uint64_t const count = std::min<std::uint64_t>(made.size(), header.blocks() - b);
-    for_each_on_threads(static_cast<int>(count), count,
-                        [&](std::uint64_t k) { made[k] = block_of(tensor, header, b + k); });
+    detail::for_each_on_threads(static_cast<int>(count), count,
+                                [&](std::uint64_t k) { made[k] = block_of(tensor, header, b + k); });
     for (std::uint64_t k = 0; k < count; ++k) file.write(made[k]);
   }
   file.commit();

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "core/host_memory.hpp"
+#include "core/on_threads.hpp"
 #include "io/line_parser.hpp"
-#include "io/on_threads.hpp"
 #include "io/read_memory.hpp"
 #include "io/settle.hpp"
 #include "io/text_blocks.hpp"
@@ -232,7 +232,7 @@ UninitializedVector<Index> assemble(BlockParser& parser, int order, int base, in
   detail::expect_fits_host(array, bytes - std::min(bytes, parser.piece_bytes()));
   UninitializedVector<Index> indices(offsets.back() * static_cast<std::uint64_t>(order));
   values.resize(offsets.back());
-  for_each_on_threads(threads, blocks.size(), [&](std::uint64_t b) {
+  detail::for_each_on_threads(threads, blocks.size(), [&](std::uint64_t b) {
     Index* const out = indices.data() + offsets[b] * static_cast<std::uint64_t>(order);
     std::visit(
         [&](auto const& in) {
@@ -277,7 +277,7 @@ TensorFile read_tns(std::filesystem::path const& path, ReadOptions const& option
   if (options.index_base < -1 || options.index_base > 1)
     throw UsageError("the index base is 0 or 1, not " + std::to_string(options.index_base));
   auto const start  = std::chrono::steady_clock::now();
-  int const threads = thread_count(options.threads);
+  int const threads = detail::thread_count(options.threads);
 
   ReadMemory memory(options.memory_bytes);
   RawInput input(path);
@@ -287,7 +287,7 @@ TensorFile read_tns(std::filesystem::path const& path, ReadOptions const& option
   ReadOptions some_at_once = options;
   some_at_once.chunk_bytes = memory.chunk_bytes(options.chunk_bytes, threads);
   BlockParser parser(input, file.report.compression, some_at_once, stretch, memory);
-  on_threads(threads, [&] { parser.run(); });
+  detail::on_threads(threads, [&] { parser.run(); });
   parser.check();
 
   TextHeader const& header = parser.header();

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "io/on_threads.hpp"
+#include "core/on_threads.hpp"
 #include "polyad/io/atomic_file.hpp"
 
 namespace polyad::io {
@@ -64,10 +64,10 @@ void write_tns(std::filesystem::path const& path, CoordinateList const& tensor, 
   file.write(header_of(tensor, dialect));
   std::uint64_t const blocks =
       tensor.nnz() / text_block_nonzeros + (tensor.nnz() % text_block_nonzeros != 0 ? 1 : 0);
-  std::vector<std::string> made(static_cast<std::size_t>(thread_count(threads)));
+  std::vector<std::string> made(static_cast<std::size_t>(detail::thread_count(threads)));
   for (std::uint64_t b = 0; b < blocks; b += made.size()) {
     std::uint64_t const count = std::min<std::uint64_t>(made.size(), blocks - b);
-    for_each_on_threads(static_cast<int>(count), count, [&](std::uint64_t k) {
+    detail::for_each_on_threads(static_cast<int>(count), count, [&](std::uint64_t k) {
       std::uint64_t const first = (b + k) * text_block_nonzeros;
       made[k]                   = std::visit(
           [&](auto const& indices) {

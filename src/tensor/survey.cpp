@@ -2,14 +2,10 @@
 #include "polyad/tensor/survey.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cmath>
-#include <exception>
-#include <mutex>
 #include <numeric>
-#include <system_error>
-#include <thread>
+#include "core/on_threads.hpp"
 #include "polyad/core/per_mode.hpp"
 
 namespace polyad {
@@ -76,34 +72,6 @@ void count_rows(std::span<Index const> indices, std::size_t order, std::size_t m
   }
 }
 
-/// Calls task(0), ..., task(count - 1) on `threads` threads, and rethrows an exception of one of them.
-template <class Task>
-void spread(int threads, std::size_t count, Task const& task) {
-  std::atomic<std::size_t> next{0};
-  std::exception_ptr failure;
-  std::mutex guard;
-  auto const work = [&] {
-    try {
-      for (std::size_t k = next++; k < count; k = next++) task(k);
-    } catch (...) {
-      std::lock_guard const lock(guard);
-      failure = std::current_exception();
-    }
-  };
-  {
-    std::vector<std::jthread> others;
-    for (std::size_t t = 1; t < std::min<std::size_t>(static_cast<std::size_t>(threads), count); ++t) {
-      try {
-        others.emplace_back(work);
-      } catch (std::system_error const&) {
-        break;  // no more threads to be had: fewer do the same work
-      }
-    }
-    work();
-  }
-  if (failure) std::rethrow_exception(failure);
-}
-
 }  // namespace
 
 std::uint64_t ModeSurvey::used() const {
@@ -137,8 +105,9 @@ TensorSurvey survey_tensor(std::span<std::uint64_t const> extents, std::span<Ind
   // The longest mode is the leaf of every tree except its own, so two counts of fibers are enough.
   int const longest = leaf_of(survey, -1), second = leaf_of(survey, longest);
   std::array<double, 2> fibers{};
-  if (threads <= 0) threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  spread(threads, order + 2, [&](std::size_t k) {
+  std::uint64_t const counts = order + 2;
+  int const wanted           = std::min(detail::thread_count(threads), static_cast<int>(counts));
+  detail::for_each_on_threads(wanted, counts, [&](std::uint64_t k) {
     if (k < order)
       count_rows(indices, order, k, survey.modes[k]);
     else if (order > 2)

@@ -17,7 +17,7 @@ FLAGS = ["-std=c++20", "-O1", "-g"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 LIBRARIES = {"POLYAD_HAVE_ZLIB": ("zlib.h", "z"), "POLYAD_HAVE_LZMA": ("lzma.h", "lzma"),
              "POLYAD_HAVE_ZSTD": ("zstd.h", "zstd")}
-CORE = ["core/error.cpp"]  # what the readers need of it
+CORE = ["core/error.cpp", "core/on_threads.cpp"]  # what the readers need of it
 FORMATS = ["formats/capability.cpp", "formats/option_text.cpp"]
 WITH_KOKKOS = {"hold_out.cpp", "saved_models.cpp"}
 # What a target needs besides the readers, and the headers that this wants.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The threads of the readers and writers, which know nothing of Kokkos.
+// Threads for work on the host that knows nothing of Kokkos.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
 
-namespace polyad::io {
+namespace polyad::detail {
 
 /// `threads`, or as many as the machine has when it is 0.
 [[nodiscard]] int thread_count(int threads);
@@ -28,4 +28,4 @@ void for_each_on_threads(int threads, std::uint64_t count, Task const& task) {
   });
 }
 
-}  // namespace polyad::io
+}  // namespace polyad::detail

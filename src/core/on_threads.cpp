@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "io/on_threads.hpp"
+#include "core/on_threads.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace polyad::io {
+namespace polyad::detail {
 
 int thread_count(int threads) {
   return threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
@@ -40,4 +40,4 @@ void on_threads(int threads, std::function<void()> const& work) {
   if (failure) std::rethrow_exception(failure);
 }
 
-}  // namespace polyad::io
+}  // namespace polyad::detail
