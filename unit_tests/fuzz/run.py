@@ -64,8 +64,8 @@ def build(compiler, source, folder, flags=(*FLAGS, *SANITIZERS), links=None):
     counted = folder / "counted.txt"
     if not counted.exists() or counted.read_text() != COUNTED:
         counted.write_text(COUNTED)
-    newest = max(p.stat().st_mtime for p in [*ROOT.glob("src/io/*.hpp"), *ROOT.glob("src/cli/**/*.hpp"),
-                                             *ROOT.glob("include/polyad/**/*.hpp"), *HERE.glob("*.hpp"), counted])
+    newest = max(p.stat().st_mtime for p in [*ROOT.glob("src/**/*.hpp"), *ROOT.glob("include/polyad/**/*.hpp"),
+                                             *HERE.glob("*.hpp"), counted])
     name = source.stem.removeprefix("fuzz_")
     paths = [path for path in sorted(ROOT.glob("src/io/*.cpp")) if path.name not in WITH_KOKKOS]
     for pattern in [*CORE, *MORE.get(name, [])]:
