@@ -51,21 +51,26 @@ class Campaign:
             self.slices += 1
             return chosen, seconds, [] if self.slices % 3 == 0 else ["-max_len=512", "-use_memcmp=0"]
 
+    def fuzz(self, key, seconds, *options):
+        kind, target = key
+        return run.fuzz(self.folder / kind / f"fuzz_{target}", target, seconds, self.folder, "-entropic=0", *options,
+                        self.folder / "corpus" / target)
+
+    def measure(self, key):
+        """What the corpus reaches. An edge beyond it is new."""
+        self.edges[key] = max(edges_of(self.fuzz(key, 60, "-runs=0")), default=0)
+
     def work(self, number):
         while chosen := self.next():
-            (kind, target), seconds, options = chosen
-            corpus = self.folder / "corpus" / target
-            result = run.fuzz(self.folder / kind / f"fuzz_{target}", target, seconds, self.folder, "-entropic=0",
-                              *options, corpus)
-            self.count((kind, target), result, number)
+            key, seconds, options = chosen
+            self.count(key, self.fuzz(key, seconds, *options), number)
 
     def count(self, key, result, number):
-        edges = [int(found) for found in re.findall(r"cov: (\d+)", result.stderr)]
+        edges = max(edges_of(result), default=0)
         with self.lock:
             self.executions[key] += run.executions(result)
-            if edges and max(edges) > self.edges[key]:
-                # The first runs only see what the corpus reaches.
-                self.edges[key] = max(edges)
+            if edges > self.edges[key]:
+                self.edges[key] = edges
                 self.last_edge = sum(self.executions.values())
             if result.returncode != 0:
                 log = self.folder / f"{key[1]}-{key[0]}-{number}-{len(self.failed)}.log"
@@ -85,6 +90,10 @@ class Campaign:
         temporary.write_text(text)
         temporary.replace(self.folder / "summary")
         return text
+
+
+def edges_of(result):
+    return [int(found) for found in re.findall(r"cov: (\d+)", result.stderr)]
 
 
 def prepare(folder, targets, kinds, built):
@@ -121,6 +130,7 @@ def main():
     prepare(folder, arguments.only, kinds, arguments.built)
     campaign = Campaign(folder, arguments.minutes, arguments.only, kinds)
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as jobs:
+        list(jobs.map(campaign.measure, campaign.spent))
         list(jobs.map(campaign.work, range(arguments.jobs)))
     print(campaign.tell(), end="")
     return 1 if campaign.failed else 0

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // libFuzzer: command lines, a word a line. Nothing but UsageError may come of one. No command is run. The
-// formats, which need Kokkos, are stood in for by their names. A first byte from 128 on stands for a
-// command's name, so that mutations do not break it.
+// formats, which need Kokkos, are stood in for by their names, where the library is not linked. A first byte
+// from 128 on stands for a command's name, so that mutations do not break it.
 #include <algorithm>
 #include <cstdint>
 #include <iostream>
@@ -17,6 +17,7 @@
 #include "polyad/formats/capability.hpp"
 #include "polyad/formats/option_text.hpp"
 
+#ifndef POLYAD_FUZZ_WITH_LIBRARY
 namespace polyad {
 
 std::string format_names(std::vector<Capability> const&) {
@@ -39,6 +40,7 @@ bool format_offers(std::string_view text, Capability) {
 }
 
 }  // namespace polyad
+#endif
 
 namespace {
 

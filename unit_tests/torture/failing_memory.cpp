@@ -13,6 +13,8 @@
 #include <cstring>
 #include <new>
 
+#include "torture/noted_blocks.hpp"
+
 namespace polyad::torture {
 namespace {
 
@@ -96,7 +98,10 @@ void* allocate(std::size_t size, std::size_t alignment) {
     memory = std::malloc(size);
   else if (::posix_memalign(&memory, alignment, size) != 0)
     memory = nullptr;
-  if (memory != nullptr) ++live;
+  if (memory != nullptr) {
+    ++live;
+    block_allocated(memory, size);
+  }
   return memory;
 }
 
@@ -107,7 +112,10 @@ void* allocate_or_throw(std::size_t size, std::size_t alignment) {
 }
 
 void release(void* memory) {
-  if (memory != nullptr) --live;
+  if (memory != nullptr) {
+    --live;
+    block_freed(memory);
+  }
   std::free(memory);
 }
 

@@ -14,6 +14,7 @@
 #include "polyad/polyad.hpp"
 #include "support/format_list.hpp"
 #include "torture/failing_memory.hpp"
+#include "torture/noted_blocks.hpp"
 #include "torture/torture.hpp"
 
 namespace polyad::torture {
@@ -97,7 +98,10 @@ int soak(Wanted const& wanted) {
   count_t device      = 0;  // free bytes
   double told         = 0;
   while (elapsed() < 0.9 * wanted.seconds || resident.size() < warm_up + 10) {
+    // It costs time: some rounds tell where a block came from.
+    note_blocks(warm_up > 0 && resident.size() % 7 == 0);
     round(space, wanted.folder, formats);
+    note_blocks(false);
     resident.push_back(resident_kib());
     if (warm_up == 0 && resident.size() >= 5 && elapsed() > 0.1 * wanted.seconds) {
       warm_up = resident.size();
@@ -106,8 +110,9 @@ int soak(Wanted const& wanted) {
     }
     if (elapsed() > told + 300) {
       told = elapsed();
-      std::fprintf(stderr, "soak: %zu rounds in %.0f s, now %llu KiB\n", resident.size(), told,
-                   static_cast<unsigned long long>(resident.back()));
+      std::fprintf(stderr, "soak: %zu rounds in %.0f s, now %llu KiB and %lld blocks\n", resident.size(),
+                   told, static_cast<unsigned long long>(resident.back()),
+                   static_cast<long long>(live_blocks()));
     }
   }
   std::size_t const rounds = resident.size(), tenth = std::max<std::size_t>(5, (rounds - warm_up) / 9);
@@ -126,7 +131,9 @@ int soak(Wanted const& wanted) {
     std::fprintf(stderr, "FINDING soak: %lld blocks left, memory from %llu to %llu KiB in %llu rounds\n",
                  static_cast<long long>(left_over), static_cast<unsigned long long>(first),
                  static_cast<unsigned long long>(last), static_cast<unsigned long long>(rounds));
+    print_noted_blocks();
   }
+  forget_noted_blocks();
   // Workspaces.
   auto const coo          = uniform_tensor<double, std::uint32_t>(space, Extents{20, 15, 10}, 400, 1);
   std::uint64_t made      = 0;
@@ -137,14 +144,18 @@ int soak(Wanted const& wanted) {
     options.format = name;
     all.push_back(any_format(space, coo, options));
   }
-  for (; made < 100000 && (elapsed() < wanted.seconds || made < 1000); ++made)
+  for (; made < 100000 && (elapsed() < wanted.seconds || made < 1000); ++made) {
+    note_blocks(made % 7 == 0);
     static_cast<void>(all[made % all.size()].make_workspace(space, 1 + made % 33));
+  }
+  note_blocks(false);
   all.clear();
   space.fence("polyad::torture");
   if (live_blocks() > held + 1) {  // the vector's own block
     ++findings;
     std::fprintf(stderr, "FINDING soak: %lld blocks are left of %llu workspaces\n",
                  static_cast<long long>(live_blocks() - held), static_cast<unsigned long long>(made));
+    print_noted_blocks();
   }
   std::printf(
       "soak: %llu rounds in %.0f s, %llu KiB at first, %llu KiB at last (%+.2f %%), %llu workspaces, %d "

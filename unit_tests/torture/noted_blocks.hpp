@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where blocks came from that are left: while noting is on, each block from operator new is noted with the
+// functions that asked for it, until it is freed.
+#pragma once
+
+#include <cstddef>
+
+namespace polyad::torture {
+
+/// Notes the blocks that are allocated from now on, or no more. Those noted before are still watched.
+void note_blocks(bool on);
+/// Called for every block.
+void block_allocated(void* memory, std::size_t bytes);
+void block_freed(void* memory);
+
+/// Forgets what was noted so far.
+void forget_noted_blocks();
+/// The noted blocks that live, on stderr: how many from each place, of how many bytes, and the functions.
+void print_noted_blocks();
+
+}  // namespace polyad::torture
