@@ -4,11 +4,13 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -86,6 +88,19 @@ void block_freed(void* memory) {
   std::lock_guard const hold(lock);
   blocks().erase(memory);
   noted = blocks().size();
+}
+
+std::size_t noted_blocks_from(char const* part) {
+  auto const is_in = [part](void* frame) {
+    Dl_info info{};
+    return frame != nullptr && ::dladdr(frame, &info) != 0 && info.dli_sname != nullptr &&
+           std::strstr(info.dli_sname, part) != nullptr;
+  };
+  std::lock_guard const hold(lock);
+  return static_cast<std::size_t>(std::count_if(blocks().begin(), blocks().end(), [&](auto const& block) {
+    auto const& frames = block.second.frames;
+    return std::any_of(frames.begin(), frames.end(), is_in);
+  }));
 }
 
 void forget_noted_blocks() {

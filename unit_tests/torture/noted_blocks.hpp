@@ -13,6 +13,8 @@ void note_blocks(bool on);
 void block_allocated(void* memory, std::size_t bytes);
 void block_freed(void* memory);
 
+/// How many of the noted blocks that live were asked for in a function whose mangled name has `part` in it.
+std::size_t noted_blocks_from(char const* part);
 /// Forgets what was noted so far.
 void forget_noted_blocks();
 /// The noted blocks that live, on stderr: how many from each place, of how many bytes, and the functions.
