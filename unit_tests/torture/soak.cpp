@@ -46,8 +46,8 @@ count_t free_on_device(Space const& space) {
   return is_device_space<Space> ? available_memory(space) : 0;
 }
 
-/// Noted blocks that Kokkos holds until its end: one for each kernel that a device has launched, from the first
-/// launch on. Some kernels are launched late, so that they count.
+/// Noted blocks that Kokkos holds until its end: one for each kernel that a device launches, from its first
+/// launch on, which may come late.
 std::int64_t blocks_of_kernels() {
   return static_cast<std::int64_t>(noted_blocks_from("cudaFuncAttributes"));
 }
