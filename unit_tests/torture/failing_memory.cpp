@@ -168,15 +168,7 @@ void* const* last_frames(int& number) {
 }
 
 void print_failed() {
-  for (int k = 2; k < depth; ++k) {
-    Dl_info info{};
-    void* const frame = frames[static_cast<std::size_t>(k)];
-    if (::dladdr(frame, &info) == 0) continue;
-    std::fprintf(stderr, "  %s %#lx %s\n", info.dli_fname,
-                 static_cast<unsigned long>(reinterpret_cast<std::uintptr_t>(frame) -
-                                            reinterpret_cast<std::uintptr_t>(info.dli_fbase)),
-                 info.dli_sname == nullptr ? "" : info.dli_sname);
-  }
+  for (int k = 2; k < depth; ++k) print_frame(frames[static_cast<std::size_t>(k)]);
 }
 
 std::int64_t live_blocks() {

@@ -31,7 +31,7 @@ void spare(bool (*is_spared)(void* const* frames, int depth));
 /// Of the last allocation that failed or was spared.
 [[nodiscard]] void* const* last_frames(int& depth);
 
-/// Where the failed allocation was, as offsets in the program: gdb's `info symbol` and addr2line take them.
+/// Where the failed allocation was.
 void print_failed();
 
 /// Blocks from operator new that live.

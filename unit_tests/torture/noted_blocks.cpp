@@ -58,7 +58,9 @@ Blocks& blocks() {
   return *all;
 }
 
-void print(void* frame) {
+}  // namespace
+
+void print_frame(void* frame) {
   Dl_info info{};
   if (frame == nullptr || ::dladdr(frame, &info) == 0) return;
   std::fprintf(stderr, "    %s %#lx %s\n", info.dli_fname,
@@ -66,8 +68,6 @@ void print(void* frame) {
                                           reinterpret_cast<std::uintptr_t>(info.dli_fbase)),
                info.dli_sname == nullptr ? "" : info.dli_sname);
 }
-
-}  // namespace
 
 void note_blocks(bool on) {
   is_noting = on;
@@ -117,7 +117,7 @@ void print_noted_blocks() {
   }
   for (auto const& [place, count] : counts) {
     std::fprintf(stderr, "  %zu blocks of %zu bytes from\n", count, place.bytes);
-    for (std::size_t k = 3; k < place.frames.size(); ++k) print(place.frames[k]);
+    for (std::size_t k = 3; k < place.frames.size(); ++k) print_frame(place.frames[k]);
   }
 }
 

@@ -7,6 +7,9 @@
 
 namespace polyad::torture {
 
+/// A function that called, on stderr, as an offset in the program: gdb's `info symbol` and addr2line take it.
+void print_frame(void* frame);
+
 /// Notes the blocks that are allocated from now on, or no more. Those noted before are still watched.
 void note_blocks(bool on);
 /// Called for every block.
