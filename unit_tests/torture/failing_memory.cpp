@@ -13,8 +13,6 @@
 #include <cstring>
 #include <new>
 
-#include "torture/noted_blocks.hpp"
-
 namespace polyad::torture {
 namespace {
 
@@ -25,6 +23,8 @@ std::atomic<std::uint64_t> last_failed{0};
 std::atomic<std::uint64_t> count{0};
 std::atomic<std::uint64_t> victim{0};
 std::atomic<std::int64_t> live{0};
+std::atomic<void (*)(void*, std::size_t)> on_allocated{nullptr};
+std::atomic<void (*)(void*)> on_freed{nullptr};
 
 struct Range {
   std::uintptr_t begin, end;
@@ -100,7 +100,7 @@ void* allocate(std::size_t size, std::size_t alignment) {
     memory = nullptr;
   if (memory != nullptr) {
     ++live;
-    block_allocated(memory, size);
+    if (auto* const watch = on_allocated.load(std::memory_order_relaxed)) watch(memory, size);
   }
   return memory;
 }
@@ -114,7 +114,7 @@ void* allocate_or_throw(std::size_t size, std::size_t alignment) {
 void release(void* memory) {
   if (memory != nullptr) {
     --live;
-    block_freed(memory);
+    if (auto* const watch = on_freed.load(std::memory_order_relaxed)) watch(memory);
   }
   std::free(memory);
 }
@@ -167,12 +167,26 @@ void* const* last_frames(int& number) {
   return frames.data();
 }
 
+void print_frame(void* frame) {
+  Dl_info info{};
+  if (frame == nullptr || ::dladdr(frame, &info) == 0) return;
+  std::fprintf(stderr, "    %s %#lx %s\n", info.dli_fname,
+               static_cast<unsigned long>(reinterpret_cast<std::uintptr_t>(frame) -
+                                          reinterpret_cast<std::uintptr_t>(info.dli_fbase)),
+               info.dli_sname == nullptr ? "" : info.dli_sname);
+}
+
 void print_failed() {
   for (int k = 2; k < depth; ++k) print_frame(frames[static_cast<std::size_t>(k)]);
 }
 
 std::int64_t live_blocks() {
   return live;
+}
+
+void watch_blocks(void (*allocated)(void*, std::size_t), void (*freed)(void*)) {
+  on_allocated = allocated;
+  on_freed     = freed;
 }
 
 }  // namespace polyad::torture

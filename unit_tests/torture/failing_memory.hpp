@@ -6,6 +6,7 @@
 // whatever its caller does. Such an allocation is spared.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace polyad::torture {
@@ -31,10 +32,14 @@ void spare(bool (*is_spared)(void* const* frames, int depth));
 /// Of the last allocation that failed or was spared.
 [[nodiscard]] void* const* last_frames(int& depth);
 
+/// A function that called, on stderr, as an offset in the program: gdb's `info symbol` and addr2line take it.
+void print_frame(void* frame);
 /// Where the failed allocation was.
 void print_failed();
 
 /// Blocks from operator new that live.
 [[nodiscard]] std::int64_t live_blocks();
+/// Calls these for every block from operator new from now on: after it was allocated, and before it is freed.
+void watch_blocks(void (*allocated)(void* memory, std::size_t bytes), void (*freed)(void* memory));
 
 }  // namespace polyad::torture

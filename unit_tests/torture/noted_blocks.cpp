@@ -19,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include "torture/failing_memory.hpp"
+
 namespace polyad::torture {
 namespace {
 
@@ -58,22 +60,7 @@ Blocks& blocks() {
   return *all;
 }
 
-}  // namespace
-
-void print_frame(void* frame) {
-  Dl_info info{};
-  if (frame == nullptr || ::dladdr(frame, &info) == 0) return;
-  std::fprintf(stderr, "    %s %#lx %s\n", info.dli_fname,
-               static_cast<unsigned long>(reinterpret_cast<std::uintptr_t>(frame) -
-                                          reinterpret_cast<std::uintptr_t>(info.dli_fbase)),
-               info.dli_sname == nullptr ? "" : info.dli_sname);
-}
-
-void note_blocks(bool on) {
-  is_noting = on;
-}
-
-void block_allocated(void* memory, std::size_t bytes) {
+void note(void* memory, std::size_t bytes) {
   if (!is_noting.load(std::memory_order_relaxed)) return;
   Place place;
   place.bytes = bytes;
@@ -83,11 +70,18 @@ void block_allocated(void* memory, std::size_t bytes) {
   noted            = blocks().size();
 }
 
-void block_freed(void* memory) {
+void forget(void* memory) {
   if (noted.load(std::memory_order_relaxed) == 0) return;
   std::lock_guard const hold(lock);
   blocks().erase(memory);
   noted = blocks().size();
+}
+
+}  // namespace
+
+void note_blocks(bool on) {
+  watch_blocks(note, forget);
+  is_noting = on;
 }
 
 std::size_t noted_blocks_from(char const* part) {

@@ -7,15 +7,8 @@
 
 namespace polyad::torture {
 
-/// A function that called, on stderr, as an offset in the program: gdb's `info symbol` and addr2line take it.
-void print_frame(void* frame);
-
 /// Notes the blocks that are allocated from now on, or no more. Those noted before are still watched.
 void note_blocks(bool on);
-/// Called for every block.
-void block_allocated(void* memory, std::size_t bytes);
-void block_freed(void* memory);
-
 /// How many of the noted blocks that live were asked for in a function whose mangled name has `part` in it.
 std::size_t noted_blocks_from(char const* part);
 /// Forgets what was noted so far.
