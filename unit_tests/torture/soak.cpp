@@ -49,7 +49,7 @@ count_t free_on_device(Space const& space) {
 /// Noted blocks that Kokkos holds until its end: one for each kernel that a device launches, from its first
 /// launch on, which may come late.
 std::int64_t blocks_of_kernels() {
-  return static_cast<std::int64_t>(noted_blocks_from("cudaFuncAttributes"));
+  return static_cast<std::int64_t>(noted_blocks_from("FuncAttributes"));
 }
 
 /// Everything once: each format, the drivers, the files.
