@@ -58,7 +58,7 @@ class Campaign:
 
     def measure(self, key):
         """What the corpus reaches. An edge beyond it is new."""
-        self.edges[key] = max(edges_of(self.fuzz(key, 60, "-runs=0")), default=0)
+        self.edges[key] = edges_of(self.fuzz(key, 60, "-runs=0"))
 
     def work(self, number):
         while chosen := self.next():
@@ -66,7 +66,7 @@ class Campaign:
             self.count(key, self.fuzz(key, seconds, *options), number)
 
     def count(self, key, result, number):
-        edges = max(edges_of(result), default=0)
+        edges = edges_of(result)
         with self.lock:
             self.executions[key] += run.executions(result)
             if edges > self.edges[key]:
@@ -93,7 +93,7 @@ class Campaign:
 
 
 def edges_of(result):
-    return [int(found) for found in re.findall(r"cov: (\d+)", result.stderr)]
+    return max((int(found) for found in re.findall(r"cov: (\d+)", result.stderr)), default=0)
 
 
 def prepare(folder, targets, kinds, built):

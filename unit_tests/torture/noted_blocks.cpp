@@ -17,7 +17,6 @@
 #include <new>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "torture/failing_memory.hpp"
 
