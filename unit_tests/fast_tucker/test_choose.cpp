@@ -124,7 +124,7 @@ TEST_CASE("a sample has all entries of some rows of the longest mode", "[fast_tu
   CHECK(flat(on_host.pinned().tensor.indices()) == at);
 }
 
-TEST_CASE("a search through a sample chooses what one through all entries does", "[fast_tucker]") {
+TEST_CASE("a search through a sample chooses what one through all entries does", "[fast_tucker][figures]") {
   TestSpace const space;
   auto const data  = ratings({0.5, 1, 0.3}, 60000, 1, {4000, 60, 5});
   auto const train = to_device<double, std::uint32_t>(space, data.train);
@@ -201,7 +201,8 @@ TEST_CASE("three modes that all matter stay in the product", "[fast_tucker]") {
   CHECK(choice.biases.rmse > 1.5);
 }
 
-TEST_CASE("where there are biases alone, or noise alone, mean and biases are the model", "[fast_tucker]") {
+TEST_CASE("where there are biases alone, or noise alone, mean and biases are the model",
+          "[fast_tucker][figures]") {
   TestSpace const space;
   for (std::uint64_t seed = 1; seed <= 4; ++seed)
     for (Effects const& effects : {Effects{1, 0, 0.5}, Effects{0, 0, 1}, Effects{0.3, 0, 1}}) {
@@ -222,7 +223,8 @@ TEST_CASE("where there are biases alone, or noise alone, mean and biases are the
     }
 }
 
-TEST_CASE("a model is never taken that is worse than mean and biases, whatever the shape", "[fast_tucker]") {
+TEST_CASE("a model is never taken that is worse than mean and biases, whatever the shape",
+          "[fast_tucker][figures]") {
   TestSpace const space;
   // Few entries a row: what a fit learns of the noise passes near the biases on its way. With these seeds a
   // judgement by the least error of an epoch and by 1.5 standard errors takes 17 of the models.
@@ -244,7 +246,7 @@ TEST_CASE("a model is never taken that is worse than mean and biases, whatever t
       }
 }
 
-TEST_CASE("biases that drift are told from those that stay", "[fast_tucker]") {
+TEST_CASE("biases that drift are told from those that stay", "[fast_tucker][figures]") {
   TestSpace const space;
   Random random(7);
   std::vector<std::uint64_t> const extents{40, 100, 24};

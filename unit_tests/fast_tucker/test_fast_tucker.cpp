@@ -22,7 +22,7 @@ using Format = Sorted<double, std::uint32_t, TestSpace>;
 
 auto const any_epoch = [](FastTuckerEpoch const&) { return true; };
 
-TEST_CASE("als recovers planted models of orders 3 to 6", "[fast_tucker]") {
+TEST_CASE("als recovers planted models of orders 3 to 6", "[fast_tucker][figures]") {
   TestSpace const space;
   for (std::size_t const order : {3, 4, 5, 6}) {
     auto const data  = planted_entries(order, 14, 4000 * order);

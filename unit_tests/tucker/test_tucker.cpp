@@ -221,7 +221,7 @@ TEST_CASE("hooi: the fit is that of the model", "[tucker]") {
   }
 }
 
-TEST_CASE("hooi: ranks whose product exceeds 2^20", "[tucker]") {
+TEST_CASE("hooi: ranks whose product exceeds 2^20", "[tucker][figures]") {
   // Order 6: a single nonzero's model is exact.
   std::vector<std::uint64_t> const extents{17, 17, 17, 17, 17, 18};
   HostTensor const tensor{"one nonzero", extents, {3, 4, 5, 6, 7, 8}, {2.5}};

@@ -540,7 +540,7 @@ void expect_same_bits(std::vector<TestSpace> const& spaces) {
     }
 }
 
-TEST_CASE("sorted: deterministic means the same bits in every run", "[formats]") {
+TEST_CASE("sorted: deterministic means the same bits in every run", "[formats][figures]") {
   expect_same_bits<float>(std::vector<TestSpace>(5));
   expect_same_bits<double>(std::vector<TestSpace>(5));
 }
@@ -553,7 +553,8 @@ void expect_threads(std::vector<Space> const& spaces, std::vector<std::size_t> c
       CHECK(threads_of(spaces[i]) == threads[i]);
 }
 
-TEST_CASE("sorted: deterministic means the same bits on every instance, whatever its threads", "[formats]") {
+TEST_CASE("sorted: deterministic means the same bits on every instance, whatever its threads",
+          "[formats][figures]") {
   auto const spaces = instances_of<TestSpace>({1, 2, 4, 7});
   expect_threads(spaces, {1, 2, 4, 7});
   expect_same_bits<float>(spaces);
