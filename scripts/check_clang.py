@@ -15,25 +15,40 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 
 SKIPPED = 77
 SOURCE = pathlib.Path(__file__).resolve().parent.parent / "src"
 WANTED = re.compile(r"/src/.*\.cpp$")
 # Of g++ alone, or of a precompiled header that g++ made.
-DROPPED = re.compile(r"-Winvalid-pch|-Wno-restrict|-fsanitize.*|-fno-sanitize.*")
-DROPPED_WITH_NEXT = {"-o", "-include", "--param", "-MT", "-MF"}
+DROPPED = re.compile(r"-Winvalid-pch|-Wno-restrict|-fsanitize.*|-fno-sanitize.*|-O.*|-c|-MD")
+DROPPED_WITH_NEXT = {"-o", "-include", "--param", "-MT", "-MF", "-x"}
+# What the library's build reads Kokkos from.
+PRECOMPILED = "polyad.dir/cmake_pch.hxx"
 
 
-def clang_command(clang, entry):
+def clang_command(clang, entry, *more):
     words = shlex.split(entry["command"])
-    command = [clang, "-fsyntax-only"]
+    command = [clang]
     skip = False
     for word in words[1:]:
-        if not skip and word not in DROPPED_WITH_NEXT and not DROPPED.fullmatch(word) and word not in ("-c", "-MD"):
+        if not skip and word not in DROPPED_WITH_NEXT and not DROPPED.fullmatch(word):
             command.append(word)
         skip = not skip and word in DROPPED_WITH_NEXT
+    # A precompiled header is for sources of the same level: any_format.cpp has one of its own.
     # clang's -Wconversion asks for casts of every index; g++'s does not.
-    return [*command, "-Wno-sign-conversion"]
+    return [*command, "-O1", "-Wno-sign-conversion", *more]
+
+
+def precompile(clang, entries, folder):
+    """Kokkos, read once for the library's sources, which a fifth of the time went into. Gives the file."""
+    entry = next(entry for entry in entries if entry["file"].endswith(f"/{PRECOMPILED}.cxx"))
+    header = folder / "kokkos.hpp"
+    header.write_text("#include <Kokkos_Core.hpp>\n")
+    made = folder / "kokkos.pch"
+    entry = {**entry, "command": entry["command"].replace(entry["file"], f"-xc++-header {header}")}
+    subprocess.run(clang_command(clang, entry, "-o", made), cwd=entry["directory"], check=True)
+    return made
 
 
 def alone(entry):
@@ -54,6 +69,7 @@ def main():
     build = pathlib.Path(sys.argv[1])
     part = sys.argv[2] if len(sys.argv) > 2 else ""
     entries = json.loads((build / "compile_commands.json").read_text())
+    built = entries
     entries = [entry for joined in entries for entry in alone(joined)]
     entries = [entry for entry in entries if WANTED.search(entry["file"]) and part in entry["file"]]
     if any("-fopenmp" in entry["command"] for entry in entries):
@@ -64,11 +80,15 @@ def main():
             return SKIPPED
     jobs = int(subprocess.run([pathlib.Path(__file__).with_name("jobs")], capture_output=True, text=True, check=True).stdout)
 
-    def check(entry):
-        return subprocess.run(clang_command(clang, entry), cwd=entry["directory"], capture_output=True, text=True)
-
     failed = 0
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        kokkos = precompile(clang, built, pathlib.Path(folder))
+
+        def check(entry):
+            read_before = ["-include-pch", kokkos] if PRECOMPILED in entry["command"] else []
+            command = clang_command(clang, entry, "-fsyntax-only", *read_before)
+            return subprocess.run(command, cwd=entry["directory"], capture_output=True, text=True)
+
         for entry, result in zip(entries, pool.map(check, entries)):
             if result.returncode != 0:
                 failed += 1
