@@ -44,10 +44,7 @@ endif()
 # host's part launches kernels and moves data: -O3 would double what g++ takes of a build, for nothing. Sources that
 # compute on the host ask for -O3 themselves.
 set(POLYAD_CUDA_HOST_OPTIMISATION "")
-if(POLYAD_CUDA_CHECK_ONLY)
-  set(CMAKE_CUDA_FLAGS_RELEASE "-O0 -DNDEBUG")
-  set(CMAKE_CXX_FLAGS_RELEASE "-O0 -DNDEBUG")
-elseif(CMAKE_CUDA_FLAGS_RELEASE MATCHES "-O[1-3]")
+if(CMAKE_CUDA_FLAGS_RELEASE MATCHES "-O[1-3]")
   string(REGEX REPLACE "-O[1-3]" "" CMAKE_CUDA_FLAGS_RELEASE "${CMAKE_CUDA_FLAGS_RELEASE}")
   set(POLYAD_CUDA_HOST_OPTIMISATION "$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CUDA>>:-Xcompiler=-O1>")
 endif()
