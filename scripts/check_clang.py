@@ -21,7 +21,7 @@ SKIPPED = 77
 SOURCE = pathlib.Path(__file__).resolve().parent.parent / "src"
 WANTED = re.compile(r"/src/.*\.cpp$")
 # Of g++ alone, or of a precompiled header that g++ made.
-DROPPED = re.compile(r"-Winvalid-pch|-Wno-restrict|-fsanitize.*|-fno-sanitize.*|-O.*|-c|-MD")
+DROPPED = re.compile(r"-Winvalid-pch|-Wno-restrict|-fsanitize.*|-fno-sanitize.*|-c|-MD")
 DROPPED_WITH_NEXT = {"-o", "-include", "--param", "-MT", "-MF", "-x"}
 # What the library's build reads Kokkos from.
 PRECOMPILED = "polyad.dir/cmake_pch.hxx"
@@ -35,9 +35,8 @@ def clang_command(clang, entry, *more):
         if not skip and word not in DROPPED_WITH_NEXT and not DROPPED.fullmatch(word):
             command.append(word)
         skip = not skip and word in DROPPED_WITH_NEXT
-    # A precompiled header is for sources of the same level: any_format.cpp has one of its own.
     # clang's -Wconversion asks for casts of every index; g++'s does not.
-    return [*command, "-O1", "-Wno-sign-conversion", *more]
+    return [*command, "-Wno-sign-conversion", *more]
 
 
 def precompile(clang, entries, folder):
@@ -68,9 +67,8 @@ def main():
         return SKIPPED
     build = pathlib.Path(sys.argv[1])
     part = sys.argv[2] if len(sys.argv) > 2 else ""
-    entries = json.loads((build / "compile_commands.json").read_text())
-    built = entries
-    entries = [entry for joined in entries for entry in alone(joined)]
+    built = json.loads((build / "compile_commands.json").read_text())
+    entries = [entry for joined in built for entry in alone(joined)]
     entries = [entry for entry in entries if WANTED.search(entry["file"]) and part in entry["file"]]
     if any("-fopenmp" in entry["command"] for entry in entries):
         probe = subprocess.run([clang, "-fopenmp", "-fsyntax-only", "-x", "c++", "-"], input="#include <omp.h>\n",
