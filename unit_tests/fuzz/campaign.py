@@ -34,8 +34,9 @@ class Campaign:
         self.spent = {(kind, target): 0.0 for kind in kinds for target in targets}
         self.executions = dict.fromkeys(self.spent, 0)
         self.edges = dict.fromkeys(self.spent, 0)
-        # Executions of all targets when one last found an edge.
+        # Executions of all targets when one last found an edge, and a target's own when it did.
         self.last_edge = 0
+        self.last_edges = dict.fromkeys(self.spent, 0)
         self.failed = []
         self.slices = 0
 
@@ -71,6 +72,7 @@ class Campaign:
             self.executions[key] += run.executions(result)
             if edges > self.edges[key]:
                 self.edges[key] = edges
+                self.last_edges[key] = self.executions[key]
                 self.last_edge = sum(self.executions.values())
             if result.returncode != 0:
                 log = self.folder / f"{key[1]}-{key[0]}-{number}-{len(self.failed)}.log"
@@ -79,8 +81,9 @@ class Campaign:
             self.tell()
 
     def tell(self):
-        lines = [f"{target:13} {kind:10} {self.executions[kind, target]:12,} executions, {self.edges[kind, target]:6,} edges"
-                 for kind, target in sorted(self.executions, key=lambda key: (key[1], key[0]))]
+        lines = [f"{key[1]:13} {key[0]:10} {self.executions[key]:12,} executions, {self.edges[key]:6,} edges, "
+                 f"{self.executions[key] - self.last_edges[key]:12,} since the last new one"
+                 for key in sorted(self.executions, key=lambda key: (key[1], key[0]))]
         whole = sum(self.executions.values())
         sanitized = sum(count for (kind, _), count in self.executions.items() if kind == "sanitized")
         lines.append(f"fuzzing: {whole:,} executions, {sanitized:,} with sanitizers, {whole - self.last_edge:,} since the "
