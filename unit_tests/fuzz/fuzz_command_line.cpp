@@ -13,6 +13,9 @@
 #include "cli/command_line/command.hpp"
 #include "cli/command_line/command_line.hpp"
 #include "fuzz_file.hpp"
+#ifndef POLYAD_FUZZ_WITH_LIBRARY
+#include "mutate_lines.hpp"
+#endif
 #include "polyad/core/error.hpp"
 #include "polyad/formats/capability.hpp"
 #include "polyad/formats/option_text.hpp"
@@ -40,6 +43,11 @@ bool format_offers(std::string_view text, Capability) {
 }
 
 }  // namespace polyad
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t capacity,
+                                               unsigned seed) {
+  return polyad::fuzz::mutate_lines(data, size, capacity, seed);
+}
 #endif
 
 namespace {
