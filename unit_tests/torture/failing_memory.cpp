@@ -77,7 +77,8 @@ bool is_inside_kokkos() {
   return false;
 }
 
-/// Counts an allocation. \returns whether it is to fail
+}  // namespace
+
 bool fails(std::size_t bytes) {
   if (!armed.load(std::memory_order_relaxed)) return false;
   if (++count != victim.load(std::memory_order_relaxed)) return false;
@@ -89,6 +90,8 @@ bool fails(std::size_t bytes) {
   last_failed = bytes;
   return true;
 }
+
+namespace {
 
 void* allocate(std::size_t size, std::size_t alignment) {
   if (fails(size)) return nullptr;
@@ -182,6 +185,10 @@ void print_failed() {
 
 std::int64_t live_blocks() {
   return live;
+}
+
+void count_block(std::int64_t change) {
+  live += change;
 }
 
 void watch_blocks(void (*allocated)(void*, std::size_t), void (*freed)(void*)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory that fails when told: the k-th allocation from now on, by any operator new (Kokkos' host memory
-// comes from it too) or by a call of malloc from zlib, lzma or zstd.
+// comes from it too), by a call of malloc from zlib, lzma or zstd, or by CUDA's runtime, where a program
+// links failing_device_memory.cpp.
 //
 // Kokkos' compiled library copies labels into strings, in destructors too: a failure there ends the process,
 // whatever its caller does. Such an allocation is spared.
@@ -37,9 +38,14 @@ void print_frame(void* frame);
 /// Where the failed allocation was.
 void print_failed();
 
-/// Blocks from operator new that live.
+/// Blocks from operator new and from CUDA's runtime that live.
 [[nodiscard]] std::int64_t live_blocks();
 /// Calls these for every block from operator new from now on: after it was allocated, and before it is freed.
 void watch_blocks(void (*allocated)(void* memory, std::size_t bytes), void (*freed)(void* memory));
+
+/// For what allocates: counts an allocation. \returns whether it is to fail
+[[nodiscard]] bool fails(std::size_t bytes);
+/// For what allocates: so many blocks more live than before.
+void count_block(std::int64_t change);
 
 }  // namespace polyad::torture
