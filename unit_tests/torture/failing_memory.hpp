@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that fails when told: the k-th allocation from now on, by any operator new (Kokkos' host memory
-// comes from it too), by a call of malloc from zlib, lzma or zstd, or by CUDA's runtime, where a program
-// links failing_device_memory.cpp.
+// Memory that fails when told: the k-th allocation from now on. It counts any operator new, from which
+// Kokkos' host memory comes too, and calls of malloc from zlib, lzma or zstd. With failing_device_memory.cpp
+// it counts CUDA's runtime too.
 //
 // Kokkos' compiled library copies labels into strings, in destructors too: a failure there ends the process,
 // whatever its caller does. Such an allocation is spared.

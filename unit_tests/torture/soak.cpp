@@ -46,8 +46,8 @@ count_t free_on_device(Space const& space) {
   return is_device_space<Space> ? available_memory(space) : 0;
 }
 
-/// Noted blocks that Kokkos holds until its end on a device: one for each kernel, from its first launch on,
-/// which may come late, and one for each address at which an instance ever lay (idForInstance). Each run
+/// Noted blocks that Kokkos holds until its end on a device. One is for each kernel, from its first launch
+/// on, which may come late. One is for each address at which an instance ever lay (idForInstance): each run
 /// makes instances, and most of them lie where an earlier one did.
 std::int64_t blocks_of_kokkos() {
   return static_cast<std::int64_t>(noted_blocks_from("FuncAttributes") + noted_blocks_from("idForInstance"));
