@@ -13,9 +13,7 @@
 #include "cli/command_line/command.hpp"
 #include "cli/command_line/command_line.hpp"
 #include "fuzz_file.hpp"
-#ifndef POLYAD_FUZZ_WITH_LIBRARY
 #include "mutate_lines.hpp"
-#endif
 #include "polyad/core/error.hpp"
 #include "polyad/formats/capability.hpp"
 #include "polyad/formats/option_text.hpp"

@@ -53,6 +53,12 @@ std::int64_t blocks_of_kokkos() {
   return static_cast<std::int64_t>(noted_blocks_from("FuncAttributes") + noted_blocks_from("idForInstance"));
 }
 
+/// Whether the blocks of a round or workspace of that number are noted. It costs time, so on a host one in
+/// seven tells where blocks came from. On a device all do, for blocks_of_kokkos() counts noted ones.
+bool is_noted(std::uint64_t number) {
+  return is_device_space<Space> || number % 7 == 0;
+}
+
 /// Everything once: each format, the drivers, the files.
 void round(Space const& space, std::filesystem::path const& folder, std::vector<std::string> const& formats) {
   auto const coo = load_tensor(space, folder / "soak.pten");
@@ -105,8 +111,7 @@ int soak(Wanted const& wanted) {
   count_t device      = 0;  // free bytes
   double told         = 0;
   while (elapsed() < 0.9 * wanted.seconds || resident.size() < warm_up + 10) {
-    // It costs time: on a host some rounds tell where a block came from.
-    note_blocks(warm_up > 0 && (is_device_space<Space> || resident.size() % 7 == 0));
+    note_blocks(warm_up > 0 && is_noted(resident.size()));
     round(space, wanted.folder, formats);
     note_blocks(false);
     resident.push_back(resident_kib());
@@ -154,7 +159,7 @@ int soak(Wanted const& wanted) {
     all.push_back(any_format(space, coo, options));
   }
   for (; made < 100000 && (elapsed() < wanted.seconds || made < 1000); ++made) {
-    note_blocks(is_device_space<Space> || made < 1000 || made % 7 == 0);
+    note_blocks(made < 1000 || is_noted(made));
     static_cast<void>(all[made % all.size()].make_workspace(space, 1 + made % 33));
   }
   note_blocks(false);
