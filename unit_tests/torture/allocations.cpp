@@ -22,6 +22,7 @@
 #include "polyad/polyad.hpp"
 #include "support/format_list.hpp"
 #include "torture/failing_memory.hpp"
+#include "torture/noted_blocks.hpp"
 #include "torture/torture.hpp"
 
 namespace polyad::torture {
@@ -283,16 +284,21 @@ std::vector<std::pair<std::string, std::string>> files_of(std::filesystem::path 
   return files;
 }
 
+std::int64_t blocks_of_ours() {
+  return live_blocks() - blocks_of_kokkos();
+}
+
 class Torture {
 public:
   explicit Torture(Wanted const& wanted) : m_wanted(wanted) {}
 
   void run(Case const& test, double seconds) {
-    auto const begin      = Clock::now();
+    auto const begin = Clock::now();
+    note_blocks(is_device_space<Space>);
     double const expected = test.run();
     static_cast<void>(test.run());
     auto const files    = files_of(test.folder);
-    std::int64_t blocks = live_blocks();
+    std::int64_t blocks = blocks_of_ours();
     auto const start    = Clock::now();
     arm(0);
     static_cast<void>(test.run());
@@ -309,13 +315,13 @@ public:
       note(test.name, k);
       if (!once(test, k, expected)) break;
       ++tried;
-      if (live_blocks() != blocks) {
+      if (std::int64_t const now = blocks_of_ours(); now != blocks) {
         // A View whose construction fails at a label leaves its record behind: Kokkos does not undo it.
         if (test.uses_kokkos && failed_bytes() < label_bytes)
           ++m_left_by_kokkos;
         else
-          finding(test.name, k, std::to_string(live_blocks() - blocks) + " blocks of memory are left");
-        blocks = live_blocks();
+          finding(test.name, k, std::to_string(now - blocks) + " blocks of memory are left");
+        blocks = now;
       }
       if (files_of(test.folder) != files) {
         finding(test.name, k, "the files are not as they were");

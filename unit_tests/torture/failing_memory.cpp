@@ -5,6 +5,7 @@
 #include <execinfo.h>
 #include <link.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -77,12 +78,23 @@ bool is_inside_kokkos() {
   return false;
 }
 
+/// Whether it is for a new instance of a device, or for the global scratch of teams.
+bool is_for_instance_or_teams() {
+  return std::any_of(frames.begin(), frames.begin() + depth, [](void* frame) {
+    Dl_info info{};
+    if (::dladdr(frame, &info) == 0 || info.dli_sname == nullptr) return false;
+    return std::strstr(info.dli_sname, "CudaInternal10initialize") != nullptr ||
+           std::strstr(info.dli_sname, "resize_team_scratch_space") != nullptr;
+  });
+}
+
 }  // namespace
 
 bool fails(std::size_t bytes) {
   if (!armed.load(std::memory_order_relaxed)) return false;
   if (++count != victim.load(std::memory_order_relaxed)) return false;
-  if (is_inside_kokkos() || (is_spared != nullptr && is_spared(frames.data(), depth))) {
+  if (is_inside_kokkos() || is_for_instance_or_teams() ||
+      (is_spared != nullptr && is_spared(frames.data(), depth))) {
     was_spared = true;
     return false;
   }

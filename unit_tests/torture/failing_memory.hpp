@@ -3,8 +3,10 @@
 // Kokkos' host memory comes too, and calls of malloc from zlib, lzma or zstd. With failing_device_memory.cpp
 // it counts CUDA's runtime too.
 //
-// Kokkos' compiled library copies labels into strings, in destructors too: a failure there ends the process,
-// whatever its caller does. Such an allocation is spared.
+// Three kinds of allocations inside Kokkos are spared: after a failure there the process ends, or a later
+// launch waits for ever, whatever the caller does. Its compiled library copies labels into strings, in
+// destructors too. An instance of a device that is made in part frees what it does not have. Teams that get
+// no global scratch keep the lock of their place.
 #pragma once
 
 #include <cstddef>

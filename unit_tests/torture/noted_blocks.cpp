@@ -96,6 +96,10 @@ std::size_t noted_blocks_from(char const* part) {
   }));
 }
 
+std::int64_t blocks_of_kokkos() {
+  return static_cast<std::int64_t>(noted_blocks_from("FuncAttributes") + noted_blocks_from("idForInstance"));
+}
+
 void forget_noted_blocks() {
   std::lock_guard const hold(lock);
   blocks().clear();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace polyad::torture {
 
@@ -11,6 +12,10 @@ namespace polyad::torture {
 void note_blocks(bool on);
 /// How many of the noted blocks that live were asked for in a function whose mangled name has `part` in it.
 std::size_t noted_blocks_from(char const* part);
+/// Noted blocks that Kokkos holds until its end on a device. One is for each kernel, from its first launch
+/// on, which may come late. One is for each address at which an instance ever lay (idForInstance): each run
+/// makes instances, and most of them lie where an earlier one did.
+[[nodiscard]] std::int64_t blocks_of_kokkos();
 /// Forgets what was noted so far.
 void forget_noted_blocks();
 /// The noted blocks that live, on stderr: how many from each place, of how many bytes, and the functions.

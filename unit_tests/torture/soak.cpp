@@ -46,13 +46,6 @@ count_t free_on_device(Space const& space) {
   return is_device_space<Space> ? available_memory(space) : 0;
 }
 
-/// Noted blocks that Kokkos holds until its end on a device. One is for each kernel, from its first launch
-/// on, which may come late. One is for each address at which an instance ever lay (idForInstance): each run
-/// makes instances, and most of them lie where an earlier one did.
-std::int64_t blocks_of_kokkos() {
-  return static_cast<std::int64_t>(noted_blocks_from("FuncAttributes") + noted_blocks_from("idForInstance"));
-}
-
 /// Whether the blocks of a round or workspace of that number are noted. It costs time, so on a host one in
 /// seven tells where blocks came from. On a device all do, for blocks_of_kokkos() counts noted ones.
 bool is_noted(std::uint64_t number) {
@@ -135,7 +128,7 @@ int soak(Wanted const& wanted) {
   auto const left_over      = live_blocks() - blocks - of_kokkos;
   if (count_t const now = free_on_device(space); now < device) {
     ++findings;
-    std::fprintf(stderr, "FINDING soak: %llu bytes of the device are gone\n",
+    std::fprintf(stderr, "FINDING soak: %llu bytes of the device are gone, to this process or another\n",
                  static_cast<unsigned long long>(device - now));
   }
   // A short run sees the heap settle; a leak of a block a round shows in the blocks.
