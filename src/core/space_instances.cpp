@@ -1,12 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// enqueue_after, which Kokkos does not offer: a CUDA event between two streams.
+// What Kokkos does not offer: a CUDA event between two streams, and whether streams fit.
 #include "core/space_instances.hpp"
+
+#include <cstdint>
+#include <string>
+
+#include "polyad/core/error.hpp"
 
 #if defined(KOKKOS_ENABLE_CUDA)
 #include <cuda_runtime_api.h>
 #endif
 
 namespace polyad::detail {
+
+// Not available_memory(): a DeviceMemoryAccount does not count the locks.
+void expect_room_for_streams([[maybe_unused]] Kokkos::DefaultExecutionSpace const& space,
+                             [[maybe_unused]] int count) {
+#if defined(KOKKOS_ENABLE_CUDA)
+  // What Kokkos 4.7 gives each: a lock for each thread that runs at once, and 73 KiB for reductions.
+  count_t const threads = static_cast<count_t>(space.concurrency());
+  count_t const bytes = static_cast<count_t>(count) * (threads * sizeof(std::int32_t) + (count_t{128} << 10));
+  std::size_t free_bytes  = 0;
+  std::size_t total_bytes = 0;
+  if (cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess && free_bytes < bytes)
+    throw MemoryError("the scratch memory of " + std::to_string(count) + " streams", bytes,
+                      "only " + std::to_string(free_bytes) + " bytes are free");
+#endif
+}
 
 template <class Space>
 void enqueue_after([[maybe_unused]] Space const& later, [[maybe_unused]] Space const& earlier) {

@@ -10,17 +10,24 @@
 
 namespace polyad::detail {
 
+/// Refuses streams of a device whose scratch memory does not fit. Kokkos would end the process, for it frees
+/// what it has not made. A host has no streams.
+/// \throws MemoryError
+void expect_room_for_streams(Kokkos::DefaultExecutionSpace const& space, int count);
+
 /// `count` streams of a device; on a host copies of its one instance, whose threads a single kernel keeps
 /// busy.
-/// \throws UsageError when count < 1
+/// \throws UsageError when count < 1; MemoryError when a device has no room for their scratch memory
 template <class Space>
 std::vector<Space> make_instances(Space const& space, int count) {
   POLYAD_EXPECTS(count >= 1, count, " instances of an execution space");
-  if constexpr (is_device_space<Space>)
+  if constexpr (is_device_space<Space>) {
+    expect_room_for_streams(space, count);
     return Kokkos::Experimental::partition_space(space,
                                                  std::vector<double>(static_cast<std::size_t>(count), 1.0));
-  else
+  } else {
     return std::vector<Space>(static_cast<std::size_t>(count), space);
+  }
 }
 
 /// How many of `wanted` instances work side by side: up to eight streams of a device, one on a host.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory of a device, and of the host where a device reaches it, that fails when told and is counted. The
 // linker sends the calls of CUDA's runtime here (--wrap). All arrays come this way, also the scratch of CUB's
-// sorts, which is a View.
+// sorts, which is a View. A question for free memory fails, too: nothing is free then.
 #include <cstddef>
 
 #include "torture/failing_memory.hpp"
@@ -40,6 +40,7 @@ Status __real_cudaMallocHost(void**, std::size_t);
 Status __real_cudaHostAlloc(void**, std::size_t, unsigned);
 Status __real_cudaFree(void*);
 Status __real_cudaFreeHost(void*);
+Status __real_cudaMemGetInfo(std::size_t*, std::size_t*);
 
 Status __wrap_cudaMalloc(void** memory, std::size_t bytes) {
   return allocated(bytes, [&] { return __real_cudaMalloc(memory, bytes); });
@@ -58,6 +59,11 @@ Status __wrap_cudaFree(void* memory) {
 }
 Status __wrap_cudaFreeHost(void* memory) {
   return freed(memory, __real_cudaFreeHost);
+}
+Status __wrap_cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  Status const status = __real_cudaMemGetInfo(free, total);
+  if (status == success && fails(*total)) *free = 0;
+  return status;
 }
 
 }  // extern "C"
