@@ -72,17 +72,18 @@ class Lines:
         if not kind:
             return [name]
         value = self.fitting(names, kind, text) if self.happens(0.97 if tame else 0.6) else self.any()
-        if "FILE" in kind and self.happens(0.2):
+        if self.happens(0.3 if "FILE" in kind else 0.03):
             value = path
         if not self.happens(0.3):
             return [name, value]
         return [f"{name}={value}" if name.startswith("--") else name + value]
 
     def draw(self):
-        self.command = self.random.choice(list(self.commands))
+        # Pairs of options count, so a command of many options comes more often.
+        self.command = self.random.choices(list(self.commands), [len(options) for _, options in self.commands.values()])[0]
         tame = self.happens(0.7)
         path = self.path()
-        parts = [[self.path()] for _ in self.commands[self.command][0] if tame or self.happens(0.9)]
+        parts = [[path if self.happens(0.2) else self.path()] for _ in self.commands[self.command][0] if tame or self.happens(0.9)]
         parts += [self.option(tame, path) for _ in range(self.random.choice([0, 1, 2, 3, 4, 6, 9, 14, 25]))]
         if self.happens(0.7):
             self.random.shuffle(parts)
