@@ -57,7 +57,7 @@ class Lines:
             return self.list_of(USUAL_NUMBERS + ["zero"], 4)
         return self.random.choice(USUAL_NUMBERS)
 
-    def any(self):
+    def anything(self):
         return self.random.choice([
             lambda: self.path(), lambda: self.random.choice(NUMBERS), lambda: self.random.choice(WORDS),
             lambda: self.list_of(NUMBERS, 5), lambda: self.list_of(WORDS, 17),
@@ -71,7 +71,7 @@ class Lines:
         name = self.random.choice(names)
         if not kind:
             return [name]
-        value = self.fitting(names, kind, text) if self.happens(0.97 if tame else 0.6) else self.any()
+        value = self.fitting(names, kind, text) if self.happens(0.97 if tame else 0.6) else self.anything()
         if self.happens(0.3 if "FILE" in kind else 0.03):
             value = path
         if not self.happens(0.3):
