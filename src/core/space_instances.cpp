@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/free_device_memory.hpp"
 #include "polyad/core/error.hpp"
 
 #if defined(KOKKOS_ENABLE_CUDA)
@@ -14,18 +15,14 @@
 namespace polyad::detail {
 
 // Not available_memory(): a DeviceMemoryAccount does not count the locks.
-void expect_room_for_streams([[maybe_unused]] Kokkos::DefaultExecutionSpace const& space,
-                             [[maybe_unused]] int count) {
-#if defined(KOKKOS_ENABLE_CUDA)
+void expect_room_for_streams(Kokkos::DefaultExecutionSpace const& space, int count) {
   // What Kokkos 4.7 gives each: a lock for each thread that runs at once, and 73 KiB for reductions.
-  count_t const threads = static_cast<count_t>(space.concurrency());
+  auto const threads  = static_cast<count_t>(space.concurrency());
   count_t const bytes = static_cast<count_t>(count) * (threads * sizeof(std::int32_t) + (count_t{128} << 10));
-  std::size_t free_bytes  = 0;
-  std::size_t total_bytes = 0;
-  if (cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess && free_bytes < bytes)
+  count_t const available = free_device_memory();
+  if (available < bytes)
     throw MemoryError("the scratch memory of " + std::to_string(count) + " streams", bytes,
-                      "only " + std::to_string(free_bytes) + " bytes are free");
-#endif
+                      "only " + std::to_string(available) + " bytes are free");
 }
 
 template <class Space>

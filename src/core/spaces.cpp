@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <mutex>
 
+#include "core/free_device_memory.hpp"
 #include "core/host_memory.hpp"
 #include "polyad/core/device_memory.hpp"
 
@@ -40,19 +42,22 @@ count_t recent_host_memory() {
 
 template <class Space>
 count_t free_memory() {
-  if constexpr (is_device_space<Space>) {
-#if defined(KOKKOS_ENABLE_CUDA)
-    std::size_t free_bytes  = 0;
-    std::size_t total_bytes = 0;
-    if (cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess) return free_bytes;
-#endif
-  } else {
+  if constexpr (is_device_space<Space>)
+    return free_device_memory();
+  else
     return recent_host_memory();
-  }
-  return std::numeric_limits<count_t>::max();  // unknown: let the allocation itself decide
 }
 
 }  // namespace
+
+count_t detail::free_device_memory() {
+#if defined(KOKKOS_ENABLE_CUDA)
+  std::size_t free_bytes  = 0;
+  std::size_t total_bytes = 0;
+  if (cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess) return free_bytes;
+#endif
+  return std::numeric_limits<count_t>::max();
+}
 
 count_t device_multiprocessors([[maybe_unused]] Kokkos::DefaultExecutionSpace const& space) {
 #if defined(KOKKOS_ENABLE_CUDA)

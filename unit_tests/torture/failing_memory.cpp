@@ -81,10 +81,7 @@ bool is_inside_kokkos() {
 /// Whether it is for a new instance of a device, or for the global scratch of teams.
 bool is_for_instance_or_teams() {
   return std::any_of(frames.begin(), frames.begin() + depth, [](void* frame) {
-    Dl_info info{};
-    if (::dladdr(frame, &info) == 0 || info.dli_sname == nullptr) return false;
-    return std::strstr(info.dli_sname, "CudaInternal10initialize") != nullptr ||
-           std::strstr(info.dli_sname, "resize_team_scratch_space") != nullptr;
+    return is_in(frame, "CudaInternal10initialize") || is_in(frame, "resize_team_scratch_space");
   });
 }
 
@@ -180,6 +177,12 @@ void spare(bool (*which)(void* const* frames, int depth)) {
 void* const* last_frames(int& number) {
   number = depth;
   return frames.data();
+}
+
+bool is_in(void* frame, char const* part) {
+  Dl_info info{};
+  return frame != nullptr && ::dladdr(frame, &info) != 0 && info.dli_sname != nullptr &&
+         std::strstr(info.dli_sname, part) != nullptr;
 }
 
 void print_frame(void* frame) {

@@ -35,6 +35,8 @@ void spare(bool (*is_spared)(void* const* frames, int depth));
 /// Of the last allocation that failed or was spared.
 [[nodiscard]] void* const* last_frames(int& depth);
 
+/// Whether a function that called has `part` in its mangled name.
+[[nodiscard]] bool is_in(void* frame, char const* part);
 /// A function that called, on stderr, as an offset in the program: gdb's `info symbol` and addr2line take it.
 void print_frame(void* frame);
 /// Where the failed allocation was.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "torture/noted_blocks.hpp"
 
-#include <dlfcn.h>
 #include <execinfo.h>
 
 #include <algorithm>
@@ -10,7 +9,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -84,15 +82,10 @@ void note_blocks(bool on) {
 }
 
 std::size_t noted_blocks_from(char const* part) {
-  auto const is_in = [part](void* frame) {
-    Dl_info info{};
-    return frame != nullptr && ::dladdr(frame, &info) != 0 && info.dli_sname != nullptr &&
-           std::strstr(info.dli_sname, part) != nullptr;
-  };
   std::lock_guard const hold(lock);
   return static_cast<std::size_t>(std::count_if(blocks().begin(), blocks().end(), [&](auto const& block) {
     auto const& frames = block.second.frames;
-    return std::any_of(frames.begin(), frames.end(), is_in);
+    return std::any_of(frames.begin(), frames.end(), [part](void* frame) { return is_in(frame, part); });
   }));
 }
 
