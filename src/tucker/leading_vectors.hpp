@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "dense/gram.hpp"
 #include "dense/intermediates.hpp"
@@ -25,6 +24,7 @@
 #include "kernel/launch_shape.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "polyad/tucker/tucker.hpp"
+#include "tucker/leading_scratch.hpp"
 #include "tucker/wide_product.hpp"
 
 namespace polyad::detail {
@@ -84,7 +84,7 @@ struct FillZeroColumns {
   }
 };
 
-/// Makes orthonormal bases, and finds leading vectors, of matrices with up to L columns. Keeps its scratch.
+/// Makes orthonormal bases, and finds leading vectors, of matrices with up to L columns. Keeps its arrays.
 template <class Scalar, class Space>
 class LeadingVectors {
 public:
@@ -100,10 +100,18 @@ public:
   /// independent ones. Z is overwritten. On several ranks both have the owned rows of mode n. Waits.
   void orthonormalize(matrix_type const& Z, matrix_type const& Q, int n = 0) { make_basis(Z, Q, rows_of(n)); }
 
+  /// Allocates what find needs for a Y of this shape, of `all` rows on all ranks, and R columns of U.
+  /// \throws MemoryError
+  void reserve(count_t rows, count_t width, count_t rank, count_t all) {
+    count_t const L = sampled_columns(all, width, rank);
+    static_cast<void>(m_scratch.arrays(m_space, rows, width, L));
+    static_cast<void>(m_scratch.eigen(m_space, L));
+  }
+
   /// U (I x R, R <= I and R <= D) = the leading R left singular vectors of Y (I x D). On entry U holds
   /// orthonormal columns to start from. Returns the sum of the squares of the leading R singular values. On
   /// several ranks Y has the owned rows of mode n, and these rows of U change. Waits.
-  /// \throws MemoryError
+  /// \throws MemoryError, unless reserve was called for this shape
   double find(matrix_type const& Y, matrix_type const& whole, int n = 0) {
     count_t const all   = whole.extent(0);  // I; `rows` are here
     auto const U        = m_owners == nullptr ? whole : m_owners->owned(n, whole);
@@ -112,12 +120,10 @@ public:
     count_t const rank  = U.extent(1);
     POLYAD_EXPECTS(rank <= std::min(all, width), "a matrix of ", all, " x ", width, " has no ", rank,
                    " left singular vectors");
-    count_t const L = std::min(rank + m_options.oversampling, std::min(all, width));
-    auto const Q    = matrix("polyad::range", rows, L);
-    auto const Z    = matrix("polyad::range_product", rows, L);
-    auto const B    = matrix("polyad::range_rows", width, L);
-    auto const W    = matrix("polyad::range_basis", width, L);
-    auto const sums = make_wide_product_workspace(m_space, width, L);
+    count_t const L               = sampled_columns(all, width, rank);
+    auto const [Q, Z, B, W, sums] = m_scratch.arrays(m_space, rows, width, L);
+    matrix_type const turn =
+        Kokkos::subview(m_scratch.eigen(m_space, L).T, Kokkos::ALL, Kokkos::make_pair(count_t(0), rank));
     // The start, and random directions beside it.
     fill_random_rows(m_space, Z, 1, 0, rows_of(n).first);
     copy_matrix(m_space, matrix_type(Kokkos::subview(Z, Kokkos::ALL, Kokkos::make_pair(count_t(0), rank))),
@@ -128,11 +134,11 @@ public:
       wide_transposed_product(m_space, Y, Q, sums, B);  // B = Y' Q, D x L
       if (m_owners != nullptr) m_owners->sum(B);
       // The singular values captured by Q are those of B. Its right singular vectors turn Q into U.
-      auto const turn = matrix("polyad::range_turn", L, rank);
-      decompose(B, false, turn, Rows{});
+      auto const& values = decompose(B, false, turn, Rows{}).host_values;
       intermediates(m_space, Q, turn, U);
       double const before = captured;
-      captured            = leading_sum(rank);
+      captured            = 0;
+      for (count_t l = 0; l < rank; ++l) captured += values(l);
       // The tolerance is at least half of the scalar's epsilon.
       double const tolerance =
           std::max(m_options.tolerance, static_cast<double>(std::numeric_limits<Scalar>::epsilon()) / 2);
@@ -167,58 +173,49 @@ private:
     if (from.data() != Q.data()) copy_matrix(m_space, Q, from);
   }
 
-  [[nodiscard]] matrix_type matrix(char const* label, count_t rows, count_t columns) const {
-    return make_factor_matrix<Scalar>(m_space, label, rows, columns);
+  /// L: more columns than wanted, for the rate of convergence depends on the singular values beyond them.
+  [[nodiscard]] count_t sampled_columns(count_t rows, count_t width, count_t rank) const {
+    return std::min(rank + m_options.oversampling, std::min(rows, width));
   }
-  [[nodiscard]] double leading_sum(count_t rank) const {
-    double sum = 0;
-    for (count_t l = 0; l < rank; ++l) sum += m_values[l];
-    return sum;
-  }
-  /// T = the eigenvectors of M'M, scaled for a basis or not. The eigenvalues come to the host.
-  void decompose(matrix_type const& M, bool basis, matrix_type const& T, Rows rows) {
-    count_t const L = M.extent(1);
-    GramMatrix<Space> const G(Kokkos::view_alloc(m_space, "polyad::range_gram"), L, L);
-    GramMatrix<Space> const V(Kokkos::view_alloc(m_space, "polyad::range_eigenvectors"), L, L);
-    Kokkos::View<double*, typename Space::device_type> const scratch(
-        Kokkos::view_alloc(m_space, "polyad::range_scratch"), 3 * L);
-    gram(m_space, M, GramWorkspace<Space>(m_space, L), G);
-    if (rows.divided) m_owners->sum(G.data(), G.size());
-    Kokkos::parallel_for("polyad::range_eigenvectors", team_policy(m_space, launch_shape<Space>(1, 8, 32)),
-                         detail::SortedEigenvectors<Scalar, Space>{G, V, scratch, T, basis});
-    m_device_values = Kokkos::subview(scratch, Kokkos::make_pair(2 * L, 3 * L));
+  /// T = the eigenvectors of M'M, scaled for a basis or not; T may be the scratch's own. Returns the scratch
+  /// with the eigenvalues, decreasing, on the host too.
+  EigenScratch<Scalar, Space> const& decompose(matrix_type const& M, bool basis, matrix_type const& T,
+                                               Rows rows) {
+    auto const& scratch = m_scratch.eigen(m_space, M.extent(1));
+    gram(m_space, M, scratch.gram, scratch.G);
+    if (rows.divided) m_owners->sum(scratch.G.data(), scratch.G.size());
+    Kokkos::parallel_for(
+        "polyad::range_eigenvectors", team_policy(m_space, launch_shape<Space>(1, 8, 32)),
+        detail::SortedEigenvectors<Scalar, Space>{scratch.G, scratch.V, scratch.numbers, T, basis});
     if (m_owners != nullptr) {
       m_owners->agree(T);
-      m_owners->agree(m_device_values.data(), L);
+      m_owners->agree(scratch.values.data(), scratch.values.size());
     }
-    auto const host = Kokkos::create_mirror_view(Kokkos::HostSpace(), m_device_values);
-    Kokkos::deep_copy(m_space, host, m_device_values);
+    Kokkos::deep_copy(m_space, scratch.host_values, scratch.values);
     m_space.fence("polyad::leading_vectors");
-    m_values.assign(host.data(), host.data() + L);
+    return scratch;
   }
   /// to = from times its eigenvectors, scaled. Returns the number of independent columns; the others are
   /// filled in.
   count_t eigenvectors(matrix_type const& from, bool basis, matrix_type const& to, Rows rows) {
-    count_t const L = from.extent(1);
-    auto const T    = matrix("polyad::range_basis", L, L);
-    decompose(from, basis, T, rows);
+    count_t const L     = from.extent(1);
+    auto const& T       = m_scratch.eigen(m_space, L).T;
+    auto const& scratch = decompose(from, basis, T, rows);
     intermediates(m_space, from, T, to);
-    double const negligible = detail::negligible_eigenvalue(m_values[0], L);
+    double const negligible = detail::negligible_eigenvalue(scratch.host_values(0), L);
     count_t independent     = 0;
-    while (independent < L && m_values[independent] > negligible) ++independent;
+    while (independent < L && scratch.host_values(independent) > negligible) ++independent;
     if (independent < L)
-      Kokkos::parallel_for(
-          "polyad::fill_zero_columns",
-          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(m_space, 0, to.extent(0)),
-          detail::FillZeroColumns<Scalar, Space>{to, m_device_values, ++m_fills, rows.first});
+      Kokkos::parallel_for("polyad::fill_zero_columns",
+                           Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(m_space, 0, to.extent(0)),
+                           detail::FillZeroColumns<Scalar, Space>{to, scratch.values, ++m_fills, rows.first});
     return independent;
   }
 
   Space m_space;
   LeadingVectorsOptions m_options;
   Owners* m_owners;
-  std::vector<double> m_values;  // of the last decomposition, decreasing
-  Kokkos::View<double*, typename Space::device_type> m_device_values;
+  LeadingScratch<Scalar, Space> m_scratch;
   std::uint64_t m_fills = 0;
 };
 

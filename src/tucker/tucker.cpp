@@ -119,6 +119,10 @@ TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index
   LeadingVectors<Scalar, Space> vectors(space, options.vectors, owners);
   result.model.core =
       make_factor_matrix<Scalar>(space, "polyad::tucker_core", options.ranks.back(), Y.back().extent(1));
+  for (int n = 0; n < order; ++n) {
+    auto const mine = own_rows(of_mode(Y, n), n);
+    vectors.reserve(mine.extent(0), mine.extent(1), of_mode(options.ranks, n), extents[n]);
+  }
   Kokkos::Timer const clock;
   for (int iteration = 1; iteration <= options.max_iterations; ++iteration) {
     double const begin = clock.seconds();

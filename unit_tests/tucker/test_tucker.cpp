@@ -13,6 +13,8 @@
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
+#include "support/format_list.hpp"
+#include "support/kokkos_events.hpp"
 #include "support/message_of.hpp"
 #include "support/oracle.hpp"
 #include "tucker/leading_vectors.hpp"
@@ -251,6 +253,30 @@ TEST_CASE("hooi: one buffer holds the products of all modes", "[tucker]") {
   // Y takes 40,000 rows of ten doubles, padding included. Beside one of it stand two matrices of four columns
   // and two megabytes of partial sums.
   CHECK(account.peak() < with_start + 3 * 40000 * 10 * sizeof(double));
+}
+
+TEST_CASE("hooi: an iteration allocates nothing", "[tucker][guards]") {
+  TestSpace const space;
+  auto const coo = to_device<double, std::uint32_t>(space, distinct(small_tensor(Kind::shuffled, 4)));
+  for (auto const& name : list_of_formats({Capability::ttmc})) {
+    CAPTURE(name);
+    TuckerOptions options;
+    options.ranks          = {2, 1, 4, 3};
+    options.max_iterations = 4;
+    options.tolerance      = 0;
+    auto format            = format_options(options);
+    format.format          = name;
+    auto const X           = any_format(space, coo, format);
+    KokkosEvents events;
+    std::vector<std::string> allocations{"not seen"};
+    // Kokkos may let its own scratch grow in the first iterations.
+    tucker(space, X, options, [&](TuckerIteration const& iteration) {
+      if (iteration.iteration == 2) events.forget();
+      if (iteration.iteration == 4) allocations = events.lines(Event::Kind::allocation);
+      return true;
+    });
+    CHECK(allocations == std::vector<std::string>{});
+  }
 }
 
 TEST_CASE("wide products of transposed matrices agree with the oracle", "[tucker]") {

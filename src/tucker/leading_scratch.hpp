@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// LeadingScratch: the arrays of LeadingVectors. They are kept, so that an iteration of HOOI allocates
+// nothing. The tall matrices of a mode lie where those of the mode before lay.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "dense/gram.hpp"
+#include "polyad/core/rank.hpp"
+#include "polyad/tensor/factor_matrices.hpp"
+#include "tucker/wide_product.hpp"
+
+namespace polyad::detail {
+
+/// Room for one matrix at a time, as large as the largest so far.
+template <class Scalar, class Space>
+class MatrixRoom {
+public:
+  explicit MatrixRoom(char const* label) : m_label(label) {}
+
+  /// A matrix with packed rows, which holds anything. The one before it is lost. \throws MemoryError
+  [[nodiscard]] FactorMatrix<Scalar, Space> matrix(Space const& space, count_t rows, count_t columns) {
+    count_t const stride = padded_rank<Scalar>(columns);
+    if (rows > m_room.size() / stride) {
+      m_room = {};  // before the larger one is asked for
+      m_room = make_factor_matrix<Scalar>(space, m_label, rows, stride);
+    }
+    FactorMatrix<Scalar, Space> const part(m_room.data(), rows, stride);
+    return Kokkos::subview(part, Kokkos::ALL, Kokkos::make_pair(count_t(0), columns));
+  }
+
+private:
+  std::string m_label;
+  FactorMatrix<Scalar, Space> m_room;
+};
+
+/// For the eigenvectors of an L x L matrix.
+template <class Scalar, class Space>
+struct EigenScratch {
+  EigenScratch(Space const& space, count_t L)
+      : G(Kokkos::view_alloc(space, "polyad::range_gram"), L, L),
+        V(Kokkos::view_alloc(space, "polyad::range_eigenvectors"), L, L),
+        numbers(Kokkos::view_alloc(space, "polyad::range_scratch"), 3 * L),
+        values(Kokkos::subview(numbers, Kokkos::make_pair(2 * L, 3 * L))),
+        host_values(Kokkos::create_mirror_view(Kokkos::HostSpace(), values)),
+        T(make_factor_matrix<Scalar>(space, "polyad::range_turn", L, L)),
+        gram(space, L) {}
+
+  using Numbers = Kokkos::View<double*, typename Space::device_type>;
+  GramMatrix<Space> G;
+  GramMatrix<Space> V;
+  Numbers numbers;  // 2 L of symmetric_eigen, then the eigenvalues
+  Numbers values;
+  Kokkos::View<double*, Kokkos::HostSpace> host_values;
+  FactorMatrix<Scalar, Space> T;
+  GramWorkspace<Space> gram;
+};
+
+template <class Scalar, class Space>
+class LeadingScratch {
+public:
+  using matrix_type = FactorMatrix<Scalar, Space>;
+
+  /// The arrays for Y (rows x width) and L columns.
+  struct Arrays {
+    matrix_type Q;  // rows x L
+    matrix_type Z;  // rows x L
+    matrix_type B;  // width x L
+    matrix_type W;  // width x L
+    TransposedProductWorkspace<Space> sums;
+  };
+
+  /// Allocates what was not there yet. Arrays of other shapes are lost. \throws MemoryError
+  [[nodiscard]] Arrays arrays(Space const& space, count_t rows, count_t width, count_t L) {
+    auto found = m_sums.find({width, L});
+    if (found == m_sums.end())
+      found = m_sums.emplace(std::pair(width, L), make_wide_product_workspace(space, width, L)).first;
+    return {m_Q.matrix(space, rows, L), m_Z.matrix(space, rows, L), m_B.matrix(space, width, L),
+            m_W.matrix(space, width, L), found->second};
+  }
+
+  /// \throws MemoryError
+  [[nodiscard]] EigenScratch<Scalar, Space> const& eigen(Space const& space, count_t L) {
+    return m_eigen.try_emplace(L, space, L).first->second;
+  }
+
+private:
+  MatrixRoom<Scalar, Space> m_Q{"polyad::range"};
+  MatrixRoom<Scalar, Space> m_Z{"polyad::range_product"};
+  MatrixRoom<Scalar, Space> m_B{"polyad::range_rows"};
+  MatrixRoom<Scalar, Space> m_W{"polyad::range_basis"};
+  // Small, and of each shape one, so that the sums are cut into chunks as if there were no other.
+  std::map<std::pair<count_t, count_t>, TransposedProductWorkspace<Space>> m_sums;
+  std::map<count_t, EigenScratch<Scalar, Space>> m_eigen;
+};
+
+}  // namespace polyad::detail
