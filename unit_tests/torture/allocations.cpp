@@ -319,9 +319,11 @@ public:
         // A View whose construction fails at a label leaves its record behind: Kokkos does not undo it.
         if (test.uses_kokkos && failed_bytes() < label_bytes)
           ++m_left_by_kokkos;
-        else
+        else if (!is_device_space<Space> || is_left_again(test, k, expected))
           finding(test.name, k, std::to_string(now - blocks) + " blocks of memory are left");
-        blocks = now;
+        else
+          ++m_left_once;
+        blocks = blocks_of_ours();
       }
       if (files_of(test.folder) != files) {
         finding(test.name, k, "the files are not as they were");
@@ -339,8 +341,16 @@ public:
   [[nodiscard]] std::uint64_t tried() const { return m_tried - m_spared; }
   [[nodiscard]] std::uint64_t spared() const { return m_spared; }
   [[nodiscard]] std::uint64_t left_by_kokkos() const { return m_left_by_kokkos; }
+  [[nodiscard]] std::uint64_t left_once() const { return m_left_once; }
 
 private:
+  /// Without free memory a format may be built in another way. Kokkos then keeps a block for each kernel that
+  /// no run has launched before, and the library's kernels have no names here. A second time nothing is left.
+  bool is_left_again(Case const& test, std::uint64_t k, double expected) {
+    std::int64_t const blocks = blocks_of_ours();
+    static_cast<void>(once(test, k, expected));
+    return blocks_of_ours() != blocks;
+  }
   /// Returns false once the case has fewer allocations.
   bool once(Case const& test, std::uint64_t k, double expected) {
     std::string complaint;
@@ -377,7 +387,7 @@ private:
 
   Wanted m_wanted;
   int m_findings        = 0;
-  std::uint64_t m_tried = 0, m_spared = 0, m_left_by_kokkos = 0;
+  std::uint64_t m_tried = 0, m_spared = 0, m_left_by_kokkos = 0, m_left_once = 0;
 };
 
 }  // namespace
@@ -395,10 +405,11 @@ int allocations(Wanted const& wanted) {
   }
   std::printf(
       "allocations: %llu failed in %zu cases, %llu inside Kokkos were spared, %llu Views left their record, "
-      "%d findings\n",
+      "%llu left blocks of kernels' first launches, %d findings\n",
       static_cast<unsigned long long>(torture.tried()), cases.size(),
       static_cast<unsigned long long>(torture.spared()),
-      static_cast<unsigned long long>(torture.left_by_kokkos()), torture.findings());
+      static_cast<unsigned long long>(torture.left_by_kokkos()),
+      static_cast<unsigned long long>(torture.left_once()), torture.findings());
   return torture.findings();
 }
 
