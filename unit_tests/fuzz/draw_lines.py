@@ -13,7 +13,8 @@ FORMATS = ["auto", "coo", "csf", "coo:number=3", "csf:number=2", "coo:number=x",
 FOLDERS = ["", "d/", "./", "a/../", "/tmp/", "some/folder/with/a/name/that/is/longer/than/any/short/string/"]
 NAMES = ["a", "x", "out", "a-name-longer-than-sixteen-letters", "nothing here", "é", "-", ".", ""]
 ENDS = ["", ".tns", ".npz", ".pten", ".mtx", ".ktns", ".txt", ".json", ".tns.gz", ".mtx.xz", ".tns.zst", ".ckpt"]
-USUAL_NUMBERS = ["1", "2", "3", "10", "0.5", "0.1", "0"]
+COUNTS = ["1", "2", "2", "3", "10", "10", "0", "0.5"]
+USUAL_NUMBERS = COUNTS + ["0.1", "1.5", "0.3"]
 NUMBERS = USUAL_NUMBERS + ["-1", "17", "1.5", "1e-3", "1e400", "nan", "inf", "-inf", "-0", "4294967296", "18446744073709551616",
                            "9223372036854775807", "8G", "8T", "1k", "0x10", " 1", "x", ""]
 WORDS = ["als", "adam", "sgd", "random", "nvecs", "zero", "one", "out", "frostt", "low-rank", "ratings", "a-word-longer-than-sixteen",
@@ -46,7 +47,9 @@ class Lines:
     def fitting(self, names, kind, text):
         """A value of the kind that the help names."""
         if "|" in kind:
-            return self.random.choice(kind.split("|"))
+            kind = self.random.choice(kind.split("|"))
+            if kind != "FILE":
+                return kind
         if "--format" in names:
             return self.random.choice(FORMATS)
         if "FILE" in kind:
@@ -54,8 +57,8 @@ class Lines:
         if kind in ("NAME", "HOW"):
             return self.random.choice(re.findall(r"[a-z][a-z0-9-]+", text) + WORDS)
         if "," in kind:
-            return self.list_of(USUAL_NUMBERS + ["zero"], 4)
-        return self.random.choice(USUAL_NUMBERS)
+            return self.list_of(["zero", "one", "out"] if kind[0] == "T" else COUNTS, 4)
+        return self.random.choice(USUAL_NUMBERS if kind in ("X", "S", "SHARE") else COUNTS)
 
     def anything(self):
         return self.random.choice([
@@ -64,10 +67,13 @@ class Lines:
             lambda: "".join(self.random.choices(LETTERS, k=self.random.choice([1, 15, 16, 40, 200])))
         ])()
 
-    def option(self, tame, path):
-        """The words of an option: NAME VALUE, --NAME=VALUE or -NVALUE. Several options may name the same path."""
+    def any_option(self, tame):
         command = self.command if tame or self.happens(0.97) else self.random.choice(list(self.commands))
-        names, kind, text = self.random.choice(self.commands[command][1])
+        return self.random.choice(self.commands[command][1])
+
+    def words_of(self, option, tame, path):
+        """The words of an option: NAME VALUE, --NAME=VALUE or -NVALUE. Several options may name the same path."""
+        names, kind, text = option
         name = self.random.choice(names)
         if not kind:
             return [name]
@@ -84,7 +90,11 @@ class Lines:
         tame = self.happens(0.7)
         path = self.path()
         parts = [[path if self.happens(0.2) else self.path()] for _ in self.commands[self.command][0] if tame or self.happens(0.9)]
-        parts += [self.option(tame, path) for _ in range(self.random.choice([0, 1, 2, 3, 4, 6, 9, 14, 25]))]
+        # What is checked last sees few options, and none that is wrong by itself.
+        few = tame and self.happens(0.5)
+        options = [option for option in self.commands[self.command][1] if few and "(required)" in option[2]]
+        options += [self.any_option(tame) for _ in range(self.random.choice([1, 2, 2, 3] if few else [0, 1, 2, 3, 4, 6, 9, 14, 25]))]
+        parts += [self.words_of(option, tame, path) for option in options]
         if self.happens(0.7):
             self.random.shuffle(parts)
         words = [word for part in parts for word in part]
@@ -97,7 +107,9 @@ class Lines:
 
 
 def help_of(*command):
-    return subprocess.run([*command, "--help"], capture_output=True, text=True, check=True).stdout
+    """The text, an option a line."""
+    text = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True).stdout
+    return re.sub(r"\n {20,}(?=\S)", "  ", text)
 
 
 def main():
