@@ -15,6 +15,13 @@
 
 namespace polyad::detail {
 
+/// A matrix with packed rows that begins at `data`.
+template <class Scalar, class Space>
+FactorMatrix<Scalar, Space> matrix_at(Scalar* data, count_t rows, count_t columns) {
+  FactorMatrix<Scalar, Space> const whole(data, rows, padded_rank<Scalar>(columns));
+  return Kokkos::subview(whole, Kokkos::ALL, Kokkos::make_pair(count_t(0), columns));
+}
+
 /// Room for one matrix at a time, as large as the largest so far.
 template <class Scalar, class Space>
 class MatrixRoom {
@@ -28,8 +35,7 @@ public:
       m_room = {};  // before the larger one is asked for
       m_room = make_factor_matrix<Scalar>(space, m_label, rows, stride);
     }
-    FactorMatrix<Scalar, Space> const part(m_room.data(), rows, stride);
-    return Kokkos::subview(part, Kokkos::ALL, Kokkos::make_pair(count_t(0), columns));
+    return matrix_at<Scalar, Space>(m_room.data(), rows, columns);
   }
 
 private:
@@ -46,8 +52,13 @@ struct EigenScratch {
         numbers(Kokkos::view_alloc(space, "polyad::range_scratch"), 3 * L),
         values(Kokkos::subview(numbers, Kokkos::make_pair(2 * L, 3 * L))),
         host_values(Kokkos::create_mirror_view(Kokkos::HostSpace(), values)),
-        T(make_factor_matrix<Scalar>(space, "polyad::range_turn", L, L)),
-        gram(space, L) {}
+        gram(space, L),
+        m_turn(make_factor_matrix<Scalar>(space, "polyad::range_turn", L, L)) {}
+
+  /// L x (L or fewer): the eigenvectors as they are used. There is one at a time.
+  [[nodiscard]] FactorMatrix<Scalar, Space> turn(count_t columns) const {
+    return matrix_at<Scalar, Space>(m_turn.data(), G.extent(0), columns);
+  }
 
   using Numbers = Kokkos::View<double*, typename Space::device_type>;
   GramMatrix<Space> G;
@@ -55,8 +66,10 @@ struct EigenScratch {
   Numbers numbers;  // 2 L of symmetric_eigen, then the eigenvalues
   Numbers values;
   Kokkos::View<double*, Kokkos::HostSpace> host_values;
-  FactorMatrix<Scalar, Space> T;
   GramWorkspace<Space> gram;
+
+private:
+  FactorMatrix<Scalar, Space> m_turn;
 };
 
 template <class Scalar, class Space>

@@ -122,8 +122,7 @@ public:
                    " left singular vectors");
     count_t const L               = sampled_columns(all, width, rank);
     auto const [Q, Z, B, W, sums] = m_scratch.arrays(m_space, rows, width, L);
-    matrix_type const turn =
-        Kokkos::subview(m_scratch.eigen(m_space, L).T, Kokkos::ALL, Kokkos::make_pair(count_t(0), rank));
+    auto const turn               = m_scratch.eigen(m_space, L).turn(rank);
     // The start, and random directions beside it.
     fill_random_rows(m_space, Z, 1, 0, rows_of(n).first);
     copy_matrix(m_space, matrix_type(Kokkos::subview(Z, Kokkos::ALL, Kokkos::make_pair(count_t(0), rank))),
@@ -177,7 +176,7 @@ private:
   [[nodiscard]] count_t sampled_columns(count_t rows, count_t width, count_t rank) const {
     return std::min(rank + m_options.oversampling, std::min(rows, width));
   }
-  /// T = the eigenvectors of M'M, scaled for a basis or not; T may be the scratch's own. Returns the scratch
+  /// T = the eigenvectors of M'M, scaled for a basis or not; T is the scratch's turn. Returns the scratch
   /// with the eigenvalues, decreasing, on the host too.
   EigenScratch<Scalar, Space> const& decompose(matrix_type const& M, bool basis, matrix_type const& T,
                                                Rows rows) {
@@ -199,7 +198,7 @@ private:
   /// filled in.
   count_t eigenvectors(matrix_type const& from, bool basis, matrix_type const& to, Rows rows) {
     count_t const L     = from.extent(1);
-    auto const& T       = m_scratch.eigen(m_space, L).T;
+    auto const T        = m_scratch.eigen(m_space, L).turn(L);
     auto const& scratch = decompose(from, basis, T, rows);
     intermediates(m_space, from, T, to);
     double const negligible = detail::negligible_eigenvalue(scratch.host_values(0), L);
