@@ -3,6 +3,7 @@
 
 The readers need no Kokkos, so that the library's own build is not involved. The corpus stays in the build folder and
 grows from run to run; an input that fails stays there, too. Ends with 77 where there is no clang++ with libFuzzer."""
+import functools
 import os
 import pathlib
 import re
@@ -87,15 +88,25 @@ def build(compiler, source, folder, flags=(*FLAGS, *SANITIZERS), links=None):
     return program
 
 
+@functools.cache
+def at_fixed_addresses():
+    """What runs a program at the same addresses each time, where the system has it. UBSan caches types by theirs: other
+    addresses collide, and reach edges of its code that say nothing of the input."""
+    command = ["setarch", "-R"]
+    if shutil.which(command[0]) and subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0:
+        return command
+    return []
+
+
 def fuzz(program, name, seconds, folder, *options_and_corpora):
     """Runs a target; an input that fails stays in the folder."""
     words = HERE / (WORDS.get(name, "binary") + ".dict")
     memory = pathlib.Path("/dev/shm")  # some targets write files
     environment = {**os.environ, "TMPDIR": str(memory)} if memory.is_dir() else None
-    return subprocess.run([program, f"-max_total_time={seconds}", "-max_len=4096", "-rss_limit_mb=4096", "-timeout=25",
-                           f"-dict={words}", f"-artifact_prefix={folder}/{name}-", "-print_final_stats=1",
-                           *options_and_corpora], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.PIPE, text=True, errors="replace", check=False)
+    options = [f"-max_total_time={seconds}", "-max_len=4096", "-rss_limit_mb=4096", "-timeout=25", f"-dict={words}",
+               f"-artifact_prefix={folder}/{name}-", "-print_final_stats=1", *options_and_corpora]
+    return subprocess.run([*at_fixed_addresses(), program, *options], env=environment, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace", check=False)
 
 
 def executions(run):
