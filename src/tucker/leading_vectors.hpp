@@ -122,7 +122,6 @@ public:
                    " left singular vectors");
     count_t const L               = sampled_columns(all, width, rank);
     auto const [Q, Z, B, W, sums] = m_scratch.arrays(m_space, rows, width, L);
-    auto const turn               = m_scratch.eigen(m_space, L).turn(rank);
     // The start, and random directions beside it.
     fill_random_rows(m_space, Z, 1, 0, rows_of(n).first);
     copy_matrix(m_space, matrix_type(Kokkos::subview(Z, Kokkos::ALL, Kokkos::make_pair(count_t(0), rank))),
@@ -133,11 +132,11 @@ public:
       wide_transposed_product(m_space, Y, Q, sums, B);  // B = Y' Q, D x L
       if (m_owners != nullptr) m_owners->sum(B);
       // The singular values captured by Q are those of B. Its right singular vectors turn Q into U.
-      auto const& values = decompose(B, false, turn, Rows{}).host_values;
-      intermediates(m_space, Q, turn, U);
+      auto const& right = decompose(B, false, rank, Rows{});
+      intermediates(m_space, Q, right.turn(rank), U);
       double const before = captured;
       captured            = 0;
-      for (count_t l = 0; l < rank; ++l) captured += values(l);
+      for (count_t l = 0; l < rank; ++l) captured += right.host_values(l);
       // The tolerance is at least half of the scalar's epsilon.
       double const tolerance =
           std::max(m_options.tolerance, static_cast<double>(std::numeric_limits<Scalar>::epsilon()) / 2);
@@ -176,11 +175,11 @@ private:
   [[nodiscard]] count_t sampled_columns(count_t rows, count_t width, count_t rank) const {
     return std::min(rank + m_options.oversampling, std::min(rows, width));
   }
-  /// T = the eigenvectors of M'M, scaled for a basis or not; T is the scratch's turn. Returns the scratch
-  /// with the eigenvalues, decreasing, on the host too.
-  EigenScratch<Scalar, Space> const& decompose(matrix_type const& M, bool basis, matrix_type const& T,
-                                               Rows rows) {
+  /// Returns the scratch with the leading eigenvectors of M'M in its turn, scaled for a basis or not, and all
+  /// eigenvalues, decreasing, on the host too.
+  EigenScratch<Scalar, Space> const& decompose(matrix_type const& M, bool basis, count_t columns, Rows rows) {
     auto const& scratch = m_scratch.eigen(m_space, M.extent(1));
+    auto const T        = scratch.turn(columns);
     gram(m_space, M, scratch.gram, scratch.G);
     if (rows.divided) m_owners->sum(scratch.G.data(), scratch.G.size());
     Kokkos::parallel_for(
@@ -198,9 +197,8 @@ private:
   /// filled in.
   count_t eigenvectors(matrix_type const& from, bool basis, matrix_type const& to, Rows rows) {
     count_t const L     = from.extent(1);
-    auto const T        = m_scratch.eigen(m_space, L).turn(L);
-    auto const& scratch = decompose(from, basis, T, rows);
-    intermediates(m_space, from, T, to);
+    auto const& scratch = decompose(from, basis, L, rows);
+    intermediates(m_space, from, scratch.turn(L), to);
     double const negligible = detail::negligible_eigenvalue(scratch.host_values(0), L);
     count_t independent     = 0;
     while (independent < L && scratch.host_values(independent) > negligible) ++independent;

@@ -12,6 +12,7 @@
 #include "polyad/core/per_mode.hpp"
 #include "polyad/dense/nvecs.hpp"
 #include "tucker/divided_tucker.hpp"
+#include "tucker/leading_scratch.hpp"
 #include "tucker/leading_vectors.hpp"
 #include "tucker/wide_product.hpp"
 
@@ -55,11 +56,8 @@ std::vector<FactorMatrix<Scalar, Space>> make_shared_outputs(
   }
   auto const buffer = make_spttmc_output(space, X.format(largest).extents(), U, largest);
   std::vector<FactorMatrix<Scalar, Space>> Y(columns.size(), buffer);
-  for (int n = 0; n < order; ++n) {
-    if (n == largest) continue;
-    FactorMatrix<Scalar, Space> const part(buffer.data(), rows(n), padded_rank<Scalar>(of_mode(columns, n)));
-    of_mode(Y, n) = Kokkos::subview(part, Kokkos::ALL, Kokkos::make_pair(count_t(0), of_mode(columns, n)));
-  }
+  for (int n = 0; n < order; ++n)
+    if (n != largest) of_mode(Y, n) = matrix_at<Scalar, Space>(buffer.data(), rows(n), of_mode(columns, n));
   return Y;
 }
 
