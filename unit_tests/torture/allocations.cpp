@@ -293,7 +293,10 @@ public:
   explicit Torture(Wanted const& wanted) : m_wanted(wanted) {}
 
   void run(Case const& test, double seconds) {
-    auto const begin = Clock::now();
+    bool const is_first      = test.name == m_wanted.only;
+    std::uint64_t const from = is_first ? m_wanted.from : 1;
+    std::uint64_t const to   = is_first && m_wanted.to != 0 ? m_wanted.to : UINT64_MAX;
+    auto const begin         = Clock::now();
     note_blocks(is_device_space<Space>);
     double const expected = test.run();
     static_cast<void>(test.run());
@@ -309,8 +312,8 @@ public:
     auto const stride =
         static_cast<std::uint64_t>(std::max(1.0, std::ceil(static_cast<double>(count) / room)));
     std::uint64_t tried = 0;
-    std::uint64_t k = std::max<std::uint64_t>(m_wanted.from, 1 + (stride > 1 ? m_wanted.seed % stride : 0));
-    for (;; k += stride) {
+    std::uint64_t k     = std::max<std::uint64_t>(from, 1 + (stride > 1 ? m_wanted.seed % stride : 0));
+    for (; k <= to; k += stride) {
       if (stride > 1 && since(begin) > 2 * seconds + 1) break;
       note(test.name, k);
       if (!once(test, k, expected)) break;
@@ -334,7 +337,7 @@ public:
     m_tried += tried;
     std::printf("%-44s %6llu allocations, %6llu of them failed%s\n", test.name.c_str(),
                 static_cast<unsigned long long>(count), static_cast<unsigned long long>(tried),
-                stride > 1 ? "" : " (all)");
+                stride > 1 || from > 1 || to < count ? "" : " (all)");
     std::fflush(stdout);
   }
   [[nodiscard]] int findings() const { return m_findings; }
@@ -392,6 +395,11 @@ private:
 
 }  // namespace
 
+int allocation_cases(Wanted const& wanted) {
+  for (auto const& test : all_cases(wanted)) std::printf("%s\n", test.name.c_str());
+  return 0;
+}
+
 int allocations(Wanted const& wanted) {
   find_codecs();
   auto const cases = all_cases(wanted);
@@ -402,6 +410,7 @@ int allocations(Wanted const& wanted) {
     if (test.name == wanted.only) skips = false;
     if (skips) continue;
     torture.run(test, wanted.seconds / static_cast<double>(cases.size()));
+    if (wanted.to != 0) break;
   }
   std::printf(
       "allocations: %llu failed in %zu cases, %llu inside Kokkos were spared, %llu Views left their record, "

@@ -17,6 +17,8 @@ import sys
 import tempfile
 import time
 
+import every_allocation
+
 PARTS = ("allocations", "disks", "kills", "metamorphic", "determinism", "soak")
 # What a part gets of the time when all are run.
 SHARES = {"allocations": 4, "disks": 3, "kills": 4, "metamorphic": 3, "determinism": 2, "soak": 2}
@@ -30,6 +32,7 @@ class Torture:
         self.program = str(pathlib.Path(arguments.program).resolve())
         self.disk = str(pathlib.Path(arguments.disk).resolve())
         self.seed = arguments.seed
+        self.processes = arguments.processes
         self.random = random.Random(arguments.seed)
         self.folder = folder
         self.findings = 0
@@ -103,7 +106,10 @@ class Torture:
         (self.folder / "in.tns.xz").write_bytes(lzma.compress(text))
         if shutil.which("zstd"):
             subprocess.run(["zstd", "-q", "-f", "packed.tns", "-o", "in.tns.zst"], cwd=self.folder, check=True)
-        self.inside("allocations", seconds)
+        if self.processes:
+            every_allocation.run(self, seconds, self.processes)
+        else:
+            self.inside("allocations", seconds)
 
     def metamorphic(self, seconds):
         self.inside("metamorphic", seconds)
@@ -335,6 +341,7 @@ def main():
     parser.add_argument("--disk", required=True)
     parser.add_argument("--minutes", type=float, default=3)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, help="allocations fails every one, in so many processes at once")
     parser.add_argument("part", nargs="?", choices=PARTS)
     arguments = parser.parse_args()
     parts = [arguments.part] if arguments.part else PARTS
