@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fuzzes all targets at once, with sanitizers and without, and counts: campaign.py BUILD_FOLDER [--minutes N] [--jobs J].
 
-Each job runs one target for four minutes at a time, and the target that had least of the cores comes next. The corpora
+Each job runs one target for two minutes at a time, and the target that had least of the cores comes next. The corpora
 start as the stored inputs and grow in BUILD_FOLDER/corpus; what fails lies in BUILD_FOLDER. A later campaign goes on from
 there. `summary` in the folder says what was executed. --built: the programs are there, whatever their
 age, and no compiler is wanted."""
@@ -21,7 +21,7 @@ import run
 SHARES = {"text": 4, "pten": 1, "npz": 1, "checkpoint": 1, "binary": 1, "ktensor": 2, "tune": 1, "ceilings": 1,
           "command_line": 4}
 KIND_SHARES = {"plain": 2, "sanitized": 1}
-SLICE_SECONDS = 240
+SLICE_SECONDS = 120
 KINDS = {"plain": ["-std=c++20", "-O2", "-g1"], "sanitized": [*run.FLAGS, *run.SANITIZERS]}
 
 
@@ -34,14 +34,15 @@ class Campaign:
         self.spent = {(kind, target): 0.0 for kind in kinds for target in targets}
         self.executions = dict.fromkeys(self.spent, 0)
         self.edges = dict.fromkeys(self.spent, 0)
-        # Executions of all targets when one last found an edge, and a target's own when it did.
-        self.last_edge = 0
-        self.last_edges = dict.fromkeys(self.spent, 0)
+        # How often a target found edges, and the executions of slices that began after the last time: its own, and all.
+        self.finds = dict.fromkeys(self.spent, 0)
+        self.rows = dict.fromkeys(self.spent, 0)
+        self.row = 0
         self.failed = []
         self.slices = 0
 
     def next(self):
-        """The target that is furthest behind, the seconds that it gets, and its options."""
+        """The target that is furthest behind, the seconds that it gets, its options, and what was found before."""
         with self.lock:
             seconds = min(SLICE_SECONDS, int(self.end - time.monotonic()))
             if seconds < 5:
@@ -50,30 +51,39 @@ class Campaign:
             self.spent[chosen] += seconds
             # Short inputs are executed more often, and reach almost all. Every third slice takes long ones too.
             self.slices += 1
-            return chosen, seconds, [] if self.slices % 3 == 0 else ["-max_len=512", "-use_memcmp=0"]
+            options = [] if self.slices % 3 == 0 else ["-max_len=512", "-use_memcmp=0"]
+            return chosen, seconds, options, dict(self.finds)
 
     def fuzz(self, key, seconds, *options):
         kind, target = key
-        return run.fuzz(self.folder / kind / f"fuzz_{target}", target, seconds, self.folder, "-entropic=0", *options,
-                        self.folder / "corpus" / target)
+        # An input may not replace a longer one: it was measured by one kind, and the other kind may need the longer one.
+        return run.fuzz(self.folder / kind / f"fuzz_{target}", target, seconds, self.folder, "-entropic=0",
+                        "-reduce_inputs=0", *options, self.folder / "corpus" / target)
+
+    def reached(self, key):
+        """The edges that the corpus reaches. A slice cannot tell: it cuts long inputs."""
+        return edges_of(self.fuzz(key, 600, "-runs=0"))
 
     def measure(self, key):
-        """What the corpus reaches. An edge beyond it is new."""
-        self.edges[key] = edges_of(self.fuzz(key, 60, "-runs=0"))
+        self.edges[key] = self.reached(key)
 
     def work(self, number):
         while chosen := self.next():
-            key, seconds, options = chosen
-            self.count(key, self.fuzz(key, seconds, *options), number)
+            key, seconds, options, found = chosen
+            result = self.fuzz(key, seconds, *options)
+            self.count(key, result, self.reached(key), found, number)
 
-    def count(self, key, result, number):
-        edges = edges_of(result)
+    def count(self, key, result, edges, found, number):
+        executions = run.executions(result)
         with self.lock:
-            self.executions[key] += run.executions(result)
+            self.executions[key] += executions
             if edges > self.edges[key]:
                 self.edges[key] = edges
-                self.last_edges[key] = self.executions[key]
-                self.last_edge = sum(self.executions.values())
+                self.finds[key] += 1
+                self.rows[key] = self.row = 0
+            else:
+                self.rows[key] += executions if found[key] == self.finds[key] else 0
+                self.row += executions if found == self.finds else 0
             if result.returncode != 0:
                 log = self.folder / f"{key[1]}-{key[0]}-{number}-{len(self.failed)}.log"
                 log.write_text(result.stderr[-20000:])
@@ -82,11 +92,11 @@ class Campaign:
 
     def tell(self):
         lines = [f"{key[1]:13} {key[0]:10} {self.executions[key]:12,} executions, {self.edges[key]:6,} edges, "
-                 f"{self.executions[key] - self.last_edges[key]:12,} since the last new one"
+                 f"{self.rows[key]:12,} since the last new one"
                  for key in sorted(self.executions, key=lambda key: (key[1], key[0]))]
         whole = sum(self.executions.values())
         sanitized = sum(count for (kind, _), count in self.executions.items() if kind == "sanitized")
-        lines.append(f"fuzzing: {whole:,} executions, {sanitized:,} with sanitizers, {whole - self.last_edge:,} since the "
+        lines.append(f"fuzzing: {whole:,} executions, {sanitized:,} with sanitizers, {self.row:,} since the "
                      f"last new edge, {len(self.failed)} findings {' '.join(self.failed)}")
         text = "\n".join(lines) + "\n"
         temporary = self.folder / "summary.new"
