@@ -35,9 +35,10 @@ set(POLYAD_FALSE_WARNINGS "")
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   set(POLYAD_FALSE_WARNINGS -Wno-restrict)
 endif()
-# clang's -Wconversion asks for casts of every index; g++'s does not.
+# clang's -Wconversion asks for casts of every index; g++'s does not. clang 19 says that std::stable_sort of
+# libstdc++ 12 calls a function which libstdc++ deprecates; g++ looks for deprecated functions anyway.
 if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
-  set(POLYAD_FALSE_WARNINGS -Wno-sign-conversion)
+  set(POLYAD_FALSE_WARNINGS -Wno-sign-conversion -Wno-deprecated-declarations)
 endif()
 
 # nvcc's -O is for the host's part alone, and overrules what -Xcompiler says of a target or a source. On a GPU the
