@@ -26,6 +26,7 @@ class Case:
         self.name = name
         self.next = 1
         self.count = None  # of its allocations, once a process met the end
+        self.is_cut = False  # time ended some of its processes
         self.failed = 0
         self.seconds = 0.0
 
@@ -36,8 +37,9 @@ class EveryAllocation:
         self.torture = torture
         self.end = time.monotonic() + seconds
         self.lock = threading.Lock()
-        listed = self.process(torture.folder, 0, "allocation_cases")
-        listed.wait()
+        self.gpus = gpus()
+        if self.process(torture.folder, 0, "allocation_cases").wait() != 0:
+            raise RuntimeError((torture.folder / "err").read_text(errors="replace"))
         self.cases = [Case(name) for name in (torture.folder / "out").read_text().splitlines()]
         self.turn = 0
         self.totals = {"inside Kokkos were spared": 0, "Views left their record": 0,
@@ -45,7 +47,7 @@ class EveryAllocation:
 
     def process(self, folder, gpu, part, *case):
         environment = {**self.torture.environment, "OMP_NUM_THREADS": "2"}
-        if gpus():
+        if self.gpus:
             environment["CUDA_VISIBLE_DEVICES"] = str(gpu)
         with open(folder / "out", "w", encoding="utf-8") as out, open(folder / "err", "w", encoding="utf-8") as err:
             return subprocess.Popen([self.torture.program, part, folder, "1e9", str(self.torture.seed), *map(str, case)],
@@ -78,7 +80,7 @@ class EveryAllocation:
         progress = folder / "progress"
         progress.unlink(missing_ok=True)
         start = time.monotonic()
-        process = self.process(folder, number % max(1, gpus()), "allocations", case.name, first, last)
+        process = self.process(folder, number % max(1, self.gpus), "allocations", case.name, first, last)
         seen, since = None, start
         while process.poll() is None:
             time.sleep(0.05)
@@ -106,20 +108,23 @@ class EveryAllocation:
             written = (folder / "progress").read_text().splitlines() if (folder / "progress").exists() else []
             reached = int(written[1]) if len(written) == 2 and written[1] else first
             case.failed += reached - first
-            if time.monotonic() < self.end:
+            case.is_cut = time.monotonic() >= self.end
+            if not case.is_cut:
                 tail = " | ".join(err.strip().splitlines()[-3:])
                 self.torture.finding("allocations", f"{case.name}, allocation {reached}: ended with {status}: {tail}")
             return reached + 1
 
     def tell(self):
-        for case in self.cases:
-            whole = "all" if case.count is not None else f"not all: {case.next - 1} were given out"
-            print(f"{case.name:44} {case.failed:6} failed, {whole}, {case.seconds:7.0f} s")
+        whole = [case.count is not None and not case.is_cut for case in self.cases]
+        for case, is_whole in zip(self.cases, whole):
+            how_far = "all" if is_whole else f"not all: {case.next - 1} were given out"
+            print(f"{case.name:44} {case.failed:6} failed, {how_far}, {case.seconds:7.0f} s")
         totals = ", ".join(f"{number} {text}" for text, number in self.totals.items())
-        through = sum(case.count is not None for case in self.cases)
         failed = sum(case.failed for case in self.cases) - self.totals["inside Kokkos were spared"]
-        print(f"allocations: {failed} failed in {len(self.cases)} cases, {through} of "
-              f"them whole, {totals}, {self.torture.findings} findings", flush=True)
+        if failed <= 0:
+            self.torture.finding("allocations", "none failed")
+        print(f"allocations: {failed} failed in {len(self.cases)} cases, {sum(whole)} of them whole, {totals}, "
+              f"{self.torture.findings} findings", flush=True)
 
 
 def run(torture, seconds, processes):
