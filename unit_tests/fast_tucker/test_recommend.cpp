@@ -92,7 +92,7 @@ void expect_recommendations(std::size_t order, std::size_t rank, bool biases, Ra
       bool cold = false;
       for (std::size_t n = 0; n < order; ++n) {
         if (n == mode) continue;
-        auto const pick = static_cast<count_t>((random_number(random) + 1) * 1000);
+        auto const pick = static_cast<count_t>(std::abs(random_number(random) + 1) * 1000);
         query.push_back(q % 3 == 1 && pick % 2 == 0 ? every_row : pick % (extents[n] + (q == 8 ? 2 : 0)));
         cold = cold || (query.back() != every_row && query.back() >= extents[n]);
       }
