@@ -56,7 +56,7 @@ class Campaign:
 
     def fuzz(self, key, seconds, *options):
         kind, target = key
-        # An input may not replace a longer one: it was measured by one kind, and the other kind may need the longer one.
+        # An input may not replace a longer one: the other kind may need that.
         return run.fuzz(self.folder / kind / f"fuzz_{target}", target, seconds, self.folder, "-entropic=0",
                         "-reduce_inputs=0", *options, self.folder / "corpus" / target)
 
