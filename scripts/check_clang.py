@@ -73,9 +73,8 @@ def omp_header(compilers):
     return None
 
 
-def check(clang, entries, built, more):
-    """Prints what it finds, and gives the number of sources with errors or warnings"""
-    jobs = int(subprocess.run([pathlib.Path(__file__).with_name("jobs")], capture_output=True, text=True, check=True).stdout)
+def check(clang, entries, built, more, jobs):
+    """Prints what it finds, and gives the number of sources with errors or warnings."""
     failed = 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         kokkos = precompile(clang, built, pathlib.Path(folder), more)
@@ -89,13 +88,12 @@ def check(clang, entries, built, more):
             if result.returncode != 0:
                 failed += 1
                 print(f"{entry['file']}:\n{result.stderr}")
-    print(f"{pathlib.Path(clang).name}: {len(entries) - failed} of {len(entries)} sources are without errors and warnings",
-          flush=True)
+    print(f"{clang}: {len(entries) - failed} of {len(entries)} sources are without errors and warnings", flush=True)
     return failed
 
 
 def main():
-    compilers = list(filter(None, map(shutil.which, COMPILERS))) or list(filter(None, [shutil.which("clang++")]))
+    compilers = list(filter(shutil.which, COMPILERS)) or list(filter(shutil.which, ["clang++"]))
     if not compilers:
         print("there is no clang++")
         return SKIPPED
@@ -107,6 +105,7 @@ def main():
     if not entries:
         print(f"no source of the library in {build}")
         return 1
+    jobs = int(subprocess.run([pathlib.Path(__file__).with_name("jobs")], capture_output=True, text=True, check=True).stdout)
     with tempfile.TemporaryDirectory() as folder:
         more = []
         if any("-fopenmp" in entry["command"] for entry in entries):
@@ -116,7 +115,7 @@ def main():
                 return SKIPPED
             shutil.copy(header, folder)
             more = ["-isystem", folder]
-        failed = [check(clang, entries, built, more) for clang in compilers]
+        failed = [check(clang, entries, built, more, jobs) for clang in compilers]
     return 1 if any(failed) else 0
 
 

@@ -25,7 +25,7 @@ class Case:
     def __init__(self, name):
         self.name = name
         self.next = 1
-        self.count = None  # of its allocations, once a process met the end
+        self.met_end = False  # a process got beyond its last allocation
         self.is_cut = False  # time ended some of its processes
         self.failed = 0
         self.seconds = 0.0
@@ -59,7 +59,7 @@ class EveryAllocation:
             for _ in self.cases:
                 case = self.cases[self.turn % len(self.cases)]
                 self.turn += 1
-                if case.count is None:
+                if not case.met_end:
                     case.next += STEP
                     return case, case.next - STEP
         return None
@@ -95,27 +95,24 @@ class EveryAllocation:
         out, err = ((folder / name).read_text(errors="replace") for name in ("out", "err"))
         with self.lock:
             case.seconds += seconds
-            for line in re.findall(r"^FINDING allocations: (.*)$", err, re.MULTILINE):
-                self.torture.finding("allocations", line)
+            self.torture.take_findings("allocations", err)
             tried = re.search(r" (\d+) allocations, +(\d+) of them failed", out)
             if status in (0, 1) and tried:
                 case.failed += int(tried[2])
                 for text in self.totals:
                     self.totals[text] += int(re.search(rf"(\d+) {text}", out)[1])
-                if int(tried[2]) < last - first + 1 and case.count is None:
-                    case.count = first + int(tried[2]) - 1
+                case.met_end |= int(tried[2]) < last - first + 1
                 return last + 1
             written = (folder / "progress").read_text().splitlines() if (folder / "progress").exists() else []
             reached = int(written[1]) if len(written) == 2 and written[1] else first
             case.failed += reached - first
             case.is_cut = time.monotonic() >= self.end
             if not case.is_cut:
-                tail = " | ".join(err.strip().splitlines()[-3:])
-                self.torture.finding("allocations", f"{case.name}, allocation {reached}: ended with {status}: {tail}")
+                self.torture.ended_early("allocations", f"{case.name}, allocation {reached}: ", status, err)
             return reached + 1
 
     def tell(self):
-        whole = [case.count is not None and not case.is_cut for case in self.cases]
+        whole = [case.met_end and not case.is_cut for case in self.cases]
         for case, is_whole in zip(self.cases, whole):
             how_far = "all" if is_whole else f"not all: {case.next - 1} were given out"
             print(f"{case.name:44} {case.failed:6} failed, {how_far}, {case.seconds:7.0f} s")

@@ -67,6 +67,15 @@ class Torture:
 
     # ---- parts that run inside one process
 
+    def take_findings(self, part, text):
+        """Counts what the program named on stderr."""
+        for line in re.findall(r"^FINDING .*$", text, re.MULTILINE):
+            self.finding(part, line.removeprefix(f"FINDING {part}: "))
+
+    def ended_early(self, part, where, status, text):
+        tail = " | ".join(text.strip().splitlines()[-3:])
+        self.finding(part, f"{where}the process ended with {status}: {tail}")
+
     def inside(self, part, seconds, threads="2"):
         """Starts it again behind an allocation that ended the process."""
         case = []
@@ -84,17 +93,14 @@ class Torture:
                                         **self.environment, "OMP_NUM_THREADS": threads
                                     })
             print(result.stdout, end="", flush=True)
-            found = re.findall(r"^FINDING .*$", result.stderr, re.MULTILINE)
-            for line in found:
-                self.finding(part, line.removeprefix(f"FINDING {part}: "))
+            self.take_findings(part, result.stderr)
             if result.returncode in (0, 1):
                 return
-            tail = " | ".join(result.stderr.strip().splitlines()[-3:])
             if part != "allocations" or not (self.folder / "progress").exists():
-                self.finding(part, f"the process ended with {result.returncode}: {tail}")
+                self.ended_early(part, "", result.returncode, result.stderr)
                 return
             name, number = (self.folder / "progress").read_text().splitlines()
-            self.finding(part, f"{name}, allocation {number}: the process ended with {result.returncode}: {tail}")
+            self.ended_early(part, f"{name}, allocation {number}: ", result.returncode, result.stderr)
             case = [name, str(int(number) + 1)]
             if time.monotonic() > deadline:
                 return
