@@ -22,3 +22,26 @@ ${includes}")
   endwhile()
   set(${LIST} ${joined} PARENT_SCOPE)
 endfunction()
+
+# polyad_join_programs(LIST): replaces the sources in LIST, each of which has a main(), by one source that a compiler can
+# check. Their headers come first, and each program has a namespace of its own.
+function(polyad_join_programs LIST)
+  set(headers "")
+  set(programs "")
+  foreach(source IN LISTS ${LIST})
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+    file(STRINGS ${source} lines REGEX "^#include")
+    list(APPEND headers ${lines})
+    cmake_path(GET source STEM name)
+    string(APPEND programs "namespace program_${name} {\n#include \"${source}\"\n}\n")
+  endforeach()
+  list(REMOVE_DUPLICATES headers)
+  list(JOIN headers "\n" headers)
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/joined/programs.cpp)
+  file(CONFIGURE OUTPUT ${file} @ONLY CONTENT "\
+// In a namespace, main() needs a return.
+#pragma nv_diag_suppress 940
+${headers}
+${programs}")
+  set(${LIST} ${file} PARENT_SCOPE)
+endfunction()

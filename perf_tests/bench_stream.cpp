@@ -44,7 +44,7 @@ double sent_share(Streamed<Scalar> const& X, StreamedBlcoWorkspace<Scalar, Space
 }
 
 template <class Scalar>
-std::string name_of(std::string const& group, TensorChoice const& choice, int rank) {
+std::string stream_name_of(std::string const& group, TensorChoice const& choice, int rank) {
   return group + "<" + Streamed<Scalar>::name + "," + Space::name() + "," + scalar_name<Scalar> + ">/" +
          choice.label() + "/R:" + std::to_string(rank);
 }
@@ -54,7 +54,7 @@ template <class Scalar>
 void add_share(Session& session, TensorChoice const& choice, int rank, double share) {
   char buffers[48];
   std::snprintf(buffers, sizeof buffers, "/buffers:%g%%", share * 100);
-  add(session, name_of<Scalar>("stream", choice, rank) + buffers,
+  add(session, stream_name_of<Scalar>("stream", choice, rank) + buffers,
       [&session, choice, rank, share](benchmark::State& state) {
         auto const coo = tensor_of<Scalar>(session.space, choice.name, choice.scale);
         auto const R   = static_cast<count_t>(rank);
@@ -103,7 +103,7 @@ void add_share(Session& session, TensorChoice const& choice, int rank, double sh
 template <class Scalar>
 void add_out_of_memory(Session& session, TensorChoice const& choice, int rank) {
   add(session,
-      name_of<Scalar>("out_of_memory", choice, rank) +
+      stream_name_of<Scalar>("out_of_memory", choice, rank) +
           "/device_memory:" + std::to_string(session.options.device_memory),
       [&session, choice, rank](benchmark::State& state) {
         using HostSpace = typename Streamed<Scalar>::host_space;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -193,7 +194,9 @@ TEST_CASE("mutated files end on all ranks as on one", "[ranks]") {
   }
   std::vector<std::string> files = {text, pten(false)};
   if (polyad::io::can_unpack(polyad::io::Compression::zstd)) files.push_back(pten(true));
-  for (auto const& entry : std::filesystem::recursive_directory_iterator(POLYAD_FUZZ_SEEDS)) {
+  char const* const seeds = std::getenv("POLYAD_FUZZ_SEEDS");  // unit_tests/CMakeLists.txt sets it
+  REQUIRE(seeds != nullptr);
+  for (auto const& entry : std::filesystem::recursive_directory_iterator(seeds)) {
     if (!entry.is_regular_file()) continue;
     auto const content = polyad::test::content_of(entry.path());
     auto const kind    = entry.path().parent_path().filename();
