@@ -47,8 +47,8 @@ CODE = {".hpp", ".cpp"}
 FORBIDDEN_FOLDERS = {"utils", "misc", "impl"}
 MOST_LINES = 400
 MOST_TOOL_FILES = 20
-MOST_PUBLIC = 69
-MOST_PUBLIC_LINES = 6400
+MOST_PUBLIC = 85
+MOST_PUBLIC_LINES = 8500
 
 BACKEND_ONLY = re.compile(
     r"KOKKOS_ENABLE_(?:CUDA|HIP|SYCL)\w*|KOKKOS_IF_ON_\w+|__CUDA_ARCH__|__CUDACC__|__NVCC__|__HIP\w*|"
@@ -57,7 +57,7 @@ BACKEND_ONLY = re.compile(
     r"\b(?:threadIdx|blockIdx|blockDim|gridDim|warpSize)\b|\batomic(?:Add|CAS|Exch|Min|Max|Or|And)\s*\(|"
     r"\bcu(?:da|blas|sparse|solver|rand)[A-Z]\w*|\bcub::|\bthrust::|#\s*include\s*<(?:cuda|cub|thrust|cooperative)\w*"
 )
-MOST_BACKEND_FILES = 10
+MOST_BACKEND_FILES = 12
 OF_A_DEVICE = re.compile(r"\bis_device_space\b")
 LAUNCH_SHAPES = {"kernel/chunk_walk.hpp", "kernel/launch.hpp", "kernel/launch_shape.hpp", "kernel/machine.hpp"}
 MOST_SPACE_FILES = 8
