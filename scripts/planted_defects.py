@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Do the unit tests find defects? Plants those of unit_tests/planted_defects.toml into a copy of the sources
-and runs the unit tests with one of them switched on at a time:
+"""Do the tests find defects? Plants those of unit_tests/planted_defects.toml into a copy of the sources and runs
+the tests with one of them switched on at a time:
 
     scripts/planted_defects.py [--only 3,17] [--output RESULT.json] [-DNAME=VALUE]...
     scripts/planted_defects.py --check      only looks whether every place to change is there once
     scripts/planted_defects.py --list       only prints what there is
 
-All defects are in one build; the environment variable POLYAD_PLANTED says which one is on. A defect is found
-by the first test that fails, crashes or takes longer than ten times its time and a minute. --source DIR
-plants the same list into another tree. Ends with 0 when all were found, with 1 when not, with 2 when nothing
-can be told."""
+All defects are in one build; the environment variable POLYAD_PLANTED says which one is on. Each defect names the
+tests that are to find it: the unit tests, the tool's tests (cli), or pytest (python). It is found by the first
+test that fails, crashes or takes longer than ten times its time and a minute. --source DIR plants the same list
+into another tree. The status is 0 if all were found, 1 if not, and 2 if the list, the build or a test without a
+defect is wrong. pytest needs an interpreter with the packages of python/tests/requirements.txt (--python)."""
 
 import argparse
 import json
@@ -26,6 +27,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LIST = ROOT / "unit_tests" / "planted_defects.toml"
 UNIT_TEST = re.compile(r"(unit|polyad_unit_tests)\.")
+TOOL_TEST = re.compile(r"cli\.|npz_against_numpy|text_files")
+# A defect in a Python file.
+PYTHON_SWITCH = '(__import__("os").environ.get("POLYAD_PLANTED") == "{}")'
 SWITCH = """#include <cstdlib>
 inline int const polyad_planted = [] {
   char const* const text = std::getenv("POLYAD_PLANTED");
@@ -74,7 +78,8 @@ def planted(source, defects):
         text = texts.get(name) or (source / name).read_text()
         if text.count(find) != 1:
             raise PlantError(f"defect {number}: not once but {text.count(find)} times in {name}:\n{find}")
-        switched = defect["replace"].replace("PLANTED", f"(polyad_planted == {number})")
+        switch = PYTHON_SWITCH.format(number) if name.endswith(".py") else f"(polyad_planted == {number})"
+        switched = defect["replace"].replace("PLANTED", switch)
         texts[name] = text.replace(find, switched)
     return texts
 
@@ -106,33 +111,60 @@ def build(options, defects):
     configure = [
         "cmake", "-S", work / "source", "-B", work / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
         "-DCMAKE_CXX_FLAGS_RELEASE=-O1", f"-DCMAKE_CXX_FLAGS=-include {switch}", "-DPOLYAD_BACKEND=openmp",
-        "-DPOLYAD_ENABLE_PERF_TESTS=OFF", "-DPOLYAD_ENABLE_TOOL=OFF", *[f"-D{d}" for d in options.define],
+        "-DPOLYAD_ENABLE_PERF_TESTS=OFF", *[f"-D{d}" for d in options.define],
     ]  # fmt: skip
+    commands = [configure, ["cmake", "--build", work / "build", "--parallel", str(options.jobs)]]
+    if any(suite_of(defect) == "python" for defect in defects):
+        # Beside the package's sources there are no modules: pip puts both into one folder.
+        install = [options.python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--upgrade",
+                   "--target", work / "package", work / "source", "-C", f"cmake.define.Polyad_ROOT={work / 'build'}",
+                   "-C", f"cmake.define.CMAKE_CXX_FLAGS=-include {switch}"]
+        commands.append(install)
     with open(work / "build.log", "w") as log:
-        for command in (configure, ["cmake", "--build", work / "build", "--parallel", str(options.jobs)]):
+        for command in commands:
             if subprocess.run(command, stdout=log, stderr=subprocess.STDOUT).returncode != 0:
                 raise PlantError(f"the sources with the defects do not build: {work / 'build.log'}")
 
 
-def unit_tests(folder):
+def suite_of(defect):
+    return defect.get("tests", "unit")
+
+
+def tests_of_build(folder):
+    """{suite: its tests as ctest knows them}"""
     show = ["ctest", "--test-dir", folder, "--show-only=json-v1"]
-    tests = []
+    tests = {"unit": [], "cli": []}
     for entry in json.loads(subprocess.run(show, capture_output=True, check=True).stdout)["tests"]:
-        if UNIT_TEST.match(entry["name"]):
+        unit = UNIT_TEST.match(entry["name"])
+        if unit or TOOL_TEST.match(entry["name"]):
             properties = {p["name"]: p["value"] for p in entry["properties"]}
             environment = dict(setting.split("=", 1) for setting in properties.get("ENVIRONMENT", []))
-            tests.append(Test(entry["name"], entry["command"], environment, properties["WORKING_DIRECTORY"],
-                              int(environment.get("OMP_NUM_THREADS", 1))))
-    if not tests:
+            command = [*entry["command"], "--abort"] if unit else entry["command"]
+            tests["unit" if unit else "cli"].append(
+                Test(entry["name"], command, environment, properties["WORKING_DIRECTORY"],
+                     int(environment.get("OMP_NUM_THREADS", 1))))
+    if not tests["unit"]:
         raise PlantError(f"{folder}: ctest knows no unit tests")
     return tests
 
 
+def python_tests(options):
+    """One test for each file of pytest's, with the package that build() has installed."""
+    folder = options.work.resolve() / "source" / "python" / "tests"
+    environment = {"PYTHONPATH": str(options.work.resolve() / "package"), "OMP_WAIT_POLICY": "passive"}
+    command = [str(options.python), "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
+    return [Test(f"python.{file.stem}", [*command, str(file)], environment, str(folder), 2)
+            for file in sorted(folder.glob("test_*.py"))]
+
+
 def likeliest(tests, defect):
-    """Each program with the test cases of one source alone, with as many threads as the defect takes."""
+    """The test that the defect names. Of the unit tests, each program with the test cases of one source alone, with as
+    many threads as the defect takes."""
+    if suite_of(defect) != "unit":
+        return [test for test in tests if test.name == defect["first"]]
     programs = {}
     for test in sorted(tests, key=lambda t: (t.threads < defect.get("threads", 1), t.threads)):
-        command = [test.command[0], "--filenames-as-tags", f"[#{defect['first']}]~[.]"]
+        command = [test.command[0], "--filenames-as-tags", f"[#{defect['first']}]~[.]", "--abort"]
         name = f"{defect['first']} with OMP_NUM_THREADS={test.threads}"
         programs.setdefault(test.command[0], replace(test, name=name, command=command))
     return list(programs.values())
@@ -145,7 +177,7 @@ def run(test, number, limit, passive):
         environment["OMP_WAIT_POLICY"] = "passive"
     start = time.monotonic()
     try:
-        result = subprocess.run([*test.command, "--abort"], env=environment, cwd=test.folder, timeout=limit,
+        result = subprocess.run(test.command, env=environment, cwd=test.folder, timeout=limit,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     except subprocess.TimeoutExpired:
         return f"no end within {limit:.0f} s", limit
@@ -174,18 +206,28 @@ def hunt_all(options, defects):
     wanted = [d for d in defects if not options.only or d["id"] in options.only]
     say(f"building in {options.work}")
     build(options, defects)
-    tests = unit_tests(options.work / "build")
-    first = {(d["first"], d.get("threads", 1)): likeliest(tests, d) for d in wanted}
-    every = tests + [test for some in first.values() for test in some]
+    suites = tests_of_build(options.work / "build")
+    if any(suite_of(d) == "python" for d in wanted):
+        suites["python"] = python_tests(options)
+    needed = {suite_of(d) for d in wanted}
+    first = {d["id"]: likeliest(suites[suite_of(d)], d) for d in wanted}
+    for d in wanted:
+        if not first[d["id"]]:
+            raise PlantError(f"defect {d['id']}: there is no test {d['first']}")
+    every = [test for suite in sorted(needed) for test in suites[suite]]
+    # Those of one source are no tests of ctest's, and are timed as well.
+    single = {test.name: test for tests in first.values() for test in tests if test not in every}
+    every += single.values()
     passive = options.parallel > 1
     with ThreadPoolExecutor(options.parallel) as pool:
-        say(f"running {len(tests)} tests without a defect")
+        say(f"running {len(every)} tests without a defect")
         for test, outcome in zip(every, pool.map(lambda t: run(t, 0, None, passive), every)):
             if outcome[0]:
                 raise PlantError(f"{test.name} fails without a defect: {outcome[0]}")
             test.seconds = outcome[1]
-        tests.sort(key=lambda t: t.seconds)
-        orders = [first[d["first"], d.get("threads", 1)] + tests for d in wanted]
+        for suite in suites.values():
+            suite.sort(key=lambda t: t.seconds)
+        orders = [[single.get(t.name, t) for t in first[d["id"]]] + suites[suite_of(d)] for d in wanted]
         results = list(pool.map(lambda d, order: hunt(d, order, passive), wanted, orders))
     if options.output:
         options.output.write_text(json.dumps(results, indent=1) + "\n")
@@ -210,6 +252,7 @@ def main():
     parser.add_argument("--output", type=Path, help="a JSON file for the results")
     parser.add_argument("--jobs", type=int, default=cores, help="of the build (default: all cores)")
     parser.add_argument("--parallel", type=int, default=cores, help="defects at a time (default: all cores)")
+    parser.add_argument("--python", type=Path, default=sys.executable, help="the interpreter for pytest (default: this)")
     parser.add_argument("-D", dest="define", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--list", action="store_true", help="only print the list")
     parser.add_argument("--check", action="store_true", help="only look for the places")
