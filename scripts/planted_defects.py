@@ -115,7 +115,7 @@ def build(options, defects):
     ]  # fmt: skip
     commands = [configure, ["cmake", "--build", work / "build", "--parallel", str(options.jobs)]]
     if any(suite_of(defect) == "python" for defect in defects):
-        # Beside the package's sources there are no modules: pip puts both into one folder.
+        # The folder of the package's sources has no compiled modules: pip puts both into one folder.
         install = [options.python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--upgrade",
                    "--target", work / "package", work / "source", "-C", f"cmake.define.Polyad_ROOT={work / 'build'}",
                    "-C", f"cmake.define.CMAKE_CXX_FLAGS=-include {switch}"]
@@ -215,7 +215,7 @@ def hunt_all(options, defects):
         if not first[d["id"]]:
             raise PlantError(f"defect {d['id']}: there is no test {d['first']}")
     every = [test for suite in sorted(needed) for test in suites[suite]]
-    # Those of one source are no tests of ctest's, and are timed as well.
+    # Tests of one source are not registered with ctest, but they are timed as well.
     single = {test.name: test for tests in first.values() for test in tests if test not in every}
     every += single.values()
     passive = options.parallel > 1

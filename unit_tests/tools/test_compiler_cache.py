@@ -4,7 +4,7 @@
 
     test_compiler_cache.py SOURCE_FOLDER CXX KOKKOS_DIR BACKEND [NVCC]
 
-Ends with 77 where there is no ccache."""
+Ends with 77 if there is no ccache."""
 
 import os
 import pathlib
