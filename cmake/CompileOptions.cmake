@@ -2,7 +2,6 @@
 # Flags for Polyad's own code. Nothing here reaches a user: what users need is on the interface of the target
 # polyad, in src/CMakeLists.txt.
 include(CheckCXXCompilerFlag)
-include(CheckCXXSourceCompiles)
 
 # GCC and Clang prefer 256-bit registers even where -march allows 512: TinyVec's loops, written for the
 # register width that Kokkos SIMD reports, then lose half of the machine. Asked for where Kokkos was built
@@ -11,20 +10,9 @@ set(POLYAD_WIDE_VECTORS_FLAG "")
 if(NOT POLYAD_BACKEND STREQUAL cuda)
   check_cxx_compiler_flag(-mprefer-vector-width=512 POLYAD_HAVE_PREFER_VECTOR_WIDTH)
   if(POLYAD_HAVE_PREFER_VECTOR_WIDTH)
-    set(CMAKE_REQUIRED_LIBRARIES Kokkos::kokkos)
-    set(CMAKE_TRY_COMPILE_TARGET_TYPE_SAVED ${CMAKE_TRY_COMPILE_TARGET_TYPE})
-    set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
-    check_cxx_source_compiles(
-      "#include <Kokkos_Macros.hpp>
-      #ifndef KOKKOS_ARCH_AVX512XEON
-      #error not built for AVX-512
-      #endif
-      int main() {}"
-      POLYAD_KOKKOS_HAS_AVX512)
-    set(CMAKE_TRY_COMPILE_TARGET_TYPE ${CMAKE_TRY_COMPILE_TARGET_TYPE_SAVED})
-    unset(CMAKE_TRY_COMPILE_TARGET_TYPE_SAVED)
-    unset(CMAKE_REQUIRED_LIBRARIES)
-    if(POLYAD_KOKKOS_HAS_AVX512)
+    polyad_kokkos_header(polyad_header)
+    file(STRINGS ${polyad_header} polyad_wide REGEX "^#define KOKKOS_ARCH_AVX512XEON")
+    if(polyad_wide)
       set(POLYAD_WIDE_VECTORS_FLAG -mprefer-vector-width=512)
     endif()
   endif()

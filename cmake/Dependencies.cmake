@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Finds all that Polyad builds on. Kokkos and Kokkos Kernels come from Kokkos_ROOT (or Kokkos_DIR) where the
-# user gives one, else from the system where it has the wanted backend, else from scripts/setup's cache.
+# Finds all that Polyad builds on. Kokkos and Kokkos Kernels are those of the project that Polyad is added to, if it has
+# them. Otherwise they come from Kokkos_ROOT (or Kokkos_DIR) if the user gives one, else from the system if it has
+# the wanted backend, else from scripts/setup's cache.
 include(KokkosLocation)
+include(PolyadKokkosFacts)
 
 if(NOT POLYAD_BACKEND MATCHES "^(serial|openmp|cuda)$")
   message(FATAL_ERROR "POLYAD_BACKEND is '${POLYAD_BACKEND}'; it can be serial, openmp or cuda")
@@ -69,7 +71,15 @@ if(POLYAD_BACKEND STREQUAL cuda)
   include(CudaCompiler)
 endif()
 
-if(NOT TARGET Kokkos::kokkos)
+# Kokkos sets this with a warning if it has no value.
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(polyad_kokkos_in_tree FALSE)
+if(TARGET Kokkos::kokkos)
+  get_target_property(polyad_imported Kokkos::kokkos IMPORTED)
+  if(NOT polyad_imported)
+    set(polyad_kokkos_in_tree TRUE)
+  endif()
+else()
   find_package(Kokkos 4.7...<6 REQUIRED CONFIG)
 endif()
 if(Kokkos_DIR AND NOT KokkosKernels_ROOT AND NOT KokkosKernels_DIR)
@@ -79,21 +89,38 @@ if(Kokkos_DIR AND NOT KokkosKernels_ROOT AND NOT KokkosKernels_DIR)
   endif()
 endif()
 if(NOT TARGET Kokkos::kokkoskernels)
+  if(polyad_kokkos_in_tree)
+    message(FATAL_ERROR "Kokkos is part of this project's source tree, but Kokkos Kernels is not. "
+                        "Add it with add_subdirectory or FetchContent between Kokkos and Polyad.")
+  endif()
   # No version: Kokkos Kernels 4.4.0 out of a release archive installs an empty one.
   find_package(KokkosKernels REQUIRED CONFIG)
 endif()
 
-polyad_kokkos_kind(polyad_kind ${Kokkos_DEVICES})
+polyad_kokkos_facts(POLYAD_KOKKOS_VERSION POLYAD_KOKKOS_DEVICES)
+set(polyad_kokkos "The Kokkos in ${Kokkos_DIR}")
+if(polyad_kokkos_in_tree)
+  set(polyad_kokkos "The Kokkos in this project's source tree")
+endif()
+list(JOIN POLYAD_KOKKOS_DEVICES ", " polyad_devices)
+if(POLYAD_KOKKOS_VERSION VERSION_LESS 4.7 OR POLYAD_KOKKOS_VERSION VERSION_GREATER_EQUAL 6)
+  message(FATAL_ERROR "${polyad_kokkos} is ${POLYAD_KOKKOS_VERSION}; Polyad needs Kokkos 4.7 ... 5.x.")
+endif()
+polyad_kokkos_kind(polyad_kind ${POLYAD_KOKKOS_DEVICES})
 if(NOT polyad_kind STREQUAL POLYAD_BACKEND)
-  message(FATAL_ERROR "The Kokkos of ${Kokkos_DIR} has the devices ${Kokkos_DEVICES}: its default execution space "
+  message(FATAL_ERROR "${polyad_kokkos} has the devices ${polyad_devices}: its default execution space "
                       "is not of the kind that POLYAD_BACKEND=${POLYAD_BACKEND} asks for.")
 endif()
 if(POLYAD_KOKKOS_VARIANT MATCHES "-debug$" AND NOT Kokkos_ENABLE_DEBUG_BOUNDS_CHECK)
-  message(WARNING "The Kokkos of ${Kokkos_DIR} was built without Kokkos_ENABLE_DEBUG_BOUNDS_CHECK")
+  message(WARNING "${polyad_kokkos} was built without Kokkos_ENABLE_DEBUG_BOUNDS_CHECK")
 endif()
 if(POLYAD_BACKEND STREQUAL cuda)
+  if(polyad_kokkos_in_tree)
+    get_directory_property(Kokkos_COMPILE_LANGUAGE DIRECTORY ${Kokkos_SOURCE_DIR} DEFINITION KOKKOS_COMPILE_LANGUAGE)
+    get_directory_property(Kokkos_CUDA_ARCHITECTURES DIRECTORY ${Kokkos_SOURCE_DIR} DEFINITION CMAKE_CUDA_ARCHITECTURES)
+  endif()
   if(NOT Kokkos_COMPILE_LANGUAGE STREQUAL CUDA)
-    message(FATAL_ERROR "The Kokkos of ${Kokkos_DIR} was built for nvcc_wrapper. Polyad needs one that was built with "
+    message(FATAL_ERROR "${polyad_kokkos} was built for nvcc_wrapper. Polyad needs one that was built with "
                         "-DKokkos_ENABLE_COMPILE_AS_CMAKE_LANGUAGE=ON, as scripts/setup cuda does.")
   endif()
   set(CMAKE_CUDA_ARCHITECTURES ${Kokkos_CUDA_ARCHITECTURES})
@@ -101,7 +128,7 @@ if(POLYAD_BACKEND STREQUAL cuda)
     list(TRANSFORM CMAKE_CUDA_ARCHITECTURES REPLACE "^([0-9]+)$" "\\1-virtual")
   endif()
 endif()
-message(STATUS "Polyad: backend ${POLYAD_BACKEND}, Kokkos ${Kokkos_VERSION} (${Kokkos_DEVICES}) in ${Kokkos_DIR}")
+message(STATUS "Polyad: backend ${POLYAD_BACKEND}. ${polyad_kokkos} is ${POLYAD_KOKKOS_VERSION} (${polyad_devices}).")
 
 find_package(Threads REQUIRED)
 find_package(ZLIB)

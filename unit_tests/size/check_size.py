@@ -66,11 +66,12 @@ def measured(build):
     macros = output_of(command[0], *[flag for flag in command if flag.startswith("-m")], "-dM", "-E", "-x", "c++", "/dev/null")
     width = "AVX-512" if "__AVX512F__" in macros else "AVX2" if "__AVX2__" in macros else "other"
     own, everything = preprocessed_lines(build, "examples/cp_als.cpp")
+    library = build / "src/libpolyad-openmp.a"
     return {
-        "everywhere": {"kernels": kernels(build / "src/libpolyad.a"), "lines of Polyad's headers": own},
+        "everywhere": {"kernels": kernels(library), "lines of Polyad's headers": own},
         compiler: {"lines of a user's source": everything},
         f"{compiler}, {width}": {
-            "text of the library": text_bytes(build / "src/libpolyad.a"),
+            "text of the library": text_bytes(library),
             "text of the tool": text_bytes(build / "bin/polyad"),
         },
     }

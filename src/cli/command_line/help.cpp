@@ -134,7 +134,7 @@ std::string bash_completion(CLI::App const& app) {
          "    COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
          "  fi\n"
          "}\n"
-         "complete -o default -F _polyad polyad\n";
+         "complete -o default -F _polyad polyad polyad-serial polyad-openmp polyad-cuda\n";
 }
 
 /// Escapes text for troff.
