@@ -6,7 +6,8 @@ install(CODE "
   foreach(other IN LISTS others)
     unset(Polyad_BACKEND_VERSION)
     include(\${other})
-    if(NOT other MATCHES \"-${POLYAD_BACKEND}[.]cmake$\" AND NOT Polyad_BACKEND_VERSION VERSION_EQUAL ${PROJECT_VERSION})
+    if(NOT other MATCHES \"-${POLYAD_BACKEND}[.]cmake$\"
+       AND NOT Polyad_BACKEND_VERSION VERSION_EQUAL ${PROJECT_VERSION})
       message(FATAL_ERROR \"\${CMAKE_INSTALL_PREFIX} has a backend of Polyad \${Polyad_BACKEND_VERSION} (\${other}), and \"
                           \"this is Polyad ${PROJECT_VERSION}. Backends of one prefix have one version: remove the \"
                           \"other one first, or install into another prefix.\")

@@ -147,8 +147,8 @@ macro(_polyad_find_kokkos NAME)
 endmacro()
 
 list(JOIN Polyad_KOKKOS_DEVICES ", " _polyad_devices)
-string(CONCAT _polyad_needs "The backend ${_polyad_chosen} of Polyad in ${CMAKE_CURRENT_LIST_DIR} was compiled with Kokkos "
-              "${Polyad_KOKKOS_VERSION} and the devices ${_polyad_devices}")
+string(CONCAT _polyad_needs "The backend ${_polyad_chosen} of Polyad in ${CMAKE_CURRENT_LIST_DIR} was compiled with "
+              "Kokkos ${Polyad_KOKKOS_VERSION} and the devices ${_polyad_devices}")
 if(TARGET Kokkos::kokkos AND NOT TARGET Kokkos::kokkoskernels)
   get_target_property(_polyad_imported Kokkos::kokkos IMPORTED)
   if(NOT _polyad_imported)

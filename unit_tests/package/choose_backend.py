@@ -11,7 +11,8 @@ import shutil
 import sys
 import unittest
 
-from fake_packages import BACKENDS, add_backend, configure, configure_again, write
+from fake_packages import (BACKENDS, DEVICES, PROJECT, add_backend, add_kokkos, configure, configure_again,
+                           write)
 
 WORK = pathlib.Path(sys.argv.pop(1)).resolve()
 
@@ -111,6 +112,20 @@ class Choice(unittest.TestCase):
             self.assertIn(f"with {backend} {self.prefix}/lib/polyad/kokkos-{backend}/include", output)
             self.assertNotIn("Warning", output)
 
+    def test_a_build_folder_of_polyad_changes_its_backend(self):
+        """What the first one left there would make two."""
+        build = self.work / "build"
+        for backend in ("serial", "openmp"):
+            kokkos = add_kokkos(self.work / backend, "4.7.0", DEVICES[backend])
+            status, output = configure_again(
+                PROJECT, f"-DPOLYAD_BACKEND={backend}", f"-DKokkos_DIR={kokkos}",
+                f"-DKokkosKernels_DIR={kokkos}/../KokkosKernels", "-DPOLYAD_ENABLE_TESTS=OFF",
+                "-DPOLYAD_ENABLE_PERF_TESTS=OFF", "-DPOLYAD_ENABLE_TOOL=OFF", build=build)
+            self.assertEqual(status, 0, output)
+            self.assertNotIn("Warning", output)
+            self.assertEqual([file.name for file in build.glob("PolyadBackend-*")], [f"PolyadBackend-{backend}.cmake"])
+            self.assertEqual([file.name for file in build.glob("PolyadTargets*")], [f"PolyadTargets-{backend}.cmake"])
+
     def test_two_backends_in_one_project(self):
         for backend in BACKENDS:
             add_backend(self.prefix, backend)
@@ -134,7 +149,8 @@ class Choice(unittest.TestCase):
         again = ("find_package(Polyad CONFIG REQUIRED)\n"
                  "find_package(Polyad CONFIG REQUIRED COMPONENTS serial)\n"
                  'message(STATUS "again ${Polyad_BACKEND}")\n')
-        write(self.work / "first/CMakeLists.txt", "find_package(Polyad CONFIG REQUIRED COMPONENTS serial)\n" + again)
+        write(self.work / "first/CMakeLists.txt",
+              "find_package(Polyad CONFIG REQUIRED COMPONENTS serial)\n" + again)
         status, output = configure(self.work, "add_subdirectory(first)\n" + again, self.root)
         self.assertEqual(status, 0, output)
         self.assertEqual(output.count("again serial"), 2)
@@ -144,7 +160,8 @@ class Choice(unittest.TestCase):
         add_backend(self.prefix, "serial")
         add_backend(self.work / "other", "serial")
         status, output = configure(
-            self.work, f"find_package(Polyad CONFIG REQUIRED PATHS {self.prefix} NO_DEFAULT_PATH)\nunset(Polyad_DIR CACHE)\n"
+            self.work, f"find_package(Polyad CONFIG REQUIRED PATHS {self.prefix} NO_DEFAULT_PATH)\n"
+            "unset(Polyad_DIR CACHE)\n"
             f"find_package(Polyad CONFIG REQUIRED PATHS {self.work}/other NO_DEFAULT_PATH)\n")
         self.assertNotEqual(status, 0)
         self.assertIn(f"uses the Polyad of {self.prefix}/lib/cmake/Polyad already", output)

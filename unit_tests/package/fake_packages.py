@@ -36,7 +36,7 @@ if(NOT TARGET Kokkos::kokkos)
   add_library(Kokkos::kokkos INTERFACE IMPORTED)
 endif()
 """)
-    write(packages / "Kokkos/KokkosConfigVersion.cmake", f'set(PACKAGE_VERSION "{version}")\n')
+    write(packages / "Kokkos/KokkosConfigVersion.cmake", f'set(PACKAGE_VERSION "{version}")\nset(PACKAGE_VERSION_COMPATIBLE TRUE)\n')
     if kernels:
         write(packages / "KokkosKernels/KokkosKernelsConfig.cmake", """
 include(CMakeFindDependencyMacro)
@@ -81,8 +81,8 @@ def configure(folder, lines, *definitions):
     return configure_again(folder, *definitions)
 
 
-def configure_again(folder, *definitions):
+def configure_again(folder, *definitions, build=None):
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_ROOT")}
-    done = subprocess.run(["cmake", "-S", str(folder), "-B", str(folder / "build"), "-Wdev", *definitions],
+    done = subprocess.run(["cmake", "-S", str(folder), "-B", str(build or folder / "build"), "-Wdev", *definitions],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
     return done.returncode, " ".join(done.stdout.split())

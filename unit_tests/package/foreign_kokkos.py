@@ -32,7 +32,8 @@ class Kokkos(unittest.TestCase):
         """The lines before find_package(Polyad), and the definitions, that give the project the other Kokkos."""
         yield "", [f"-DKokkos_ROOT={self.other}"]
         yield "", [f"-DKokkos_DIR={self.other}/lib/cmake/Kokkos"]
-        yield "find_package(Kokkos CONFIG REQUIRED)\n", [f"-DCMAKE_PREFIX_PATH={self.other}", "-DCMAKE_CXX_EXTENSIONS=OFF"]
+        yield ("find_package(Kokkos CONFIG REQUIRED)\n",
+               [f"-DCMAKE_PREFIX_PATH={self.other}", "-DCMAKE_CXX_EXTENSIONS=OFF"])
         # In the source tree: the headers are wrapped, and no variable says what it is.
         yield (f"""
 add_library(kokkoscore INTERFACE)
@@ -46,8 +47,9 @@ add_library(Kokkos::kokkoskernels ALIAS kokkoskernels)
 
     def test_other_kokkos_is_refused(self):
         add_backend(self.prefix, "openmp")
-        for version, devices in [("4.7.0", ["SERIAL"]), ("4.7.0", ["OPENMP"]), ("4.7.0", ["OPENMP", "SERIAL", "CUDA"]),
-                                 ("4.7.1", ["OPENMP", "SERIAL"]), ("4.5.1", ["SERIAL", "OPENMP"]), ("5.0.0", ["THREADS"])]:
+        for version, devices in [("4.7.0", ["SERIAL"]), ("4.7.0", ["OPENMP"]),
+                                 ("4.7.0", ["OPENMP", "SERIAL", "CUDA"]), ("4.7.1", ["OPENMP", "SERIAL"]),
+                                 ("4.5.1", ["SERIAL", "OPENMP"]), ("5.0.0", ["THREADS"])]:
             add_kokkos(self.other, version, devices)
             for lines, definitions in self.ways():
                 with self.subTest(version=version, devices=devices, lines=lines, definitions=definitions):
@@ -98,10 +100,11 @@ add_library(Kokkos::kokkoskernels ALIAS kokkoskernels)
     def test_no_warning_about_extensions(self):
         """Kokkos warns unless the project chose to compile without them; the project's own choice stays."""
         add_backend(self.prefix, "openmp")
-        for chosen, after in (("", "OFF"), ("set(CMAKE_CXX_EXTENSIONS ON)\n", "ON"), ("set(CMAKE_CXX_EXTENSIONS OFF)\n", "OFF")):
+        shown = 'message(STATUS "now ${CMAKE_CXX_EXTENSIONS}.")\n'
+        for chosen, after in (("", "OFF"), ("set(CMAKE_CXX_EXTENSIONS ON)\n", "ON"),
+                              ("set(CMAKE_CXX_EXTENSIONS OFF)\n", "OFF")):
             with self.subTest(chosen=chosen):
-                status, output = configure(self.work, chosen + FIND + 'message(STATUS "now ${CMAKE_CXX_EXTENSIONS}.")\n',
-                                           self.root)
+                status, output = configure(self.work, chosen + FIND + shown, self.root)
                 self.assertEqual(status, 0, output)
                 self.assertNotIn("Warning", output)
                 self.assertIn(f"now {after}.", output)
