@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Finds all that Polyad builds on. Kokkos and Kokkos Kernels are those of the project that Polyad is added to, if it has
 # them. Otherwise they come from Kokkos_ROOT (or Kokkos_DIR) if the user gives one, else from the system if it has
-# the wanted backend, else from scripts/setup's cache.
+# the backend that is built, else from scripts/setup's cache.
 include(KokkosLocation)
 include(PolyadKokkosFacts)
 

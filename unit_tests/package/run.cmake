@@ -34,7 +34,7 @@ if(HOW STREQUAL installed)
   if(status EQUAL 0 OR NOT output MATCHES "9[.]9[.]9" OR EXISTS ${config})
     message(FATAL_ERROR "installing next to a backend of Polyad 9.9.9 ended with ${status}:\n${output}")
   endif()
-  # Of the same version it is not, and `polyad` is its tool unless this is the openmp backend.
+  # A backend of the same version is not in the way. `polyad` becomes this tool only if it is the openmp backend's.
   file(WRITE ${package}/PolyadBackend-other.cmake "set(Polyad_BACKEND_VERSION ${VERSION})\n")
   set(linked polyad-${BACKEND})
   if(EXISTS ${WORK}/first/bin/polyad)
