@@ -43,6 +43,10 @@ PYTHON_TESTS = {
 }
 
 
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
+INCLUDE_FOLDERS = ("src", "include", "unit_tests", "unit_tests/fuzz", "unit_tests/torture", "perf_tests")
+
+
 def python_tests(file):
     """The files in python/tests that a changed file of the package needs."""
     path = Path(file)
@@ -58,7 +62,7 @@ def python_tests(file):
 
 
 def includes(path):
-    return re.findall(r'^#include "(cli/[^"]+)"', path.read_text(), re.MULTILINE)
+    return [name for name in INCLUDE.findall(path.read_text()) if name.startswith("cli/")]
 
 
 def commands_of(file, source=ROOT / "src"):
@@ -85,7 +89,7 @@ def commands_of(file, source=ROOT / "src"):
 class AffectedTests:
     def __init__(self, build, root=ROOT):
         self.build, self.root = build, root
-        self._paths, self._includes = {}, {}
+        self._paths, self._includes, self._all_read = {}, {}, {}
         self.inputs = self._inputs()
         self.headers = self._headers()
         self.needs = {name: build.targets([name]) + [target for target in [test.built_target()] if target]
@@ -134,23 +138,37 @@ class AffectedTests:
         return found
 
     def objects(self, file):
-        """The objects that depend on a source or a header. One that was never made may depend on any header."""
+        """The objects that depend on a source or a header"""
         return {each for each in self.inputs if each.endswith(".o") and self._depends(each, file)}
 
     def _depends(self, made, file):
-        read = self.headers.get(made, set() if file.endswith(".cpp") else {file})
-        return file in read or any(file == source or file in self._joined(source)
-                                   for source in map(self._path, self.inputs[made]))
+        sources = [self._path(each) for each in self.inputs[made] if each.endswith(".cpp")]
+        if made in self.headers:
+            # A generated source may be newer than its object, and join other sources.
+            return (file in self.headers[made] or file in sources
+                    or any(file in self._included(each) for each in sources if each.startswith("build/")))
+        return any(file in self._read(each) for each in sources)
 
-    def _joined(self, source):
-        """The sources that a generated source includes. It may be newer than its object."""
+    def _included(self, source):
+        """The project's files that a file includes, by their names alone"""
         if source not in self._includes:
-            path = Path(self.root, source)
-            generated = path.suffix == ".cpp" and path.is_relative_to(self.build.folder) and path.exists()
-            names = re.findall(r'^#include "([^"]+\.cpp)"', path.read_text(), re.MULTILINE) if generated else []
-            top = source.removeprefix(f"{self._path('.')}/").partition("/")[0]
-            self._includes[source] = {name if name.startswith("/") else f"{top}/{name}" for name in names}
+            path = self.root / source
+            names = INCLUDE.findall(path.read_text()) if path.is_file() else []
+            places = [folder / name for name in names for folder in (path.parent, *(self.root / each for each in INCLUDE_FOLDERS))]
+            self._includes[source] = {os.path.relpath(each, self.root) for each in places if each.is_file()}
         return self._includes[source]
+
+    def _read(self, source):
+        """The same with what these include, for an object that has never been made"""
+        if source not in self._all_read:
+            found, waiting = set(), [source]
+            while waiting:
+                each = waiting.pop()
+                if each not in found:
+                    found.add(each)
+                    waiting += self._included(each)
+            self._all_read[source] = found
+        return self._all_read[source]
 
     def affected(self, file):
         """The tests whose programs depend on the file."""
@@ -187,7 +205,8 @@ class AffectedTests:
         folder = Path(found[1]).parent
         own = self._of_folder(folder)
         if not own:
-            sources = set().union(*(self.headers.get(each, set()) for each in self.objects(str(path))))
+            sources = set().union(*(self.headers.get(each) or set().union(*map(self._read, map(self._path, self.inputs[each])))
+                                    for each in self.objects(str(path))))
             folders = {Path(each).parent.relative_to("unit_tests") for each in sources
                        if re.match(r"unit_tests/.*/test_\w+\.cpp$", each)}
             own = [name for each in sorted(folders) for name in self._of_folder(each)]
