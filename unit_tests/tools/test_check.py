@@ -112,7 +112,7 @@ STUBS = {
     "setup": 'if [ "$1" = --print-python ]; then echo python3; fi',
     "build": 'cd build/openmp; shift; while [ $# -gt 0 ] && [ "${1#-}" != "$1" ]; do shift; done; ninja "$@" >&2',
     "format": 'echo "formatting $*"',
-    "prose": "[ ! -e prose_fails ]",
+    "prose": "exit $(cat prose_fails 2>/dev/null || echo 0)",
     "check_layers.py": "true",
     "test_python": 'echo "pytest $*"',
 }
@@ -343,14 +343,16 @@ class ScriptCheck(Project):
         self.write("src/formats/csf/csf.hpp", "// changed\n")
         said = self.check_ended(0, "--seconds", "0")
         self.assertNotIn("tests:", said)
-        self.assertRegex(said, r"would not be done in time .*:\n +unit.formats.csf.openmp-1")
+        self.assertRegex(said, r"would take more than the 0 s .*:\n +unit.formats.csf.openmp-1")
 
     def test_choice_only(self):
         self.write("src/cp/cp_als.cpp", "// changed\n")
         self.assertIn("chosen: unit.cp.openmp-1,2, golden.every_format\n", self.check_ended(0, "--dry-run"))
 
     def test_failures(self):
-        self.write("prose_fails", "")
+        self.write("prose_fails", "77")
+        self.assertRegex(self.check_ended(0), r"prose +\d+\.\d  not checked")
+        self.write("prose_fails", "1")
         self.assertRegex(self.check_ended(1), r"prose +\d+\.\d  FAILED")
         (self.root / "prose_fails").unlink()
         self.write("examples/small.cpp", "#include \"missing.hpp\"\n")
