@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which tests of a build folder a changed file affects, and which of them are worth running first (scripts/check).
 
-What is affected comes from ninja: the objects that depend on the file, the programs made of these objects, and the tests that
-need these programs. What comes first are the tests of the file's own folder, and a quick test of the whole tool."""
+What is affected comes from ninja: the objects that depend on the file, the programs made of these objects, and the tests
+that need these programs. What comes first are the tests of the file's own folder, and a quick test of the whole tool."""
 
 import os
 import re
@@ -27,7 +27,7 @@ QUICK = (
     (r"(?:src/|include/)?CMake|cmake/", ["cli.info", "package.cuda_repairs"]),
     (r"README\.md", ["readme.cp_als", "readme.completion"]),
 )
-# A file with at most so many tests has no need of a choice by folder.
+# If a file affects no more tests than this, all of them are candidates, whatever their folder is.
 FEW = 8
 
 # Files of python/tests for each module of the package. A module that is not here gets test_functions.py.
@@ -198,7 +198,7 @@ class AffectedTests:
         return [(rank, name) for rank, name in found if name in self.build.tests]
 
     def _unit_tests(self, path):
-        """Of the file's folder, or else of the folders whose tests include the file."""
+        """The unit tests of the file's folder, or else of the folders whose tests include the file"""
         found = re.match(rf"(?:{LIBRARY}|unit_tests)/(?!cli/)(.+)$", path.as_posix())
         if not found or path.suffix not in (".cpp", ".hpp"):
             return []

@@ -4,12 +4,12 @@
 
     scripts/ctest_targets.py BUILD_FOLDER [--build-config NAME] NAME...
 
-Prints a regular expression for ctest -R, which selects the tests of these names, and then the targets that they need, one
-per line. A NAME is the beginning of a test's name up to a dot or a dash; unit. and unit.formats. may be left out. The status
-is 2 if no test has a NAME; the message then lists similar names. scripts/test and scripts/check use this module.
+Prints a regular expression for ctest -R, which selects the tests with these names, and then the targets that they need,
+one per line. A NAME is the beginning of a test's name up to a dot or a dash; unit. and unit.formats. may be left out. The
+status is 2 if no test has a NAME; the message then lists similar names. scripts/test and scripts/check use this module.
 
-The targets come from ctest's list of tests: from the command, the environment and REQUIRED_FILES of each test, and from the
-tests that it depends on. A test that needs a target without naming it there must list it in REQUIRED_FILES."""
+The targets come from ctest's list of tests: from the command, the environment and REQUIRED_FILES of each test, and from
+the tests that it depends on. A test that needs a target without naming it there must list it in REQUIRED_FILES."""
 
 import argparse
 import difflib
@@ -33,7 +33,7 @@ class Test:
     name: str
     command: list
     properties: dict
-    folder: str  # of its CMakeLists.txt, relative to the project
+    folder: str  # where its CMakeLists.txt is, relative to the project
 
     def words(self):
         """Everything that may be the path of a file that the test needs."""
@@ -42,7 +42,7 @@ class Test:
         return [*self.command, *paths, *self.properties.get("REQUIRED_FILES", [])]
 
     def built_target(self):
-        """The target of a test that runs `cmake --build`, otherwise None. The test itself builds it, and may fail in doing so."""
+        """The target of a test that runs `cmake --build`, otherwise None: the test itself builds it."""
         if "--build" in self.command and "--target" in self.command:
             return self.command[self.command.index("--target") + 1]
         return None
