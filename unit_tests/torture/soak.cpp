@@ -131,8 +131,8 @@ int soak(Wanted const& wanted) {
     std::fprintf(stderr, "FINDING soak: %llu bytes of the device are gone, to this process or another\n",
                  static_cast<unsigned long long>(device - now));
   }
-  // A short run sees the heap settle: its size differs by 6 MiB from process to process, and changes by 3 MiB within
-  // the few rounds of a busy machine. A leak of one block in each round is found among the blocks.
+  // A short run sees the heap settle: its size differs by 6 MiB from process to process, and changes by
+  // 3 MiB within the few rounds of a busy machine. A leak of a block in each round shows in the blocks.
   constexpr std::uint64_t settling_kib = 8 << 10;
   bool const grows = wanted.seconds > 600 ? grown > 0.01 : grown > 0.1 && last > first + settling_kib;
   if (left_over != 0 || grows) {
