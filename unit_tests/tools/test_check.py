@@ -69,6 +69,7 @@ build src/x.dir/csf.o: compile ../../src/formats/csf/csf.cpp
 build src/x.dir/cp_als.o: compile ../../src/cp/cp_als.cpp
 build src/x.dir/joined.cpp.o: compile src/joined.cpp
 build src/libpolyad.a: link src/x.dir/csf.o src/x.dir/cp_als.o
+build polyad: phony src/libpolyad.a
 build unit_tests/x.dir/test_cp.o: compile ../../unit_tests/cp/test_cp.cpp
 build unit_tests/x.dir/test_csf.o: compile ../../unit_tests/formats/csf/test_csf.cpp
 build bin/polyad_unit_tests: link unit_tests/x.dir/test_cp.o unit_tests/x.dir/test_csf.o | src/libpolyad.a || bin/other
