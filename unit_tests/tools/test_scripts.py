@@ -35,6 +35,29 @@ class Scripts(unittest.TestCase):
                 self.assertIn("opencl", result.stderr)
                 self.assertEqual(result.stdout, "")
 
+    def test_backend_without_a_name(self):
+        for command in (("polyad", "--backend"), ("polyad", "--backend="), ("polyad", "--backend", ""),
+                        ("test", "--backend"), ("torture", "--backend")):
+            with self.subTest(command):
+                result = run(*command)
+                self.assertEqual((result.returncode, result.stdout), (2, ""))
+                self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+                self.assertIn("--backend needs a name", result.stderr)
+                self.assertTrue(result.stderr.startswith(f"polyad{'' if command[0] == 'polyad' else ' ' + command[0]}:"))
+
+    def test_help(self):
+        # Every script that is not a Python program prints the comment at its beginning, and does nothing else.
+        for script in sorted(pathlib.Path(SCRIPTS).iterdir()):
+            if not script.is_file() or not script.read_text().startswith("#!/usr/bin/env bash") or script.name in ("polyad", "jobs"):
+                continue
+            with self.subTest(script.name):
+                result = run(script.name, "--help")
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                self.assertIn(f"scripts/{script.name}", result.stdout)
+                self.assertGreater(len(result.stdout.splitlines()), 2)
+                self.assertNotIn("#", result.stdout)
+                self.assertNotIn("set -euo", result.stdout)
+
     def test_predicted_words(self):
         # 2 (4 / 4 - 1) 10^6 + 2 (4 / 1 - 1) 10 rows of two elements: next to nothing.
         result = run("predict_scaling.py", "-r", "2", "--ranks", "4", "--dims", "1000000,10")

@@ -4,6 +4,7 @@
 .ci/run."""
 
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,29 @@ class Links(unittest.TestCase):
     def test_no_anchor(self):
         status, text, _ = self.check("<a href='other.html#there'></a>")
         self.assertEqual((status, text), (1, "index.html: no anchor other.html#there\n"))
+
+
+class Widths(unittest.TestCase):
+    """The columns of a page, computed from the style sheet and the numbers of the theme furo."""
+
+    def test_no_page_scrolls_sideways(self):
+        css = (SITE / "static" / "polyad.css").read_text()
+        medium, rules = re.search(r"@media \(min-width: ([\d.]+)em\) \{(.*?)\n\}", css, re.DOTALL).groups()
+        least, half = re.search(r"\.sidebar-drawer \{ width: max\((\d+)em, calc\(50% - (\d+)em\)\)", rules).groups()
+        most, rest = re.search(r"\.content \{ width: min\((\d+)em, calc\(100vw - ([\d.]+)em\)\)", rules).groups()
+        self.assertNotIn(".content { width", css.replace(rules, ""))
+        # Below, the theme hides the table of contents.
+        self.assertGreater(float(medium), 82)
+        widest = 0
+        for window in range(1313, 2600):
+            em = 16 * (1.1 if window >= 97 * 16 else 1)
+            visible = window - 17  # pixels of a scroll bar
+            sidebar = max(float(least) * em, visible / 2 - float(half) * em)
+            content = min(float(most) * em, window - float(rest) * em)
+            self.assertLessEqual(sidebar + content + (2 * 3 + 15) * em, visible, window)
+            self.assertGreaterEqual(content, 43 * em, window)
+            widest = max(widest, content / em)
+        self.assertEqual(widest, float(most))
 
 
 class Drawings(unittest.TestCase):
