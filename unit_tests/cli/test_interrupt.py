@@ -16,14 +16,13 @@ class Interrupt(ToolTest):
                                    cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                    **keywords)
         self.addCleanup(process.kill)
-        for _ in range(3):
-            self.assertRegex(process.stderr.readline(), r"\Aiteration ")
+        self.assertRegex(process.stderr.readline(), r"\Aiteration 1 of ")
         process.send_signal(number)
         stdout, stderr = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 128 + number)
         report = json.loads((self.folder / "report.json").read_text())
         iterations = len(report["iterations"])
-        self.assertGreaterEqual(iterations, 3)
+        self.assertGreaterEqual(iterations, 1)
         self.assertEqual(report["exit"], 128 + number)
         self.assertEqual(report["result"]["reason"], "interrupted")
         self.assertFalse(report["result"]["converged"])

@@ -42,11 +42,11 @@ class ToolTest(unittest.TestCase):
                               stderr=subprocess.PIPE, text=True, cwd=self.folder, timeout=300, **keywords)
 
     def start(self, command):
-        """A process that has said three lines of its iterations, so that a signal meets it in their midst."""
+        """A process that has said its first iteration, so that a signal meets it in the midst of them."""
         process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.kill)
-        for _ in range(3):
-            process.stderr.readline()
+        while not process.stderr.readline().startswith("iteration ") and process.poll() is None:
+            pass
         return process
 
     def succeed(self, *arguments):

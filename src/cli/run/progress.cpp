@@ -2,20 +2,39 @@
 #include "cli/run/progress.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <string_view>
 
 #include "polyad/core/quantity_text.hpp"
 
 namespace polyad::cli {
 
-Progress::Progress(int most_iterations, double time_limit_s)
+namespace {
+
+/// A terminal that is redrawn more often than the eye follows would cost more than a small tensor's
+/// iteration.
+constexpr std::chrono::milliseconds between_redraws{50};
+constexpr std::chrono::seconds between_lines{10};
+
+/// The beginning of a line of ASCII that a terminal shows without wrapping it; only then it can be redrawn.
+std::string_view visible_part(std::string_view line) {
+  winsize size{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 2) return line;
+  return line.substr(0, size.ws_col - 1U);
+}
+
+}  // namespace
+
+Progress::Progress(int most_iterations, double time_limit_s, bool quiet)
     : m_most_iterations(most_iterations),
       m_time_limit_s(time_limit_s),
-      m_terminal(::isatty(STDERR_FILENO) == 1) {}
+      m_terminal(::isatty(STDERR_FILENO) == 1),
+      m_quiet(quiet) {}
 
 Progress::~Progress() {
   if (!m_waiting.empty()) draw();
@@ -23,10 +42,12 @@ Progress::~Progress() {
 }
 
 void Progress::draw() {
-  fmt::print(stderr, "{}{}{}", m_terminal ? "\r" : "", m_waiting, m_terminal ? "\x1b[K" : "\n");
+  fmt::print(stderr, "{}{}{}", m_terminal ? "\r" : "", m_terminal ? visible_part(m_waiting) : m_waiting,
+             m_terminal ? "\x1b[K" : "\n");
   std::fflush(stderr);
   m_waiting.clear();
   m_line_open = m_terminal;
+  m_has_drawn = true;
   m_drawn     = std::chrono::steady_clock::now();
 }
 
@@ -40,15 +61,16 @@ void Progress::iteration(int iteration, double fit, double delta, double seconds
 }
 
 void Progress::iteration(int iteration, std::string const& text, double seconds) {
+  if (m_quiet) return;
   m_spent += seconds;
   m_waiting = fmt::format("iteration {} of {}: {}, {} an iteration", iteration, m_most_iterations, text,
                           duration_text(seconds));
   // The tolerance may end the run earlier, hence "at most".
   if (iteration < m_most_iterations)
     m_waiting += fmt::format(", at most {} left", duration_text(seconds_left(iteration)));
-  // Redrawing more often than the eye follows would cost more than a small tensor's iteration.
   auto const since = std::chrono::steady_clock::now() - m_drawn;
-  if (!m_terminal || !m_line_open || since >= std::chrono::milliseconds(50)) draw();
+  if (!m_has_drawn || since >= (m_terminal ? std::chrono::milliseconds(between_redraws) : between_lines))
+    draw();
 }
 
 }  // namespace polyad::cli

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One line an iteration on stderr: redrawn in place on a terminal, one below the other elsewhere.
+// Progress on stderr. On a terminal, one line that is redrawn in place and no wider than the terminal. In a
+// log, the first iteration, then a line every ten seconds, and the last iteration.
 #pragma once
 
 #include <chrono>
@@ -9,7 +10,8 @@ namespace polyad::cli {
 
 class Progress {
 public:
-  Progress(int most_iterations, double time_limit_s);
+  /// \param quiet  draws nothing
+  Progress(int most_iterations, double time_limit_s, bool quiet = false);
 
   /// Draws the last iteration, if that is still to be done, and ends a redrawn line.
   ~Progress();
@@ -27,7 +29,9 @@ private:
   int m_most_iterations;
   double m_time_limit_s;
   bool m_terminal;
+  bool m_quiet;
   bool m_line_open = false;
+  bool m_has_drawn = false;
   std::string m_waiting;  // the line of an iteration that is not drawn yet
   double m_spent = 0;     // seconds of the iterations so far
   std::chrono::steady_clock::time_point m_drawn;
