@@ -4,11 +4,13 @@
 
 #include <utility>
 
+#include "polyad/core/printable.hpp"
+
 namespace polyad {
 namespace {
 
 std::string position(std::string const& file, std::uint64_t line, std::uint64_t column) {
-  std::string text = file;
+  std::string text = printable(file);
   if (line != 0) text += ':' + std::to_string(line);
   if (line != 0 && column != 0) text += ':' + std::to_string(column);
   return text + ": ";
@@ -23,7 +25,8 @@ InputError::InputError(std::string file, std::uint64_t line, std::uint64_t colum
       m_column(column) {}
 
 MemoryError::MemoryError(std::string array, std::uint64_t bytes, std::string const& reason)
-    : Error(ExitCode::out_of_memory, array + " needs " + std::to_string(bytes) + " bytes: " + reason),
+    : Error(ExitCode::out_of_memory,
+            printable(array) + " needs " + std::to_string(bytes) + " bytes: " + reason),
       m_array(std::move(array)),
       m_bytes(bytes) {}
 

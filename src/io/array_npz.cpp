@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "io/npz_arrays.hpp"
+#include "io/quoted.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
 
@@ -11,12 +12,14 @@ namespace polyad::io {
 
 HostArray read_array_npz(std::filesystem::path const& path, std::string const& name, std::size_t order) {
   NpzReader const archive(path);
+  if (!archive.has(name)) archive.expect("an archive with an array " + in_quotes(name));
   auto array = archive.require(name, order);
   return {std::move(array.shape), std::move(array.elements)};
 }
 
 std::map<int, HostArray> read_factors_npz(std::filesystem::path const& path) {
   NpzReader const archive(path);
+  if (!archive.has("factor_0")) archive.expect("an archive of factors");
   std::map<int, HostArray> factors;
   for (int n = 0; n < 16; ++n) {
     auto factor = archive.read("factor_" + std::to_string(n), 2);

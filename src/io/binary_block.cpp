@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "io/decimal.hpp"
 #include "io/settle.hpp"
 #include "polyad/core/error.hpp"
 
@@ -68,6 +69,11 @@ std::string value_not_finite(std::uint64_t nonzero, double value) {
          (std::isnan(value) ? "nan"
           : value < 0       ? "-inf"
                             : "inf");
+}
+
+std::string value_not_exact(std::uint64_t nonzero, std::string const& value) {
+  return "the value of nonzero " + std::to_string(nonzero + 1) + " " +
+         std::string(to_string(DecimalFault::not_that_integer)) + ": " + value;
 }
 
 void finish_binary(FileBytes const& file, ReadOptions const& options,

@@ -48,6 +48,19 @@ private:
 [[nodiscard]] std::string index_out_of_range(CoordinateList const& list, std::uint64_t nonzero,
                                              std::uint64_t mode, std::uint64_t index);
 [[nodiscard]] std::string value_not_finite(std::uint64_t nonzero, double value);
+[[nodiscard]] std::string value_not_exact(std::uint64_t nonzero, std::string const& value);
+
+/// Whether a double holds a stored number exactly: all do but large integers.
+template <class Stored>
+[[nodiscard]] bool is_exact(Stored stored) noexcept {
+  if constexpr (std::is_integral_v<Stored> && sizeof(Stored) == 8) {
+    auto const value     = static_cast<double>(stored);
+    constexpr double end = std::is_signed_v<Stored> ? 0x1p63 : 0x1p64;
+    return value < end && static_cast<Stored>(value) == stored;
+  } else {
+    return true;
+  }
+}
 
 /// Copies count x N indices, row-major, counted from 0. Returns the fault of the first index that is out of
 /// range, or nothing.
@@ -82,16 +95,18 @@ std::string copy_indices(BinaryBlock const& block, char const* bytes, Coordinate
       list.indices);
 }
 
-/// Copies count values. Returns the fault of the first value that is not finite, unless such values are
-/// allowed.
+/// Copies count values. Returns the fault of the first value that is an integer which no double equals, or is
+/// not finite, unless such values are allowed.
 template <class Stored>
 std::string copy_values(BinaryBlock const& block, char const* bytes, ReadOptions const& options,
                         CoordinateList& list) {
   double* const out = list.values.data() + block.first;
   bool all_finite   = true;
   for (std::uint64_t p = 0; p < block.count; ++p) {
-    out[p] = static_cast<double>(element_at<Stored>(bytes, p));
+    Stored const stored = element_at<Stored>(bytes, p);
+    out[p]              = static_cast<double>(stored);
     all_finite &= std::abs(out[p]) <= std::numeric_limits<double>::max();
+    if (!is_exact(stored)) return value_not_exact(block.skipped + block.first + p, std::to_string(stored));
   }
   if (options.allow_non_finite || all_finite) return "";
   std::uint64_t p = 0;

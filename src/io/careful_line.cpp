@@ -5,7 +5,9 @@
 #include <limits>
 #include <system_error>
 
+#include "io/decimal.hpp"
 #include "io/line_parser.hpp"
+#include "io/matrix_market.hpp"
 #include "io/quoted.hpp"
 #include "io/tokens.hpp"
 #include "polyad/core/per_mode.hpp"
@@ -13,45 +15,6 @@
 namespace polyad::io {
 
 namespace {
-
-enum class Number { valid, not_a_number, too_large };
-
-/// Whether a decimal number that does not fit a double is too large, and not too close to zero. The power of
-/// ten of its first nonzero digit decides.
-bool exceeds_one(std::string_view text) {
-  long long power = -1;
-  bool point = false, leading = true;
-  std::size_t k = text.starts_with('-') ? 1 : 0;
-  for (; k < text.size() && (is_digit(text[k]) || text[k] == '.'); ++k) {
-    if (text[k] == '.') {
-      point = true;
-    } else {
-      if (leading && point && text[k] == '0') --power;
-      if (text[k] != '0') leading = false;
-      if (!leading && !point) ++power;
-    }
-  }
-  if (k < text.size()) {
-    std::string_view exponent = without_plus(text.substr(k + 1));
-    long long shift           = 0;
-    auto const [end, code]    = std::from_chars(exponent.data(), exponent.data() + exponent.size(), shift);
-    if (code == std::errc::result_out_of_range) return !exponent.starts_with('-');
-    power += shift;
-  }
-  return power >= 0;
-}
-
-Number to_double(std::string_view token, double& value) {
-  token                  = without_plus(token);
-  char const* const last = token.data() + token.size();
-  auto const [end, code] = std::from_chars(token.data(), last, value);
-  if (code == std::errc::invalid_argument || end != last) return Number::not_a_number;
-  if (code == std::errc::result_out_of_range) {
-    if (exceeds_one(token)) return Number::too_large;
-    value = token.starts_with('-') ? -0.0 : 0.0;
-  }
-  return Number::valid;
-}
 
 std::string index_name(int n) {
   return "index " + std::to_string(n + 1);
@@ -77,15 +40,23 @@ std::string beyond_from_zero(std::string_view token, int n, LineRules const& rul
          in_quotes(token);
 }
 
+/// "2,5"
+bool has_decimal_comma(std::string_view token) {
+  std::string text(without_plus(token));
+  auto const comma = text.find(',');
+  if (comma == std::string::npos) return false;
+  text[comma]  = '.';
+  double value = 0;
+  return read_decimal(text, false, value) != DecimalFault::not_a_number;
+}
+
 std::optional<std::string> read_value(std::string_view token, LineRules const& rules, double& value) {
-  switch (to_double(token, value)) {
-    case Number::not_a_number:
-      return "the value is not a number: " + in_quotes(token);
-    case Number::too_large:
-      return "the value exceeds the range of a double: " + in_quotes(token);
-    case Number::valid:
-      break;
-  }
+  if (auto const fault = read_decimal(token, rules.integer_values, value); fault != DecimalFault::none)
+    return "the value " + std::string(to_string(fault)) + ": " + in_quotes(token) +
+           (fault == DecimalFault::not_that_integer && !rules.integer_values
+                ? "; with a point after its digits it is rounded"
+            : fault == DecimalFault::not_a_number && has_decimal_comma(token) ? "; decimals have a point"
+                                                                              : "");
   if (!rules.allow_non_finite && !std::isfinite(value)) return "the value is not finite: " + in_quotes(token);
   if (rules.integer_values && std::trunc(value) != value)
     return "the value is not an integer, which the header promises: " + in_quotes(token);
@@ -123,7 +94,7 @@ std::optional<std::string> read_unsigned(std::string_view token, std::string con
   auto const [end, code]        = std::from_chars(digits.data(), last, value);
   if (end != last || code == std::errc::invalid_argument) {
     double number = 0;
-    if (to_double(token, number) == Number::not_a_number || !std::isfinite(number))
+    if (read_decimal(token, false, number) == DecimalFault::not_a_number || !std::isfinite(number))
       return name + " is not a number: " + in_quotes(token);
     if (token.starts_with('-')) return name + " is negative: " + in_quotes(token);
     return name + " is not an integer: " + in_quotes(token);
@@ -137,7 +108,10 @@ CarefulLine parse_line_carefully(std::string_view line, LineRules const& rules) 
   line                   = without_return(line);
   std::string_view rest  = line;
   std::string_view token = take_token(rest);
-  if (holds_nothing(token)) return result;
+  if (holds_nothing(token)) {
+    if (looks_like_banner(line)) result.fault = Fault{0, 1, misplaced_banner(line)};
+    return result;
+  }
   result.has_data = true;
   result.value    = 1;  // of a pattern, which has none
   result.fault    = check_count(line, rules);

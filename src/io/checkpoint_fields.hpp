@@ -12,6 +12,7 @@
 
 #include "io/crc32c.hpp"
 #include "io/file_bytes.hpp"
+#include "io/known_file.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
 
@@ -94,7 +95,8 @@ inline std::string_view checked_fields(FileBytes const& file, std::string_view s
   if (!bytes.starts_with(signature)) {
     bool const of_other = bytes.size() >= 8 && bytes.substr(0, 2) == signature.substr(0, 2) &&
                           bytes.substr(5, 3) == signature.substr(5);
-    refuse(of_other ? "is a checkpoint of another command" : "is no checkpoint");
+    auto const known    = describe_foreign_file(bytes);
+    refuse(of_other ? "is a checkpoint of another command" : known ? *known : "is not a checkpoint");
   }
   if (bytes.size() < signature.size() + 8 + checksum_bytes) refuse("the checkpoint is cut short");
   std::string_view const sum = bytes.substr(bytes.size() - checksum_bytes);

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "io/text_blocks.hpp"
 #include "io/text_header.hpp"
 #include "io/tokens.hpp"
+#include "polyad/core/error.hpp"
 
 namespace polyad::io {
 
@@ -123,8 +126,12 @@ std::uint64_t merge_duplicates(CoordinateList& list, Duplicates what) {
       if (first == kept) {
         ++kept;
       } else {
-        list.values[first] =
-            what == Duplicates::sum ? list.values[first] + list.values[kept] : list.values[kept];
+        double const held = list.values[first], added = list.values[kept];
+        double const sum = held + added;
+        if (what == Duplicates::sum && std::isinf(sum) && std::isfinite(held) && std::isfinite(added))
+          throw NumericalError("the sum of nonzero " + std::to_string(p + 1) +
+                               " and those at its place before it exceeds the range of a double");
+        list.values[first] = what == Duplicates::sum ? sum : added;
       }
     }
     std::uint64_t const merged = list.nnz() - kept;

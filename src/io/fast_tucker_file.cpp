@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "io/known_file.hpp"
 #include "io/npz_arrays.hpp"
 #include "io/zip.hpp"
 #include "polyad/core/error.hpp"
@@ -159,6 +160,7 @@ void write_fast_tucker(std::filesystem::path const& path, HostFastTucker const& 
 
 HostFastTucker read_fast_tucker(std::filesystem::path const& path) {
   NpzReader const archive(path);
+  archive.expect(fast_tucker_model);
   HostFastTucker model;
   for (std::size_t n = 0; n < most_model_modes; ++n) {
     auto factor = archive.read("factor_" + std::to_string(n), 2);

@@ -7,9 +7,12 @@
 #include <string>
 #include <string_view>
 
+#include "io/decimal.hpp"
 #include "io/decoder.hpp"
+#include "io/known_file.hpp"
 #include "io/quoted.hpp"
 #include "io/raw_input.hpp"
+#include "io/tokens.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
 
@@ -63,22 +66,30 @@ class Tokens {
 public:
   Tokens(std::string file, std::string_view text) : m_file(std::move(file)), m_rest(text) { advance(); }
 
-  void word(std::string_view expected) {
-    if (m_token != expected) fail("expected '" + std::string(expected) + "', found " + found());
+  /// \param synonym  another word that is accepted
+  void word(std::string_view expected, std::string_view synonym = {}) {
+    if (m_token.empty() || (m_token != expected && m_token != synonym))
+      fail("expected '" + std::string(expected) + "', found " + found());
     advance();
   }
 
-  template <class Number>
-  Number number(std::string_view what) {
-    std::string_view digits = m_token;
-    if (digits.size() > 1 && digits[0] == '+' && digits[1] != '-') digits.remove_prefix(1);
-    Number value{};
-    auto const last        = digits.data() + digits.size();
-    auto const [end, code] = std::from_chars(digits.data(), last, value);
-    if (m_token.empty() || code != std::errc{} || end != last)
-      fail("expected " + std::string(what) + ", found " + found());
-    if constexpr (std::is_floating_point_v<Number>)
-      if (!std::isfinite(value)) fail(std::string(what) + " is not finite: " + found());
+  [[nodiscard]] bool is(std::string_view word) const { return m_token == word; }
+
+  std::uint64_t size(std::string const& what) {
+    std::uint64_t value = 0;
+    if (m_token.empty() || read_unsigned(m_token, what, value))
+      fail("expected " + what + ", found " + found());
+    advance();
+    return value;
+  }
+
+  double number(std::string const& what) {
+    double value = 0;
+    if (m_token.empty()) fail("expected " + what + ", found " + found());
+    auto const fault = read_decimal(m_token, false, value);
+    if (fault == DecimalFault::not_a_number) fail("expected " + what + ", found " + found());
+    if (fault != DecimalFault::none) fail(what + " " + std::string(to_string(fault)) + ": " + found());
+    if (!std::isfinite(value)) fail(what + " is not finite: " + found());
     advance();
     return value;
   }
@@ -151,28 +162,30 @@ void write_ktensor_text(std::filesystem::path const& path, HostKtensor const& mo
 
 HostKtensor read_ktensor_text(std::filesystem::path const& path) {
   std::string const text = read_text(path);
+  if (auto const known = describe_foreign_file(text)) throw InputError(path.string(), 0, 0, *known);
+  if (auto const known = describe_own_file(text)) throw InputError(path.string(), 0, 0, *known);
   Tokens tokens(path.string(), text);
+  if (tokens.is("sptensor")) tokens.fail("is a sparse tensor, not a CP model");
   HostKtensor model;
   tokens.word("ktensor");
-  auto const order = tokens.number<std::uint64_t>("the order");
+  auto const order = tokens.size("the order");
   if (order < 1 || order > 16) tokens.fail("the order is 1 to 16, not " + std::to_string(order));
-  for (std::uint64_t n = 0; n < order; ++n)
-    model.extents.push_back(tokens.number<std::uint64_t>("an extent"));
-  auto const rank = tokens.number<std::uint64_t>("the rank");
+  for (std::uint64_t n = 0; n < order; ++n) model.extents.push_back(tokens.size("an extent"));
+  auto const rank = tokens.size("the rank");
   if (rank == 0) tokens.fail("the rank is 0");
   tokens.expect_room(1, rank);
-  for (std::uint64_t r = 0; r < rank; ++r) model.weights.push_back(tokens.number<double>("a weight"));
+  for (std::uint64_t r = 0; r < rank; ++r) model.weights.push_back(tokens.number("a weight"));
   for (std::uint64_t const extent : model.extents) {
-    tokens.word("matrix");
-    if (tokens.number<std::uint64_t>("2") != 2) tokens.fail("a factor matrix has 2 sizes");
-    auto const rows    = tokens.number<std::uint64_t>("the rows of a factor matrix");
-    auto const columns = tokens.number<std::uint64_t>("the columns of a factor matrix");
+    tokens.word("matrix", "facmatrix");  // GenTen writes either
+    if (tokens.size("2") != 2) tokens.fail("a factor matrix has 2 sizes");
+    auto const rows    = tokens.size("the rows of a factor matrix");
+    auto const columns = tokens.size("the columns of a factor matrix");
     if (rows != extent || columns != rank)
       tokens.fail("a factor matrix is " + std::to_string(rows) + " x " + std::to_string(columns) + ", not " +
                   std::to_string(extent) + " x " + std::to_string(rank));
     tokens.expect_room(rows, columns);
     auto& factor = model.factors.emplace_back(rows * columns);
-    for (double& element : factor) element = tokens.number<double>("an element");
+    for (double& element : factor) element = tokens.number("an element");
   }
   tokens.end();
   return model;

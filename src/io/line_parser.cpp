@@ -26,6 +26,9 @@ struct Digits {
 
 constexpr int longest_run = 16;
 
+/// Not all integers from here on are doubles.
+constexpr double first_gap = 0x1p53;
+
 constexpr std::uint64_t powers_of_ten[] = {1,
                                            10,
                                            100,
@@ -112,12 +115,17 @@ inline char const* read_plain_value(char const* p, double& value) {
 }
 
 /// A number of another form: more digits, or an exponent. Returns null for text that is not a number, not
-/// finite or out of range; the careful path decides which. The text at p has a line end before `end`.
+/// finite or out of range, and for integers that a double may not hold; the careful path decides which. The
+/// text at p has a line end before `end`.
 inline char const* read_any_value(char const* p, char const* end, double& value) {
   char const first = p[*p == '-' ? 1 : 0];
   if (first != '.' && (first < '0' || first > '9')) return nullptr;  // from_chars knows "inf" and "nan", too
   auto const [behind, code] = std::from_chars(p, end, value);
-  return code == std::errc{} ? behind : nullptr;
+  if (code != std::errc{} || value == 0) return nullptr;
+  bool const is_large = std::abs(value) >= first_gap;
+  if (is_large && std::none_of(p, behind, [](char c) { return c == '.' || c == 'e' || c == 'E'; }))
+    return nullptr;
+  return behind;
 }
 
 /// The numbers of one block as they are stored, Index wide.
@@ -173,7 +181,8 @@ inline char const* read_plain_line(char const* p, char const* end, LineRules con
     char const* const start = p;
     p                       = read_plain_value(start, value);
     if (p == nullptr) p = read_any_value(start, end, value);
-    if (p == nullptr || (rules.integer_values && std::trunc(value) != value)) return nullptr;
+    if (p == nullptr) return nullptr;
+    if (rules.integer_values && (std::trunc(value) != value || std::abs(value) >= first_gap)) return nullptr;
     p = skip_blanks(p);
   } else {
     value = 1;
@@ -206,7 +215,8 @@ char const* parse_lines(std::string_view text, char const* p, LineRules const& r
       }
     }
     auto const rest = static_cast<std::size_t>(end - p);
-    if (*p == '#' || *p == '%') p = static_cast<char const*>(std::memchr(p, '\n', rest));
+    // The careful path looks at comments with a %, which may be a header of Matrix Market.
+    if (*p == '#') p = static_cast<char const*>(std::memchr(p, '\n', rest));
     if (*p == '\n') {
       do ++p;
       while (p < end && *p == '\n');

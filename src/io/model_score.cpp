@@ -11,21 +11,25 @@ namespace polyad::io {
 
 namespace {
 
+/// The numbers of these sums. Squares and products of doubles neither overflow nor become zero, where long
+/// double has more bits for the exponent.
+using Wide = long double;
+
 /// rows x columns, row-major
 struct ScoreMatrix {
   std::uint64_t rows, columns;
-  std::vector<double> elements;
-  double& operator()(std::uint64_t i, std::uint64_t j) { return elements[i * columns + j]; }
-  double operator()(std::uint64_t i, std::uint64_t j) const { return elements[i * columns + j]; }
+  std::vector<Wide> elements;
+  Wide& operator()(std::uint64_t i, std::uint64_t j) { return elements[i * columns + j]; }
+  Wide operator()(std::uint64_t i, std::uint64_t j) const { return elements[i * columns + j]; }
 };
 
 /// A'B, for I x R and I x S.
 ScoreMatrix cross_gram(std::vector<double> const& A, std::uint64_t R, std::vector<double> const& B,
                        std::uint64_t S) {
-  ScoreMatrix result{R, S, std::vector<double>(R * S, 0.0)};
+  ScoreMatrix result{R, S, std::vector<Wide>(R * S, 0)};
   for (std::uint64_t i = 0; i < A.size() / R; ++i)
     for (std::uint64_t r = 0; r < R; ++r)
-      for (std::uint64_t s = 0; s < S; ++s) result(r, s) += A[i * R + r] * B[i * S + s];
+      for (std::uint64_t s = 0; s < S; ++s) result(r, s) += Wide{A[i * R + r]} * B[i * S + s];
   return result;
 }
 
@@ -49,7 +53,8 @@ std::vector<std::int64_t> best_assignment(ScoreMatrix const& score) {
       double step              = far;
       for (std::uint64_t j = 1; j <= m; ++j) {
         if (reached[j]) continue;
-        double const reduced = -score(from - 1, j - 1) - row_potential[from] - column_potential[j];
+        double const reduced =
+            -static_cast<double>(score(from - 1, j - 1)) - row_potential[from] - column_potential[j];
         if (reduced < distance[j]) {
           distance[j] = reduced;
           previous[j] = column;
@@ -78,8 +83,8 @@ std::vector<std::int64_t> best_assignment(ScoreMatrix const& score) {
 }
 
 /// |lambda_r| times the norms of its columns.
-std::vector<double> component_norms(HostKtensor const& model) {
-  std::vector<double> norms(model.rank());
+std::vector<Wide> component_norms(HostKtensor const& model) {
+  std::vector<Wide> norms(model.rank());
   std::transform(model.weights.begin(), model.weights.end(), norms.begin(),
                  [](double w) { return std::abs(w); });
   for (auto const& factor : model.factors) {
@@ -104,25 +109,25 @@ MatchScore match_score(HostKtensor const& a, HostKtensor const& b) {
       result.partner[static_cast<std::size_t>(turned.partner[s])] = static_cast<std::int64_t>(s);
     return result;
   }
-  ScoreMatrix score{R, S, std::vector<double>(R * S, 1.0)};
+  ScoreMatrix score{R, S, std::vector<Wide>(R * S, 1)};
   for (std::size_t n = 0; n < a.factors.size(); ++n) {
     ScoreMatrix const cross = cross_gram(a.factors[n], R, b.factors[n], S),
                       of_a  = cross_gram(a.factors[n], R, a.factors[n], R),
                       of_b  = cross_gram(b.factors[n], S, b.factors[n], S);
     for (std::uint64_t r = 0; r < R; ++r)
       for (std::uint64_t s = 0; s < S; ++s) {
-        double const norms = std::sqrt(of_a(r, r)) * std::sqrt(of_b(s, s));
-        score(r, s) *= norms > 0 ? std::min(1.0, std::abs(cross(r, s)) / norms) : 0.0;
+        Wide const norms = std::sqrt(of_a(r, r)) * std::sqrt(of_b(s, s));
+        score(r, s) *= norms > 0 ? std::min(Wide{1}, std::abs(cross(r, s)) / norms) : Wide{0};
       }
   }
   MatchScore result{0, 0, best_assignment(score)};
   auto const norms_a = component_norms(a), norms_b = component_norms(b);
   for (std::uint64_t r = 0; r < R; ++r) {
-    auto const s         = static_cast<std::uint64_t>(result.partner[r]);
-    double const larger  = std::max(norms_a[r], norms_b[s]);
-    double const penalty = larger > 0 ? std::abs(norms_a[r] - norms_b[s]) / larger : 0;
-    result.score += score(r, s);
-    result.weighted += score(r, s) * (1 - penalty);
+    auto const s       = static_cast<std::uint64_t>(result.partner[r]);
+    Wide const larger  = std::max(norms_a[r], norms_b[s]);
+    Wide const penalty = larger > 0 ? std::abs(norms_a[r] - norms_b[s]) / larger : Wide{0};
+    result.score += static_cast<double>(score(r, s));
+    result.weighted += static_cast<double>(score(r, s) * (1 - penalty));
   }
   result.score /= static_cast<double>(S);
   result.weighted /= static_cast<double>(S);
@@ -150,16 +155,16 @@ double fit_of_model(CoordinateList const& X, HostKtensor const& model) {
         }
       },
       X.indices);
-  ScoreMatrix grams{R, R, std::vector<double>(R * R, 1.0)};
+  ScoreMatrix grams{R, R, std::vector<Wide>(R * R, 1)};
   for (auto const& factor : model.factors) {
     ScoreMatrix const gram = cross_gram(factor, R, factor, R);
     for (std::uint64_t k = 0; k < R * R; ++k) grams.elements[k] *= gram.elements[k];
   }
-  double model_squared = 0;
+  Wide model_squared = 0;
   for (std::uint64_t r = 0; r < R; ++r)
     for (std::uint64_t s = 0; s < R; ++s) model_squared += model.weights[r] * model.weights[s] * grams(r, s);
   if (norm_squared == 0) throw NumericalError("a tensor of zeros has no fit");
-  double const residual = std::max(0.0, norm_squared - 2 * inner + model_squared);
+  double const residual = std::max(0.0, static_cast<double>(norm_squared - 2 * inner + model_squared));
   return 1 - std::sqrt(residual) / std::sqrt(norm_squared);
 }
 

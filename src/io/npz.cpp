@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "io/known_file.hpp"
 #include "io/npz_arrays.hpp"
 #include "io/zip.hpp"
 #include "polyad/core/error.hpp"
@@ -26,6 +27,7 @@ void write_npz(std::filesystem::path const& path, HostKtensor const& model, NpzO
 HostKtensor read_npz(std::filesystem::path const& path) {
   NpzReader const archive(path);
   std::string const& name = archive.name();
+  archive.expect(cp_model);
   HostKtensor model;
   auto weights = archive.require("weights", 1);
   if (weights.elements.empty()) throw InputError(name, 0, 0, "holds no weight at all: the rank is 0");

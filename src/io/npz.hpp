@@ -11,7 +11,8 @@
 namespace polyad::io {
 
 struct NpzOptions {
-  /// float instead of double: half the bytes, rounded.
+  /// float instead of double: half the bytes, rounded. An array with a number that floats cannot hold stays
+  /// double.
   bool single_precision = false;
   /// Use the 64-bit form of the archive even if 32 bits suffice. Otherwise it is used only when needed.
   bool force_zip64 = false;

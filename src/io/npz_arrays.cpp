@@ -6,8 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include "io/known_file.hpp"
 #include "io/npy.hpp"
 #include "io/quoted.hpp"
+#include "io/single_precision.hpp"
 #include "polyad/core/error.hpp"
 
 namespace polyad::io {
@@ -46,11 +48,24 @@ NpzArray to_doubles(std::string const& file, std::string const& name, NpyArray c
   return array;
 }
 
+/// \throws InputError, naming the file's kind if it is known
+void expect_archive(std::string const& file, std::string_view start) {
+  if (start.starts_with("PK")) return;
+  std::string_view text = start;
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  if (text.starts_with("ktensor")) throw InputError(file, 0, 0, "is a CP model as text, not an npz archive");
+  if (auto const known = describe_foreign_file(start)) throw InputError(file, 0, 0, *known);
+  if (start.starts_with("\x89PTEN")) throw InputError(file, 0, 0, "is a .pten tensor, not an npz archive");
+  if (auto const known = describe_own_file(start)) throw InputError(file, 0, 0, *known);
+  throw InputError(file, 0, 0, "is not an npz archive");
+}
+
 }  // namespace
 
 void add_array(ZipWriter& zip, std::string const& name, std::vector<std::uint64_t> const& shape,
                std::vector<double> const& elements, bool single_precision) {
-  std::string const header      = npy_header(shape, single_precision ? "f4" : "f8");
+  single_precision         = single_precision && std::all_of(elements.begin(), elements.end(), fits_float);
+  std::string const header = npy_header(shape, single_precision ? "f4" : "f8");
   std::uint64_t const item_size = single_precision ? sizeof(float) : sizeof(double);
   zip.add(name + ".npy", header.size() + elements.size() * item_size, [&](ZipWriter::Sink const& sink) {
     sink(header);
@@ -72,6 +87,7 @@ NpzReader::NpzReader(std::filesystem::path const& path) : m_input(path), m_name(
   m_bytes = m_input.whole();
   if (m_bytes.empty())
     throw InputError(m_name, 0, 0, "an npz archive is read from a regular file that is not empty");
+  expect_archive(m_name, m_input.peek());
   m_members = list_zip(m_name, m_bytes);
 }
 
@@ -87,6 +103,17 @@ std::optional<NpzArray> NpzReader::read(std::string const& array, std::size_t di
                      in_quotes(array) + " has " + std::to_string(result.shape.size()) + " dimensions, not " +
                          std::to_string(dimensions));
   return result;
+}
+
+bool NpzReader::has(std::string const& array) const {
+  return std::any_of(m_members.begin(), m_members.end(),
+                     [&](ZipMember const& m) { return m.name == array + ".npy"; });
+}
+
+void NpzReader::expect(std::string_view kind) const {
+  std::string const found = archive_kind(m_members);
+  if (!found.empty() && found != kind)
+    throw InputError(m_name, 0, 0, "is " + found + ", not " + std::string(kind));
 }
 
 NpzArray NpzReader::require(std::string const& array, std::size_t dimensions) const {

@@ -20,7 +20,8 @@ struct NpzArray {
   std::vector<double> elements;  // row-major
 };
 
-/// Adds an array to an archive. \param single_precision  float instead of double, rounded
+/// Adds an array to an archive.
+/// \param single_precision  float instead of double, rounded, unless an element would become infinite or zero
 void add_array(ZipWriter& zip, std::string const& name, std::vector<std::uint64_t> const& shape,
                std::vector<double> const& elements, bool single_precision);
 
@@ -28,6 +29,11 @@ class NpzReader {
 public:
   /// \throws InputError, as every member does
   explicit NpzReader(std::filesystem::path const& path);
+
+  [[nodiscard]] bool has(std::string const& array) const;
+
+  /// Refuses an archive of another kind, if its arrays' names show one. \param kind  as archive_kind()
+  void expect(std::string_view kind) const;
 
   /// The array of that name, nothing when there is none. Its numbers are finite.
   [[nodiscard]] std::optional<NpzArray> read(std::string const& array, std::size_t dimensions) const;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/single_precision.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/io/array_npz.hpp"
@@ -24,9 +25,20 @@ std::vector<double> transposed(std::vector<double> const& elements, std::size_t 
   return result;
 }
 
+/// \throws UsageError when an element would become infinite or zero as Scalar
+template <class Scalar>
+void expect_fits_scalar(std::vector<double> const& elements) {
+  if constexpr (sizeof(Scalar) < sizeof(double)) {
+    auto const found = std::find_if_not(elements.begin(), elements.end(), io::fits_float);
+    POLYAD_EXPECTS(found == elements.end(), "the model holds ", *found,
+                   ", which does not fit a float: take double precision (f64)");
+  }
+}
+
 template <class Scalar, class Space>
 FactorMatrix<Scalar, Space> to_matrix(Space const& space, std::string const& label, count_t rows,
                                       count_t columns, std::vector<double> const& elements) {
+  expect_fits_scalar<Scalar>(elements);
   auto const matrix = make_factor_matrix<Scalar>(space, label, rows, columns);
   from_host<Scalar>(space, elements, matrix);
   return matrix;
@@ -82,6 +94,7 @@ HostFastTucker to_host_model(Space const& space, FastTuckerModel<Scalar, Space> 
 template <class Scalar, class Space>
 Ktensor<Scalar, Space> to_model(Space const& space, HostKtensor const& host) {
   expect_consistent(host);
+  for (auto const& factor : host.factors) expect_fits_scalar<Scalar>(factor);
   Ktensor<Scalar, Space> model{host.weights,
                                {space, Extents(std::span<count_t const>(host.extents)), host.rank()}};
   for (int n = 0; n < host.order(); ++n) from_host<Scalar>(space, of_mode(host.factors, n), model.factors[n]);
@@ -91,6 +104,8 @@ Ktensor<Scalar, Space> to_model(Space const& space, HostKtensor const& host) {
 template <class Scalar, class Space>
 FastTuckerModel<Scalar, Space> to_model(Space const& space, HostFastTucker const& host) {
   expect_consistent(host);
+  for (auto const* arrays : {&host.factors, &host.cores, &host.biases, &host.drifts})
+    for (auto const& elements : *arrays) expect_fits_scalar<Scalar>(elements);
   FastTuckerModel<Scalar, Space> model(space, Extents(std::span<count_t const>(host.extents)), host.columns,
                                        host.rank, !host.biases.empty());
   model.mean      = host.mean;
@@ -155,7 +170,7 @@ void save(Space const& space, TuckerModel<Scalar, Space> const& model, std::file
 template <class Scalar, class Space>
 TuckerModel<Scalar, Space> load_tucker(Space const& space, std::filesystem::path const& path) {
   auto const factors  = io::read_factors_npz(path);
-  auto const core     = io::read_array_npz(path, "core", factors.size());
+  auto const core     = io::read_array_npz(path, "core", factors.size());  // names a model of another kind
   auto const damaged  = [&](std::string const& what) { return InputError(path.string(), 0, 0, what); };
   std::size_t const N = factors.size();
   TuckerModel<Scalar, Space> model;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "polyad/io/tensor_file.hpp"
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <string>
 
 #include "io/binary_kind.hpp"
@@ -8,6 +11,7 @@
 #include "io/pten.hpp"
 #include "io/pten_format.hpp"
 #include "io/raw_input.hpp"
+#include "io/single_precision.hpp"
 #include "io/tensor_npz.hpp"
 #include "io/tns_reader.hpp"
 #include "io/tns_writer.hpp"
@@ -59,12 +63,23 @@ std::optional<Dialect> writable_dialect(std::string_view name) {
   return std::nullopt;
 }
 
+void expect_fits_floats(CoordinateList const& tensor) {
+  auto const found = std::find_if_not(tensor.values.begin(), tensor.values.end(), fits_float);
+  if (found == tensor.values.end()) return;
+  std::array<char, 32> value{};
+  auto const end = std::to_chars(value.data(), value.data() + value.size(), *found).ptr;
+  throw UsageError("nonzero " + std::to_string(found - tensor.values.begin() + 1) + " has the value " +
+                   std::string(value.data(), end) +
+                   ", which does not fit a float: take double precision (f64)");
+}
+
 void write_tensor(std::filesystem::path const& path, CoordinateList const& tensor,
                   WriteOptions const& options) {
   auto const dialect = options.dialect ? options.dialect : dialect_of_ending(path);
   if (!dialect)
     throw UsageError(path.string() + ": a tensor's name ends with .tns, .txt, .mtx, .pten or .npz");
   if (tensor.nnz() == 0) throw UsageError(path.string() + ": a tensor without nonzeros is not written");
+  if (options.single_precision) expect_fits_floats(tensor);
   switch (*dialect) {
     case Dialect::pten:
       return write_pten(path, tensor,

@@ -10,6 +10,7 @@
 
 #include "io/binary_block.hpp"
 #include "io/file_bytes.hpp"
+#include "io/known_file.hpp"
 #include "io/line_parser.hpp"
 #include "io/npy.hpp"
 #include "io/quoted.hpp"
@@ -75,6 +76,12 @@ public:
     auto member = find(name, dimensions, kinds);
     if (!member) refuse("holds no array " + in_quotes(name));
     return std::move(*member);
+  }
+
+  /// Refuses an archive whose arrays' names show that it is something else.
+  void expect_tensor() const {
+    std::string const kind = archive_kind(m_members);
+    if (!kind.empty() && kind != sparse_tensor) refuse("is " + kind + ", not " + std::string(sparse_tensor));
   }
 
   [[noreturn]] void refuse(std::string const& reason) const { throw InputError(m_file.name(), 0, 0, reason); }
@@ -164,6 +171,7 @@ TensorFile read_tensor_npz(std::filesystem::path const& path, ReadOptions const&
   ReadMemory memory(options.memory_bytes);
   FileBytes const file(path, memory);
   Archive const archive(file, memory);
+  archive.expect_tensor();
   auto const extents  = read_extents(archive);
   Member const coords = archive.get("coords", 2, "iu"), data = archive.get("data", 1, "fiub");
   std::uint64_t const order = extents.size(), nnz = data.array.size();

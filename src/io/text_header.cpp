@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/host_memory.hpp"
+#include "io/known_file.hpp"
 #include "io/quoted.hpp"
 #include "io/tokens.hpp"
 #include "polyad/core/per_mode.hpp"
@@ -216,7 +217,52 @@ TextHeader read_matrix_market(LeadingBlocks& lines, Line const& banner, std::opt
   return reader.finish(Dialect::matrix_market);
 }
 
+/// The fault of a first line that has other separators than blanks and tabs, or names columns.
+std::optional<Fault> other_text(Line const& first) {
+  std::string_view const text = first.text;
+  auto const begins_word      = [](std::string_view token) {
+    return std::isalpha(static_cast<unsigned char>(token[0])) != 0 || token[0] == '"' || token[0] == '\'';
+  };
+  std::string_view rest = text, number = text;
+  bool all_words = true, separated = false;
+  for (auto token = take_token(rest); !token.empty(); token = take_token(rest)) {
+    all_words &= begins_word(token);
+    // A comma after or between numbers, except for a decimal comma in the last of several.
+    bool const is_last = rest.find_first_not_of(" \t") == std::string_view::npos;
+    separated |=
+        token.find_first_of(",;|") != std::string_view::npos && (!is_last || count_tokens(text) == 1);
+  }
+  std::size_t const at = text.find_first_of(",;|");
+  if (separated)
+    return Fault{first.number, at + 1,
+                 std::string("separates its fields with '") + text[at] +
+                     "'; coordinate text has blanks or tabs between numbers" +
+                     (begins_word(take_token(number)) ? ", and no line that names columns: " : ": ") +
+                     in_quotes(text)};
+  if (all_words && count_tokens(text) > 1)
+    return Fault{
+        first.number, 1,
+        "holds words where N indices and a value are expected; a line that names columns has to be left "
+        "out: " +
+            in_quotes(text)};
+  return std::nullopt;
+}
+
+/// The three numbers of the first line, if they can be the sizes of a matrix that holds an entry.
+std::optional<PossibleSizes> possible_sizes(Line const& first, LeadingBlocks const& lines) {
+  std::array<std::uint64_t, 3> numbers{};
+  std::string_view rest = first.text;
+  for (auto& number : numbers)
+    if (read_unsigned(take_token(rest), "", number) || number == 0) return std::nullopt;
+  return PossibleSizes{numbers[0], numbers[1], numbers[2], first.number, lines.has_percent()};
+}
+
 }  // namespace
+
+std::string_view LeadingBlocks::text() {
+  if (m_held.empty()) static_cast<void>(fetch());
+  return m_held.empty() ? std::string_view() : m_held.front().text;
+}
 
 bool LeadingBlocks::fetch() {
   auto block = m_blocks.next();
@@ -252,7 +298,10 @@ std::optional<Line> LeadingBlocks::next() {
     ++m_line;
     std::string_view const text = without_return(line);
     std::string_view tokens     = text;
-    if (!holds_nothing(take_token(tokens))) return Line{m_line, text};
+    auto const token            = take_token(tokens);
+    if (!holds_nothing(token)) return Line{m_line, text};
+    m_has_percent |= token.starts_with('%');
+    if (!m_banner && looks_like_banner(text)) m_banner = Line{m_line, text};
   }
 }
 
@@ -280,7 +329,20 @@ std::optional<TextHeader> read_text_header(LeadingBlocks& lines, int index_base,
   if (lower(banner->text.substr(0, banner_start.size())) == lower(banner_start))
     return finish(read_matrix_market(lines, *banner, fault), 1);
 
-  auto const first = lines.next();
+  if (auto const known = describe_foreign_file(lines.text())) {
+    fault = Fault{0, 0, *known};
+    return TextHeader{};
+  }
+  if (auto const known = describe_own_file(lines.text())) {
+    fault = Fault{0, 0, *known};
+    return TextHeader{};
+  }
+  auto const first      = lines.next();
+  auto const& misplaced = first && !lines.banner() && looks_like_banner(first->text) ? first : lines.banner();
+  if (misplaced) {
+    fault = Fault{misplaced->number, 1, misplaced_banner(misplaced->text)};
+    return TextHeader{};
+  }
   if (!first) return std::nullopt;
   std::string_view rest       = first->text;
   std::string_view const word = take_token(rest);
@@ -289,7 +351,7 @@ std::optional<TextHeader> read_text_header(LeadingBlocks& lines, int index_base,
     auto header = read_tensor_toolbox(lines, *first, said_base, fault);
     return finish(std::move(header), said_base);
   }
-  if (word == "tensor"sv || word == "ktensor"sv || word == "matrix"sv) {
+  if (word == "tensor"sv || word == "ktensor"sv || word == "matrix"sv || word == "facmatrix"sv) {
     fault =
         Fault{first->number, static_cast<std::uint64_t>(word.data() - first->text.data()) + 1,
               "holds a " + std::string(word) + " of the Tensor Toolbox, not a sparse tensor ('sptensor')"};
@@ -326,6 +388,14 @@ std::optional<TextHeader> read_text_header(LeadingBlocks& lines, int index_base,
   }
   TextHeader header;
   header.rules.order = count - 1;
+  if (auto reason = other_text(*first)) {
+    fault = std::move(reason);
+  } else if (count == 3 && countable) {
+    header.possible_sizes = possible_sizes(*first, lines);
+    auto const second     = lines.next();
+    if (header.possible_sizes && second && count_tokens(second->text) == 2 && all_unsigned(second->text))
+      fault = Fault{first->number, 1, missing_banner(*header.possible_sizes)};
+  }
   return finish(std::move(header), -1);
 }
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "io/line_parser.hpp"
+#include "io/matrix_market.hpp"
 #include "io/text_blocks.hpp"
 #include "polyad/io/tensor_file.hpp"
 
@@ -34,6 +35,8 @@ struct TextHeader {
   std::uint64_t nnz_line = 0, nnz_column = 0;
   /// Lines to pass over: up to the header's last.
   std::uint64_t lines = 0;
+  /// What the first line of a text without a header might be.
+  std::optional<PossibleSizes> possible_sizes;
 };
 
 /// The first blocks of a text, held back until its header has been read.
@@ -49,8 +52,16 @@ public:
   /// The very first line, without a byte order mark; nothing when the text is empty.
   [[nodiscard]] std::optional<Line> first();
 
+  /// The beginning of the text, as it is.
+  [[nodiscard]] std::string_view text();
+
   /// The next line that holds something.
   [[nodiscard]] std::optional<Line> next();
+
+  /// Among the comments that next() has skipped, the first one that looks like Matrix Market's header, and
+  /// whether one begins with %.
+  [[nodiscard]] std::optional<Line> const& banner() const noexcept { return m_banner; }
+  [[nodiscard]] bool has_percent() const noexcept { return m_has_percent; }
 
   /// The blocks read so far, without the first `lines` lines and a byte order mark.
   [[nodiscard]] std::deque<TextBlock> release(std::uint64_t lines);
@@ -60,9 +71,11 @@ private:
 
   TextBlocks& m_blocks;
   std::deque<TextBlock> m_held;
-  std::size_t m_block    = 0;  // the next line's block and place in it
-  std::size_t m_offset   = 0;
-  std::uint64_t m_line   = 0;
+  std::size_t m_block  = 0;  // the next line's block and place in it
+  std::size_t m_offset = 0;
+  std::uint64_t m_line = 0;
+  std::optional<Line> m_banner;
+  bool m_has_percent     = false;
   std::size_t m_unpacked = 0;  // bytes held since free memory was last asked for
 };
 

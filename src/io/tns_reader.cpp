@@ -96,6 +96,9 @@ public:
       refuse(*fault);
     else
       m_stretch.throw_first(m_input.name(), {});
+    if (lacks_banner())
+      throw InputError(m_input.name(), m_header.possible_sizes->line, 1,
+                       missing_banner(*m_header.possible_sizes));
     if (m_header.nnz && *m_header.nnz != m_found[nonzeros])
       throw InputError(m_input.name(), m_header.nnz_line, m_header.nnz_column,
                        "declares " + std::to_string(*m_header.nnz) + " nonzeros, but the file holds " +
@@ -173,6 +176,18 @@ private:
   static std::size_t line_after(std::string_view text, std::size_t at) {
     std::size_t const end = text.find('\n', at);
     return end == std::string_view::npos ? text.size() : end + 1;
+  }
+
+  /// Whether the first line is not an entry but the sizes of a Matrix Market file without a header. They are
+  /// followed by just so many entries within them. A few entries may be so by chance.
+  [[nodiscard]] bool lacks_banner() const {
+    auto const& sizes = m_header.possible_sizes;
+    if (!sizes) return false;
+    if (is_named_matrix_market(m_input.name())) return true;
+    constexpr std::uint64_t no_chance = 3;
+    return m_found[has_zero] == 0 && m_found[nonzeros] - 1 == sizes->entries &&
+           m_found[first_extent] == sizes->rows && m_found[first_extent + 1] == sizes->columns &&
+           (sizes->entries >= no_chance || sizes->after_percent);
   }
 
   /// The first fault of the blocks, its line counted in the file.

@@ -112,6 +112,11 @@ with tempfile.TemporaryDirectory() as folder:
             assert numpy.array_equal(tensor["data"], numpy.array([1.5, -2, 0.1]).astype(kind)) and tensor["data"].dtype == kind
             assert tuple(tensor["shape"]) == (5, 7)
             assert tensor["fill_value"].shape == () and tensor["fill_value"] == 0
+    exact = numpy.array([-2**63, 2**62 + 2**10, 2**53 + 2])
+    numpy.savez(path, coords=coords, data=exact, shape=numpy.array([5, 7]))
+    run("copy", path, copy)
+    with numpy.load(copy) as tensor:
+        assert [int(value) for value in tensor["data"]] == [int(value) for value in exact]
     good = dict(coords=coords, data=numpy.array([1.5, -2, 0.1]), shape=numpy.array([5, 7]), fill_value=zero)
     for change, reason in (
         (dict(shape=None), "holds no array 'shape'"),
@@ -126,6 +131,11 @@ with tempfile.TemporaryDirectory() as folder:
         (dict(coords=coords.T), "'coords' is 3 x 2, not 2 x 3"),
         (dict(coords=coords[0]), "'coords' has 1 dimensions, not 2"),
         (dict(data=numpy.array([1, numpy.nan, 2])), "the value of nonzero 2 is not finite: nan"),
+        (dict(data=numpy.array([1, 2**53 + 1, 2])),
+         "the value of nonzero 2 is an integer beyond 2^53 that no double equals: 9007199254740993"),
+        (dict(data=numpy.array([-2**63 + 1, 1, 2])), "no double equals: -9223372036854775807"),
+        (dict(data=numpy.array([1, 2, 2**63 - 1])), "no double equals: 9223372036854775807"),
+        (dict(data=numpy.array([1, 2, 2**64 - 1], dtype="u8")), "no double equals: 18446744073709551615"),
         (dict(data=numpy.zeros(0), coords=numpy.zeros((2, 0), int)), "holds no nonzeros"),
         (dict(data=numpy.array([1j, 2, 3])), "'data.npy' is no array of integers, floats or doubles"),
         (dict(fill_value=numpy.float64(2)), "'fill_value' is not 0: the tensor is not sparse"),

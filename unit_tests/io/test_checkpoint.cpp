@@ -55,7 +55,7 @@ TEST_CASE("checkpoints round-trip, and damage is detected", "[io]") {
     REQUIRE(error_of(whole.substr(0, k)) != "");
   }
   REQUIRE(error_of(whole + "x") == ": the checkpoint is damaged or cut short: its checksum is wrong");
-  REQUIRE(error_of("1 1 1\n") == ": is no checkpoint");
+  REQUIRE(error_of("1 1 1\n") == ": is not a checkpoint");
   REQUIRE(error_of(whole.substr(0, 12)) == ": the checkpoint is cut short");
 }
 
@@ -191,7 +191,7 @@ TEST_CASE("checkpoints of fast_tucker round-trip, and damage is detected", "[io]
   }
   polyad::io::write_checkpoint(folder / "c", sample());
   REQUIRE(error_of_state(polyad::test::content_of(folder / "c")) == ": is a checkpoint of another command");
-  REQUIRE(error_of_state("1 1 1\n") == ": is no checkpoint");
+  REQUIRE(error_of_state("1 1 1\n") == ": is not a checkpoint");
 }
 
 TEST_CASE("checkpoints of fast_tucker are refused where arrays and sizes disagree", "[io]") {

@@ -167,6 +167,16 @@ TEST_CASE("match_score finds the components of a model in another order and scal
   HostKtensor const one{{2}, {2, 3}, {{1, 0}, {1, 0, 0}}};
   REQUIRE(polyad::io::match_score(a, one).score == Approx(0.5));
   REQUIRE(polyad::io::match_score(a, one).partner == std::vector<std::int64_t>{0, -1});
+  // Columns near the ends of the range of doubles.
+  for (double const scale : {1e200, 1e300, 1e-170, 1e-300}) {
+    HostKtensor scaled = b;
+    for (double& element : scaled.factors[0]) element *= scale;
+    for (double& element : scaled.factors[1]) element *= scale;
+    REQUIRE(polyad::io::match_score(a, scaled).score == Approx(1));
+    REQUIRE(polyad::io::match_score(scaled, scaled).weighted == Approx(1));
+    if (std::numeric_limits<long double>::max_exponent > std::numeric_limits<double>::max_exponent)
+      REQUIRE(polyad::io::match_score(scaled, a).weighted == Approx(0).margin(1e-100));
+  }
   b.extents[0] = 4;
   REQUIRE_THROWS_AS(polyad::io::match_score(a, b), polyad::UsageError);
   REQUIRE_THROWS_AS(polyad::io::match_score(a, HostKtensor{{}, {2, 3}, {{}, {}}}), polyad::UsageError);

@@ -454,7 +454,7 @@ TEST_CASE("SPLATT's binary files", "[io]") {
 TEST_CASE("npz: a model is no tensor, and damage is named", "[io]") {
   TemporaryFolder const folder;
   polyad::io::write_npz(folder / "m.npz", {{1}, {1}, {{1}}});
-  REQUIRE(error_of_file(folder / "m.npz") == ": holds no array 'shape'");
+  REQUIRE(error_of_file(folder / "m.npz") == ": is a CP model, not a sparse tensor");
   polyad::io::write_tensor(folder / "t.npz", sample({6, 5}, 7));
   std::string const whole = content_of(folder / "t.npz");
   for (std::size_t size = 2; size < whole.size(); size += 5) REQUIRE(error_of(whole.substr(0, size)) != "");

@@ -215,7 +215,9 @@ TEST_CASE("tns: values are the nearest doubles", "[io]") {
                                           "0.1",
                                           "123456.789",
                                           "9007199254740991",
-                                          "9007199254740993",
+                                          "9007199254740993.",
+                                          "9007199254740994",
+                                          "18446744073709551616",
                                           "0.30000000000000004",
                                           "1e-5",
                                           "1e22",
@@ -223,12 +225,11 @@ TEST_CASE("tns: values are the nearest doubles", "[io]") {
                                           "5e-324",
                                           "2.2250738585072014e-308",
                                           "1.7976931348623157e308",
-                                          "1e-400",
-                                          "-1e-400",
                                           "0.000000000000001",
                                           "0.0000000000000001",
                                           "99999999.99999999",
-                                          "12345678901234567890",
+                                          "12345678901234567168",
+                                          "12345678901234567890.0",
                                           "1234567812345678",
                                           "0.1234567812345678",
                                           "12345678.1234567",
@@ -256,8 +257,9 @@ TEST_CASE("tns: many random lines agree with the C library", "[io]") {
       indices.push_back(random() >> (1 + random() % 63));
       file += std::to_string(indices.back() + 1) + (random() % 5 == 0 ? "\t " : " ");
     }
-    std::string value = (random() % 3 == 0 ? "-" : "") + std::to_string(random() >> (random() % 64));
-    if (random() % 2 == 0) value += "." + std::to_string(random() >> (random() % 64));
+    std::string value   = (random() % 3 == 0 ? "-" : "") + std::to_string(random() >> (random() % 64));
+    bool const is_small = value.size() < 16;  // other integers may not be doubles
+    if (!is_small || random() % 2 == 0) value += "." + std::to_string(random() >> (random() % 64));
     if (random() % 7 == 0) value += "e" + std::to_string(static_cast<int>(random() % 40) - 20);
     values.push_back(value);
     file += value + "\n";
@@ -424,7 +426,10 @@ TEST_CASE("tns: values that are not finite or too large", "[io]") {
   for (std::string const text : {"1e999", "-1e999", "0.001e999", "1000000e305", "1e99999999999999999999"})
     REQUIRE(error_of("1 2 " + text + "\n") ==
             "t:1:5: the value exceeds the range of a double: '" + text + "'");
-  for (std::string const text : {"1e-999", "0.0001e-320", "1e-99999999999999999999", "0e999"})
+  for (std::string const text : {"1e-999", "0.0001e-320", "-1e-99999999999999999999", "2e-324"})
+    REQUIRE(error_of("1 2 " + text + "\n") ==
+            "t:1:5: the value is not zero, but closer to it than any double: '" + text + "'");
+  for (std::string const text : {"0e999", "-0.000e-999", "3e-324", "0.0000000000000000000000"})
     REQUIRE(error_of("1 2 " + text + "\n") == "");
   TemporaryFolder const folder;
   folder.write("t", "1 1 nan\n1 2 -inf\n");

@@ -29,6 +29,7 @@ struct DuplicatePair {
 
 /// Leaves one nonzero at each place, where the first of them stands in the list. Its value is their sum (in
 /// the list's order) or the last one. Returns how many went. Takes up to 16 bytes per nonzero.
+/// \throws NumericalError when a sum of finite values is infinite
 std::uint64_t merge_duplicates(CoordinateList& list, Duplicates what);
 
 /// Removes the nonzeros for whose value `unwanted` returns true; the others keep their order.

@@ -18,10 +18,12 @@
 namespace polyad::io {
 
 /// The list's tensor as it is, duplicates included, in the memory of `space`. Waits for `space`.
-/// \throws UsageError when a mode is too long for Index; MemoryError
+/// \throws UsageError when a mode is too long for Index, or a value would become infinite or zero as Scalar;
+///         MemoryError
 template <class Scalar = double, class Index = std::uint32_t, class Space>
 [[nodiscard]] CooTensor<Scalar, Index, Space> to_coo_tensor(Space const& space, CoordinateList const& list) {
   if (list.extents.empty()) return {};
+  if constexpr (sizeof(Scalar) < sizeof(double)) expect_fits_floats(list);
   Extents const extents{std::span<count_t const>(list.extents)};
   POLYAD_EXPECTS(sizeof(Index) == sizeof(std::uint64_t) || !list.wide(),
                  "a mode of 2^32 rows or more needs 64-bit indices");
@@ -45,7 +47,8 @@ namespace polyad {
 
 /// Reads a file of any kind (io/tensor_file.hpp), its duplicates summed, as drivers take it. Waits for
 /// `space`.
-/// \throws InputError; UsageError when a mode is too long for Index; MemoryError
+/// \throws InputError; UsageError when a mode is too long for Index, or a value does not fit Scalar;
+///         MemoryError
 template <class Scalar = double, class Index = std::uint32_t, class Space>
 [[nodiscard]] CooTensor<Scalar, Index, Space> load_tensor(Space const& space,
                                                           std::filesystem::path const& path,

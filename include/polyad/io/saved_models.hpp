@@ -50,7 +50,8 @@ template <class Scalar, class Space>
 [[nodiscard]] HostFastTucker to_host_model(Space const& space, FastTuckerModel<Scalar, Space> const& model);
 
 /// And back, shapes as in the file. Each waits for `space`.
-/// \throws UsageError unless the arrays have the sizes that host says; MemoryError before allocating
+/// \throws UsageError unless the arrays have the sizes that host says, or if a number would become infinite
+///         or zero as Scalar; MemoryError before allocating
 template <class Scalar, class Space>
 [[nodiscard]] Ktensor<Scalar, Space> to_model(Space const& space, HostKtensor const& host);
 template <class Scalar, class Space>

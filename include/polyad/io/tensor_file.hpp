@@ -95,7 +95,7 @@ struct FilePart {
 struct WriteOptions {
   /// One of writable_dialect(); unset: by the ending of the name.
   std::optional<Dialect> dialect = {};
-  /// Values as float, rounded; .pten and npz only.
+  /// Values as float, rounded; .pten and npz only. A value that would become infinite or zero is refused.
   bool single_precision = false;
   /// .pten compressed with zstd.
   bool packed = false;
@@ -109,11 +109,16 @@ struct WriteOptions {
 /// The dialect called `name` (to_string), if it can be written: all but the binaries of others.
 [[nodiscard]] std::optional<Dialect> writable_dialect(std::string_view name);
 
+/// \throws UsageError naming the first value that is finite and not zero, but would be infinite or zero as a
+///         float
+void expect_fits_floats(CoordinateList const& tensor);
+
 /// Writes all of the tensor or nothing. Reading it back gives the same bits, except for values rounded on
 /// request. Dialects without a header also lose extents beyond the largest index.
 /// \throws WriteError, the previous file then stays; UsageError for an unknown ending without a dialect, the
 ///         two foreign binaries, a tensor without nonzeros, matrix_market unless N = 2, single_precision of
-///         text, packed in a build without zstd, or an extent of 2^63 or more in npz
+///         text or of a value that does not fit a float, packed in a build without zstd, or an extent of 2^63
+///         or more in npz
 void write_tensor(std::filesystem::path const& path, CoordinateList const& tensor,
                   WriteOptions const& options = {});
 
