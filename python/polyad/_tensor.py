@@ -51,6 +51,24 @@ def _coordinates(coords: Any) -> np.ndarray:
     return np.ascontiguousarray(array, dtype=np.uint64)
 
 
+def _doubles(array: np.ndarray) -> np.ndarray:
+    """float64; refuses numbers that would become other integers, infinite or zero."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        doubles = np.ascontiguousarray(array, dtype=np.float64)
+        if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
+            end = 2.0**63 if array.dtype.kind == "i" else 2.0**64
+            inside = np.where(doubles < end, doubles, 0.0)
+            wrong = (doubles >= end) | (inside.astype(array.dtype) != array)
+            reason = "an integer beyond 2^53 that no double equals"
+        else:
+            wrong = (np.isinf(doubles) & np.isfinite(array)) | ((doubles == 0) & (array != 0))
+            reason = "beyond the range of a double"
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise InputError(f"the value of nonzero {first}, {array[first]}, is {reason}")
+    return doubles
+
+
 def _numbers(values: Any) -> np.ndarray:
     """float32 or float64, one dimension, without gaps; the same memory where it can be."""
     if _device.is_on_device(values):
@@ -64,7 +82,7 @@ def _numbers(values: Any) -> np.ndarray:
     if array.dtype in (np.float32, np.float64) and array.dtype.isnative:
         return np.require(array, requirements="CA")
     if array.dtype.kind in "iufb" or array.size == 0:
-        return np.ascontiguousarray(array, dtype=np.float64)
+        return _doubles(array)
     raise UsageError(f"values are real numbers, not {array.dtype}")
 
 
@@ -228,6 +246,11 @@ class SparseTensor:
     def astype(self, dtype: Any) -> SparseTensor:
         """The tensor with values of float32 or float64; the coordinates are shared.
 
+        Raises
+        ------
+        UsageError
+            For a value that would be infinite or zero as float32. Values on a GPU are not looked at.
+
         Examples
         --------
         >>> import polyad
@@ -240,7 +263,7 @@ class SparseTensor:
         if wanted == self.dtype:
             return self
         on_device = self._held.on_device
-        values = _device.typed(self.values, wanted) if on_device else self.values.astype(wanted)
+        values = _device.typed(self.values, wanted) if on_device else _cast(self.values, wanted)
         return _trusted(self.coords, values, self.shape, self.labels)
 
     def to_dense(self) -> np.ndarray:
@@ -289,6 +312,17 @@ class SparseTensor:
 
     def __repr__(self) -> str:
         return f"SparseTensor({' x '.join(map(str, self.shape))}, {self.nnz} nonzeros, {self.dtype})"
+
+
+def _cast(values: np.ndarray, wanted: np.dtype) -> np.ndarray:
+    """Rounded to floats; refuses those that would become infinite or zero."""
+    with np.errstate(over="ignore", under="ignore"):
+        cast = values.astype(wanted)
+    wrong = (np.isinf(cast) & np.isfinite(values)) | ((cast == 0) & (values != 0))
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise UsageError(f"the value of nonzero {first}, {values[first]}, does not fit a {wanted}")
+    return cast
 
 
 def _trusted(coords: np.ndarray, values: np.ndarray, shape: tuple, labels: Any) -> SparseTensor:

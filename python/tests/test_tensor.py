@@ -225,3 +225,29 @@ def test_reads_what_the_tool_reads():
 def test_pickles():
     X = random_tensor((4, 5, 6), 20, 1)
     same(X, pickle.loads(pickle.dumps(X)))
+
+
+@pytest.mark.parametrize("value", [2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63) + 1, np.uint64(2**64 - 1)])
+def test_integers_are_exact_or_refused(value):
+    values = np.asarray([1, value, 2])
+    with pytest.raises(polyad.InputError, match=f"nonzero 1, {value}, is an integer"):
+        polyad.SparseTensor([[0], [1], [2]], values)
+    exact = np.asarray([2**53 + 2, -(2**63), 2**62 + 2**10])
+    assert polyad.SparseTensor([[0], [1], [2]], exact).values.astype(np.int64).tolist() == exact.tolist()
+
+
+@pytest.mark.parametrize("value", [1e200, -3.5e38, 1e-60])
+def test_floats_do_not_become_infinite_or_zero(tmp_path, value):
+    X = polyad.SparseTensor([[0], [1], [2]], [1.0, value, 0.0])
+    with pytest.raises(polyad.UsageError, match="nonzero 1"):
+        X.astype("float32")
+    with pytest.raises(polyad.UsageError, match="nonzero 2 has the value"):
+        polyad.write(tmp_path / "x.pten", X, single_precision=True)
+    assert polyad.SparseTensor([[0], [1]], [0.1, 3.0]).astype("float32").dtype == np.float32
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).maxexp <= 1024, reason="long doubles are doubles")
+def test_long_doubles_fit_or_are_refused():
+    for text in ("1e400", "1e-400"):
+        with pytest.raises(polyad.InputError, match="beyond the range of a double"):
+            polyad.SparseTensor([[0]], np.asarray([np.longdouble(text)]))
