@@ -19,6 +19,7 @@
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/printable.hpp"
 #include "polyad/io/atomic_file.hpp"
 
 namespace polyad::cli {
@@ -41,8 +42,10 @@ std::string first_line(std::string const& text) {
 Failure explain() {
   try {
     throw;
+  } catch (BackendError const& error) {
+    return {static_cast<int>(error.exit_code()), first_line(error.what())};  // may quote a driver's lines
   } catch (Error const& error) {
-    return {static_cast<int>(error.exit_code()), first_line(error.what())};
+    return {static_cast<int>(error.exit_code()), printable(error.what())};
   } catch (Interrupted const& error) {
     return {128 + interrupt_signal(), error.what()};
   } catch (std::bad_alloc const&) {
@@ -78,6 +81,18 @@ Failure flush_stdout() {
   return {static_cast<int>(ExitCode::cannot_write), "the results cannot be written to stdout"};
 }
 
+/// Advice for a mode of few nonzeros and many more rows, each of which takes memory.
+std::string advice_on_ids(Report const& report) {
+  constexpr std::uint64_t far_more = 16;
+  if (!report.input) return "";
+  auto const& dims = report.input->dims;
+  for (std::size_t n = 0; n < dims.size(); ++n)
+    if (dims[n] / far_more > report.input->nnz)
+      return "; mode " + std::to_string(n + 1) + " has " + std::to_string(dims[n]) + " rows for " +
+             std::to_string(report.input->nnz) + " nonzeros: number its ids anew, without gaps";
+  return "";
+}
+
 template <class CommandOptions>
 CommonOptions const& common_of(CommandOptions const& options) {
   if constexpr (requires { options.common; })
@@ -100,6 +115,7 @@ int run_reported(CommandOptions const& options, std::string const& command) {
     failure     = flush_stdout();
   } catch (...) {
     failure = explain();
+    if (failure.exit == static_cast<int>(ExitCode::out_of_memory)) failure.text += advice_on_ids(report);
   }
   bool const ends_all = failure.exit != 0 && ranks().size > 1;
   if (ends_all) {
@@ -149,7 +165,7 @@ int run_tool(int argc, char** argv) {
           "only cpd, fast-tucker and tucker run on several ranks so far: start this command without mpirun");
     catch_interrupts();
     std::string command;
-    for (int i = 0; i < argc; ++i) command += (i == 0 ? "" : " ") + std::string(argv[i]);
+    for (int i = 0; i < argc; ++i) command += (i == 0 ? "" : " ") + shell_word(argv[i]);
     return std::visit([&](auto const& chosen) { return run_reported(chosen, command); }, *options);
   } catch (...) {
     return complain(explain());

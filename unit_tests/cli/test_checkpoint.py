@@ -109,7 +109,7 @@ class Checkpoint(ToolTest):
         self.fail_with(6, "cpd", self.tensor, "-r", 4, "--checkpoint", "nowhere/c", says="nowhere/c")
 
     def refused(self, tensor, *options, says):
-        result = self.run_tool("cpd", tensor, *options, "--resume", "c")
+        result = self.run_tool("cpd", tensor, *options, "--resume", "c", "-o", "m.npz")
         self.assertEqual(result.returncode, 3, result.stderr)
         self.assertIn(says, result.stderr)
         self.assertRegex(result.stderr, r"\Apolyad: [^\n]+\n\Z")
@@ -228,7 +228,7 @@ class CompletionCheckpoint(ToolTest):
         self.fail_with(2, "fast-tucker", "x.tns", *options, "--checkpoint", "m.npz", "-o", "m.npz", says="same file")
 
     def refused(self, tensor, *options, says):
-        result = self.run_tool("fast-tucker", tensor, "--resume", "c", *options)
+        result = self.run_tool("fast-tucker", tensor, "--resume", "c", "-o", "m.npz", *options)
         self.assertEqual(result.returncode, 3, result.stderr)
         self.assertIn(says, result.stderr)
         self.assertRegex(result.stderr, r"\Apolyad: [^\n]+\n\Z")

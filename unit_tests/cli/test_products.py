@@ -140,6 +140,13 @@ class Products(ToolTest):
         self.fail_with(2, *ttm(good, 0))
         self.fail_with(2, "ttm", self.file, "--matrix", good, "-m", 1, "-o", self.folder / "y.what", says="y.what")
         self.fail_with(2, "ttm", self.file, "--matrix", good, "-m", 1, "-o", self.file, says="overwrite")
+        large = [[1e300] for _ in range(7)]
+        huge = self.write("huge.npz", npz({"matrix": large, **{f"factor_{n}": [[1e300]] * len(U) for n, U in
+                                                              enumerate(self.matrices)}}))
+        tall = self.write("tall.tns", "".join(f"{i} 1 1 1e300\n" for i in range(1, 8)))
+        for command in (ttm(huge), ("ttmc", self.file, "--matrices", huge, "-m", 1, "-o", self.folder / "z.npz")):
+            command = [tall if word == self.file and command[0] == "ttm" else word for word in command]
+            self.fail_with(5, *command, says="the product holds numbers that are not finite")
         two = self.write("two.npz", npz({"factor_0": self.matrices[0], "factor_1": self.matrices[1]}))
         ttmc = lambda mode: ("ttmc", self.file, "--matrices", two, "-m", mode, "-o", self.folder / "y.npz")
         self.fail_with(3, *ttmc(1), says="holds no array 'factor_2', of mode 3")

@@ -2,34 +2,14 @@
 // Checks of option values, in addition to CLI11's.
 #pragma once
 
-#include <fmt/format.h>
-#include <CLI/CLI.hpp>
-
-#include <charconv>
 #include <filesystem>
 #include <initializer_list>
-#include <limits>
 #include <string>
 
 namespace polyad::cli {
 
 /// \throws UsageError
 [[noreturn]] void refuse(std::string const& text);
-
-/// Refuses numbers out of range. CLI11 lets a negative number wrap around and truncates one that is too
-/// large.
-template <class Integer>
-CLI::Validator whole_number() {
-  return CLI::Validator(
-      [](std::string& text) -> std::string {
-        Integer value{};
-        auto const [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (fault == std::errc() && end == text.data() + text.size()) return "";
-        return fmt::format("'{}' is not a whole number from {} to {}", text,
-                           std::numeric_limits<Integer>::min(), std::numeric_limits<Integer>::max());
-      },
-      "");
-}
 
 /// Whether two names denote the same file, which need not exist.
 [[nodiscard]] bool same_file(std::filesystem::path const& a, std::filesystem::path const& b);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "cli/options/file_options.hpp"
+#include "cli/typed_text/numbers.hpp"
 
 namespace polyad::cli {
 
@@ -83,10 +84,12 @@ public:
   ///                `app` parses
   Command(CLI::App& app, std::string const& name, std::string const& description, CommonOptions& common);
 
-  /// As CLI11's. The report lists the value by the option's long name, with _ for -.
+  /// As CLI11's, but with numbers as numbers.hpp reads them. The report lists the value by the option's
+  /// long name, with _ for -.
   template <class T>
   CLI::Option* add_option(std::string const& names, T& value, std::string const& meaning) {
     auto* const option = m_app->add_option(names, value, meaning);
+    settle_numbers<T>(*option);
     list(listed_as(name_in_report(*option), value));
     return option;
   }
@@ -95,7 +98,9 @@ public:
   template <class T>
   CLI::Option* add_option(std::string const& names, T& value, std::string const& meaning, Listing listing) {
     list(std::move(listing));
-    return m_app->add_option(names, value, meaning);
+    auto* const option = m_app->add_option(names, value, meaning);
+    settle_numbers<T>(*option);
+    return option;
   }
 
   /// One of some words, which help and completion name.

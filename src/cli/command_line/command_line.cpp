@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <iostream>
 #include <limits>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/command_line/checks.hpp"
 #include "cli/command_line/choice_commands.hpp"
@@ -18,6 +20,7 @@
 #include "cli/command_line/product_commands.hpp"
 #include "cli/command_line/shared_options.hpp"
 #include "cli/report/git_hash.hpp"
+#include "cli/typed_text/nearest_word.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/formats/capability.hpp"
 #include "polyad/io/model_file.hpp"
@@ -123,6 +126,36 @@ void check(StatsOptions const& options) {
 
 void check(InfoOptions const&) {}
 
+/// ": did you mean 'cpd'?", or nothing if no word is near.
+std::string proposal(std::string const& typed, std::vector<std::string> const& words) {
+  std::string const nearest = nearest_word(typed, words);
+  return nearest.empty() ? "" : "; did you mean " + nearest + "?";
+}
+
+/// Refuses a first word that is not an option and names no command.
+void expect_command(std::string const& first) {
+  if (first.empty() || first[0] == '-') return;
+  std::vector<std::string> const names(command_names.begin(), command_names.end());
+  if (std::find(names.begin(), names.end(), first) == names.end())
+    refuse("unknown command '" + first + "'" + proposal(first, names) + " (see polyad --help)");
+}
+
+/// The words that no option and no positional took, in the order in which they were typed. CLI11 names them
+/// backwards.
+std::string unexpected_words(CLI::App const& app) {
+  std::string text, typed;
+  for (auto const& word : app.remaining(true)) {
+    text += (text.empty() ? "" : " ") + word;
+    if (typed.empty()) typed = word;
+  }
+  std::vector<std::string> names;
+  for (auto const* command : app.get_subcommands())
+    for (auto const* option : command->get_options())
+      for (auto const& name : option->get_lnames()) names.push_back("--" + name);
+  return "not expected: " + text +
+         (typed.starts_with("--") ? proposal(typed.substr(0, typed.find('=')), names) : "");
+}
+
 /// CLI11's texts end with hints on further lines and full stops; ours are one line.
 std::string one_line(std::string text) {
   text = text.substr(0, text.find('\n'));
@@ -142,7 +175,9 @@ std::optional<Options> parse_command_line(int argc, char const* const* argv) {
   CpdOptions cpd;
   StatsOptions stats;
   InfoOptions info;
-  MeantCommands const meant(argc > 1 ? argv[1] : "");
+  std::string const first_word = argc > 1 ? argv[1] : "";
+  expect_command(first_word);
+  MeantCommands const meant(first_word);
   if (meant.have("cpd"))
     add_cpd({app, "cpd", "Canonical polyadic decomposition by alternating least squares", cpd.common}, cpd);
   if (meant.have("stats"))
@@ -165,7 +200,8 @@ std::optional<Options> parse_command_line(int argc, char const* const* argv) {
   } catch (CLI::ParseError const& error) {
     std::string name = "polyad";
     for (auto const* command : app.get_subcommands()) name += " " + command->get_name();
-    refuse(one_line(error.what()) + " (see " + name + " --help)");
+    bool const is_extra = dynamic_cast<CLI::ExtrasError const*>(&error) != nullptr;
+    refuse((is_extra ? unexpected_words(app) : one_line(error.what())) + " (see " + name + " --help)");
   }
   auto const checked = [](auto const& options) {
     check(options);

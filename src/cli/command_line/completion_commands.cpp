@@ -54,7 +54,14 @@ void add_clip(Command& command, std::vector<double>& clip, std::string const& me
 }
 
 void expect_range(std::vector<double> const& clip) {
-  if (!clip.empty() && !(clip[0] <= clip[1])) refuse("--clip takes LOWEST,HIGHEST");
+  if (!clip.empty() && !(clip[0] <= clip[1]))
+    refuse(fmt::format("--clip takes LOWEST,HIGHEST, not {}", fmt::join(clip, ",")));
+}
+
+/// Refuses a number below 0, NaN and infinity.
+void expect_from_zero(char const* option, double number) {
+  if (!(number >= 0) || std::isinf(number))
+    refuse(fmt::format("{} takes a number from 0 on, not {}", option, number));
 }
 
 void add_fast_tucker(Command command, TrainOptions& options) {
@@ -72,12 +79,10 @@ void add_fast_tucker(Command command, TrainOptions& options) {
                   "Columns of the factors: one number, or one a mode; unset: the rank",
                   listed_as("columns", options.columns, ","))
       ->delimiter(',')
-      ->check(whole_number<std::uint64_t>())
       ->type_name("J[,J...]");
   command
       .add_option("-r,--rank", options.rank,
                   "Rank of the core; unset: the largest J, or chosen where -j is unset too")
-      ->check(whole_number<std::uint64_t>())
       ->type_name("R");
   add_iterations(command, options.max_epochs, "Most epochs", "epoch");
   command
@@ -137,7 +142,6 @@ void add_fast_tucker(Command command, TrainOptions& options) {
   command
       .add_option("--time-mode", options.time_mode,
                   "The mode of time: the other modes' biases drift over it; -1: none")
-      ->check(whole_number<int>())
       ->type_name("MODE")
       ->capture_default_str();
   command
@@ -145,7 +149,6 @@ void add_fast_tucker(Command command, TrainOptions& options) {
                   "Time bins of each mode's drift, one number or one a mode; unset: chosen",
                   listed_as("time_bins", options.time_bins, ","))
       ->delimiter(',')
-      ->check(whole_number<std::uint64_t>())
       ->type_name("B[,B...]");
   command
       .add_option("--time-reg", options.time_damping,
@@ -156,7 +159,6 @@ void add_fast_tucker(Command command, TrainOptions& options) {
   command
       .add_option("--patience", options.patience,
                   "Stop K epochs after the best validation error, keep that; 0: never")
-      ->check(whole_number<int>())
       ->type_name("K")
       ->capture_default_str();
   add_time_limit(command, options.time_limit_s, "epoch");
@@ -249,26 +251,27 @@ void check(TrainOptions const& options) {
   if (options.rank && *options.rank == 0) refuse("the rank must be at least 1");
   for (auto const columns : options.columns)
     if (columns == 0) refuse("-j takes numbers from 1 on: a factor has at least one column");
-  for (double const number : {options.ridge.value_or(0), options.core_ridge, options.bias_damping})
-    if (!(number >= 0) || std::isinf(number))
-      refuse("--reg, --core-reg and --bias-reg take numbers from 0 on");
-  for (double const number : options.time_damping)
-    if (!(number >= 0) || std::isinf(number)) refuse("--time-reg takes numbers from 0 on");
+  expect_from_zero("--reg", options.ridge.value_or(0));
+  expect_from_zero("--core-reg", options.core_ridge);
+  expect_from_zero("--bias-reg", options.bias_damping);
+  for (double const number : options.time_damping) expect_from_zero("--time-reg", number);
   if (options.time_mode < 0 && !(options.time_bins.empty() && options.time_damping.empty()))
     refuse("--time-bins and --time-reg want --time-mode");
   if (options.time_bins.empty() && !options.time_damping.empty()) refuse("--time-reg wants --time-bins");
   if (options.time_mode >= 0 && !options.biases) refuse("--time-mode is about biases: not with --no-biases");
-  for (double const number : options.shrink)
-    if (!(number >= 0) || std::isinf(number)) refuse("--shrink takes numbers from 0 on");
+  for (double const number : options.shrink) expect_from_zero("--shrink", number);
   if (!options.shrink.empty() && !options.shrinks()) refuse("--shrink is for als without --reg-per-entry");
   if (!options.targets.empty() && options.optimizer != "als") refuse("--targets is for als");
   for (double const number : {options.learning_rate, options.core_learning_rate})
-    if (!(number > 0) || std::isinf(number)) refuse("--lr and --core-lr take numbers above 0");
-  if (!(options.decay >= 0) || std::isinf(options.decay)) refuse("--lr-decay takes a number from 0 on");
+    if (!(number > 0) || std::isinf(number))
+      refuse(fmt::format("--lr and --core-lr take numbers above 0, not {}", number));
+  expect_from_zero("--lr-decay", options.decay);
   for (double const share : {options.split, options.validate})
-    if (!(share >= 0 && share < 1)) refuse("--split and --validate take shares from 0 to less than 1");
+    if (!(share >= 0 && share < 1))
+      refuse(fmt::format("--split and --validate take shares from 0 to less than 1, not {}", share));
   if (options.split > 0 && !options.test.empty()) refuse("--split and --test exclude each other");
-  if (options.patience < 0) refuse("--patience takes a number from 0 on");
+  if (options.patience < 0)
+    refuse(fmt::format("--patience takes a number from 0 on, not {}", options.patience));
   if ((options.patience > 0) != (options.validate > 0))
     refuse("--patience and --validate need each other: the held-out entries tell the best epoch");
   if (options.ridge_per_entry && options.optimizer == "adam") refuse("--reg-per-entry is for als and sgd");

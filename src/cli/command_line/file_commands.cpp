@@ -112,10 +112,8 @@ void FileCommands::add_gen() {
                   listed_as("dims", m_gen.dims, " x "))
       ->required()
       ->delimiter(',')
-      ->check(whole_number<std::uint64_t>())
       ->type_name("I,J,...");
   command.add_option("-n,--nnz", m_gen.nnz, "About how many nonzeros; not for low-rank, which fills blocks")
-      ->check(whole_number<std::uint64_t>())
       ->type_name("N");
   add_rank(command, m_gen.rank, "Components of low-rank and ratings")->capture_default_str();
   command
@@ -172,7 +170,7 @@ std::optional<Options> FileCommands::chosen() {
   if (given("compare")) {
     for (auto const& path : {m_compare.a, m_compare.b})
       refuse_overwriting(path, m_compare.common.report, "--report");
-    if (std::isnan(m_compare.at_least)) refuse("--at-least takes a number");
+    if (m_compare.at_least && std::isnan(*m_compare.at_least)) refuse("--at-least takes a number, not nan");
     return m_compare;
   }
   if (given("gen")) {
@@ -182,8 +180,10 @@ std::optional<Options> FileCommands::chosen() {
       refuse("gen " + m_gen.kind + " needs -n, the number of nonzeros");
     if (!m_gen.model.empty() && m_gen.kind != "low-rank") refuse("--model is for gen low-rank");
     if (!m_gen.model.empty()) static_cast<void>(io::model_kind(m_gen.model));
-    if (!(m_gen.skew >= 0) || std::isinf(m_gen.skew)) refuse("--skew takes a number from 0 on");
-    if (!(m_gen.noise >= 0) || std::isinf(m_gen.noise)) refuse("--noise takes a number from 0 on");
+    if (!(m_gen.skew >= 0) || std::isinf(m_gen.skew))
+      refuse(fmt::format("--skew takes a number from 0 on, not {}", m_gen.skew));
+    if (!(m_gen.noise >= 0) || std::isinf(m_gen.noise))
+      refuse(fmt::format("--noise takes a number from 0 on, not {}", m_gen.noise));
     if (same_file(m_gen.output, m_gen.model)) refuse("-o and --model name the same file");
     for (auto const& path : {m_gen.output, m_gen.model})
       if (same_file(path, m_gen.common.report)) refuse("--report would overwrite an output");

@@ -70,7 +70,6 @@ void ProductCommands::add_tucker() {
                   listed_as("ranks", m_tucker.ranks, " x "))
       ->required()
       ->delimiter(',')
-      ->check(whole_number<std::uint64_t>())
       ->type_name("R1,R2,...");
   add_iterations(command, m_tucker.max_iterations, "Most iterations");
   add_tolerance(command, m_tucker.tolerance);

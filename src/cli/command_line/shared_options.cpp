@@ -13,15 +13,7 @@ constexpr int most_modes   = 16;
 
 void add_bytes(Command& command, std::string const& name, std::optional<std::uint64_t>& bytes,
                std::string const& meaning) {
-  command.add_option(name, bytes, meaning)
-      ->transform(CLI::AsSizeValue(false))
-      ->transform(CLI::Validator(  // runs first; AsSizeValue would wrap a negative number around
-          [](std::string const& text) {
-            bool const is_number = !text.empty() && text[0] >= '0' && text[0] <= '9';
-            return is_number ? std::string() : "takes bytes, such as 8000000000 or 8G, not " + text;
-          },
-          ""))
-      ->type_name("BYTES");
+  command.add_option(name, bytes, meaning)->transform(CLI::Validator(settle_bytes, ""))->type_name("BYTES");
 }
 
 }  // namespace
@@ -36,6 +28,11 @@ void add_common(Command& command) {
       ->check(CLI::Range(1, most_threads))
       ->type_name("N");
   command.add_flag("-v,--verbose", common.verbose, "Say on stderr what is being done", unlisted);
+  command.add_flag("-q,--quiet", common.quiet,
+                   "No progress and no notes on stderr; warnings, errors and the results stay", unlisted);
+  command.after_parsing([&common] {
+    if (common.quiet && common.verbose) refuse("--quiet and --verbose exclude each other");
+  });
 }
 
 void add_max_memory(Command& command) {
@@ -70,14 +67,11 @@ CLI::Option* add_rank(Command& command, std::uint64_t& rank, std::string const& 
   command.after_parsing([&rank] {
     if (rank == 0) refuse("the rank must be at least 1");
   });
-  return command.add_option("-r,--rank", rank, meaning)->check(whole_number<std::uint64_t>())->type_name("R");
+  return command.add_option("-r,--rank", rank, meaning)->type_name("R");
 }
 
 void add_iterations(Command& command, int& iterations, std::string const& meaning, std::string const& unit) {
-  command.add_option("-i,--iterations", iterations, meaning)
-      ->check(whole_number<int>())
-      ->type_name("N")
-      ->capture_default_str();
+  command.add_option("-i,--iterations", iterations, meaning)->type_name("N")->capture_default_str();
   command.after_parsing([&iterations, unit] {
     if (iterations < 1) refuse(fmt::format("-i takes at least 1 {}, not {}", unit, iterations));
   });
@@ -89,7 +83,8 @@ void add_tolerance(Command& command, double& tolerance) {
       ->type_name("X")
       ->capture_default_str();
   command.after_parsing([&tolerance] {
-    if (!(tolerance >= 0) || std::isinf(tolerance)) refuse("--tol takes a number from 0 on");
+    if (!(tolerance >= 0) || std::isinf(tolerance))
+      refuse(fmt::format("--tol takes a number from 0 on, not {}", tolerance));
   });
 }
 
@@ -99,15 +94,12 @@ void add_time_limit(Command& command, double& seconds, std::string const& unit) 
                   listed_as("time_limit_s", seconds))
       ->type_name("S");
   command.after_parsing([&seconds] {
-    if (!(seconds > 0)) refuse("--time-limit takes seconds, more than 0");
+    if (!(seconds > 0)) refuse(fmt::format("--time-limit takes seconds, more than 0, not {}", seconds));
   });
 }
 
 void add_seed(Command& command, std::uint64_t& seed, std::string const& of) {
-  command.add_option("--seed", seed, "Of " + of, unlisted)
-      ->check(whole_number<std::uint64_t>())
-      ->type_name("S")
-      ->capture_default_str();
+  command.add_option("--seed", seed, "Of " + of, unlisted)->type_name("S")->capture_default_str();
   command.after_parsing([&seed, &common = command.common()] { common.seed = seed; });
 }
 

@@ -13,7 +13,7 @@
 
 namespace polyad::cli {
 
-/// --report, --threads and --verbose
+/// --report, --threads, --verbose and --quiet
 void add_common(Command& command);
 
 inline constexpr auto any_tensor =

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
+#include "cli/report/file_name_format.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/write_output.hpp"
 #include "polyad/core/error.hpp"

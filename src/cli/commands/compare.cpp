@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
+#include "cli/report/file_name_format.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/clean_list.hpp"
@@ -38,7 +39,7 @@ int compare_models(CompareOptions const& options, Report& report) {
   auto const a = io::read_model(options.a), b = io::read_model(options.b);
   expect_same_extents(options, a.extents, b.extents);
   io::MatchScore const match = io::match_score(a, b);
-  double const least         = options.at_least < 0 ? default_score : options.at_least;
+  double const least         = options.at_least.value_or(default_score);
   fmt::print("models           {}, ranks {} and {}\n", dims_text(a.extents), a.rank(), b.rank());
   fmt::print("factor match     {:.9f}\n", match.score);
   fmt::print("with weights     {:.9f}\n", match.weighted);
@@ -57,10 +58,10 @@ int compare_fit(CompareOptions const& options, std::filesystem::path const& mode
                      fmt::format("holds a model of {}, but the tensor is {}", dims_text(model.extents),
                                  dims_text(tensor.extents)));
   double const fit = io::fit_of_model(tensor, model);
-  fmt::print("tensor   {}: {}\n", tensor_path.string(), tensor_text(*report.input));
+  fmt::print("tensor   {}: {}\n", FileName(tensor_path), tensor_text(*report.input));
   fmt::print("model    CP of rank {}\nfit      {:.9f}\n", model.rank(), fit);
   report.result = FactsReport{{{"fit", fit}}, {}};
-  return verdict(options.at_least < 0 || fit >= options.at_least);
+  return verdict(!options.at_least || fit >= *options.at_least);
 }
 
 /// Nonzeros in the order of their indices; those at one place in the list's order.
@@ -94,13 +95,39 @@ int place_order(io::CoordinateList const& a, std::uint64_t p, io::CoordinateList
       a.indices, b.indices);
 }
 
+/// What two tensors have at the same places.
+struct ValueDifferences {
+  std::uint64_t different = 0;
+  std::uint64_t nan       = 0;  // those that are NaN in one tensor and a number in the other
+  double largest          = 0;  // among the others; 0 if only the signs of zeros differ
+
+  void add(double x, double y) {
+    if (std::isnan(x) && std::isnan(y)) return;
+    if (x == y && std::signbit(x) == std::signbit(y)) return;
+    ++different;
+    if (std::isnan(x) || std::isnan(y))
+      ++nan;
+    else
+      largest = std::max(largest, std::abs(x - y));
+  }
+
+  [[nodiscard]] std::string text() const {
+    std::string text = std::to_string(different);
+    if (nan > 0) text += fmt::format(", {} of them NaN in one tensor only", nan);
+    if (different > nan) text += fmt::format(", {}by at most {:.9g}", nan > 0 ? "the others " : "", largest);
+    return text;
+  }
+};
+
 int compare_tensors(CompareOptions const& options, Report& report) {
+  if (options.at_least)
+    throw UsageError("--at-least is for models: two tensors are the same, or they are not");
   auto const a = read_input(TensorInput{.path = options.a, .allow_non_finite = true}, options.common, report);
   auto const b = read_input(TensorInput{.path = options.b, .allow_non_finite = true}, options.common, report);
   report.input.reset();  // there are two
   bool const same_extents = a.extents == b.extents;
-  std::uint64_t alone_a = 0, alone_b = 0, different = 0;
-  double largest = 0;
+  std::uint64_t alone_a = 0, alone_b = 0;
+  ValueDifferences values;
   fmt::print("tensors      {}, {} nonzeros; {}, {} nonzeros\n", dims_text(a.extents), a.nnz(),
              dims_text(b.extents), b.nnz());
   if (a.order() != b.order()) {
@@ -114,26 +141,21 @@ int compare_tensors(CompareOptions const& options, Report& report) {
                                              : place_order(a, first[p], b, second[q]);
       alone_a += order < 0 ? 1 : 0;
       alone_b += order > 0 ? 1 : 0;
-      if (order == 0) {
-        double const x = a.values[first[p]], y = b.values[second[q]];
-        bool const same = x == y ? std::signbit(x) == std::signbit(y) : std::isnan(x) && std::isnan(y);
-        different += same ? 0 : 1;
-        if (!same) largest = std::max(largest, std::abs(x - y));
-      }
+      if (order == 0) values.add(a.values[first[p]], b.values[second[q]]);
       p += order <= 0 ? 1 : 0;
       q += order >= 0 ? 1 : 0;
     }
-    fmt::print("in A alone   {}\nin B alone   {}\ndifferent    {}{}\n", alone_a, alone_b, different,
-               different > 0 ? fmt::format(", by at most {:.9g}", largest) : "");
+    fmt::print("in A alone   {}\nin B alone   {}\ndifferent    {}\n", alone_a, alone_b, values.text());
   }
-  bool const same = same_extents && a.order() == b.order() && alone_a + alone_b + different == 0;
+  bool const same = same_extents && a.order() == b.order() && alone_a + alone_b + values.different == 0;
   fmt::print("the tensors are {}\n", same ? "the same" : "different");
   report.result = FactsReport{{{"same", same},
                                {"same_extents", same_extents},
                                {"in_a_alone", alone_a},
                                {"in_b_alone", alone_b},
-                               {"different", different},
-                               {"largest_difference", largest}},
+                               {"different", values.different},
+                               {"nan_in_one", values.nan},
+                               {"largest_difference", values.largest}},
                               {}};
   return verdict(same);
 }

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "cli/commands/commands.hpp"
+#include "cli/report/file_name_format.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/write_output.hpp"
 #include "polyad/io/atomic_file.hpp"

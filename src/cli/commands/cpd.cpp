@@ -11,7 +11,9 @@
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/factor.hpp"
 #include "cli/drivers/factor_on_ranks.hpp"
+#include "cli/report/file_name_format.hpp"
 #include "cli/run/interrupt.hpp"
+#include "cli/run/note_unkept.hpp"
 #include "cli/run/progress.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
@@ -60,7 +62,13 @@ io::Checkpoint read_resumed(CpdOptions const& options) {
   return checkpoint;
 }
 
-void summarise(CpdOptions const& options, Report const& report, double seconds) {
+/// The number of the last iteration, which may be one of the run that is resumed.
+int iterations_done(Report const& report, Checkpoints const& checkpoints) {
+  if (!report.iterations.empty()) return report.iterations.back().iteration;
+  return checkpoints.resume ? static_cast<int>(checkpoints.resume->iteration) : 0;
+}
+
+void summarise(CpdOptions const& options, Report const& report, int last, double seconds) {
   auto const& result  = std::get<CpdReport>(report.result);
   auto const& backend = *report.backend;
   fmt::print("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
@@ -73,8 +81,7 @@ void summarise(CpdOptions const& options, Report const& report, double seconds) 
                report.ranks->nonzeros, report.ranks->rows, report.ranks->bytes);
   if (!report.format->chosen_because.empty())
     fmt::print("format   {} because {}\n", report.format->name, report.format->chosen_because);
-  fmt::print("fit      {:.9f} after {} iterations ({})\n", result.fit,
-             report.iterations.empty() ? 0 : report.iterations.back().iteration, result.reason);
+  fmt::print("fit      {:.9f} after {} iterations ({})\n", result.fit, last, result.reason);
   if (result.gram_fallbacks > 0)
     fmt::print("updates  {} took the pseudo-inverse: the Gram matrix was singular\n", result.gram_fallbacks);
   if (result.restarts.size() > 1) {
@@ -127,7 +134,7 @@ TensorInput input_of(CpdOptions const& options) {
 }
 
 /// The end of a run, on rank 0.
-int finish(CpdOptions const& options, Report& report, io::HostKtensor const& model, double seconds,
+int finish(CpdOptions const& options, Report& report, io::HostKtensor const& model, int last, double seconds,
            int signal) {
   auto& result = std::get<CpdReport>(report.result);
   if (!options.output.empty()) {
@@ -135,11 +142,10 @@ int finish(CpdOptions const& options, Report& report, io::HostKtensor const& mod
     result.files.push_back(options.output.string());
   }
   if (!options.checkpoint.empty()) result.files.push_back(options.checkpoint.string());
-  summarise(options, report, seconds);
+  summarise(options, report, last, seconds);
   warn_of_defect(options, result);
   if (signal == 0) return 0;
-  fmt::print(stderr, "polyad: interrupted after iteration {}\n",
-             report.iterations.empty() ? 0 : report.iterations.back().iteration);
+  fmt::print(stderr, "polyad: interrupted after iteration {}\n", last);
   return 128 + signal;
 }
 
@@ -155,11 +161,12 @@ int run_on_ranks(CpdOptions const& options, Report& report) {
     if (!options.resume.empty()) checkpoints.resume = read_resumed(options);
     checkpoints.save = [&](io::Checkpoint const& state) { io::write_checkpoint(options.checkpoint, state); };
   }
+  note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
   Session const session(options.common.threads, options.common.verbose, options.device_memory);
   report.backend = session.backend();
   double seconds = 0;
   std::optional<Progress> progress;
-  if (is_root) progress.emplace(options.max_iterations, options.time_limit_s);
+  if (is_root) progress.emplace(options.max_iterations, options.time_limit_s, options.common.quiet);
   auto const outcome = factor_on_ranks(
       options, input_of(options), report,
       [&](IterationReport const& it) {
@@ -170,7 +177,9 @@ int run_on_ranks(CpdOptions const& options, Report& report) {
       },
       checkpoints);
   progress.reset();
-  if (is_root) return finish(options, report, outcome.model, seconds, outcome.signal);
+  if (is_root)
+    return finish(options, report, outcome.model, iterations_done(report, checkpoints), seconds,
+                  outcome.signal);
   return outcome.signal == 0 ? 0 : 128 + outcome.signal;
 }
 
@@ -185,6 +194,7 @@ void expect_no_grid(CpdOptions const& options) {
 }  // namespace
 
 int run(CpdOptions const& options, Report& report) {
+  report.iterates = true;
   expect_format(options.format);
   expect_usable_device();
   if (ranks().size > 1) return run_on_ranks(options, report);
@@ -202,12 +212,13 @@ int run(CpdOptions const& options, Report& report) {
     throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
   if (start) expect_start_fits(options, *start, tensor);
 
+  note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
   Session const session(options.common.threads, options.common.verbose, options.device_memory);
   report.backend = session.backend();
   double seconds = 0;
   io::HostKtensor model;
   {
-    Progress progress(options.max_iterations, options.time_limit_s);
+    Progress progress(options.max_iterations, options.time_limit_s, options.common.quiet);
     model = factor(
         options, std::move(tensor), std::move(start), report,
         [&](IterationReport const& it) {
@@ -218,7 +229,7 @@ int run(CpdOptions const& options, Report& report) {
         },
         checkpoints);
   }
-  return finish(options, report, model, seconds, interrupt_signal());
+  return finish(options, report, model, iterations_done(report, checkpoints), seconds, interrupt_signal());
 }
 
 }  // namespace polyad::cli

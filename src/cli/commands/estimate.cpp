@@ -5,6 +5,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/format_choice/formats_of.hpp"
 #include "cli/format_choice/formats_table.hpp"
+#include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"

@@ -9,7 +9,9 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/completion.hpp"
+#include "cli/report/file_name_format.hpp"
 #include "cli/run/interrupt.hpp"
+#include "cli/run/note_unkept.hpp"
 #include "cli/run/progress.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
@@ -195,6 +197,7 @@ void expect_distributed(TrainOptions const& options) {
 }  // namespace
 
 int run(TrainOptions const& options, Report& report) {
+  report.iterates    = true;
   bool const is_root = ranks().rank == 0;
   expect_usable_device();
   if (ranks().size > 1) expect_distributed(options);
@@ -215,6 +218,7 @@ int run(TrainOptions const& options, Report& report) {
   if (ranks().size > 1) start_session();  // ranks exchange what they read
   auto sets       = read_sets(options, report);
   auto const cold = std::exchange(sets.cold, {});
+  note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
   warn_of_cold(cold.nnz());
   if (!session) start_session();
   report.backend = session->backend();
@@ -222,7 +226,7 @@ int run(TrainOptions const& options, Report& report) {
   io::HostFastTucker model;
   {
     std::optional<Progress> progress;
-    if (is_root) progress.emplace(options.max_epochs, options.time_limit_s);
+    if (is_root) progress.emplace(options.max_epochs, options.time_limit_s, options.common.quiet);
     model = complete(
         options, std::move(sets), report,
         [&](IterationReport const& epoch) {

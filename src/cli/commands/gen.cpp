@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/commands/commands.hpp"
+#include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/tensors/generate.hpp"
 #include "cli/tensors/read_input.hpp"
@@ -30,7 +31,7 @@ int run(GenOptions const& options, Report& report) {
   if (!options.model.empty()) {
     io::write_model(options.model, made.model);
     std::get<FactsReport>(report.result).files.push_back(options.model.string());
-    wrote += fmt::format("wrote    {}\n", options.model.string());
+    wrote += fmt::format("wrote    {}\n", FileName(options.model));
   }
   fmt::print("tensor   {}, {} nonzeros ({}, seed {})\n{}", dims_text(options.dims), made.tensor.nnz(),
              options.kind, options.seed, wrote);

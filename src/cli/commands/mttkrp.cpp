@@ -8,6 +8,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/mttkrp_product.hpp"
+#include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"
@@ -40,7 +41,7 @@ int run(MttkrpOptions const& options, Report& report) {
   io::write_arrays_npz(options.output, {{"mttkrp", product}}, false);
   report.result = FactsReport{{{"rows", rows}, {"columns", model.rank()}}, {options.output.string()}};
   fmt::print("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
-  fmt::print("wrote    {}: 'mttkrp' of {} x {}\n", options.output.string(), rows, model.rank());
+  fmt::print("wrote    {}: 'mttkrp' of {} x {}\n", FileName(options.output), rows, model.rank());
   return 0;
 }
 

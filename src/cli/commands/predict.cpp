@@ -7,6 +7,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/completion.hpp"
+#include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/tensors/entries.hpp"
 #include "cli/tensors/read_input.hpp"
@@ -82,7 +83,7 @@ int run(PredictOptions const& options, Report& report) {
   for (auto const& [set, errors] : result.errors)
     fmt::print("errors   RMSE {} MAE {} against the values given\n", error_text(errors.rmse),
                error_text(errors.mae));
-  fmt::print("wrote    {}\n", options.output.string());
+  fmt::print("wrote    {}\n", FileName(options.output));
   report.result = std::move(result);
   return 0;
 }

@@ -19,6 +19,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/ranking.hpp"
+#include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
@@ -171,7 +172,7 @@ void put(RankedRows const& found, Queries const& queries, std::uint64_t base,
     file.write(text);
     file.commit();
   }
-  fmt::print("wrote    {}\n", output.string());
+  fmt::print("wrote    {}\n", FileName(output));
 }
 
 }  // namespace

@@ -2,13 +2,16 @@
 // polyad stats: sizes, sparsity and values of a tensor.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 
 #include "cli/commands/commands.hpp"
+#include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/tensor_facts.hpp"
 #include "polyad/core/device.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
 
 namespace polyad::cli {
@@ -55,7 +58,10 @@ int run(StatsOptions const& options, Report& report) {
   auto tensor = read_input(options.tensor, options.index_base, options.common, report);
   Session const session(options.common.threads, options.common.verbose);
   report.backend = session.backend();
-  report.result  = tensor_facts(std::move(tensor), report);
+  auto facts     = tensor_facts(std::move(tensor), report);
+  if (std::isinf(facts.smallest) || std::isinf(facts.largest))
+    throw NumericalError("the sum of nonzeros at one place exceeds the range of a double");
+  report.result = std::move(facts);
   print(report);
   return 0;
 }

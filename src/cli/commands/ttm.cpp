@@ -2,10 +2,13 @@
 // polyad ttm and ttmc: a tensor times one matrix, and times the matrices of all modes but one.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/products.hpp"
+#include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"
@@ -39,7 +42,13 @@ void expect_rows(std::filesystem::path const& file, int mode, io::HostArray cons
     throw InputError(file.string(), 0, 0, fmt::format("the matrix of mode {} has no columns", mode));
 }
 
-void summarise(Report const& report, std::string const& result, std::string const& file) {
+template <class Values>
+void expect_finite(Values const& product) {
+  if (!std::all_of(product.begin(), product.end(), [](double x) { return std::isfinite(x); }))
+    throw NumericalError("the product holds numbers that are not finite");
+}
+
+void summarise(Report const& report, std::string const& result, FileName const& file) {
   fmt::print("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
   fmt::print("product  {}\n", result);
   fmt::print("wrote    {}\n", file);
@@ -55,6 +64,7 @@ int run(TtmOptions const& options, Report& report) {
   Session const session(options.common.threads, options.common.verbose);
   report.backend     = session.backend();
   auto const product = multiply(options, std::move(tensor), matrix, report);
+  expect_finite(product.values);
   auto const dialect = io::dialect_of_ending(options.output);  // text holds values in full
   bool const binary  = dialect == io::Dialect::pten || dialect == io::Dialect::npz;
   io::write_tensor(
@@ -81,6 +91,7 @@ int run(TtmcOptions const& options, Report& report) {
   Session const session(options.common.threads, options.common.verbose);
   report.backend     = session.backend();
   auto const product = multiply(options, std::move(tensor), matrices, report);
+  expect_finite(product.elements);
   io::write_arrays_npz(options.output, {{"matrix", product}}, options.precision == "f32");
   report.result =
       FactsReport{{{"rows", product.shape[0]}, {"columns", product.shape[1]}}, {options.output.string()}};

@@ -8,7 +8,9 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/products.hpp"
+#include "cli/report/file_name_format.hpp"
 #include "cli/run/interrupt.hpp"
+#include "cli/run/note_unkept.hpp"
 #include "cli/run/progress.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
@@ -22,6 +24,7 @@
 namespace polyad::cli {
 
 int run(TuckerOptions const& options, Report& report) {
+  report.iterates    = true;
   bool const is_root = ranks().rank == 0;
   bool const alone   = ranks().size == 1;
   expect_usable_device();
@@ -38,13 +41,14 @@ int run(TuckerOptions const& options, Report& report) {
                       : read_on_ranks(input, options.common, report);
   if (tensor.order() < 2)
     throw InputError(options.tensor.string(), 0, 0, "has one mode only; Tucker needs two or more");
+  note_unkept(options.common, {options.output}, "-o or --report");
   if (alone) session.emplace(options.common.threads, options.common.verbose);
   report.backend = session->backend();
   double seconds = 0;
   int signal     = 0;
   {
     std::optional<Progress> progress;
-    if (is_root) progress.emplace(options.max_iterations, options.time_limit_s);
+    if (is_root) progress.emplace(options.max_iterations, options.time_limit_s, options.common.quiet);
     auto const on_iteration = [&](IterationReport const& it) {
       report.iterations.push_back(it);
       seconds += it.seconds;

@@ -17,6 +17,7 @@ struct CommonOptions {
   std::filesystem::path report;  // empty: no report
   int threads  = 0;              // 0: as many as the machine has
   bool verbose = false;
+  bool quiet   = false;                     // no progress and no notes
   std::optional<std::uint64_t> max_memory;  // bytes to read tensors with; none: what is free
   OptionList listed;                        // all options of the command, as the report lists them
   std::optional<std::uint64_t> seed;        // of commands that have one
@@ -51,7 +52,7 @@ struct CheckOptions {
 struct CompareOptions {
   CommonOptions common;
   std::filesystem::path a, b;
-  double at_least = -1;  // below 0: the default of the comparison
+  std::optional<double> at_least;  // none: the default of the comparison
 };
 
 struct GenOptions {

@@ -18,12 +18,18 @@ namespace {
 // Keys stay in the order in which they are put.
 using Json = nlohmann::ordered_json;
 
+std::vector<std::string> names_of(std::vector<FileName> const& files) {
+  std::vector<std::string> names;
+  for (auto const& file : files) names.push_back(file.name);
+  return names;
+}
+
 Json to_json(BackendReport const& backend) {
   return {{"name", backend.name}, {"concurrency", backend.concurrency}, {"device", backend.device}};
 }
 
 Json to_json(InputReport const& input) {
-  return {{"path", input.path},
+  return {{"path", input.path.name},
           {"dialect", input.dialect},
           {"base", input.base},
           {"dims", input.dims},
@@ -74,7 +80,7 @@ Json to_json(FormatsReport const& result) {
     entry["seconds"] = shape.seconds;
     json["shapes"].push_back(entry);
   }
-  json["files"] = result.files;
+  json["files"] = names_of(result.files);
   return json;
 }
 
@@ -121,7 +127,7 @@ Json to_json(CpdReport const& result) {
                {"reason", result.reason},
                {"gram_fallbacks", result.gram_fallbacks},
                {"defect", result.defect.empty() ? Json() : Json(result.defect)},
-               {"files", result.files}};
+               {"files", names_of(result.files)}};
   if (!result.restarts.empty()) {
     json["restarts"] = Json::array();
     for (auto const& restart : result.restarts) json["restarts"].push_back(to_json(restart));
@@ -156,7 +162,7 @@ Json to_json(CompletionReport const& result) {
   json["kept_iteration"] = result.kept_iteration;
   json["reason"]         = result.reason;
   json["cold"]           = result.cold;
-  json["files"]          = result.files;
+  json["files"]          = names_of(result.files);
   return json;
 }
 
@@ -164,7 +170,7 @@ Json to_json(TuckerReport const& result) {
   return {{"fit", result.fit},
           {"converged", result.converged},
           {"reason", result.reason},
-          {"files", result.files}};
+          {"files", names_of(result.files)}};
 }
 
 Json to_json(RunReport const& runs) {
@@ -201,7 +207,7 @@ Json to_json(FactsReport const& result) {
   Json json = Json::object();
   for (auto const& [name, value] : result.facts)
     json[name] = std::visit([](auto const& v) { return Json(v); }, value);
-  json["files"] = result.files;
+  json["files"] = names_of(result.files);
   return json;
 }
 
@@ -247,8 +253,7 @@ void write_report(std::filesystem::path const& path, Report const& report) {
   for (auto const& [name, value] : report.options)
     json["options"][name] = std::visit([](auto const& v) { return Json(v); }, value);
   if (report.seed) json["seed"] = *report.seed;
-  if (!report.iterations.empty() || std::holds_alternative<CpdReport>(report.result))
-    json["iterations"] = to_json(report.iterations);
+  if (report.iterates) json["iterations"] = to_json(report.iterations);
   json["memory"] = to_json(report.memory);
   json["result"] = std::visit([](auto const& result) { return to_json(result); }, report.result);
   json["exit"]   = report.exit;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/options/option_list.hpp"
+#include "cli/report/file_name.hpp"
 #include "polyad/formats/format_candidate.hpp"
 
 namespace polyad::cli {
@@ -25,12 +26,13 @@ struct BackendReport {
 };
 
 struct InputReport {
-  std::string path;
+  FileName path;
   std::string dialect;
   int base = 1;
   std::vector<std::uint64_t> dims;
-  std::uint64_t nnz        = 0;  // after duplicates were summed
-  std::uint64_t duplicates = 0;  // nonzeros that were added to another one
+  std::uint64_t nnz        = 0;      // after duplicates were summed
+  std::uint64_t duplicates = 0;      // nonzeros that were added to another one, or replaced it
+  bool keeps_last          = false;  // the last of several at one place counts, not their sum
   std::vector<std::uint64_t> empty_slices;
   double read_s = 0;
 };
@@ -99,7 +101,7 @@ struct CpdReport {
   std::string reason;
   std::uint64_t gram_fallbacks = 0;
   std::string defect;  // of the model; empty: none
-  std::vector<std::string> files;
+  std::vector<FileName> files;
   std::vector<RestartReport> restarts;  // empty for a single start
   std::size_t best_restart = 0;
   double restarts_s        = 0;  // from the first start to the end of the last run
@@ -127,14 +129,14 @@ struct CompletionReport {
   int kept_iteration = 0;
   std::string reason;
   std::uint64_t cold = 0;  // entries predicted from biases alone
-  std::vector<std::string> files;
+  std::vector<FileName> files;
 };
 
 struct TuckerReport {
   double fit     = 0;
   bool converged = false;
   std::string reason;
-  std::vector<std::string> files;
+  std::vector<FileName> files;
 };
 
 struct RunReport {
@@ -169,7 +171,7 @@ struct FormatsReport {
     double seconds = 0;
   };
   std::vector<Shape> shapes;
-  std::vector<std::string> files;
+  std::vector<FileName> files;
 };
 
 struct InfoReport {
@@ -182,7 +184,7 @@ struct InfoReport {
 /// Results that are names and numbers.
 struct FactsReport {
   OptionList facts;
-  std::vector<std::string> files;
+  std::vector<FileName> files;
 };
 
 struct Report {
@@ -198,7 +200,8 @@ struct Report {
   std::variant<std::monostate, CpdReport, StatsReport, InfoReport, FactsReport, TuckerReport,
                CompletionReport, FormatsReport>
       result;
-  int exit = 0;
+  bool iterates = false;  // a driver lists its iterations, even if there are none
+  int exit      = 0;
   std::string error;  // the text on stderr; empty when there is none
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <string>
 #include <vector>
 
 #include "cli/tensors/device_tensor.hpp"
@@ -30,7 +31,7 @@ struct CountUnmarked {
   }
 };
 
-/// Takes four bytes a row: for modes whose factors fit. Waits for `space`.
+/// Needs four bytes per row: for modes whose factors fit. Waits for `space`. \throws MemoryError
 template <class Scalar, class Index, class Where>
 std::vector<std::uint64_t> count_empty_slices(Where const& space,
                                               CooTensor<Scalar, Index, Where> const& tensor) {
@@ -38,6 +39,8 @@ std::vector<std::uint64_t> count_empty_slices(Where const& space,
   using Indices = typename CooTensor<Scalar, Index, Where>::indices_type;
   std::vector<std::uint64_t> result;
   for (int n = 0; n < tensor.order(); ++n) {
+    expect_fits(space, "a mark for each row of mode " + std::to_string(n + 1), tensor.extents()[n],
+                sizeof(unsigned int));
     Marks<Where> const marks(Kokkos::view_alloc(space, "polyad::marks"), tensor.extents()[n]);
     Kokkos::parallel_for("polyad::mark_rows", Range(space, 0, tensor.nnz()),
                          MarkRows<Indices>{tensor.indices(), marks, n});

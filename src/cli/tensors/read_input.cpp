@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/tensors/read_input.hpp"
+#include "cli/report/file_name_format.hpp"
 
 #include <fmt/format.h>
 
@@ -63,7 +64,8 @@ io::CoordinateList read_input(TensorInput const& input, CommonOptions const& com
         file.report.zeros);
   if (input.duplicates == "error") expect_no_duplicates(input, file);
   if (input.duplicates == "sum") facts.duplicates = io::merge_duplicates(file.tensor, io::Duplicates::sum);
-  if (input.duplicates == "last") facts.duplicates = io::merge_duplicates(file.tensor, io::Duplicates::last);
+  facts.keeps_last = input.duplicates == "last";
+  if (facts.keeps_last) facts.duplicates = io::merge_duplicates(file.tensor, io::Duplicates::last);
   facts.nnz    = file.tensor.nnz();
   report.input = facts;
   return std::move(file.tensor);
@@ -81,8 +83,8 @@ std::string dims_text(std::vector<std::uint64_t> const& dims) {
 std::string tensor_text(InputReport const& input) {
   std::string text = fmt::format("{}, {} nonzeros", dims_text(input.dims), input.nnz);
   if (input.duplicates > 0)
-    text +=
-        fmt::format(" ({} {} summed)", input.duplicates, input.duplicates == 1 ? "duplicate" : "duplicates");
+    text += fmt::format(" ({} {}{})", input.duplicates, input.duplicates == 1 ? "duplicate" : "duplicates",
+                        input.keeps_last ? ": the last one was kept" : " summed");
   return text;
 }
 

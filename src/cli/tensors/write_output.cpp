@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/tensors/write_output.hpp"
+#include "cli/report/file_name_format.hpp"
 
 #include <fmt/format.h>
 
@@ -38,12 +39,12 @@ std::string write_output(std::filesystem::path const& path, io::CoordinateList c
   if (options.dialect == io::Dialect::frostt)
     if (auto const reached = extents_reached(tensor); reached != tensor.extents)
       fmt::print(stderr, "polyad: frostt has no place for the extents {}: {} will be read as {}\n",
-                 dims_text(tensor.extents), path.string(), dims_text(reached));
+                 dims_text(tensor.extents), FileName(path), dims_text(reached));
   if (!std::holds_alternative<FactsReport>(report.result)) report.result = FactsReport{};
   auto& facts = std::get<FactsReport>(report.result);
   facts.facts.emplace_back("write_s", seconds);
   facts.files.push_back(path.string());
-  return fmt::format("wrote    {} ({}) in {}\n", path.string(), io::to_string(*options.dialect),
+  return fmt::format("wrote    {} ({}) in {}\n", FileName(path), io::to_string(*options.dialect),
                      duration_text(seconds));
 }
 

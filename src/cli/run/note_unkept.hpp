@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A run of hours whose model goes nowhere: said when it begins, after its input has been read.
+#pragma once
+
+#include <filesystem>
+#include <initializer_list>
+
+#include "cli/options/file_options.hpp"
+
+namespace polyad::cli {
+
+/// Says on stderr that nothing of the run will be kept, if the command has no report and none of these
+/// files. Rank 0 says it, unless --quiet.
+void note_unkept(CommonOptions const& common, std::initializer_list<std::filesystem::path> files,
+                 char const* options);
+
+}  // namespace polyad::cli
