@@ -87,7 +87,7 @@ NpzReader::NpzReader(std::filesystem::path const& path) : m_input(path), m_name(
   m_bytes = m_input.whole();
   if (m_bytes.empty())
     throw InputError(m_name, 0, 0, "an npz archive is read from a regular file that is not empty");
-  expect_archive(m_name, m_input.peek());
+  expect_archive(m_name, m_bytes);
   m_members = list_zip(m_name, m_bytes);
 }
 

@@ -169,7 +169,8 @@ class BeyondTheMachine(ToolTest):
         self.fail_with(NUMERICAL, "cpd", tensor, "-r", 1, says="norm")
         tensor = self.write("large.tns", "1 1 1 1e100\n2 2 2 1e100\n")
         self.succeed("cpd", tensor, "-r", 1, "-i", 2)
-        self.fail_with(NUMERICAL, "cpd", tensor, "-r", 1, "--precision", "f32", says="norm")
+        self.fail_with(USAGE, "cpd", tensor, "-r", 1, "--precision", "f32",
+                       says="nonzero 1 has the value 1e+100, which does not fit a float")
 
     def test_failure_leaves_the_previous_model(self):
         tensor = self.write("large.tns", "1 1 1 1e200\n2 2 2 1e200\n")

@@ -113,7 +113,7 @@ TEST_CASE("ktensor text: other layouts of the same numbers", "[io]") {
 
 TEST_CASE("ktensor text: faults have a position", "[io]") {
   REQUIRE(text_error("") == "1:1: expected 'ktensor', found the end of the file");
-  REQUIRE(text_error("sptensor\n") == "1:1: expected 'ktensor', found 'sptensor'");
+  REQUIRE(text_error("sptensor\n") == "1:1: is a sparse tensor, not a CP model");
   REQUIRE(text_error("ktensor\n0\n") == "3:1: the order is 1 to 16, not 0");
   REQUIRE(text_error("ktensor\n2\n3 x\n") == "3:3: expected an extent, found 'x'");
   REQUIRE(text_error("ktensor\n1\n3\n0\n") == "5:1: the rank is 0");

@@ -2,6 +2,7 @@
 // Files that look like tensors or models and are something else: refused in words that say what they are.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <random>
@@ -51,11 +52,11 @@ std::string error_of_text(std::string const& name, std::string const& text) {
 
 /// A matrix as Matrix Market's lines of sizes and entries.
 std::string matrix_text(std::mt19937& random, bool pattern) {
-  auto const number   = [&](unsigned most) { return 1 + random() % most; };
-  unsigned const rows = number(9), columns = number(9), entries = 3 + number(12);
+  auto const number   = [&](std::uint64_t most) { return 1 + random() % most; };
+  std::uint64_t const rows = number(9), columns = number(9), entries = 3 + number(12);
   std::string text =
       std::to_string(rows) + " " + std::to_string(columns) + "  " + std::to_string(entries) + "\n";
-  for (unsigned e = 0; e < entries; ++e) {
+  for (std::uint64_t e = 0; e < entries; ++e) {
     text += std::to_string(number(rows)) + " " + std::to_string(number(columns));
     if (!pattern) text += " " + std::to_string(random() % 50) + (random() % 2 == 0 ? ".5" : "");
     text += "\n";
