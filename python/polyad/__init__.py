@@ -96,20 +96,22 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> _Any:
-    """The estimators and NotFittedError, made at their first use: they derive from classes of scikit-learn."""
-    if name in ("CP", "TensorRecommender", "Tucker", "estimators"):
-        from importlib import import_module
+if not _TYPE_CHECKING:  # type checkers know the names above, and no others
 
-        estimators = import_module("polyad.estimators")
-        for found in ("CP", "TensorRecommender", "Tucker"):
-            globals()[found] = getattr(estimators, found)
-        return globals()[name]
-    if name == "NotFittedError":
-        from ._errors import not_fitted_error
+    def __getattr__(name: str) -> _Any:
+        """The estimators and NotFittedError, made at their first use: they derive from classes of scikit-learn."""
+        if name in ("CP", "TensorRecommender", "Tucker", "estimators"):
+            from importlib import import_module
 
-        return not_fitted_error()
-    raise AttributeError(f"module 'polyad' has no attribute {name!r}")
+            estimators = import_module("polyad.estimators")
+            for found in ("CP", "TensorRecommender", "Tucker"):
+                globals()[found] = getattr(estimators, found)
+            return globals()[name]
+        if name == "NotFittedError":
+            from ._errors import not_fitted_error
+
+            return not_fitted_error()
+        raise AttributeError(f"module 'polyad' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

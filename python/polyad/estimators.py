@@ -13,7 +13,7 @@ import numpy as np
 
 from ._errors import InputError, UsageError, not_fitted_error
 from ._functions import _count, _mode, _range, _recommend, cp_als, fast_tucker, mttkrp, predict, similar, ttmc, tucker
-from ._keywords import own_keywords, unknown_keyword
+from ._keywords import own_keywords
 from ._models import CPModel, FastTuckerModel, Rankings, TuckerModel
 from ._table import numbers_of
 from ._tensor import SparseTensor, asarray
@@ -70,6 +70,8 @@ class _Estimator(_Base):
         known = _names_of(type(self))
         for name in params:
             if name not in known:
+                from ._foreign_names import unknown_keyword
+
                 raise unknown_keyword(type(self).__name__, name, known)
         return super().set_params(**params)
 

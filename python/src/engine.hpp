@@ -82,7 +82,8 @@ using TensorPtr = std::shared_ptr<Tensor const>;
 [[nodiscard]] TensorPtr wrap(std::vector<std::uint64_t> const& extents, Array const& indices,
                              Array const& values);
 
-/// What is wrong with a tensor: the first nonzero that has an index outside, and the first value that is not finite.
+/// What is wrong with a tensor: the first nonzero that has an index outside, and the first value that is not
+/// finite.
 struct Faults {
   std::optional<std::uint64_t> outside;
   std::optional<std::uint64_t> not_finite;

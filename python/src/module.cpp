@@ -212,8 +212,8 @@ public:
     check_signals();
   }
 
-  /// After the run, with the interpreter's lock: why it ended, and the KeyboardInterrupt that ended it or came since
-  /// the last iteration. Who catches that exception finds the model in it.
+  /// After the run, with the interpreter's lock: why it ended, and the KeyboardInterrupt that ended it or
+  /// came since the last iteration. Who catches that exception finds the model in it.
   void add_to(nb::dict& result, StopReason reason) {
     unless_interrupted([] {
       check_signals();
@@ -323,9 +323,8 @@ io::CoordinateList list_of(Tensor const& tensor) {
         std::uint64_t const index = from[p * order + n];
         if (index >= list.extents[n])
           throw UsageError("nonzero " + std::to_string(p) + " is outside the tensor: it has index " +
-                           std::to_string(index) +
-                           " in mode " + std::to_string(n) + " of " + std::to_string(list.extents[n]) +
-                           " rows");
+                           std::to_string(index) + " in mode " + std::to_string(n) + " of " +
+                           std::to_string(list.extents[n]) + " rows");
         to[p * order + n] = static_cast<typename decltype(to)::value_type>(index);
       }
     list.indices = std::move(to);

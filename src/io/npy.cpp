@@ -43,12 +43,13 @@ std::optional<NpyArray> parse_dictionary(std::string_view dictionary) {
   if (problem != std::errc{} || after == type_end || *after != '\'') return std::nullopt;
   constexpr std::uint64_t longest_text = 256;
   bool const text                      = header.kind == 'S' || header.kind == 'U';
-  bool const known                     = text                 ? header.bytes >= 1 && header.bytes <= longest_text
-                                         : header.kind == 'f' ? header.bytes == 4 || header.bytes == 8
-                                         : header.kind == 'b' ? header.bytes == 1
-                                         : header.kind == 'i' || header.kind == 'u'
-                                             ? std::has_single_bit(header.bytes) && header.bytes <= 8
-                                             : false;
+
+  bool known = false;
+  if (text) known = header.bytes >= 1 && header.bytes <= longest_text;
+  if (header.kind == 'f') known = header.bytes == 4 || header.bytes == 8;
+  if (header.kind == 'b') known = header.bytes == 1;
+  if (header.kind == 'i' || header.kind == 'u')
+    known = std::has_single_bit(header.bytes) && header.bytes <= 8;
   bool const of_bytes = header.kind == 'S' || (!text && header.bytes == 1);
   if (!known || (byte_order != host_order && !(byte_order == '|' && of_bytes))) return std::nullopt;
   if (header.kind == 'U') header.bytes *= sizeof(char32_t);

@@ -22,8 +22,8 @@ struct NpyArray {
 
   [[nodiscard]] std::uint64_t size() const noexcept { return elements.size() / bytes; }
 
-  /// Text of one byte (S) or four bytes (U) a character. Zeros at the end are not part of it. Characters beyond ASCII
-  /// become '?'.
+  /// Text of one byte (S) or four bytes (U) per character. Zeros at the end are not part of it. Characters
+  /// beyond ASCII become '?'.
   [[nodiscard]] std::string text_at(std::uint64_t k) const;
 
   /// Calls f(element type{}) with the C++ type of the elements, which are numbers.

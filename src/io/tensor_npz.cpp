@@ -188,8 +188,9 @@ private:
   std::vector<Member> m_arrays;
 };
 
-/// The arrays of a compressed format. A row is an index of some of the modes, a column one of the others; the last of
-/// several modes runs fastest. Row r has the nonzeros indptr[r] ... indptr[r + 1] - 1, whose columns are in `indices`.
+/// The arrays of a compressed format. A row is an index of some of the modes, a column one of the others;
+/// the last of several modes runs fastest. Row r has the nonzeros indptr[r] ... indptr[r + 1] - 1, whose
+/// columns are in `indices`.
 class Compressed {
 public:
   /// \param format  csr, csc, or sparse's gcxs, whose array "compressed_axes" names the modes of the rows

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The check that a tensor's coordinates are below its extents. Kernels use coordinates as row numbers and do not check
-// them. A caller's View may hold any numbers, and the caller may change them after the tensor was made. So every
-// function that takes a caller's coordinates checks them first, in one pass.
+// The check that a tensor's coordinates are below its extents. Kernels use coordinates as row numbers without
+// a check. A caller's View may hold any numbers, and may change after the tensor was made. So every function
+// that takes a caller's coordinates checks them first, in one pass.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A caller's View may hold coordinates outside the extents. Every function that takes coordinates names the first one.
+// A caller's View may hold coordinates outside the extents. Every function that takes coordinates names the
+// first one.
 #include <Kokkos_Core.hpp>
 #include <filesystem>
 #include <functional>

@@ -305,8 +305,8 @@ void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model,
 /// They are the b_u,Bin(t) and b_i,Bin(t) of Koren (KDD 2009, section 3.1), except that users drift by
 /// splines there. The same bits on every backend. Waits for `space`.
 /// \throws UsageError when the model has no biases or other extents, a damping or the sweeps are negative, a
-///         coordinate is outside, the mode of time does not exist or X is empty; NumericalError when a value is
-///         not finite; MemoryError
+///         coordinate is outside, the mode of time does not exist or X is empty; NumericalError when a value
+///         is not finite; MemoryError
 template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, BiasOptions const& options,
                 FastTuckerModel<Scalar, Space>& model);

@@ -118,8 +118,8 @@ public:
   /// `space`.
   /// \param coo  no duplicates, for CP-ALS (tensor/sum_duplicates.hpp)
   /// \throws UsageError unless 1 <= options.rank < 2^20; for a coordinate outside, naming it; for an unknown
-  ///         name or option; for a named format without what options.needs or options.deterministic ask; for a
-  ///         TensorSource without a survey if needed. MemoryError, with the smallest need, when nothing fits
+  ///         name or option; for a named format without what options.needs or options.deterministic ask;
+  ///         without a survey if one is needed. MemoryError, with the smallest need, when nothing fits
   static AnyFormat build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                          options_type const& options = {});
   static AnyFormat build(Space const& space, TensorSource<Scalar, Index, Space> const& source,
