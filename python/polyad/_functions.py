@@ -199,11 +199,11 @@ def _count(name: str, value: Any, least: int = 0) -> int:
 def _limit(name: str, value: Any, least: float = -math.inf) -> float:
     """A number that is not NaN and not less than `least`."""
     try:
-        number = float(value)
+        number = math.nan if isinstance(value, (str, bytes)) else float(value)
     except (TypeError, ValueError):
         raise UsageError(f"{name} is a number, not {value!r}") from None
     if math.isnan(number):
-        raise UsageError(f"{name} is not a number")
+        raise UsageError(f"{name} is a number, not {value!r}")
     if number < least:
         raise UsageError(f"{name} is {least:g} or more, not {value!r}")
     return number
@@ -212,7 +212,7 @@ def _limit(name: str, value: Any, least: float = -math.inf) -> float:
 def _range(name: str, given: Any) -> tuple[float, float]:
     """The lowest and the highest number."""
     try:
-        lowest, highest = given
+        lowest, highest = () if isinstance(given, (str, bytes)) else given
     except (TypeError, ValueError):
         raise UsageError(f"{name} is (lowest, highest), not {given!r}") from None
     ends = _limit(f"the lowest number of {name}", lowest), _limit(f"the highest number of {name}", highest)
@@ -636,9 +636,9 @@ def fast_tucker(
         if entries.shape != first.shape or entries.coords.itemsize != first.coords.itemsize:
             if len(entries.shape) != len(first.shape) or any(a > b for a, b in zip(entries.shape, first.shape)):
                 raise UsageError(f"entries of {entries.shape} for a training set of {first.shape}")
-            entries = SparseTensor(
-                entries.coords.astype(first.coords.dtype), entries.values, first.shape, duplicates="keep"
-            )
+            # Checked before they may become narrower.
+            entries = SparseTensor(entries.coords, entries.values, first.shape, duplicates="keep")
+            entries = _trusted(entries.coords.astype(first.coords.dtype), entries.values, first.shape, None)
         sets[k] = entries
     options: dict[str, Any] = {
         "rank": _count("rank", rank),

@@ -49,6 +49,8 @@ def _found(name: Any, column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]
     if _has_missing(column):
         raise InputError(f"column {name!r} has missing entries")
     if column.dtype.kind == "O":
+        if any(type(entry).__hash__ is None for entry in column):
+            raise InputError(f"column {name!r} has entries that are no names, such as lists or sets")
         kinds = sorted({_kind(entry) for entry in column})
         if len(kinds) > 1:
             raise InputError(
@@ -81,7 +83,7 @@ def numbers_of(what: str, column: Any) -> NDArray[Any]:
 
 
 def columns_of(
-    frame: Any, modes: Sequence[Any] | None, value: Any
+    frame: Any, modes: Sequence[Any] | None, value: Any, allows_nan: bool
 ) -> tuple[NDArray[Any], NDArray[Any], list[NDArray[Any]]]:
     """Coordinates, values and the names of each mode's rows."""
     names = list(frame.columns)
@@ -100,4 +102,7 @@ def columns_of(
         labels.append(found)
         codes.append(numbers_of_rows)
     coords = np.stack(codes, axis=1) if len(frame) else np.empty((0, len(modes)), dtype=np.int64)
-    return coords, numbers_of(f"column {value!r}", frame[value].to_numpy()), labels
+    values = numbers_of(f"column {value!r}", frame[value].to_numpy())
+    if not allows_nan and _has_missing(values):
+        raise InputError(f"column {value!r} has missing entries")
+    return coords, values, labels

@@ -177,7 +177,7 @@ class SparseTensor:
             summed, count = engine.sum_duplicates(held)
             if count and duplicates == "error":
                 raise InputError(
-                    f"{count} nonzeros are at the place of another one: pass duplicates='sum' to polyad.asarray or "
+                    f"{count} {'nonzero is' if count == 1 else 'nonzeros are'} at the place of another one: pass duplicates='sum' to polyad.asarray or "
                     "SparseTensor, or duplicates='keep' for completion"
                 )
             if count:
@@ -318,7 +318,7 @@ def _trusted(coords: NDArray[Any], values: NDArray[Any], shape: tuple[int, ...],
 
 
 def _of_frame(frame: Any, modes: Sequence[Any] | None, value: Any, options: dict[str, Any]) -> SparseTensor:
-    coords, values, labels = columns_of(frame, modes, value)
+    coords, values, labels = columns_of(frame, modes, value, options["allow_non_finite"])
     return SparseTensor(coords, values, [len(found) for found in labels], labels=labels, **options)
 
 

@@ -330,6 +330,8 @@ class TensorRecommender(_Estimator):
             raise UsageError(f"X is observations x modes, not of {places.ndim} dimensions")
         if places.dtype.kind == "O":
             places = numbers_of("X", places)
+        if places.dtype.kind == "f" and np.isnan(places).any():
+            raise InputError("X has missing entries")
         if places.dtype.kind not in "iu":
             # A pipeline may hand whole numbers over as floats.
             if places.dtype.kind != "f" or not np.array_equal(places, np.floor(places)):
@@ -341,12 +343,13 @@ class TensorRecommender(_Estimator):
 
     @staticmethod
     def _targets(y: Any) -> NDArray[np.float64]:
-        try:
-            return numbers_of("y", y).reshape(-1).astype(np.float64)
-        except (TypeError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise UsageError("y holds real numbers") from None
+        given = numbers_of("y", y).reshape(-1)
+        if given.dtype.kind not in "iufb":
+            raise UsageError(f"y holds real numbers, not {given.dtype}")
+        values = given.astype(np.float64)
+        if np.isnan(values).any():
+            raise InputError("y has missing entries")
+        return values
 
     def fit(self, X: Any, y: Any) -> TensorRecommender:
         """Learn from observations.

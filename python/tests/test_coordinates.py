@@ -14,6 +14,14 @@ shape = (30, 40, 50)
 model = polyad.CPModel([1.0], [np.ones((size, 1)) for size in shape])
 completed = polyad.FastTuckerModel([np.ones((size, 1)) for size in shape], [np.ones((1, 1))] * 3)
 
+
+
+def like(X):
+    """Another tensor with coordinates of the same type."""
+    other = random_tensor(shape, 300, 3)
+    return polyad.SparseTensor(other.coords.astype(X.coords.dtype), other.values, shape)
+
+
 functions = {
     "cp_als": lambda X: polyad.cp_als(X, 2),
     "cp_als of a named format": lambda X: polyad.cp_als(X, 2, format="sorted"),
@@ -28,8 +36,8 @@ functions = {
     "fast_tucker": lambda X: polyad.fast_tucker(X),
     "fast_tucker with options": lambda X: polyad.fast_tucker(X, rank=2, shrinkage=5),
     "fast_tucker by adam": lambda X: polyad.fast_tucker(X, rank=2, optimizer="adam"),
-    "validation": lambda X: polyad.fast_tucker(random_tensor(shape, 300, 3), validation=X, rank=2, shrinkage=5),
-    "test": lambda X: polyad.fast_tucker(random_tensor(shape, 300, 3), test=X, rank=2, shrinkage=5),
+    "validation": lambda X: polyad.fast_tucker(like(X), validation=X, rank=2, shrinkage=5),
+    "test": lambda X: polyad.fast_tucker(like(X), test=X, rank=2, shrinkage=5),
     "predict": lambda X: polyad.predict(completed, X),
     "seen": lambda X: polyad.recommend(completed, 1, [[0, 0]], seen=X),
     "compare": lambda X: polyad.compare(model, X),
@@ -56,6 +64,19 @@ def test_changed_coordinates_are_found(name):
                 functions[name](X)
             where = f"nonzero {p} is outside the tensor: it has index {bits}"
             assert re.search(rf"^{where}( \(-3 as a signed number\))? in mode {n} of {shape[n]} rows$", str(error.value))
+
+
+@on_host_only
+@pytest.mark.parametrize("dtype", [np.uint32, np.int64])
+def test_a_test_set_of_another_type_or_shape(dtype):
+    train = random_tensor(shape, 300, 3)
+    train = polyad.SparseTensor(train.coords.astype(dtype), train.values, shape)
+    for sizes in (shape, (20, 40, 50)):
+        coords = random_tensor((20, 40, 50), 50, 4).coords.astype(np.int64)
+        X = polyad.SparseTensor(coords, np.ones(50), sizes)
+        coords[7, 1] = 2**40  # as a number of 32 bits it is 0
+        with pytest.raises(polyad.Error, match=f"nonzero 7 .* index {2**40} in mode 1 of 40 rows"):
+            polyad.fast_tucker(train, test=X, rank=2, shrinkage=5)
 
 
 @on_host_only

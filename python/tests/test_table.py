@@ -29,7 +29,7 @@ columns = {
 
 
 def table(column, position="user"):
-    frame = pd.DataFrame({"user": ["a", "b", "c", "d"], "item": ["tea", "rice", "tea", "rice"], "rating": [1.0, 2.0, 3.0, 4.0]})
+    frame = pd.DataFrame({"user": ["a", "b", "c", "d"], "item": ["tea", "rice", "milk", "salt"], "rating": [1.0, 2.0, 3.0, 4.0]})
     frame[position] = column
     return frame
 
