@@ -94,7 +94,7 @@ def test_limits(name, wrong):
         lambda: polyad.tucker(X, 2, **{name: wrong}),
         lambda: polyad.fast_tucker(X, time_limit_s=wrong),
     ):
-        with pytest.raises(polyad.UsageError, match=name if "fast" not in run.__code__.co_names[1] else "time_limit_s"):
+        with pytest.raises(polyad.UsageError, match="tolerance|time_limit_s"):
             run()
     if name == "tolerance":
         for estimator in (polyad.CP(2, tolerance=wrong), polyad.Tucker(2, tolerance=wrong)):
