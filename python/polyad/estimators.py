@@ -97,7 +97,9 @@ class _Estimator(_Base):
     def __repr__(self) -> str:
         signature = inspect.signature(type(self)).parameters
         changed = [
-            f"{name}={value!r}" for name, value in self.get_params().items() if value is not signature[name].default
+            f"{name}={value!r}"
+            for name, value in self.get_params().items()
+            if repr(value) != repr(signature[name].default)  # what was pickled is equal, not the same
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
 
