@@ -50,7 +50,7 @@ _ours = {
     **dict.fromkeys(("filename", "file", "fname", "name"), ("path",)),
 }
 
-# Of polyad.asarray, which makes the tensor of what a function gets.
+# The options of polyad.asarray, which makes a tensor from what a function gets.
 _of_asarray = ("duplicates", "allow_non_finite", "modes", "value")
 
 

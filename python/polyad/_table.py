@@ -50,7 +50,7 @@ def _found(name: Any, column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]
         raise InputError(f"column {name!r} has missing entries")
     if column.dtype.kind == "O":
         if any(type(entry).__hash__ is None for entry in column):
-            raise InputError(f"column {name!r} has entries that are no names, such as lists or sets")
+            raise InputError(f"column {name!r} has entries that cannot be names, such as lists or sets")
         kinds = sorted({_kind(entry) for entry in column})
         if len(kinds) > 1:
             raise InputError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables whose entries are missing, are of several types, or are no numbers."""
+"""Tables whose entries are missing, are of several types, or are not numbers."""
 
 import datetime
 import decimal

@@ -50,7 +50,7 @@ void add_array(ZipWriter& zip, std::string const& name, std::vector<std::uint64_
   });
 }
 
-/// The layout, which sparse.load_npz wants to be told.
+/// The name of the layout, which sparse.load_npz requires.
 void add_format(ZipWriter& zip) {
   constexpr std::u32string_view coo = U"coo";
   std::string const header          = npy_header({}, "U3");
@@ -249,7 +249,7 @@ private:
   [[nodiscard]] std::uint64_t product(std::vector<std::uint64_t> const& modes) const {
     std::uint64_t cells = 1;
     for (auto const n : modes)
-      // One less than 2^64, as 'indptr' has one element more.
+      // Less than 2^64 - 1, as 'indptr' has one more element.
       if (__builtin_mul_overflow(cells, m_extents[n], &cells) || cells + 1 == 0)
         m_archive.refuse("has 2^64 rows or columns, or more");
     return cells;
@@ -318,7 +318,7 @@ TensorFile read_tensor_npz(std::filesystem::path const& path, ReadOptions const&
     listed.emplace(archive, extents, data.array.size());
   else
     compressed.emplace(archive, name, extents);
-  // A compressed array may have values behind its last row.
+  // A compressed array may have values past the end of its last row.
   std::uint64_t const nnz = compressed ? compressed->nnz() : data.array.size();
   if (nnz == 0) archive.refuse("holds no nonzeros");
   if (data.array.size() < nnz)
