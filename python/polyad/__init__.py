@@ -14,8 +14,11 @@ Products: :func:`mttkrp`, :func:`ttm`, :func:`ttmc`. Formats: :func:`any_format`
 :class:`Tucker`, :class:`TensorRecommender`.
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
 from ._backend import backends, info, set_backend, set_device, set_threads
-from ._errors import BackendError, Error, InputError, MemoryError, NumericalError, UsageError, WriteError
+from ._errors import BackendError, Error, InputError, KeywordError, MemoryError, NumericalError, UsageError, WriteError
 from ._functions import (
     Format,
     any_format,
@@ -36,14 +39,18 @@ from ._functions import (
 )
 from ._models import CPModel, FastTuckerModel, Rankings, TuckerModel, load
 from ._tensor import SparseTensor, asarray, read, write
-from .estimators import CP, TensorRecommender, Tucker
 from ._openmp import share as _share_openmp
+
+if _TYPE_CHECKING:
+    from ._errors import NotFittedError
+    from .estimators import CP, TensorRecommender, Tucker
 
 # After numpy, whose own runtime, where it has one, comes first.
 _share_openmp()
 
 __version__ = "0.2.0"
 
+# Without polyad.MemoryError, which has the name of a builtin exception.
 __all__ = [
     "BackendError",
     "CP",
@@ -52,7 +59,8 @@ __all__ = [
     "FastTuckerModel",
     "Format",
     "InputError",
-    "MemoryError",
+    "KeywordError",
+    "NotFittedError",
     "NumericalError",
     "Rankings",
     "SparseTensor",
@@ -86,3 +94,25 @@ __all__ = [
     "tune",
     "write",
 ]
+
+
+if not _TYPE_CHECKING:  # type checkers know the names above, and no others
+
+    def __getattr__(name: str) -> _Any:
+        """The estimators and NotFittedError, made at their first use: they derive from classes of scikit-learn."""
+        if name in ("CP", "TensorRecommender", "Tucker", "estimators"):
+            from importlib import import_module
+
+            estimators = import_module("polyad.estimators")
+            for found in ("CP", "TensorRecommender", "Tucker"):
+                globals()[found] = getattr(estimators, found)
+            return globals()[name]
+        if name == "NotFittedError":
+            from ._errors import not_fitted_error
+
+            return not_fitted_error()
+        raise AttributeError(f"module 'polyad' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "estimators"})

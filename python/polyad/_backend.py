@@ -9,6 +9,7 @@ import os
 import threading
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from . import _nvidia, _openmp
 from ._errors import BackendError, UsageError
@@ -122,7 +123,7 @@ def set_device(device: int) -> None:
         _device = device
 
 
-def info() -> dict:
+def info() -> dict[str, Any]:
     """What computes. Starts Kokkos.
 
     Returns

@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._errors import UsageError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _host = 1  # DLPack's number of it
 
@@ -24,7 +28,7 @@ def package_of(x: Any) -> str:
     return type(x).__module__.split(".")[0]
 
 
-def dtype_of(x: Any) -> np.dtype:
+def dtype_of(x: Any) -> np.dtype[Any]:
     """numpy's name of the type of an array's elements."""
     return np.dtype(str(x.dtype).removeprefix("torch."))
 
@@ -39,23 +43,21 @@ def as_package(array: Any, package: str) -> Any:
     return module.from_dlpack(array)
 
 
-def typed(array: Any, dtype: np.dtype) -> Any:
+def typed(array: Any, dtype: np.dtype[Any]) -> Any:
     """The array with elements of that type, row-major: itself where it is so already, else one copy on the device."""
     package = package_of(array)
     if package == "torch":
-        import torch
-
+        torch = import_module("torch")
         return array.detach().to(getattr(torch, dtype.name)).contiguous()
     if package == "cupy":
-        import cupy
-
+        cupy = import_module("cupy")
         return cupy.ascontiguousarray(array, dtype=dtype)
     if dtype_of(array) != dtype:
         raise UsageError(f"an array of {dtype} is wanted, not of {dtype_of(array)}")
     return array
 
 
-def rows(matrix: Any, dtype: np.dtype) -> Any:
+def rows(matrix: Any, dtype: np.dtype[Any]) -> Any:
     """A row-major matrix of that type: itself, whatever the stride of its rows, else one copy on the device."""
     if dtype_of(matrix) == dtype and package_of(matrix) in ("torch", "cupy"):
         size = 1 if package_of(matrix) == "torch" else matrix.itemsize
@@ -65,17 +67,18 @@ def rows(matrix: Any, dtype: np.dtype) -> Any:
     return typed(matrix, dtype)
 
 
-def to_host(array: Any) -> np.ndarray:
+def to_host(array: Any) -> NDArray[Any]:
     """A copy in host memory; an array that lies there as numpy's, without a copy."""
     if not is_on_device(array):
         return np.asarray(array)
+    here: NDArray[Any]
     if package_of(array) == "torch":
-        return array.detach().cpu().numpy()
-    if package_of(array) == "cupy":
-        return array.get()
-    import cupy
-
-    return cupy.from_dlpack(array).get()
+        here = array.detach().cpu().numpy()
+    elif package_of(array) == "cupy":
+        here = array.get()
+    else:
+        here = import_module("cupy").from_dlpack(array).get()
+    return here
 
 
 def extents_of(coords: Any) -> list[int]:
@@ -95,8 +98,7 @@ def move_first_mode_last(core: Any) -> Any:
     if package_of(core) == "torch":
         return core.movedim(0, -1)
     if package_of(core) == "cupy":
-        import cupy
-
+        cupy = import_module("cupy")
         return cupy.moveaxis(core, 0, -1)
     return core if is_on_device(core) else np.moveaxis(core, 0, -1)
 
@@ -116,7 +118,6 @@ def split_columns(matrix: Any, sizes: list[int]) -> Any:
         return matrix  # a library that is not known splits the columns itself
     bytes_of = [matrix.strides[0]] + [count * matrix.itemsize for count in steps[1:]]
     if package_of(matrix) == "cupy":
-        import cupy
-
+        cupy = import_module("cupy")
         return cupy.lib.stride_tricks.as_strided(matrix, shape, bytes_of)
     return np.lib.stride_tricks.as_strided(matrix, shape, bytes_of)

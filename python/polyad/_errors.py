@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import builtins
+import functools
+import importlib
+from typing import TYPE_CHECKING
 
 
 class Error(Exception):
@@ -12,6 +15,10 @@ class Error(Exception):
 
 class UsageError(Error, ValueError):
     """An argument does not hold: a wrong shape or type, a mode out of range, an unknown name."""
+
+
+class KeywordError(UsageError, TypeError):
+    """A function has no such keyword argument. The text names the one that is meant, if it is known."""
 
 
 class InputError(Error, ValueError):
@@ -30,7 +37,7 @@ class InputError(Error, ValueError):
     column: int = 0
 
 
-class MemoryError(Error, builtins.MemoryError):  # noqa: A001
+class MemoryError(Error, builtins.MemoryError):
     """An array does not fit.
 
     Attributes
@@ -46,7 +53,7 @@ class MemoryError(Error, builtins.MemoryError):  # noqa: A001
 
 
 class NumericalError(Error, ArithmeticError):
-    """NaN or infinity appeared where the method cannot go on."""
+    """NaN or infinity appeared where the method cannot continue."""
 
 
 class WriteError(Error, OSError):
@@ -55,3 +62,21 @@ class WriteError(Error, OSError):
 
 class BackendError(Error, RuntimeError):
     """The backend or the device that was asked for cannot be used."""
+
+
+if TYPE_CHECKING:
+
+    class NotFittedError(UsageError, AttributeError):
+        """The estimator has no model yet: call ``fit`` first."""
+
+
+@functools.cache
+def not_fitted_error() -> type[UsageError]:
+    """The class NotFittedError, made at its first use: it derives from scikit-learn's class if that is installed."""
+    base: type = AttributeError
+    try:
+        base = importlib.import_module("sklearn.exceptions").NotFittedError
+    except ImportError:
+        pass
+    text = "The estimator has no model yet: call ``fit`` first."
+    return type("NotFittedError", (UsageError, base), {"__module__": "polyad", "__doc__": text})

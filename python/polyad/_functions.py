@@ -3,20 +3,29 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
 from . import _backend, _device
 from ._errors import InputError, UsageError
+from ._keywords import own_keywords
 from ._models import CPModel, FastTuckerModel, Rankings, TuckerModel
 from ._tensor import SparseTensor, _coordinates, _extents, _trusted, asarray
 
-Callback = Callable[[dict], Any]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Callback = Callable[[dict[str, Any]], Any]
+P = ParamSpec("P")
+R = TypeVar("R")
+Model = TypeVar("Model", CPModel, TuckerModel, FastTuckerModel)
 
 
 class Format:
@@ -52,6 +61,7 @@ class Format:
         return f"Format({self.chosen}, {' x '.join(map(str, self.shape))}, {self.nnz} nonzeros, {self.dtype})"
 
 
+@own_keywords
 def any_format(
     X: Any,
     *,
@@ -101,17 +111,19 @@ def any_format(
 
 def _compare_formats(
     X: Any, rank: int, iterations: float, format: str, deterministic: bool, threads: int | None, measure: bool  # noqa: A002
-) -> dict:
+) -> dict[str, Any]:
     engine = _backend.engine(threads)
     tensor = asarray(X)
-    return engine.compare_formats(
+    found: dict[str, Any] = engine.compare_formats(
         tensor._held, _count("rank", rank, 1), float(iterations), format, deterministic, measure
     )
+    return found
 
 
+@own_keywords
 def estimate(
     X: Any, *, rank: int = 16, iterations: float = 20, deterministic: bool = False, threads: int | None = None
-) -> dict:
+) -> dict[str, Any]:
     """What each storage format would take of memory and time, by the cost model; nothing is built.
 
     Parameters
@@ -140,6 +152,7 @@ def estimate(
     return _compare_formats(X, rank, iterations, "auto", deterministic, threads, False)
 
 
+@own_keywords
 def tune(
     X: Any,
     *,
@@ -148,7 +161,7 @@ def tune(
     format: str = "auto",  # noqa: A002
     deterministic: bool = False,
     threads: int | None = None,
-) -> dict:
+) -> dict[str, Any]:
     """What each storage format takes, measured on the tensor itself.
 
     Parameters
@@ -183,17 +196,32 @@ def _count(name: str, value: Any, least: int = 0) -> int:
     return int(value)
 
 
-def _limit(name: str, value: Any) -> float:
+def _limit(name: str, value: Any, least: float = -math.inf) -> float:
+    """A number that is not NaN and not less than `least`."""
     try:
-        number = float(value)
+        number = math.nan if isinstance(value, (str, bytes)) else float(value)
     except (TypeError, ValueError):
         raise UsageError(f"{name} is a number, not {value!r}") from None
     if math.isnan(number):
-        raise UsageError(f"{name} is not a number")
+        raise UsageError(f"{name} is a number, not {value!r}")
+    if number < least:
+        raise UsageError(f"{name} is {least:g} or more, not {value!r}")
     return number
 
 
-def _matrices(arrays: Sequence[Any], dtype: np.dtype) -> list[Any]:
+def _range(name: str, given: Any) -> tuple[float, float]:
+    """The lowest and the highest number."""
+    try:
+        lowest, highest = () if isinstance(given, (str, bytes)) else given
+    except (TypeError, ValueError):
+        raise UsageError(f"{name} is (lowest, highest), not {given!r}") from None
+    ends = _limit(f"the lowest number of {name}", lowest), _limit(f"the highest number of {name}", highest)
+    if ends[0] > ends[1]:
+        raise UsageError(f"{name} is (lowest, highest), and {lowest!r} is more than {highest!r}")
+    return ends
+
+
+def _matrices(arrays: Sequence[Any], dtype: np.dtype[Any]) -> list[Any]:
     """Row-major matrices of that type; without a copy where they are, whatever the stride of their rows."""
     result = []
     for n, array in enumerate(arrays):
@@ -214,7 +242,7 @@ def _matrices(arrays: Sequence[Any], dtype: np.dtype) -> list[Any]:
     return result
 
 
-def _factors_of(start: Any) -> Sequence[Any]:
+def _factors_of(start: Any) -> Any:
     if hasattr(start, "factors"):
         return start.factors
     if hasattr(start, "factor_matrices"):
@@ -230,13 +258,11 @@ class _Progress:
     def __init__(self, total: int, name: str) -> None:
         self._name = name
         try:
-            from tqdm.auto import tqdm
-
-            self._bar = tqdm(total=total, desc=name)
+            self._bar = import_module("tqdm.auto").tqdm(total=total, desc=name)
         except ImportError:
             self._bar = None
 
-    def __call__(self, step: dict) -> None:
+    def __call__(self, step: dict[str, Any]) -> None:
         number = step.get("iteration", step.get("epoch"))
         if "fit" in step:
             text = f"fit {step['fit']:.6f}"
@@ -254,20 +280,46 @@ class _Progress:
             self._bar.close()
 
 
-def _watched(callback: Callback | None, progress: bool, total: int, name: str) -> tuple[Callback | None, Callable]:
+def _watched(callback: Callback | None, progress: bool, total: int, name: str) -> tuple[Callback | None, Callable[[], None]]:
     if callback is not None and not callable(callback):
         raise UsageError(f"the callback is a function, not {callback!r}")
     if not progress:
         return callback, lambda: None
     shown = _Progress(total, name)
 
-    def both(step: dict) -> Any:
+    def both(step: dict[str, Any]) -> Any:
         shown(step)
         return None if callback is None else callback(step)
 
     return both, shown.close
 
 
+def _interruptible(driver: Callable[P, R]) -> Callable[P, R]:
+    """Who catches a KeyboardInterrupt of the driver finds the attribute ``model`` in it, None without a model."""
+
+    @functools.wraps(driver)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return driver(*args, **kwargs)
+        except KeyboardInterrupt as interrupt:
+            if not hasattr(interrupt, "model"):
+                interrupt.model = None  # type: ignore[attr-defined]
+            raise
+
+    return run
+
+
+def _unless_interrupted(model: Model, result: dict[str, Any]) -> Model:
+    """The model, or the KeyboardInterrupt that ended its run, with the model in it."""
+    interrupt = result["interrupted"]
+    if interrupt is None:
+        return model
+    interrupt.model = model
+    raise interrupt
+
+
+@own_keywords
+@_interruptible
 def cp_als(
     X: Any,
     rank: int = 0,
@@ -306,8 +358,8 @@ def cp_als(
     deterministic : bool
         A fixed order of summation. Not with a Format.
     callback : function, optional
-        Called after each iteration with a dict of ``iteration``, ``fit``, ``delta`` and ``seconds``. False ends
-        the run; an exception passes.
+        Called after each iteration with a dict of ``iteration``, ``fit``, ``delta`` and ``seconds``. If it returns
+        False, the run ends, with the reason "stopped". An exception passes.
     progress : bool
         Show the iterations (tqdm where it is installed).
     threads, device : int, optional
@@ -316,11 +368,15 @@ def cp_als(
     Returns
     -------
     CPModel
-        Also after Ctrl-C: then of the iterations so far, with the reason "interrupted".
 
     Raises
     ------
-    UsageError, MemoryError, NumericalError
+    UsageError
+        Also if coordinates were changed after the tensor was made, and one is outside now.
+    MemoryError, NumericalError
+    KeyboardInterrupt
+        After Ctrl-C, at the end of an iteration. Its attribute ``model`` is the model so far, with the reason
+        "interrupted"; it is None before the first iteration ends.
 
     Examples
     --------
@@ -338,8 +394,8 @@ def cp_als(
     options = {
         "rank": _count("rank", rank),
         "max_iterations": _count("max_iterations", max_iterations),
-        "tolerance": _limit("tolerance", tolerance),
-        "time_limit_s": _limit("time_limit_s", time_limit_s),
+        "tolerance": _limit("tolerance", tolerance, 0),
+        "time_limit_s": _limit("time_limit_s", time_limit_s, 0),
         "seed": _count("seed", seed),
     }
     begin = [] if start is None else _matrices(_factors_of(start), held.dtype)
@@ -353,9 +409,11 @@ def cp_als(
             result = engine.cp_als(held._held, options, format, deterministic, begin, watch)
     finally:
         close()
-    return CPModel._of(result, held.labels, held._package)
+    return _unless_interrupted(CPModel._of(result, held.labels, held._package), result)
 
 
+@own_keywords
+@_interruptible
 def tucker(
     X: Any,
     ranks: int | Sequence[int],
@@ -386,6 +444,11 @@ def tucker(
     -------
     TuckerModel
 
+    Raises
+    ------
+    UsageError, MemoryError, NumericalError, KeyboardInterrupt
+        As for :func:`cp_als`.
+
     Examples
     --------
     >>> import polyad
@@ -404,8 +467,8 @@ def tucker(
     options = {
         "ranks": [_count("a rank", rank) for rank in ranks],
         "max_iterations": _count("max_iterations", max_iterations),
-        "tolerance": _limit("tolerance", tolerance),
-        "time_limit_s": _limit("time_limit_s", time_limit_s),
+        "tolerance": _limit("tolerance", tolerance, 0),
+        "time_limit_s": _limit("time_limit_s", time_limit_s, 0),
         "seed": _count("seed", seed),
         "hosvd": hosvd,
     }
@@ -415,7 +478,7 @@ def tucker(
         result = engine.tucker(tensor._held, options, begin, watch)
     finally:
         close()
-    return TuckerModel._of(result, tensor.labels, tensor._package)
+    return _unless_interrupted(TuckerModel._of(result, tensor.labels, tensor._package), result)
 
 
 def _rates(name: str, given: Any, names: Mapping[str, float]) -> list[float]:
@@ -424,8 +487,8 @@ def _rates(name: str, given: Any, names: Mapping[str, float]) -> list[float]:
         unknown = set(given) - set(names)
         if unknown:
             raise UsageError(f"{name} has no {', '.join(sorted(unknown))}; it has {', '.join(names)}")
-        return [float(given.get(key, default)) for key, default in names.items()]
-    numbers = [float(given)] if np.isscalar(given) else [float(number) for number in given]
+        return [_limit(f"{key} of {name}", given.get(key, default)) for key, default in names.items()]
+    numbers = [_limit(name, number) for number in ([given] if np.ndim(given) == 0 else given)]
     if not 1 <= len(numbers) <= len(names):
         raise UsageError(f"{name} is ({', '.join(names)})")
     return numbers + list(names.values())[len(numbers) :]
@@ -448,10 +511,12 @@ def _drifts(drift: Any, order: int) -> tuple[list[int], list[float]]:
         if unknown or "bins" not in given:
             raise UsageError(f"a drift has bins and perhaps damping, not {dict(given)!r}")
         bins.append(_count("bins", given["bins"]))
-        damping.append(_limit("damping", given.get("damping", 30.0)))
+        damping.append(_limit("damping", given.get("damping", 30.0), 0))
     return bins, damping
 
 
+@own_keywords
+@_interruptible
 def fast_tucker(
     train: Any,
     *,
@@ -489,8 +554,8 @@ def fast_tucker(
     Parameters
     ----------
     train : SparseTensor or what :func:`asarray` takes
-        Every stored entry is an observation, zeros and duplicates too; all others are unknown. Pass
-        ``duplicates="keep"`` where places repeat.
+        Every stored entry is an observation, zeros too; all others are unknown. The same place may occur several
+        times.
     validation, test : SparseTensor, optional
         Of the same types. The first decides which epoch is best, with `patience`; the other is only reported.
     rank, columns : int
@@ -529,13 +594,19 @@ def fast_tucker(
     format, deterministic
         As for :func:`cp_als`.
     callback : function, optional
-        Called after each epoch with a dict of ``epoch``, ``train``, ``validation``, ``test``, ``seconds``.
+        Called after each epoch with a dict of ``epoch``, ``train``, ``validation``, ``test``, ``seconds``. If it
+        returns False, the run ends, with the reason "stopped".
     progress, threads
         As for :func:`cp_als`.
 
     Returns
     -------
     FastTuckerModel
+
+    Raises
+    ------
+    UsageError, MemoryError, NumericalError, KeyboardInterrupt
+        As for :func:`cp_als`.
 
     Examples
     --------
@@ -553,7 +624,7 @@ def fast_tucker(
     [(20, 4), (30, 2), (10, 0)]
     """
     engine = _backend.engine(threads, device)
-    sets = [None if entries is None else asarray(entries) for entries in (train, validation, test)]
+    sets = [None if entries is None else asarray(entries, duplicates="keep") for entries in (train, validation, test)]
     if sets[0] is None:
         raise UsageError("there are no entries to learn from")
     first = sets[0]
@@ -565,9 +636,9 @@ def fast_tucker(
         if entries.shape != first.shape or entries.coords.itemsize != first.coords.itemsize:
             if len(entries.shape) != len(first.shape) or any(a > b for a, b in zip(entries.shape, first.shape)):
                 raise UsageError(f"entries of {entries.shape} for a training set of {first.shape}")
-            entries = SparseTensor(
-                entries.coords.astype(first.coords.dtype), entries.values, first.shape, duplicates="keep"
-            )
+            # Checked before they may become narrower.
+            entries = SparseTensor(entries.coords, entries.values, first.shape, duplicates="keep")
+            entries = _trusted(entries.coords.astype(first.coords.dtype), entries.values, first.shape, None)
         sets[k] = entries
     options: dict[str, Any] = {
         "rank": _count("rank", rank),
@@ -576,10 +647,10 @@ def fast_tucker(
         "optimizer": optimizer,
         "max_epochs": _count("max_epochs", max_epochs),
         "ridge_per_entry": bool(ridge_per_entry),
-        "core_ridge": _limit("core_ridge", core_ridge),
+        "core_ridge": _limit("core_ridge", core_ridge, 0),
         "update_cores": bool(update_cores),
         "patience": _count("patience", patience),
-        "time_limit_s": _limit("time_limit_s", time_limit_s),
+        "time_limit_s": _limit("time_limit_s", time_limit_s, 0),
         "format": format,
         "deterministic": bool(deterministic),
     }
@@ -602,13 +673,13 @@ def fast_tucker(
     if targets is not None:
         options["targets"] = [str(target) for target in targets]
     if ridge is not None:
-        options["ridge"] = _limit("ridge", ridge)
+        options["ridge"] = _limit("ridge", ridge, 0)
     if adam is not None:
         options["adam"] = _rates("adam", adam, {"step": 0.01, "first": 0.9, "second": 0.999, "epsilon": 1e-8})
     if sgd is not None:
         options["sgd"] = _rates("sgd", sgd, {"step": 0.01, "core_step": 0.1, "decay": 0.1})
     if range is not None:
-        options["lowest"], options["highest"] = _limit("range", range[0]), _limit("range", range[1])
+        options["lowest"], options["highest"] = _range("range", range)
     watch, close = _watched(callback, progress, max_epochs, "epoch")
     try:
         result = engine.fast_tucker(
@@ -616,17 +687,15 @@ def fast_tucker(
         )
     finally:
         close()
-    return FastTuckerModel._of(result, first.labels)
+    return _unless_interrupted(FastTuckerModel._of(result, first.labels), result)
 
 
-def _given(model: FastTuckerModel, range: Any = None) -> tuple[dict[str, Any], np.dtype]:  # noqa: A002
+def _given(model: FastTuckerModel, range: Any = None) -> tuple[dict[str, Any], np.dtype[Any]]:  # noqa: A002
     """The model as the compiled module takes it, and its type."""
     if not isinstance(model, FastTuckerModel):
         raise UsageError(f"a FastTuckerModel is wanted, not {type(model).__name__}")
     dtype = np.dtype(np.float32 if all(f.dtype == np.float32 for f in model.factors) else np.float64)
-    lowest, highest = model.range if range is None else (_limit("clip", range[0]), _limit("clip", range[1]))
-    if lowest > highest:
-        raise UsageError(f"the range from {lowest} to {highest} is empty")
+    lowest, highest = model.range if range is None else _range("clip", range)
     given = {
         "factors": _matrices(model.factors, dtype),
         "cores": _matrices(model.cores, dtype),
@@ -640,7 +709,8 @@ def _given(model: FastTuckerModel, range: Any = None) -> tuple[dict[str, Any], n
     return given, dtype
 
 
-def predict(model: FastTuckerModel, places: Any, *, threads: int | None = None) -> np.ndarray:
+@own_keywords
+def predict(model: FastTuckerModel, places: Any, *, threads: int | None = None) -> NDArray[Any]:
     """What a completion model expects at some places.
 
     Parameters
@@ -669,12 +739,12 @@ def predict(model: FastTuckerModel, places: Any, *, threads: int | None = None) 
     return out
 
 
-def _indices(name: str, given: Any, dimensions: int, shape: str, averages: bool = False) -> np.ndarray:
+def _indices(name: str, given: Any, dimensions: int, shape: str, averages: bool = False) -> NDArray[Any]:
     """uint64 in C order. With `averages` -1 and None become the largest number, the library's every_row."""
     try:
         array = np.asarray(given)
         if array.dtype == object and averages:
-            array = np.asarray(np.where(np.equal(array, None), -1, array).tolist())
+            array = np.asarray([[-1 if index is None else index for index in row] for row in array])
     except (TypeError, ValueError):
         raise UsageError(f"{name} are an array of integers of {shape}") from None
     if array.ndim != dimensions:
@@ -721,6 +791,7 @@ def _recommend(
     return ranked
 
 
+@own_keywords
 def recommend(
     model: FastTuckerModel,
     mode: int,
@@ -779,9 +850,10 @@ def recommend(
     >>> rows.tolist()
     [2, 0]
     """
-    return _recommend(model, mode, queries, n, seen, clip, threads, 3)
+    return _recommend(model, mode, queries, n, seen, clip, threads, 4)
 
 
+@own_keywords
 def similar(
     model: FastTuckerModel, mode: int, rows: Any, n: int = 10, *, threads: int | None = None
 ) -> Rankings:
@@ -830,6 +902,7 @@ def _mode(mode: Any, order: int) -> int:
     return int(mode)
 
 
+@own_keywords
 def mttkrp(
     X: Any,
     factors: Any,
@@ -837,7 +910,7 @@ def mttkrp(
     *,
     out: Any = None,
     threads: int | None = None,
-) -> np.ndarray:
+) -> NDArray[Any]:
     """The matricized tensor times a Khatri-Rao product (MTTKRP).
 
     ``V[k, r]`` is the sum over the nonzeros of row k of `mode` of the value times the product of the other
@@ -877,14 +950,18 @@ def mttkrp(
         rank = matrices[0].shape[1] if matrices else 1
         # One product of one mode: hardly worth a sorted copy.
         format = engine.build_format(held._held, rank, 1.0 / len(held.shape), "auto", False, False)  # noqa: A001
+    product: NDArray[Any]
     if out is None:
-        return _device.as_package(engine.mttkrp(format, matrices, where), held._package)
+        product = _device.as_package(engine.mttkrp(format, matrices, where), held._package)
+        return product
     if not (isinstance(out, np.ndarray) or _device.is_on_device(out)) or _device.dtype_of(out) != held.dtype:
         raise UsageError(f"out is an array of {held.dtype}")
     engine.mttkrp_into(format, matrices, where, out)
-    return out
+    product = out
+    return product
 
 
+@own_keywords
 def ttm(X: Any, matrix: Any, mode: int, *, threads: int | None = None) -> SparseTensor:
     """A sparse tensor times a matrix along one mode (SpTTM).
 
@@ -913,7 +990,8 @@ def ttm(X: Any, matrix: Any, mode: int, *, threads: int | None = None) -> Sparse
     return SparseTensor._of(engine.ttm(tensor._held, U, _mode(mode, tensor.ndim)), package=tensor._package)
 
 
-def ttmc(X: Any, matrices: Any, mode: int, *, threads: int | None = None) -> np.ndarray:
+@own_keywords
+def ttmc(X: Any, matrices: Any, mode: int, *, threads: int | None = None) -> NDArray[Any]:
     """A sparse tensor times a matrix along each mode but one (SpTTMc).
 
     Parameters
@@ -944,9 +1022,11 @@ def ttmc(X: Any, matrices: Any, mode: int, *, threads: int | None = None) -> np.
         raise UsageError(f"{len(given)} matrices for a tensor of order {tensor.ndim}")
     U = _matrices([np.empty((0, 1)) if n == where else matrix for n, matrix in enumerate(given)], tensor.dtype)
     product = _device.as_package(engine.ttmc(tensor._held, U, where), tensor._package)
-    return _device.split_columns(product, [matrix.shape[1] for n, matrix in enumerate(U) if n != where])
+    split: NDArray[Any] = _device.split_columns(product, [U_n.shape[1] for n, U_n in enumerate(U) if n != where])
+    return split
 
 
+@own_keywords
 def generate(
     kind: str,
     shape: Sequence[int],
@@ -1007,7 +1087,8 @@ def generate(
     if kind == "uniform":
         skews = [0.0] * len(sizes)
     else:
-        skews = [float(skew)] * len(sizes) if np.isscalar(skew) else [float(number) for number in skew]
+        of_modes: Any = [skew] * len(sizes) if np.ndim(skew) == 0 else skew
+        skews = [_limit("skew", number) for number in of_modes]
     return SparseTensor._of(engine.power_law(sizes, count, skews, _count("fiber_run", fiber_run), run_mode, seed, single))
 
 
@@ -1023,6 +1104,7 @@ def _as_model(model: Any) -> CPModel | None:
     return None
 
 
+@own_keywords
 def compare(a: Any, b: Any, *, weighted: bool = False) -> float:
     """How close two CP models are, or a model and a tensor.
 
@@ -1055,18 +1137,19 @@ def compare(a: Any, b: Any, *, weighted: bool = False) -> float:
         raise UsageError("one of the two is a CP model")
     module = _backend.module()
 
-    def arrays(model: CPModel) -> tuple:
+    def arrays(model: CPModel) -> tuple[NDArray[Any], list[NDArray[Any]]]:
         return (
             np.ascontiguousarray(model.weights, dtype=np.float64),
             [np.ascontiguousarray(factor, dtype=np.float64) for factor in model.to_host().factors],
         )
 
     if second is None:
-        return module.fit_of_model(asarray(b)._held, *arrays(first))
+        return float(module.fit_of_model(asarray(b)._held, *arrays(first)))
     score, with_weights, _ = module.match_score(*arrays(first), *arrays(second))
-    return with_weights if weighted else score
+    return float(with_weights if weighted else score)
 
 
+@own_keywords
 def hold_out(X: Any, share: float, *, seed: int = 0) -> tuple[SparseTensor, SparseTensor]:
     """Split entries at random into those to learn from and those to test on.
 

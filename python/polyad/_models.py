@@ -4,17 +4,24 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
+import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _backend, _device
 from ._errors import InputError, UsageError
+from ._keywords import own_keywords
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
-def _doubles(array: Any) -> np.ndarray:
+def _doubles(array: Any) -> NDArray[Any]:
     return np.ascontiguousarray(_device.to_host(array), dtype=np.float64)
 
 
@@ -28,17 +35,34 @@ def _kept(array: Any) -> Any:
 
 
 class _Fitted:
-    """How the run went: empty where the model was not fitted here."""
+    """How the run went: empty if the model was not fitted here."""
 
-    fit: float | None = None
-    history: list[dict]
+    history: list[dict[str, Any]]
     reason: str = ""
+    labels: list[Any] | None = None
 
-    def _record(self, result: dict | None) -> None:
+    def _record(self, result: dict[str, Any] | None) -> None:
         result = result or {}
-        self.fit = result.get("fit")
         self.history = result.get("history", [])
         self.reason = result.get("reason", "")
+
+    def _warn_of_labels(self) -> None:
+        """Before the model is saved by a method that the user calls."""
+        if self.labels is not None:
+            warnings.warn("the names of the rows (labels) are not saved with the model: keep them apart", stacklevel=3)
+
+
+class _Decomposition(_Fitted):
+    """A model that has a fit."""
+
+    fit: float = math.nan
+
+    def _record(self, result: dict[str, Any] | None) -> None:
+        super()._record(result)
+        self.fit = math.nan if result is None else float(result["fit"])
+
+    def _how(self) -> str:
+        return f", fit {self.fit:.6f} after {len(self.history)} iterations: {self.reason}" if self.reason else ""
 
 
 def _picture_class() -> Any:
@@ -56,7 +80,7 @@ def _picture_class() -> Any:
     return Picture
 
 
-class CPModel(_Fitted):
+class CPModel(_Decomposition):
     """A CP model, the sum over r of weights[r] times the outer product of the columns r of the factors.
 
     It unpacks as ``weights, factors``, so functions of TensorLy take it.
@@ -73,12 +97,13 @@ class CPModel(_Fitted):
     factors : list of numpy.ndarray
         Normalised columns. What a driver returned are views of the library's own memory without a copy: the
         rows are padded to 16 bytes, so that strides may exceed the columns. Of a tensor on the GPU they lie there.
-    fit : float or None
-        1 - ||X - M|| / ||X||
+    fit : float
+        1 - ||X - M|| / ||X||. NaN if the model was not fitted here.
     history : list of dict
         ``iteration``, ``fit``, ``delta`` and ``seconds`` of each iteration.
     reason : str
-        Why the run ended: "converged", "iteration limit", "interrupted" ...
+        Why the run ended: "converged", "iteration limit", "time limit", "stopped" (by the callback), "interrupted"
+        (by Ctrl-C) or "stalled". Empty if the model was not fitted here.
     gram_fallbacks : int
         Updates that took the pseudo-inverse.
     defect : str
@@ -96,6 +121,7 @@ class CPModel(_Fitted):
            [2., 2., 2.]])
     """
 
+    @own_keywords
     def __init__(self, weights: Any, factors: Sequence[Any]) -> None:
         self.weights = np.asarray(weights, dtype=np.float64)
         self.factors = [_kept(factor) for factor in factors]
@@ -104,13 +130,12 @@ class CPModel(_Fitted):
         for n, factor in enumerate(self.factors):
             if len(factor.shape) != 2 or factor.shape[1] != len(self.weights):
                 raise UsageError(f"factor {n} is {factor.shape}, not I_{n} x {len(self.weights)}")
-        self.labels: list | None = None
         self.gram_fallbacks = 0
         self.defect = ""
         self._record(None)
 
     @classmethod
-    def _of(cls, result: dict, labels: list | None = None, package: str = "numpy") -> CPModel:
+    def _of(cls, result: dict[str, Any], labels: list[Any] | None = None, package: str = "numpy") -> CPModel:
         self = cls(result["weights"], [_device.as_package(factor, package) for factor in result["factors"]])
         self._record(result)
         self.gram_fallbacks = result["gram_fallbacks"]
@@ -139,7 +164,7 @@ class CPModel(_Fitted):
         here.factors = [_device.to_host(factor) for factor in self.factors]
         return here
 
-    def __iter__(self) -> Iterator:
+    def __iter__(self) -> Iterator[Any]:
         yield self.weights
         yield self.factors
 
@@ -149,30 +174,27 @@ class CPModel(_Fitted):
     def __getitem__(self, k: int) -> Any:
         return (self.weights, self.factors)[k]
 
-    def full(self) -> np.ndarray:
+    def full(self) -> NDArray[Any]:
         """All entries, as a dense array."""
         first, *others = self.to_host().factors
         product = self.weights * np.asarray(first, dtype=np.float64)
         for factor in others:
             product = (product[:, None, :] * factor[None, :, :]).reshape(-1, self.rank)
-        return product.sum(axis=1).reshape(self.shape)
+        full: NDArray[Any] = product.sum(axis=1).reshape(self.shape)
+        return full
 
     def to_pyttb(self) -> Any:
         """A ``pyttb.ktensor``; copies."""
-        import pyttb
-
-        return pyttb.ktensor(
+        return import_module("pyttb").ktensor(
             [np.array(f, dtype=np.float64, order="F") for f in self.to_host().factors], self.weights.copy()
         )
 
     def to_tensorly(self) -> Any:
         """A ``tensorly.cp_tensor.CPTensor``; copies."""
-        from tensorly.cp_tensor import CPTensor
-
         factors = [np.array(factor, dtype=np.float64) for factor in self.to_host().factors]
-        return CPTensor((self.weights.copy(), factors))
+        return import_module("tensorly.cp_tensor").CPTensor((self.weights.copy(), factors))
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model, whole or not at all: .npz, or .ktns and .txt for text.
 
         Raises
@@ -180,6 +202,7 @@ class CPModel(_Fitted):
         WriteError
             The previous file then stays.
         """
+        self._warn_of_labels()
         _backend.module().write_model(
             os.fspath(path), _doubles(self.weights), [_doubles(f) for f in self.factors], _is_single(self.factors)
         )
@@ -227,11 +250,10 @@ class CPModel(_Fitted):
         return figure
 
     def __repr__(self) -> str:
-        how = "" if self.fit is None else f", fit {self.fit:.6f} after {len(self.history)} iterations: {self.reason}"
-        return f"CPModel({' x '.join(map(str, self.shape))}, rank {self.rank}{how})"
+        return f"CPModel({' x '.join(map(str, self.shape))}, rank {self.rank}{self._how()})"
 
 
-class TuckerModel(_Fitted):
+class TuckerModel(_Decomposition):
     """A Tucker model: a core times a factor along each mode. It unpacks as ``core, factors``.
 
     Attributes
@@ -244,6 +266,7 @@ class TuckerModel(_Fitted):
         As of :class:`CPModel`.
     """
 
+    @own_keywords
     def __init__(self, core: Any, factors: Sequence[Any]) -> None:
         self.core = _kept(core)
         self.factors = [_kept(factor) for factor in factors]
@@ -252,11 +275,10 @@ class TuckerModel(_Fitted):
         for n, factor in enumerate(self.factors):
             if len(factor.shape) != 2 or factor.shape[1] != self.core.shape[n]:
                 raise UsageError(f"factor {n} is {factor.shape}, not I_{n} x {self.core.shape[n]}")
-        self.labels: list | None = None
         self._record(None)
 
     @classmethod
-    def _of(cls, result: dict, labels: list | None = None, package: str = "numpy") -> TuckerModel:
+    def _of(cls, result: dict[str, Any], labels: list[Any] | None = None, package: str = "numpy") -> TuckerModel:
         # The library unfolds by the last mode: it comes first there.
         core = _device.move_first_mode_last(_device.as_package(result["core"], package))
         self = cls(core, [_device.as_package(factor, package) for factor in result["factors"]])
@@ -281,7 +303,7 @@ class TuckerModel(_Fitted):
         """The sizes of the modes."""
         return tuple(factor.shape[0] for factor in self.factors)
 
-    def __iter__(self) -> Iterator:
+    def __iter__(self) -> Iterator[Any]:
         yield self.core
         yield self.factors
 
@@ -291,7 +313,7 @@ class TuckerModel(_Fitted):
     def __getitem__(self, k: int) -> Any:
         return (self.core, self.factors)[k]
 
-    def full(self) -> np.ndarray:
+    def full(self) -> NDArray[Any]:
         """All entries, as a dense array."""
         here = self.to_host()
         full = np.asarray(here.core, dtype=np.float64)
@@ -301,30 +323,27 @@ class TuckerModel(_Fitted):
 
     def to_pyttb(self) -> Any:
         """A ``pyttb.ttensor``; copies."""
-        import pyttb
-
+        pyttb = import_module("pyttb")
         here = self.to_host()
         core = pyttb.tensor(np.array(here.core, dtype=np.float64, order="F"))
         return pyttb.ttensor(core, [np.array(factor, dtype=np.float64, order="F") for factor in here.factors])
 
     def to_tensorly(self) -> Any:
         """A ``tensorly.tucker_tensor.TuckerTensor``; copies."""
-        from tensorly.tucker_tensor import TuckerTensor
-
         here = self.to_host()
-        return TuckerTensor((np.array(here.core), [np.array(factor) for factor in here.factors]))
+        return import_module("tensorly.tucker_tensor").TuckerTensor((np.array(here.core), [np.array(factor) for factor in here.factors]))
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as .npz, whole or not at all."""
         if not os.fspath(path).endswith(".npz"):
             raise UsageError(f"{os.fspath(path)}: a Tucker model is written as .npz")
         arrays = {f"factor_{n}": _doubles(factor) for n, factor in enumerate(self.factors)}
         arrays["core"] = _doubles(self.core)
+        self._warn_of_labels()
         _backend.module().write_arrays(os.fspath(path), arrays, _is_single(self.factors))
 
     def __repr__(self) -> str:
-        how = "" if self.fit is None else f", fit {self.fit:.6f} after {len(self.history)} iterations: {self.reason}"
-        return f"TuckerModel({' x '.join(map(str, self.shape))}, ranks {' x '.join(map(str, self.ranks))}{how})"
+        return f"TuckerModel({' x '.join(map(str, self.shape))}, ranks {' x '.join(map(str, self.ranks))}{self._how()})"
 
 
 class FastTuckerModel(_Fitted):
@@ -357,6 +376,7 @@ class FastTuckerModel(_Fitted):
     labels : list or None
     """
 
+    @own_keywords
     def __init__(
         self,
         factors: Sequence[Any],
@@ -372,6 +392,8 @@ class FastTuckerModel(_Fitted):
         self.biases = [np.asarray(bias) for bias in biases]
         self.mean = float(mean)
         self.range = (float(range[0]), float(range[1]))
+        if not self.range[0] <= self.range[1]:
+            raise UsageError(f"range is (lowest, highest), not {range!r}")
         if len(self.cores) != len(self.factors) or len(self.biases) not in (0, len(self.factors)):
             raise UsageError("a model has a factor, a core and perhaps biases for each mode")
         for n, (factor, core) in enumerate(zip(self.factors, self.cores)):
@@ -390,12 +412,11 @@ class FastTuckerModel(_Fitted):
             if n == self.time_mode and drift.shape[1] > 0:
                 raise UsageError(f"mode {n} is time: it has no drift of its own")
         self.kept_epoch = 0
-        self.choice: dict | None = None
-        self.labels: list | None = None
+        self.choice: dict[str, Any] | None = None
         self._record(None)
 
     @classmethod
-    def _of(cls, result: dict, labels: list | None = None) -> FastTuckerModel:
+    def _of(cls, result: dict[str, Any], labels: list[Any] | None = None) -> FastTuckerModel:
         self = cls(
             result["factors"],
             result["cores"],
@@ -419,10 +440,11 @@ class FastTuckerModel(_Fitted):
     @property
     def rank(self) -> int:
         """R"""
-        return self.cores[0].shape[1]
+        return int(self.cores[0].shape[1])
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model as .npz, whole or not at all."""
+        self._warn_of_labels()
         _backend.module().write_fast_tucker(
             os.fspath(path),
             [_doubles(x) for x in self.factors],
@@ -465,6 +487,7 @@ class Rankings:
     [[7, 4], [1]]
     """
 
+    @own_keywords
     def __init__(self, starts: Any, rows: Any, scores: Any, unknown: int = 0) -> None:
         self.starts = np.asarray(starts, dtype=np.int64)
         self.rows = np.asarray(rows, dtype=np.int64)
@@ -472,21 +495,21 @@ class Rankings:
         self.unknown = int(unknown)
 
     @classmethod
-    def _of(cls, starts: np.ndarray, rows: np.ndarray, scores: np.ndarray, unknown: int) -> Rankings:
+    def _of(cls, starts: NDArray[Any], rows: NDArray[Any], scores: NDArray[Any], unknown: int) -> Rankings:
         # The library's own arrays; signed numbers add to other integers without becoming floats.
         return cls(starts.view(np.int64), rows.view(np.int64), scores, unknown)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def __getitem__(self, q: int) -> tuple[np.ndarray, np.ndarray]:
+    def __getitem__(self, q: int) -> tuple[NDArray[Any], NDArray[Any]]:
         if not -len(self) <= q < len(self):
             raise IndexError(f"query {q} of {len(self)}")
         k = q % len(self)
         own = slice(self.starts[k], self.starts[k + 1])
         return self.rows[own], self.scores[own]
 
-    def __iter__(self) -> Iterator:
+    def __iter__(self) -> Iterator[Any]:
         for q in range(len(self)):
             yield self[q]
 
@@ -494,7 +517,8 @@ class Rankings:
         return f"Rankings({len(self)} queries, {len(self.rows)} rows)"
 
 
-def load(path: str | os.PathLike) -> CPModel | TuckerModel | FastTuckerModel:
+@own_keywords
+def load(path: str | os.PathLike[str]) -> CPModel | TuckerModel | FastTuckerModel:
     """Read a model that :meth:`CPModel.save` or the tool wrote; the content says which kind it is.
 
     Raises

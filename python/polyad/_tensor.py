@@ -5,12 +5,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _backend, _device
 from ._errors import InputError, UsageError
+from ._keywords import own_keywords
+from ._table import columns_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _max_order = 16
 
@@ -27,7 +33,7 @@ def _extents(shape: Any) -> tuple[int, ...]:
     return sizes
 
 
-def _coordinates(coords: Any) -> np.ndarray:
+def _coordinates(coords: Any) -> Any:
     """uint32 or uint64, C order, two dimensions; the same memory where it can be. On a device also int32 or int64."""
     if _device.is_on_device(coords):
         if len(coords.shape) != 2:
@@ -42,16 +48,16 @@ def _coordinates(coords: Any) -> np.ndarray:
     if array.dtype.kind not in "iu" and array.size > 0:
         raise UsageError(f"coordinates are integers, not {array.dtype}")
     if array.dtype in (np.uint32, np.uint64) and array.dtype.isnative:
-        return np.require(array, requirements="CA")
+        return np.require(array, requirements=["C", "A"])
     if array.dtype in (np.int32, np.int64) and array.dtype.isnative:
         # The same bits: what is negative becomes too large, which is found with what lies outside.
-        return np.require(array, requirements="CA").view(np.uint32 if array.dtype == np.int32 else np.uint64)
+        return np.require(array, requirements=["C", "A"]).view(np.uint32 if array.dtype == np.int32 else np.uint64)
     if array.dtype.kind == "i" and array.size > 0 and array.min() < 0:
         raise InputError(f"coordinates count from 0; the smallest is {array.min()}")
     return np.ascontiguousarray(array, dtype=np.uint64)
 
 
-def _doubles(array: np.ndarray) -> np.ndarray:
+def _doubles(array: NDArray[Any]) -> NDArray[np.float64]:
     """float64; refuses numbers that would become other integers, infinite or zero."""
     with np.errstate(over="ignore", invalid="ignore"):
         doubles = np.ascontiguousarray(array, dtype=np.float64)
@@ -69,7 +75,7 @@ def _doubles(array: np.ndarray) -> np.ndarray:
     return doubles
 
 
-def _numbers(values: Any) -> np.ndarray:
+def _numbers(values: Any) -> Any:
     """float32 or float64, one dimension, without gaps; the same memory where it can be."""
     if _device.is_on_device(values):
         if len(values.shape) != 1:
@@ -80,7 +86,7 @@ def _numbers(values: Any) -> np.ndarray:
     if array.ndim != 1:
         raise UsageError(f"values are one number for each nonzero, not an array of {array.ndim} dimensions")
     if array.dtype in (np.float32, np.float64) and array.dtype.isnative:
-        return np.require(array, requirements="CA")
+        return np.require(array, requirements=["C", "A"])
     if array.dtype.kind in "iufb" or array.size == 0:
         return _doubles(array)
     raise UsageError(f"values are real numbers, not {array.dtype}")
@@ -90,8 +96,9 @@ class SparseTensor:
     """A sparse tensor: the coordinates of its nonzeros and their values.
 
     Arrays of the right type are taken without a copy: values of float32 or float64 without gaps, coordinates of
-    uint32, uint64, int32 or int64 in C order. Others are copied once. Do not change coordinates afterwards:
-    they are checked here and nowhere else.
+    uint32, uint64, int32 or int64 in C order. Others are copied once. ``coords`` is a read-only view; your own
+    array stays writable. If you change it afterwards, each function checks the coordinates again before it uses
+    them, but sums no duplicates.
 
     With the cuda backend, arrays of cupy or torch on the GPU stay there. What is computed from them lies there too,
     as arrays of the same package. Arrays in host memory are copied to the GPU once.
@@ -114,6 +121,7 @@ class SparseTensor:
     Attributes
     ----------
     coords, values : numpy.ndarray, or an array on the GPU
+        Numpy's coordinates are read-only.
     shape : tuple of int
     labels : list or None
 
@@ -134,6 +142,7 @@ class SparseTensor:
     5.0
     """
 
+    @own_keywords
     def __init__(
         self,
         coords: Any,
@@ -142,7 +151,7 @@ class SparseTensor:
         *,
         duplicates: str = "error",
         allow_non_finite: bool = False,
-        labels: Sequence | None = None,
+        labels: Sequence[Any] | None = None,
     ) -> None:
         if duplicates not in ("error", "sum", "keep"):
             raise UsageError(f"duplicates is error, sum or keep, not {duplicates!r}")
@@ -175,14 +184,19 @@ class SparseTensor:
         outside, not_finite = engine.find_faults(held)
         if outside is not None:
             place = _device.to_host(index[outside] if on_device else np.asarray(coords)[outside]).tolist()
-            raise InputError(f"nonzero {outside} lies at {tuple(place)}, outside {' x '.join(map(str, sizes))}")
+            mode = next(n for n, (i, size) in enumerate(zip(place, sizes)) if not 0 <= i < size)
+            raise InputError(
+                f"nonzero {outside} lies at {tuple(place)}, outside {' x '.join(map(str, sizes))}: it has index "
+                f"{place[mode]} in mode {mode} of {sizes[mode]} rows"
+            )
         if not_finite is not None and not allow_non_finite:
             raise InputError(f"nonzero {not_finite} is {number[not_finite]}: not a finite number")
         if duplicates != "keep":
             summed, count = engine.sum_duplicates(held)
             if count and duplicates == "error":
                 raise InputError(
-                    f"{count} nonzeros stand where another one does: pass duplicates='sum', or 'keep' for completion"
+                    f"{count} {'nonzero is' if count == 1 else 'nonzeros are'} at the place of another one: pass duplicates='sum' to polyad.asarray or "
+                    "SparseTensor, or duplicates='keep' for completion"
                 )
             if count:
                 package = _device.package_of(number)
@@ -190,8 +204,11 @@ class SparseTensor:
                 index, number = (_device.as_package(array, package) for array in (summed.coords, summed.values))
         self._set(held, index, number, sizes, labels)
 
-    def _set(self, held: Any, coords: Any, values: Any, shape: tuple, labels: Any = None) -> None:
+    def _set(self, held: Any, coords: Any, values: Any, shape: tuple[int, ...], labels: Any = None) -> None:
         self._held = held
+        if isinstance(coords, np.ndarray):
+            coords = coords.view()
+            coords.flags.writeable = False
         self.coords = coords
         self.values = values
         self.shape = shape
@@ -220,7 +237,8 @@ class SparseTensor:
         """The tensor with numpy arrays: a copy where it lies on the GPU, otherwise itself."""
         if not self._held.on_device:
             return self
-        return _trusted(*_backend.engine().arrays_on_host(self._held), self.shape, self.labels)
+        coords, values = _backend.engine().arrays_on_host(self._held)
+        return _trusted(coords, values, self.shape, self.labels)
 
     @property
     def ndim(self) -> int:
@@ -233,7 +251,7 @@ class SparseTensor:
         return int(self.values.shape[0])
 
     @property
-    def dtype(self) -> np.dtype:
+    def dtype(self) -> np.dtype[Any]:
         """float32 or float64: what is computed in."""
         return _device.dtype_of(self.values)
 
@@ -266,7 +284,7 @@ class SparseTensor:
         values = _device.typed(self.values, wanted) if on_device else _cast(self.values, wanted)
         return _trusted(self.coords, values, self.shape, self.labels)
 
-    def to_dense(self) -> np.ndarray:
+    def to_dense(self) -> NDArray[Any]:
         """A numpy array of all entries."""
         here = self.to_host()
         dense = np.zeros(self.shape, dtype=self.dtype)
@@ -275,30 +293,29 @@ class SparseTensor:
 
     def to_scipy(self) -> Any:
         """A ``scipy.sparse.coo_array``; more than two modes want scipy 1.13 or newer."""
-        from scipy.sparse import coo_array
-
         here = self.to_host()
-        return coo_array((here.values, tuple(here.coords.T.astype(np.int64))), shape=self.shape)
+        return import_module("scipy.sparse").coo_array((here.values, tuple(here.coords.T.astype(np.int64))), shape=self.shape)
 
     def to_sparse(self) -> Any:
         """A ``sparse.COO`` of pydata/sparse."""
-        import sparse
-
         here = self.to_host()
-        return sparse.COO(here.coords.T.astype(np.int64), here.values, shape=self.shape)
+        return import_module("sparse").COO(here.coords.T.astype(np.int64), here.values, shape=self.shape)
 
     def to_pyttb(self) -> Any:
         """A ``pyttb.sptensor``."""
-        import pyttb
-
         here = self.to_host()
+        pyttb = import_module("pyttb")
         return pyttb.sptensor(here.coords.astype(np.int64), here.values.reshape(-1, 1).astype(np.float64), self.shape)
 
     def to_torch(self) -> Any:
         """A sparse ``torch`` tensor, where this one lies; the coordinates are copied once."""
-        import torch
-
-        coords = self.coords if self._package == "torch" else torch.from_dlpack(self._signed())
+        torch = import_module("torch")
+        if self._package == "torch":
+            coords = self.coords
+        elif self._held.on_device:
+            coords = torch.from_dlpack(self._signed())
+        else:  # DLPack does not take read-only arrays
+            coords = torch.from_numpy(self.coords.astype(np.int64))
         values = self.values if self._package == "torch" else torch.from_dlpack(self.values)
         return torch.sparse_coo_tensor(coords.to(torch.int64).T, values, self.shape, check_invariants=False)
 
@@ -306,7 +323,7 @@ class SparseTensor:
         """Coordinates of signed integers, which torch takes; the same bits."""
         return self.coords.view(np.int32 if _device.dtype_of(self.coords).itemsize == 4 else np.int64)
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         here = self.to_host()
         return _trusted, (np.asarray(here.coords), np.asarray(here.values), self.shape, self.labels)
 
@@ -314,7 +331,7 @@ class SparseTensor:
         return f"SparseTensor({' x '.join(map(str, self.shape))}, {self.nnz} nonzeros, {self.dtype})"
 
 
-def _cast(values: np.ndarray, wanted: np.dtype) -> np.ndarray:
+def _cast(values: NDArray[Any], wanted: np.dtype[Any]) -> NDArray[Any]:
     """Rounded to floats; refuses those that would become infinite or zero."""
     with np.errstate(over="ignore", under="ignore"):
         cast = values.astype(wanted)
@@ -325,7 +342,7 @@ def _cast(values: np.ndarray, wanted: np.dtype) -> np.ndarray:
     return cast
 
 
-def _trusted(coords: np.ndarray, values: np.ndarray, shape: tuple, labels: Any) -> SparseTensor:
+def _trusted(coords: NDArray[Any], values: NDArray[Any], shape: tuple[int, ...], labels: Any) -> SparseTensor:
     """What was checked before."""
     self = SparseTensor.__new__(SparseTensor)
     if not _device.is_on_device(values):
@@ -334,32 +351,16 @@ def _trusted(coords: np.ndarray, values: np.ndarray, shape: tuple, labels: Any) 
     return self
 
 
-def _of_frame(frame: Any, modes: Sequence | None, value: Any, options: dict) -> SparseTensor:
-    names = list(frame.columns)
-    value = names[-1] if value is None else value
-    modes = [name for name in names if name != value] if modes is None else list(modes)
-    for name in (*modes, value):
-        if name not in names:
-            raise UsageError(f"the table has no column {name!r}")
-    columns, labels = [], []
-    for name in modes:
-        column = frame[name].to_numpy()
-        if column.dtype == object and any(entry is None or entry != entry for entry in column):
-            raise InputError(f"column {name!r} has missing entries")
-        if column.dtype.kind == "f" and np.isnan(column).any():
-            raise InputError(f"column {name!r} has missing entries")
-        found, codes = np.unique(column, return_inverse=True)
-        columns.append(codes.reshape(-1))
-        labels.append(found)
-    coords = np.stack(columns, axis=1) if len(frame) else np.empty((0, len(modes)), dtype=np.int64)
-    shape = [max(len(found), 0) for found in labels]
-    return SparseTensor(coords, frame[value].to_numpy(), shape, labels=labels, **options)
+def _of_frame(frame: Any, modes: Sequence[Any] | None, value: Any, options: dict[str, Any]) -> SparseTensor:
+    coords, values, labels = columns_of(frame, modes, value, options["allow_non_finite"])
+    return SparseTensor(coords, values, [len(found) for found in labels], labels=labels, **options)
 
 
+@own_keywords
 def asarray(
     x: Any,
     *,
-    modes: Sequence | None = None,
+    modes: Sequence[Any] | None = None,
     value: Any = None,
     duplicates: str = "error",
     allow_non_finite: bool = False,
@@ -392,7 +393,7 @@ def asarray(
     >>> polyad.asarray(np.eye(3))
     SparseTensor(3 x 3, 3 nonzeros, float64)
     """
-    options = {"duplicates": duplicates, "allow_non_finite": allow_non_finite}
+    options: dict[str, Any] = {"duplicates": duplicates, "allow_non_finite": allow_non_finite}
     if isinstance(x, SparseTensor):
         return x
     if isinstance(x, (str, os.PathLike)):
@@ -415,13 +416,11 @@ def asarray(
         places = dense.nonzero()
         return SparseTensor(places, dense[tuple(places.T)], tuple(x.shape), **options)
     if package == "cupyx" and hasattr(x, "tocoo"):
-        import cupy
-
+        cupy = import_module("cupy")
         coo = x.tocoo()
         return SparseTensor(cupy.stack((coo.row, coo.col), axis=1), coo.data, coo.shape, **options)
     if package == "cupy":
-        import cupy
-
+        cupy = import_module("cupy")
         places = cupy.nonzero(x)
         return SparseTensor(cupy.stack(places, axis=1), x[places], x.shape, **options)
     if package == "pyttb":
@@ -440,8 +439,9 @@ def asarray(
     raise UsageError(f"no tensor can be made of {type(x).__module__}.{type(x).__qualname__}")
 
 
+@own_keywords
 def read(
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     *,
     index_base: int = -1,
     allow_non_finite: bool = False,
@@ -491,8 +491,9 @@ def read(
     return _trusted(coords, values, tuple(extents), None)
 
 
+@own_keywords
 def write(
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     tensor: Any,
     *,
     dialect: str | None = None,

@@ -1,54 +1,90 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Estimators in scikit-learn's manner. scikit-learn need not be installed."""
+"""Estimators in scikit-learn's manner: of its BaseEstimator if it is installed, which is not required."""
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._errors import InputError, UsageError
-from ._functions import _count, _mode, _recommend, cp_als, fast_tucker, mttkrp, predict, similar, ttmc, tucker
-from ._models import Rankings
+from ._errors import InputError, UsageError, not_fitted_error
+from ._functions import _count, _mode, _range, _recommend, cp_als, fast_tucker, mttkrp, predict, similar, ttmc, tucker
+from ._keywords import own_keywords
+from ._models import CPModel, FastTuckerModel, Rankings, TuckerModel
+from ._table import numbers_of
 from ._tensor import SparseTensor, asarray
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-class _Estimator:
-    """What ``sklearn.base.BaseEstimator`` offers: parameters by their names."""
 
-    _kind: str | None = None
+class _Parameters:
+    """What the estimators use of ``sklearn.base.BaseEstimator``, if scikit-learn is not installed."""
 
-    @classmethod
-    def _names(cls) -> list[str]:
-        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
-
-    def get_params(self, deep: bool = True) -> dict:
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters of the constructor, by name."""
-        return {name: getattr(self, name) for name in self._names()}
+        return {name: getattr(self, name) for name in _names_of(type(self))}
 
     def set_params(self, **params: Any) -> Any:
         """Change parameters; returns the estimator."""
-        known = self._names()
         for name, value in params.items():
-            if name not in known:
-                raise UsageError(f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}")
             setattr(self, name, value)
         return self
 
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import InputTags, RegressorTags, Tags, TargetTags, TransformerTags
 
+def _names_of(cls: type) -> list[str]:
+    """The parameters of an estimator's constructor."""
+    return [name for name in inspect.signature(cls).parameters]
+
+
+def _base() -> type:
+    try:
+        base: type = importlib.import_module("sklearn.base").BaseEstimator
+    except ImportError:
+        return _Parameters
+    return base
+
+
+# This module is imported at the first use of an estimator, so that `import polyad` does not import scikit-learn.
+if TYPE_CHECKING:
+    _Base = _Parameters
+else:
+    _Base = _base()
+
+
+class _Estimator(_Base):
+    _kind: str | None = None
+
+    def set_params(self, **params: Any) -> Any:
+        """Change parameters; returns the estimator.
+
+        Raises
+        ------
+        KeywordError
+            If there is no such parameter.
+        """
+        known = _names_of(type(self))
+        for name in params:
+            if name not in known:
+                from ._foreign_names import unknown_keyword
+
+                raise unknown_keyword(type(self).__name__, name, known)
+        return super().set_params(**params)
+
+    def __sklearn_tags__(self) -> Any:
+        utils = importlib.import_module("sklearn.utils")
         regressor = self._kind == "regressor"
-        return Tags(
+        return utils.Tags(
             estimator_type=self._kind,
-            target_tags=TargetTags(required=regressor),
-            transformer_tags=None if regressor else TransformerTags(),
-            regressor_tags=RegressorTags() if regressor else None,
+            target_tags=utils.TargetTags(required=regressor),
+            transformer_tags=None if regressor else utils.TransformerTags(),
+            regressor_tags=utils.RegressorTags() if regressor else None,
             classifier_tags=None,
-            input_tags=InputTags(sparse=not regressor),
+            input_tags=utils.InputTags(sparse=not regressor),
         )
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -56,12 +92,14 @@ class _Estimator:
 
     def _expect_fitted(self) -> None:
         if not hasattr(self, "model_"):
-            raise UsageError(f"this {type(self).__name__} is not fitted yet: call fit first")
+            raise not_fitted_error()(f"this {type(self).__name__} is not fitted yet: call fit first")
 
     def __repr__(self) -> str:
-        signature = inspect.signature(type(self).__init__).parameters
+        signature = inspect.signature(type(self)).parameters
         changed = [
-            f"{name}={value!r}" for name, value in self.get_params().items() if value is not signature[name].default
+            f"{name}={value!r}"
+            for name, value in self.get_params().items()
+            if repr(value) != repr(signature[name].default)  # what was pickled is equal, not the same
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
 
@@ -80,6 +118,11 @@ class CP(_Estimator):
     fit_ : float
     n_iter_ : int
 
+    Raises
+    ------
+    NotFittedError
+        By methods that need a model, before :meth:`fit`: scikit-learn's class if that is installed.
+
     Examples
     --------
     >>> import polyad
@@ -88,6 +131,7 @@ class CP(_Estimator):
     (30, 3)
     """
 
+    @own_keywords
     def __init__(
         self,
         rank: int = 16,
@@ -95,7 +139,7 @@ class CP(_Estimator):
         max_iterations: int = 50,
         tolerance: float = 1e-4,
         seed: int = 0,
-        format: str = "auto",  # noqa: A002
+        format: str = "auto",
         deterministic: bool = False,
     ) -> None:
         self.rank = rank
@@ -112,7 +156,7 @@ class CP(_Estimator):
         self.n_iter_ = len(self.model_.history)
         return self
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: Any) -> NDArray[Any]:
         """The samples' coordinates: the first factor, weights included, that explains X best with the others fixed.
 
         Parameters
@@ -137,7 +181,7 @@ class CP(_Estimator):
         product = mttkrp(tensor, [first, *others], 0)
         return np.asarray(product, dtype=np.float64) @ np.linalg.pinv(gram, hermitian=True)
 
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
         """:meth:`fit`, then :meth:`transform` of the same tensor."""
         tensor = asarray(X)
         return self.fit(tensor).transform(tensor)
@@ -165,6 +209,7 @@ class Tucker(_Estimator):
     (20, 4)
     """
 
+    @own_keywords
     def __init__(
         self,
         ranks: int | Sequence[int] = 8,
@@ -187,7 +232,7 @@ class Tucker(_Estimator):
         self.n_iter_ = len(self.model_.history)
         return self
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: Any) -> NDArray[Any]:
         """The samples' coordinates in the other factors' bases.
 
         Returns
@@ -201,7 +246,7 @@ class Tucker(_Estimator):
         product = ttmc(tensor, [None, *self.model_.factors[1:]], 0)
         return np.ascontiguousarray(product).reshape(tensor.shape[0], -1)
 
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
         """:meth:`fit`, then :meth:`transform` of the same tensor."""
         tensor = asarray(X)
         return self.fit(tensor).transform(tensor)
@@ -244,6 +289,7 @@ class TensorRecommender(_Estimator):
     _kind = "regressor"
     _estimator_type = "regressor"
 
+    @own_keywords
     def __init__(
         self,
         rank: int = 0,
@@ -260,7 +306,7 @@ class TensorRecommender(_Estimator):
         clip: Any = None,
         shape: Any = None,
         dtype: str = "float32",
-        format: str = "auto",  # noqa: A002
+        format: str = "auto",
         deterministic: bool = False,
     ) -> None:
         self.rank = rank
@@ -280,10 +326,14 @@ class TensorRecommender(_Estimator):
         self.deterministic = deterministic
 
     @staticmethod
-    def _places(X: Any) -> np.ndarray:
+    def _places(X: Any) -> NDArray[Any]:
         places = np.asarray(X)
         if places.ndim != 2:
             raise UsageError(f"X is observations x modes, not of {places.ndim} dimensions")
+        if places.dtype.kind == "O":
+            places = numbers_of("X", places)
+        if places.dtype.kind == "f" and np.isnan(places).any():
+            raise InputError("X has missing entries")
         if places.dtype.kind not in "iu":
             # A pipeline may hand whole numbers over as floats.
             if places.dtype.kind != "f" or not np.array_equal(places, np.floor(places)):
@@ -292,6 +342,16 @@ class TensorRecommender(_Estimator):
         if places.size and places.min() < 0:
             raise InputError(f"X counts from 0; the smallest number is {places.min()}")
         return places
+
+    @staticmethod
+    def _targets(y: Any) -> NDArray[np.float64]:
+        given = numbers_of("y", y).reshape(-1)
+        if given.dtype.kind not in "iufb":
+            raise UsageError(f"y holds real numbers, not {given.dtype}")
+        values = given.astype(np.float64)
+        if np.isnan(values).any():
+            raise InputError("y has missing entries")
+        return values
 
     def fit(self, X: Any, y: Any) -> TensorRecommender:
         """Learn from observations.
@@ -303,18 +363,20 @@ class TensorRecommender(_Estimator):
         y : array_like of float
         """
         places = self._places(X)
-        values = np.asarray(y, dtype=np.float64).reshape(-1).astype(self.dtype)
-        shape = self.shape if self.shape is not None else None
-        train = SparseTensor(places, values, shape, duplicates="keep")
+        clip = None if self.clip is None else _range("clip", self.clip)
+        if self.dtype not in ("float32", "float64"):
+            raise UsageError(f"dtype is 'float32' or 'float64', not {self.dtype!r}")
+        values = self._targets(y).astype(self.dtype)
+        train = SparseTensor(places, values, self.shape, duplicates="keep")
         options = self.get_params()
         for name in ("shape", "dtype", "clip"):
             options.pop(name)
-        self.model_ = fast_tucker(train, range=self.clip, **options)
+        self.model_ = fast_tucker(train, range=clip, **options)
         self.shape_ = self.model_.shape
         self.n_features_in_ = places.shape[1]
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> NDArray[Any]:
         """What is expected at some places.
 
         A place with a row that was not there in fit (a new user) gets the mean and the biases of its other rows, and
@@ -350,7 +412,7 @@ class TensorRecommender(_Estimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The coefficient of determination R^2 of the predictions, as scikit-learn's regressors have it."""
-        observed = np.asarray(y, dtype=np.float64).reshape(-1)
+        observed = self._targets(y)
         weight = np.ones(len(observed)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         left = float((weight * (observed - self.predict(X)) ** 2).sum())
         mean = float(np.average(observed, weights=weight)) if len(observed) else math.nan
@@ -368,7 +430,7 @@ class TensorRecommender(_Estimator):
         at: Mapping[int, int] | None = None,
         user_mode: int = 0,
         item_mode: int = 1,
-    ) -> tuple[np.ndarray, np.ndarray] | Rankings:
+    ) -> tuple[NDArray[Any], NDArray[Any]] | Rankings:
         """The items that are predicted most for, of a user or of several.
 
         Parameters
@@ -413,7 +475,7 @@ class TensorRecommender(_Estimator):
 
     def similar(
         self, item: Any, n: int = 10, *, item_mode: int = 1
-    ) -> tuple[np.ndarray, np.ndarray] | Rankings:
+    ) -> tuple[NDArray[Any], NDArray[Any]] | Rankings:
         """The items most alike to one, or to each of several.
 
         Parameters

@@ -82,7 +82,8 @@ using TensorPtr = std::shared_ptr<Tensor const>;
 [[nodiscard]] TensorPtr wrap(std::vector<std::uint64_t> const& extents, Array const& indices,
                              Array const& values);
 
-/// What is wrong with a tensor: the first nonzero that lies outside, and the first value that is no number.
+/// What is wrong with a tensor: the first nonzero that has an index outside, and the first value that is not
+/// finite.
 struct Faults {
   std::optional<std::uint64_t> outside;
   std::optional<std::uint64_t> not_finite;
@@ -104,6 +105,8 @@ struct FormatOptions {
   std::string format = "auto";
   bool deterministic = false;
   Need need          = Need::mttkrp;
+  /// Called between the steps of a choice and a build, which its exception ends; may be empty.
+  std::function<void()> between_steps = {};
 };
 
 struct FormatComparison {
@@ -171,6 +174,8 @@ struct CpResult {
                               std::vector<Array> const& start, OnIteration const& callback);
 
 struct TuckerOptions {
+  /// As for FormatOptions.
+  std::function<void()> between_steps = {};
   std::vector<std::uint64_t> ranks;
   int max_iterations  = 50;
   double tolerance    = 1e-6;
@@ -228,6 +233,8 @@ struct FastTuckerOptions {
   double highest      = std::numeric_limits<double>::infinity();
   std::string format  = "auto";
   bool deterministic  = false;
+  /// As for FormatOptions.
+  std::function<void()> between_steps = {};
 };
 
 struct FastTuckerArrays {

@@ -160,9 +160,10 @@ FastTuckerResult complete(CooTensor<Scalar, Index, Space> const& train, TensorPt
   FastTuckerCallback callback;
   if (on_epoch) callback = [&](FastTuckerEpoch const& epoch) { return on_epoch(epoch_of(epoch)); };
   AnyFormatOptions format;
-  format.format        = asked.format;
-  format.deterministic = asked.deterministic;
-  auto const result    = polyad::fast_tucker(Space(), data, options_of(asked), callback, format);
+  format.format         = asked.format;
+  format.deterministic  = asked.deterministic;
+  format.hooks.progress = at_each_step(asked.between_steps);
+  auto const result     = polyad::fast_tucker(Space(), data, options_of(asked), callback, format);
   FastTuckerResult out;
   out.model = arrays_of(result.model);
   for (auto const& epoch : result.history) out.history.push_back(epoch_of(epoch));
@@ -231,8 +232,10 @@ TuckerResult tucker(TensorPtr const& tensor, TuckerOptions const& asked, std::ve
       begin = asked.hosvd ? hosvd_tucker_start(Space(), of.coo, options)
                           : random_tucker_start<Scalar>(Space(), of.coo.extents(), options);
     }
-    auto const X      = any_format(Space(), of.coo, format_options(options));
-    auto const result = polyad::tucker(Space(), X, options, begin, callback);
+    auto format           = format_options(options);
+    format.hooks.progress = at_each_step(asked.between_steps);
+    auto const X          = any_format(Space(), of.coo, format);
+    auto const result     = polyad::tucker(Space(), X, options, begin, callback);
     TuckerResult out{to_array(result.model.core, of.stays), {}, {}, result.reason, result.fit};
     for (auto const& factor : result.model.factors) out.factors.push_back(to_array(factor, of.stays));
     for (auto const& it : result.history) out.history.push_back({it.iteration, it.fit, it.delta, it.seconds});

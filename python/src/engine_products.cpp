@@ -11,19 +11,6 @@ namespace polyad::python {
 
 namespace {
 
-template <class Indices>
-struct CountOutside {
-  Indices indices;
-  Extents extents;
-  KOKKOS_FUNCTION void operator()(count_t p, count_t& count) const {
-    for (int n = 0; n < extents.order(); ++n)
-      if (indices(p, n) >= extents[n]) {
-        ++count;
-        return;
-      }
-  }
-};
-
 /// The arrays as a model, which shares their memory on hosts.
 template <class Scalar>
 FastTuckerModel<Scalar, Space> model_of(FastTuckerArrays const& arrays) {
@@ -72,11 +59,6 @@ void predict_as(FastTuckerArrays const& arrays, Array const& places, Array const
   auto const out        = vector_view<Scalar>(predictions);
   // Their values play no part: the output's memory stands for them.
   Coo const coo(extents, indices_view<Index>(places), out);
-  count_t outside = 0;
-  Kokkos::parallel_reduce("polyad::count_outside",
-                          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(Space(), 0, coo.nnz()),
-                          CountOutside<typename Coo::indices_type>{coo.indices(), extents}, outside);
-  POLYAD_EXPECTS(outside == 0, outside, " places lie outside a model of ", to_string(extents));
   polyad::predict(Space(), model, make_intermediates(Space(), model), coo, out);
   Space().fence("polyad::python");
   copy_back<Scalar>(predictions, out);

@@ -194,25 +194,60 @@ public:
 
   template <class Step>
   bool operator()(Step const& step) {
-    auto const now  = std::chrono::steady_clock::now();
-    bool const look = now - m_last >= std::chrono::milliseconds(50);
-    if (m_callback.is_none() && !look) return true;
-    m_last = now;
+    if (m_callback.is_none() && !is_due()) return true;
     nb::gil_scoped_acquire const lock;
-    try {
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    return unless_interrupted([&] {
+      check_signals();
       if (m_callback.is_none()) return true;
-      nb::object const goes_on = m_callback(to_python(step));
-      // A function that returns nothing goes on.
-      return goes_on.is_none() || nb::cast<bool>(nb::bool_(goes_on));
-    } catch (nb::python_error const& error) {
-      if (!error.matches(PyExc_KeyboardInterrupt)) throw;
-      return false;  // the model so far is the result
-    }
+      nb::object const answer = m_callback(to_python(step));
+      // A function that returns nothing lets the run continue.
+      return answer.is_none() || nb::cast<bool>(nb::bool_(answer));
+    });
+  }
+
+  /// Between the steps before the first iteration, when there is no model yet: the exception passes.
+  void operator()() {
+    if (!is_due()) return;
+    nb::gil_scoped_acquire const lock;
+    check_signals();
+  }
+
+  /// After the run, with the interpreter's lock: why it ended, and the KeyboardInterrupt that ended it or
+  /// came since the last iteration. Who catches that exception finds the model in it.
+  void add_to(nb::dict& result, StopReason reason) {
+    unless_interrupted([] {
+      check_signals();
+      return true;
+    });
+    bool const stopped    = reason == StopReason::interrupted && !m_interrupt;
+    result["reason"]      = stopped ? "stopped" : to_string(reason);
+    result["interrupted"] = m_interrupt ? *m_interrupt : nb::none();
   }
 
 private:
+  [[nodiscard]] bool is_due() {
+    auto const now = std::chrono::steady_clock::now();
+    if (now - m_last < std::chrono::milliseconds(50)) return false;
+    m_last = now;
+    return true;
+  }
+  static void check_signals() {
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  }
+  /// f(), or false after a KeyboardInterrupt: then the model so far is the result. Other exceptions pass.
+  template <class F>
+  bool unless_interrupted(F const& f) {
+    try {
+      return f();
+    } catch (nb::python_error const& error) {
+      if (!error.matches(PyExc_KeyboardInterrupt)) throw;
+      m_interrupt = nb::borrow(error.value());
+      return false;
+    }
+  }
+
   nb::object m_callback;
+  std::optional<nb::object> m_interrupt;
   std::chrono::steady_clock::time_point m_last = std::chrono::steady_clock::now();
 };
 
@@ -275,20 +310,30 @@ io::CoordinateList list_of(Tensor const& tensor) {
   list.extents        = tensor.extents();
   Array const indices = in_host_memory(tensor.indices());
   Array const values  = in_host_memory(tensor.values());
-  auto const numbers  = indices.shape[0] * indices.shape[1];
+  auto const order    = list.extents.size();
+  auto const nnz      = indices.shape[0];
   bool narrow         = true;
   for (auto const extent : list.extents)
     narrow = narrow && extent <= std::numeric_limits<std::uint32_t>::max();
+  // An array of the caller's may have changed since the tensor was made. A narrower number would hide it.
+  auto const copy_to = [&](auto to, auto const* from) {
+    to.resize(nnz * order);
+    for (std::size_t p = 0; p < nnz; ++p)
+      for (std::size_t n = 0; n < order; ++n) {
+        std::uint64_t const index = from[p * order + n];
+        if (index >= list.extents[n])
+          throw UsageError("nonzero " + std::to_string(p) + " is outside the tensor: it has index " +
+                           std::to_string(index) + " in mode " + std::to_string(n) + " of " +
+                           std::to_string(list.extents[n]) + " rows");
+        to[p * order + n] = static_cast<typename decltype(to)::value_type>(index);
+      }
+    list.indices = std::move(to);
+  };
   auto const copy_from = [&](auto const* from) {
-    if (narrow) {
-      io::UninitializedVector<std::uint32_t> to(numbers);
-      for (std::size_t k = 0; k < numbers; ++k) to[k] = static_cast<std::uint32_t>(from[k]);
-      list.indices = std::move(to);
-    } else {
-      io::UninitializedVector<std::uint64_t> to(numbers);
-      for (std::size_t k = 0; k < numbers; ++k) to[k] = from[k];
-      list.indices = std::move(to);
-    }
+    if (narrow)
+      copy_to(io::UninitializedVector<std::uint32_t>(), from);
+    else
+      copy_to(io::UninitializedVector<std::uint64_t>(), from);
   };
   if (indices.type == Type::u32)
     copy_from(static_cast<std::uint32_t const*>(indices.data));
@@ -370,15 +415,15 @@ CpOptions cp_options(nb::dict const& given) {
   return options;
 }
 
-nb::dict to_python(CpResult const& result) {
+nb::dict to_python(CpResult const& result, Watch& watch) {
   nb::dict out;
   out["weights"]        = vector_of(result.weights);
   out["factors"]        = to_python(result.factors);
   out["history"]        = history_of(result.history);
-  out["reason"]         = to_string(result.reason);
   out["fit"]            = result.fit;
   out["gram_fallbacks"] = result.gram_fallbacks;
   out["defect"]         = result.defect;
+  watch.add_to(out, result.reason);
   return out;
 }
 
@@ -582,16 +627,17 @@ NB_MODULE(POLYAD_MODULE, m) {
       "cp_als",
       [](std::shared_ptr<Tensor> const& tensor, nb::dict const& given, std::string const& format,
          bool deterministic, std::vector<Strided> const& start, nb::object callback) {
-        CpOptions const options    = cp_options(given);
-        FormatOptions const wanted = format_options(16, 20, format, deterministic, false);
-        auto const begin           = from_python(start);
+        CpOptions const options = cp_options(given);
+        auto const begin        = from_python(start);
         Watch watch(std::move(callback));
+        FormatOptions wanted = format_options(16, 20, format, deterministic, false);
+        wanted.between_steps = std::ref(watch);
         std::optional<CpResult> result;
         {
           Turn const turn;
           result = cp_als(tensor, options, wanted, begin, std::ref(watch));
         }
-        return to_python(*result);
+        return to_python(*result, watch);
       },
       nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
   m.def(
@@ -606,7 +652,7 @@ NB_MODULE(POLYAD_MODULE, m) {
           Turn const turn;
           result = cp_als(format, options, begin, std::ref(watch));
         }
-        return to_python(*result);
+        return to_python(*result, watch);
       },
       nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
 
@@ -623,6 +669,7 @@ NB_MODULE(POLYAD_MODULE, m) {
         take(given, "hosvd", options.hosvd);
         auto const begin = from_python(start);
         Watch watch(std::move(callback));
+        options.between_steps = std::ref(watch);
         std::optional<TuckerResult> result;
         {
           Turn const turn;
@@ -632,8 +679,8 @@ NB_MODULE(POLYAD_MODULE, m) {
         out["core"]    = to_python(result->core);
         out["factors"] = to_python(result->factors);
         out["history"] = history_of(result->history);
-        out["reason"]  = to_string(result->reason);
         out["fit"]     = result->fit;
+        watch.add_to(out, result->reason);
         return out;
       },
       nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
@@ -642,8 +689,9 @@ NB_MODULE(POLYAD_MODULE, m) {
       "fast_tucker",
       [](std::shared_ptr<Tensor> const& train, std::shared_ptr<Tensor> const& validation,
          std::shared_ptr<Tensor> const& test, nb::dict const& given, nb::object callback) {
-        FastTuckerOptions const options = fast_tucker_options(given);
+        FastTuckerOptions options = fast_tucker_options(given);
         Watch watch(std::move(callback));
+        options.between_steps = std::ref(watch);
         std::optional<FastTuckerResult> result;
         {
           Turn const turn;
@@ -660,7 +708,6 @@ NB_MODULE(POLYAD_MODULE, m) {
         out["lowest"]     = model.lowest;
         out["highest"]    = model.highest;
         out["history"]    = history_of(result->history);
-        out["reason"]     = to_string(result->reason);
         out["kept_epoch"] = result->kept_epoch;
         out["choice"]     = nb::none();
         if (result->chose) {
@@ -675,6 +722,7 @@ NB_MODULE(POLYAD_MODULE, m) {
           choice["drift"] = drift;
           out["choice"]   = choice;
         }
+        watch.add_to(out, result->reason);
         return out;
       },
       nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg().none());

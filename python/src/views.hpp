@@ -215,10 +215,17 @@ FormatPtr build(TensorOf<Scalar, Index> const& tensor, AnyFormatOptions const& o
                                                    tensor.stays);
 }
 
+/// The function as the hook of a format's choice.
+inline std::function<void(char const*)> at_each_step(std::function<void()> const& between_steps) {
+  if (!between_steps) return {};
+  return [between_steps](char const*) { between_steps(); };
+}
+
 /// Adds what the caller asks for to what a driver does.
 inline AnyFormatOptions with(AnyFormatOptions options, FormatOptions const& asked) {
-  options.format        = asked.format;
-  options.deterministic = asked.deterministic;
+  options.format         = asked.format;
+  options.deterministic  = asked.deterministic;
+  options.hooks.progress = at_each_step(asked.between_steps);
   return options;
 }
 

@@ -2,6 +2,7 @@
 """Estimators, with scikit-learn's own tools."""
 
 import os
+import pickle
 import time
 
 import numpy as np
@@ -50,6 +51,70 @@ def test_parameters():
     assert cp.set_params(rank=5, seed=2) is cp and cp.rank == 5
     with pytest.raises(polyad.UsageError):
         cp.set_params(none=1)
+
+
+def test_unfitted_estimators():
+    X = random_tensor((12, 7, 8), 200, 2)
+    calls = [
+        lambda: polyad.CP().transform(X),
+        lambda: polyad.Tucker().transform(X),
+        lambda: polyad.TensorRecommender().predict([[0, 0]]),
+        lambda: polyad.TensorRecommender().score([[0, 0]], [1.0]),
+        lambda: polyad.TensorRecommender().recommend(0),
+        lambda: polyad.TensorRecommender().similar(0),
+    ]
+    for call in calls:
+        with pytest.raises(polyad.NotFittedError, match="call fit first") as error:
+            call()
+        assert isinstance(error.value, (ValueError, AttributeError)) and isinstance(error.value, polyad.UsageError)
+        assert issubclass(error.type, ValueError) and issubclass(error.type, AttributeError)
+    error = pickle.loads(pickle.dumps(polyad.NotFittedError("not yet")))
+    assert type(error) is polyad.NotFittedError and str(error) == "not yet"
+
+
+def test_unfitted_estimators_for_scikit_learn():
+    exceptions = pytest.importorskip("sklearn.exceptions")
+    from sklearn.base import BaseEstimator
+    from sklearn.utils.validation import check_is_fitted
+
+    for estimator in (polyad.CP(), polyad.Tucker(), polyad.TensorRecommender()):
+        assert isinstance(estimator, BaseEstimator)
+        with pytest.raises(exceptions.NotFittedError):
+            check_is_fitted(estimator)
+    with pytest.raises(exceptions.NotFittedError):
+        polyad.TensorRecommender().predict([[0, 0]])
+
+
+def test_estimators_without_scikit_learn(in_process):
+    program = """
+    import sys
+    sys.modules["sklearn"] = None  # as if it was not installed
+    import numpy as np, polyad
+    recommender = polyad.TensorRecommender(1, shrinkage=5.0)
+    assert recommender.get_params()["shrinkage"] == 5.0 and recommender.set_params(seed=2).seed == 2
+    try:
+        recommender.predict([[0, 0]])
+    except polyad.NotFittedError as error:
+        assert isinstance(error, ValueError) and isinstance(error, AttributeError)
+        print(error)
+    try:
+        recommender.set_params(n_factors=2)
+    except polyad.KeywordError as error:
+        print(error)
+    print(recommender.fit([[0, 0], [1, 1], [0, 1]], [1.0, 2.0, 3.0]).predict([[0, 0]]).shape, recommender)
+    """
+    assert in_process(program).splitlines() == [
+        "this TensorRecommender is not fitted yet: call fit first",
+        "TensorRecommender has no argument 'n_factors': use 'rank'",
+        "(1,) TensorRecommender(rank=1, shrinkage=5.0, seed=2)",
+    ]
+
+
+def test_estimators_are_pickled():
+    X = random_tensor((12, 7, 8), 200, 2)
+    cp = polyad.CP(rank=2).fit(X)
+    copy = pickle.loads(pickle.dumps(cp))
+    assert repr(copy) == "CP(rank=2)" and copy.fit_ == cp.fit_ and isinstance(copy, polyad.CP)
 
 
 def test_recommender():

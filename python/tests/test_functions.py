@@ -112,7 +112,11 @@ def test_callback_ends_the_run():
     X = random_tensor((12, 13, 14), 300, 5)
     seen = []
     model = polyad.cp_als(X, 3, tolerance=0, callback=lambda it: seen.append(it) or it["iteration"] < 3)
-    assert len(seen) == 3 and model.reason == "interrupted" and model.history == seen
+    assert len(seen) == 3 and model.reason == "stopped" and model.history == seen
+    core = polyad.tucker(X, 2, tolerance=0, callback=lambda it: it["iteration"] < 2)
+    assert len(core.history) == 2 and core.reason == "stopped"
+    learned = polyad.fast_tucker(X, rank=1, shrinkage=5, callback=lambda epoch: np.bool_(False))
+    assert len(learned.history) == 1 and learned.reason == "stopped"
     assert polyad.cp_als(X, 3, tolerance=0, max_iterations=4, callback=lambda it: None).reason == "iteration limit"
 
     def fails(it):
@@ -330,7 +334,9 @@ def test_models_there_and_back(tmp_path):
     for m in (model, T):
         copy = pickle.loads(pickle.dumps(m))
         np.testing.assert_array_equal(copy.factors[1], m.factors[1])
-        assert copy.fit == m.fit and copy.history == m.history
+        assert copy.fit == m.fit and copy.history == m.history and type(m.fit) is float
+    for unfitted in (polyad.CPModel(*model), polyad.TuckerModel(*T), polyad.load(tmp_path / "m.npz")):
+        assert np.isnan(unfitted.fit) and unfitted.reason == "" and "fit" not in repr(unfitted)
     np.testing.assert_array_equal(polyad.CPModel.from_pyttb(model.to_pyttb()).factors[1], model.factors[1])
     (tmp_path / "bad.npz").write_bytes(b"PK\x03\x04 nonsense")
     for bad in ("bad.npz", "none.npz"):

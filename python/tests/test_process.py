@@ -3,7 +3,9 @@
 
 import doctest
 import importlib
+import inspect
 import os
+from pathlib import Path
 
 import pytest
 from conftest import on_host_only
@@ -13,8 +15,17 @@ import polyad
 
 @pytest.mark.parametrize("name", ["polyad", "polyad._backend", "polyad._tensor", "polyad._models", "polyad._functions", "polyad.estimators"])
 def test_the_examples_of_the_docstrings(name):
-    result = doctest.testmod(importlib.import_module(name))
-    assert result.failed == 0 and result.attempted > 0
+    module = importlib.import_module(name)
+    finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner()
+    found = finder.find(module)
+    for wrapped in vars(module).values():
+        function = inspect.unwrap(wrapped) if inspect.isfunction(wrapped) else wrapped
+        if function is not wrapped:
+            found += finder.find(function, module=module, globs=dict(vars(module)))
+    for test in found:
+        runner.run(test)
+    examples = Path(module.__file__).read_text(encoding="utf-8").count(">>> ")
+    assert runner.failures == 0 and runner.tries == examples > 0
 
 
 def test_everything_has_a_docstring():
@@ -22,11 +33,35 @@ def test_everything_has_a_docstring():
         assert getattr(polyad, name).__doc__, name
 
 
+def test_a_star_import_replaces_no_builtin(in_process):
+    program = """
+    import builtins, types
+    before = dict(vars(builtins))
+    names = {}
+    exec("from polyad import *", names)
+    import polyad
+    names.pop("__builtins__")
+    assert not set(names) & set(vars(builtins)), set(names) & set(vars(builtins))
+    assert set(names) == set(polyad.__all__) and len(polyad.__all__) == len(set(polyad.__all__))
+    # What is public and left out: the exception with a builtin's name.
+    public = {n for n, x in vars(polyad).items() if not n.startswith("_") and not isinstance(x, types.ModuleType)}
+    print(sorted(public - set(names)), before == vars(builtins), set(polyad.__all__) <= set(dir(polyad)))
+    """
+    assert in_process(program) == "['MemoryError'] True True\n"
+
+
+def test_an_unknown_name_of_the_package():
+    with pytest.raises(AttributeError, match="nothing_of_this_name"):
+        polyad.nothing_of_this_name
+
+
 def test_import_starts_nothing(in_process):
     program = """
     import sys, threading, polyad
     assert not any(name.startswith("polyad._polyad_") for name in sys.modules)
-    assert not any(name in sys.modules for name in ("scipy", "sklearn", "matplotlib", "pandas"))
+    # Nor are those that importing them takes: numpy.typing, difflib and inspect are for later.
+    for name in ("scipy", "sklearn", "matplotlib", "pandas", "numpy.typing", "difflib", "polyad.estimators"):
+        assert name not in sys.modules, name
     import os
     print(len(os.listdir("/proc/self/task")))
     """
@@ -56,18 +91,89 @@ def test_exit_after_an_exception(in_process):
     in_process(program, status=1)
 
 
-def test_ctrl_c_ends_with_the_model_so_far(in_process):
-    program = """
-    import os, polyad, signal, threading, time
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
-    X = polyad.generate("uniform", (200, 200, 200), 20000)
-    F = polyad.any_format(X, rank=8)
-    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    begin = time.perf_counter()
-    model = polyad.cp_als(F, 8, tolerance=0, max_iterations=2**31 - 1, time_limit_s=60)
-    print(model.reason, model.fit > 0, time.perf_counter() - begin < 20)
-    """
-    assert in_process(program) == "interrupted True True\n"
+INTERRUPTED = """
+import numpy as np, os, polyad, signal, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+X = polyad.generate("uniform", (60, 70, 80), 20000)
+rng = np.random.default_rng(0)
+places = np.stack([rng.integers(0, 50, 5000), rng.integers(0, 40, 5000)], axis=1)
+ratings = rng.normal(size=5000)
+long = dict(time_limit_s=60, max_iterations=2**31 - 1, tolerance=0)
+begin = time.perf_counter()
+def interrupt(seconds=0.3):
+    threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+"""
+
+
+@pytest.mark.parametrize(
+    ("run", "kind"),
+    [
+        ("polyad.cp_als(polyad.any_format(X, rank=8), 8, **long)", "CPModel"),
+        ("polyad.cp_als(X, 8, **long)", "CPModel"),
+        ("polyad.cp_als(X, 8, callback=lambda step: None, **long)", "CPModel"),
+        ("polyad.tucker(X, 4, **long)", "TuckerModel"),
+        ("polyad.fast_tucker(X, rank=2, shrinkage=5, max_epochs=2**31 - 1, time_limit_s=60)", "FastTuckerModel"),
+        ("polyad.CP(8, max_iterations=2**31 - 1, tolerance=0).fit(X)", "CPModel"),
+        ("polyad.TensorRecommender(2, shrinkage=5, max_epochs=2**31 - 1).fit(places, ratings)", "FastTuckerModel"),
+    ],
+)
+def test_ctrl_c_raises_with_the_model_so_far(in_process, run, kind):
+    program = f"""{INTERRUPTED}
+interrupt()
+runs = 0
+try:
+    while True:  # a loop of fits ends too
+        runs += 1
+        {run}
+except KeyboardInterrupt as exception:
+    model = exception.model
+    print(type(model).__name__, model.reason, len(model.history) > 0, runs)
+print(time.perf_counter() - begin < 30)
+"""
+    assert in_process(program) == f"{kind} interrupted True 1\nTrue\n"
+
+
+def test_ctrl_c_of_a_callback_or_before_the_first_iteration(in_process):
+    program = f"""{INTERRUPTED}
+def callback(step):
+    if step["iteration"] == 3:
+        raise KeyboardInterrupt
+try:
+    polyad.cp_als(X, 3, callback=callback, **long)
+except KeyboardInterrupt as exception:
+    print(len(exception.model.history), exception.model.fit > 0)
+class Table:
+    columns = ["a"]
+    def __getitem__(self, name):
+        raise KeyboardInterrupt
+try:
+    polyad.cp_als(Table(), 3)
+except KeyboardInterrupt as exception:
+    print(exception.model)
+"""
+    assert in_process(program) == "3 True\nNone\n"
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        "cross_val_score(estimator, places, ratings, cv=10)",
+        "GridSearchCV(estimator, {'rank': [1, 2, 3, 4]}, cv=5).fit(places, ratings)",
+    ],
+)
+def test_ctrl_c_ends_what_scikit_learn_repeats(in_process, tool):
+    pytest.importorskip("sklearn")
+    program = f"""{INTERRUPTED}
+from sklearn.model_selection import GridSearchCV, cross_val_score
+estimator = polyad.TensorRecommender(2, shrinkage=5, max_epochs=2**31 - 1)
+interrupt(2)
+try:
+    {tool}
+except KeyboardInterrupt as exception:
+    print(type(exception.model).__name__)
+print(time.perf_counter() - begin < 60)
+"""
+    assert in_process(program) == "FastTuckerModel\nTrue\n"
 
 
 def test_a_fork_gets_a_clear_error(in_process):

@@ -26,6 +26,7 @@
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
+#include "tensor/coordinates_inside.hpp"
 
 namespace polyad {
 
@@ -138,6 +139,7 @@ FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index,
   using Tensor          = CooTensor<Scalar, Index, Space>;
   using Range           = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
   Extents const extents = tensor.extents();
+  detail::expect_coordinates_inside(space, tensor);
   FactorMatrices<Scalar, Space> factors(space, extents, rank);
   fill_random(space, factors, options.seed);
   if (tensor.nnz() == 0) return factors;

@@ -9,6 +9,7 @@
 #include "fast_tucker/entries.hpp"
 #include "fast_tucker/largest_value.hpp"
 #include "polyad/core/instances.hpp"
+#include "tensor/coordinates_inside.hpp"
 
 namespace polyad {
 
@@ -115,6 +116,22 @@ void expect_same_extents(Extents const& extents, FastTuckerModel<Scalar, Space> 
                  to_string(model.extents()));
 }
 
+template <class Space, class Scalar, class Index>
+CooTensor<Scalar, Index, Space> remainder_of(Space const& space, CooTensor<Scalar, Index, Space> const& X,
+                                             FastTuckerModel<Scalar, Space> const& model) {
+  using Values = typename CooTensor<Scalar, Index, Space>::values_type;
+  using Rest   = Remainder<Scalar, Index>;
+  expect_same_extents(X.extents(), model);
+  if (!model.has_biases() && model.mean == 0) return X;
+  expect_fits(space, "values without biases", X.nnz(), sizeof(Scalar));
+  Values const values(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::values_without_biases"),
+                      X.nnz());
+  Kokkos::parallel_for("polyad::without_biases",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, X.nnz()),
+                       SetRemainder<Rest, Values>{Rest(X, model, -1, -1), values});
+  return {X.extents(), X.indices(), values};
+}
+
 }  // namespace
 
 namespace detail {
@@ -193,7 +210,7 @@ void fit_biases(Space const& space, Entries<Scalar, Index, Space> const& X, Bias
 template <class Space, class Scalar, class Index>
 Entries<Scalar, Index, Space> without_biases(Space const& space, Entries<Scalar, Index, Space> const& X,
                                              FastTuckerModel<Scalar, Space> const& model) {
-  if (!X.on_host()) return Entries<Scalar, Index, Space>(polyad::without_biases(space, X.tensor(), model));
+  if (!X.on_host()) return Entries<Scalar, Index, Space>(remainder_of(space, X.tensor(), model));
   expect_same_extents(X.extents(), model);
   if (!model.has_biases() && model.mean == 0) return X;
   using Rest        = Remainder<Scalar, Index>;
@@ -217,23 +234,15 @@ Entries<Scalar, Index, Space> without_biases(Space const& space, Entries<Scalar,
 template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, BiasOptions const& options,
                 FastTuckerModel<Scalar, Space>& model) {
+  expect_coordinates_inside(space, X);
   detail::fit_biases(space, Entries<Scalar, Index, Space>(X), options, model);
 }
 
 template <class Space, class Scalar, class Index>
 CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X,
                                                FastTuckerModel<Scalar, Space> const& model) {
-  using Values = typename CooTensor<Scalar, Index, Space>::values_type;
-  using Rest   = Remainder<Scalar, Index>;
-  expect_same_extents(X.extents(), model);
-  if (!model.has_biases() && model.mean == 0) return X;
-  expect_fits(space, "values without biases", X.nnz(), sizeof(Scalar));
-  Values const values(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::values_without_biases"),
-                      X.nnz());
-  Kokkos::parallel_for("polyad::without_biases",
-                       Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, X.nnz()),
-                       SetRemainder<Rest, Values>{Rest(X, model, -1, -1), values});
-  return {X.extents(), X.indices(), values};
+  expect_coordinates_inside(space, X);
+  return remainder_of(space, X, model);
 }
 
 #define POLYAD_BIASES(Scalar, Index)                                                                        \

@@ -15,6 +15,7 @@
 #include "fast_tucker/sample_rows.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
+#include "tensor/coordinates_inside.hpp"
 
 namespace polyad {
 
@@ -449,6 +450,7 @@ FastTuckerChoice<Scalar, Space> choose_fast_tucker(Space const& space,
                                                    CooTensor<Scalar, Index, Space> const& train,
                                                    FastTuckerOptions const& options,
                                                    AnyFormatOptions format) {
+  expect_coordinates_inside(space, train);
   return detail::choose(space, Entries<Scalar, Index, Space>(train), options, format);
 }
 

@@ -8,12 +8,14 @@
 #include <string>
 #include <utility>
 
+#include "core/host_side.hpp"
 #include "fast_tucker/entries.hpp"
 #include "fast_tucker/epochs.hpp"
 #include "fast_tucker/kept_model.hpp"
 #include "fast_tucker/resume.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/quantity_text.hpp"
+#include "tensor/coordinates_inside.hpp"
 
 namespace polyad {
 
@@ -33,6 +35,8 @@ Sets<Scalar, Index, Space> sets_of(Space const& space, FastTuckerData<Scalar, In
   bool const on_host = data.train_on_host.order() > 0;
   POLYAD_EXPECTS(!on_host || data.train.order() == 0,
                  "the training set is either on the device or in host memory");
+  expect_coordinates_inside(host_instance(space), data.train_on_host);
+  for (auto const* set : {&data.train, &data.validation, &data.test}) expect_coordinates_inside(space, *set);
   if (on_host) return {entries_on_host<Scalar, Index>(space, data.train_on_host), data.validation, data.test};
   return {Entries<Scalar, Index, Space>(data.train), data.validation, data.test};
 }
@@ -60,8 +64,8 @@ FastTuckerErrors errors_of_sets(Space const& space, FastTuckerModel<Scalar, Spac
                                 Sets<Scalar, Index, Space> const& sets, ErrorSums<Space> const& sums,
                                 NonzeroOwners<Scalar, Index, Space> const* owners) {
   FastTuckerErrors found{detail::errors(space, model, C, sets.train, sums),
-                         errors(space, model, C, sets.validation, sums),
-                         errors(space, model, C, sets.test, sums)};
+                         detail::errors(space, model, C, Entries(sets.validation), sums),
+                         detail::errors(space, model, C, Entries(sets.test), sums)};
   if (!owners) return found;
   std::vector<double> numbers;
   for (auto const* set : {&found.train, &found.validation, &found.test}) {

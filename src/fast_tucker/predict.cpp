@@ -13,6 +13,7 @@
 #include "polyad/kernel/lanes.hpp"
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/whole_row_walk.hpp"
+#include "tensor/coordinates_inside.hpp"
 
 namespace polyad {
 
@@ -183,6 +184,7 @@ void predict(Space const& space, FastTuckerModel<Scalar, Space> const& model,
              Kokkos::View<Scalar*, typename Space::device_type> const& predictions) {
   POLYAD_EXPECTS(predictions.extent(0) == places.nnz(), "room for ", predictions.extent(0),
                  " predictions of ", places.nnz(), " entries");
+  expect_coordinates_inside(space, places);
   launch_predictions(space, model, C, places, predictions.data(), static_cast<double*>(nullptr));
 }
 
@@ -217,6 +219,7 @@ template <class Space, class Scalar, class Index>
 PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const& model,
                         FactorMatrices<Scalar, Space> const& C, CooTensor<Scalar, Index, Space> const& X,
                         ErrorSums<Space> const& sums) {
+  expect_coordinates_inside(space, X);
   return detail::errors(space, model, C, Entries<Scalar, Index, Space>(X), sums);
 }
 

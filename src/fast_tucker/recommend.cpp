@@ -11,6 +11,7 @@
 #include "kernel/launch_shape.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/machine.hpp"
+#include "tensor/coordinates_inside.hpp"
 
 namespace polyad {
 
@@ -534,6 +535,7 @@ Rankings recommend(Space const& space, FastTuckerModel<Scalar, Space> const& mod
   POLYAD_EXPECTS(queries.size() % width == 0, queries.size(), " indices for queries of ", width, " each");
   POLYAD_EXPECTS(seen.nnz() == 0 || seen.order() == model.order(), "entries of order ", seen.order(),
                  " were seen, but the model has ", model.order(), " modes");
+  expect_coordinates_inside(space, seen);
   Rankings result;
   result.starts.push_back(0);
   count_t const Q = queries.size() / width;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/host_side.hpp"
 #include "formats/choose_format.hpp"
 #include "formats/format_trial.hpp"
 #include "formats/format_wish.hpp"
@@ -14,6 +15,7 @@
 #include "polyad/core/instances.hpp"
 #include "polyad/core/quantity_text.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
+#include "tensor/coordinates_inside.hpp"
 
 namespace polyad {
 
@@ -64,9 +66,9 @@ public:
       using F            = typename decltype(identity)::type;
       auto const options = options_of<F>(format.options, wish, buffer_bytes);
       if constexpr (offers<F>(Capability::streaming))
-        built = build<F>(m_source.load_on_host(because), options);
+        built = build<F>(checked(host_instance(m_space), m_source.load_on_host(because)), options);
       else
-        built = build<F>(m_source.load(), options);
+        built = build<F>(checked(m_space, m_source.load()), options);
     });
     return built;
   }
@@ -83,6 +85,12 @@ public:
     m_seconds           = clock.seconds();
     m_coordinates_bytes = offers<F>(Capability::streaming) ? 0 : coo.storage_bytes();
     return built;
+  }
+  /// The coordinates, none outside the extents. \throws UsageError if one is
+  template <class On>
+  CooTensor<Scalar, Index, On> checked(On const& space, CooTensor<Scalar, Index, On> coo) const {
+    if (!m_source.is_checked) expect_coordinates_inside(space, coo);
+    return coo;
   }
   [[nodiscard]] double seconds() const { return m_seconds; }
   /// Beside the format, of coordinates that are let go afterwards.
@@ -128,10 +136,12 @@ std::optional<StoredFormat> stored_format(AnyFormatOptions const& options,
 template <class Scalar, class Index, class Space>
 auto AnyFormat<Scalar, Index, Space>::build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                                             options_type const& options) -> AnyFormat {
+  expect_coordinates_inside(space, coo);
   TensorSource<Scalar, Index, Space> const source{
       .load         = [&] { return coo; },
       .load_on_host = [&](std::string const&) { return download<host_space>(space, coo); },
-      .held_bytes   = coo.storage_bytes()};
+      .held_bytes   = coo.storage_bytes(),
+      .is_checked   = true};
   if (options.survey || (options.format != "auto" && !options.memory_bytes))
     return build(space, source, options);
   options_type with_survey = options;
@@ -189,7 +199,7 @@ auto AnyFormat<Scalar, Index, Space>::build(Space const& space,
     build_as(stored->format, stored->because, as);
   } else {
     if (auto const trial = detail::plan_trial(list, options.hooks.trial); !trial.candidates.empty()) {
-      auto const coo = source.load();
+      auto const coo = builder.checked(space, source.load());
       for (auto* const candidate : trial.candidates)
         try_candidate(space, coo, options.rank, trial.modes, *candidate, progress);
     }
@@ -212,6 +222,7 @@ template <class Scalar, class Index, class Space>
 auto AnyFormat<Scalar, Index, Space>::stream(Space const& space,
                                              CooTensor<Scalar, Index, host_space> const& coo,
                                              options_type const& options) -> AnyFormat {
+  expect_coordinates_inside(host_instance(space), coo);
   auto const format = split_format_text(options.format);
   TensorSource<Scalar, Index, Space> const source;
   Builder<Scalar, Index, Space> builder(space, source);

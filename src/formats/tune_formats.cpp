@@ -4,6 +4,7 @@
 #include "formats/format_trial.hpp"
 #include "formats/format_wish.hpp"
 #include "polyad/core/instances.hpp"
+#include "tensor/coordinates_inside.hpp"
 
 namespace polyad {
 
@@ -45,6 +46,7 @@ FormatComparison estimate_formats(Space const& space, AnyFormatOptions const& op
 template <class Scalar, class Index, class Space>
 FormatComparison estimate_formats(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                                   AnyFormatOptions const& options) {
+  expect_coordinates_inside(space, coo);
   return estimate_formats<Scalar, Index>(space, with_survey(space, coo, options), coo.storage_bytes());
 }
 
@@ -53,6 +55,7 @@ FormatComparison tune_formats(Space const& space, CooTensor<Scalar, Index, Space
                               AnyFormatOptions const& given) {
   bool const alone = given.format != "auto";
   expect_format(given.format);
+  expect_coordinates_inside(space, coo);
   auto const options = with_survey(space, coo, given);
   auto comparison    = estimate_formats<Scalar, Index>(space, options, coo.storage_bytes());
   auto& candidates   = comparison.candidates;

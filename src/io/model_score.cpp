@@ -6,6 +6,7 @@
 
 #include "polyad/core/error.hpp"
 #include "polyad/io/model_file.hpp"
+#include "tensor/nonzero_inside.hpp"
 
 namespace polyad::io {
 
@@ -143,6 +144,7 @@ double fit_of_model(CoordinateList const& X, HostKtensor const& model) {
   std::visit(
       [&](auto const& indices) {
         for (std::uint64_t p = 0; p < X.nnz(); ++p) {
+          detail::expect_nonzero_inside(X.extents, p, indices.data() + p * order);
           std::copy(model.weights.begin(), model.weights.end(), product.begin());
           for (std::uint64_t n = 0; n < order; ++n) {
             double const* const row = model.factors[n].data() + indices[p * order + n] * R;

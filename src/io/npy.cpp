@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cstring>
 #include <optional>
 
 #include "io/quoted.hpp"
@@ -33,17 +34,25 @@ std::optional<NpyArray> parse_dictionary(std::string_view dictionary) {
              shape = entry(dictionary, "shape");
   if (!type || !order || !shape || !shape->starts_with('(')) return std::nullopt;
   NpyArray header;
-  // '<f8': byte order, where there is one, kind and size.
-  if (type->size() < 5 || (*type)[0] != '\'' || (*type)[4] != '\'') return std::nullopt;
-  char const byte_order = (*type)[1];
-  header.kind           = (*type)[2];
-  header.bytes          = static_cast<std::uint64_t>((*type)[3] - '0');
-  bool const known      = header.kind == 'f'   ? header.bytes == 4 || header.bytes == 8
-                          : header.kind == 'b' ? header.bytes == 1
-                          : header.kind == 'i' || header.kind == 'u'
-                              ? std::has_single_bit(header.bytes) && header.bytes <= 8
-                              : false;
-  if (!known || (byte_order != host_order && !(byte_order == '|' && header.bytes == 1))) return std::nullopt;
+  // '<f8': byte order, kind and size. The size of text counts its characters.
+  if (type->size() < 5 || (*type)[0] != '\'') return std::nullopt;
+  char const byte_order       = (*type)[1];
+  header.kind                 = (*type)[2];
+  char const* const type_end  = type->data() + type->size();
+  auto const [after, problem] = std::from_chars(type->data() + 3, type_end, header.bytes);
+  if (problem != std::errc{} || after == type_end || *after != '\'') return std::nullopt;
+  constexpr std::uint64_t longest_text = 256;
+  bool const text                      = header.kind == 'S' || header.kind == 'U';
+
+  bool known = false;
+  if (text) known = header.bytes >= 1 && header.bytes <= longest_text;
+  if (header.kind == 'f') known = header.bytes == 4 || header.bytes == 8;
+  if (header.kind == 'b') known = header.bytes == 1;
+  if (header.kind == 'i' || header.kind == 'u')
+    known = std::has_single_bit(header.bytes) && header.bytes <= 8;
+  bool const of_bytes = header.kind == 'S' || (!text && header.bytes == 1);
+  if (!known || (byte_order != host_order && !(byte_order == '|' && of_bytes))) return std::nullopt;
+  if (header.kind == 'U') header.bytes *= sizeof(char32_t);
   if (!order->starts_with("True") && !order->starts_with("False")) return std::nullopt;
   header.column_major   = order->starts_with("True");
   std::string_view rest = shape->substr(1);
@@ -59,6 +68,17 @@ std::optional<NpyArray> parse_dictionary(std::string_view dictionary) {
 }
 
 }  // namespace
+
+std::string NpyArray::text_at(std::uint64_t k) const {
+  std::uint64_t const step = kind == 'U' ? sizeof(char32_t) : 1;
+  std::string text;
+  for (std::uint64_t at = k * bytes; at < (k + 1) * bytes; at += step) {
+    std::uint32_t character = static_cast<unsigned char>(elements[at]);
+    if (step > 1) std::memcpy(&character, elements.data() + at, sizeof character);
+    text += character < 128 ? static_cast<char>(character) : '?';
+  }
+  return text.substr(0, text.find_last_not_of('\0') + 1);
+}
 
 std::string npy_header(std::vector<std::uint64_t> const& shape, std::string_view type) {
   std::string sizes;

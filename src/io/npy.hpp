@@ -14,7 +14,7 @@ namespace polyad::io {
 
 /// An array of an archive. Its elements are in the archive's bytes, or in the unpacked content.
 struct NpyArray {
-  char kind           = 'f';  // f floating point, i integer, u unsigned integer, b boolean
+  char kind           = 'f';  // f floating point, i integer, u unsigned integer, b boolean; S and U: text
   std::uint64_t bytes = 8;    // of an element
   bool column_major   = false;
   std::vector<std::uint64_t> shape;
@@ -22,7 +22,11 @@ struct NpyArray {
 
   [[nodiscard]] std::uint64_t size() const noexcept { return elements.size() / bytes; }
 
-  /// Calls f(element type{}) with the C++ type of the elements.
+  /// Text of one byte (S) or four bytes (U) per character. Zeros at the end are not part of it. Characters
+  /// beyond ASCII become '?'.
+  [[nodiscard]] std::string text_at(std::uint64_t k) const;
+
+  /// Calls f(element type{}) with the C++ type of the elements, which are numbers.
   template <class F>
   decltype(auto) with_type(F&& f) const {
     if (kind == 'f') return bytes == 4 ? f(float{}) : f(double{});
@@ -37,7 +41,7 @@ struct NpyArray {
   }
 };
 
-/// Magic, version, length and dictionary. `type` is numpy's name of it without the byte order: f8, u4.
+/// Magic, version, length and dictionary. `type` is numpy's name of it without the byte order: f8, u4, U3.
 [[nodiscard]] std::string npy_header(std::vector<std::uint64_t> const& shape, std::string_view type);
 
 /// \param file, name  of the archive and the array, for messages

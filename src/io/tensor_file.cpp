@@ -16,6 +16,7 @@
 #include "io/tns_reader.hpp"
 #include "io/tns_writer.hpp"
 #include "polyad/core/error.hpp"
+#include "tensor/nonzero_inside.hpp"
 
 namespace polyad::io {
 
@@ -80,6 +81,13 @@ void write_tensor(std::filesystem::path const& path, CoordinateList const& tenso
     throw UsageError(path.string() + ": a tensor's name ends with .tns, .txt, .mtx, .pten or .npz");
   if (tensor.nnz() == 0) throw UsageError(path.string() + ": a tensor without nonzeros is not written");
   if (options.single_precision) expect_fits_floats(tensor);
+  std::visit(
+      [&](auto const& indices) {
+        auto const order = static_cast<std::size_t>(tensor.order());
+        for (std::uint64_t p = 0; p < tensor.nnz(); ++p)
+          detail::expect_nonzero_inside(tensor.extents, p, indices.data() + p * order);
+      },
+      tensor.indices);
   switch (*dialect) {
     case Dialect::pten:
       return write_pten(path, tensor,

@@ -2,10 +2,16 @@
 #include "io/tensor_npz.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "io/binary_block.hpp"
@@ -42,6 +48,17 @@ void add_array(ZipWriter& zip, std::string const& name, std::vector<std::uint64_
   zip.add(name + ".npy", header.size() + count * sizeof(To), [&](ZipWriter::Sink const& sink) {
     sink(header);
     send<To>(sink, count, make);
+  });
+}
+
+/// The name of the layout, which sparse.load_npz requires.
+void add_format(ZipWriter& zip) {
+  constexpr std::u32string_view coo = U"coo";
+  std::string const header          = npy_header({}, "U3");
+  std::uint64_t const bytes         = coo.size() * sizeof(char32_t);
+  zip.add("format.npy", header.size() + bytes, [&](ZipWriter::Sink const& sink) {
+    sink(header);
+    sink({reinterpret_cast<char const*>(coo.data()), bytes});
   });
 }
 
@@ -113,28 +130,151 @@ std::vector<std::uint64_t> read_extents(Archive const& archive) {
   return extents;
 }
 
-void copy_coords(Archive const& archive, NpyArray const& coords, CoordinateList& list) {
+/// Copies the indices of mode n; that of nonzero p is element place(p) of the array.
+template <class Place>
+void copy_mode(Archive const& archive, NpyArray const& array, std::uint64_t n, Place const& place,
+               CoordinateList& list) {
   std::uint64_t const order = list.extents.size(), nnz = list.nnz();
   std::visit(
       [&](auto& indices) {
         using Index = typename std::remove_cvref_t<decltype(indices)>::value_type;
-        coords.with_type([&](auto type) {
+        array.with_type([&](auto type) {
           using Stored = decltype(type);
-          for (std::uint64_t n = 0; n < order; ++n)
-            for (std::uint64_t p = 0; p < nnz; ++p) {
-              auto const stored = element_at<Stored>(coords.elements.data(),
-                                                     coords.column_major ? p * order + n : n * nnz + p);
-              auto const index  = static_cast<std::uint64_t>(stored);
-              if (index >= list.extents[n])
-                archive.refuse("index " + std::to_string(n + 1) + " of nonzero " + std::to_string(p + 1) +
-                               " is " + std::to_string(stored) + ", beyond the extent " +
-                               std::to_string(list.extents[n]) + " counted from 0");
-              indices[p * order + n] = static_cast<Index>(index);
-            }
+          for (std::uint64_t p = 0; p < nnz; ++p) {
+            auto const stored = element_at<Stored>(array.elements.data(), place(p));
+            auto const index  = static_cast<std::uint64_t>(stored);
+            if (index >= list.extents[n])
+              archive.refuse("index " + std::to_string(n + 1) + " of nonzero " + std::to_string(p + 1) +
+                             " is " + std::to_string(stored) + ", beyond the extent " +
+                             std::to_string(list.extents[n]) + " counted from 0");
+            indices[p * order + n] = static_cast<Index>(index);
+          }
         });
       },
       list.indices);
 }
+
+constexpr std::array<std::string_view, 4> read_formats = {"coo", "csr", "csc", "gcxs"};
+
+/// A list of coordinates, by its arrays' names in the archive.
+class Coordinates {
+public:
+  /// \param nnz  the number of values
+  Coordinates(Archive const& archive, std::vector<std::uint64_t> const& extents, std::uint64_t nnz)
+      : m_archive(archive), m_order(extents.size()), m_nnz(nnz) {
+    if (auto coords = archive.find("coords", 2, "iu"); coords || extents.size() != 2) {
+      m_arrays.push_back(coords ? std::move(*coords) : archive.get("coords", 2, "iu"));
+      auto const& shape = m_arrays.front().array.shape;
+      if (shape[0] != m_order || shape[1] != nnz)
+        archive.refuse("'coords' is " + std::to_string(shape[0]) + " x " + std::to_string(shape[1]) +
+                       ", not " + std::to_string(m_order) + " x " + std::to_string(nnz));
+      return;
+    }
+    // scipy.sparse.save_npz of a matrix
+    auto row = archive.find("row", 1, "iu");
+    if (!row) archive.refuse("holds no array 'coords'");
+    m_arrays.push_back(std::move(*row));
+    m_arrays.push_back(archive.get("col", 1, "iu"));
+    for (auto const& member : m_arrays)
+      if (member.array.size() != nnz) archive.refuse("'row', 'col' and 'data' have different lengths");
+  }
+  void copy_to(CoordinateList& list) const {
+    NpyArray const& first = m_arrays.front().array;
+    for (std::uint64_t n = 0; n < m_order; ++n)
+      if (m_arrays.size() > 1)
+        copy_mode(m_archive, m_arrays[n].array, n, [](std::uint64_t p) { return p; }, list);
+      else
+        copy_mode(
+            m_archive, first, n,
+            [&](std::uint64_t p) { return first.column_major ? p * m_order + n : n * m_nnz + p; }, list);
+  }
+
+private:
+  Archive const& m_archive;
+  std::uint64_t m_order, m_nnz;
+  std::vector<Member> m_arrays;
+};
+
+/// The arrays of a compressed format. A row is an index of some of the modes, a column one of the others;
+/// the last of several modes runs fastest. Row r has the nonzeros indptr[r] ... indptr[r + 1] - 1, whose
+/// columns are in `indices`.
+class Compressed {
+public:
+  /// \param format  csr, csc, or sparse's gcxs, whose array "compressed_axes" names the modes of the rows
+  Compressed(Archive const& archive, std::string const& format, std::vector<std::uint64_t> const& extents)
+      : m_archive(archive),
+        m_extents(extents),
+        m_starts(archive.get("indptr", 1, "iu")),
+        m_columns(archive.get("indices", 1, "iu")) {
+    std::vector<bool> is_row(extents.size());
+    if (format == "gcxs") {
+      Member const axes = archive.get("compressed_axes", 1, "iu");
+      for (std::uint64_t k = 0; k < axes.array.size(); ++k) {
+        std::uint64_t const n = unsigned_at(axes.array, k);
+        if (n >= extents.size() || is_row[n]) archive.refuse("'compressed_axes' does not name modes");
+        is_row[n] = true;
+        m_row_modes.push_back(n);
+      }
+    } else {
+      if (extents.size() != 2) archive.refuse("'format' is '" + format + "', but 'shape' is not of a matrix");
+      m_row_modes.push_back(format == "csr" ? 0 : 1);
+      is_row[m_row_modes.front()] = true;
+    }
+    for (std::uint64_t n = 0; n < extents.size(); ++n)
+      if (!is_row[n]) m_column_modes.push_back(n);
+    std::uint64_t const rows = product(m_row_modes);
+    if (m_starts.array.size() != rows + 1)
+      archive.refuse("'indptr' has " + std::to_string(m_starts.array.size()) + " elements for " +
+                     std::to_string(rows) + " rows");
+    m_nnz = unsigned_at(m_starts.array, rows);
+    for (std::uint64_t r = 0; r < rows; ++r)
+      if (unsigned_at(m_starts.array, r) > unsigned_at(m_starts.array, r + 1))
+        archive.refuse("'indptr' decreases");
+    if (unsigned_at(m_starts.array, 0) != 0 || m_nnz > m_columns.array.size())
+      archive.refuse("'indptr' does not fit 'indices'");
+  }
+  [[nodiscard]] std::uint64_t nnz() const { return m_nnz; }
+  void copy_to(CoordinateList& list) const {
+    std::uint64_t const columns = product(m_column_modes), order = m_extents.size();
+    std::visit(
+        [&](auto& indices) {
+          std::uint64_t row = 0;
+          for (std::uint64_t p = 0; p < m_nnz; ++p) {
+            while (unsigned_at(m_starts.array, row + 1) <= p) ++row;
+            std::uint64_t const column = unsigned_at(m_columns.array, p);
+            if (column >= columns)
+              m_archive.refuse("element " + std::to_string(p + 1) + " of 'indices' is not below " +
+                               std::to_string(columns));
+            set(m_row_modes, row, &indices[p * order]);
+            set(m_column_modes, column, &indices[p * order]);
+          }
+        },
+        list.indices);
+  }
+
+private:
+  [[nodiscard]] std::uint64_t product(std::vector<std::uint64_t> const& modes) const {
+    std::uint64_t cells = 1;
+    for (auto const n : modes)
+      // Less than 2^64 - 1, as 'indptr' has one more element.
+      if (__builtin_mul_overflow(cells, m_extents[n], &cells) || cells + 1 == 0)
+        m_archive.refuse("has 2^64 rows or columns, or more");
+    return cells;
+  }
+  template <class Index>
+  void set(std::vector<std::uint64_t> const& modes, std::uint64_t cell, Index* index) const {
+    for (auto n = modes.rbegin(); n != modes.rend(); ++n) {
+      index[*n] = static_cast<Index>(cell % m_extents[*n]);
+      cell /= m_extents[*n];
+    }
+  }
+
+  Archive const& m_archive;
+  std::vector<std::uint64_t> const& m_extents;
+  Member m_starts, m_columns;
+  std::vector<std::uint64_t> m_row_modes, m_column_modes;
+  std::uint64_t m_nnz = 0;
+};
 
 }  // namespace
 
@@ -162,6 +302,7 @@ void write_tensor_npz(std::filesystem::path const& path, CoordinateList const& t
     add_array<double>(zip, "fill_value", {}, "f8", [](std::uint64_t) { return 0; });
   }
   add_array<std::int64_t>(zip, "shape", {order}, "i8", [&](std::uint64_t n) { return tensor.extents[n]; });
+  add_format(zip);
   zip.finish();
   file.commit();
 }
@@ -172,14 +313,25 @@ TensorFile read_tensor_npz(std::filesystem::path const& path, ReadOptions const&
   FileBytes const file(path, memory);
   Archive const archive(file, memory);
   archive.expect_tensor();
-  auto const extents  = read_extents(archive);
-  Member const coords = archive.get("coords", 2, "iu"), data = archive.get("data", 1, "fiub");
-  std::uint64_t const order = extents.size(), nnz = data.array.size();
-  if (coords.array.shape[0] != order || coords.array.shape[1] != nnz)
-    archive.refuse("'coords' is " + std::to_string(coords.array.shape[0]) + " x " +
-                   std::to_string(coords.array.shape[1]) + ", not " + std::to_string(order) + " x " +
-                   std::to_string(nnz));
+  auto const extents     = read_extents(archive);
+  auto const text        = archive.find("format", 0, "SU");
+  std::string const name = text ? text->array.text_at(0) : "coo";
+  if (std::ranges::find(read_formats, name) == read_formats.end())
+    archive.refuse("is a sparse array of the format " + in_quotes(name) +
+                   "; coo, csr, csc and gcxs are read: convert it to one of these");
+  Member const data = archive.get("data", 1, "fiub");
+  std::optional<Coordinates> listed;
+  std::optional<Compressed> compressed;
+  if (name == "coo")
+    listed.emplace(archive, extents, data.array.size());
+  else
+    compressed.emplace(archive, name, extents);
+  // A compressed array may have values past the end of its last row.
+  std::uint64_t const nnz = compressed ? compressed->nnz() : data.array.size();
   if (nnz == 0) archive.refuse("holds no nonzeros");
+  if (data.array.size() < nnz)
+    archive.refuse("'data' has " + std::to_string(data.array.size()) + " values for " + std::to_string(nnz) +
+                   " nonzeros");
   if (auto const fill = archive.find("fill_value", 0, "fiub")) {
     bool const zero = fill->array.with_type(
         [&](auto type) { return element_at<decltype(type)>(fill->array.elements.data(), 0) == 0; });
@@ -189,7 +341,10 @@ TensorFile read_tensor_npz(std::filesystem::path const& path, ReadOptions const&
   result.report.dialect    = Dialect::npz;
   result.report.index_base = 0;
   result.tensor            = make_list(extents, nnz, memory);
-  copy_coords(archive, coords.array, result.tensor);
+  if (listed)
+    listed->copy_to(result.tensor);
+  else
+    compressed->copy_to(result.tensor);
   std::string const reason = data.array.with_type([&](auto type) {
     return copy_values<decltype(type)>({0, nnz}, data.array.elements.data(), options, result.tensor);
   });

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sparse tensors as .npz with the arrays that sparse.save_npz of the Python package sparse (PyData) writes
-// for a COO: "coords" of shape (N, nnz), counted from 0, "data" of shape (nnz,), "shape" of shape (N,) and
-// "fill_value", which is 0.
+// for a COO. "format" is "coo" and "fill_value" is 0. "coords" of shape (N, nnz) counts from 0, "data" is of
+// shape (nnz,) and "shape" of shape (N,). Other files of that function and of scipy.sparse.save_npz are read
+// too.
 #pragma once
 
 #include <filesystem>
@@ -15,8 +16,9 @@ namespace polyad::io {
 void write_tensor_npz(std::filesystem::path const& path, CoordinateList const& tensor,
                       bool single_precision = false);
 
-/// Reads coordinates of any integer type and values of any real type, stored or (with zlib) deflated;
-/// "fill_value" may be missing. \throws InputError
+/// Reads coordinates of any integer type and values of any real type, stored or (with zlib) deflated.
+/// Formats: coo, with "coords", or with "row" and "col"; csr, csc and gcxs, with "indptr" and "indices".
+/// "format" (coo) and "fill_value" (0) may be missing. \throws InputError
 [[nodiscard]] TensorFile read_tensor_npz(std::filesystem::path const& path, ReadOptions const& options = {});
 
 }  // namespace polyad::io

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The instantiations of tensor/. They are in one source, since most of the cost of compiling is in the
 // headers.
+#include "tensor/coordinates_inside.hpp"
+
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
@@ -22,6 +24,8 @@ POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_SORT_BY_MODES);
 namespace detail {
 POLYAD_EACH_SCALAR(, POLYAD_ZERO_MATRIX);
 POLYAD_EACH_SCALAR(, POLYAD_COPY_MATRIX);
+POLYAD_COORDINATES_INSIDE(Kokkos::DefaultExecutionSpace, std::uint32_t);
+POLYAD_COORDINATES_INSIDE(Kokkos::DefaultExecutionSpace, std::uint64_t);
 }  // namespace detail
 
 }  // namespace polyad

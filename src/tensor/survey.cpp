@@ -7,6 +7,7 @@
 #include <numeric>
 #include "core/on_threads.hpp"
 #include "polyad/core/per_mode.hpp"
+#include "tensor/nonzero_inside.hpp"
 
 namespace polyad {
 namespace {
@@ -52,15 +53,18 @@ double count_fibers(std::span<Index const> indices, std::size_t order, std::size
   return std::min(std::ldexp(distinct, skipped), static_cast<double>(nnz));
 }
 
+/// Returns the first nonzero whose index is outside; the number of nonzeros if there is none.
 template <class Index>
-void count_rows(std::span<Index const> indices, std::size_t order, std::size_t mode, ModeSurvey& survey) {
+std::size_t count_rows(std::span<Index const> indices, std::size_t order, std::size_t mode,
+                       ModeSurvey& survey) {
   std::size_t const nnz     = indices.size() / order;
   std::uint64_t const slots = std::min(survey.extent, std::bit_ceil(std::max<std::uint64_t>(4 * nnz, 1024)));
   std::vector<std::uint32_t> counts(slots);
   bool const hashed = slots < survey.extent;
   for (std::size_t p = 0; p < nnz; ++p) {
     std::uint64_t const i = indices[p * order + mode];
-    auto& count           = counts[hashed ? mixed(i) & (slots - 1) : i];
+    if (i >= survey.extent) return p;
+    auto& count = counts[hashed ? mixed(i) & (slots - 1) : i];
     if (count != ~std::uint32_t(0)) ++count;
   }
   for (auto const count : counts) {
@@ -70,6 +74,7 @@ void count_rows(std::span<Index const> indices, std::size_t order, std::size_t m
     survey.nonzeros[bin] += count;
     survey.longest = std::max<std::uint64_t>(survey.longest, count);
   }
+  return nnz;
 }
 
 }  // namespace
@@ -105,15 +110,18 @@ TensorSurvey survey_tensor(std::span<std::uint64_t const> extents, std::span<Ind
   // The longest mode is the leaf of every tree except its own, so two counts of fibers are enough.
   int const longest = leaf_of(survey, -1), second = leaf_of(survey, longest);
   std::array<double, 2> fibers{};
+  std::vector<std::size_t> outside(order);
   std::uint64_t const counts = order + 2;
   int const wanted           = std::min(detail::thread_count(threads), static_cast<int>(counts));
   detail::for_each_on_threads(wanted, counts, [&](std::uint64_t k) {
     if (k < order)
-      count_rows(indices, order, k, survey.modes[k]);
+      outside[k] = count_rows(indices, order, k, survey.modes[k]);
     else if (order > 2)
       fibers[k - order] =
           count_fibers(indices, order, static_cast<std::size_t>(k == order ? longest : second));
   });
+  std::size_t const first = std::ranges::min(outside);
+  if (first < survey.nnz) detail::expect_nonzero_inside(extents, first, &indices[first * order]);
   for (std::size_t n = 0; n < order; ++n) {
     auto& mode = survey.modes[n];
     mode.fibers =

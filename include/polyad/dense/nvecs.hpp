@@ -20,7 +20,7 @@ struct NvecsOptions {
 /// Columns beyond the rank of X_(n) are random numbers in [0, 1), not orthonormal. The bits differ between
 /// backends, since sums are made with atomics. Sorts the nonzeros once per mode. An iteration takes about two
 /// MTTKRPs, or a product with an I_n x I_n matrix for a short mode. Waits for `space`.
-/// \throws UsageError unless 1 <= R < 2^20; MemoryError
+/// \throws UsageError unless 1 <= R < 2^20, or for a coordinate that is outside; MemoryError
 template <class Scalar, class Index, class Space>
 FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index, Space> const& tensor,
                                     count_t rank, NvecsOptions const& options = {});

@@ -203,9 +203,9 @@ struct FastTuckerData {
 /// \param start  has the training set's extents. The result overwrites the matrices A^(n) and B^(n), and all
 ///               Views that share them; mean and biases stay as they are. Without a start, mean and biases
 ///               are fitted to the training set, and fill_start makes the rest.
-/// \throws UsageError when shapes or rates make no sense, the training set is empty, the format lacks what
-///         the optimiser needs or there is a format without a start; MemoryError before allocating;
-///         NumericalError when biases are to be fitted to a value that is not finite
+/// \throws UsageError when shapes or rates make no sense, the training set is empty, a coordinate is outside,
+///         the format lacks what the optimiser needs or there is a format without a start; MemoryError before
+///         allocating; NumericalError when biases are to be fitted to a value that is not finite
 template <class Scalar, class Index, class Space>
 FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerData<Scalar, Index, Space> const& data,
@@ -304,16 +304,16 @@ void fill_start(Space const& space, FastTuckerModel<Scalar, Space> const& model,
 /// mode are fitted after its biases, with one such average for each row and bin of time; e excludes them too.
 /// They are the b_u,Bin(t) and b_i,Bin(t) of Koren (KDD 2009, section 3.1), except that users drift by
 /// splines there. The same bits on every backend. Waits for `space`.
-/// \throws UsageError when the model has no biases or other extents, a damping or the sweeps are negative,
-///         the mode of time does not exist or X is empty; NumericalError when a value is not finite;
-///         MemoryError
+/// \throws UsageError when the model has no biases or other extents, a damping or the sweeps are negative, a
+///         coordinate is outside, the mode of time does not exist or X is empty; NumericalError when a value
+///         is not finite; MemoryError
 template <class Space, class Scalar, class Index>
 void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, BiasOptions const& options,
                 FastTuckerModel<Scalar, Space>& model);
 
-/// X with the model's mean, biases and drifts subtracted from the values. Shares X's coordinates. Launches on
-/// `space` and returns without waiting.
-/// \throws UsageError when the extents differ; MemoryError
+/// X with the model's mean, biases and drifts subtracted from the values. Shares X's coordinates. Waits for
+/// `space` once, to check the coordinates, and returns without waiting for the values.
+/// \throws UsageError when the extents differ or a coordinate is outside; MemoryError
 template <class Space, class Scalar, class Index>
 CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X,
                                                FastTuckerModel<Scalar, Space> const& model);

@@ -40,17 +40,17 @@ template <class Space>
 using ErrorSums = Kokkos::View<double**, Kokkos::LayoutRight, typename Space::device_type>;
 
 /// Predicts the entries of `places` and ignores their values. Its modes may be shorter than the model's, not
-/// longer. Launches on `space` and returns without waiting.
+/// longer. Waits for `space` once, to check the coordinates, and returns without waiting for the predictions.
 /// \param C            intermediates of the model (make_intermediates): I_n x R, packed rows on hosts too
 /// \param predictions  places.nnz() numbers, in the order of the entries, overwritten
-/// \throws UsageError when shapes do not match
+/// \throws UsageError when shapes do not match or a coordinate is outside the extents of `places`
 template <class Space, class Scalar, class Index>
 void predict(Space const& space, FastTuckerModel<Scalar, Space> const& model,
              FactorMatrices<Scalar, Space> const& C, CooTensor<Scalar, Index, Space> const& places,
              Kokkos::View<Scalar*, typename Space::device_type> const& predictions);
 
-/// The same into a newly allocated View. Launches on `space` and returns without waiting.
-/// \throws UsageError when shapes do not match; MemoryError before allocating
+/// The same into a newly allocated View. Waits in the same way.
+/// \throws UsageError as above; MemoryError before allocating
 template <class Space, class Scalar, class Index>
 [[nodiscard]] Kokkos::View<Scalar*, typename Space::device_type> predict(
     Space const& space, FastTuckerModel<Scalar, Space> const& model,
@@ -66,7 +66,7 @@ template <class Space, class Scalar, class Index>
 /// device, and on hosts with any number of threads.
 /// \param C     as for predict
 /// \param sums  scratch that make_error_sums(space, X.nnz()) gave
-/// \throws UsageError when shapes do not match
+/// \throws UsageError when shapes do not match or a coordinate is outside
 template <class Space, class Scalar, class Index>
 PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const& model,
                         FactorMatrices<Scalar, Space> const& C, CooTensor<Scalar, Index, Space> const& X,

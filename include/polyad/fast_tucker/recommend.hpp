@@ -43,8 +43,8 @@ struct Rankings {
 /// number of blocks, nor on the number of a host's threads.
 /// \param queries  Q x (N - 1), row-major: an index of each mode but `mode`, or every_row
 /// \param seen     of the model's order, of any extents; without entries: nothing is left out
-/// \throws UsageError when shapes do not match or the count is 0; NumericalError when a prediction is not
-///         finite; MemoryError before allocating
+/// \throws UsageError when shapes do not match, the count is 0 or a coordinate of `seen` is outside;
+///         NumericalError when a prediction is not finite; MemoryError before allocating
 template <class Scalar, class Index, class Space>
 [[nodiscard]] Rankings recommend(Space const& space, FastTuckerModel<Scalar, Space> const& model, int mode,
                                  std::span<count_t const> queries, RankingOptions const& options,

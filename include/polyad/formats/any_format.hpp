@@ -89,6 +89,7 @@ struct TensorSource {
   std::function<bool()> is_there = {};
   /// Bytes of load()'s tensor that are already in memory and are released once the format is built.
   count_t held_bytes = 0;
+  bool is_checked    = false;  // all coordinates are below the extents: build does not check them again
 };
 
 /// The scratch of one operation, for the AnyFormat that made it alone.
@@ -116,15 +117,15 @@ public:
   /// if the caller released `coo` afterwards, as any_format(space, std::move(coo), options) does. Waits for
   /// `space`.
   /// \param coo  no duplicates, for CP-ALS (tensor/sum_duplicates.hpp)
-  /// \throws UsageError unless 1 <= options.rank < 2^20; for an unknown name or option; for a named format
-  ///         without what options.needs or options.deterministic ask; for a TensorSource without a survey
-  ///         where one is needed. MemoryError, with the smallest need, when nothing fits
+  /// \throws UsageError unless 1 <= options.rank < 2^20; for a coordinate outside, naming it; for an unknown
+  ///         name or option; for a named format without what options.needs or options.deterministic ask;
+  ///         without a survey if one is needed. MemoryError, with the smallest need, when nothing fits
   static AnyFormat build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                          options_type const& options = {});
   static AnyFormat build(Space const& space, TensorSource<Scalar, Index, Space> const& source,
                          options_type const& options);
   /// streamed-blco, from a tensor in host memory, which a device's memory need not hold. Waits for `space`.
-  /// \throws UsageError when options.format names a format that does not stream; MemoryError
+  /// \throws UsageError when options.format names a format that does not stream, and as build; MemoryError
   static AnyFormat stream(Space const& space, CooTensor<Scalar, Index, host_space> const& coo,
                           options_type const& options = {});
 
@@ -256,22 +257,21 @@ struct FormatComparison {
   std::uint64_t free_bytes = 0;             // the free memory that the choice assumed
 };
 
-/// The memory and time that the cost model predicts for each format, with options.rank and
-/// options.iterations. Builds nothing. Requires options.survey and ignores options.format.
+/// The cost model's predictions for each format, with options.rank and options.iterations. Builds nothing.
+/// Requires options.survey and ignores options.format.
 /// \param held_bytes  of coordinates that are in the tensor's memory and are released later
 /// \throws UsageError without a survey, or unless 1 <= rank < 2^20
 template <class Scalar, class Index, class Space>
 [[nodiscard]] FormatComparison estimate_formats(Space const& space, AnyFormatOptions const& options,
                                                 count_t held_bytes = 0);
-/// The same of a tensor. Copies a device's coordinates to the host where the options have no survey. Waits.
+/// The same of a tensor. Copies a device's coordinates to the host if the options have no survey. Waits.
 template <class Scalar, class Index, class Space>
 [[nodiscard]] FormatComparison estimate_formats(Space const& space,
                                                 CooTensor<Scalar, Index, Space> const& coo,
                                                 AnyFormatOptions const& options = {});
 
-/// Builds each format that fits and is not streamed, times an MTTKRP of every mode and releases the format. A
-/// time is the shorter of two, after a first run. If options.format names a format, only that one and its
-/// shapes are timed. Waits for `space`.
+/// Builds each format that fits and is not streamed, times an MTTKRP of every mode (the shorter of two, after
+/// a first run) and releases it. If options.format names one, only that and its shapes are timed. Waits.
 /// \throws as estimate_formats; UsageError for an unknown format; MemoryError when none fits
 template <class Scalar, class Index, class Space>
 [[nodiscard]] FormatComparison tune_formats(Space const& space, CooTensor<Scalar, Index, Space> const& coo,

@@ -24,7 +24,7 @@ class SpttmPlan {
 public:
   using Output = SemiSparseTensor<Scalar, Index, Space>;
 
-  /// Sorts the nonzeros by fiber. Waits for `space`. \throws UsageError for no mode of X; MemoryError
+  /// Sorts the nonzeros by fiber; waits. \throws UsageError for no mode or a coordinate outside; MemoryError
   SpttmPlan(Space const& space, CooTensor<Scalar, Index, Space> const& X, int mode);
 
   /// Makes Y for a U of `columns` columns. All outputs share the fibers' coordinates. Each fiber has a row,

@@ -64,7 +64,7 @@ struct MatchScore {
 [[nodiscard]] MatchScore match_score(HostKtensor const& a, HostKtensor const& b);
 
 /// 1 - ||X - M|| / ||X||; X has no duplicates.
-/// \throws UsageError when the extents differ; NumericalError when X is zero
+/// \throws UsageError when the extents differ or a coordinate is outside; NumericalError when X is zero
 [[nodiscard]] double fit_of_model(CoordinateList const& X, HostKtensor const& model);
 
 }  // namespace polyad::io

@@ -43,9 +43,9 @@ struct TensorSurvey {
 
 /// \param indices  nnz x N, row-major, counted from 0, each below its extent
 /// \param threads  to use at most, one per mode. 0: as many as the machine has
-///
 /// Takes 4 bytes for each row of a mode, but at most 4 KiB or 32 bytes per nonzero. Modes with more rows are
 /// counted by hashes. Rows with the same hash count as one, which loses at most about one row in nine.
+/// \throws UsageError naming a nonzero with an index outside
 template <class Index>
 [[nodiscard]] TensorSurvey survey_tensor(std::span<std::uint64_t const> extents,
                                          std::span<Index const> indices, int threads = 0);

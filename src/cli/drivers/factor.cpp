@@ -146,7 +146,8 @@ private:
                 [this, why_named](std::string const& because) {
                   return load_on_host(because.empty() ? why_named : because);
                 },
-            .is_there = [this] { return m_device || m_list.nnz() > 0; }};
+            .is_there   = [this] { return m_device || m_list.nnz() > 0; },
+            .is_checked = true};  // by the reader
   }
 
   /// `because` is the reason for streaming; empty if the user requested it.

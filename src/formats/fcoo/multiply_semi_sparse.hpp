@@ -31,6 +31,7 @@
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "polyad/tensor/semi_sparse_tensor.hpp"
+#include "tensor/coordinates_inside.hpp"
 
 namespace polyad {
 
@@ -132,8 +133,9 @@ FactorMatrix<Scalar, Space> dense_products(Space const& space, std::vector<int> 
 template <class Scalar, class Index, class Space>
 SpttmPlan<Scalar, Index, Space>::SpttmPlan(Space const& space, CooTensor<Scalar, Index, Space> const& X,
                                            int mode)
-    : m_mode(mode),
-      m_nonzeros(std::make_shared<FlaggedNonzeros<Scalar, Index, Space> const>(build_spttm(space, X, mode))) {
+    : m_mode(mode) {
+  expect_coordinates_inside(space, X);
+  m_nonzeros = std::make_shared<FlaggedNonzeros<Scalar, Index, Space> const>(build_spttm(space, X, mode));
   space.fence("polyad::spttm");
 }
 
