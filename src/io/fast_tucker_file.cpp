@@ -128,7 +128,7 @@ void expect_consistent(HostFastTucker const& model) {
 void write_fast_tucker(std::filesystem::path const& path, HostFastTucker const& model,
                        bool single_precision) {
   expect_consistent(model);
-  if (path.extension() != ".npz")
+  if (path.extension() != ".npz" && !own_descriptor(path))
     throw UsageError(path.string() + ": the name of a FastTucker model ends with .npz");
   AtomicFile file(path);
   ZipWriter zip(file, false);

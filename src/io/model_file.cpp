@@ -11,6 +11,7 @@
 #include "io/raw_input.hpp"
 #include "io/zip.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/io/atomic_file.hpp"
 
 namespace polyad::io {
 
@@ -32,6 +33,7 @@ ModelKind model_kind(std::filesystem::path const& path) {
   auto const ending = path.extension();
   if (ending == ".ktns" || ending == ".txt") return ModelKind::text;
   if (ending == ".npz") return ModelKind::npz;
+  if (own_descriptor(path)) return ModelKind::text;
   throw UsageError(path.string() + ": a model's name ends with .ktns, .txt or .npz");
 }
 

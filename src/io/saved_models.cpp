@@ -11,6 +11,7 @@
 #include "polyad/core/instances.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/io/array_npz.hpp"
+#include "polyad/io/atomic_file.hpp"
 
 namespace polyad {
 namespace {
@@ -33,7 +34,8 @@ FactorMatrix<Scalar, Space> to_matrix(Space const& space, std::string const& lab
 }
 
 void expect_npz(std::filesystem::path const& path, char const* what) {
-  POLYAD_EXPECTS(path.extension() == ".npz", path.string(), ": ", what, " is written as .npz");
+  POLYAD_EXPECTS(path.extension() == ".npz" || io::own_descriptor(path), path.string(), ": ", what,
+                 " is written as .npz");
 }
 
 template <class Scalar>

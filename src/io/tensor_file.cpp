@@ -12,6 +12,7 @@
 #include "io/tns_reader.hpp"
 #include "io/tns_writer.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/io/atomic_file.hpp"
 
 namespace polyad::io {
 
@@ -49,6 +50,7 @@ std::optional<Dialect> dialect_of_ending(std::filesystem::path const& path) {
   if (ending == ".mtx") return Dialect::matrix_market;
   if (ending == ".pten") return Dialect::pten;
   if (ending == ".npz") return Dialect::npz;
+  if (own_descriptor(path)) return Dialect::frostt;
   return std::nullopt;
 }
 

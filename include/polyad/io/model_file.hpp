@@ -31,7 +31,7 @@ void expect_consistent(HostKtensor const& model);
 
 enum class ModelKind { text, npz };
 
-/// .ktns or .txt: text; .npz: npz.
+/// .ktns or .txt: text; .npz: npz. A descriptor of this process, such as /dev/stdout: text.
 /// \throws UsageError for other endings
 [[nodiscard]] ModelKind model_kind(std::filesystem::path const& path);
 

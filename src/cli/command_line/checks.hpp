@@ -34,6 +34,10 @@ CLI::Validator whole_number() {
 /// Whether two names denote the same file, which need not exist.
 [[nodiscard]] bool same_file(std::filesystem::path const& a, std::filesystem::path const& b);
 
+/// For outputs that are always .npz: the name ends so, or is stdout, unless that is a terminal. An empty name
+/// passes. \throws UsageError
+void expect_npz(std::string const& option, std::filesystem::path const& output);
+
 /// \param unless  the option that permits it, if there is one
 /// \throws UsageError when the output is the input
 void refuse_overwriting(std::filesystem::path const& input, std::filesystem::path const& output,

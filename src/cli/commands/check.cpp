@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
+#include "cli/run/messages.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/write_output.hpp"
 #include "polyad/core/error.hpp"
@@ -112,7 +113,7 @@ int run(CheckOptions const& options, Report& report) {
     text += "\n" + write_output(options.fixed, tensor, "", {.threads = options.common.threads}, report);
   }
   if (options.fixed.empty()) report.result = facts;
-  fmt::print("{}", text);
+  show("{}", text);
   return findings == 0 ? 0 : static_cast<int>(ExitCode::differences_found);
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
+#include "cli/run/messages.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/clean_list.hpp"
@@ -39,9 +40,9 @@ int compare_models(CompareOptions const& options, Report& report) {
   expect_same_extents(options, a.extents, b.extents);
   io::MatchScore const match = io::match_score(a, b);
   double const least         = options.at_least < 0 ? default_score : options.at_least;
-  fmt::print("models           {}, ranks {} and {}\n", dims_text(a.extents), a.rank(), b.rank());
-  fmt::print("factor match     {:.9f}\n", match.score);
-  fmt::print("with weights     {:.9f}\n", match.weighted);
+  show("models           {}, ranks {} and {}\n", dims_text(a.extents), a.rank(), b.rank());
+  show("factor match     {:.9f}\n", match.score);
+  show("with weights     {:.9f}\n", match.weighted);
   report.result = FactsReport{
       {{"factor_match_score", match.score}, {"weighted_score", match.weighted}, {"at_least", least}}, {}};
   return verdict(match.score >= least);
@@ -57,8 +58,8 @@ int compare_fit(CompareOptions const& options, std::filesystem::path const& mode
                      fmt::format("holds a model of {}, but the tensor is {}", dims_text(model.extents),
                                  dims_text(tensor.extents)));
   double const fit = io::fit_of_model(tensor, model);
-  fmt::print("tensor   {}: {}\n", tensor_path.string(), tensor_text(*report.input));
-  fmt::print("model    CP of rank {}\nfit      {:.9f}\n", model.rank(), fit);
+  show("tensor   {}: {}\n", tensor_path.string(), tensor_text(*report.input));
+  show("model    CP of rank {}\nfit      {:.9f}\n", model.rank(), fit);
   report.result = FactsReport{{{"fit", fit}}, {}};
   return verdict(options.at_least < 0 || fit >= options.at_least);
 }
@@ -101,10 +102,10 @@ int compare_tensors(CompareOptions const& options, Report& report) {
   bool const same_extents = a.extents == b.extents;
   std::uint64_t alone_a = 0, alone_b = 0, different = 0;
   double largest = 0;
-  fmt::print("tensors      {}, {} nonzeros; {}, {} nonzeros\n", dims_text(a.extents), a.nnz(),
-             dims_text(b.extents), b.nnz());
+  show("tensors      {}, {} nonzeros; {}, {} nonzeros\n", dims_text(a.extents), a.nnz(), dims_text(b.extents),
+       b.nnz());
   if (a.order() != b.order()) {
-    fmt::print("orders       {} and {}\n", a.order(), b.order());
+    show("orders       {} and {}\n", a.order(), b.order());
   } else {
     auto const first = sorted_positions(a), second = sorted_positions(b);
     std::uint64_t p = 0, q = 0;
@@ -123,11 +124,11 @@ int compare_tensors(CompareOptions const& options, Report& report) {
       p += order <= 0 ? 1 : 0;
       q += order >= 0 ? 1 : 0;
     }
-    fmt::print("in A alone   {}\nin B alone   {}\ndifferent    {}{}\n", alone_a, alone_b, different,
-               different > 0 ? fmt::format(", by at most {:.9g}", largest) : "");
+    show("in A alone   {}\nin B alone   {}\ndifferent    {}{}\n", alone_a, alone_b, different,
+         different > 0 ? fmt::format(", by at most {:.9g}", largest) : "");
   }
   bool const same = same_extents && a.order() == b.order() && alone_a + alone_b + different == 0;
-  fmt::print("the tensors are {}\n", same ? "the same" : "different");
+  show("the tensors are {}\n", same ? "the same" : "different");
   report.result = FactsReport{{{"same", same},
                                {"same_extents", same_extents},
                                {"in_a_alone", alone_a},

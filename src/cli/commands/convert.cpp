@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "cli/commands/commands.hpp"
+#include "cli/run/messages.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/write_output.hpp"
 #include "polyad/io/atomic_file.hpp"
@@ -21,8 +22,8 @@ int run(ConvertOptions const& options, Report& report) {
                                     .packed           = options.packed,
                                     .threads          = options.common.threads},
                                    report);
-  fmt::print("tensor   {}: {} ({})\n{}", report.input->path, tensor_text(*report.input),
-             report.input->dialect, wrote);
+  show("tensor   {}: {} ({})\n{}", report.input->path, tensor_text(*report.input), report.input->dialect,
+       wrote);
   return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/products.hpp"
+#include "cli/run/messages.hpp"
 #include "cli/run/session.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"
@@ -40,9 +41,9 @@ void expect_rows(std::filesystem::path const& file, int mode, io::HostArray cons
 }
 
 void summarise(Report const& report, std::string const& result, std::string const& file) {
-  fmt::print("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
-  fmt::print("product  {}\n", result);
-  fmt::print("wrote    {}\n", file);
+  show("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
+  show("product  {}\n", result);
+  show("wrote    {}\n", file);
 }
 
 }  // namespace

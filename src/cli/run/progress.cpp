@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
+#include <utility>
 
+#include "cli/run/standard_streams.hpp"
 #include "polyad/core/quantity_text.hpp"
 
 namespace polyad::cli {
@@ -19,12 +19,11 @@ Progress::Progress(int most_iterations, double time_limit_s)
 
 Progress::~Progress() {
   if (!m_waiting.empty()) draw();
-  if (m_line_open) std::fputc('\n', stderr);
+  if (m_line_open) say_text("\n");
 }
 
-void Progress::draw() {
-  fmt::print(stderr, "{}{}{}", m_terminal ? "\r" : "", m_waiting, m_terminal ? "\x1b[K" : "\n");
-  std::fflush(stderr);
+void Progress::draw() noexcept {
+  say_text(m_waiting);
   m_waiting.clear();
   m_line_open = m_terminal;
   m_drawn     = std::chrono::steady_clock::now();
@@ -41,11 +40,12 @@ void Progress::iteration(int iteration, double fit, double delta, double seconds
 
 void Progress::iteration(int iteration, std::string const& text, double seconds) {
   m_spent += seconds;
-  m_waiting = fmt::format("iteration {} of {}: {}, {} an iteration", iteration, m_most_iterations, text,
-                          duration_text(seconds));
+  std::string line = fmt::format("{}iteration {} of {}: {}, {} an iteration", m_terminal ? "\r" : "",
+                                 iteration, m_most_iterations, text, duration_text(seconds));
   // The tolerance may end the run earlier, hence "at most".
   if (iteration < m_most_iterations)
-    m_waiting += fmt::format(", at most {} left", duration_text(seconds_left(iteration)));
+    line += fmt::format(", at most {} left", duration_text(seconds_left(iteration)));
+  m_waiting = std::move(line += m_terminal ? "\x1b[K" : "\n");
   // Redrawing more often than the eye follows would cost more than a small tensor's iteration.
   auto const since = std::chrono::steady_clock::now() - m_drawn;
   if (!m_terminal || !m_line_open || since >= std::chrono::milliseconds(50)) draw();

@@ -21,14 +21,14 @@ public:
   void iteration(int iteration, std::string const& text, double seconds);
 
 private:
-  void draw();
+  void draw() noexcept;
   [[nodiscard]] double seconds_left(int iteration) const;
 
   int m_most_iterations;
   double m_time_limit_s;
   bool m_terminal;
   bool m_line_open = false;
-  std::string m_waiting;  // the line of an iteration that is not drawn yet
+  std::string m_waiting;  // the line of an iteration that is not drawn yet, as it is written
   double m_spent = 0;     // seconds of the iterations so far
   std::chrono::steady_clock::time_point m_drawn;
 };

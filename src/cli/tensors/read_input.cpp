@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/run/interrupt.hpp"
+#include "cli/run/messages.hpp"
 #include "cli/run/session.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/quantity_text.hpp"
@@ -54,8 +55,7 @@ io::CoordinateList read_input(TensorInput const& input, CommonOptions const& com
   facts.dims    = file.tensor.extents;
   facts.read_s  = file.report.seconds;
   if (common.verbose && part.part == 0)
-    fmt::print(
-        stderr, "read {} ({}, {}, base {}): {} lines, {:.1f} MB in {}, {:.0f} MB/s; {} zeros\n", facts.path,
+    say("read {} ({}, {}, base {}): {} lines, {:.1f} MB in {}, {:.0f} MB/s; {} zeros\n", facts.path,
         facts.dialect, io::to_string(file.report.compression), facts.base, file.report.lines,
         static_cast<double>(std::max(file.report.text_bytes, file.report.file_bytes)) / 1e6,
         duration_text(facts.read_s),
