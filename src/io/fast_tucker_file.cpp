@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "io/npz_arrays.hpp"
+#include "io/raw_input.hpp"
+#include "io/readers.hpp"
 #include "io/zip.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
@@ -158,7 +160,12 @@ void write_fast_tucker(std::filesystem::path const& path, HostFastTucker const& 
 }
 
 HostFastTucker read_fast_tucker(std::filesystem::path const& path) {
-  NpzReader const archive(path);
+  RawInput input(path);
+  return read_fast_tucker(input);
+}
+
+HostFastTucker read_fast_tucker(RawInput& input) {
+  NpzReader const archive(input);
   HostFastTucker model;
   for (std::size_t n = 0; n < most_model_modes; ++n) {
     auto factor = archive.read("factor_" + std::to_string(n), 2);

@@ -40,13 +40,17 @@ private:
 };
 
 /// The whole text of a file, unpacked.
-std::string read_text(std::filesystem::path const& path) {
-  RawInput input(path);
+std::string read_text(RawInput& input) {
   ReadMemory memory;
   Compression const compression = recognise(input);
-  if (compression == Compression::none && !input.whole().empty()) return std::string(input.whole());
-  auto const decoder = make_decoder(input, compression, memory);
   std::string text;
+  if (compression == Compression::none && input.has_places()) {
+    memory.take("the text of " + input.name(), input.size());
+    text.resize(input.size());
+    input.read_at(0, text.data(), text.size());
+    return text;
+  }
+  auto const decoder = make_decoder(input, compression, memory);
   for (std::size_t size = 0, capacity = std::size_t{1} << 16;; capacity *= 2) {
     memory.take("the text of " + input.name(), capacity - text.size());
     text.resize(capacity);
@@ -149,9 +153,9 @@ void write_ktensor_text(std::filesystem::path const& path, HostKtensor const& mo
   file.commit();
 }
 
-HostKtensor read_ktensor_text(std::filesystem::path const& path) {
-  std::string const text = read_text(path);
-  Tokens tokens(path.string(), text);
+HostKtensor read_ktensor_text(RawInput& input) {
+  std::string const text = read_text(input);
+  Tokens tokens(input.name(), text);
   HostKtensor model;
   tokens.word("ktensor");
   auto const order = tokens.number<std::uint64_t>("the order");

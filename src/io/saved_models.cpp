@@ -12,6 +12,7 @@
 #include "polyad/core/per_mode.hpp"
 #include "polyad/io/array_npz.hpp"
 #include "polyad/io/atomic_file.hpp"
+#include "polyad/io/input_file.hpp"
 
 namespace polyad {
 namespace {
@@ -156,8 +157,9 @@ void save(Space const& space, TuckerModel<Scalar, Space> const& model, std::file
 
 template <class Scalar, class Space>
 TuckerModel<Scalar, Space> load_tucker(Space const& space, std::filesystem::path const& path) {
-  auto const factors  = io::read_factors_npz(path);
-  auto const core     = io::read_array_npz(path, "core", factors.size());
+  io::InputFile file(path);
+  auto const factors  = file.read_factors_npz();
+  auto const core     = file.read_array_npz("core", factors.size());
   auto const damaged  = [&](std::string const& what) { return InputError(path.string(), 0, 0, what); };
   std::size_t const N = factors.size();
   TuckerModel<Scalar, Space> model;

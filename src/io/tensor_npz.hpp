@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "io/raw_input.hpp"
 #include "polyad/io/tensor_file.hpp"
 
 namespace polyad::io {
@@ -17,6 +18,11 @@ void write_tensor_npz(std::filesystem::path const& path, CoordinateList const& t
 
 /// Reads coordinates of any integer type and values of any real type, stored or (with zlib) deflated;
 /// "fill_value" may be missing. \throws InputError
-[[nodiscard]] TensorFile read_tensor_npz(std::filesystem::path const& path, ReadOptions const& options = {});
+[[nodiscard]] TensorFile read_tensor_npz(RawInput& input, ReadOptions const& options);
+[[nodiscard]] inline TensorFile read_tensor_npz(std::filesystem::path const& path,
+                                                ReadOptions const& options = {}) {
+  RawInput input(path);
+  return read_tensor_npz(input, options);
+}
 
 }  // namespace polyad::io

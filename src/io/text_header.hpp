@@ -60,10 +60,10 @@ private:
 
   TextBlocks& m_blocks;
   std::deque<TextBlock> m_held;
-  std::size_t m_block    = 0;  // the next line's block and place in it
-  std::size_t m_offset   = 0;
-  std::uint64_t m_line   = 0;
-  std::size_t m_unpacked = 0;  // bytes held since free memory was last asked for
+  std::size_t m_block  = 0;  // the next line's block and place in it
+  std::size_t m_offset = 0;
+  std::uint64_t m_line = 0;
+  std::size_t m_taken  = 0;  // bytes held since free memory was last asked for
 };
 
 /// Reads the header. `index_base` is the requested base, -1 for none; it overrides that of the header. If the

@@ -41,8 +41,8 @@ enum class ModelKind { text, npz };
 ///         stays
 void write_model(std::filesystem::path const& path, HostKtensor const& model, bool single_precision = false);
 
-/// Whether the file begins as a model does: it may still turn out damaged. \throws InputError when it cannot
-/// be read
+/// Whether the file begins as a model does: it may still turn out damaged. Of a pipe that is lost afterwards:
+/// InputFile (polyad/io/input_file.hpp) recognises and reads it. \throws InputError when it cannot be read
 [[nodiscard]] bool is_model_file(std::filesystem::path const& path);
 
 /// \throws InputError for a file that is missing, damaged or no CP model

@@ -56,8 +56,8 @@ ModeUse use_of(Indices const& indices, std::uint64_t order, std::uint64_t mode, 
 std::string first_place(CheckOptions const& options, io::CoordinateList const& tensor) {
   auto const pair = io::first_duplicate(tensor);
   if (!pair) return "";
-  auto const earlier = io::line_of_nonzero(options.input.path, pair->earlier);
-  auto const later   = io::line_of_nonzero(options.input.path, pair->later);
+  auto const earlier = line_of_nonzero(options.input.path, pair->earlier);
+  auto const later   = line_of_nonzero(options.input.path, pair->later);
   if (earlier && later) return fmt::format(", the first on line {} repeats line {}", *later, *earlier);
   return fmt::format(", the first is nonzero {}, which repeats nonzero {}", pair->later + 1,
                      pair->earlier + 1);
