@@ -52,9 +52,10 @@ class ToolTest(unittest.TestCase):
     def make_inputs(self):
         """x.tns, and what commands read beside it: model.npz, u.npz, learned.npz, c.ckpt and l.ckpt."""
         self.succeed("gen", "ratings", "-d", "60,40,20", "-n", 2000, "-o", "x.tns")
-        self.succeed("cpd", "x.tns", "-r", 2, "-i", 2, "-o", "model.npz", "--checkpoint", "c.ckpt")
+        self.succeed("cpd", "x.tns", "-r", 2, "-i", 2, "-o", "model.npz", "--checkpoint", "c.ckpt", "--deterministic")
         self.succeed("ttmc", "x.tns", "-m", 2, "--matrices", "model.npz", "-o", "u.npz")
-        self.succeed("fast-tucker", "x.tns", "-r", 2, "--shrink", 5, "-i", 2, "-o", "learned.npz", "--checkpoint", "l.ckpt")
+        self.succeed("fast-tucker", "x.tns", "-r", 2, "--shrink", 5, "-i", 2, "-o", "learned.npz", "--checkpoint", "l.ckpt",
+                     "--deterministic")
 
     def commands(self):
         """Every command: its arguments, the files that it writes, and its exit status. make_inputs() comes first."""

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/command_line/checks.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <system_error>
@@ -14,10 +15,18 @@ void refuse(std::string const& text) {
   throw UsageError(text);
 }
 
+// std::filesystem::equivalent compares no pipes.
+bool same_node(std::filesystem::path const& a, std::filesystem::path const& b) {
+  struct stat first{};
+  struct stat second{};
+  return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
+}
+
 bool same_file(std::filesystem::path const& a, std::filesystem::path const& b) {
   if (a.empty() || b.empty()) return false;
   std::error_code ignored;
-  if (std::filesystem::equivalent(a, b, ignored))
+  if (same_node(a, b))
     return !std::filesystem::is_character_file(a, ignored) && !std::filesystem::is_socket(a, ignored);
   return a.lexically_normal() == b.lexically_normal();
 }

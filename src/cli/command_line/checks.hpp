@@ -31,6 +31,9 @@ CLI::Validator whole_number() {
       "");
 }
 
+/// Whether two names denote one thing that exists: a file, a pipe or a device.
+[[nodiscard]] bool same_node(std::filesystem::path const& a, std::filesystem::path const& b);
+
 /// Whether two names denote the same file, which need not exist.
 [[nodiscard]] bool same_file(std::filesystem::path const& a, std::filesystem::path const& b);
 

@@ -112,7 +112,7 @@ void Command::expect_read_once(std::vector<File> const& inputs) {
   for (std::size_t k = 0; k < inputs.size(); ++k)
     for (std::size_t m = 0; m < k; ++m) {
       auto const &a = *inputs[m].path, &b = *inputs[k].path;
-      if (a.empty() || b.empty() || !std::filesystem::equivalent(a, b, ignored)) continue;
+      if (a.empty() || b.empty() || !same_node(a, b)) continue;
       if (std::filesystem::is_regular_file(a, ignored) || std::filesystem::is_directory(a, ignored)) continue;
       refuse(inputs[m].option + " and " + inputs[k].option +
              " are the same pipe, which can be read only once");
