@@ -97,7 +97,7 @@ CommonOptions const& common_of(CommandOptions const& options) {
     return options.of.common;  // tune's are estimate's and more
 }
 
-/// A signal that met a command without a place to stop, or behind the last one.
+/// A signal that met a command without a place to stop, or after the last one.
 Failure late_interrupt(Report const& report) {
   bool const is_done = report.exit == 0 || report.exit == static_cast<int>(ExitCode::differences_found);
   if (!is_done || ranks().size > 1 || interrupt_signal() == 0) return {};

@@ -48,8 +48,8 @@ mode_t usual_mode() {
   return 0666 & ~mask;
 }
 
-/// write(2). For a file beyond RLIMIT_FSIZE and for a pipe without a reader it returns an error; no signal ends
-/// the process.
+/// write(2). For a file beyond RLIMIT_FSIZE and for a pipe without a reader it returns an error; no signal
+/// ends the process.
 ssize_t write_some(int descriptor, std::string_view bytes) {
   sigset_t ours;
   sigset_t before;
@@ -111,7 +111,7 @@ AtomicFile::~AtomicFile() {
   discard();
 }
 
-/// open(2) would wait for the reader, and go on waiting after a signal.
+/// open(2) would wait for the reader, and continue to wait after a signal.
 void AtomicFile::open_pipe() {
   for (;;) {
     m_descriptor = ::open(m_target.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);

@@ -66,7 +66,8 @@ void fill_values(ColumnBlock const& column, BinaryBlock const& block, ReadOption
   if (column.bytes == 8) walk<double>(column, block, take);
 }
 
-/// Copies a block of all columns out of the file, which has them one behind the other, or nonzero by nonzero.
+/// Copies a block of all columns out of the file, which has one after the other, or one nonzero after the
+/// other.
 class ColumnBlocks {
 public:
   ColumnBlocks(RawInput const& file, std::vector<Column> const& columns) : m_file(file), m_columns(columns) {}
@@ -123,7 +124,8 @@ std::uint64_t checked_extent(FieldReader const& reader, std::uint64_t n, std::ui
   return extent;
 }
 
-/// The first bytes, with the longest possible header: a dozen bytes, and two numbers of 8 bytes for each mode.
+/// The first bytes, with the longest possible header: a dozen bytes, and two numbers of 8 bytes for each
+/// mode.
 std::string head_of(RawInput const& file) {
   constexpr std::uint64_t most_header_bytes = 64 + 16 * most_modes;
   std::string head(std::min(file.size(), most_header_bytes), '\0');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the bytes of an output go: the name's symbolic links are followed, and it is decided whether a complete
-// file may take the place of what is there.
+// Where the bytes of an output go: the name's symbolic links are followed, and it is decided whether a
+// complete file may take the place of what is there.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +22,7 @@ struct OutputTarget {
   Kind kind      = Kind::refused;
   int error      = 0;
   int descriptor = -1;
-  std::filesystem::path path;    // behind the links
+  std::filesystem::path path;    // where the links end
   std::optional<mode_t> before;  // the permissions of the file that is there
 };
 

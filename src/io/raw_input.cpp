@@ -64,7 +64,8 @@ RawInput::~RawInput() {
   ::close(m_descriptor);
 }
 
-/// A pipe may give a few bytes at a time. Reads go on until all is there, so that peek() sees a whole signature.
+/// A pipe may give a few bytes at a time. It is read until the buffer is full, so that peek() sees a
+/// whole signature.
 std::size_t RawInput::read_up_to(char* to, std::size_t most) {
   std::size_t size = 0;
   while (size < most) {

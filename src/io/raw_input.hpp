@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of a file as they are stored: one piece after the other, or, for a regular file, at any place. They
-// are copied, never mapped: a file that becomes shorter while it is read gives an error, not a signal. The file
-// is opened once. Compression is the business of decoder.hpp.
+// The bytes of a file as they are stored: one piece after the other, or, for a regular file, at any place.
+// They are copied, never mapped: a file that becomes shorter while it is read gives an error, not a signal.
+// The file is opened once. Compression is the business of decoder.hpp.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,7 @@ public:
 
   /// Whether read_at() can be called: this is a regular file, or all of it is in memory.
   [[nodiscard]] bool has_places() const noexcept { return m_has_places; }
-  /// Of a file that has places: its bytes, as they were when it was opened.
+  /// The number of bytes that a file with places had when it was opened.
   [[nodiscard]] std::uint64_t size() const noexcept { return m_size; }
   /// Copies `bytes` bytes from place `offset` on, which are within the size. For several threads at once.
   /// \throws InputError when the file has become shorter
@@ -65,7 +65,7 @@ private:
   std::unique_ptr<char[]> m_buffer;
   std::string_view m_pending;  // read, not handed out
   std::string_view m_whole;    // all bytes, if they are in memory
-  std::string m_held;          // of a pipe
+  std::string m_held;          // what hold() read
   bool m_is_looked_at = false;
   std::string m_seen;      // handed out during a look
   std::string m_replayed;  // what is handed out again

@@ -26,8 +26,8 @@ std::atomic<TemporaryName*> names{nullptr};
 std::atomic<int> creating{0};
 std::atomic<bool> ending{false};
 
-/// No handler interrupts this thread meanwhile, and one on another thread waits: no file is made whose name is
-/// not in the list. If the process is about to end, no further file is made.
+/// No handler interrupts this thread meanwhile, and one on another thread waits: no file is made whose name
+/// is not in the list. If the process is about to end, no further file is made.
 class Creation {
 public:
   Creation() {

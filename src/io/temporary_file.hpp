@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file with a name of its own beside another, until it takes the other's name. remove_temporary_files()
-// (polyad/io/atomic_file.hpp) finds all of them, in a signal handler too.
+// A file with a name of its own in the folder of another, until it takes the other's name.
+// remove_temporary_files() (polyad/io/atomic_file.hpp) finds all of them, in a signal handler too.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,8 @@ public:
   TemporaryFile(TemporaryFile const&)            = delete;
   TemporaryFile& operator=(TemporaryFile const&) = delete;
 
-  /// Makes one beside `target`, which only this user can open. Returns its descriptor, or -1 with errno.
+  /// Makes one in the folder of `target`. Only this user can open it. Returns its descriptor, or -1 with
+  /// errno.
   [[nodiscard]] int create(std::filesystem::path const& target);
 
   [[nodiscard]] bool exists() const noexcept { return m_name != nullptr; }

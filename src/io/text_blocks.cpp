@@ -76,7 +76,7 @@ void TextBlocks::load(TextBlock& block) const {
 
 void TextBlocks::load(TextBlock& block, TextBuffer& buffer) const {
   if (block.begin == block.end) return;
-  // The byte before the block shows whether a line begins with its first one. What is behind the block is most
+  // The byte before the block shows whether a line begins with its first one. What follows the block is most
   // probably the end of its last line.
   constexpr std::uint64_t usual_line = 256;
   std::string const array            = "the text of " + m_input.name();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cuts the text of a file into blocks of whole lines, in order. A block of a regular file is a range of places
-// until it is loaded, by several threads at once; other text is unpacked into a buffer for each block.
+// Cuts the text of a file into blocks of whole lines, in order. A block of a regular file is a range of
+// places until it is loaded, by several threads at once; other text is unpacked into a buffer for each block.
 #pragma once
 
 #include <cstddef>
@@ -24,14 +24,15 @@ struct TextBlock {
   std::string_view text;
   std::unique_ptr<char[]> storage;  // null when the text is in a TextBuffer
   HeldMemory held;                  // of the storage
-  // Of a file: the text is the lines that begin at these places.
+  // If it is still to be loaded, the text is the lines that begin at these places.
   std::uint64_t begin = 0, end = 0;
 };
 
 /// Memory for one block after the other.
 class TextBuffer {
 public:
-  /// Room for so many bytes and those that can be read behind them. Keeps the first `kept` bytes.
+  /// Makes room for the given number of bytes, and for those that can be read after them. Keeps the first
+  /// `kept` bytes.
   void grow(std::size_t bytes, std::size_t kept, ReadMemory& memory, std::string const& array);
   [[nodiscard]] char* data() const noexcept { return m_storage.get(); }
   /// Gives the memory to a block.
@@ -58,8 +59,8 @@ public:
   /// \throws InputError when the packed data are damaged, or a line is longer than longest_line
   [[nodiscard]] std::optional<TextBlock> next();
 
-  /// Reads the text of a block of next(), if that is still to be done; it is valid until the buffer's next block.
-  /// No line may begin in the block: then the text is empty. For several threads at once.
+  /// Reads the text of a block of next(), if that is still to be done; it is valid until the buffer's next
+  /// block. No line may begin in the block: then the text is empty. For several threads at once.
   /// \throws InputError when a line is longer than longest_line, or the file has become shorter
   void load(TextBlock& block, TextBuffer& buffer) const;
   /// The same into the block's own memory.
@@ -78,7 +79,7 @@ private:
   std::size_t m_chunk_bytes;
   std::uint64_t m_text_bytes = 0;
 
-  std::uint64_t m_begin = 0, m_next = 0, m_end = 0;  // of a file: the lines, and the next block
+  std::uint64_t m_begin = 0, m_next = 0, m_end = 0;  // the lines that are not decoded, and the next block
 
   std::unique_ptr<Decoder> m_decoder;
   std::string m_carry;  // decoded: the part of a line that the last block left over

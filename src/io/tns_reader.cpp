@@ -163,7 +163,7 @@ private:
 
   TextBlocks& blocks() noexcept { return m_lines ? *m_lines : m_blocks; }
 
-  /// Where this part of the lines behind the header's begins and ends.
+  /// Where this part of the lines after the header begins and ends.
   [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> places_of_part() const {
     std::array<char, 3> mark{};
     m_input.read_at(0, mark.data(), std::min<std::uint64_t>(mark.size(), m_input.size()));

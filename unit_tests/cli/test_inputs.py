@@ -9,7 +9,7 @@ import unittest
 
 from tool import TOOL, ToolTest
 
-# Which arguments of commands() name inputs, beside the first one.
+# The options of commands() that name further inputs.
 INPUT_OPTIONS = ("--matrix", "--matrices", "--factors")
 
 

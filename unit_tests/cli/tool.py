@@ -50,7 +50,7 @@ class ToolTest(unittest.TestCase):
         return process
 
     def make_inputs(self):
-        """x.tns, and what commands read beside it: model.npz, u.npz, learned.npz, c.ckpt and l.ckpt."""
+        """x.tns, and the other files that commands read: model.npz, u.npz, learned.npz, c.ckpt and l.ckpt."""
         self.succeed("gen", "ratings", "-d", "60,40,20", "-n", 2000, "-o", "x.tns")
         self.succeed("cpd", "x.tns", "-r", 2, "-i", 2, "-o", "model.npz", "--checkpoint", "c.ckpt", "--deterministic")
         self.succeed("ttmc", "x.tns", "-m", 2, "--matrices", "model.npz", "-o", "u.npz")

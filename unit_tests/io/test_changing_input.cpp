@@ -48,7 +48,8 @@ std::string splatt(CoordinateList const& list) {
   for (std::uint64_t const extent : list.extents) put(bytes, extent);
   put(bytes, std::uint64_t{list.nnz()});
   for (std::size_t n = 0; n < 3; ++n)
-    for (std::size_t p = 0; p < list.nnz(); ++p) put(bytes, std::uint64_t{std::get<0>(list.indices)[p * 3 + n]});
+    for (std::size_t p = 0; p < list.nnz(); ++p)
+      put(bytes, std::uint64_t{std::get<0>(list.indices)[p * 3 + n]});
   for (double const value : list.values) put(bytes, value);
   return bytes;
 }

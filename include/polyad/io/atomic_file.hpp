@@ -62,8 +62,8 @@ private:
   bool m_may_wait  = false;  // for the reader of a pipe, or a terminal
 };
 
-/// The number of this process' descriptor that the name stands for: /dev/stdout, /dev/fd/3, /proc/self/fd/3, or
-/// a link to one of these.
+/// The number of this process' descriptor that the name stands for: /dev/stdout, /dev/fd/3, /proc/self/fd/3,
+/// or a link to one of these.
 [[nodiscard]] std::optional<int> own_descriptor(std::filesystem::path const& path);
 
 /// Checks in advance whether the file can be written, so that no long computation ends in an error. Leaves no
@@ -74,8 +74,8 @@ void expect_writable(std::filesystem::path const& path);
 /// What an output is doing when it calls the check.
 enum class WriteStage { waiting, writing };
 
-/// Sets a function that all outputs of this process call: about ten times a second while a pipe takes no bytes,
-/// and for each megabyte written. What it throws ends the output. nullptr: none, as at the start.
+/// Sets a function that all outputs of this process call: about ten times a second while a pipe takes no
+/// bytes, and for each megabyte written. What it throws ends the output. nullptr: none, as at the start.
 void set_write_check(void (*check)(WriteStage stage)) noexcept;
 
 /// Removes the temporary files of all outputs. For signal handlers that end the process, in which it is safe:

@@ -31,10 +31,10 @@ bool same_file(std::filesystem::path const& a, std::filesystem::path const& b) {
   return a.lexically_normal() == b.lexically_normal();
 }
 
-void expect_npz(std::string const& option, std::filesystem::path const& output) {
+void expect_npz(std::string const& option, std::filesystem::path const& output, std::string const& what) {
   if (output.empty() || output.extension() == ".npz") return;
   auto const descriptor = io::own_descriptor(output);
-  if (!descriptor) refuse(option + " " + output.string() + ": the name of this output ends with .npz");
+  if (!descriptor) refuse(option + ": the name of " + what + " ends with .npz");
   if (::isatty(*descriptor) == 1) refuse(option + " -: an npz archive is not for a terminal");
 }
 

@@ -38,8 +38,9 @@ CLI::Validator whole_number() {
 [[nodiscard]] bool same_file(std::filesystem::path const& a, std::filesystem::path const& b);
 
 /// For outputs that are always .npz: the name ends so, or is stdout, unless that is a terminal. An empty name
-/// passes. \throws UsageError
-void expect_npz(std::string const& option, std::filesystem::path const& output);
+/// passes. \param what  the output, for the message; throws UsageError
+void expect_npz(std::string const& option, std::filesystem::path const& output,
+                std::string const& what = "this output");
 
 /// \param unless  the option that permits it, if there is one
 /// \throws UsageError when the output is the input

@@ -119,8 +119,8 @@ public:
   CLI::Option* add_output(std::string const& names, std::filesystem::path& path, std::string const& meaning,
                           Listing listing);
 
-  /// Replaces - by the names of stdin and stdout. Refuses two outputs on stdout and two inputs from one pipe. If
-  /// an output is stdout, the command's results go to stderr. Comes after the options.
+  /// Replaces - by the names of stdin and stdout. Refuses two outputs on stdout and two inputs from one pipe.
+  /// If an output is stdout, the command's results go to stderr. Comes after the options.
   void settle_streams();
 
   /// Runs once all options have their values: steps in the order of declaration.

@@ -215,7 +215,7 @@ void add_recommend(Command command, RecommendOptions& options) {
       ->type_name("I,J,...");
   command
       .add_input("--for-file", options.file,
-                 "A file of queries, one a line: indices with blanks between them")
+                 "A file of queries, one per line: indices with blanks between them")
       ->type_name("FILE");
   command
       .add_input("--seen", options.seen, "Leave out the rows that this file has together with these indices")
@@ -232,7 +232,7 @@ void add_recommend(Command command, RecommendOptions& options) {
 void add_similar(Command command, SimilarOptions& options) {
   add_rows_of_mode(command, options);
   command.add_option("--index", options.index, "The row to compare the others with")->type_name("I");
-  command.add_input("--for-file", options.file, "A file of such rows, one a line")->type_name("FILE");
+  command.add_input("--for-file", options.file, "A file of such rows, one per line")->type_name("FILE");
   add_output(command, options.output, "Write the rows and their cosines, .npz for numpy");
   print_unless_written(command, options.output);
   add_common(command);
@@ -297,7 +297,7 @@ void check(TrainOptions const& options) {
   expect_distinct_files({options.tensor, options.test}, options.output, options.common.report);
   expect_checkpoints({options.tensor, options.test}, options.checkpoint, options.resume, options.output,
                      options.common.report);
-  expect_npz("-o", options.output);
+  expect_npz("-o", options.output, "a FastTucker model");
 }
 
 void check(RecommendOptions const& options) {

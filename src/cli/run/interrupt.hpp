@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Signals that would end the process end its run cleanly. The first is recorded, and the command stops at the
-// next opportunity. A second SIGINT or SIGTERM ends the process as usual, but without temporary files. Signals
-// that were ignored at the start, as by nohup, stay ignored.
+// next opportunity. A second SIGINT or SIGTERM ends the process as usual, but without temporary files.
+// Signals that were ignored at the start, as by nohup, stay ignored.
 #pragma once
 
 #include <stdexcept>

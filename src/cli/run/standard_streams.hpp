@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Results go to stdout, messages to stderr. A message that cannot be written is lost: no log ends a run. If an
-// output of the command is stdout, stdout carries its data only, and the results are messages too.
+// Results go to stdout, messages to stderr. A message that cannot be written is lost: no log ends a run. If
+// an output of the command is stdout, stdout carries its data only, and the results are messages too.
 #pragma once
 
 #include <string_view>
 
 namespace polyad::cli {
 
-/// Occupies those of the descriptors 0, 1 and 2 with which the process was not started. Otherwise the next file
-/// that is opened would get the number, and messages would be written into it. Must be called first.
+/// Occupies those of the descriptors 0, 1 and 2 with which the process was not started. Otherwise the next
+/// file that is opened would get the number, and messages would be written into it. Must be called first.
 void occupy_standard_descriptors() noexcept;
 
 /// From now on results are written to stderr.

@@ -30,7 +30,8 @@ namespace polyad::cli {
 [[nodiscard]] io::CoordinateList read_input(io::InputFile& file, TensorInput const& input,
                                             CommonOptions const& common, Report& report);
 
-/// The line of a nonzero, counted from 0, of a file that was read; nothing if it cannot be told, or any more.
+/// The line of a nonzero, counted from 0, of a file that was read; nothing if it is not known, or has
+/// changed.
 [[nodiscard]] std::optional<std::uint64_t> line_of_nonzero(std::filesystem::path const& path,
                                                            std::uint64_t nonzero);
 
