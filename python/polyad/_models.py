@@ -536,27 +536,15 @@ def load(path: str | os.PathLike[str]) -> CPModel | TuckerModel | FastTuckerMode
     CPModel(2 x 3, rank 1)
     """
     name = os.fspath(path)
-    module = _backend.module()
-    names: set[str] = set()
-    try:
-        with open(name, "rb") as file:
-            zipped = file.read(2) == b"PK"
-        if zipped:
-            with np.load(name, allow_pickle=False) as archive:
-                names = set(archive.files)
-    except OSError as error:
-        raise InputError(f"{name}: {error.strerror or error}") from None
-    except Exception:  # damaged: the library's reader says how
-        names = set()
-    if "core_0" in names:
-        factors, cores, biases, time_mode, drifts, mean, lowest, highest = module.read_fast_tucker(name)
+    kind, content = _backend.module().load_model(name)
+    if kind == "fast_tucker":
+        factors, cores, biases, time_mode, drifts, mean, lowest, highest = content
         return FastTuckerModel(factors, cores, biases, mean, (lowest, highest), time_mode, drifts)
-    if "core" in names:
-        order = sum(1 for entry in names if entry.startswith("factor_"))
-        factors = [module.read_array(name, f"factor_{n}", 2) for n in range(order)]
+    if kind == "tucker":
+        core, factors = content
         try:
-            return TuckerModel(module.read_array(name, "core", order), factors)
+            return TuckerModel(core, factors)
         except UsageError as error:
             raise InputError(f"{name}: {error}") from None
-    weights, factors = module.read_model(name)
+    weights, factors = content
     return CPModel(weights, factors)

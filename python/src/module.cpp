@@ -20,8 +20,10 @@
 #include "engine.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/array_npz.hpp"
+#include "polyad/io/atomic_file.hpp"
 #include "polyad/io/clean_list.hpp"
 #include "polyad/io/fast_tucker_file.hpp"
+#include "polyad/io/input_file.hpp"
 #include "polyad/io/model_file.hpp"
 #include "polyad/io/tensor_file.hpp"
 
@@ -530,9 +532,50 @@ nb::tuple to_python(Ranked&& ranked) {
   return nb::make_tuple(array(kept->starts), array(kept->rows), array(kept->scores), kept->unknown);
 }
 
+nb::tuple cp_to_python(io::HostKtensor&& model) {
+  nb::list factors;
+  for (std::size_t n = 0; n < model.factors.size(); ++n)
+    factors.append(matrix_of(std::move(model.factors[n]), model.extents[n], model.weights.size()));
+  return nb::make_tuple(vector_of(std::move(model.weights)), factors);
+}
+
+nb::tuple fast_tucker_to_python(io::HostFastTucker&& model) {
+  nb::list factors, cores, biases, drifts;
+  for (std::size_t n = 0; n < model.drifts.size(); ++n)
+    drifts.append(matrix_of(std::move(model.drifts[n]), model.extents[n], model.bins[n]));
+  for (std::size_t n = 0; n < model.extents.size(); ++n) {
+    factors.append(matrix_of(std::move(model.factors[n]), model.extents[n], model.columns[n]));
+    cores.append(matrix_of(std::move(model.cores[n]), model.columns[n], model.rank));
+  }
+  for (auto& bias : model.biases) biases.append(vector_of(std::move(bias)));
+  return nb::make_tuple(factors, cores, biases, model.time_mode, drifts, model.mean, model.lowest,
+                        model.highest);
+}
+
+nb::object array_to_python(io::HostArray&& array) {
+  auto const kept = std::make_shared<std::vector<double>>(std::move(array.elements));
+  return to_python(kept->data(), {array.shape.begin(), array.shape.end()}, kept);
+}
+
+/// The core and the factors.
+nb::tuple tucker_to_python(io::InputFile& file) {
+  auto const order = file.read_factors_npz().size();
+  nb::list factors;
+  for (std::size_t n = 0; n < order; ++n)
+    factors.append(array_to_python(file.read_array_npz("factor_" + std::to_string(n), 2)));
+  return nb::make_tuple(array_to_python(file.read_array_npz("core", order)), factors);
+}
+
+/// So that Ctrl-C ends the writing to a pipe without a reader.
+void check_python_signals(io::WriteStage) {
+  nb::gil_scoped_acquire const held;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
 }  // namespace
 
 NB_MODULE(POLYAD_MODULE, m) {
+  io::set_write_check(check_python_signals);
   nb::register_exception_translator(translate);
   nb::set_leak_warnings(false);  // models that are alive at exit are no leaks
   // A device complains of a process that does not end it. What is alive by then is never released any more. A
@@ -848,12 +891,17 @@ NB_MODULE(POLYAD_MODULE, m) {
   m.def("is_model_file", [](std::string const& path) { return io::is_model_file(path); });
   m.def("write_model", [](std::string const& path, Vector const& weights, std::vector<Matrix> const& factors,
                           bool single) { io::write_model(path, host_model(weights, factors), single); });
-  m.def("read_model", [](std::string const& path) {
-    auto model = io::read_model(path);
-    nb::list factors;
-    for (std::size_t n = 0; n < model.factors.size(); ++n)
-      factors.append(matrix_of(std::move(model.factors[n]), model.extents[n], model.weights.size()));
-    return nb::make_tuple(vector_of(model.weights), factors);
+  // The file is opened once: it may be a pipe.
+  m.def("load_model", [](std::string const& path) {
+    io::InputFile file(path);
+    switch (file.kind()) {
+      case io::InputFile::Kind::fast_tucker_model:
+        return nb::make_tuple("fast_tucker", fast_tucker_to_python(file.read_fast_tucker()));
+      case io::InputFile::Kind::tucker_model:
+        return nb::make_tuple("tucker", tucker_to_python(file));
+      default:
+        return nb::make_tuple("cp", cp_to_python(file.read_model()));
+    }
   });
   m.def("match_score", [](Vector const& a_weights, std::vector<Matrix> const& a_factors,
                           Vector const& b_weights, std::vector<Matrix> const& b_factors) {
@@ -880,19 +928,6 @@ NB_MODULE(POLYAD_MODULE, m) {
     auto const model = host_fast_tucker(factors, cores, biases, time_mode, drifts, mean, lowest, highest);
     io::write_fast_tucker(path, model, single);
   });
-  m.def("read_fast_tucker", [](std::string const& path) {
-    auto model = io::read_fast_tucker(path);
-    nb::list factors, cores, biases, drifts;
-    for (std::size_t n = 0; n < model.drifts.size(); ++n)
-      drifts.append(matrix_of(std::move(model.drifts[n]), model.extents[n], model.bins[n]));
-    for (std::size_t n = 0; n < model.extents.size(); ++n) {
-      factors.append(matrix_of(std::move(model.factors[n]), model.extents[n], model.columns[n]));
-      cores.append(matrix_of(std::move(model.cores[n]), model.columns[n], model.rank));
-    }
-    for (auto& bias : model.biases) biases.append(vector_of(std::move(bias)));
-    return nb::make_tuple(factors, cores, biases, model.time_mode, drifts, model.mean, model.lowest,
-                          model.highest);
-  });
   m.def("write_arrays",
         [](std::string const& path,
            std::map<std::string, nb::ndarray<double const, nb::c_contig, nb::device::cpu>> const& arrays,
@@ -905,9 +940,4 @@ NB_MODULE(POLYAD_MODULE, m) {
           }
           io::write_arrays_npz(path, host, single);
         });
-  m.def("read_array", [](std::string const& path, std::string const& name, std::size_t order) {
-    auto array      = io::read_array_npz(path, name, order);
-    auto const kept = std::make_shared<std::vector<double>>(std::move(array.elements));
-    return to_python(kept->data(), {array.shape.begin(), array.shape.end()}, kept);
-  });
 }

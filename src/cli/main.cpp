@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The tool `polyad`. Every failure becomes one line on stderr and an exit code.
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
+#include <cstring>
 #include <exception>
-#include <iostream>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -18,6 +18,7 @@
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
+#include "cli/run/standard_streams.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/printable.hpp"
 #include "polyad/io/atomic_file.hpp"
@@ -32,7 +33,14 @@ constexpr int unexpected = 1;
 struct Failure {
   int exit = 0;
   std::string text;
+  bool is_told = true;  // on stderr
 };
+
+/// As a program that SIGPIPE ends: one with a reader that had enough is not at fault, and says nothing.
+Failure broken_pipe(std::string const& text) {
+  if (ends_with_broken_pipe()) return {128 + SIGPIPE, text, false};
+  return {static_cast<int>(ExitCode::cannot_write), text};
+}
 
 std::string first_line(std::string const& text) {
   return text.substr(0, text.find('\n'));
@@ -44,6 +52,8 @@ Failure explain() {
     throw;
   } catch (BackendError const& error) {
     return {static_cast<int>(error.exit_code()), first_line(error.what())};  // may quote a driver's lines
+  } catch (io::BrokenPipe const& error) {
+    return broken_pipe(error.what());
   } catch (Error const& error) {
     return {static_cast<int>(error.exit_code()), printable(error.what())};
   } catch (Interrupted const& error) {
@@ -61,7 +71,7 @@ Failure explain() {
 }
 
 int complain(Failure const& failure) {
-  if (ranks().rank == 0) std::fprintf(stderr, "polyad: %s\n", failure.text.c_str());
+  if (ranks().rank == 0 && failure.is_told) say_text("polyad: " + failure.text + "\n");
   return failure.exit;
 }
 
@@ -76,9 +86,10 @@ void wait_for_turn() {
 
 /// It is a failure if the results do not reach stdout.
 Failure flush_stdout() {
-  std::cout.flush();
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) return {};
-  return {static_cast<int>(ExitCode::cannot_write), "the results cannot be written to stdout"};
+  int const code = flush_results();
+  if (code == 0) return {};
+  std::string const text = std::string("the results cannot be written to stdout: ") + std::strerror(code);
+  return code == EPIPE ? broken_pipe(text) : Failure{static_cast<int>(ExitCode::cannot_write), text};
 }
 
 /// Advice for a mode of few nonzeros and many more rows, each of which takes memory.
@@ -101,6 +112,13 @@ CommonOptions const& common_of(CommandOptions const& options) {
     return options.of.common;  // tune's are estimate's and more
 }
 
+/// A signal that met a command without a place to stop, or after the last one.
+Failure late_interrupt(Report const& report) {
+  bool const is_done = report.exit == 0 || report.exit == static_cast<int>(ExitCode::differences_found);
+  if (!is_done || ranks().size > 1 || interrupt_signal() == 0) return {};
+  return {128 + interrupt_signal(), "interrupted when the results were complete"};
+}
+
 template <class CommandOptions>
 int run_reported(CommandOptions const& options, std::string const& command) {
   auto const& path = common_of(options).report;
@@ -109,19 +127,22 @@ int run_reported(CommandOptions const& options, std::string const& command) {
   report.options = common_of(options).listed;
   report.seed    = common_of(options).seed;
   Failure failure;
+  if (common_of(options).data_on_stdout) reserve_stdout_for_data();
   try {
     if (!path.empty() && ranks().rank == 0) io::expect_writable(path);
     report.exit = run(options, report);
     failure     = flush_stdout();
+    if (failure.exit == 0) failure = late_interrupt(report);
   } catch (...) {
     failure = explain();
     if (failure.exit == static_cast<int>(ExitCode::out_of_memory)) failure.text += advice_on_ids(report);
   }
+  finish_files_in_spite_of_signals();  // the report
   bool const ends_all = failure.exit != 0 && ranks().size > 1;
   if (ends_all) {
     wait_for_turn();
     failure.text = "rank " + std::to_string(ranks().rank) + ": " + failure.text;
-    std::fprintf(stderr, "polyad: %s\n", failure.text.c_str());
+    say_text("polyad: " + failure.text + "\n");
   }
   if (failure.exit != 0) {
     report.exit  = failure.exit;
@@ -151,6 +172,8 @@ int run_reported(CommandOptions const& options, std::string const& command) {
 }  // namespace
 
 int run_tool(int argc, char** argv) {
+  occupy_standard_descriptors();
+  report_failed_writes();
   try {
     start_ranks();
     auto const options = parse_command_line(argc, argv);

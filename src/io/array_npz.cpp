@@ -5,20 +5,32 @@
 
 #include "io/npz_arrays.hpp"
 #include "io/quoted.hpp"
+#include "io/raw_input.hpp"
+#include "io/readers.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
 
 namespace polyad::io {
 
 HostArray read_array_npz(std::filesystem::path const& path, std::string const& name, std::size_t order) {
-  NpzReader const archive(path);
+  RawInput input(path);
+  return read_array_npz(input, name, order);
+}
+
+HostArray read_array_npz(RawInput& input, std::string const& name, std::size_t order) {
+  NpzReader const archive(input);
   if (!archive.has(name)) archive.expect("an archive with an array " + in_quotes(name));
   auto array = archive.require(name, order);
   return {std::move(array.shape), std::move(array.elements)};
 }
 
 std::map<int, HostArray> read_factors_npz(std::filesystem::path const& path) {
-  NpzReader const archive(path);
+  RawInput input(path);
+  return read_factors_npz(input);
+}
+
+std::map<int, HostArray> read_factors_npz(RawInput& input) {
+  NpzReader const archive(input);
   if (!archive.has("factor_0")) archive.expect("an archive of factors");
   std::map<int, HostArray> factors;
   for (int n = 0; n < 16; ++n) {

@@ -76,10 +76,10 @@ std::string value_not_exact(std::uint64_t nonzero, std::string const& value) {
          std::string(to_string(DecimalFault::not_that_integer)) + ": " + value;
 }
 
-void finish_binary(FileBytes const& file, ReadOptions const& options,
+void finish_binary(RawInput const& input, ReadOptions const& options,
                    std::chrono::steady_clock::time_point start, TensorFile& result, Stretch const& stretch) {
-  result.report.zeros      = settle_zeros(result.tensor, options.drop_zeros, file.name(), stretch);
-  result.report.file_bytes = file.bytes().size();
+  result.report.zeros      = settle_zeros(result.tensor, options.drop_zeros, input.name(), stretch);
+  result.report.file_bytes = input.size();
   result.report.seconds    = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 

@@ -115,7 +115,7 @@ std::string copy_values(BinaryBlock const& block, char const* bytes, ReadOptions
 }
 
 /// Zeros and the report, once the list is full.
-void finish_binary(FileBytes const& file, ReadOptions const& options,
+void finish_binary(RawInput const& input, ReadOptions const& options,
                    std::chrono::steady_clock::time_point start, TensorFile& result,
                    Stretch const& stretch = {});
 

@@ -5,12 +5,16 @@
 #include <filesystem>
 #include <optional>
 
+#include "io/raw_input.hpp"
 #include "polyad/io/tensor_file.hpp"
 
 namespace polyad::io {
 
-/// The binary kind of a file; nothing for text. A pipe can be looked at once only, so it holds text.
+/// The binary kind of a file; nothing for text. Consumes nothing.
+[[nodiscard]] std::optional<Dialect> recognise_binary(RawInput const& input);
 /// \throws InputError when the file cannot be read
-[[nodiscard]] std::optional<Dialect> recognise_binary(std::filesystem::path const& path);
+[[nodiscard]] inline std::optional<Dialect> recognise_binary(std::filesystem::path const& path) {
+  return recognise_binary(RawInput(path));
+}
 
 }  // namespace polyad::io

@@ -143,8 +143,9 @@ std::uint64_t merge_duplicates(CoordinateList& list, Duplicates what) {
 
 std::optional<std::uint64_t> line_of_nonzero(std::filesystem::path const& path, std::uint64_t nonzero) {
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored) || recognise_binary(path)) return std::nullopt;
+  if (!std::filesystem::is_regular_file(path, ignored)) return std::nullopt;
   RawInput input(path);
+  if (recognise_binary(input)) return std::nullopt;
   ReadMemory memory;
   TextBlocks blocks(input, recognise(input), std::size_t{1} << 20, memory);
   LeadingBlocks leading(blocks);
@@ -159,12 +160,15 @@ std::optional<std::uint64_t> line_of_nonzero(std::filesystem::path const& path, 
     held.pop_front();
     return block;
   };
-  while (auto const block = next())
+  TextBuffer buffer;
+  while (auto block = next()) {
+    blocks.load(*block, buffer);
     for (std::string_view rest = block->text; !rest.empty(); rest.remove_prefix(rest.find('\n') + 1)) {
       ++line;
       std::string_view text = without_return(rest.substr(0, rest.find('\n')));
       if (!holds_nothing(take_token(text)) && seen++ == nonzero) return line;
     }
+  }
   return std::nullopt;
 }
 

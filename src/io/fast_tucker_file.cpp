@@ -7,6 +7,8 @@
 
 #include "io/known_file.hpp"
 #include "io/npz_arrays.hpp"
+#include "io/raw_input.hpp"
+#include "io/readers.hpp"
 #include "io/zip.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
@@ -129,7 +131,7 @@ void expect_consistent(HostFastTucker const& model) {
 void write_fast_tucker(std::filesystem::path const& path, HostFastTucker const& model,
                        bool single_precision) {
   expect_consistent(model);
-  if (path.extension() != ".npz")
+  if (path.extension() != ".npz" && !own_descriptor(path))
     throw UsageError(path.string() + ": the name of a FastTucker model ends with .npz");
   AtomicFile file(path);
   ZipWriter zip(file, false);
@@ -159,7 +161,12 @@ void write_fast_tucker(std::filesystem::path const& path, HostFastTucker const& 
 }
 
 HostFastTucker read_fast_tucker(std::filesystem::path const& path) {
-  NpzReader const archive(path);
+  RawInput input(path);
+  return read_fast_tucker(input);
+}
+
+HostFastTucker read_fast_tucker(RawInput& input) {
+  NpzReader const archive(input);
   archive.expect(fast_tucker_model);
   HostFastTucker model;
   for (std::size_t n = 0; n < most_model_modes; ++n) {

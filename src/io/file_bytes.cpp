@@ -5,25 +5,14 @@
 
 namespace polyad::io {
 
-FileBytes::FileBytes(std::filesystem::path const& path) : m_input(path) {
+FileBytes::FileBytes(std::filesystem::path const& path) {
   ReadMemory memory;
-  read(memory, 1);
-}
-
-FileBytes::FileBytes(std::filesystem::path const& path, ReadMemory& memory, int parts) : m_input(path) {
-  read(memory, parts);
-}
-
-void FileBytes::read(ReadMemory& memory, int parts) {
-  m_bytes = m_input.whole();
-  memory.map(name(), m_bytes.size() / static_cast<std::uint64_t>(parts));
-  if (!m_bytes.empty()) return;
-  for (auto piece = m_input.next(); !piece.empty(); piece = m_input.next()) {
-    // A string that grows is there twice for a while.
-    memory.take("the bytes of " + name(), 2 * piece.size());
-    m_storage += piece;
-  }
-  m_bytes = m_storage;
+  RawInput input(path);
+  input.hold(memory);
+  memory.take("the file " + input.name(), input.size());
+  m_name = input.name();
+  m_bytes.resize(input.size());
+  input.read_at(0, m_bytes.data(), m_bytes.size());
 }
 
 std::uint64_t FieldReader::field(std::size_t bytes) {

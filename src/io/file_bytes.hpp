@@ -9,27 +9,22 @@
 #include <string_view>
 
 #include "io/raw_input.hpp"
-#include "io/read_memory.hpp"
+#include "polyad/io/coordinate_list.hpp"
 
 namespace polyad::io {
 
-/// Maps a regular file; reads a pipe to its end.
+/// A copy of the file in memory; a pipe is read to its end.
 class FileBytes {
 public:
-  /// \throws InputError when the file cannot be read
+  /// \throws InputError when the file cannot be read; MemoryError
   explicit FileBytes(std::filesystem::path const& path);
-  /// The same, counted in an account. \param parts  of which this process reads one
-  FileBytes(std::filesystem::path const& path, ReadMemory& memory, int parts = 1);
 
-  [[nodiscard]] std::string const& name() const noexcept { return m_input.name(); }
-  [[nodiscard]] std::string_view bytes() const noexcept { return m_bytes; }
+  [[nodiscard]] std::string const& name() const noexcept { return m_name; }
+  [[nodiscard]] std::string_view bytes() const noexcept { return {m_bytes.data(), m_bytes.size()}; }
 
 private:
-  void read(ReadMemory& memory, int parts);
-
-  RawInput m_input;
-  std::string m_storage;
-  std::string_view m_bytes;
+  std::string m_name;
+  UninitializedVector<char> m_bytes;
 };
 
 /// Reads little-endian fields one after the other and refuses to leave the file.

@@ -9,6 +9,7 @@
 #include "io/binary_block.hpp"
 #include "io/file_bytes.hpp"
 #include "io/line_parser.hpp"
+#include "polyad/core/error.hpp"
 
 namespace polyad::io {
 
@@ -18,21 +19,25 @@ using namespace std::string_view_literals;
 
 constexpr std::uint64_t foreign_block_nonzeros = std::uint64_t{1} << 16;
 
-/// The numbers of one mode, or the values: element p at start + p * stride.
+/// The numbers of one mode, or the values: element p at place begin + p * stride of the file.
 struct Column {
+  std::uint64_t begin, stride, bytes;
+};
+
+/// A copy of a column's block, the first element at `start`.
+struct ColumnBlock {
   char const* start;
-  std::uint64_t stride;
-  std::uint64_t bytes;
+  std::uint64_t stride, bytes;
 };
 
 /// Hands the elements of a column's block, of type Stored, to take(p, element).
 template <class Stored, class Take>
-void walk(Column const& column, BinaryBlock const& block, Take const& take) {
-  for (std::uint64_t p = block.first; p < block.first + block.count; ++p)
-    take(p, element_at<Stored>(column.start + p * column.stride, 0));
+void walk(ColumnBlock const& column, BinaryBlock const& block, Take const& take) {
+  for (std::uint64_t k = 0; k < block.count; ++k)
+    take(block.first + k, element_at<Stored>(column.start + k * column.stride, 0));
 }
 
-void fill_indices(Column const& column, BinaryBlock const& block, std::uint64_t n, CoordinateList& list,
+void fill_indices(ColumnBlock const& column, BinaryBlock const& block, std::uint64_t n, CoordinateList& list,
                   std::string& reason) {
   std::uint64_t const order = list.extents.size(), extent = list.extents[n];
   std::visit(
@@ -50,7 +55,7 @@ void fill_indices(Column const& column, BinaryBlock const& block, std::uint64_t 
       list.indices);
 }
 
-void fill_values(Column const& column, BinaryBlock const& block, ReadOptions const& options,
+void fill_values(ColumnBlock const& column, BinaryBlock const& block, ReadOptions const& options,
                  CoordinateList& list, std::string& reason) {
   auto const take = [&](std::uint64_t p, double value) {
     list.values[p] = value;
@@ -61,8 +66,32 @@ void fill_values(Column const& column, BinaryBlock const& block, ReadOptions con
   if (column.bytes == 8) walk<double>(column, block, take);
 }
 
+/// Copies a block of all columns out of the file, which has one after the other, or one nonzero after the
+/// other.
+class ColumnBlocks {
+public:
+  ColumnBlocks(RawInput const& file, std::vector<Column> const& columns) : m_file(file), m_columns(columns) {}
+
+  /// Valid until the next call.
+  ColumnBlock column(std::size_t n, BinaryBlock const& block) {
+    Column const& column   = m_columns[n];
+    bool const interleaved = column.stride > column.bytes;
+    if (!interleaved || n == 0) {
+      m_bytes.resize(block.count * column.stride);
+      m_file.read_at(column.begin + block.first * column.stride, m_bytes.data(), m_bytes.size());
+    }
+    std::uint64_t const shift = interleaved ? column.begin - m_columns[0].begin : 0;
+    return {m_bytes.data() + shift, column.stride, column.bytes};
+  }
+
+private:
+  RawInput const& m_file;
+  std::vector<Column> const& m_columns;
+  std::string m_bytes;
+};
+
 /// `columns`: N of indices and the values.
-CoordinateList fill(FieldReader const& reader, std::vector<std::uint64_t> const& extents, std::uint64_t nnz,
+CoordinateList fill(RawInput const& file, std::vector<std::uint64_t> const& extents, std::uint64_t nnz,
                     std::vector<Column> const& columns, ReadOptions const& options, ReadMemory& memory) {
   CoordinateList list = make_list(extents, nnz, memory);
   FirstFault fault;
@@ -72,11 +101,13 @@ CoordinateList fill(FieldReader const& reader, std::vector<std::uint64_t> const&
         BinaryBlock const block{b * foreign_block_nonzeros,
                                 std::min(foreign_block_nonzeros, nnz - b * foreign_block_nonzeros)};
         std::string reason;
-        for (std::uint64_t n = 0; n < extents.size(); ++n) fill_indices(columns[n], block, n, list, reason);
-        fill_values(columns.back(), block, options, list, reason);
+        ColumnBlocks blocks(file, columns);
+        for (std::uint64_t n = 0; n < extents.size(); ++n)
+          fill_indices(blocks.column(n, block), block, n, list, reason);
+        fill_values(blocks.column(extents.size(), block), block, options, list, reason);
         if (!reason.empty()) fault.set(b, std::move(reason));
       });
-  fault.throw_if_any(reader.file());
+  fault.throw_if_any(file.name());
   return list;
 }
 
@@ -93,16 +124,26 @@ std::uint64_t checked_extent(FieldReader const& reader, std::uint64_t n, std::ui
   return extent;
 }
 
-/// Refuses a file whose size does not match its number of nonzeros.
-void expect_size(FieldReader const& reader, std::uint64_t nnz, std::uint64_t nonzero_bytes) {
-  if (nnz == 0) reader.refuse("holds no nonzeros");
-  std::uint64_t const held = reader.left() / nonzero_bytes;
-  if (held < nnz || reader.left() != nnz * nonzero_bytes)
-    reader.refuse("declares " + std::to_string(nnz) + " nonzeros of " + std::to_string(nonzero_bytes) +
-                  " bytes, but " + std::to_string(reader.left()) + " bytes follow");
+/// The first bytes, with the longest possible header: a dozen bytes, and two numbers of 8 bytes for each
+/// mode.
+std::string head_of(RawInput const& file) {
+  constexpr std::uint64_t most_header_bytes = 64 + 16 * most_modes;
+  std::string head(std::min(file.size(), most_header_bytes), '\0');
+  file.read_at(0, head.data(), head.size());
+  return head;
 }
 
-TensorFile finish(Dialect dialect, CoordinateList&& list, FileBytes const& file, ReadOptions const& options,
+/// Refuses a file whose size does not match its number of nonzeros, which begin at place `begin`.
+void expect_size(RawInput const& file, std::uint64_t begin, std::uint64_t nnz, std::uint64_t nonzero_bytes) {
+  auto const refuse = [&](std::string const& what) { throw InputError(file.name(), 0, 0, what); };
+  if (nnz == 0) refuse("holds no nonzeros");
+  std::uint64_t const left = file.size() - begin, held = left / nonzero_bytes;
+  if (held < nnz || left != nnz * nonzero_bytes)
+    refuse("declares " + std::to_string(nnz) + " nonzeros of " + std::to_string(nonzero_bytes) +
+           " bytes, but " + std::to_string(left) + " bytes follow");
+}
+
+TensorFile finish(Dialect dialect, CoordinateList&& list, RawInput const& file, ReadOptions const& options,
                   std::chrono::steady_clock::time_point start) {
   TensorFile result;
   result.tensor            = std::move(list);
@@ -125,11 +166,13 @@ std::optional<Dialect> recognise_foreign_binary(std::string_view start) {
   return std::nullopt;
 }
 
-TensorFile read_genten_binary(std::filesystem::path const& path, ReadOptions const& options) {
+TensorFile read_genten_binary(RawInput& file, ReadOptions const& options) {
   auto const start = std::chrono::steady_clock::now();
   ReadMemory memory(options.memory_bytes);
-  FileBytes const file(path, memory);
-  FieldReader reader(file.name(), file.bytes());
+  file.hold(memory);
+  memory.count_file(file.name(), file.size());
+  std::string const head = head_of(file);
+  FieldReader reader(file.name(), head);
   if (!reads_binary_files) reader.refuse("binary files are read on little-endian machines only");
   if (reader.take(4) != "sptn"sv) reader.refuse("is no binary file of GenTen");
   std::uint64_t const order = checked_order(reader, reader.u32()), value_bits = reader.u32();
@@ -143,28 +186,30 @@ TensorFile read_genten_binary(std::filesystem::path const& path, ReadOptions con
     std::uint64_t const bits = reader.u64();
     if (bits != 8 && bits != 16 && bits != 32 && bits != 64)
       reader.refuse("holds indices of " + std::to_string(bits) + " bits; 8, 16, 32 and 64 are supported");
-    columns.push_back({nullptr, 0, bits / 8});
+    columns.push_back({0, 0, bits / 8});
     nonzero_bytes += bits / 8;
   }
-  columns.push_back({nullptr, 0, value_bits / 8});
+  columns.push_back({0, 0, value_bits / 8});
   nonzero_bytes += value_bits / 8;
   std::uint64_t const nnz = reader.u64();
-  expect_size(reader, nnz, nonzero_bytes);
-  char const* next = reader.take(reader.left()).data();
+  std::uint64_t next      = head.size() - reader.left();
+  expect_size(file, next, nnz, nonzero_bytes);
   for (Column& column : columns) {
-    column.start  = next;
+    column.begin  = next;
     column.stride = nonzero_bytes;
     next += column.bytes;
   }
-  return finish(Dialect::genten_binary, fill(reader, extents, nnz, columns, options, memory), file, options,
+  return finish(Dialect::genten_binary, fill(file, extents, nnz, columns, options, memory), file, options,
                 start);
 }
 
-TensorFile read_splatt_binary(std::filesystem::path const& path, ReadOptions const& options) {
+TensorFile read_splatt_binary(RawInput& file, ReadOptions const& options) {
   auto const start = std::chrono::steady_clock::now();
   ReadMemory memory(options.memory_bytes);
-  FileBytes const file(path, memory);
-  FieldReader reader(file.name(), file.bytes());
+  file.hold(memory);
+  memory.count_file(file.name(), file.size());
+  std::string const head = head_of(file);
+  FieldReader reader(file.name(), head);
   if (!reads_binary_files) reader.refuse("binary files are read on little-endian machines only");
   std::uint64_t const kind = reader.u32(), index_bytes = reader.u64(), value_bytes = reader.u64();
   if (kind == 1) reader.refuse("holds a CSF tensor of SPLATT; its coordinate files (.bin) are read");
@@ -175,13 +220,14 @@ TensorFile read_splatt_binary(std::filesystem::path const& path, ReadOptions con
   std::vector<std::uint64_t> extents;
   for (std::uint64_t n = 0; n < order; ++n)
     extents.push_back(checked_extent(reader, n, reader.field(index_bytes)));
-  std::uint64_t const nnz = reader.field(index_bytes);
-  expect_size(reader, nnz, order * index_bytes + value_bytes);
+  std::uint64_t const nnz   = reader.field(index_bytes);
+  std::uint64_t const begin = head.size() - reader.left();
+  expect_size(file, begin, nnz, order * index_bytes + value_bytes);
   std::vector<Column> columns;
   for (std::uint64_t n = 0; n < order; ++n)
-    columns.push_back({reader.take(nnz * index_bytes).data(), index_bytes, index_bytes});
-  columns.push_back({reader.take(nnz * value_bytes).data(), value_bytes, value_bytes});
-  return finish(Dialect::splatt_binary, fill(reader, extents, nnz, columns, options, memory), file, options,
+    columns.push_back({begin + n * nnz * index_bytes, index_bytes, index_bytes});
+  columns.push_back({begin + order * nnz * index_bytes, value_bytes, value_bytes});
+  return finish(Dialect::splatt_binary, fill(file, extents, nnz, columns, options, memory), file, options,
                 start);
 }
 

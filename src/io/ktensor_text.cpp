@@ -43,13 +43,17 @@ private:
 };
 
 /// The whole text of a file, unpacked.
-std::string read_text(std::filesystem::path const& path) {
-  RawInput input(path);
+std::string read_text(RawInput& input) {
   ReadMemory memory;
   Compression const compression = recognise(input);
-  if (compression == Compression::none && !input.whole().empty()) return std::string(input.whole());
-  auto const decoder = make_decoder(input, compression, memory);
   std::string text;
+  if (compression == Compression::none && input.has_places()) {
+    memory.take("the text of " + input.name(), input.size());
+    text.resize(input.size());
+    input.read_at(0, text.data(), text.size());
+    return text;
+  }
+  auto const decoder = make_decoder(input, compression, memory);
   for (std::size_t size = 0, capacity = std::size_t{1} << 16;; capacity *= 2) {
     memory.take("the text of " + input.name(), capacity - text.size());
     text.resize(capacity);
@@ -160,11 +164,11 @@ void write_ktensor_text(std::filesystem::path const& path, HostKtensor const& mo
   file.commit();
 }
 
-HostKtensor read_ktensor_text(std::filesystem::path const& path) {
-  std::string const text = read_text(path);
-  if (auto const known = describe_foreign_file(text)) throw InputError(path.string(), 0, 0, *known);
-  if (auto const known = describe_own_file(text)) throw InputError(path.string(), 0, 0, *known);
-  Tokens tokens(path.string(), text);
+HostKtensor read_ktensor_text(RawInput& input) {
+  std::string const text = read_text(input);
+  if (auto const known = describe_foreign_file(text)) throw InputError(input.name(), 0, 0, *known);
+  if (auto const known = describe_own_file(text)) throw InputError(input.name(), 0, 0, *known);
+  Tokens tokens(input.name(), text);
   if (tokens.is("sptensor")) tokens.fail("is a sparse tensor, not a CP model");
   HostKtensor model;
   tokens.word("ktensor");

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "io/raw_input.hpp"
 #include "polyad/io/model_file.hpp"
 
 namespace polyad::io {
@@ -15,6 +16,10 @@ namespace polyad::io {
 void write_ktensor_text(std::filesystem::path const& path, HostKtensor const& model);
 
 /// \throws InputError naming file, line and column
-[[nodiscard]] HostKtensor read_ktensor_text(std::filesystem::path const& path);
+[[nodiscard]] HostKtensor read_ktensor_text(RawInput& input);
+[[nodiscard]] inline HostKtensor read_ktensor_text(std::filesystem::path const& path) {
+  RawInput input(path);
+  return read_ktensor_text(input);
+}
 
 }  // namespace polyad::io

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "polyad/io/model_file.hpp"
 
-#include <array>
 #include <string>
-#include <string_view>
 
-#include "io/decoder.hpp"
 #include "io/ktensor_text.hpp"
 #include "io/npz.hpp"
 #include "io/raw_input.hpp"
-#include "io/zip.hpp"
+#include "io/readers.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/io/atomic_file.hpp"
+#include "polyad/io/input_file.hpp"
 
 namespace polyad::io {
 
@@ -32,6 +31,7 @@ ModelKind model_kind(std::filesystem::path const& path) {
   auto const ending = path.extension();
   if (ending == ".ktns" || ending == ".txt") return ModelKind::text;
   if (ending == ".npz") return ModelKind::npz;
+  if (own_descriptor(path)) return ModelKind::text;
   throw UsageError(path.string() + ": a model's name ends with .ktns, .txt or .npz");
 }
 
@@ -45,23 +45,16 @@ void write_model(std::filesystem::path const& path, HostKtensor const& model, bo
 }
 
 bool is_model_file(std::filesystem::path const& path) {
-  RawInput input(path);
-  if (input.peek().starts_with("PK")) {
-    for (ZipMember const& member : list_zip(path.string(), input.whole()))
-      if (member.name == "weights.npy") return true;
-    return false;
-  }
-  std::array<char, 64> start{};
-  ReadMemory memory;
-  std::size_t const size = make_decoder(input, recognise(input), memory)->read(start.data(), start.size());
-  std::string_view const text(start.data(), size);
-  std::size_t const first = text.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && text.substr(first).starts_with("ktensor");
+  return InputFile(path).kind() == InputFile::Kind::cp_model;
 }
 
 HostKtensor read_model(std::filesystem::path const& path) {
-  bool const archive = RawInput(path).peek().starts_with("PK");
-  return archive ? read_npz(path) : read_ktensor_text(path);
+  RawInput input(path);
+  return read_model(input);
+}
+
+HostKtensor read_model(RawInput& input) {
+  return input.peek().starts_with("PK") ? read_npz(input) : read_ktensor_text(input);
 }
 
 }  // namespace polyad::io

@@ -24,8 +24,8 @@ void write_npz(std::filesystem::path const& path, HostKtensor const& model, NpzO
   file.commit();
 }
 
-HostKtensor read_npz(std::filesystem::path const& path) {
-  NpzReader const archive(path);
+HostKtensor read_npz(RawInput& input) {
+  NpzReader const archive(input);
   std::string const& name = archive.name();
   archive.expect(cp_model);
   HostKtensor model;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "io/raw_input.hpp"
 #include "polyad/io/model_file.hpp"
 
 namespace polyad::io {
@@ -23,6 +24,10 @@ void write_npz(std::filesystem::path const& path, HostKtensor const& model, NpzO
 
 /// Reads float and double, row-major and column-major, stored and (with zlib) deflated arrays.
 /// \throws InputError
-[[nodiscard]] HostKtensor read_npz(std::filesystem::path const& path);
+[[nodiscard]] HostKtensor read_npz(RawInput& input);
+[[nodiscard]] inline HostKtensor read_npz(std::filesystem::path const& path) {
+  RawInput input(path);
+  return read_npz(input);
+}
 
 }  // namespace polyad::io

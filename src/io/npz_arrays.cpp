@@ -83,23 +83,22 @@ void add_array(ZipWriter& zip, std::string const& name, std::vector<std::uint64_
   });
 }
 
-NpzReader::NpzReader(std::filesystem::path const& path) : m_input(path), m_name(path.string()) {
-  m_bytes = m_input.whole();
-  if (m_bytes.empty())
-    throw InputError(m_name, 0, 0, "an npz archive is read from a regular file that is not empty");
-  expect_archive(m_name, m_bytes);
-  m_members = list_zip(m_name, m_bytes);
+NpzReader::NpzReader(RawInput& input) : m_input(input) {
+  m_input.hold(m_memory);
+  if (m_input.size() == 0) throw InputError(name(), 0, 0, "is empty, not an npz archive");
+  expect_archive(name(), m_input.peek());
+  m_members = list_zip(m_input);
 }
 
 std::optional<NpzArray> NpzReader::read(std::string const& array, std::size_t dimensions) const {
   auto const member = std::find_if(m_members.begin(), m_members.end(),
                                    [&](ZipMember const& m) { return m.name == array + ".npy"; });
   if (member == m_members.end()) return std::nullopt;
-  UninitializedVector<char> storage;
-  auto const content = open_member(m_name, m_bytes, *member, storage, m_memory);
-  NpzArray result    = to_doubles(m_name, member->name, parse_npy(m_name, member->name, content), m_memory);
+  auto const content = open_member(m_input, *member, m_memory);
+  NpzArray result = to_doubles(name(), member->name,
+                               parse_npy(name(), member->name, {content.data(), content.size()}), m_memory);
   if (result.shape.size() != dimensions)
-    throw InputError(m_name, 0, 0,
+    throw InputError(name(), 0, 0,
                      in_quotes(array) + " has " + std::to_string(result.shape.size()) + " dimensions, not " +
                          std::to_string(dimensions));
   return result;
@@ -113,12 +112,12 @@ bool NpzReader::has(std::string const& array) const {
 void NpzReader::expect(std::string_view kind) const {
   std::string const found = archive_kind(m_members);
   if (!found.empty() && found != kind)
-    throw InputError(m_name, 0, 0, "is " + found + ", not " + std::string(kind));
+    throw InputError(name(), 0, 0, "is " + found + ", not " + std::string(kind));
 }
 
 NpzArray NpzReader::require(std::string const& array, std::size_t dimensions) const {
   auto result = read(array, dimensions);
-  if (!result) throw InputError(m_name, 0, 0, "holds no array " + in_quotes(array));
+  if (!result) throw InputError(name(), 0, 0, "holds no array " + in_quotes(array));
   return std::move(*result);
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,8 +26,9 @@ void add_array(ZipWriter& zip, std::string const& name, std::vector<std::uint64_
 
 class NpzReader {
 public:
-  /// \throws InputError, as every member does
-  explicit NpzReader(std::filesystem::path const& path);
+  /// \throws InputError, as every member does; MemoryError
+  /// \param input  must live as long
+  explicit NpzReader(RawInput& input);
 
   [[nodiscard]] bool has(std::string const& array) const;
 
@@ -42,12 +42,10 @@ public:
   [[nodiscard]] NpzArray require(std::string const& array, std::size_t dimensions) const;
 
   /// Of the file, for messages.
-  [[nodiscard]] std::string const& name() const noexcept { return m_name; }
+  [[nodiscard]] std::string const& name() const noexcept { return m_input.name(); }
 
 private:
-  RawInput m_input;
-  std::string m_name;
-  std::string_view m_bytes;
+  RawInput& m_input;
   std::vector<ZipMember> m_members;
   mutable ReadMemory m_memory;  // without a limit
 };

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "io/raw_input.hpp"
 #include "io/stretch.hpp"
 #include "polyad/io/tensor_file.hpp"
 
@@ -35,7 +36,11 @@ void write_pten(std::filesystem::path const& path, CoordinateList const& tensor,
 /// \throws InputError for a file that is damaged, cut short, of a later version, or holds an index beyond
 ///         its extent or, unless allowed, a value that is not finite
 /// \param stretch  of the file's blocks; the checks of the heads are of the whole file
-[[nodiscard]] TensorFile read_pten(std::filesystem::path const& path, ReadOptions const& options = {},
-                                   Stretch const& stretch = {});
+[[nodiscard]] TensorFile read_pten(RawInput& input, ReadOptions const& options, Stretch const& stretch = {});
+[[nodiscard]] inline TensorFile read_pten(std::filesystem::path const& path,
+                                          ReadOptions const& options = {}) {
+  RawInput input(path);
+  return read_pten(input, options);
+}
 
 }  // namespace polyad::io

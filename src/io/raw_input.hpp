@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of a file as they lie on disk: a copy of a small regular file, a memory map of a large one, or a
-// buffer that is refilled for pipes and other streams. Compression is the business of decoder.hpp.
+// The bytes of a file as they are stored: one piece after the other, or, for a regular file, at any place.
+// They are copied, never mapped: a file that becomes shorter while it is read gives an error, not a signal.
+// The file is opened once. Compression is the business of decoder.hpp.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+
+#include "io/read_memory.hpp"
 
 namespace polyad::io {
 
@@ -31,24 +34,41 @@ public:
   /// The next piece, valid until the next call; empty at the end of the file.
   [[nodiscard]] std::string_view next();
 
-  /// Bytes handed out so far.
+  /// Bytes handed out so far by next().
   [[nodiscard]] std::uint64_t consumed() const noexcept { return m_consumed; }
 
-  /// The bytes of a regular file, all of them, consumed or not; else empty.
-  [[nodiscard]] std::string_view whole() const noexcept { return m_whole; }
+  /// Keeps what next() hands out from now on, until look_again(). Comes before the first next().
+  void begin_look() noexcept { m_is_looked_at = true; }
+  /// next() begins with the first byte again.
+  void look_again();
+
+  /// Whether read_at() can be called: this is a regular file, or all of it is in memory.
+  [[nodiscard]] bool has_places() const noexcept { return m_has_places; }
+  /// The number of bytes that a file with places had when it was opened.
+  [[nodiscard]] std::uint64_t size() const noexcept { return m_size; }
+  /// Copies `bytes` bytes from place `offset` on, which are within the size. For several threads at once.
+  /// \throws InputError when the file has become shorter
+  void read_at(std::uint64_t offset, char* to, std::uint64_t bytes) const;
+
+  /// Reads the rest of a pipe into memory, so that it has places. Does nothing for other files.
+  /// \throws MemoryError
+  void hold(ReadMemory& memory);
 
 private:
-  void copy(std::size_t size);
-  void map(std::size_t size);
-  std::string_view read_up_to(std::size_t most);
+  std::size_t read_up_to(char* to, std::size_t most);
   std::string_view refill();
 
   std::string m_name;
-  int m_descriptor = -1;
-  std::string_view m_whole;
-  bool m_is_mapped = false;
+  int m_descriptor     = -1;
+  bool m_has_places    = false;
+  std::uint64_t m_size = 0;
   std::unique_ptr<char[]> m_buffer;
-  std::string_view m_pending;
+  std::string_view m_pending;  // read, not handed out
+  std::string_view m_whole;    // all bytes, if they are in memory
+  std::string m_held;          // what hold() read
+  bool m_is_looked_at = false;
+  std::string m_seen;      // handed out during a look
+  std::string m_replayed;  // what is handed out again
   std::uint64_t m_consumed = 0;
 };
 

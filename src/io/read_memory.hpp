@@ -28,8 +28,9 @@ public:
   /// No longer counts them.
   void give(std::uint64_t bytes) noexcept { m_taken -= bytes; }
 
-  /// Counts a mapped file, which is no memory unless there is a limit: the system can drop its pages.
-  void map(std::string const& file, std::uint64_t bytes) { count("the file " + file, bytes); }
+  /// Counts a file that is read piece by piece. It is not memory unless there is a limit: the system can drop
+  /// its pages.
+  void count_file(std::string const& file, std::uint64_t bytes) { count("the file " + file, bytes); }
 
   [[nodiscard]] std::optional<std::uint64_t> limit() const noexcept { return m_limit; }
   /// How many bytes may still be taken: within the limit, and free.

@@ -12,6 +12,8 @@
 #include "polyad/core/instances.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/io/array_npz.hpp"
+#include "polyad/io/atomic_file.hpp"
+#include "polyad/io/input_file.hpp"
 
 namespace polyad {
 namespace {
@@ -45,7 +47,8 @@ FactorMatrix<Scalar, Space> to_matrix(Space const& space, std::string const& lab
 }
 
 void expect_npz(std::filesystem::path const& path, char const* what) {
-  POLYAD_EXPECTS(path.extension() == ".npz", path.string(), ": ", what, " is written as .npz");
+  POLYAD_EXPECTS(path.extension() == ".npz" || io::own_descriptor(path), path.string(), ": ", what,
+                 " is written as .npz");
 }
 
 template <class Scalar>
@@ -169,8 +172,9 @@ void save(Space const& space, TuckerModel<Scalar, Space> const& model, std::file
 
 template <class Scalar, class Space>
 TuckerModel<Scalar, Space> load_tucker(Space const& space, std::filesystem::path const& path) {
-  auto const factors  = io::read_factors_npz(path);
-  auto const core     = io::read_array_npz(path, "core", factors.size());  // names a model of another kind
+  io::InputFile file(path);
+  auto const factors  = file.read_factors_npz();
+  auto const core     = file.read_array_npz("core", factors.size());  // names a model of another kind
   auto const damaged  = [&](std::string const& what) { return InputError(path.string(), 0, 0, what); };
   std::size_t const N = factors.size();
   TuckerModel<Scalar, Space> model;

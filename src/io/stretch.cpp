@@ -14,6 +14,7 @@
 #include "io/decoder.hpp"
 #include "io/pten.hpp"
 #include "io/raw_input.hpp"
+#include "io/readers.hpp"
 #include "io/tns_reader.hpp"
 #include "polyad/core/error.hpp"
 
@@ -33,15 +34,12 @@ std::string reason_of(InputError const& error) {
   return std::string(error.what()).substr(std::string(place.what()).size());
 }
 
-/// Checks that all parts see the same file, before each reads its own part.
-void expect_one_file(std::filesystem::path const& path, Stretch const& stretch) {
-  std::error_code failed;
-  bool const is_file = std::filesystem::is_regular_file(path, failed);
-  auto const bytes   = is_file ? std::filesystem::file_size(path, failed) : 0;
-  auto const all     = stretch.of_all({is_file ? 1U : 0U, failed ? 0U : bytes});
+/// Checks that all parts see the same file, of the same size.
+void expect_one_file(std::string const& name, bool is_file, std::uint64_t bytes, Stretch const& stretch) {
+  auto const all = stretch.of_all({is_file ? 1U : 0U, bytes});
   for (std::size_t k = 1; k < all.size(); ++k)
     if (all[k] != all[0])
-      throw InputError(path.string(), 0, 0,
+      throw InputError(name, 0, 0,
                        "is not the same file on ranks 0 and " + std::to_string(k) +
                            "; put it where every machine sees it");
 }
@@ -55,10 +53,9 @@ std::string memory_reason(MemoryError const& error) {
 }
 
 /// The first part reads everything. The others get an empty list and the facts.
-TensorFile read_by_first(std::filesystem::path const& path, ReadOptions const& options,
-                         Stretch const& stretch) {
+TensorFile read_by_first(RawInput* input, ReadOptions const& options, Stretch const& stretch) {
   TensorFile file;
-  if (stretch.part == 0) file = read_tensor(path, options);
+  if (stretch.part == 0) file = read_tensor(*input, options);
   auto const& report      = file.report;
   Words words             = {static_cast<std::uint64_t>(file.tensor.order()),
                              static_cast<std::uint64_t>(report.dialect),
@@ -90,22 +87,43 @@ TensorFile read_by_first(std::filesystem::path const& path, ReadOptions const& o
   return file;
 }
 
-/// Whether the text lies in the file as it is.
-bool is_plain_text(std::filesystem::path const& path) {
-  RawInput input(path);
-  return !input.whole().empty() && recognise(input) == Compression::none;
+TensorFile read_stretch(RawInput& input, ReadOptions const& options, Stretch const& stretch) {
+  expect_one_file(input.name(), input.has_places(), input.size(), stretch);
+  if (!input.has_places()) return read_by_first(&input, options, stretch);
+  auto const binary = recognise_binary(input);
+  if (binary && options.index_base == 1) return read_tensor(input, options);  // refuses it, on every part
+  bool const is_plain_text = !binary && recognise(input) == Compression::none;
+  if (is_plain_text) return read_tns(input, options, stretch);
+  if (binary == Dialect::pten) return read_pten(input, options, stretch);
+  return read_by_first(&input, options, stretch);
 }
 
 TensorFile read_stretch(std::filesystem::path const& path, ReadOptions const& options,
                         Stretch const& stretch) {
-  expect_one_file(path, stretch);
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return read_by_first(path, options, stretch);
-  auto const binary = recognise_binary(path);
-  if (binary && options.index_base == 1) return read_tensor(path, options);  // refuses it, on every part
-  if (!binary && is_plain_text(path)) return read_tns(path, options, stretch);
-  if (binary == Dialect::pten) return read_pten(path, options, stretch);
-  return read_by_first(path, options, stretch);
+  std::error_code failed;
+  bool const is_file = std::filesystem::is_regular_file(path, failed);
+  auto const bytes   = is_file ? std::filesystem::file_size(path, failed) : 0;
+  expect_one_file(path.string(), is_file, failed ? 0 : bytes, stretch);
+  // A pipe has one reader: the first part.
+  std::optional<RawInput> input;
+  if (is_file || stretch.part == 0) input.emplace(path);
+  return is_file ? read_stretch(*input, options, stretch)
+                 : read_by_first(input ? &*input : nullptr, options, stretch);
+}
+
+/// \param from  a path or an open file
+template <class From>
+TensorFile read_part(From& from, ReadOptions const& options, FilePart const& part) {
+  POLYAD_EXPECTS(part.part >= 0 && part.part < part.parts, "part ", part.part, " of ", part.parts);
+  Stretch const stretch{part};
+  if (stretch.is_whole()) return read_tensor(from, options);
+  try {
+    auto file = read_stretch(from, options, stretch);
+    stretch.finish();
+    return file;
+  } catch (...) {
+    stretch.fail();
+  }
 }
 
 }  // namespace
@@ -184,16 +202,11 @@ void Stretch::throw_first(std::string const& file, std::optional<Fault> const& o
 
 TensorFile read_tensor_part(std::filesystem::path const& path, ReadOptions const& options,
                             FilePart const& part) {
-  POLYAD_EXPECTS(part.part >= 0 && part.part < part.parts, "part ", part.part, " of ", part.parts);
-  Stretch const stretch{part};
-  if (stretch.is_whole()) return read_tensor(path, options);
-  try {
-    auto file = read_stretch(path, options, stretch);
-    stretch.finish();
-    return file;
-  } catch (...) {
-    stretch.fail();
-  }
+  return read_part(path, options, part);
+}
+
+TensorFile read_tensor_part(RawInput& input, ReadOptions const& options, FilePart const& part) {
+  return read_part(input, options, part);
 }
 
 }  // namespace polyad::io

@@ -11,19 +11,18 @@
 #include "io/pten.hpp"
 #include "io/pten_format.hpp"
 #include "io/raw_input.hpp"
+#include "io/readers.hpp"
 #include "io/single_precision.hpp"
 #include "io/tensor_npz.hpp"
 #include "io/tns_reader.hpp"
 #include "io/tns_writer.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/io/atomic_file.hpp"
 #include "tensor/nonzero_inside.hpp"
 
 namespace polyad::io {
 
-std::optional<Dialect> recognise_binary(std::filesystem::path const& path) {
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return std::nullopt;
-  RawInput const input(path);
+std::optional<Dialect> recognise_binary(RawInput const& input) {
   std::string_view const start = input.peek();
   if (start.starts_with(pten::magic)) return Dialect::pten;
   if (start.starts_with("PK")) return Dialect::npz;
@@ -31,20 +30,25 @@ std::optional<Dialect> recognise_binary(std::filesystem::path const& path) {
 }
 
 TensorFile read_tensor(std::filesystem::path const& path, ReadOptions const& options) {
-  auto const kind = recognise_binary(path);
-  if (!kind) return read_tns(path, options);
+  RawInput input(path);
+  return read_tensor(input, options);
+}
+
+TensorFile read_tensor(RawInput& input, ReadOptions const& options) {
+  auto const kind = recognise_binary(input);
+  if (!kind) return read_tns(input, options);
   if (options.index_base != -1 && options.index_base != 0)
-    throw UsageError(path.string() + ": " + std::string(to_string(*kind)) +
+    throw UsageError(input.name() + ": " + std::string(to_string(*kind)) +
                      " counts from 0; leave the index base out");
   switch (*kind) {
     case Dialect::pten:
-      return read_pten(path, options);
+      return read_pten(input, options);
     case Dialect::npz:
-      return read_tensor_npz(path, options);
+      return read_tensor_npz(input, options);
     case Dialect::genten_binary:
-      return read_genten_binary(path, options);
+      return read_genten_binary(input, options);
     default:
-      return read_splatt_binary(path, options);
+      return read_splatt_binary(input, options);
   }
 }
 
@@ -54,6 +58,7 @@ std::optional<Dialect> dialect_of_ending(std::filesystem::path const& path) {
   if (ending == ".mtx") return Dialect::matrix_market;
   if (ending == ".pten") return Dialect::pten;
   if (ending == ".npz") return Dialect::npz;
+  if (own_descriptor(path)) return Dialect::frostt;
   return std::nullopt;
 }
 

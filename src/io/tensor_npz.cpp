@@ -62,16 +62,16 @@ void add_format(ZipWriter& zip) {
   });
 }
 
-/// An archive's array, and the storage of its unpacked content.
+/// An archive's array, and the content that it is in.
 struct Member {
-  UninitializedVector<char> storage;
+  UninitializedVector<char> content;
   NpyArray array;
 };
 
 class Archive {
 public:
-  Archive(FileBytes const& file, ReadMemory& memory)
-      : m_file(file), m_memory(memory), m_members(list_zip(file.name(), file.bytes())) {}
+  Archive(RawInput const& file, ReadMemory& memory)
+      : m_file(file), m_memory(memory), m_members(list_zip(file)) {}
 
   /// \param kinds  the kinds of elements that are allowed
   std::optional<Member> find(std::string const& name, std::size_t dimensions, std::string_view kinds) const {
@@ -79,8 +79,8 @@ public:
                                     [&](ZipMember const& m) { return m.name == name + ".npy"; });
     if (found == m_members.end()) return std::nullopt;
     std::optional<Member> member(std::in_place);
-    member->array = parse_npy(m_file.name(), found->name,
-                              open_member(m_file.name(), m_file.bytes(), *found, member->storage, m_memory));
+    member->content = open_member(m_file, *found, m_memory);
+    member->array   = parse_npy(m_file.name(), found->name, {member->content.data(), member->content.size()});
     if (member->array.shape.size() != dimensions)
       refuse(in_quotes(name) + " has " + std::to_string(member->array.shape.size()) + " dimensions, not " +
              std::to_string(dimensions));
@@ -104,7 +104,7 @@ public:
   [[noreturn]] void refuse(std::string const& reason) const { throw InputError(m_file.name(), 0, 0, reason); }
 
 private:
-  FileBytes const& m_file;
+  RawInput const& m_file;
   ReadMemory& m_memory;
   std::vector<ZipMember> m_members;
 };
@@ -307,11 +307,11 @@ void write_tensor_npz(std::filesystem::path const& path, CoordinateList const& t
   file.commit();
 }
 
-TensorFile read_tensor_npz(std::filesystem::path const& path, ReadOptions const& options) {
+TensorFile read_tensor_npz(RawInput& input, ReadOptions const& options) {
   auto const start = std::chrono::steady_clock::now();
   ReadMemory memory(options.memory_bytes);
-  FileBytes const file(path, memory);
-  Archive const archive(file, memory);
+  input.hold(memory);
+  Archive const archive(input, memory);
   archive.expect_tensor();
   auto const extents     = read_extents(archive);
   auto const text        = archive.find("format", 0, "SU");
@@ -349,7 +349,7 @@ TensorFile read_tensor_npz(std::filesystem::path const& path, ReadOptions const&
     return copy_values<decltype(type)>({0, nnz}, data.array.elements.data(), options, result.tensor);
   });
   if (!reason.empty()) archive.refuse(reason);
-  finish_binary(file, options, start, result);
+  finish_binary(input, options, start, result);
   return result;
 }
 

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "io/raw_input.hpp"
 #include "polyad/io/tensor_file.hpp"
 
 namespace polyad::io {
@@ -19,6 +20,11 @@ void write_tensor_npz(std::filesystem::path const& path, CoordinateList const& t
 /// Reads coordinates of any integer type and values of any real type, stored or (with zlib) deflated.
 /// Formats: coo, with "coords", or with "row" and "col"; csr, csc and gcxs, with "indptr" and "indices".
 /// "format" (coo) and "fill_value" (0) may be missing. \throws InputError
-[[nodiscard]] TensorFile read_tensor_npz(std::filesystem::path const& path, ReadOptions const& options = {});
+[[nodiscard]] TensorFile read_tensor_npz(RawInput& input, ReadOptions const& options);
+[[nodiscard]] inline TensorFile read_tensor_npz(std::filesystem::path const& path,
+                                                ReadOptions const& options = {}) {
+  RawInput input(path);
+  return read_tensor_npz(input, options);
+}
 
 }  // namespace polyad::io

@@ -9,42 +9,45 @@
 
 namespace polyad::io {
 
+void TextBuffer::grow(std::size_t bytes, std::size_t kept, ReadMemory& memory, std::string const& array) {
+  if (bytes <= m_bytes) return;
+  std::size_t const capacity = bytes + TextBlock::readable_beyond;
+  HeldMemory held;
+  held.resize(memory, array, capacity);
+  auto storage = std::make_unique_for_overwrite<char[]>(capacity);
+  std::copy_n(m_storage.get(), kept, storage.get());
+  m_storage = std::move(storage);
+  m_held    = std::move(held);
+  m_bytes   = bytes;
+}
+
+void TextBuffer::release(TextBlock& block) {
+  block.storage = std::move(m_storage);
+  block.held    = std::move(m_held);
+  m_bytes       = 0;
+}
+
 TextBlocks::TextBlocks(RawInput& input, Compression compression, std::size_t chunk_bytes, ReadMemory& memory)
-    : m_input(input), m_memory(memory), m_chunk_bytes(std::max<std::size_t>(chunk_bytes, 1)) {
-  if (compression != Compression::none || input.whole().empty()) {
+    : TextBlocks(input, 0, 0, chunk_bytes, memory) {
+  if (compression == Compression::none && input.has_places())
+    m_end = input.size();
+  else
     m_decoder = make_decoder(input, compression, memory);
-    return;
-  }
-  map_lines(input.next());
 }
 
-TextBlocks::TextBlocks(RawInput& input, std::string_view lines, std::size_t chunk_bytes, ReadMemory& memory)
-    : m_input(input), m_memory(memory), m_chunk_bytes(std::max<std::size_t>(chunk_bytes, 1)) {
-  if (!lines.empty()) map_lines(lines);
-}
-
-/// The lines in the last bytes are copied, because nothing can be read behind them, and the last line may
-/// have no line end.
-void TextBlocks::map_lines(std::string_view map) {
-  std::size_t const main_end =
-      map.size() > TextBlock::readable_beyond
-          ? map.rfind('\n', map.size() - TextBlock::readable_beyond - 1) + 1  // npos + 1 == 0
-          : 0;
-  std::string_view const tail = map.substr(main_end);
-  if (tail.size() > longest_line + TextBlock::readable_beyond) line_too_long();
-  bool const closed      = !tail.empty() && tail.back() == '\n';
-  std::size_t const size = tail.size() + (closed ? 0 : 1);
-  m_tail                 = std::make_unique<char[]>(size + TextBlock::readable_beyond);
-  std::copy(tail.begin(), tail.end(), m_tail.get());
-  m_tail[size - 1] = '\n';
-  m_tail_text      = {m_tail.get(), size};
-  m_rest           = map.substr(0, main_end);
-  if (!closed) m_text_bytes -= 1;  // wraps, and comes right when the tail is handed out
-}
+TextBlocks::TextBlocks(RawInput& input, std::uint64_t begin, std::uint64_t end, std::size_t chunk_bytes,
+                       ReadMemory& memory)
+    : m_input(input),
+      m_memory(memory),
+      m_chunk_bytes(std::max<std::size_t>(chunk_bytes, 1)),
+      m_begin(begin),
+      m_next(begin),
+      m_end(end) {}
 
 std::optional<TextBlock> TextBlocks::next() {
   try {
-    std::optional<TextBlock> block = m_decoder ? next_decoded() : next_mapped();
+    if (!m_decoder) return next_range();
+    std::optional<TextBlock> block = next_decoded();
     if (block) m_text_bytes += block->text.size();
     return block;
   } catch (...) {
@@ -54,18 +57,62 @@ std::optional<TextBlock> TextBlocks::next() {
   }
 }
 
-std::optional<TextBlock> TextBlocks::next_mapped() {
-  if (m_rest.empty()) m_rest = std::exchange(m_tail_text, {});
-  if (m_rest.empty()) return std::nullopt;
-  std::size_t size = m_rest.size();
-  if (size > m_chunk_bytes) {
-    size = m_rest.rfind('\n', m_chunk_bytes - 1) + 1;
-    if (size == 0) size = m_rest.find('\n', m_chunk_bytes) + 1;  // m_rest ends with a line end
-    if (size > std::max(longest_line, m_chunk_bytes)) line_too_long();
-  }
-  TextBlock block{m_rest.substr(0, size), nullptr, {}};
-  m_rest.remove_prefix(size);
+std::optional<TextBlock> TextBlocks::next_range() {
+  if (m_next == m_end) return std::nullopt;
+  TextBlock block;
+  block.begin = m_next;
+  block.end = m_next = std::min(m_next + m_chunk_bytes, m_end);
+  m_text_bytes += block.end - block.begin;
   return block;
+}
+
+void TextBlocks::load(TextBlock& block) const {
+  if (block.begin == block.end) return;  // nothing is to be loaded
+  TextBuffer buffer;
+  load(block, buffer);
+  buffer.release(block);
+  block.begin = block.end;
+}
+
+void TextBlocks::load(TextBlock& block, TextBuffer& buffer) const {
+  if (block.begin == block.end) return;
+  // The byte before the block shows whether a line begins with its first one. What follows the block is most
+  // probably the end of its last line.
+  constexpr std::uint64_t usual_line = 256;
+  std::string const array            = "the text of " + m_input.name();
+  std::uint64_t const from           = block.begin == m_begin ? m_begin : block.begin - 1;
+  std::uint64_t const all = m_end - from, inside = block.end - from;
+  std::uint64_t size = std::min(inside + usual_line, all);
+  buffer.grow(size + 1, 0, m_memory, array);
+  m_input.read_at(from, buffer.data(), size);
+  std::string_view bytes(buffer.data(), size);
+  std::size_t first = 0;
+  if (from != block.begin) {
+    first = bytes.find('\n') + 1;  // npos + 1 == 0
+    if (first == 0 || first >= inside) {
+      block.text = {};
+      return;
+    }
+  }
+  // Where its last line begins.
+  std::size_t const last = inside < 2 ? first : std::max(bytes.rfind('\n', inside - 2) + 1, first);
+  std::size_t end        = bytes.find('\n', inside - 1);
+  while (end == std::string_view::npos && size < all) {
+    if (size - last > longest_line) line_too_long();
+    std::uint64_t const before = size;
+    size                       = std::min({2 * size, last + longest_line + 1, all});
+    buffer.grow(size + 1, before, m_memory, array);
+    m_input.read_at(from + before, buffer.data() + before, size - before);
+    bytes = {buffer.data(), size};
+    end   = bytes.find('\n', before);
+  }
+  if (end == std::string_view::npos) {  // the last line of the text, not closed
+    end                = size;
+    buffer.data()[end] = '\n';
+  }
+  if (end - last > longest_line) line_too_long();
+  std::memset(buffer.data() + end + 1, 0, TextBlock::readable_beyond);
+  block.text = {buffer.data() + first, end + 1 - first};
 }
 
 std::optional<TextBlock> TextBlocks::next_decoded() {
@@ -109,7 +156,11 @@ std::optional<TextBlock> TextBlocks::next_decoded() {
     held    = std::move(larger_held);
   }
   std::memset(storage.get() + size, 0, TextBlock::readable_beyond);
-  return TextBlock{{storage.get(), size}, std::move(storage), std::move(held)};
+  TextBlock block;
+  block.text    = {storage.get(), size};
+  block.storage = std::move(storage);
+  block.held    = std::move(held);
+  return block;
 }
 
 void TextBlocks::line_too_long() const {

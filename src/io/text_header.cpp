@@ -267,11 +267,10 @@ std::string_view LeadingBlocks::text() {
 bool LeadingBlocks::fetch() {
   auto block = m_blocks.next();
   if (!block) return false;
-  if (block->storage) {
-    m_unpacked += block->text.size();
-    if (m_unpacked >= std::size_t{1} << 20)
-      detail::expect_fits_host("the text before the first nonzero", std::exchange(m_unpacked, 0));
-  }
+  m_blocks.load(*block);
+  m_taken += block->text.size();
+  if (m_taken >= std::size_t{1} << 20)
+    detail::expect_fits_host("the text before the first nonzero", std::exchange(m_taken, 0));
   if (m_held.empty() && block->text.starts_with(byte_order_mark))
     block->text.remove_prefix(byte_order_mark.size());
   m_held.push_back(std::move(*block));

@@ -75,8 +75,8 @@ private:
   std::size_t m_offset = 0;
   std::uint64_t m_line = 0;
   std::optional<Line> m_banner;
-  bool m_has_percent     = false;
-  std::size_t m_unpacked = 0;  // bytes held since free memory was last asked for
+  bool m_has_percent  = false;
+  std::size_t m_taken = 0;  // bytes held since free memory was last asked for
 };
 
 /// Reads the header. `index_base` is the requested base, -1 for none; it overrides that of the header. If the

@@ -6,6 +6,7 @@
 #include "io/tns_reader.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -46,17 +47,21 @@ public:
     if (!header) return;
     m_header                        = std::move(*header);
     m_header.rules.allow_non_finite = options.allow_non_finite;
-    if (stretch.is_whole())
+    if (stretch.is_whole()) {
       m_held = m_leading.release(m_header.lines);
-    else
-      m_lines.emplace(input, lines_of(input.whole(), m_header.lines), options.chunk_bytes, memory);
+    } else {
+      auto const [begin, end] = places_of_part();
+      m_lines.emplace(input, begin, end, options.chunk_bytes, memory);
+    }
   }
 
   /// Parses blocks until none is left or a fault was met. For several threads at once.
   void run() {
     SlabAllocator slabs(m_memory);
+    TextBuffer buffer;
     try {
       while (auto task = take()) {
+        blocks().load(task->block, buffer);
         *task->result = parse_block(task->block, m_header.rules, slabs);
         if (task->result->fault) m_stopped = true;
       }
@@ -126,7 +131,7 @@ public:
   /// Of the file.
   [[nodiscard]] std::uint64_t lines() const noexcept { return m_header.lines + m_found[lines_read]; }
   [[nodiscard]] std::uint64_t text_bytes() const noexcept {
-    return m_stretch.is_whole() ? m_found[text_read] : m_input.whole().size();
+    return m_stretch.is_whole() ? m_found[text_read] : m_input.size();
   }
 
   [[nodiscard]] std::deque<ParsedBlock>& results() noexcept { return m_results; }
@@ -161,21 +166,34 @@ private:
 
   TextBlocks& blocks() noexcept { return m_lines ? *m_lines : m_blocks; }
 
-  /// This part of the lines behind the header's.
-  [[nodiscard]] std::string_view lines_of(std::string_view map, std::uint64_t header_lines) const {
-    std::size_t begin = map.starts_with("\xEF\xBB\xBF") ? 3 : 0;
-    for (; header_lines > 0 && begin < map.size(); --header_lines) begin = line_after(map, begin);
-    std::string_view const lines = map.substr(begin);
-    auto const cut               = [&](std::uint64_t at) {
-      return at == 0 || at >= lines.size() ? std::size_t(at) : line_after(lines, at - 1);
+  /// Where this part of the lines after the header begins and ends.
+  [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> places_of_part() const {
+    std::array<char, 3> mark{};
+    m_input.read_at(0, mark.data(), std::min<std::uint64_t>(mark.size(), m_input.size()));
+    std::uint64_t const bytes_of_mark = std::string_view(mark.data(), mark.size()) == "\xEF\xBB\xBF" ? 3 : 0;
+    std::uint64_t const begin         = line_after(bytes_of_mark, m_header.lines);
+    std::uint64_t const size          = m_input.size() - begin;
+    auto const cut                    = [&](std::uint64_t at) {
+      return at == 0 || at >= size ? begin + at : line_after(begin + at - 1, 1);
     };
-    std::size_t const first = cut(m_stretch.begin(lines.size()));
-    return lines.substr(first, cut(m_stretch.end(lines.size())) - first);
+    return {cut(m_stretch.begin(size)), cut(m_stretch.end(size))};
   }
-  /// The beginning of the line after the one of byte `at`.
-  static std::size_t line_after(std::string_view text, std::size_t at) {
-    std::size_t const end = text.find('\n', at);
-    return end == std::string_view::npos ? text.size() : end + 1;
+  /// The beginning of the line that comes `lines` lines after the one of place `at`.
+  [[nodiscard]] std::uint64_t line_after(std::uint64_t at, std::uint64_t lines) const {
+    std::array<char, std::size_t{1} << 14> bytes;
+    while (lines > 0 && at < m_input.size()) {
+      auto const size = std::min<std::uint64_t>(bytes.size(), m_input.size() - at);
+      m_input.read_at(at, bytes.data(), size);
+      std::string_view const text(bytes.data(), size);
+      std::size_t used = 0;
+      for (; lines > 0 && used < size; --lines) {
+        std::size_t const end = text.find('\n', used);
+        used                  = end == std::string_view::npos ? size : end + 1;
+        if (end == std::string_view::npos) break;
+      }
+      at += used;
+    }
+    return at;
   }
 
   /// Whether the first line is not an entry but the sizes of a Matrix Market file without a header. They are
@@ -288,15 +306,14 @@ std::string_view to_string(Dialect dialect) noexcept {
   return "?";
 }
 
-TensorFile read_tns(std::filesystem::path const& path, ReadOptions const& options, Stretch const& stretch) {
+TensorFile read_tns(RawInput& input, ReadOptions const& options, Stretch const& stretch) {
   if (options.index_base < -1 || options.index_base > 1)
     throw UsageError("the index base is 0 or 1, not " + std::to_string(options.index_base));
   auto const start  = std::chrono::steady_clock::now();
   int const threads = detail::thread_count(options.threads);
 
   ReadMemory memory(options.memory_bytes);
-  RawInput input(path);
-  memory.map(input.name(), input.whole().size() / static_cast<std::uint64_t>(stretch.parts));
+  memory.count_file(input.name(), input.size() / static_cast<std::uint64_t>(stretch.parts));
   TensorFile file;
   file.report.compression  = recognise(input);
   ReadOptions some_at_once = options;
@@ -312,7 +329,8 @@ TensorFile read_tns(std::filesystem::path const& path, ReadOptions const& option
   file.report.lines        = parser.lines();
   file.report.index_base   = base;
   file.report.text_bytes   = parser.text_bytes();
-  file.report.file_bytes   = input.consumed();
+  bool const is_plain      = file.report.compression == Compression::none && input.has_places();
+  file.report.file_bytes   = is_plain ? input.size() : input.consumed();
   file.tensor.extents      = parser.extents(base);
   bool const narrow =
       std::all_of(file.tensor.extents.begin(), file.tensor.extents.end(),

@@ -11,6 +11,7 @@
 
 #include <filesystem>
 
+#include "io/raw_input.hpp"
 #include "io/stretch.hpp"
 #include "polyad/io/tensor_file.hpp"
 
@@ -18,7 +19,10 @@ namespace polyad::io {
 
 /// \param stretch  of the lines; only the whole of packed text and of pipes
 /// \throws InputError naming file, line and column of the first fault; UsageError for options out of range
-[[nodiscard]] TensorFile read_tns(std::filesystem::path const& path, ReadOptions const& options = {},
-                                  Stretch const& stretch = {});
+[[nodiscard]] TensorFile read_tns(RawInput& input, ReadOptions const& options, Stretch const& stretch = {});
+[[nodiscard]] inline TensorFile read_tns(std::filesystem::path const& path, ReadOptions const& options = {}) {
+  RawInput input(path);
+  return read_tns(input, options);
+}
 
 }  // namespace polyad::io

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "io/raw_input.hpp"
 #include "io/read_memory.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/coordinate_list.hpp"
@@ -52,13 +53,12 @@ private:
   std::vector<ZipMember> m_members;
 };
 
-/// The members of the archive `bytes`. \param file  its name, for messages; throws InputError
-[[nodiscard]] std::vector<ZipMember> list_zip(std::string const& file, std::string_view bytes);
+/// The members of an archive, which has places. \throws InputError
+[[nodiscard]] std::vector<ZipMember> list_zip(RawInput const& archive);
 
-/// The content of a member, its checksum verified. `storage` holds it when it was deflated, and counts in
-/// `memory`.
-[[nodiscard]] std::string_view open_member(std::string const& file, std::string_view bytes,
-                                           ZipMember const& member, UninitializedVector<char>& storage,
-                                           ReadMemory& memory);
+/// The content of a member, its checksum verified. It counts in `memory`.
+/// \throws InputError; MemoryError
+[[nodiscard]] UninitializedVector<char> open_member(RawInput const& archive, ZipMember const& member,
+                                                    ReadMemory& memory);
 
 }  // namespace polyad::io

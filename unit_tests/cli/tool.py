@@ -49,6 +49,41 @@ class ToolTest(unittest.TestCase):
             pass
         return process
 
+    def make_inputs(self):
+        """x.tns, and the other files that commands read: model.npz, u.npz, learned.npz, c.ckpt and l.ckpt."""
+        self.succeed("gen", "ratings", "-d", "60,40,20", "-n", 2000, "-o", "x.tns")
+        self.succeed("cpd", "x.tns", "-r", 2, "-i", 2, "-o", "model.npz", "--checkpoint", "c.ckpt", "--deterministic")
+        self.succeed("ttmc", "x.tns", "-m", 2, "--matrices", "model.npz", "-o", "u.npz")
+        self.succeed("fast-tucker", "x.tns", "-r", 2, "--shrink", 5, "-i", 2, "-o", "learned.npz", "--checkpoint", "l.ckpt",
+                     "--deterministic")
+
+    def commands(self):
+        """Every command: its arguments, the files that it writes, and its exit status. make_inputs() comes first."""
+        cpd = ("cpd", "x.tns", "-r", 2, "-i", 3)
+        train = ("fast-tucker", "x.tns", "-r", 2, "--shrink", 5, "-i", 3)
+        return [
+            ((*cpd, "-o", "o.npz"), ["o.npz"], 0),
+            ((*cpd, "-o", "o.ktns", "--checkpoint", "o.ckpt", "--report", "o.json"), ["o.ktns", "o.ckpt", "o.json"], 0),
+            ((*cpd, "--restarts", 2, "-o", "o.npz"), ["o.npz"], 0),
+            (("tucker", "x.tns", "-r", "2,2,2", "-i", 3, "-o", "o.npz"), ["o.npz"], 0),
+            ((*train, "-o", "o.npz", "--checkpoint", "o.ckpt"), ["o.npz", "o.ckpt"], 0),
+            (("convert", "x.tns", "o.pten", "-v"), ["o.pten"], 0),
+            (("gen", "low-rank", "-d", "20,10,9", "-r", 2, "-o", "o.tns", "--model", "o.ktns"), ["o.tns", "o.ktns"], 0),
+            (("stats", "x.tns", "--report", "o.json"), ["o.json"], 0),
+            (("info", "--report", "o.json"), ["o.json"], 0),
+            (("compare", "x.tns", "x.tns"), [], 0),
+            (("compare", "model.npz", "x.tns"), [], 0),
+            (("check", "x.tns", "--fix", "o.tns"), ["o.tns"], 0),
+            (("predict", "learned.npz", "x.tns", "-o", "o.tns"), ["o.tns"], 0),
+            (("recommend", "learned.npz", "--mode", 1, "--for", "1,*", "-o", "o.npz"), ["o.npz"], 0),
+            (("similar", "learned.npz", "--mode", 0, "--index", 1, "-o", "o.txt"), ["o.txt"], 0),
+            (("mttkrp", "x.tns", "-m", 1, "--factors", "model.npz", "-o", "o.npz"), ["o.npz"], 0),
+            (("ttm", "x.tns", "-m", 2, "--matrix", "u.npz", "-o", "o.tns"), ["o.tns"], 0),
+            (("ttmc", "x.tns", "-m", 1, "--matrices", "model.npz", "-o", "o.npz"), ["o.npz"], 0),
+            (("estimate", "x.tns", "-r", 2), [], 0),
+            (("tune", "x.tns", "-r", 2, "-i", 1, "--store"), ["x.tns.tune.json"], 0),
+        ]
+
     def succeed(self, *arguments):
         result = self.run_tool(*arguments)
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -17,7 +17,8 @@ using namespace polyad::io;
 template <class Read>
 bool is_refused(Read const& read, std::string const& path) {
   try {
-    (void)read(path, ReadOptions{.threads = 1, .memory_bytes = polyad::fuzz::most_memory});
+    RawInput input(path);
+    (void)read(input, ReadOptions{.threads = 1, .memory_bytes = polyad::fuzz::most_memory});
   } catch (polyad::InputError const&) {
     return true;
   } catch (polyad::MemoryError const&) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Output files are there in full or not at all.
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -7,7 +8,9 @@
 
 #include <csignal>
 #include <filesystem>
+#include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "polyad/core/error.hpp"
 #include "polyad/io/atomic_file.hpp"
@@ -162,5 +165,159 @@ TEST_CASE("atomic file: what cannot be written is said", "[io]") {
     AtomicFile file("/dev/full");
     file.write("x");
     REQUIRE_THROWS_AS(file.commit(), WriteError);
+  }
+}
+
+TEST_CASE("atomic file: a link that leads nowhere makes its target", "[io]") {
+  TemporaryFolder const folder;
+  std::filesystem::create_directory(folder / "elsewhere");
+  std::filesystem::create_symlink("elsewhere/f", folder / "link");
+  polyad::io::expect_writable(folder / "link");
+  REQUIRE(!std::filesystem::exists(folder / "elsewhere/f"));
+  AtomicFile file(folder / "link");
+  file.write("new");
+  file.commit();
+  REQUIRE(std::filesystem::is_symlink(folder / "link"));
+  REQUIRE(content_of(folder / "elsewhere/f") == "new");
+  std::filesystem::create_symlink("loop", folder / "loop");
+  REQUIRE_THROWS_AS(AtomicFile(folder / "loop"), WriteError);
+  std::filesystem::create_symlink("no_such_folder/f", folder / "nowhere");
+  REQUIRE_THROWS_AS(AtomicFile(folder / "nowhere"), WriteError);
+}
+
+TEST_CASE("atomic file: a protected file stays, whoever writes", "[io]") {
+  TemporaryFolder const folder;
+  auto const path = folder.write("f", "old");
+  ::chmod(path.c_str(), 0444);
+  REQUIRE_THROWS_AS(polyad::io::expect_writable(path), WriteError);
+  REQUIRE_THROWS_AS(AtomicFile(path), WriteError);
+  REQUIRE(content_of(path) == "old");
+}
+
+TEST_CASE("atomic file: names up to the longest", "[io]") {
+  TemporaryFolder const folder;
+  for (std::size_t const length : {1, 247, 248, 249, 254, 255}) {
+    auto const path = folder / std::string(length, 'n');
+    AtomicFile file(path);
+    file.write("new");
+    file.commit();
+    REQUIRE(content_of(path) == "new");
+  }
+  REQUIRE(folder.files() == 6);
+  REQUIRE_THROWS_AS(AtomicFile(folder / std::string(256, 'n')), WriteError);
+}
+
+TEST_CASE("atomic file: an own descriptor keeps its position and stays open", "[io]") {
+  TemporaryFolder const folder;
+  auto const path = folder.write("f", "old ");
+  for (int const flags : {O_APPEND, 0}) {
+    int const descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags);
+    if (flags == 0) REQUIRE(::lseek(descriptor, 0, SEEK_END) > 0);
+    std::string const name = "/dev/fd/" + std::to_string(descriptor);
+    REQUIRE(polyad::io::own_descriptor(name) == descriptor);
+    polyad::io::expect_writable(name);
+    AtomicFile file(name);
+    file.write("new ");
+    file.commit();
+    REQUIRE(::write(descriptor, "more ", 5) == 5);
+    ::close(descriptor);
+    REQUIRE_THROWS_AS(AtomicFile(name), WriteError);
+  }
+  REQUIRE(content_of(path) == "old new more new more ");
+  int const reading = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE_THROWS_AS(polyad::io::expect_writable("/dev/fd/" + std::to_string(reading)), WriteError);
+  ::close(reading);
+  REQUIRE(polyad::io::own_descriptor("/dev/stdout") == 1);
+  REQUIRE(!polyad::io::own_descriptor(path));
+}
+
+namespace {
+
+struct Stopped : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+void stop_waiting(polyad::io::WriteStage stage) {
+  if (stage == polyad::io::WriteStage::waiting) throw Stopped("waits");
+}
+
+void stop_writing(polyad::io::WriteStage stage) {
+  if (stage == polyad::io::WriteStage::writing) throw Stopped("writes");
+}
+
+/// Sets the check, and none at the end.
+struct Checked {
+  explicit Checked(void (*check)(polyad::io::WriteStage)) { polyad::io::set_write_check(check); }
+  ~Checked() { polyad::io::set_write_check(nullptr); }
+};
+
+}  // namespace
+
+TEST_CASE("atomic file: a pipe waits for its reader, and the check can end that", "[io]") {
+  TemporaryFolder const folder;
+  auto const path = folder / "pipe";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  polyad::io::expect_writable(path);  // does not wait
+  std::string const text(300000, 'x');
+  {
+    Checked const checked(stop_waiting);
+    REQUIRE_THROWS_AS(AtomicFile(path), Stopped);  // no reader
+    int const reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    AtomicFile file(path);
+    file.write(text);
+    REQUIRE_THROWS_AS(file.commit(), Stopped);  // one that does not read
+    ::close(reader);
+  }
+  std::string read;
+  std::thread reader([&] { read = content_of(path); });
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+  reader.join();
+  REQUIRE(read == text);
+  int const leaves = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  AtomicFile broken(path);
+  ::close(leaves);
+  broken.write(text);
+  REQUIRE_THROWS_AS(broken.commit(), polyad::io::BrokenPipe);  // and no signal
+}
+
+TEST_CASE("atomic file: the check ends writing, and nothing is left", "[io]") {
+  TemporaryFolder const folder;
+  auto const path = folder.write("f", "old");
+  Checked const checked(stop_writing);
+  {
+    AtomicFile file(path);
+    REQUIRE_THROWS_AS(file.write(std::string(std::size_t{3} << 20, 'x')), Stopped);
+  }
+  REQUIRE(content_of(path) == "old");
+  REQUIRE(folder.files() == 1);
+}
+
+TEST_CASE("atomic file: a handler removes the temporary files of all threads", "[io]") {
+  TemporaryFolder const folder;
+  for (int round = 0; round < 20; ++round) {
+    pid_t const child = ::fork();
+    if (child == 0) {
+      std::signal(SIGALRM, [](int) {
+        polyad::io::remove_temporary_files();
+        ::_exit(3);
+      });
+      for (int k = 0; k < 3; ++k)
+        std::thread([&folder, k] {
+          for (;;) {
+            auto const number = std::to_string(k);
+            AtomicFile one(folder / ("one" + number)), two(folder / ("two" + number));
+            one.write("x");
+          }
+        }).detach();
+      ::ualarm(static_cast<useconds_t>(2000 + 700 * round), 0);
+      for (;;) ::pause();
+    }
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(WIFEXITED(status));
+    REQUIRE(WEXITSTATUS(status) == 3);
+    REQUIRE(folder.files() == 0);
   }
 }

@@ -52,7 +52,7 @@ std::string error_of_text(std::string const& name, std::string const& text) {
 
 /// A matrix as Matrix Market's lines of sizes and entries.
 std::string matrix_text(std::mt19937& random, bool pattern) {
-  auto const number   = [&](std::uint64_t most) { return 1 + random() % most; };
+  auto const number        = [&](std::uint64_t most) { return 1 + random() % most; };
   std::uint64_t const rows = number(9), columns = number(9), entries = 3 + number(12);
   std::string text =
       std::to_string(rows) + " " + std::to_string(columns) + "  " + std::to_string(entries) + "\n";

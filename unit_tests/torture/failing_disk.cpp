@@ -5,6 +5,7 @@
 //   fsync:ERRNO:0  close:ERRNO:0  rename:ERRNO:0  open:ERRNO:0   that call fails for files that are written
 //   short:0:0          every write takes half of what it is given
 //   vanish:0:0         the folder that POLYAD_FOLDER names is moved away before rename(2)
+//   log:ERRNO:K        from the K-th write(2) to stderr on, that call fails
 //   kill:SIGNAL:K      the process gets SIGNAL at the K-th write(2), fsync(2), close(2) or rename(2)
 //
 // Files that are written are those of descriptors that were opened to be written, but not stdout and stderr.
@@ -57,6 +58,10 @@ extern "C" {
 
 ssize_t write(int descriptor, void const* data, size_t size) {
   static auto* const next = real<ssize_t(int, void const*, size_t)>("write");
+  if (descriptor == STDERR_FILENO && is("log") && ++calls >= room) {
+    errno = static_cast<int>(number);
+    return -1;
+  }
   if (!is_written(descriptor)) return next(descriptor, data, size);
   static_cast<void>(fails(""));
   if (is("short") && size > 1) size /= 2;

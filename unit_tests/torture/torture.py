@@ -25,6 +25,13 @@ SHARES = {"allocations": 4, "disks": 3, "kills": 4, "metamorphic": 3, "determini
 BLOCK = 4096
 
 
+def default_signals():
+    """A shell's background job ignores some. And no core files."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
 class Torture:
 
     def __init__(self, arguments, folder):
@@ -49,9 +56,10 @@ class Torture:
 
     def run(self, *command, cwd=None, **keywords):
         environment = {**self.environment, **keywords.pop("environment", {})}
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **keywords.pop("streams", {})}
         return subprocess.run([self.tool, *map(str, command)],
                               cwd=cwd or self.folder,
-                              capture_output=True,
+                              **streams,
                               text=True,
                               errors="replace",
                               timeout=300,
@@ -155,7 +163,7 @@ class Torture:
             (["tucker", x, "-r", "2,2,2", "-i", 1, "-t", 1, "-o", "out.npz"], ["out.npz"]),
         ]
 
-    def on_disk(self, command, files, fault, expected=6, limit=None, vanishes=False):
+    def on_disk(self, command, files, fault, expected=6, limit=None, vanishes=False, streams=None):
         """One run on a disk with that fault: the exit status, the old files, and nothing left beside them."""
         place = self.folder / "disk"
         for gone in (place, self.folder / "disk.gone"):
@@ -164,13 +172,18 @@ class Torture:
         for name in files:
             (place / name).write_text("old")
         environment = {"LD_PRELOAD": self.disk, "POLYAD_DISK": fault, "POLYAD_FOLDER": str(place)} if fault else {}
-        before = None if limit is None else lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-        result = self.run(*command, cwd=place, environment=environment, preexec_fn=before)
+        closed, sent = self.streams_of(streams)
+        before = None
+        if limit is not None:
+            before = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        elif closed:
+            before = lambda: [os.close(number) for number in closed]
+        result = self.run(*command, cwd=place, environment=environment, preexec_fn=before, streams=sent)
         self.tried += 1
-        label = f"{' '.join(map(str, command))} with {fault or f'files of {limit} bytes'}"
+        label = f"{' '.join(map(str, command))} with {streams or fault or f'files of {limit} bytes'}"
         if result.returncode != expected:
             self.finding("disks", f"{label}: exit status {result.returncode}, not {expected}: {result.stderr.strip()}")
-        if expected == 6 and not re.fullmatch(r"(?s).*polyad: [^\n]+\n", result.stderr):
+        if expected == 6 and not streams and not re.fullmatch(r"(?s).*polyad: [^\n]+\n", result.stderr):
             self.finding("disks", f"{label}: no message: {result.stderr!r}")
         if vanishes:
             place = self.folder / "disk.gone"
@@ -179,12 +192,39 @@ class Torture:
             self.finding("disks", f"{label}: {left} are left")
         return {name: (place / name).read_bytes() for name in files if (place / name).exists()}
 
+    def streams_of(self, text):
+        """The descriptors that "1: closed, 2: full" closes, and where it sends the others."""
+        closed, sent = [], {}
+        for number, how in re.findall(r"(\d): (\w+)", text or ""):
+            if how == "closed":
+                closed.append(int(number))
+            else:
+                sent["stderr" if number == "2" else "stdout"] = self.full
+        return closed, sent
+
+    def logs(self, commands):
+        """Logs that cannot be written never end a run; results on stdout that cannot are an error. Files are whole."""
+        for command, files, whole in commands:
+            for fault, streams, expected in [(f"log:{code}:{k}", None, 0) for code in (errno.ENOSPC, errno.EIO)
+                                             for k in (1, 2, 4)] + [
+                                                 (None, "2: full", 0), (None, "2: closed", 0), (None, "0: closed, 2: closed", 0),
+                                                 (None, "1: full", 6), (None, "1: closed", 6), (None, "1: closed, 2: closed", 6),
+                                                 (None, "0: closed, 1: closed, 2: closed", 6)
+                                             ]:
+                found = self.on_disk(command, files, fault, expected, streams=streams)
+                for name, content in found.items():
+                    if "--report" not in command and content != whole[name]:
+                        self.finding("disks", f"{' '.join(map(str, command))} with {streams or fault}: {name} differs")
+
     def disks(self, seconds):
         self.tried = 0
+        self.full = open("/dev/full", "wb")
+        commands = []
         deadline = time.monotonic() + seconds
         jobs = []
         for command, files in self.writers():
             whole = self.on_disk(command, files, "none:0:0", expected=0)
+            commands.append((command, files, whole))
             # A checkpoint is written twice, and all files together count.
             total = sum(map(len, whole.values())) * (2 if "--checkpoint" in command else 1)
             first = len(whole[files[0]])
@@ -198,6 +238,7 @@ class Torture:
                 jobs.append((command, files, whole, f"open:{code}:0", None))
             jobs.append((command, files, whole, "short:0:0", None))
             jobs.append((command, files, whole, "vanish:0:0", None))
+        self.logs(commands)
         self.random.shuffle(jobs)
         done = 0
         for command, files, whole, fault, limit in jobs:
@@ -214,7 +255,8 @@ class Torture:
                 # Of several files the first may be there, whole, before the second fails; likewise checkpoints.
                 if not short and content != b"old" and not (several and len(content) == len(whole[name])):
                     self.finding("disks", f"{label}: {name} is neither the old file nor whole")
-        print(f"disks: {done} of {len(jobs)} faults, {self.findings} findings", flush=True)
+        self.full.close()
+        print(f"disks: {done} of {len(jobs)} faults, streams of {len(commands)} commands, {self.findings} findings", flush=True)
 
     # ---- kills
 
@@ -233,14 +275,16 @@ class Torture:
         start = time.monotonic()
         self.must("convert", big, part / "whole.pten", "--pack")
         wanted["convert"] = ((part / "whole.pten").read_bytes(), time.monotonic() - start)
-        counts = dict.fromkeys(("SIGKILL", "SIGTERM", "SIGINT"), 0)
+        kinds = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGXCPU, signal.SIGPIPE,
+                 signal.SIGQUIT)
+        counts = dict.fromkeys((kind.name for kind in kinds), 0)
         resumed = finished = 0
         deadline = time.monotonic() + seconds
         number = 0
         while time.monotonic() < deadline:
             number += 1
             name = ("cpd", "fast-tucker", "convert")[number % 3]
-            chosen = self.random.choice((signal.SIGKILL, signal.SIGTERM, signal.SIGINT))
+            chosen = self.random.choice(kinds)
             work = part / "work"
             shutil.rmtree(work, ignore_errors=True)
             work.mkdir()
@@ -256,6 +300,7 @@ class Torture:
             process = subprocess.Popen([self.tool, *map(str, command)],
                                        stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL,
+                                       preexec_fn=default_signals,
                                        env=environment)
             if not by_call:
                 time.sleep(self.random.uniform(0, wanted[name][1]))
@@ -266,7 +311,7 @@ class Torture:
             # Before the tool catches them the signals end it as usual.
             if status not in (0, -chosen, 128 + chosen):
                 self.finding("kills", f"{label}: exit status {status}")
-            if status != -chosen and any(path.name.startswith(".") for path in work.iterdir()):
+            if chosen != signal.SIGKILL and any(path.name.startswith(".") for path in work.iterdir()):
                 self.finding("kills", f"{label}: a temporary file is left")
             self.check_kill(label, name, output, wanted[name][0], status, work)
             if status == 0:

@@ -31,7 +31,7 @@ void expect_consistent(HostKtensor const& model);
 
 enum class ModelKind { text, npz };
 
-/// .ktns or .txt: text; .npz: npz.
+/// .ktns or .txt: text; .npz: npz. A descriptor of this process, such as /dev/stdout: text.
 /// \throws UsageError for other endings
 [[nodiscard]] ModelKind model_kind(std::filesystem::path const& path);
 
@@ -41,8 +41,8 @@ enum class ModelKind { text, npz };
 ///         stays
 void write_model(std::filesystem::path const& path, HostKtensor const& model, bool single_precision = false);
 
-/// Whether the file begins as a model does: it may still turn out damaged. \throws InputError when it cannot
-/// be read
+/// Whether the file begins as a model does: it may still turn out damaged. Of a pipe that is lost afterwards:
+/// InputFile (polyad/io/input_file.hpp) recognises and reads it. \throws InputError when it cannot be read
 [[nodiscard]] bool is_model_file(std::filesystem::path const& path);
 
 /// \throws InputError for a file that is missing, damaged or no CP model

@@ -103,7 +103,8 @@ struct WriteOptions {
   int threads = 0;
 };
 
-/// The dialect that an ending stands for: .tns, .txt frostt; .mtx matrix-market; .pten; .npz.
+/// The dialect that an ending stands for: .tns, .txt frostt; .mtx matrix-market; .pten; .npz. A descriptor of
+/// this process, such as /dev/stdout: frostt.
 [[nodiscard]] std::optional<Dialect> dialect_of_ending(std::filesystem::path const& path);
 
 /// The dialect called `name` (to_string), if it can be written: all but the binaries of others.

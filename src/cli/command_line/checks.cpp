@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/command_line/checks.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <system_error>
 
 #include "polyad/core/error.hpp"
+#include "polyad/io/atomic_file.hpp"
 
 namespace polyad::cli {
 
@@ -11,11 +15,27 @@ void refuse(std::string const& text) {
   throw UsageError(text);
 }
 
+// std::filesystem::equivalent compares no pipes.
+bool same_node(std::filesystem::path const& a, std::filesystem::path const& b) {
+  struct stat first{};
+  struct stat second{};
+  return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
+}
+
 bool same_file(std::filesystem::path const& a, std::filesystem::path const& b) {
   if (a.empty() || b.empty()) return false;
   std::error_code ignored;
-  if (std::filesystem::equivalent(a, b, ignored)) return !std::filesystem::is_character_file(a, ignored);
+  if (same_node(a, b))
+    return !std::filesystem::is_character_file(a, ignored) && !std::filesystem::is_socket(a, ignored);
   return a.lexically_normal() == b.lexically_normal();
+}
+
+void expect_npz(std::string const& option, std::filesystem::path const& output, std::string const& what) {
+  if (output.empty() || output.extension() == ".npz") return;
+  auto const descriptor = io::own_descriptor(output);
+  if (!descriptor) refuse(option + ": the name of " + what + " ends with .npz");
+  if (::isatty(*descriptor) == 1) refuse(option + " -: an npz archive is not for a terminal");
 }
 
 void refuse_overwriting(std::filesystem::path const& input, std::filesystem::path const& output,
@@ -37,6 +57,9 @@ void expect_distinct_files(std::initializer_list<std::filesystem::path> inputs,
 void expect_checkpoints(std::initializer_list<std::filesystem::path> inputs,
                         std::filesystem::path const& checkpoint, std::filesystem::path const& resume,
                         std::filesystem::path const& output, std::filesystem::path const& report) {
+  std::error_code ignored;
+  if (io::own_descriptor(checkpoint) || std::filesystem::is_fifo(checkpoint, ignored))
+    refuse("--checkpoint is written again and again, and read by --resume: it has to be a file");
   for (auto const& input : inputs) refuse_overwriting(input, checkpoint, "--checkpoint");
   if (same_file(checkpoint, output) || same_file(checkpoint, report))
     refuse("--checkpoint and another output name the same file");

@@ -11,8 +11,16 @@ namespace polyad::cli {
 /// \throws UsageError
 [[noreturn]] void refuse(std::string const& text);
 
+/// Whether two names denote one thing that exists: a file, a pipe or a device.
+[[nodiscard]] bool same_node(std::filesystem::path const& a, std::filesystem::path const& b);
+
 /// Whether two names denote the same file, which need not exist.
 [[nodiscard]] bool same_file(std::filesystem::path const& a, std::filesystem::path const& b);
+
+/// For outputs that are always .npz: the name ends so, or is stdout, unless that is a terminal. An empty name
+/// passes. \param what  the output, for the message; throws UsageError
+void expect_npz(std::string const& option, std::filesystem::path const& output,
+                std::string const& what = "this output");
 
 /// \param unless  the option that permits it, if there is one
 /// \throws UsageError when the output is the input

@@ -7,6 +7,7 @@
 #include "cli/command_line/command.hpp"
 #include "cli/command_line/shared_options.hpp"
 #include "polyad/formats/capability.hpp"
+#include "polyad/io/atomic_file.hpp"
 
 namespace polyad::cli {
 
@@ -65,7 +66,8 @@ std::optional<Options> ChoiceCommands::chosen() {
     if (!m_tune.format.empty() && format_offers(m_tune.format, Capability::streaming))
       refuse("--format " + m_tune.format +
              ": tune does not try a tensor in host memory. --format auto streams a tensor that does not fit");
-    if (m_tune.store && !std::filesystem::is_regular_file(m_tune.of.tensor))
+    if (m_tune.store &&
+        (!std::filesystem::is_regular_file(m_tune.of.tensor) || io::own_descriptor(m_tune.of.tensor)))
       refuse("--store keeps the choice beside the tensor, so the tensor must be a file");
     return m_tune;
   }

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/command_line/command.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
+#include <system_error>
 #include <utility>
+
+#include "cli/command_line/checks.hpp"
+#include "polyad/io/atomic_file.hpp"
 
 namespace polyad::cli {
 
@@ -48,6 +54,69 @@ CLI::Option* Command::add_flag(std::string const& names, bool& value, std::strin
                                Listing listing) {
   list(std::move(listing));
   return m_app->add_flag(names, value, meaning);
+}
+
+CLI::Option* Command::add_input(std::string const& names, std::filesystem::path& path,
+                                std::string const& meaning) {
+  auto* const option = add_option(names, path, meaning);
+  reads(option->get_name(), path);
+  return option;
+}
+
+CLI::Option* Command::add_input(std::string const& names, std::filesystem::path& path,
+                                std::string const& meaning, Listing listing) {
+  auto* const option = add_option(names, path, meaning, std::move(listing));
+  reads(option->get_name(), path);
+  return option;
+}
+
+void Command::reads(std::string const& option, std::filesystem::path& path) {
+  m_inputs.push_back({option, &path});
+}
+
+CLI::Option* Command::add_output(std::string const& names, std::filesystem::path& path,
+                                 std::string const& meaning) {
+  auto* const option = add_option(names, path, meaning);
+  m_outputs.push_back({option->get_name(), &path});
+  return option;
+}
+
+CLI::Option* Command::add_output(std::string const& names, std::filesystem::path& path,
+                                 std::string const& meaning, Listing listing) {
+  auto* const option = add_option(names, path, meaning, std::move(listing));
+  m_outputs.push_back({option->get_name(), &path});
+  return option;
+}
+
+void Command::settle_streams() {
+  after_parsing([inputs = m_inputs, outputs = m_outputs, common = m_common] {
+    for (auto const& input : inputs)
+      if (*input.path == "-") *input.path = "/dev/stdin";
+    for (auto const& output : outputs)
+      if (*output.path == "-") *output.path = "/dev/stdout";
+    expect_read_once(inputs);
+    File const* data = nullptr;
+    for (auto const& output : outputs) {
+      if (output.path->empty() || io::own_descriptor(*output.path) != STDOUT_FILENO) continue;
+      if (data != nullptr)
+        refuse(data->option + " and " + output.option + " are both stdout: name a file for one");
+      data = &output;
+    }
+    common->data_on_stdout = data != nullptr;
+  });
+}
+
+/// What one reads from a pipe, another cannot read again.
+void Command::expect_read_once(std::vector<File> const& inputs) {
+  std::error_code ignored;
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    for (std::size_t m = 0; m < k; ++m) {
+      auto const &a = *inputs[m].path, &b = *inputs[k].path;
+      if (a.empty() || b.empty() || !same_node(a, b)) continue;
+      if (std::filesystem::is_regular_file(a, ignored) || std::filesystem::is_directory(a, ignored)) continue;
+      refuse(inputs[m].option + " and " + inputs[k].option +
+             " are the same pipe, which can be read only once");
+    }
 }
 
 void Command::after_parsing(std::function<void()> step) {

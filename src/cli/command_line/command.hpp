@@ -111,6 +111,23 @@ public:
   CLI::Option* add_flag(std::string const& names, bool& value, std::string const& meaning);
   CLI::Option* add_flag(std::string const& names, bool& value, std::string const& meaning, Listing listing);
 
+  /// An option that names an input; - means stdin. As add_option otherwise.
+  CLI::Option* add_input(std::string const& names, std::filesystem::path& path, std::string const& meaning);
+  CLI::Option* add_input(std::string const& names, std::filesystem::path& path, std::string const& meaning,
+                         Listing listing);
+
+  /// Says that the command reads this file, if an option of that name gives one.
+  void reads(std::string const& option, std::filesystem::path& path);
+
+  /// An option that names an output; - means stdout.
+  CLI::Option* add_output(std::string const& names, std::filesystem::path& path, std::string const& meaning);
+  CLI::Option* add_output(std::string const& names, std::filesystem::path& path, std::string const& meaning,
+                          Listing listing);
+
+  /// Replaces - by the names of stdin and stdout. Refuses two outputs on stdout and two inputs from one pipe.
+  /// If an output is stdout, the command's results go to stderr. Comes after the options.
+  void settle_streams();
+
   /// Runs once all options have their values: steps in the order of declaration.
   void after_parsing(std::function<void()> step);
 
@@ -120,11 +137,18 @@ public:
   [[nodiscard]] CommonOptions& common() { return *m_common; }
 
 private:
+  struct File {
+    std::string option;
+    std::filesystem::path* path;
+  };
+  static void expect_read_once(std::vector<File> const& inputs);
   void list(Listing listing);
   [[nodiscard]] static std::string name_in_report(CLI::Option const& option);
 
   CLI::App* m_app;
   CommonOptions* m_common;
+  std::vector<File> m_inputs;
+  std::vector<File> m_outputs;
   std::shared_ptr<std::vector<std::function<void()>>> m_steps;  // CLI11's callback holds them too
 };
 

@@ -32,8 +32,8 @@ namespace {
 
 constexpr auto exit_codes =
     "Exit codes: 0 done; 2 usage; 3 bad input; 4 out of memory; 5 numerical breakdown; 6 cannot write; "
-    "7 backend or device not usable; 8 check or compare found differences; 130, 143 interrupted (what was "
-    "reached is written).\n"
+    "7 backend or device not usable; 8 check or compare found differences; 128 + N: signal N ended the run "
+    "(what was reached is written), 141: the reader of stdout had left.\n"
     "A command that fails writes nothing to the -o file. It still writes the --report file, with the exit "
     "code and the error's text. Only a usage error writes no report.\n";
 
@@ -57,6 +57,10 @@ void add_cpd(Command command, CpdOptions& options) {
                   "factors of a model file, without its weights")
       ->type_name("random|nvecs|FILE")
       ->capture_default_str();
+  command.reads("--init", options.start);
+  command.after_parsing([&options] {
+    if (options.init != "random" && options.init != "nvecs") options.start = options.init;
+  });
   command
       .add_option(
           "--restarts", options.restarts,
@@ -110,9 +114,9 @@ void check(CpdOptions const& options) {
                      options.common.report);
   refuse_overwriting(options.tensor, options.common.report, "--report");
   if (starts_from_file(options)) {
-    refuse_overwriting(options.init, options.common.report, "--report");
-    refuse_overwriting(options.init, options.output, "-o");
-    refuse_overwriting(options.init, options.checkpoint, "--checkpoint");
+    refuse_overwriting(options.start, options.common.report, "--report");
+    refuse_overwriting(options.start, options.output, "-o");
+    refuse_overwriting(options.start, options.checkpoint, "--checkpoint");
   }
   if (options.output.empty()) return;
   static_cast<void>(io::model_kind(options.output));

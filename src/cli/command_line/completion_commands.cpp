@@ -67,7 +67,7 @@ void expect_from_zero(char const* option, double number) {
 void add_fast_tucker(Command command, TrainOptions& options) {
   add_tensor(command, options.tensor, options.index_base,
              "Observed entries, zeros too, in any form; others are unknown; - is stdin");
-  command.add_option("--test", options.test, "Entries to report errors on")->type_name("FILE");
+  command.add_input("--test", options.test, "Entries to report errors on")->type_name("FILE");
   command.add_option("--split", options.split, "Hold this share of the entries out, to report errors on")
       ->type_name("SHARE");
   command
@@ -178,7 +178,7 @@ void add_fast_tucker(Command command, TrainOptions& options) {
 }
 
 void add_predict(Command command, PredictOptions& options) {
-  command.add_option("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
+  command.add_input("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
   add_tensor(command, options.places, options.index_base,
              "Entries to predict: N indices a line, or a tensor; predictions are compared with its values");
   add_clip(command, options.clip, "Clip predictions to this range, not to the model's");
@@ -191,7 +191,7 @@ void add_predict(Command command, PredictOptions& options) {
 /// The options that recommend and similar have in common.
 template <class Asked>
 void add_rows_of_mode(Command& command, Asked& options) {
-  command.add_option("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
+  command.add_input("MODEL", options.model, "A model of fast-tucker (.npz)")->required()->type_name("");
   command.add_option("-m,--mode", options.mode, "The mode whose rows you want, counted from 0")
       ->required()
       ->type_name("MODE");
@@ -199,6 +199,13 @@ void add_rows_of_mode(Command& command, Asked& options) {
   command.add_option("--index-base", options.index_base, "Number of the first row, 0 or 1")
       ->check(CLI::Range(0, 1))
       ->capture_default_str();
+}
+
+/// The rows are data, so that no report can share stdout with them.
+void print_unless_written(Command& command, std::filesystem::path& output) {
+  command.after_parsing([&output] {
+    if (output.empty()) output = "/dev/stdout";
+  });
 }
 
 void add_recommend(Command command, RecommendOptions& options) {
@@ -209,16 +216,17 @@ void add_recommend(Command command, RecommendOptions& options) {
       ->delimiter(',')
       ->type_name("I,J,...");
   command
-      .add_option("--for-file", options.file,
-                  "A file of queries, one a line: indices with blanks between them")
+      .add_input("--for-file", options.file,
+                 "A file of queries, one per line: indices with blanks between them")
       ->type_name("FILE");
   command
-      .add_option("--seen", options.seen, "Leave out the rows that this file has together with these indices")
+      .add_input("--seen", options.seen, "Leave out the rows that this file has together with these indices")
       ->type_name("FILE");
   add_max_memory(command);
   add_clip(command, options.clip, "Clip predictions to this range, not to the model's");
   add_cold_start(command, options.cold_start);
   add_output(command, options.output, "Write the rows and their predictions, .npz for numpy");
+  print_unless_written(command, options.output);
   add_common(command);
   command.footer("Example: polyad recommend model.npz --mode 1 --for '42,*' --seen ratings.tns");
 }
@@ -226,8 +234,9 @@ void add_recommend(Command command, RecommendOptions& options) {
 void add_similar(Command command, SimilarOptions& options) {
   add_rows_of_mode(command, options);
   command.add_option("--index", options.index, "The row to compare the others with")->type_name("I");
-  command.add_option("--for-file", options.file, "A file of such rows, one a line")->type_name("FILE");
+  command.add_input("--for-file", options.file, "A file of such rows, one per line")->type_name("FILE");
   add_output(command, options.output, "Write the rows and their cosines, .npz for numpy");
+  print_unless_written(command, options.output);
   add_common(command);
   command.footer("Example: polyad similar model.npz --mode 1 --index 7");
 }
@@ -291,8 +300,7 @@ void check(TrainOptions const& options) {
   expect_distinct_files({options.tensor, options.test}, options.output, options.common.report);
   expect_checkpoints({options.tensor, options.test}, options.checkpoint, options.resume, options.output,
                      options.common.report);
-  if (!options.output.empty() && options.output.extension() != ".npz")
-    refuse("-o: the name of a FastTucker model ends with .npz");
+  expect_npz("-o", options.output, "a FastTucker model");
 }
 
 void check(RecommendOptions const& options) {

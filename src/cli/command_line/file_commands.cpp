@@ -52,7 +52,8 @@ void FileCommands::add_convert() {
   Command command(m_app, "convert", "Write a tensor in another dialect, to the last bit the same",
                   m_convert.common);
   add_input(command, m_convert.input, "keep");
-  command.add_option("OUTPUT", m_convert.output, "The file to write, in full or not at all")
+  command
+      .add_output("OUTPUT", m_convert.output, "The file to write, in full or not at all; - writes to stdout")
       ->required()
       ->type_name("");
   add_dialect(command, m_convert.to);
@@ -71,7 +72,7 @@ void FileCommands::add_check() {
                   m_check.common);
   add_tensor(command, m_check.input.path, m_check.input.index_base);
   command
-      .add_option("--fix", m_check.fixed, "Write the tensor with duplicates summed and the others left out")
+      .add_output("--fix", m_check.fixed, "Write the tensor with duplicates summed and the others left out")
       ->type_name("FILE");
   command.add_flag("--force", m_check.force, "That file may be TENSOR, which it replaces when it is whole");
   add_common(command);
@@ -82,9 +83,9 @@ void FileCommands::add_check() {
 
 void FileCommands::add_compare() {
   Command command(m_app, "compare", "Two models, a model and a tensor, or two tensors", m_compare.common);
-  command.add_option("A", m_compare.a, "A model (.ktns, .npz) or a tensor")->required()->type_name("");
+  command.add_input("A", m_compare.a, "A model (.ktns, .npz) or a tensor")->required()->type_name("");
   command
-      .add_option("B", m_compare.b, "Another model or tensor; if A is a model, a tensor here gives its fit")
+      .add_input("B", m_compare.b, "Another model or tensor; if A is a model, a tensor here gives its fit")
       ->required()
       ->type_name("");
   command
@@ -127,7 +128,7 @@ void FileCommands::add_gen() {
   add_seed(command, m_gen.seed, "all random numbers");
   add_output(command, m_gen.output, "The tensor to write")->required();
   add_dialect(command, m_gen.to);
-  command.add_option("--model", m_gen.model, "Write the model that low-rank was made of")->type_name("FILE");
+  command.add_output("--model", m_gen.model, "Write the model that low-rank was made of")->type_name("FILE");
   add_common(command);
   command.footer("Example: polyad gen power-law -d 1000,500,200 -n 100000 -o made.pten");
 }
@@ -136,7 +137,7 @@ void FileCommands::add_mttkrp() {
   Command command(m_app, "mttkrp", "Multiply the unfolded tensor by the factors of a model", m_mttkrp.common);
   add_input(command, m_mttkrp.input, "sum");
   add_mode(command, m_mttkrp.mode, "The mode that is left");
-  command.add_option("--factors", m_mttkrp.factors, "The model; only its factors are used")
+  command.add_input("--factors", m_mttkrp.factors, "The model; only its factors are used")
       ->required()
       ->type_name("FILE");
   add_output(command, m_mttkrp.output, "The matrix, as .npz with the array 'mttkrp' of shape (I_m, R)")
@@ -190,8 +191,7 @@ std::optional<Options> FileCommands::chosen() {
     return m_gen;
   }
   if (given("mttkrp")) {
-    if (m_mttkrp.output.extension() != ".npz")
-      refuse(m_mttkrp.output.string() + ": the matrix's name ends with .npz");
+    expect_npz("-o", m_mttkrp.output);
     expect_distinct_files({m_mttkrp.input.path, m_mttkrp.factors}, m_mttkrp.output, m_mttkrp.common.report);
     return m_mttkrp;
   }

@@ -14,11 +14,6 @@ namespace {
 
 constexpr auto matrices = "values and matrices: f32 or f64";
 
-void expect_npz(std::filesystem::path const& path) {
-  if (!path.empty() && path.extension() != ".npz")
-    refuse("-o " + path.string() + ": the name of this output ends with .npz");
-}
-
 }  // namespace
 
 ProductCommands::ProductCommands(CLI::App& app, MeantCommands const& meant) : m_app(app) {
@@ -32,9 +27,9 @@ void ProductCommands::add_ttm() {
   add_tensor(command, m_ttm.tensor, m_ttm.index_base);
   add_mode(command, m_ttm.mode, "The mode that is multiplied");
   command
-      .add_option("--matrix", m_ttm.matrix,
-                  "The array 'matrix' of this .npz, with a row for each row of the mode",
-                  listed_as("matrices", m_ttm.matrix))  // as ttmc's
+      .add_input("--matrix", m_ttm.matrix,
+                 "The array 'matrix' of this .npz, with a row for each row of the mode",
+                 listed_as("matrices", m_ttm.matrix))  // as ttmc's
       ->required()
       ->type_name("FILE");
   add_precision(command, m_ttm.precision, matrices);
@@ -48,8 +43,8 @@ void ProductCommands::add_ttmc() {
   add_tensor(command, m_ttmc.tensor, m_ttmc.index_base);
   add_mode(command, m_ttmc.mode, "The mode that stays");
   command
-      .add_option("--matrices", m_ttmc.matrices,
-                  "The arrays 'factor_0', 'factor_1', ... of this .npz: a model, or what tucker writes")
+      .add_input("--matrices", m_ttmc.matrices,
+                 "The arrays 'factor_0', 'factor_1', ... of this .npz: a model, or what tucker writes")
       ->required()
       ->type_name("FILE");
   add_precision(command, m_ttmc.precision, matrices);
@@ -94,12 +89,12 @@ std::optional<Options> ProductCommands::chosen() {
   }
   if (given("ttmc")) {
     expect_distinct_files({m_ttmc.tensor, m_ttmc.matrices}, m_ttmc.output, m_ttmc.common.report);
-    expect_npz(m_ttmc.output);
+    expect_npz("-o", m_ttmc.output);
     return m_ttmc;
   }
   if (given("tucker")) {
     expect_distinct_files({m_tucker.tensor}, m_tucker.output, m_tucker.common.report);
-    expect_npz(m_tucker.output);
+    expect_npz("-o", m_tucker.output);
     return m_tucker;
   }
   return std::nullopt;

@@ -20,7 +20,7 @@ void add_bytes(Command& command, std::string const& name, std::optional<std::uin
 
 void add_common(Command& command) {
   CommonOptions& common = command.common();
-  command.add_option("--report", common.report, "Write a report in JSON to this file", unlisted)
+  command.add_output("--report", common.report, "Write a report in JSON to this file", unlisted)
       ->type_name("FILE");
   command
       .add_option("-t,--threads", common.threads,
@@ -33,6 +33,7 @@ void add_common(Command& command) {
   command.after_parsing([&common] {
     if (common.quiet && common.verbose) refuse("--quiet and --verbose exclude each other");
   });
+  command.settle_streams();
 }
 
 void add_max_memory(Command& command) {
@@ -42,10 +43,7 @@ void add_max_memory(Command& command) {
 
 void add_tensor(Command& command, std::filesystem::path& tensor, int& index_base,
                 std::string const& meaning) {
-  command.add_option("TENSOR", tensor, meaning, unlisted)->required()->type_name("");
-  command.after_parsing([&tensor] {
-    if (tensor == "-") tensor = "/dev/stdin";
-  });
+  command.add_input("TENSOR", tensor, meaning, unlisted)->required()->type_name("");
   command
       .add_option("--index-base", index_base, "Number of the first index; unset: 0 if any index is 0, else 1")
       ->check(CLI::IsMember({"0", "1"}))
@@ -121,14 +119,13 @@ void add_deterministic(Command& command, bool& deterministic, std::string const&
 
 void add_checkpoints(Command& command, std::filesystem::path& checkpoint, int& every,
                      std::filesystem::path& resume, std::string const& unit) {
-  command.add_option("--checkpoint", checkpoint, "Write checkpoints to this file, the last one at the end")
+  command.add_output("--checkpoint", checkpoint, "Write checkpoints to this file, the last one at the end")
       ->type_name("FILE");
   command.add_option("--checkpoint-every", every, unit + " between checkpoints")
       ->check(CLI::Range(1, std::numeric_limits<int>::max()))
       ->type_name("K")
       ->capture_default_str();
-  command
-      .add_option("--resume", resume, "Continue from a checkpoint; with --deterministic, to the same bits")
+  command.add_input("--resume", resume, "Continue from a checkpoint; with --deterministic, to the same bits")
       ->type_name("FILE");
 }
 
@@ -140,7 +137,7 @@ void add_mode(Command& command, int& mode, std::string const& meaning) {
 }
 
 CLI::Option* add_output(Command& command, std::filesystem::path& output, std::string const& meaning) {
-  return command.add_option("-o,--output", output, meaning)->type_name("FILE");
+  return command.add_output("-o,--output", output, meaning + "; - writes to stdout")->type_name("FILE");
 }
 
 }  // namespace polyad::cli

@@ -13,6 +13,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/report/file_name_format.hpp"
+#include "cli/run/messages.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/write_output.hpp"
 #include "polyad/core/error.hpp"
@@ -56,8 +57,8 @@ ModeUse use_of(Indices const& indices, std::uint64_t order, std::uint64_t mode, 
 std::string first_place(CheckOptions const& options, io::CoordinateList const& tensor) {
   auto const pair = io::first_duplicate(tensor);
   if (!pair) return "";
-  auto const earlier = io::line_of_nonzero(options.input.path, pair->earlier);
-  auto const later   = io::line_of_nonzero(options.input.path, pair->later);
+  auto const earlier = line_of_nonzero(options.input.path, pair->earlier);
+  auto const later   = line_of_nonzero(options.input.path, pair->later);
   if (earlier && later) return fmt::format(", the first on line {} repeats line {}", *later, *earlier);
   return fmt::format(", the first is nonzero {}, which repeats nonzero {}", pair->later + 1,
                      pair->earlier + 1);
@@ -113,7 +114,7 @@ int run(CheckOptions const& options, Report& report) {
     text += "\n" + write_output(options.fixed, tensor, "", {.threads = options.common.threads}, report);
   }
   if (options.fixed.empty()) report.result = facts;
-  fmt::print("{}", text);
+  show("{}", text);
   return findings == 0 ? 0 : static_cast<int>(ExitCode::differences_found);
 }
 

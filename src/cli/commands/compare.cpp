@@ -12,17 +12,23 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/report/file_name_format.hpp"
+#include "cli/run/messages.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/clean_list.hpp"
+#include "polyad/io/input_file.hpp"
 #include "polyad/io/model_file.hpp"
-#include "polyad/io/tensor_file.hpp"
 
 namespace polyad::cli {
 
 namespace {
 
 constexpr double default_score = 0.99;
+
+struct Operand {
+  std::filesystem::path path;
+  io::InputFile file;
+};
 
 int verdict(bool same) {
   return same ? 0 : static_cast<int>(ExitCode::differences_found);
@@ -35,31 +41,30 @@ void expect_same_extents(CompareOptions const& options, std::vector<std::uint64_
                      fmt::format("is {}, but {} is {}", dims_text(b), options.a.string(), dims_text(a)));
 }
 
-int compare_models(CompareOptions const& options, Report& report) {
-  auto const a = io::read_model(options.a), b = io::read_model(options.b);
+int compare_models(CompareOptions const& options, Operand& first, Operand& second, Report& report) {
+  auto const a = first.file.read_model(), b = second.file.read_model();
   expect_same_extents(options, a.extents, b.extents);
   io::MatchScore const match = io::match_score(a, b);
   double const least         = options.at_least.value_or(default_score);
-  fmt::print("models           {}, ranks {} and {}\n", dims_text(a.extents), a.rank(), b.rank());
-  fmt::print("factor match     {:.9f}\n", match.score);
-  fmt::print("with weights     {:.9f}\n", match.weighted);
+  show("models           {}, ranks {} and {}\n", dims_text(a.extents), a.rank(), b.rank());
+  show("factor match     {:.9f}\n", match.score);
+  show("with weights     {:.9f}\n", match.weighted);
   report.result = FactsReport{
       {{"factor_match_score", match.score}, {"weighted_score", match.weighted}, {"at_least", least}}, {}};
   return verdict(match.score >= least);
 }
 
-int compare_fit(CompareOptions const& options, std::filesystem::path const& model_path,
-                std::filesystem::path const& tensor_path, Report& report) {
-  auto const model = io::read_model(model_path);
-  auto const tensor =
-      read_input(TensorInput{.path = tensor_path, .duplicates = "sum"}, options.common, report);
+int compare_fit(CompareOptions const& options, Operand& of_model, Operand& of_tensor, Report& report) {
+  auto const model  = of_model.file.read_model();
+  auto const tensor = read_input(of_tensor.file, TensorInput{.path = of_tensor.path, .duplicates = "sum"},
+                                 options.common, report);
   if (model.extents != tensor.extents)
-    throw InputError(model_path.string(), 0, 0,
+    throw InputError(of_model.path.string(), 0, 0,
                      fmt::format("holds a model of {}, but the tensor is {}", dims_text(model.extents),
                                  dims_text(tensor.extents)));
   double const fit = io::fit_of_model(tensor, model);
-  fmt::print("tensor   {}: {}\n", FileName(tensor_path), tensor_text(*report.input));
-  fmt::print("model    CP of rank {}\nfit      {:.9f}\n", model.rank(), fit);
+  show("tensor   {}: {}\n", FileName(of_tensor.path), tensor_text(*report.input));
+  show("model    CP of rank {}\nfit      {:.9f}\n", model.rank(), fit);
   report.result = FactsReport{{{"fit", fit}}, {}};
   return verdict(!options.at_least || fit >= *options.at_least);
 }
@@ -119,36 +124,37 @@ struct ValueDifferences {
   }
 };
 
-int compare_tensors(CompareOptions const& options, Report& report) {
+int compare_tensors(CompareOptions const& options, Operand& first, Operand& second, Report& report) {
   if (options.at_least)
     throw UsageError("--at-least is for models: two tensors are the same, or they are not");
-  auto const a = read_input(TensorInput{.path = options.a, .allow_non_finite = true}, options.common, report);
-  auto const b = read_input(TensorInput{.path = options.b, .allow_non_finite = true}, options.common, report);
+  auto const read = [&](Operand& operand) {
+    return read_input(operand.file, TensorInput{.path = operand.path, .allow_non_finite = true},
+                      options.common, report);
+  };
+  auto const a = read(first), b = read(second);
   report.input.reset();  // there are two
   bool const same_extents = a.extents == b.extents;
   std::uint64_t alone_a = 0, alone_b = 0;
   ValueDifferences values;
-  fmt::print("tensors      {}, {} nonzeros; {}, {} nonzeros\n", dims_text(a.extents), a.nnz(),
-             dims_text(b.extents), b.nnz());
+  show("tensors      {}, {} nonzeros; {}, {} nonzeros\n", dims_text(a.extents), a.nnz(), dims_text(b.extents),
+       b.nnz());
   if (a.order() != b.order()) {
-    fmt::print("orders       {} and {}\n", a.order(), b.order());
+    show("orders       {} and {}\n", a.order(), b.order());
   } else {
-    auto const first = sorted_positions(a), second = sorted_positions(b);
+    auto const of_a = sorted_positions(a), of_b = sorted_positions(b);
     std::uint64_t p = 0, q = 0;
-    while (p < first.size() || q < second.size()) {
-      int const order = p == first.size()    ? 1
-                        : q == second.size() ? -1
-                                             : place_order(a, first[p], b, second[q]);
+    while (p < of_a.size() || q < of_b.size()) {
+      int const order = p == of_a.size() ? 1 : q == of_b.size() ? -1 : place_order(a, of_a[p], b, of_b[q]);
       alone_a += order < 0 ? 1 : 0;
       alone_b += order > 0 ? 1 : 0;
-      if (order == 0) values.add(a.values[first[p]], b.values[second[q]]);
+      if (order == 0) values.add(a.values[of_a[p]], b.values[of_b[q]]);
       p += order <= 0 ? 1 : 0;
       q += order >= 0 ? 1 : 0;
     }
-    fmt::print("in A alone   {}\nin B alone   {}\ndifferent    {}\n", alone_a, alone_b, values.text());
+    show("in A alone   {}\nin B alone   {}\ndifferent    {}\n", alone_a, alone_b, values.text());
   }
   bool const same = same_extents && a.order() == b.order() && alone_a + alone_b + values.different == 0;
-  fmt::print("the tensors are {}\n", same ? "the same" : "different");
+  show("the tensors are {}\n", same ? "the same" : "different");
   report.result = FactsReport{{{"same", same},
                                {"same_extents", same_extents},
                                {"in_a_alone", alone_a},
@@ -163,11 +169,13 @@ int compare_tensors(CompareOptions const& options, Report& report) {
 }  // namespace
 
 int run(CompareOptions const& options, Report& report) {
-  bool const model_a = io::is_model_file(options.a), model_b = io::is_model_file(options.b);
-  if (model_a && model_b) return compare_models(options, report);
-  if (model_a) return compare_fit(options, options.a, options.b, report);
-  if (model_b) return compare_fit(options, options.b, options.a, report);
-  return compare_tensors(options, report);
+  Operand a{options.a, io::InputFile(options.a)}, b{options.b, io::InputFile(options.b)};
+  bool const model_a = a.file.kind() == io::InputFile::Kind::cp_model;
+  bool const model_b = b.file.kind() == io::InputFile::Kind::cp_model;
+  if (model_a && model_b) return compare_models(options, a, b, report);
+  if (model_a) return compare_fit(options, a, b, report);
+  if (model_b) return compare_fit(options, b, a, report);
+  return compare_tensors(options, a, b, report);
 }
 
 }  // namespace polyad::cli

@@ -7,6 +7,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/report/file_name_format.hpp"
+#include "cli/run/messages.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/write_output.hpp"
 #include "polyad/io/atomic_file.hpp"
@@ -22,8 +23,8 @@ int run(ConvertOptions const& options, Report& report) {
                                     .packed           = options.packed,
                                     .threads          = options.common.threads},
                                    report);
-  fmt::print("tensor   {}: {} ({})\n{}", report.input->path, tensor_text(*report.input),
-             report.input->dialect, wrote);
+  show("tensor   {}: {} ({})\n{}", report.input->path, tensor_text(*report.input), report.input->dialect,
+       wrote);
   return 0;
 }
 

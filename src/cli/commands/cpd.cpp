@@ -13,6 +13,7 @@
 #include "cli/drivers/factor_on_ranks.hpp"
 #include "cli/report/file_name_format.hpp"
 #include "cli/run/interrupt.hpp"
+#include "cli/run/messages.hpp"
 #include "cli/run/note_unkept.hpp"
 #include "cli/run/progress.hpp"
 #include "cli/run/ranks.hpp"
@@ -32,9 +33,9 @@ namespace {
 
 std::optional<io::HostKtensor> read_start(CpdOptions const& options) {
   if (!starts_from_file(options)) return std::nullopt;
-  io::HostKtensor start = io::read_model(options.init);
+  io::HostKtensor start = io::read_model(options.start);
   if (start.rank() != options.rank)
-    throw InputError(options.init, 0, 0,
+    throw InputError(options.start.string(), 0, 0,
                      fmt::format("holds a model of rank {}, not {}", start.rank(), options.rank));
   return start;
 }
@@ -42,7 +43,7 @@ std::optional<io::HostKtensor> read_start(CpdOptions const& options) {
 void expect_start_fits(CpdOptions const& options, io::HostKtensor const& start,
                        io::CoordinateList const& tensor) {
   if (start.extents != tensor.extents)
-    throw InputError(options.init, 0, 0,
+    throw InputError(options.start.string(), 0, 0,
                      fmt::format("holds a model of {}, but the tensor is {}", dims_text(start.extents),
                                  dims_text(tensor.extents)));
 }
@@ -71,31 +72,31 @@ int iterations_done(Report const& report, Checkpoints const& checkpoints) {
 void summarise(CpdOptions const& options, Report const& report, int last, double seconds) {
   auto const& result  = std::get<CpdReport>(report.result);
   auto const& backend = *report.backend;
-  fmt::print("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
-  fmt::print("model    CP of rank {}, {}, {}, {} with concurrency {}\n", options.rank, report.format->name,
-             options.precision, backend.name, backend.concurrency);
+  show("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
+  show("model    CP of rank {}, {}, {}, {} with concurrency {}\n", options.rank, report.format->name,
+       options.precision, backend.name, backend.concurrency);
   if (report.ranks)
-    fmt::print("ranks    {} as {}{}, by {}; largest over mean: nonzeros {:.2f}, rows {:.2f}, bytes {:.2f}\n",
-               report.ranks->count, fmt::join(report.ranks->grid, " x "),
-               report.ranks->labelled ? " of rows in random order" : "", report.ranks->exchange,
-               report.ranks->nonzeros, report.ranks->rows, report.ranks->bytes);
+    show("ranks    {} as {}{}, by {}; largest over mean: nonzeros {:.2f}, rows {:.2f}, bytes {:.2f}\n",
+         report.ranks->count, fmt::join(report.ranks->grid, " x "),
+         report.ranks->labelled ? " of rows in random order" : "", report.ranks->exchange,
+         report.ranks->nonzeros, report.ranks->rows, report.ranks->bytes);
   if (!report.format->chosen_because.empty())
-    fmt::print("format   {} because {}\n", report.format->name, report.format->chosen_because);
-  fmt::print("fit      {:.9f} after {} iterations ({})\n", result.fit, last, result.reason);
+    show("format   {} because {}\n", report.format->name, report.format->chosen_because);
+  show("fit      {:.9f} after {} iterations ({})\n", result.fit, last, result.reason);
   if (result.gram_fallbacks > 0)
-    fmt::print("updates  {} took the pseudo-inverse: the Gram matrix was singular\n", result.gram_fallbacks);
+    show("updates  {} took the pseudo-inverse: the Gram matrix was singular\n", result.gram_fallbacks);
   if (result.restarts.size() > 1) {
     auto const [worst, best] =
         std::minmax_element(result.restarts.begin(), result.restarts.end(),
                             [](auto const& a, auto const& b) { return a.fit < b.fit; });
-    fmt::print("starts   {}, fits from {:.9f} to {:.9f}, the best from seed {}\n", result.restarts.size(),
-               worst->fit, best->fit, result.restarts[result.best_restart].seed);
+    show("starts   {}, fits from {:.9f} to {:.9f}, the best from seed {}\n", result.restarts.size(),
+         worst->fit, best->fit, result.restarts[result.best_restart].seed);
   }
   bool const many = !result.restarts.empty();
-  fmt::print("time     {} to read, {} to build, {} for {}\n", duration_text(report.input->read_s),
-             duration_text(report.format->build_s), duration_text(many ? result.restarts_s : seconds),
-             many ? "all starts" : "the iterations");
-  for (auto const& file : result.files) fmt::print("wrote    {}\n", file);
+  show("time     {} to read, {} to build, {} for {}\n", duration_text(report.input->read_s),
+       duration_text(report.format->build_s), duration_text(many ? result.restarts_s : seconds),
+       many ? "all starts" : "the iterations");
+  for (auto const& file : result.files) show("wrote    {}\n", file);
 }
 
 /// Gives advice if the fit has converged to a defective model.
@@ -105,15 +106,13 @@ void warn_of_defect(CpdOptions const& options, CpdReport const& result) {
   std::string const better = options.precision == "f32" ? "--precision f64, " : "";
   char const* const start  = options.init == "nvecs" ? "random" : "nvecs";
   if (is_zero)
-    fmt::print(stderr,
-               "polyad: warning: {}. Try {}another --seed, or --init {}. Check that the tensor has values "
-               "other than 0, and scale them to a size near 1\n",
-               result.defect, better, start);
+    say("polyad: warning: {}. Try {}another --seed, or --init {}. Check that the tensor has values "
+        "other than 0, and scale them to a size near 1\n",
+        result.defect, better, start);
   else
-    fmt::print(stderr,
-               "polyad: warning: {}: the {} components were never independent. Try a smaller rank, {}another "
-               "--seed, or --init {}\n",
-               result.defect, options.rank, better, start);
+    say("polyad: warning: {}: the {} components were never independent. Try a smaller rank, {}another "
+        "--seed, or --init {}\n",
+        result.defect, options.rank, better, start);
 }
 
 /// Refuses options that several ranks do not support.
@@ -137,6 +136,7 @@ TensorInput input_of(CpdOptions const& options) {
 int finish(CpdOptions const& options, Report& report, io::HostKtensor const& model, int last, double seconds,
            int signal) {
   auto& result = std::get<CpdReport>(report.result);
+  finish_files_in_spite_of_signals();
   if (!options.output.empty()) {
     io::write_model(options.output, model, options.precision == "f32");
     result.files.push_back(options.output.string());
@@ -145,7 +145,7 @@ int finish(CpdOptions const& options, Report& report, io::HostKtensor const& mod
   summarise(options, report, last, seconds);
   warn_of_defect(options, result);
   if (signal == 0) return 0;
-  fmt::print(stderr, "polyad: interrupted after iteration {}\n", last);
+  say("polyad: interrupted after iteration {}\n", last);
   return 128 + signal;
 }
 
@@ -153,6 +153,7 @@ int finish(CpdOptions const& options, Report& report, io::HostKtensor const& mod
 int run_on_ranks(CpdOptions const& options, Report& report) {
   bool const is_root = ranks().rank == 0;
   expect_distributed(options);
+  finish_files_in_spite_of_signals();
   Checkpoints checkpoints;
   checkpoints.every = options.checkpoint_every;
   if (is_root) {
@@ -201,6 +202,7 @@ int run(CpdOptions const& options, Report& report) {
   expect_no_grid(options);
   if (!options.output.empty()) io::expect_writable(options.output);
   if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
+  finish_files_in_spite_of_signals();  // checkpoints
   Checkpoints checkpoints;
   checkpoints.every = options.checkpoint_every;
   if (!options.resume.empty()) checkpoints.resume = read_resumed(options);

@@ -6,6 +6,7 @@
 #include "cli/format_choice/formats_of.hpp"
 #include "cli/format_choice/formats_table.hpp"
 #include "cli/report/file_name_format.hpp"
+#include "cli/run/messages.hpp"
 #include "cli/run/session.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"
@@ -15,15 +16,15 @@ namespace polyad::cli {
 
 void print_choice(Report const& report, EstimateOptions const& options) {
   auto const& formats = std::get<FormatsReport>(report.result);
-  fmt::print("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
-  fmt::print("run      CP of rank {}, {}, {:.0f} iterations, {} with concurrency {}, {} free\n", options.rank,
-             options.precision, formats.iterations, report.backend->name, report.backend->concurrency,
-             bytes_text(formats.free_bytes));
+  show("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
+  show("run      CP of rank {}, {}, {:.0f} iterations, {} with concurrency {}, {} free\n", options.rank,
+       options.precision, formats.iterations, report.backend->name, report.backend->concurrency,
+       bytes_text(formats.free_bytes));
   if (formats.best.empty())
-    fmt::print("format   none fits: {}\n", formats.because);
+    show("format   none fits: {}\n", formats.because);
   else
-    fmt::print("format   {} because {}\n", formats.best, formats.because);
-  fmt::print("\n");
+    show("format   {} because {}\n", formats.best, formats.because);
+  show("\n");
 }
 
 int run(EstimateOptions const& options, Report& report) {
@@ -34,7 +35,7 @@ int run(EstimateOptions const& options, Report& report) {
   report.result  = estimate_formats(options, tensor, *report.backend);
   print_choice(report, options);
   print_formats(std::get<FormatsReport>(report.result));
-  fmt::print(
+  show(
       "\n~: predicted. needs: peak memory, factors included. load: loading the kernels, once a process. "
       "with b.: an iteration with its share of load and build.\n");
   return 0;

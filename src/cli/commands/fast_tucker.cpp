@@ -11,6 +11,7 @@
 #include "cli/drivers/completion.hpp"
 #include "cli/report/file_name_format.hpp"
 #include "cli/run/interrupt.hpp"
+#include "cli/run/messages.hpp"
 #include "cli/run/note_unkept.hpp"
 #include "cli/run/progress.hpp"
 #include "cli/run/ranks.hpp"
@@ -146,40 +147,39 @@ FastTuckerState read_state(TrainOptions const& options) {
 void summarise(TrainOptions const& options, Report const& report, int last, double seconds) {
   auto const& result  = std::get<CompletionReport>(report.result);
   auto const& backend = *report.backend;
-  fmt::print("entries  {}: {}, {} to learn from\n", report.input->path, dims_text(report.input->dims),
-             report.input->nnz);
+  show("entries  {}: {}, {} to learn from\n", report.input->path, dims_text(report.input->dims),
+       report.input->nnz);
   bool const learns = !result.choice || result.choice->learns;
   if (learns) {
-    fmt::print("model    FastTucker of rank {}, J {}, {}, {}, {} with concurrency {}\n", result.rank,
-               fmt::join(result.columns, ","), report.format->name, options.precision, backend.name,
-               backend.concurrency);
-    if (report.ranks) fmt::print("{}\n", ranks_text(*report.ranks, "entries"));
+    show("model    FastTucker of rank {}, J {}, {}, {}, {} with concurrency {}\n", result.rank,
+         fmt::join(result.columns, ","), report.format->name, options.precision, backend.name,
+         backend.concurrency);
+    if (report.ranks) show("{}\n", ranks_text(*report.ranks, "entries"));
     if (!report.format->chosen_because.empty())
-      fmt::print("format   {} because {}\n", report.format->name, report.format->chosen_because);
+      show("format   {} because {}\n", report.format->name, report.format->chosen_because);
   } else {
-    fmt::print("model    mean and biases alone: held-out entries show no interaction to learn\n");
+    show("model    mean and biases alone: held-out entries show no interaction to learn\n");
   }
   if (result.choice) {
     auto const& choice = *result.choice;
     if (learns)
-      fmt::print("chosen   -r {} -j {} --targets {} {}{}\n", result.rank, fmt::join(result.columns, ","),
-                 fmt::join(result.targets, ","), result.regularization,
-                 result.drift.empty() ? "" : " " + result.drift);
+      show("chosen   -r {} -j {} --targets {} {}{}\n", result.rank, fmt::join(result.columns, ","),
+           fmt::join(result.targets, ","), result.regularization,
+           result.drift.empty() ? "" : " " + result.drift);
     else if (!result.drift.empty())
-      fmt::print("chosen   {}\n", result.drift);
-    fmt::print("held out {} entries: RMSE {}, mean and biases {} ({} candidates in {})\n",
-               choice.biases.entries, error_text(choice.model.rmse), error_text(choice.biases.rmse),
-               choice.candidates, duration_text(choice.seconds));
+      show("chosen   {}\n", result.drift);
+    show("held out {} entries: RMSE {}, mean and biases {} ({} candidates in {})\n", choice.biases.entries,
+         error_text(choice.model.rmse), error_text(choice.biases.rmse), choice.candidates,
+         duration_text(choice.seconds));
   }
-  fmt::print("errors   {}\n", errors_text(result.errors));
-  if (options.biases) fmt::print("biases   {}\n", errors_text(result.biases));
+  show("errors   {}\n", errors_text(result.errors));
+  if (options.biases) show("biases   {}\n", errors_text(result.biases));
   if (learns)
-    fmt::print("epochs   {}, the model is that of epoch {} ({})\n", last, result.kept_iteration,
-               result.reason);
-  fmt::print("time     {} to read, {}{} for the epochs\n", duration_text(report.input->read_s),
-             learns ? duration_text(report.format->build_s) + " to build, " : std::string(),
-             duration_text(seconds));
-  for (auto const& file : result.files) fmt::print("wrote    {}\n", file);
+    show("epochs   {}, the model is that of epoch {} ({})\n", last, result.kept_iteration, result.reason);
+  show("time     {} to read, {}{} for the epochs\n", duration_text(report.input->read_s),
+       learns ? duration_text(report.format->build_s) + " to build, " : std::string(),
+       duration_text(seconds));
+  for (auto const& file : result.files) show("wrote    {}\n", file);
 }
 
 /// Refuses options that several ranks do not support.
@@ -203,6 +203,7 @@ int run(TrainOptions const& options, Report& report) {
   if (ranks().size > 1) expect_distributed(options);
   if (is_root && !options.output.empty()) io::expect_writable(options.output);
   if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
+  finish_files_in_spite_of_signals();  // checkpoints
   TrainCheckpoints checkpoints;
   if (!options.resume.empty()) checkpoints.resume = read_state(options);
   bool saved = false;
@@ -243,6 +244,7 @@ int run(TrainOptions const& options, Report& report) {
   int const begin     = checkpoints.resume ? static_cast<int>(checkpoints.resume->epoch) : 0;
   int const last      = report.iterations.empty() ? begin : report.iterations.back().iteration;
   if (is_root) add_cold_errors(model, cold, result);
+  finish_files_in_spite_of_signals();
   // A start without any training is not a result.
   if (is_root && !options.output.empty() && !(diverged && result.kept_iteration == 0)) {
     io::write_fast_tucker(options.output, model, options.precision == "f32");
@@ -255,11 +257,11 @@ int run(TrainOptions const& options, Report& report) {
         fmt::format("diverged in epoch {}: lower --lr{} or raise --reg; {}", last + 1,
                     options.optimizer == "sgd" ? " and --core-lr" : "",
                     last > 0 ? fmt::format("the model is that of epoch {}", last) : "nothing was learned");
-    if (is_root) fmt::print(stderr, "polyad: {}\n", report.error);
+    if (is_root) say("polyad: {}\n", report.error);
     return static_cast<int>(ExitCode::numerical_breakdown);
   }
   if (signal == 0) return 0;
-  if (is_root) fmt::print(stderr, "polyad: interrupted after epoch {}\n", last);
+  if (is_root) say("polyad: interrupted after epoch {}\n", last);
   return 128 + signal;
 }
 

@@ -6,6 +6,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/report/file_name_format.hpp"
+#include "cli/run/messages.hpp"
 #include "cli/run/session.hpp"
 #include "cli/tensors/generate.hpp"
 #include "cli/tensors/read_input.hpp"
@@ -26,15 +27,16 @@ int run(GenOptions const& options, Report& report) {
   FactsReport facts;
   facts.facts   = {{"nnz", made.tensor.nnz()}};
   report.result = std::move(facts);
+  // The model comes first, since the tensor may go to a pipe that breaks.
+  if (!options.model.empty()) io::write_model(options.model, made.model);
   auto wrote =
       write_output(options.output, made.tensor, options.to, {.threads = options.common.threads}, report);
   if (!options.model.empty()) {
-    io::write_model(options.model, made.model);
     std::get<FactsReport>(report.result).files.push_back(options.model.string());
     wrote += fmt::format("wrote    {}\n", FileName(options.model));
   }
-  fmt::print("tensor   {}, {} nonzeros ({}, seed {})\n{}", dims_text(options.dims), made.tensor.nnz(),
-             options.kind, options.seed, wrote);
+  show("tensor   {}, {} nonzeros ({}, seed {})\n{}", dims_text(options.dims), made.tensor.nnz(), options.kind,
+       options.seed, wrote);
   return 0;
 }
 

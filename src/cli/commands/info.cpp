@@ -2,7 +2,7 @@
 // polyad info: the facts about this build, and whether it can run here.
 #include <fmt/format.h>
 
-#include <iostream>
+#include <sstream>
 #include <string>
 
 #include "cli/commands/commands.hpp"
@@ -10,6 +10,7 @@
 #include "cli/drivers/map_of_ranks.hpp"
 #include "cli/report/git_hash.hpp"
 #include "cli/report/host_facts.hpp"
+#include "cli/run/messages.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
 #include "polyad/core/device.hpp"
@@ -33,35 +34,36 @@ std::string compressions() {
 int run(InfoOptions const& options, Report& report) {
   DeviceFacts const device = probe_device();
   report.result            = InfoReport{kokkos_version(), device.compiled_for, device.found, device.usable()};
-  fmt::print("polyad        {} ({})\n", POLYAD_VERSION, git_hash());
-  fmt::print("Kokkos        {}\n", kokkos_version());
-  fmt::print("backend       {}\n", device.backend);
-  fmt::print("formats       {}\n", format_names());
-  fmt::print("reads         plain text, {}\n", compressions());
-  fmt::print("MPI           {}\n", mpi_text());
-  if (device.accelerator) fmt::print("NCCL          {}\n", has_nccl() ? "yes" : "none");
+  show("polyad        {} ({})\n", POLYAD_VERSION, git_hash());
+  show("Kokkos        {}\n", kokkos_version());
+  show("backend       {}\n", device.backend);
+  show("formats       {}\n", format_names());
+  show("reads         plain text, {}\n", compressions());
+  show("MPI           {}\n", mpi_text());
+  if (device.accelerator) show("NCCL          {}\n", has_nccl() ? "yes" : "none");
   if (ranks().size > 1)
-    fmt::print("ranks         {}, {} of them on this machine\n", ranks().size, ranks().local_size);
-  fmt::print("host          {}, {}\n", host_name(), processor_name());
+    show("ranks         {}, {} of them on this machine\n", ranks().size, ranks().local_size);
+  show("host          {}, {}\n", host_name(), processor_name());
   if (device.accelerator) {
-    fmt::print("compiled for  {}\n", device.compiled_for);
-    fmt::print("found         {}\n", device.name.empty()
-                                         ? "no device"
-                                         : fmt::format("{}, {}, {:.1f} GB", device.name, device.found,
-                                                       static_cast<double>(device.memory_bytes) / 1e9));
+    show("compiled for  {}\n", device.compiled_for);
+    show("found         {}\n", device.name.empty()
+                                   ? "no device"
+                                   : fmt::format("{}, {}, {:.1f} GB", device.name, device.found,
+                                                 static_cast<double>(device.memory_bytes) / 1e9));
   }
-  fmt::print("usable        {}\n", device.usable() ? "yes" : "no");
-  std::fflush(stdout);
+  show("usable        {}\n", device.usable() ? "yes" : "no");
+  static_cast<void>(flush_results());  // a device that fails may end the process
   expect_usable_device();
 
   Session const session(options.common.threads, options.common.verbose);
   report.backend = session.backend();
-  fmt::print("concurrency   {}\n", report.backend->concurrency);
+  show("concurrency   {}\n", report.backend->concurrency);
   if (ranks().size > 1)
-    for (auto const& line : map_of_ranks()) fmt::print("              {}\n", line);
-  fmt::print("\nKokkos says:\n");
-  std::fflush(stdout);
-  session.print_configuration(std::cout);
+    for (auto const& line : map_of_ranks()) show("              {}\n", line);
+  show("\nKokkos says:\n");
+  std::ostringstream configuration;
+  session.print_configuration(configuration);
+  show_text(configuration.str());
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/mttkrp_product.hpp"
 #include "cli/report/file_name_format.hpp"
+#include "cli/run/messages.hpp"
 #include "cli/run/session.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"
@@ -40,8 +41,8 @@ int run(MttkrpOptions const& options, Report& report) {
     throw NumericalError("the product holds numbers that are not finite");
   io::write_arrays_npz(options.output, {{"mttkrp", product}}, false);
   report.result = FactsReport{{{"rows", rows}, {"columns", model.rank()}}, {options.output.string()}};
-  fmt::print("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
-  fmt::print("wrote    {}: 'mttkrp' of {} x {}\n", FileName(options.output), rows, model.rank());
+  show("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
+  show("wrote    {}: 'mttkrp' of {} x {}\n", FileName(options.output), rows, model.rank());
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/completion.hpp"
 #include "cli/report/file_name_format.hpp"
+#include "cli/run/messages.hpp"
 #include "cli/run/session.hpp"
 #include "cli/tensors/entries.hpp"
 #include "cli/tensors/read_input.hpp"
@@ -79,11 +80,11 @@ int run(PredictOptions const& options, Report& report) {
   io::write_tensor(options.output, places, {.threads = options.common.threads});
   result.files.push_back(options.output.string());
 
-  fmt::print("entries  {}: {}, {} entries\n", report.input->path, dims_text(report.input->dims), all.size());
+  show("entries  {}: {}, {} entries\n", report.input->path, dims_text(report.input->dims), all.size());
   for (auto const& [set, errors] : result.errors)
-    fmt::print("errors   RMSE {} MAE {} against the values given\n", error_text(errors.rmse),
-               error_text(errors.mae));
-  fmt::print("wrote    {}\n", FileName(options.output));
+    show("errors   RMSE {} MAE {} against the values given\n", error_text(errors.rmse),
+         error_text(errors.mae));
+  show("wrote    {}\n", FileName(options.output));
   report.result = std::move(result);
   return 0;
 }

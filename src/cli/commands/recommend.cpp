@@ -5,11 +5,11 @@
 // Also polyad similar: the rows of a mode that are most similar to given ones, by their products with the
 // core.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -20,6 +20,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/ranking.hpp"
 #include "cli/report/file_name_format.hpp"
+#include "cli/run/messages.hpp"
 #include "cli/run/session.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
@@ -154,7 +155,7 @@ void write_arrays(RankedRows const& found, std::uint64_t base, std::filesystem::
   io::write_arrays_npz(output, arrays, false);
 }
 
-/// A line a row, on stdout or into the file, or three arrays of that length.
+/// A line a row, or three arrays of that length.
 void put(RankedRows const& found, Queries const& queries, std::uint64_t base,
          std::filesystem::path const& output) {
   if (output.extension() == ".npz") {
@@ -164,22 +165,18 @@ void put(RankedRows const& found, Queries const& queries, std::uint64_t base,
     for (std::size_t q = 0; q < queries.texts.size(); ++q)
       for (auto i = found.starts[q]; i < found.starts[q + 1]; ++i)
         text += fmt::format("{}{} {:.6g}\n", queries.texts[q], found.rows[i] + base, found.scores[i]);
-    if (output.empty()) {
-      std::cout << text;
-      return;
-    }
     io::AtomicFile file(output);
     file.write(text);
     file.commit();
   }
-  fmt::print("wrote    {}\n", FileName(output));
+  if (io::own_descriptor(output) != STDOUT_FILENO) show("wrote    {}\n", FileName(output));
 }
 
 }  // namespace
 
 int run(RecommendOptions const& options, Report& report) {
   expect_usable_device();
-  if (!options.output.empty()) io::expect_writable(options.output);
+  io::expect_writable(options.output);
   auto model = io::read_fast_tucker(options.model);
   expect_mode_of(model, options.mode);
   if (!options.clip.empty()) {
@@ -210,16 +207,16 @@ int run(RecommendOptions const& options, Report& report) {
   report.backend   = session.backend();
   auto const found = recommend_rows(model, options.mode, queries.indices, options.count, std::move(seen));
   if (found.unknown > 0)
-    std::cerr
-        << "polyad: " << found.unknown
-        << " queries have an index that the model does not know: their answers use the known biases only\n";
+    say("polyad: {} queries have an index that the model does not know: their answers use the known biases "
+        "only\n",
+        found.unknown);
   put(found, queries, rules.base, options.output);
   return 0;
 }
 
 int run(SimilarOptions const& options, Report& report) {
   expect_usable_device();
-  if (!options.output.empty()) io::expect_writable(options.output);
+  io::expect_writable(options.output);
   auto const model = io::read_fast_tucker(options.model);
   expect_mode_of(model, options.mode);
   QueryRules rules;

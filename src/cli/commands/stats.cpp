@@ -7,6 +7,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/report/file_name_format.hpp"
+#include "cli/run/messages.hpp"
 #include "cli/run/session.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/tensor_facts.hpp"
@@ -20,34 +21,34 @@ namespace {
 
 void print_runs(std::vector<RunReport> const& runs, std::uint64_t nnz, int mode) {
   RunReport const& run = of_mode(runs, mode);
-  fmt::print(" {:>12} {:>12} {:>12} {:>12.2f} {:>12.2f}", run.nonempty, run.single, run.longest,
-             static_cast<double>(nnz) / static_cast<double>(run.nonempty), run.deviation);
+  show(" {:>12} {:>12} {:>12} {:>12.2f} {:>12.2f}", run.nonempty, run.single, run.longest,
+       static_cast<double>(nnz) / static_cast<double>(run.nonempty), run.deviation);
 }
 
 void print(Report const& report) {
   auto const& input = *report.input;
   auto const& stats = std::get<StatsReport>(report.result);
-  fmt::print("tensor      {}: {}\n", input.path, tensor_text(input));
-  fmt::print("density     {:.3e}\n", stats.density);
-  fmt::print("values      {:.9g} to {:.9g}, {} stored zeros\n", stats.smallest, stats.largest, stats.zeros);
-  fmt::print("norm        {:.15g}\n", stats.norm);
-  fmt::print("linear      an index of {} bits\n", stats.linear_bits);
-  fmt::print("indices     from {}\n", input.base);
+  show("tensor      {}: {}\n", input.path, tensor_text(input));
+  show("density     {:.3e}\n", stats.density);
+  show("values      {:.9g} to {:.9g}, {} stored zeros\n", stats.smallest, stats.largest, stats.zeros);
+  show("norm        {:.15g}\n", stats.norm);
+  show("linear      an index of {} bits\n", stats.linear_bits);
+  show("indices     from {}\n", input.base);
   int const order = static_cast<int>(input.dims.size());
-  fmt::print("\n{:>4} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12}\n", "mode", "size", "empty", "slices",
-             "of one", "longest", "mean", "deviation");
+  show("\n{:>4} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12}\n", "mode", "size", "empty", "slices",
+       "of one", "longest", "mean", "deviation");
   for (int n = 0; n < order; ++n) {
     auto const mode = static_cast<std::size_t>(n);
-    fmt::print("{:>4} {:>12} {:>12}", n + 1, input.dims[mode], input.empty_slices[mode]);
+    show("{:>4} {:>12} {:>12}", n + 1, input.dims[mode], input.empty_slices[mode]);
     print_runs(stats.slices, input.nnz, n);
-    fmt::print("\n");
+    show("\n");
   }
-  fmt::print("\n{:>4} {:>12} {:>12} {:>12} {:>12} {:>12}\n", "mode", "fibers", "of one", "longest", "mean",
-             "deviation");
+  show("\n{:>4} {:>12} {:>12} {:>12} {:>12} {:>12}\n", "mode", "fibers", "of one", "longest", "mean",
+       "deviation");
   for (int n = 0; n < order; ++n) {
-    fmt::print("{:>4}", n + 1);
+    show("{:>4}", n + 1);
     print_runs(stats.fibers, input.nnz, n);
-    fmt::print("\n");
+    show("\n");
   }
 }
 

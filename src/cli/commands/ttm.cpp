@@ -9,6 +9,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/products.hpp"
 #include "cli/report/file_name_format.hpp"
+#include "cli/run/messages.hpp"
 #include "cli/run/session.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"
@@ -49,9 +50,9 @@ void expect_finite(Values const& product) {
 }
 
 void summarise(Report const& report, std::string const& result, FileName const& file) {
-  fmt::print("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
-  fmt::print("product  {}\n", result);
-  fmt::print("wrote    {}\n", file);
+  show("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
+  show("product  {}\n", result);
+  show("wrote    {}\n", file);
 }
 
 }  // namespace

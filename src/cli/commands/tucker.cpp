@@ -10,6 +10,7 @@
 #include "cli/drivers/products.hpp"
 #include "cli/report/file_name_format.hpp"
 #include "cli/run/interrupt.hpp"
+#include "cli/run/messages.hpp"
 #include "cli/run/note_unkept.hpp"
 #include "cli/run/progress.hpp"
 #include "cli/run/ranks.hpp"
@@ -46,6 +47,7 @@ int run(TuckerOptions const& options, Report& report) {
   report.backend = session->backend();
   double seconds = 0;
   int signal     = 0;
+  finish_files_in_spite_of_signals();
   {
     std::optional<Progress> progress;
     if (is_root) progress.emplace(options.max_iterations, options.time_limit_s, options.common.quiet);
@@ -53,7 +55,9 @@ int run(TuckerOptions const& options, Report& report) {
       report.iterations.push_back(it);
       seconds += it.seconds;
       if (progress) progress->iteration(it.iteration, it.fit, it.delta, it.seconds);
-      return interrupt_signal() == 0;
+      if (interrupt_signal() == 0) return true;
+      finish_files_in_spite_of_signals();
+      return false;
     };
     if (alone) {
       decompose(options, std::move(tensor), report, on_iteration);
@@ -64,17 +68,16 @@ int run(TuckerOptions const& options, Report& report) {
   }
   auto& result = std::get<TuckerReport>(report.result);
   if (!options.output.empty()) result.files.push_back(options.output.string());
-  fmt::print("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
-  fmt::print("model    Tucker with a core of {}, {}, {} with concurrency {}\n", dims_text(options.ranks),
-             options.precision, report.backend->name, report.backend->concurrency);
-  if (report.ranks) fmt::print("{}\n", ranks_text(*report.ranks, "nonzeros"));
-  fmt::print("fit      {:.9f} after {} iterations ({})\n", result.fit, report.iterations.size(),
-             result.reason);
-  fmt::print("time     {} to read, {} to build, {} for the iterations\n", duration_text(report.input->read_s),
-             duration_text(report.format->build_s), duration_text(seconds));
-  for (auto const& file : result.files) fmt::print("wrote    {}\n", file);
+  show("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
+  show("model    Tucker with a core of {}, {}, {} with concurrency {}\n", dims_text(options.ranks),
+       options.precision, report.backend->name, report.backend->concurrency);
+  if (report.ranks) show("{}\n", ranks_text(*report.ranks, "nonzeros"));
+  show("fit      {:.9f} after {} iterations ({})\n", result.fit, report.iterations.size(), result.reason);
+  show("time     {} to read, {} to build, {} for the iterations\n", duration_text(report.input->read_s),
+       duration_text(report.format->build_s), duration_text(seconds));
+  for (auto const& file : result.files) show("wrote    {}\n", file);
   if (signal == 0) return 0;
-  if (is_root) fmt::print(stderr, "polyad: interrupted after iteration {}\n", report.iterations.size());
+  if (is_root) say("polyad: interrupted after iteration {}\n", report.iterations.size());
   return 128 + signal;
 }
 

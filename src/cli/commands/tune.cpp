@@ -9,6 +9,7 @@
 #include "cli/format_choice/formats_table.hpp"
 #include "cli/format_choice/stored_choice.hpp"
 #include "cli/report/file_name_format.hpp"
+#include "cli/run/messages.hpp"
 #include "cli/run/session.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"
@@ -39,9 +40,9 @@ int run(TuneOptions const& options, Report& report) {
   print_choice(report, of);
   auto const& found = std::get<FormatsReport>(report.result);
   print_formats(found);
-  if (!found.shapes.empty()) fmt::print("\n{:<48} {:>9}\n", "shape", "ms");
-  for (auto const& shape : found.shapes) fmt::print("{:<48} {:>9.3g}\n", shape.format, shape.seconds * 1e3);
-  for (auto const& file : found.files) fmt::print("wrote    {}\n", file);
+  if (!found.shapes.empty()) show("\n{:<48} {:>9}\n", "shape", "ms");
+  for (auto const& shape : found.shapes) show("{:<48} {:>9.3g}\n", shape.format, shape.seconds * 1e3);
+  for (auto const& file : found.files) show("wrote    {}\n", file);
   return 0;
 }
 

@@ -15,9 +15,10 @@ namespace polyad::cli {
 /// Options that several commands share.
 struct CommonOptions {
   std::filesystem::path report;  // empty: no report
-  int threads  = 0;              // 0: as many as the machine has
-  bool verbose = false;
-  bool quiet   = false;                     // no progress and no notes
+  int threads         = 0;       // 0: as many as the machine has
+  bool verbose        = false;
+  bool quiet          = false;              // no progress and no notes
+  bool data_on_stdout = false;              // stdout carries an output's data: results go to stderr
   std::optional<std::uint64_t> max_memory;  // bytes to read tensors with; none: what is free
   OptionList listed;                        // all options of the command, as the report lists them
   std::optional<std::uint64_t> seed;        // of commands that have one

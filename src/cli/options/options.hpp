@@ -29,10 +29,11 @@ struct CpdOptions {
   double time_limit_s    = std::numeric_limits<double>::infinity();
   std::uint64_t seed     = 0;
   std::string init       = "random";  // or "nvecs", or a model file
-  std::string format     = "auto";
-  bool tune              = false;              // auto tries all formats that fit
-  std::string precision  = "f64";              // or "f32"
-  int restarts           = 1;                  // random starts, of which the best wins
+  std::filesystem::path start;        // that file; empty: none
+  std::string format    = "auto";
+  bool tune             = false;               // auto tries all formats that fit
+  std::string precision = "f64";               // or "f32"
+  int restarts          = 1;                   // random starts, of which the best wins
   std::optional<std::uint64_t> device_memory;  // bytes; none: what is free
   std::vector<int> grid;                       // of ranks; empty: the cheapest
   bool deterministic = false;
@@ -44,7 +45,7 @@ struct CpdOptions {
 
 /// Whether the start comes from a model file.
 [[nodiscard]] inline bool starts_from_file(CpdOptions const& options) {
-  return options.init != "random" && options.init != "nvecs";
+  return !options.start.empty();
 }
 
 struct StatsOptions {

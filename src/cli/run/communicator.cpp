@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <functional>
 #include <string>
 
@@ -11,6 +10,7 @@
 #include "cli/report/host_facts.hpp"
 #include "cli/run/lost_ranks.hpp"
 #include "cli/run/ranks.hpp"
+#include "cli/run/standard_streams.hpp"
 #include "polyad/core/device.hpp"
 
 namespace polyad::cli {
@@ -37,8 +37,7 @@ Communicator<Kokkos::DefaultExecutionSpace> make_communicator(bool deterministic
   if (!runs_on_device()) return mpi_communicator(space);
   bool const shared = share_devices();
   if (shared && ranks().rank == 0)
-    std::fprintf(stderr,
-                 "polyad: warning: more ranks than devices: ranks share a device, and exchange by MPI\n");
+    say_text("polyad: warning: more ranks than devices: ranks share a device, and exchange by MPI\n");
   if (shared || !nccl_is_built() || deterministic) return mpi_communicator(space);
   return nccl_communicator(space);
 }

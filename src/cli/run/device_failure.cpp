@@ -7,6 +7,7 @@
 
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/io/atomic_file.hpp"
 
 namespace polyad::cli {
 
@@ -14,6 +15,7 @@ namespace {
 
 /// An abort for any other reason goes on when this returns.
 extern "C" void end_if_device_failed(int) {
+  io::remove_temporary_files();
   if (!device_has_failed()) return;
   constexpr std::string_view text = "\npolyad: the device failed, as said above\n";
   if (::write(STDERR_FILENO, text.data(), text.size()) < 0) {

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SIGINT and SIGTERM end a run cleanly. The first signal is recorded, and the command stops at the next
-// opportunity. The second ends the process as usual.
+// Signals that would end the process end its run cleanly. The first is recorded, and the command stops at the
+// next opportunity. A second SIGINT or SIGTERM ends the process as usual, but without temporary files.
+// Signals that were ignored at the start, as by nohup, stay ignored.
 #pragma once
 
 #include <stdexcept>
 
 namespace polyad::cli {
 
-void catch_interrupts();
+/// A pipe without a reader, or a file beyond RLIMIT_FSIZE, is an error that write(2) reports.
+void report_failed_writes() noexcept;
 
-/// The signal that arrived, 0 while none has.
+void catch_interrupts() noexcept;
+
+/// The first signal that arrived, 0 while none has.
 [[nodiscard]] int interrupt_signal() noexcept;
 
 /// A signal arrived before there was anything to write.
@@ -20,5 +24,12 @@ public:
 
 /// \throws Interrupted naming `stage`, the work that the signal cut short
 void stop_if_interrupted(char const* stage);
+
+/// From now on signals do not stop the writing of files: they are the results of a long run. A pipe waits for
+/// its reader in spite of the signals so far, but not of later ones.
+void finish_files_in_spite_of_signals() noexcept;
+
+/// Whether SIGPIPE ends the tool, as it ends other programs in a pipe: it was not ignored at the start.
+[[nodiscard]] bool ends_with_broken_pipe() noexcept;
 
 }  // namespace polyad::cli

@@ -42,7 +42,8 @@ bool is_there(::pid_t process) noexcept {
 
 void watch_ranks() {
   if (ranks().size == 1 || watched != 0) return;
-  std::signal(SIGUSR1, remember_end);  // before any rank knows this one's number
+  // SIGURG, which batch systems do not send. Before any rank knows this one's number.
+  std::signal(SIGURG, remember_end);
   std::uint64_t const machine = std::hash<std::string>()(host_name());
   auto const all              = of_all_ranks({machine, static_cast<std::uint64_t>(::getpid())});
   for (std::size_t k = 0; k < all.size(); ++k) {
@@ -74,7 +75,7 @@ void end_watch() noexcept {
 void end_watch_of_all() noexcept {
   if (watched == 0) return;
   for (auto const& process : processes)
-    if (process.id != ::getpid()) ::kill(process.id, SIGUSR1);
+    if (process.id != ::getpid()) ::kill(process.id, SIGURG);
 }
 
 }  // namespace polyad::cli

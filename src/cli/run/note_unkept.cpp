@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/run/note_unkept.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cstdio>
 
+#include "cli/run/messages.hpp"
 #include "cli/run/ranks.hpp"
 
 namespace polyad::cli {
@@ -15,7 +13,7 @@ void note_unkept(CommonOptions const& common, std::initializer_list<std::filesys
   bool const keeps = !common.report.empty() ||
                      std::any_of(files.begin(), files.end(), [](auto const& file) { return !file.empty(); });
   if (keeps || common.quiet || ranks().rank != 0) return;
-  fmt::print(stderr, "polyad: without {} this run keeps neither its model nor a report\n", options);
+  say("polyad: without {} this run keeps neither its model nor a report\n", options);
 }
 
 }  // namespace polyad::cli

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <string_view>
 
+#include "cli/run/standard_streams.hpp"
 #include "polyad/core/quantity_text.hpp"
 
 namespace polyad::cli {
@@ -38,13 +38,15 @@ Progress::Progress(int most_iterations, double time_limit_s, bool quiet)
 
 Progress::~Progress() {
   if (!m_waiting.empty()) draw();
-  if (m_line_open) std::fputc('\n', stderr);
+  if (m_line_open) say_text("\n");
 }
 
-void Progress::draw() {
-  fmt::print(stderr, "{}{}{}", m_terminal ? "\r" : "", m_terminal ? visible_part(m_waiting) : m_waiting,
-             m_terminal ? "\x1b[K" : "\n");
-  std::fflush(stderr);
+void Progress::draw() noexcept {
+  // The parts are written at once, so that those of several ranks do not mix.
+  std::string line(m_terminal ? "\r" : "");
+  line += m_terminal ? visible_part(m_waiting) : std::string_view(m_waiting);
+  line += m_terminal ? "\x1b[K" : "\n";
+  say_text(line);
   m_waiting.clear();
   m_line_open = m_terminal;
   m_has_drawn = true;

@@ -23,7 +23,7 @@ public:
   void iteration(int iteration, std::string const& text, double seconds);
 
 private:
-  void draw();
+  void draw() noexcept;
   [[nodiscard]] double seconds_left(int iteration) const;
 
   int m_most_iterations;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/tensors/entries.hpp"
 
-#include <iostream>
+#include <string>
 
+#include "cli/run/standard_streams.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/io/clean_list.hpp"
@@ -48,9 +49,9 @@ std::pair<io::CoordinateList, io::CoordinateList> split_off_cold(io::CoordinateL
 
 void warn_of_cold(std::uint64_t entries) {
   if (entries > 0)
-    std::cerr << "polyad: " << entries
-              << " entries have an index that the training set does not have: their predictions use the "
-                 "known biases\n";
+    say_text("polyad: " + std::to_string(entries) +
+             " entries have an index that the training set does not have: their predictions use the known "
+             "biases\n");
 }
 
 }  // namespace polyad::cli

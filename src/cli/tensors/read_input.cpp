@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cli/run/interrupt.hpp"
+#include "cli/run/messages.hpp"
 #include "cli/run/session.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/quantity_text.hpp"
@@ -26,8 +27,8 @@ void expect_no_duplicates(TensorInput const& input, io::TensorFile const& file) 
   if (!pair) return;
   // If nonzeros were dropped, or added below a diagonal, the line cannot be named.
   bool const lines   = !input.drop_zeros || file.report.zeros == 0;
-  auto const earlier = lines ? io::line_of_nonzero(input.path, pair->earlier) : std::nullopt;
-  auto const later   = lines ? io::line_of_nonzero(input.path, pair->later) : std::nullopt;
+  auto const earlier = lines ? line_of_nonzero(input.path, pair->earlier) : std::nullopt;
+  auto const later   = lines ? line_of_nonzero(input.path, pair->later) : std::nullopt;
   if (earlier && later)
     throw InputError(input.path.string(), *later, 1, fmt::format("repeats the indices of line {}", *earlier));
   throw InputError(
@@ -35,18 +36,16 @@ void expect_no_duplicates(TensorInput const& input, io::TensorFile const& file) 
       fmt::format("nonzero {} repeats the indices of nonzero {}", pair->later + 1, pair->earlier + 1));
 }
 
-}  // namespace
+io::ReadOptions read_options(TensorInput const& input, CommonOptions const& common) {
+  return {.index_base       = input.index_base,
+          .allow_non_finite = input.allow_non_finite,
+          .drop_zeros       = input.drop_zeros,
+          .threads          = common.threads > 0 ? common.threads : threads_of_rank(),
+          .memory_bytes     = common.max_memory};
+}
 
-io::CoordinateList read_input(TensorInput const& input, CommonOptions const& common, Report& report,
-                              io::FilePart const& part) {
-  io::TensorFile file =
-      io::read_tensor_part(input.path,
-                           {.index_base       = input.index_base,
-                            .allow_non_finite = input.allow_non_finite,
-                            .drop_zeros       = input.drop_zeros,
-                            .threads          = common.threads > 0 ? common.threads : threads_of_rank(),
-                            .memory_bytes     = common.max_memory},
-                           part);
+/// Reports what was read, and treats duplicates as the input says.
+io::CoordinateList settle(io::TensorFile&& file, TensorInput const& input, Report& report, bool is_verbose) {
   stop_if_interrupted("reading the tensor");
   InputReport facts;
   facts.path    = input.path.string();
@@ -54,9 +53,8 @@ io::CoordinateList read_input(TensorInput const& input, CommonOptions const& com
   facts.base    = file.report.index_base;
   facts.dims    = file.tensor.extents;
   facts.read_s  = file.report.seconds;
-  if (common.verbose && part.part == 0)
-    fmt::print(
-        stderr, "read {} ({}, {}, base {}): {} lines, {:.1f} MB in {}, {:.0f} MB/s; {} zeros\n", facts.path,
+  if (is_verbose)
+    say("read {} ({}, {}, base {}): {} lines, {:.1f} MB in {}, {:.0f} MB/s; {} zeros\n", facts.path,
         facts.dialect, io::to_string(file.report.compression), facts.base, file.report.lines,
         static_cast<double>(std::max(file.report.text_bytes, file.report.file_bytes)) / 1e6,
         duration_text(facts.read_s),
@@ -71,9 +69,30 @@ io::CoordinateList read_input(TensorInput const& input, CommonOptions const& com
   return std::move(file.tensor);
 }
 
+}  // namespace
+
+io::CoordinateList read_input(TensorInput const& input, CommonOptions const& common, Report& report,
+                              io::FilePart const& part) {
+  return settle(io::read_tensor_part(input.path, read_options(input, common), part), input, report,
+                common.verbose && part.part == 0);
+}
+
+io::CoordinateList read_input(io::InputFile& file, TensorInput const& input, CommonOptions const& common,
+                              Report& report) {
+  return settle(file.read_tensor(read_options(input, common)), input, report, common.verbose);
+}
+
 io::CoordinateList read_input(std::filesystem::path const& path, int index_base, CommonOptions const& common,
                               Report& report) {
   return read_input(TensorInput{.path = path, .index_base = index_base}, common, report);
+}
+
+std::optional<std::uint64_t> line_of_nonzero(std::filesystem::path const& path, std::uint64_t nonzero) {
+  try {
+    return io::line_of_nonzero(path, nonzero);
+  } catch (InputError const&) {  // the file has changed since it was read
+    return std::nullopt;
+  }
 }
 
 std::string dims_text(std::vector<std::uint64_t> const& dims) {

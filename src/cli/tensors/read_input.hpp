@@ -2,12 +2,15 @@
 // Reads a command's tensor, and describes what was read.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "cli/options/options.hpp"
 #include "cli/report/report.hpp"
 #include "polyad/io/coordinate_list.hpp"
+#include "polyad/io/input_file.hpp"
 #include "polyad/io/tensor_file.hpp"
 
 namespace polyad::cli {
@@ -23,6 +26,14 @@ namespace polyad::cli {
 /// \throws InputError, with the line for a duplicate that is an error
 [[nodiscard]] io::CoordinateList read_input(TensorInput const& input, CommonOptions const& common,
                                             Report& report, io::FilePart const& part = {});
+/// The same of a file that is open already.
+[[nodiscard]] io::CoordinateList read_input(io::InputFile& file, TensorInput const& input,
+                                            CommonOptions const& common, Report& report);
+
+/// The line of a nonzero, counted from 0, of a file that was read; nothing if it is not known, or has
+/// changed.
+[[nodiscard]] std::optional<std::uint64_t> line_of_nonzero(std::filesystem::path const& path,
+                                                           std::uint64_t nonzero);
 
 /// "30 x 24 x 662 x 1088"
 [[nodiscard]] std::string dims_text(std::vector<std::uint64_t> const& dims);

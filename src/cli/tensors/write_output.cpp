@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "cli/run/messages.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/quantity_text.hpp"
 
@@ -38,8 +39,8 @@ std::string write_output(std::filesystem::path const& path, io::CoordinateList c
   double const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (options.dialect == io::Dialect::frostt)
     if (auto const reached = extents_reached(tensor); reached != tensor.extents)
-      fmt::print(stderr, "polyad: frostt has no place for the extents {}: {} will be read as {}\n",
-                 dims_text(tensor.extents), FileName(path), dims_text(reached));
+      say("polyad: frostt has no place for the extents {}: {} will be read as {}\n",
+          dims_text(tensor.extents), FileName(path), dims_text(reached));
   if (!std::holds_alternative<FactsReport>(report.result)) report.result = FactsReport{};
   auto& facts = std::get<FactsReport>(report.result);
   facts.facts.emplace_back("write_s", seconds);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A file that is opened once, recognised by its content, and then read. So all of it can come from a pipe.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "polyad/io/array_npz.hpp"
+#include "polyad/io/fast_tucker_file.hpp"
+#include "polyad/io/model_file.hpp"
+#include "polyad/io/tensor_file.hpp"
+
+namespace polyad::io {
+
+class RawInput;
+
+class InputFile {
+public:
+  /// What a file holds, as its first bytes or the names of its arrays say: it may still turn out damaged.
+  enum class Kind { tensor, cp_model, tucker_model, fast_tucker_model };
+
+  /// \throws InputError when the file is missing, a directory or not readable
+  explicit InputFile(std::filesystem::path const& path);
+  ~InputFile();
+  InputFile(InputFile&& other) noexcept;
+  InputFile& operator=(InputFile&& other) noexcept;
+
+  /// Comes before the reading. \throws InputError, such as for an archive that is cut short
+  [[nodiscard]] Kind kind();
+
+  // Each reads the file as the function of that name reads a path. An archive can be read again.
+  [[nodiscard]] TensorFile read_tensor(ReadOptions const& options = {});
+  [[nodiscard]] TensorFile read_tensor_part(ReadOptions const& options, FilePart const& part);
+  [[nodiscard]] HostKtensor read_model();
+  [[nodiscard]] HostFastTucker read_fast_tucker();
+  [[nodiscard]] HostArray read_array_npz(std::string const& name, std::size_t order);
+  [[nodiscard]] std::map<int, HostArray> read_factors_npz();
+
+private:
+  std::unique_ptr<RawInput> m_input;
+};
+
+}  // namespace polyad::io

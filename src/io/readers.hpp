@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The public readers of paths, for a file that is open.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "io/raw_input.hpp"
+#include "polyad/io/array_npz.hpp"
+#include "polyad/io/fast_tucker_file.hpp"
+#include "polyad/io/model_file.hpp"
+#include "polyad/io/tensor_file.hpp"
+
+namespace polyad::io {
+
+[[nodiscard]] TensorFile read_tensor(RawInput& input, ReadOptions const& options);
+[[nodiscard]] TensorFile read_tensor_part(RawInput& input, ReadOptions const& options, FilePart const& part);
+[[nodiscard]] HostKtensor read_model(RawInput& input);
+[[nodiscard]] HostFastTucker read_fast_tucker(RawInput& input);
+[[nodiscard]] HostArray read_array_npz(RawInput& input, std::string const& name, std::size_t order);
+[[nodiscard]] std::map<int, HostArray> read_factors_npz(RawInput& input);
+
+}  // namespace polyad::io
