@@ -18,7 +18,7 @@
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
 #include "cli/run/session.hpp"
-#include "cli/run/standard_streams.hpp"
+#include "cli/streams/standard_streams.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/printable.hpp"
 #include "polyad/io/atomic_file.hpp"

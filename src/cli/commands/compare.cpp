@@ -12,7 +12,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/report/file_name_format.hpp"
-#include "cli/run/messages.hpp"
+#include "cli/streams/messages.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/clean_list.hpp"

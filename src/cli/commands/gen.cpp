@@ -6,8 +6,8 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/report/file_name_format.hpp"
-#include "cli/run/messages.hpp"
 #include "cli/run/session.hpp"
+#include "cli/streams/messages.hpp"
 #include "cli/tensors/generate.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/write_output.hpp"

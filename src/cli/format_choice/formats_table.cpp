@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/format_choice/formats_table.hpp"
-#include "cli/run/messages.hpp"
+#include "cli/streams/messages.hpp"
 
 #include <fmt/format.h>
 

@@ -10,7 +10,7 @@
 #include "cli/report/host_facts.hpp"
 #include "cli/run/lost_ranks.hpp"
 #include "cli/run/ranks.hpp"
-#include "cli/run/standard_streams.hpp"
+#include "cli/streams/standard_streams.hpp"
 #include "polyad/core/device.hpp"
 
 namespace polyad::cli {

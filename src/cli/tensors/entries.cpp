@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/run/standard_streams.hpp"
+#include "cli/streams/standard_streams.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/io/clean_list.hpp"

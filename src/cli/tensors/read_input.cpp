@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "cli/run/interrupt.hpp"
-#include "cli/run/messages.hpp"
 #include "cli/run/session.hpp"
+#include "cli/streams/messages.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/quantity_text.hpp"
 #include "polyad/io/clean_list.hpp"

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "cli/run/messages.hpp"
+#include "cli/streams/messages.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/quantity_text.hpp"
 

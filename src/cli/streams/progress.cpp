@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/run/progress.hpp"
+#include "cli/streams/progress.hpp"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -9,7 +9,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "cli/run/standard_streams.hpp"
+#include "cli/streams/standard_streams.hpp"
 #include "polyad/core/quantity_text.hpp"
 
 namespace polyad::cli {

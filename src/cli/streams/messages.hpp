@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include "cli/run/standard_streams.hpp"
+#include "cli/streams/standard_streams.hpp"
 
 namespace polyad::cli {
 

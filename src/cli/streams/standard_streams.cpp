@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/run/standard_streams.hpp"
+#include "cli/streams/standard_streams.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/run/note_unkept.hpp"
+#include "cli/streams/note_unkept.hpp"
 
 #include <algorithm>
 
-#include "cli/run/messages.hpp"
 #include "cli/run/ranks.hpp"
+#include "cli/streams/messages.hpp"
 
 namespace polyad::cli {
 
