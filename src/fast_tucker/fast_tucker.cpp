@@ -466,6 +466,7 @@ AnyFormatOptions format_options(FastTuckerOptions const& options) {
   AnyFormatOptions format;
   format.rank       = with_shape(options, 1).rank;
   format.iterations = options.max_epochs;
+  format.duplicates = Duplicates::keep;
   switch (options.optimizer) {
     case FastTuckerOptimizer::als:
       format.needs = {Capability::residual_sweep, Capability::row_least_squares};

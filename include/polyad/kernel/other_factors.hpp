@@ -7,6 +7,7 @@
 #include "polyad/core/per_mode.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
+#include "polyad/kernel/row_bound.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
 namespace polyad {
@@ -47,6 +48,7 @@ public:
   [[nodiscard]] KOKKOS_FUNCTION int mode(int m) const { return m_mode[m]; }
   /// Row `index` of the m-th of them.
   [[nodiscard]] KOKKOS_FUNCTION Scalar const* row(int m, count_t index) const {
+    m_bounds.expect(m, index);
     return m_data[m] + index * m_stride[m];
   }
 
@@ -56,6 +58,7 @@ private:
     m_data[m_size]   = matrix.data();
     m_stride[m_size] = matrix.stride(0);
     m_mode[m_size]   = n;
+    m_bounds.set(m_size, matrix.extent(0));
     ++m_size;
   }
 
@@ -64,6 +67,7 @@ private:
   count_t m_stride[capacity]{};
   int m_mode[capacity]{};
   int m_size = 0;
+  [[no_unique_address]] RowBounds<capacity> m_bounds;
 };
 
 /// Kernels are compiled for the orders 3, 4 and 5, and once for any order.

@@ -81,6 +81,7 @@ public:
     options.iterations =
         m_options.restarts * expected_iterations(m_options.max_iterations, m_options.tolerance);
     options.deterministic = m_options.deterministic;
+    options.duplicates    = Duplicates::keep;            // the sources below have summed them
     options.as_named      = m_options.format == "auto";  // auto says itself what takes its place
     options.hooks         = hooks();
     std::string because;

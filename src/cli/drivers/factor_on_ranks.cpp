@@ -97,6 +97,7 @@ private:
         m_options.restarts * expected_iterations(m_options.max_iterations, m_options.tolerance);
     options.format        = m_options.format;
     options.deterministic = m_options.deterministic;
+    options.duplicates    = Duplicates::keep;  // distribute() has summed them
     options.as_named      = m_options.format == "auto";
     auto X                = any_format(m_world.space(), share.block, options);
     // From here on only the format keeps the coordinates. The run needs the block's extents.

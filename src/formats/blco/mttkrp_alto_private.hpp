@@ -36,6 +36,7 @@
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
+#include "polyad/kernel/row_bound.hpp"
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
 #include "polyad/kernel/unrolled.hpp"
@@ -56,7 +57,9 @@ struct AltoFactor {
   Scalar const* data;
   count_t stride;
   Index const* indices;
+  [[no_unique_address]] RowBound bound = {};
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar const* row(count_t i) const {
+    bound.expect(indices[i]);
     return data + static_cast<count_t>(indices[i]) * stride;
   }
 };
@@ -253,7 +256,8 @@ AltoFactor<Scalar, Index> alto_factor(Alto<Scalar, Index, Space> const& X,
   auto const& stored         = is_grouped ? X.group_indices() : X.indices();
   Index const* const indices = stored.data() + static_cast<count_t>(is_grouped ? m : m - X.grouped()) *
                                                    static_cast<count_t>(stored.stride(0));
-  return {factors[n].data(), static_cast<count_t>(factors[n].stride(0)), indices};
+  return {factors[n].data(), static_cast<count_t>(factors[n].stride(0)), indices,
+          RowBound(factors[n].extent(0))};
 }
 
 /// What the walks of one mode read and write.
@@ -276,10 +280,6 @@ AltoOperands<Scalar, Index> alto_operands(AltoPrivateRows, Space const& /*space*
                                           AltoWorkspace<Scalar, Space> const& workspace,
                                           FactorMatrix<Scalar, Space> const& V) {
   bool const has_copies = X.copied_rows(mode) > 0;
-  POLYAD_EXPECTS(workspace.copies.extent(0) >= X.copied_rows(mode) &&
-                     (workspace.copies.extent(1) >= factors.rank() || !has_copies) &&
-                     (!X.locked(mode) || workspace.locks.extent(0) == RowLocks::length),
-                 "the workspace was made for another tensor or rank");
   AltoFactors<Scalar, Index> inner;
   AltoFactors<Scalar, Index> outer;
   Index const* rows = nullptr;
@@ -295,8 +295,9 @@ AltoOperands<Scalar, Index> alto_operands(AltoPrivateRows, Space const& /*space*
     }
   }
   PrivateOutput<Scalar> const output{
-      {V.data(), static_cast<count_t>(V.stride(0))},
-      {has_copies ? workspace.copies.data() : nullptr, static_cast<count_t>(workspace.copies.stride(0))},
+      {V.data(), static_cast<count_t>(V.stride(0)), RowBound(V.extent(0))},
+      {has_copies ? workspace.copies.data() : nullptr, static_cast<count_t>(workspace.copies.stride(0)),
+       RowBound(workspace.copies.extent(0))},
       X.private_rows().of(mode)};
   return {inner,
           outer,

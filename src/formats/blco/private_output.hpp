@@ -12,6 +12,7 @@
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
+#include "polyad/kernel/row_bound.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
 
 namespace polyad::detail {
@@ -21,7 +22,11 @@ template <class Scalar>
 struct RowsAt {
   Scalar* data;
   count_t stride;
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar* row(count_t row) const { return data + row * stride; }
+  [[no_unique_address]] RowBound bound = {};
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar* row(count_t row) const {
+    bound.expect(row);
+    return data + row * stride;
+  }
 };
 
 /// The destination of a chunk's sums: its copy if the row is private, and the output itself otherwise.

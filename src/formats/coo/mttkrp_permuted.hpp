@@ -23,6 +23,7 @@
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
+#include "polyad/kernel/row_bound.hpp"
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/team_sums.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
@@ -46,6 +47,7 @@ struct MttkrpPermuted {
   Scalar* output;  // I_n x R
   count_t output_stride;
   ChunkWalk chunks;
+  [[no_unique_address]] RowBound bound = {};  // of the output
 
   /// The sum of the current row of the output while a chunk is walked.
   struct Run {
@@ -61,6 +63,7 @@ struct MttkrpPermuted {
   /// Writes the sum of a row over this chunk. Only the rows at a chunk's borders are shared with other
   /// threads.
   KOKKOS_FUNCTION void finish(Run const& run, Columns columns) const {
+    bound.expect(run.row);
     Scalar* const target = output + static_cast<count_t>(run.row) * output_stride;
     if (run.is_shared)
       run.sum.atomic_add_to(target, columns);
@@ -130,7 +133,7 @@ void launch_permuted(Space const& space, CooPermuted<Scalar, Index, Space> const
                   MttkrpPermuted<Row, Index, Order, together()>{
                       X.permutation(mode).data(), X.coo().indices().data(), X.coo().values().data(),
                       OtherFactors<Scalar, Order>(factors, mode), mode, V.data(),
-                      static_cast<count_t>(V.stride(0)), walk});
+                      static_cast<count_t>(V.stride(0)), walk, RowBound(V.extent(0))});
   });
 }
 
@@ -138,9 +141,10 @@ void launch_permuted(Space const& space, CooPermuted<Scalar, Index, Space> const
 /// on a device, for comparison.
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
-            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace&,
+            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V, bool packed) {
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  workspace.expect(X.identity(), factors.rank(), X.name);
   zero_matrix(space, V);
   if (X.nnz() == 0) return;
   with_row_form<Space>(packed, [&](auto form) {

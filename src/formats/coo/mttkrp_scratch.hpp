@@ -23,6 +23,7 @@
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/other_factors.hpp"
+#include "polyad/kernel/row_bound.hpp"
 
 namespace polyad::detail {
 
@@ -38,9 +39,10 @@ struct MttkrpScratch {
   Scalar* output;  // I_n x R
   count_t output_stride;
   count_t nnz;
-  count_t chunk;   // the paper's NZPTM
-  int rank;        // R
-  int block_size;  // the paper's FBS
+  count_t chunk;                              // the paper's NZPTM
+  int rank;                                   // R
+  int block_size;                             // the paper's FBS
+  [[no_unique_address]] RowBound bound = {};  // of the output
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
@@ -63,6 +65,7 @@ struct MttkrpScratch {
           Scalar const* const row = factors.row(m, index[factors.mode(m)]) + first;
           Kokkos::parallel_for(columns, [&](int const j) { product[j] *= row[j]; });
         }
+        bound.expect(index[mode]);
         Scalar* const target = output + static_cast<count_t>(index[mode]) * output_stride + first;
         // Any thread may add to this row.
         Kokkos::parallel_for(columns, [&](int const j) { Kokkos::atomic_add(target + j, product[j]); });
@@ -82,9 +85,10 @@ LaunchShape scratch_launch_shape(count_t nnz, count_t chunk, int block_size) {
 /// The contract's mttkrp (formats/format.hpp) by MTTKRP-A.
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, CooScratch<Scalar, Index, Space> const& X,
-            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace&,
+            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V) {
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  workspace.expect(X.identity(), factors.rank(), X.name);
   zero_matrix(space, V);
   if (X.nnz() == 0) return;
   using Kernel            = detail::MttkrpScratch<Space, Scalar, Index>;
@@ -96,10 +100,11 @@ void mttkrp(Space const& space, CooScratch<Scalar, Index, Space> const& X,
   policy.set_scratch_size(0,
                           Kokkos::PerTeam(static_cast<int>(Kernel::ScratchPad::shmem_size(
                               static_cast<std::size_t>(shape.team), static_cast<std::size_t>(block_size)))));
-  detail::launch("polyad::mttkrp_scratch", policy,
-                 Kernel{X.coo().indices().data(), X.coo().values().data(),
-                        OtherFactors<Scalar, any_order>(factors, mode), mode, V.data(),
-                        static_cast<count_t>(V.stride(0)), X.nnz(), chunk, rank, block_size});
+  detail::launch(
+      "polyad::mttkrp_scratch", policy,
+      Kernel{X.coo().indices().data(), X.coo().values().data(),
+             OtherFactors<Scalar, any_order>(factors, mode), mode, V.data(),
+             static_cast<count_t>(V.stride(0)), X.nnz(), chunk, rank, block_size, RowBound(V.extent(0))});
 }
 
 #define POLYAD_MTTKRP_SCRATCH(Scalar, Index)                                                            \

@@ -136,11 +136,12 @@ void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
                      FactorMatrices<Scalar, Space> const& C, int mode,
                      ResidualWorkspace<Scalar, SortedWorkspace<Scalar, Index, Space>, Space>& workspace,
                      FactorMatrix<Scalar, Space> const& G) {
+  expect_residual_arguments(X.extents(), C, mode, G);
+  workspace.format.made_for.expect(X.identity(), C.rank(), X.name);
   if (X.permuted()) {
     ResidualWorkspace<Scalar, NoWorkspace, Space> permuted{{}, workspace.residuals};
     return residual_mttkrp(space, *X.permuted(), C, mode, permuted, G);
   }
-  expect_residual_arguments(X.extents(), C, mode, G);
   auto const& copy = X.copy(mode);
   if (X.nnz() == 0) return zero_matrix(space, G);
   detail::SortedSource<Scalar, Index> const source(copy);
@@ -162,15 +163,16 @@ void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
       using Kernel = ResidualMttkrp<TinyVec<Space, Scalar, block()>, Index, order(), Source>;
       ColumnBlocks const blocks{0, 1, rank};
       detail::clear_rows<Space, Scalar, Index, block()>(space, copy.cleared, blocks, G);
-      detail::launch_copied(
-          "polyad::residual_mttkrp_sorted", chunks.template policy<typename Kernel::Row>(space),
-          Kernel{source,
-                 C[mode].data(),
-                 static_cast<count_t>(C[mode].stride(0)),
-                 OtherFactors<Scalar, order()>(C, copy.modes),
-                 {G.data(), static_cast<count_t>(G.stride(0)), borders, copy.block_rows > 0},
-                 rank,
-                 chunks});
+      detail::launch_copied("polyad::residual_mttkrp_sorted",
+                            chunks.template policy<typename Kernel::Row>(space),
+                            Kernel{source,
+                                   C[mode].data(),
+                                   static_cast<count_t>(C[mode].stride(0)),
+                                   OtherFactors<Scalar, order()>(C, copy.modes),
+                                   {G.data(), static_cast<count_t>(G.stride(0)), borders, copy.block_rows > 0,
+                                    RowBound(G.extent(0))},
+                                   rank,
+                                   chunks});
       if (merge)
         detail::merge_borders<Space, Scalar, Index, block()>(space, workspace.format, chunks.chunks(), blocks,
                                                              G);
@@ -186,6 +188,7 @@ void residual_mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const
                      ResidualWorkspace<Scalar, NoWorkspace, Space>& workspace,
                      FactorMatrix<Scalar, Space> const& G) {
   expect_residual_arguments(X.extents(), C, mode, G);
+  workspace.format.expect(X.identity(), C.rank(), X.name);
   zero_matrix(space, G);
   if (X.nnz() == 0) return;
   using Source   = detail::PermutedSource<Scalar, Index>;
@@ -205,7 +208,11 @@ void residual_mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const
                                  C[mode].data(),
                                  static_cast<count_t>(C[mode].stride(0)),
                                  others,
-                                 {G.data(), static_cast<count_t>(G.stride(0)), {nullptr, nullptr, 0}, false},
+                                 {G.data(),
+                                  static_cast<count_t>(G.stride(0)),
+                                  {nullptr, nullptr, 0},
+                                  false,
+                                  RowBound(G.extent(0))},
                                  rank,
                                  chunks});
   });

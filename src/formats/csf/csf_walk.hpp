@@ -13,6 +13,7 @@
 #include "polyad/core/spaces.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
+#include "polyad/kernel/row_bound.hpp"
 #include "polyad/kernel/team_sums.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
 
@@ -65,10 +66,12 @@ struct SliceWriter {
   Index const* rows;  // the slices' indices
   Scalar* output;     // I_n x R
   count_t stride;
+  [[no_unique_address]] RowBound bound = {};  // of the output
 
   // The sum is passed by value, and the functions that change it are inlined. GCC keeps a sum in memory
   // instead of registers if a call can reach it.
   KOKKOS_FUNCTION void write(Index slice, bool shared, Row const sum, Columns columns) const {
+    bound.expect(rows[slice]);
     Scalar* const row = output + static_cast<count_t>(rows[slice]) * stride;
     if (shared)
       sum.atomic_add_to(row, columns);  // the workers of the neighbouring bins add to it too
@@ -108,13 +111,13 @@ void launch_bins(char const* label, Space const& space, CsfTree<Scalar, Index, S
   using Row    = typename Kernel::Row;
   using Bounds = CsfBounds<Scalar, Order>;
   ChunkWalk const workers{bins.size(), 1, blocks};
-  launch_copied(label,
-                policy_with_team_sums<Together, Row, Row::block, Scalar, Index, Bounds>(space, workers),
-                Kernel{TreeArrays<Scalar, Index, Order>(tree),
-                       BinArrays<Index, Order>(bins),
-                       OtherFactors<Scalar, Order>(factors, tree.modes),
-                       {tree.indices[0].data(), V.data(), static_cast<count_t>(V.stride(0))},
-                       workers});
+  launch_copied(
+      label, policy_with_team_sums<Together, Row, Row::block, Scalar, Index, Bounds>(space, workers),
+      Kernel{TreeArrays<Scalar, Index, Order>(tree),
+             BinArrays<Index, Order>(bins),
+             OtherFactors<Scalar, Order>(factors, tree.modes),
+             {tree.indices[0].data(), V.data(), static_cast<count_t>(V.stride(0)), RowBound(V.extent(0))},
+             workers});
 }
 
 }  // namespace polyad::detail

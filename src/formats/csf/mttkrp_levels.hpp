@@ -24,6 +24,7 @@
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
+#include "polyad/kernel/row_bound.hpp"
 #include "polyad/kernel/row_form.hpp"
 
 namespace polyad::detail {
@@ -40,7 +41,8 @@ struct MttkrpLevel {
   int pointer_levels;
   Scalar* output;
   count_t stride;
-  ChunkWalk workers;  // one bin each
+  ChunkWalk workers;                          // one bin each
+  [[no_unique_address]] RowBound bound = {};  // of the output
 
   /// Where a walk stands.
   struct Path {
@@ -67,6 +69,7 @@ struct MttkrpLevel {
     path.end[l]  = tree.pointers[l][node + 1];
   }
   KOKKOS_FUNCTION void add_to(Index index, Row const& row, Columns columns) const {
+    bound.expect(index);
     row.atomic_add_to(output + static_cast<count_t>(index) * stride,
                       columns);  // other bins and nodes add too
   }
@@ -136,7 +139,7 @@ void mttkrp_level(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
         "polyad::mttkrp_csf_level", workers.template policy<typename Kernel::Row, Bounds>(space),
         Kernel{detail::TreeArrays<Scalar, Index, any_order>(tree), detail::BinArrays<Index, any_order>(bins),
                OtherFactors<Scalar, any_order>(factors, all), tree.modes, level, tree.pointer_levels,
-               V.data(), static_cast<count_t>(V.stride(0)), workers});
+               V.data(), static_cast<count_t>(V.stride(0)), workers, RowBound(V.extent(0))});
   });
 }
 

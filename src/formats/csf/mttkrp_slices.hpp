@@ -23,6 +23,7 @@
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
+#include "polyad/kernel/row_bound.hpp"
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/team_sums.hpp"
 
@@ -109,14 +110,17 @@ struct MttkrpSingles {
   Scalar* output;
   count_t stride;
   ChunkWalk chunks;
+  [[no_unique_address]] RowBound bound = {};  // of the output
 
   template <int Count>
   KOKKOS_FORCEINLINE_FUNCTION void store(count_t p, Columns columns) const {
     Row product[Count];
     multiply_rows<Count>(tree, factors, p, product, columns);
-    for (int u = 0; u < Count; ++u)
-      product[u].store(output + static_cast<count_t>(tree.indices[0][p + static_cast<count_t>(u)]) * stride,
-                       columns);
+    for (int u = 0; u < Count; ++u) {
+      Index const row = tree.indices[0][p + static_cast<count_t>(u)];
+      bound.expect(row);
+      product[u].store(output + static_cast<count_t>(row) * stride, columns);
+    }
   }
 
   template <class Member>
@@ -161,11 +165,11 @@ void mttkrp_singles(Space const& space, CsfTree<Scalar, Index, Space> const& tre
         using Bounds = CsfBounds<Scalar, order()>;
         // Few nonzeros per thread: nothing is summed, so only latencies matter.
         ChunkWalk const chunks{tree.nnz(), items_per_thread<Space>(16, 1024), blocks};
-        detail::launch(
-            "polyad::mttkrp_singles", chunks.template policy<Row, Bounds>(space),
-            MttkrpSingles<Row, Index, order()>{TreeArrays<Scalar, Index, order()>(tree),
-                                               OtherFactors<Scalar, order()>(factors, tree.modes), V.data(),
-                                               static_cast<count_t>(V.stride(0)), chunks});
+        detail::launch("polyad::mttkrp_singles", chunks.template policy<Row, Bounds>(space),
+                       MttkrpSingles<Row, Index, order()>{TreeArrays<Scalar, Index, order()>(tree),
+                                                          OtherFactors<Scalar, order()>(factors, tree.modes),
+                                                          V.data(), static_cast<count_t>(V.stride(0)), chunks,
+                                                          RowBound(V.extent(0))});
       });
 }
 
