@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/phase_timer.hpp"
+#include "core/run_limits.hpp"
 #include "core/space_instances.hpp"
 #include "cp/arrange_components.hpp"
 #include "cp/fit.hpp"
@@ -134,6 +135,9 @@ public:
   }
 
   [[nodiscard]] bool is_running() const { return m_running; }
+  [[nodiscard]] int iterations_done() const {
+    return m_restored_at + static_cast<int>(m_result.history.size());
+  }
 
   /// Enqueues an iteration and the copy of its numbers to the host. Does not wait.
   ///
@@ -264,7 +268,9 @@ public:
 private:
   static CpAlsOptions checked(ErasedFormat<Scalar, Space> const& X, CpAlsOptions options,
                               FactorMatrices<Scalar, Space> const& start) {
+    expect_run_limits(options.max_iterations, options.tolerance, options.time_limit_s);
     POLYAD_EXPECTS(X.extents().order() >= 2, "CP-ALS needs a tensor of at least two modes");
+    expect_no_duplicates(X);
     POLYAD_EXPECTS(options.rank == 0 || start.rank() == options.rank, "the start has rank ", start.rank(),
                    ", not ", options.rank);
     expect_factors(start, X.extents());
@@ -273,9 +279,6 @@ private:
   }
   [[nodiscard]] int order() const { return m_tensor->extents().order(); }
   [[nodiscard]] FactorMatrix<Scalar, Space> const& factor(int n) const { return m_result.model.factors[n]; }
-  [[nodiscard]] int iterations_done() const {
-    return m_restored_at + static_cast<int>(m_result.history.size());
-  }
   [[nodiscard]] FactorMatrix<Scalar, Space> owned_rows(int n) const {
     return m_ranks ? m_ranks->owned(n, factor(n)) : factor(n);
   }

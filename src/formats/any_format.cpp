@@ -2,6 +2,7 @@
 #include "polyad/formats/any_format.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -156,6 +157,11 @@ std::string usual_format(std::vector<Capability> const& needs, int only_mode) {
   return usual;
 }
 
+/// \throws UsageError for a number that is negative, infinite or not a number
+void expect_iterations(double iterations) {
+  POLYAD_EXPECTS(iterations >= 0 && std::isfinite(iterations), "a format for ", iterations, " iterations");
+}
+
 /// The choice of an earlier run, if it is a candidate that fits.
 std::optional<StoredFormat> stored_format(AnyFormatOptions const& options,
                                           std::vector<FormatCandidate> const& candidates) {
@@ -188,6 +194,7 @@ auto AnyFormat<Scalar, Index, Space>::build(Space const& space,
                                             TensorSource<Scalar, Index, Space> const& source,
                                             options_type const& options) -> AnyFormat {
   checked_rank(options.rank);
+  expect_iterations(options.iterations);
   expect_format(options.format);
   std::string const usual = options.format == "auto"
                                 ? usual_format<Scalar, Index, Space>(options.needs, options.only_mode)

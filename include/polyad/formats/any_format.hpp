@@ -66,7 +66,7 @@ enum class Duplicates {
 
 struct AnyFormatOptions {
   count_t rank       = 16;      // of the model, for memory and times
-  double iterations  = 20;      // that the run is expected to take (expected_iterations)
+  double iterations  = 20;      // 0 or more, that the run is expected to take (expected_iterations)
   std::string format = "auto";  // or one of format_names(), with options: "f-coo:threadlen=16"
   bool deterministic = false;   // a fixed order of summation: the same bits at every run
   bool may_stream    = true;    // keep the nonzeros in host memory where nothing else fits
@@ -128,7 +128,8 @@ public:
   /// if the caller released `coo` afterwards, as any_format(space, std::move(coo), options) does. Waits for
   /// `space`.
   /// \throws UsageError for duplicates, unless options.duplicates sums or keeps them; unless
-  ///         1 <= options.rank < 2^20; for an unknown name or option; for a named format
+  ///         1 <= options.rank < 2^20; for iterations that are negative or not finite; for an unknown name or
+  ///         option; for a named format
   ///         without what options.needs or options.deterministic ask; for a TensorSource without a survey
   ///         where one is needed. MemoryError, with the smallest need, when nothing fits
   static AnyFormat build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
@@ -136,7 +137,8 @@ public:
   static AnyFormat build(Space const& space, TensorSource<Scalar, Index, Space> const& source,
                          options_type const& options);
   /// streamed-blco, from a tensor in host memory, which a device's memory need not hold. Waits for `space`.
-  /// \throws UsageError for duplicates as build; when options.format names a format that does not stream; MemoryError
+  /// \throws UsageError for duplicates as build; when options.format names a format that does not stream;
+  ///         MemoryError
   static AnyFormat stream(Space const& space, CooTensor<Scalar, Index, host_space> const& coo,
                           options_type const& options = {});
 
@@ -147,7 +149,8 @@ public:
   /// How many nonzeros have the coordinates of an earlier one: more than 0 only where they were kept. Not set
   /// for a format that does not know.
   [[nodiscard]] std::optional<count_t> duplicates() const { return m_format->duplicates(); }
-  /// The scratch of mttkrp for that rank, of this format alone: others refuse it. Waits only for a format that streams. \throws MemoryError
+  /// The scratch of mttkrp for that rank, of this format alone: others refuse it. Waits only for a format
+  /// that streams. \throws MemoryError
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const {
     return {m_format->make_workspace(space, rank)};
   }

@@ -148,8 +148,8 @@ concept ResidualFormat =
 
 /// The scratch of residual_mttkrp for rank R, made once. \throws MemoryError
 template <class F>
-residual_workspace<F> make_residual_workspace(typename F::space_type const& space, F const& format,
-                                              count_t rank) {
+[[nodiscard]] residual_workspace<F> make_residual_workspace(typename F::space_type const& space,
+                                                            F const& format, count_t rank) {
   using Scalar = typename F::scalar_type;
   residual_workspace<F> workspace{format.make_workspace(space, rank), {}};
   if (rank > static_cast<count_t>(full_block)) {
@@ -218,8 +218,8 @@ struct RowStarts : std::array<Kokkos::View<count_t*, typename Space::device_type
 ///   least_squares_rows(space, f, C, mode, problem, starts, A, shrinkage)
 ///
 /// A row without nonzeros becomes zero, or has the product c = target. Other formats' starts are refused with
-/// a UsageError. Launches on `space` and returns without waiting; allocates nothing. The same bits in every run on one device, and on hosts with any
-/// number of threads.
+/// a UsageError. Launches on `space` and returns without waiting; allocates nothing. The same bits in every
+/// run on one device, and on hosts with any number of threads.
 template <class F>
 concept RowLeastSquaresFormat =
     Format<F> && requires(typename F::space_type const& space, F const& format,
@@ -288,8 +288,8 @@ concept SgdFormat =
 /// The output of SpTTMc on mode n: I_n x D, D the product of the other matrices' columns, zero. Does not
 /// wait. \throws UsageError as spttmc; MemoryError with the product and its bytes before it is allocated
 template <class Space, class Scalar>
-FactorMatrix<Scalar, Space> make_spttmc_output(Space const& space, Extents const& extents,
-                                               std::vector<FactorMatrix<Scalar, Space>> const& U, int mode);
+[[nodiscard]] FactorMatrix<Scalar, Space> make_spttmc_output(
+    Space const& space, Extents const& extents, std::vector<FactorMatrix<Scalar, Space>> const& U, int mode);
 
 /// A format that offers SpTTMc, the product that HOOI needs (Liu et al., equation 4):
 ///

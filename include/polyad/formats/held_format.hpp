@@ -27,7 +27,8 @@ private:
 };
 
 /// Each operation is specified in format.hpp under the same name without `do_`.
-/// \throws UsageError for an operation that the format does not offer, or a workspace of another format or rank
+/// \throws UsageError for an operation that the format does not offer, or a workspace of another format or
+///         rank
 template <class Scalar, class Space>
 class ErasedFormat {
 public:
@@ -66,6 +67,15 @@ public:
 
   virtual void do_spttmc(Space const&, std::vector<Matrix> const& U, int mode, Matrix const& Y) const = 0;
 };
+
+/// Throws UsageError for a format that is known to hold duplicates: no driver of least squares takes these,
+/// since their squares do not add up to the norm of their sum.
+template <class Scalar, class Space>
+void expect_no_duplicates(ErasedFormat<Scalar, Space> const& X) {
+  count_t const found = X.duplicates().value_or(0);
+  POLYAD_EXPECTS(found == 0, found, " nonzeros of the tensor have the coordinates of an earlier one: sum ",
+                 "duplicates first (sum_duplicates, or Duplicates::sum of any_format)");
+}
 
 template <Format F>
 class HeldFormat final : public ErasedFormat<typename F::scalar_type, typename F::space_type> {

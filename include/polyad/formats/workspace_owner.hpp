@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a workspace was made for. Formats size their scratch by their own nonzeros and by the rank, so a kernel
-// would write beyond the workspace of another format. Each format therefore has an identity, each workspace
-// keeps it together with the rank, and every operation compares both on the host before it launches anything.
+// What a workspace was made for. Formats size their scratch by their own nonzeros and by the rank, so a
+// kernel would write beyond the workspace of another format. Each format therefore has an identity, each
+// workspace keeps it together with the rank, and every operation compares both on the host before it
+// launches anything.
 #pragma once
 
 #include <cstdint>

@@ -109,9 +109,9 @@ template <class Scalar, class Index, class Space>
   return tensor.nnz() - detail::count_runs(space, detail::runs_of_duplicates(space, tensor));
 }
 
-/// Sums duplicates in the order in which they are stored. A tensor without any is returned as it is; otherwise
-/// the nonzeros of the result are sorted, mode 0 first. Linear in the nonzeros (N radix sorts at most).
-/// Waits for `space`. \throws MemoryError
+/// Sums duplicates in the order in which they are stored. A tensor without any is returned as it is;
+/// otherwise the nonzeros of the result are sorted, mode 0 first. Linear in the nonzeros (N radix sorts at
+/// most). Waits for `space`. \throws MemoryError
 template <class Scalar, class Index, class Space>
 [[nodiscard]] Deduplicated<CooTensor<Scalar, Index, Space>> sum_duplicates(
     Space const& space, CooTensor<Scalar, Index, Space> const& tensor) {

@@ -150,7 +150,8 @@ private:
     CpdReport summary;
     summary.restarts_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     for (auto const& run : result.runs)
-      summary.restarts.push_back({run.seed, run.fit, run.iterations, to_string(run.reason), run.seconds});
+      summary.restarts.push_back(
+          {run.seed, run.fit, run.iterations, to_string(run.reason), run.seconds, run.error});
     summary.best_restart = result.best_run;
     m_report.iterations.clear();
     for (auto const& it : result.best.history)

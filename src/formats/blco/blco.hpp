@@ -29,6 +29,11 @@ struct BlcoOptions {
   std::string walk      = {};  // "tiles" or "chunks"; empty: the faster one on the machine (blco_tuning.hpp)
 
   void read(OptionText& text) {
+    std::string conflicts;
+    text.read("resolution", conflicts, {"registers", "hierarchical", "privatised"});
+    if (conflicts == "registers") resolution = Resolution::registers;
+    if (conflicts == "hierarchical") resolution = Resolution::hierarchical;
+    if (conflicts == "privatised") resolution = Resolution::privatised;
     text.read("walk", walk, {BlcoTiled::walk, BlcoChunked::walk});
     text.read("max_block", max_block);
     text.read("index_bits", index_bits);

@@ -72,8 +72,8 @@ struct ListGroups {
   }
 };
 
-/// Counts the nonzeros with all indices of the one before. The copied indices differ at nearly all of them, so
-/// that few coordinates are looked up.
+/// Counts the nonzeros with all indices of the one before. The copied indices differ at nearly all of them,
+/// so that few coordinates are looked up.
 template <class Coo, class Format, class Order>
 struct CountRepeatedNonzeros {
   typename Coo::indices_type coo_indices;

@@ -127,7 +127,8 @@ public:
   [[nodiscard]] auto const& linear() const { return m_linear; }
   [[nodiscard]] auto const& values() const { return m_values; }
   [[nodiscard]] auto const& headers() const { return m_headers; }
-  /// Seconds of the host's build by stage: allocate, sort, headers, encode, duplicates. Empty when the device has built.
+  /// Seconds of the host's build by stage: allocate, sort, headers, encode, duplicates. Empty when the
+  /// device has built.
   [[nodiscard]] std::map<std::string, double> const& build_seconds() const { return m_build_timer.seconds(); }
   [[nodiscard]] BlcoResolution resolve(Space const& space, int mode) const;
   /// Enqueues the copy of nonzeros begin ... end - 1 to a buffer.
