@@ -99,9 +99,9 @@ TEST_CASE("restarts: iterations are told with the number of their run; false end
 /// `sorted`, but the runs whose numbers are in `broken` get NaN in their iteration `at`. A run is known by its
 /// workspace: each makes one.
 struct Breaking {
-  using scalar_type    = double;
-  using index_type     = std::uint32_t;
-  using space_type     = TestSpace;
+  using scalar_type = double;
+  using index_type  = std::uint32_t;
+  using space_type  = TestSpace;
   struct workspace_type {
     F::workspace_type inside;
     int run, calls;
@@ -140,8 +140,9 @@ TEST_CASE("restarts: a run that breaks down is reported, and the others go on", 
   for (int const instances : {1, 3}) {
     CAPTURE(instances);
     Breaking const Y{X, {1, 4}, 3};
-    auto const result = cp_als_restarts(restart_instances(space, instances), Y, options_of(11), 6, keep_going);
-    auto const sound  = cp_als_restarts(restart_instances(space, instances), X, options_of(11), 6, keep_going);
+    auto const result =
+        cp_als_restarts(restart_instances(space, instances), Y, options_of(11), 6, keep_going);
+    auto const sound = cp_als_restarts(restart_instances(space, instances), X, options_of(11), 6, keep_going);
     REQUIRE(result.runs.size() == 6);
     double best = -1;
     for (std::size_t k = 0; k < 6; ++k) {
@@ -182,7 +183,7 @@ TEST_CASE("restarts: when all runs break down, the error names each", "[cp]") {
 
 TEST_CASE("restarts: a callback's own error ends all runs", "[cp]") {
   TestSpace const space;
-  F const X = planted(space);
+  F const X        = planted(space);
   auto const fails = [](int run, CpAlsIteration const&) -> bool {
     if (run == 1) throw NumericalError("of the callback");
     return true;

@@ -18,8 +18,8 @@
 namespace polyad::test {
 namespace {
 
-constexpr double nan    = std::numeric_limits<double>::quiet_NaN();
-constexpr auto quietly  = [](auto&&... arguments) { (static_cast<void>(arguments), ...); };
+constexpr double nan     = std::numeric_limits<double>::quiet_NaN();
+constexpr auto quietly   = [](auto&&... arguments) { (static_cast<void>(arguments), ...); };
 constexpr double wrong[] = {nan, -1.0, -1e-300, -std::numeric_limits<double>::infinity()};
 
 HostTensor some_tensor() {
@@ -125,7 +125,7 @@ TEST_CASE("limits: 0 iterations report the fit of the start", "[cp][limits]") {
     CHECK(found.reason == StopReason::max_iterations);
     std::vector<std::vector<double>> U;
     for (auto const& factor : found.model.factors) U.push_back(flat(factor));
-    auto const G = flat(found.model.core);  // R_2 x (R_0 R_1)
+    auto const G          = flat(found.model.core);  // R_2 x (R_0 R_1)
     auto const core_model = [&](std::size_t i, std::size_t j, std::size_t k) {
       long double total = 0;
       for (std::size_t a = 0; a < 2; ++a)
@@ -146,8 +146,8 @@ TEST_CASE("limits: a start is overwritten only if it is handed over", "[cp][limi
   // In CP-ALS, by coordinates, by a format, and in a run of one iteration at a time.
   FactorMatrices<double, TestSpace> start(space, coo.extents(), 3);
   fill_random(space, start, 5);
-  auto const numbers = [&] { return std::vector{flat(start[0]), flat(start[1]), flat(start[2])}; };
-  auto const before  = numbers();
+  auto const numbers   = [&] { return std::vector{flat(start[0]), flat(start[1]), flat(start[2])}; };
+  auto const before    = numbers();
   auto const by_format = cp_als(space, X, {.max_iterations = 3}, start);
   CHECK(numbers() == before);
   quietly(cp_als(space, coo, {.rank = 3, .max_iterations = 3}, start));

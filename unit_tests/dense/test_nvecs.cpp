@@ -155,7 +155,8 @@ TEST_CASE("nvecs: the same vectors at every scale of the values", "[cp]") {
 
 TEST_CASE("nvecs: values that are not finite are refused", "[cp]") {
   Random random(2);
-  for (double const value : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+  for (double const value :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     auto tensor      = distinct(random_tensor(random, {5, 6, 7}, 40));
     tensor.values[7] = value;
     CHECK_THROWS_AS(nvecs_of<double>(tensor, 2), NumericalError);

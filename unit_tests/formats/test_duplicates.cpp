@@ -71,7 +71,8 @@ TEST_CASE("duplicates: at the borders of blocks, groups, chunks and split fibers
     };
     using Blocks = detail::Blco<double, std::uint32_t, TestSpace>;
     for (count_t const max_block : {1, 2, 7})
-      for (int const bits : {0, 3, 100}) check(Blocks::build(space, coo, {.max_block = max_block, .index_bits = bits}));
+      for (int const bits : {0, 3, 100})
+        check(Blocks::build(space, coo, {.max_block = max_block, .index_bits = bits}));
     using Sections = detail::StreamedBlco<double, std::uint32_t, TestSpace>;
     check(Sections::build(space, coo, {.blco = {.max_block = 1, .index_bits = 3}}));
     using Trees = detail::BCsf<double, std::uint32_t, TestSpace>;
@@ -96,11 +97,13 @@ TEST_CASE("duplicates: at the borders of blocks, groups, chunks and split fibers
         check(Grouped::build(space, coo, options));
       }
     }
-    CHECK_FALSE(Copies::build(space, coo, {.storage = detail::SortedOptions::Storage::permutations}).duplicates());
+    CHECK_FALSE(
+        Copies::build(space, coo, {.storage = detail::SortedOptions::Storage::permutations}).duplicates());
   }
 }
 
-TEST_CASE("duplicates: refused, summed or kept as the options say, in every format", "[formats][duplicates]") {
+TEST_CASE("duplicates: refused, summed or kept as the options say, in every format",
+          "[formats][duplicates]") {
   TestSpace const space;
   auto const tensor  = repeating(3, 3, 400, 8);
   auto const summed  = distinct(tensor);
@@ -119,7 +122,8 @@ TEST_CASE("duplicates: refused, summed or kept as the options say, in every form
     auto const built = [&](auto const& from, Duplicates duplicates) {
       return any_format(space, from, {.rank = 4, .format = name, .duplicates = duplicates});
     };
-    CHECK(message_of([&] { static_cast<void>(built(coo, Duplicates::refuse)); }).find(extra + " nonzeros") == 0);
+    CHECK(message_of([&] { static_cast<void>(built(coo, Duplicates::refuse)); }).find(extra + " nonzeros") ==
+          0);
     CHECK(message_of([&] {
             static_cast<void>(any_format(space, coo, {.rank = 4, .format = name}));
           }).find(extra + " nonzeros") == 0);  // the default

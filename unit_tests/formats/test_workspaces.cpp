@@ -164,9 +164,10 @@ TEST_CASE("workspaces: the starts of another tensor's rows", "[formats][workspac
     };
     solve(X.make_row_workspace(space), make_factor_matrix<double>(space, "polyad::test", 23, 4));
     space.fence("polyad::test");
-    for (auto const& starts :
-         {same.make_row_workspace(space), other.make_row_workspace(space), RowStarts<TestSpace>{}})
-      expect_refused(23, 4, [&](auto const& A) { solve(starts, A); });
+    std::vector<RowStarts<TestSpace>> wrong(3);  // the last one is of no format
+    wrong[0] = same.make_row_workspace(space);
+    wrong[1] = other.make_row_workspace(space);
+    for (auto const& starts : wrong) expect_refused(23, 4, [&](auto const& A) { solve(starts, A); });
   };
   for_each_format<double, std::uint32_t, TestSpace>([&](auto format) {
     using F = typename decltype(format)::type;
@@ -176,7 +177,7 @@ TEST_CASE("workspaces: the starts of another tensor's rows", "[formats][workspac
       check(any(coo), any(coo), any(fewer), F::name);
     }
   });
-  using Copies = detail::Sorted<double, std::uint32_t, TestSpace>;
+  using Copies        = detail::Sorted<double, std::uint32_t, TestSpace>;
   auto const permuted = [&](auto const& from) {
     return Copies::build(space, from, {.storage = detail::SortedOptions::Storage::permutations});
   };

@@ -30,11 +30,11 @@ struct LeadingVectorsOptions {
 };
 
 struct TuckerOptions {
-  std::vector<count_t> ranks;  // R_0, ..., R_{N-1}, each 1 ... I_n and at most the product of the others
-  int max_iterations            = 50;    // 0: the fit of the start with its best core
-  double tolerance              = 1e-6;  // 0 or more; stop when the fit changes by less; 0 never does
-  double time_limit_s           = std::numeric_limits<double>::infinity();
-  std::uint64_t seed            = 0;  // of the random start
+  std::vector<count_t> ranks = {};  // R_0, ..., R_{N-1}, each 1 ... I_n and at most the product of the others
+  int max_iterations         = 50;  // 0: the fit of the start with its best core
+  double tolerance           = 1e-6;  // 0 or more; stop when the fit changes by less; 0 never does
+  double time_limit_s        = std::numeric_limits<double>::infinity();
+  std::uint64_t seed         = 0;  // of the random start
   LeadingVectorsOptions vectors = {};
 };
 
