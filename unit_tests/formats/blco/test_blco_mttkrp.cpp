@@ -177,8 +177,9 @@ TEST_CASE("blco: an option forces either resolution", "[formats]") {
     for (Kind const kind : all_kinds)
       for (std::size_t const order : {2, 3, 5}) {
         auto const tensor = small_tensor(kind, order, random_integer);
-        expect_blco<float, std::uint32_t>(tensor, some_rank(++number), options, some_layout(number));
-        expect_blco<double, std::uint64_t>(tensor, some_rank(++number), options, some_layout(number));
+        ++number;
+        expect_blco<float, std::uint32_t>(tensor, some_rank(number), options, some_layout(number));
+        expect_blco<double, std::uint64_t>(tensor, some_rank(number + 1), options, some_layout(number));
       }
     auto const tensor = small_tensor(Kind::shuffled, 3);
     auto const coo    = to_device<double, std::uint32_t>(space, tensor);
