@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A default for an environment variable that another library reads, where that library has no other way to
 // set it. For initialisers of namespace scope only, which run while the library is loaded. Later, another
-// thread may be inside getenv, which setenv is not safe beside.
+// thread may be inside getenv, and setenv is not safe at the same time.
 #pragma once
 
 #include <cstdlib>

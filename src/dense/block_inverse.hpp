@@ -85,7 +85,7 @@ struct FactorPanel {
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     // Another team of this launch may be setting it; it then finds the pivot that this one would find. One
-    // thread looks for all: threads that looked for themselves could differ, and those that went on would
+    // thread looks for all: threads that looked for themselves could differ, and those that continued would
     // wait at a barrier for those that returned.
     double failed = 0;
     Kokkos::single(

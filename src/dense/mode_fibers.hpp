@@ -34,7 +34,7 @@ struct ModeFibers {
   typename Tensor::values_type values;
   Permutation<std::uint64_t, Space> by_fiber;
   int mode;
-  double scale = 1;  // of the values
+  double scale = 1;  // a factor of the values
 
   [[nodiscard]] KOKKOS_FUNCTION count_t nnz() const { return values.extent(0); }
   [[nodiscard]] KOKKOS_FUNCTION Index row(count_t i) const { return indices(by_fiber(i), mode); }

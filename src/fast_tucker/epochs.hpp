@@ -306,7 +306,7 @@ private:
   FactorMatrices<Scalar, Space> m_C;
   FactorMatrix<Scalar, Space> m_G;         // of the longest mode, shared by all
   std::vector<AnyWorkspace> m_workspaces;  // of each format
-  std::vector<RowStarts<Space>> m_rows;    // of each format
+  std::vector<RowStarts<Space>> m_rows;    // one per format
   RowSums m_sums;                          // shared by all modes
   ColumnSquares<Scalar, Space> m_squares;
   std::array<Work, max_order> m_work;

@@ -57,7 +57,7 @@ typename Coordinates::space_type instance_of(Space const& space) {
     return {};
 }
 
-/// `coo`, with its duplicates summed where that is wanted. \throws UsageError where they are refused
+/// `coo`, with its duplicates summed if the options say so. \throws UsageError where they are refused
 template <class Coordinates, class Space>
 Coordinates settled(Space const& space, Coordinates const& coo, Duplicates duplicates, count_t found) {
   if (found == 0) return coo;

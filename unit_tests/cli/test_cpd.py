@@ -222,7 +222,7 @@ class Cpd(ToolTest):
                 self.assertEqual(report["result"]["reason"], "iteration limit")
                 self.assertAlmostEqual(fit_of(self.tensor, self.DIMS, weights, factors), report["result"]["fit"],
                                        delta=1e-10)
-        # Of a model that was fitted before it is that model's.
+        # A start that was fitted before has the fit of that run.
         fitted = self.report_of("cpd", self.path, "-r", self.RANK, "-i", 5, "-o", "fitted.ktns")
         again = self.report_of("cpd", self.path, "-r", self.RANK, "-i", 0, "--init", "fitted.ktns")
         self.assertAlmostEqual(fitted["result"]["fit"], again["result"]["fit"], delta=1e-10)

@@ -96,8 +96,8 @@ TEST_CASE("restarts: iterations are told with the number of their run; false end
   for (auto const& run : cut.runs) CHECK(run.reason == StopReason::interrupted);
 }
 
-/// `sorted`, but the runs whose numbers are in `broken` get NaN in their iteration `at`. A run is known by its
-/// workspace: each makes one.
+/// `sorted`, but the runs whose numbers are in `broken` get NaN in their iteration `at`. A run is known by
+/// its workspace: each makes one.
 struct Breaking {
   using scalar_type = double;
   using index_type  = std::uint32_t;
@@ -134,7 +134,7 @@ void mttkrp(TestSpace const& space, Breaking const& X, FactorMatrices<double, Te
     Kokkos::deep_copy(space, V, std::numeric_limits<double>::quiet_NaN());
 }
 
-TEST_CASE("restarts: a run that breaks down is reported, and the others go on", "[cp]") {
+TEST_CASE("restarts: a run that breaks down is reported, and the others continue", "[cp]") {
   TestSpace const space;
   F const X = planted(space);
   for (int const instances : {1, 3}) {

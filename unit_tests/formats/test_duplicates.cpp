@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Duplicates are counted by the formats that sort, and refused, summed or kept by AnyFormat as the options say.
+// Duplicates are counted by the formats that sort, and refused, summed or kept by AnyFormat as the options
+// say.
 #include <Kokkos_Core.hpp>
 #include <cmath>
 #include <set>

@@ -72,8 +72,8 @@ void expect_own_workspace(F const& X, std::vector<F> const& others, count_t rank
   }
 }
 
-/// MTTKRP and residual sweep of a format in some variant, among formats of the same tensor, of one with fewer
-/// nonzeros and of one with more.
+/// MTTKRP and residual sweep of a format in some variant. The other formats hold the same tensor, fewer
+/// nonzeros and more nonzeros.
 template <class F>
 void expect_workspaces(typename F::options_type const& options, std::size_t order) {
   TestSpace const space;
@@ -205,7 +205,7 @@ TEST_CASE("workspaces: AnyFormat refuses those of every other format", "[formats
     for (std::size_t y = 0; y < formats.size(); ++y) {
       if (x == y) continue;
       auto wrong = formats[y].make_workspace(space, 4);
-      // Of another class the message names the operation.
+      // The message names the operation if the classes of the workspaces differ.
       auto const V = make_factor_matrix<double>(space, "polyad::test", 29, 4);
       Kokkos::deep_copy(V, canary);
       CHECK_THROWS_AS(mttkrp(space, X, factors, 0, wrong, V), UsageError);
@@ -225,7 +225,7 @@ TEST_CASE("workspaces: AnyFormat refuses those of every other format", "[formats
   space.fence("polyad::test");
 }
 
-/// A format of one's own, which knows nothing of identities.
+/// A user-defined format, which knows nothing of identities.
 struct Own {
   using scalar_type                 = double;
   using index_type                  = std::uint32_t;
@@ -250,7 +250,7 @@ void mttkrp(TestSpace const& space, Own const&, Factors const&, int, NoWorkspace
   detail::zero_matrix(space, V);
 }
 
-TEST_CASE("workspaces: AnyFormat checks those of a format of one's own", "[formats][workspaces]") {
+TEST_CASE("workspaces: AnyFormat checks those of a user-defined format", "[formats][workspaces]") {
   TestSpace const space;
   auto const coo     = to_device<double, std::uint32_t>(space, some_tensor(1, 3, 30));
   auto const factors = some_factors(coo.extents(), 4);

@@ -191,7 +191,7 @@ struct RestartSummary {
   double fit;  // minus infinity where the run broke down
   int iterations;
   StopReason reason;       // diverged where the run broke down
-  double seconds    = 0;   // of its iterations, including the time of concurrent runs
+  double seconds    = 0;   // that its iterations took, including the time of concurrent runs
   std::string error = {};  // why it broke down, the text of its NumericalError; else empty
 };
 

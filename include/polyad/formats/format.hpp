@@ -209,7 +209,7 @@ struct RowShrinkage {
 /// starts(k) ... starts(k + 1) - 1.
 template <class Space>
 struct RowStarts : std::array<Kokkos::View<count_t*, typename Space::device_type>, max_order> {
-  WorkspaceOwner made_for;  // of any rank
+  WorkspaceOwner made_for;  // the rank does not matter
 };
 
 /// A format that offers least squares for rows, each with all its nonzeros at hand:

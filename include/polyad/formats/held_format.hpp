@@ -139,7 +139,7 @@ public:
     expect(Capability::row_least_squares);
     if constexpr (RowLeastSquaresFormat<F>) {
       auto starts = m_format.make_row_workspace(space);
-      if (!starts.made_for.is_set()) starts.made_for = {m_identity, 0};  // of a format outside the library
+      if (!starts.made_for.is_set()) starts.made_for = {m_identity, 0};  // a user-defined format
       return starts;
     }
     return {};

@@ -25,7 +25,7 @@ private:
 /// The format and the rank that a workspace was made for.
 class WorkspaceOwner {
 public:
-  /// Of no format: expect() refuses it.
+  /// Not made for any format: expect() refuses it.
   WorkspaceOwner() = default;
   /// \param rank  0 where the workspace does not depend on it
   WorkspaceOwner(FormatIdentity format, count_t rank) noexcept : m_format(format.m_number), m_rank(rank) {}

@@ -34,7 +34,7 @@ struct TuckerOptions {
   int max_iterations         = 50;  // 0: the fit of the start with its best core
   double tolerance           = 1e-6;  // 0 or more; stop when the fit changes by less; 0 never does
   double time_limit_s        = std::numeric_limits<double>::infinity();
-  std::uint64_t seed         = 0;  // of the random start
+  std::uint64_t seed         = 0;  // for the random start
   LeadingVectorsOptions vectors = {};
 };
 

@@ -78,7 +78,7 @@ template <class Coo, class Format, class Order>
 struct CountRepeatedNonzeros {
   typename Coo::indices_type coo_indices;
   Order order;
-  typename Format::indices_type indices;  // of the modes that are not grouped
+  typename Format::indices_type indices;  // those of the modes that are not grouped
   KOKKOS_FUNCTION void operator()(count_t i, count_t& repeated) const {
     if (i == 0) return;
     for (count_t m = 0; m < indices.extent(0); ++m)

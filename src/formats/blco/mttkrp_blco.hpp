@@ -87,9 +87,7 @@ void launch_chunks(Space const& space, Blco<Scalar, Index, Space> const& X,
   using Kernel         = MttkrpBlcoChunks<Row, Index, Order, Term>;
   auto const& own      = X.chunks().private_rows();
   bool const is_copied = own.copied_rows(mode) > 0;
-  PrivateOutput<Scalar> const output{{V.data(), static_cast<count_t>(V.stride(0)), RowBound(V.extent(0))},
-                                     {is_copied ? copies.data() : nullptr,
-                                      static_cast<count_t>(copies.stride(0)), RowBound(copies.extent(0))},
+  PrivateOutput<Scalar> const output{RowsAt<Scalar>(V), is_copied ? RowsAt<Scalar>(copies) : RowsAt<Scalar>(),
                                      own.of(mode)};
   clear_private_output<Space, Scalar, Row::block>(space, output, V.extent(0), own.chunks(), blocks);
   ChunkWalk const walks{own.chunks(), 1, blocks};

@@ -31,7 +31,6 @@
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/other_factors.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
-#include "polyad/kernel/row_bound.hpp"
 #include "polyad/kernel/segmented_reduce.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
 #include "polyad/kernel/whole_row_walk.hpp"
@@ -82,7 +81,9 @@ struct MttkrpBlcoTiles {
       auto const k = *reinterpret_cast<Indices const*>(scratch.indices(m + 1) + i);
       for (int u = 0; u < Count; ++u) product[u] *= Row(factors.row(m, k.element[u]), columns);
     }
-    for (int u = 0; u < Count; ++u) RowBound(rows).expect(row.element[u]);
+    for (int u = 0; u < Count; ++u) {
+      KOKKOS_ASSERT(row.element[u] < rows);
+    }
     for (int u = 0; u < Count; ++u) term.complete(product[u], x.element[u], row.element[u], columns);
     for (int u = 0; u < Count; ++u) segment.add(row.element[u], product[u], flush);
   }

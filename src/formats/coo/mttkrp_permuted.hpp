@@ -20,10 +20,10 @@
 #include "formats/coo/coo_permuted.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
+#include "kernel/rows_at.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
-#include "polyad/kernel/row_bound.hpp"
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/team_sums.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
@@ -44,10 +44,8 @@ struct MttkrpPermuted {
   Scalar const* values;
   OtherFactors<Scalar, Order> factors;
   int mode;
-  Scalar* output;  // I_n x R
-  count_t output_stride;
+  RowsAt<Scalar> output;  // I_n x R
   ChunkWalk chunks;
-  [[no_unique_address]] RowBound bound = {};  // of the output
 
   /// The sum of the current row of the output while a chunk is walked.
   struct Run {
@@ -63,8 +61,7 @@ struct MttkrpPermuted {
   /// Writes the sum of a row over this chunk. Only the rows at a chunk's borders are shared with other
   /// threads.
   KOKKOS_FUNCTION void finish(Run const& run, Columns columns) const {
-    bound.expect(run.row);
-    Scalar* const target = output + static_cast<count_t>(run.row) * output_stride;
+    Scalar* const target = output.row(run.row);
     if (run.is_shared)
       run.sum.atomic_add_to(target, columns);
     else
@@ -113,7 +110,7 @@ struct MttkrpPermuted {
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     walk_with_team_sums<Together, Row, Row::block, Index>(
-        chunks, member, output, output_stride,
+        chunks, member, output.data, output.stride,
         [&](count_t begin, count_t end, Columns columns, auto const& last) {
           walk(begin, end, columns, last);
         });
@@ -132,8 +129,7 @@ void launch_permuted(Space const& space, CooPermuted<Scalar, Index, Space> const
                   policy_with_team_sums<together(), Row, Row::block, Scalar, Index>(space, walk),
                   MttkrpPermuted<Row, Index, Order, together()>{
                       X.permutation(mode).data(), X.coo().indices().data(), X.coo().values().data(),
-                      OtherFactors<Scalar, Order>(factors, mode), mode, V.data(),
-                      static_cast<count_t>(V.stride(0)), walk, RowBound(V.extent(0))});
+                      OtherFactors<Scalar, Order>(factors, mode), mode, RowsAt<Scalar>(V), walk});
   });
 }
 

@@ -19,11 +19,11 @@
 #include "formats/coo/coo_scratch.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
+#include "kernel/rows_at.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/machine.hpp"
 #include "polyad/kernel/other_factors.hpp"
-#include "polyad/kernel/row_bound.hpp"
 
 namespace polyad::detail {
 
@@ -36,13 +36,11 @@ struct MttkrpScratch {
   Scalar const* values;
   OtherFactors<Scalar, any_order> factors;
   int mode;
-  Scalar* output;  // I_n x R
-  count_t output_stride;
+  RowsAt<Scalar> output;  // I_n x R
   count_t nnz;
-  count_t chunk;                              // the paper's NZPTM
-  int rank;                                   // R
-  int block_size;                             // the paper's FBS
-  [[no_unique_address]] RowBound bound = {};  // of the output
+  count_t chunk;   // the paper's NZPTM
+  int rank;        // R
+  int block_size;  // the paper's FBS
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
@@ -65,8 +63,7 @@ struct MttkrpScratch {
           Scalar const* const row = factors.row(m, index[factors.mode(m)]) + first;
           Kokkos::parallel_for(columns, [&](int const j) { product[j] *= row[j]; });
         }
-        bound.expect(index[mode]);
-        Scalar* const target = output + static_cast<count_t>(index[mode]) * output_stride + first;
+        Scalar* const target = output.row(index[mode]) + first;
         // Any thread may add to this row.
         Kokkos::parallel_for(columns, [&](int const j) { Kokkos::atomic_add(target + j, product[j]); });
       }
@@ -100,11 +97,10 @@ void mttkrp(Space const& space, CooScratch<Scalar, Index, Space> const& X,
   policy.set_scratch_size(0,
                           Kokkos::PerTeam(static_cast<int>(Kernel::ScratchPad::shmem_size(
                               static_cast<std::size_t>(shape.team), static_cast<std::size_t>(block_size)))));
-  detail::launch(
-      "polyad::mttkrp_scratch", policy,
-      Kernel{X.coo().indices().data(), X.coo().values().data(),
-             OtherFactors<Scalar, any_order>(factors, mode), mode, V.data(),
-             static_cast<count_t>(V.stride(0)), X.nnz(), chunk, rank, block_size, RowBound(V.extent(0))});
+  detail::launch("polyad::mttkrp_scratch", policy,
+                 Kernel{X.coo().indices().data(), X.coo().values().data(),
+                        OtherFactors<Scalar, any_order>(factors, mode), mode, RowsAt<Scalar>(V), X.nnz(),
+                        chunk, rank, block_size});
 }
 
 #define POLYAD_MTTKRP_SCRATCH(Scalar, Index)                                                            \

@@ -145,7 +145,7 @@ struct MttkrpSorted {
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     walk_with_team_sums<Together, Row, Row::block, Index>(
-        chunks, member, writer.output, writer.stride,
+        chunks, member, writer.output.data, writer.output.stride,
         [&](count_t begin, count_t end, Columns columns, auto const& last) {
           walk(begin, end, columns, last);
         });
@@ -198,8 +198,7 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
         ChunkWalk const walk{copy.nnz, copy.chunk, blocks, walk_by_block(X.extents(), mode, factors, blocks)};
         launch_sorted<Row, order()>(
             space, copy, walk, factors,
-            RowWriter<Row, Scalar, Index>{V.data(), static_cast<count_t>(V.stride(0)), borders,
-                                          copy.block_rows > 0, RowBound(V.extent(0))});
+            RowWriter<Row, Scalar, Index>{RowsAt<Scalar>(V), borders, copy.block_rows > 0});
         if (merge)
           merge_borders<Space, Scalar, Index, block()>(space, workspace, ceil_div(copy.nnz, copy.chunk),
                                                        blocks, V);

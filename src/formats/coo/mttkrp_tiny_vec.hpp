@@ -15,10 +15,10 @@
 #include "formats/coo/coo_tiny_vec.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
+#include "kernel/rows_at.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
-#include "polyad/kernel/row_bound.hpp"
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
 
@@ -36,10 +36,8 @@ struct MttkrpTinyVec {
   Scalar const* values;
   OtherFactors<Scalar, Order> factors;
   int mode;
-  Scalar* output;  // I_n x R
-  count_t output_stride;
+  RowsAt<Scalar> output;  // I_n x R
   ChunkWalk chunks;
-  [[no_unique_address]] RowBound bound = {};  // of the output
 
   /// Adds the nonzeros p ... p + Count - 1.
   template <int Count>
@@ -55,8 +53,7 @@ struct MttkrpTinyVec {
             columns);
     for (int u = 0; u < Count; ++u) {
       count_t const row = first[static_cast<count_t>(u) * order + static_cast<count_t>(mode)];
-      bound.expect(row);
-      product[u].atomic_add_to(output + row * output_stride, columns);  // any thread may add to this row
+      product[u].atomic_add_to(output.row(row), columns);  // any thread may add to this row
     }
   }
 
@@ -94,8 +91,7 @@ void mttkrp(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
           detail::launch("polyad::mttkrp_tiny_vec", chunks.template policy<Row>(space),
                          MttkrpTinyVec<Row, Index, order()>{X.coo().indices().data(), X.coo().values().data(),
                                                             OtherFactors<Scalar, order()>(factors, mode),
-                                                            mode, V.data(), static_cast<count_t>(V.stride(0)),
-                                                            chunks, RowBound(V.extent(0))});
+                                                            mode, RowsAt<Scalar>(V), chunks});
         });
   });
 }

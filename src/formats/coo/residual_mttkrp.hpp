@@ -169,8 +169,7 @@ void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
                                    C[mode].data(),
                                    static_cast<count_t>(C[mode].stride(0)),
                                    OtherFactors<Scalar, order()>(C, copy.modes),
-                                   {G.data(), static_cast<count_t>(G.stride(0)), borders, copy.block_rows > 0,
-                                    RowBound(G.extent(0))},
+                                   {RowsAt<Scalar>(G), borders, copy.block_rows > 0},
                                    rank,
                                    chunks});
       if (merge)
@@ -208,11 +207,7 @@ void residual_mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const
                                  C[mode].data(),
                                  static_cast<count_t>(C[mode].stride(0)),
                                  others,
-                                 {G.data(),
-                                  static_cast<count_t>(G.stride(0)),
-                                  {nullptr, nullptr, 0},
-                                  false,
-                                  RowBound(G.extent(0))},
+                                 {RowsAt<Scalar>(G), {nullptr, nullptr, 0}, false},
                                  rank,
                                  chunks});
   });

@@ -19,12 +19,12 @@
 
 #include "formats/csf/csf_walk.hpp"
 #include "kernel/launch.hpp"
+#include "kernel/rows_at.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
-#include "polyad/kernel/row_bound.hpp"
 #include "polyad/kernel/row_form.hpp"
 
 namespace polyad::detail {
@@ -39,10 +39,8 @@ struct MttkrpLevel {
   Kokkos::Array<int, max_order> modes;      // of the levels
   int level;                                // of the output's mode: 1 ... N - 1
   int pointer_levels;
-  Scalar* output;
-  count_t stride;
-  ChunkWalk workers;                          // one bin each
-  [[no_unique_address]] RowBound bound = {};  // of the output
+  RowsAt<Scalar> output;
+  ChunkWalk workers;  // one bin each
 
   /// Where a walk stands.
   struct Path {
@@ -69,9 +67,7 @@ struct MttkrpLevel {
     path.end[l]  = tree.pointers[l][node + 1];
   }
   KOKKOS_FUNCTION void add_to(Index index, Row const& row, Columns columns) const {
-    bound.expect(index);
-    row.atomic_add_to(output + static_cast<count_t>(index) * stride,
-                      columns);  // other bins and nodes add too
+    row.atomic_add_to(output.row(index), columns);  // other bins and nodes add too
   }
 
   KOKKOS_FUNCTION void add_nonzero(Path& path, Index p, Columns columns) const {
@@ -139,7 +135,7 @@ void mttkrp_level(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
         "polyad::mttkrp_csf_level", workers.template policy<typename Kernel::Row, Bounds>(space),
         Kernel{detail::TreeArrays<Scalar, Index, any_order>(tree), detail::BinArrays<Index, any_order>(bins),
                OtherFactors<Scalar, any_order>(factors, all), tree.modes, level, tree.pointer_levels,
-               V.data(), static_cast<count_t>(V.stride(0)), workers, RowBound(V.extent(0))});
+               RowsAt<Scalar>(V), workers});
   });
 }
 

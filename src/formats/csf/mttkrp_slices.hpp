@@ -19,11 +19,11 @@
 #include "formats/csf/csf_walk.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
+#include "kernel/rows_at.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
-#include "polyad/kernel/row_bound.hpp"
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/team_sums.hpp"
 
@@ -94,7 +94,7 @@ struct MttkrpCsl {
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     walk_with_team_sums<Together, Row, Row::block, Index>(
-        workers, member, writer.output, writer.stride,
+        workers, member, writer.output.data, writer.output.stride,
         [&](count_t bin, count_t, Columns columns, auto const& last) { walk(bin, columns, last); });
   }
 };
@@ -107,20 +107,15 @@ struct MttkrpSingles {
 
   TreeArrays<Scalar, Index, Order> tree;
   OtherFactors<Scalar, Order> factors;
-  Scalar* output;
-  count_t stride;
+  RowsAt<Scalar> output;
   ChunkWalk chunks;
-  [[no_unique_address]] RowBound bound = {};  // of the output
 
   template <int Count>
   KOKKOS_FORCEINLINE_FUNCTION void store(count_t p, Columns columns) const {
     Row product[Count];
     multiply_rows<Count>(tree, factors, p, product, columns);
-    for (int u = 0; u < Count; ++u) {
-      Index const row = tree.indices[0][p + static_cast<count_t>(u)];
-      bound.expect(row);
-      product[u].store(output + static_cast<count_t>(row) * stride, columns);
-    }
+    for (int u = 0; u < Count; ++u)
+      product[u].store(output.row(tree.indices[0][p + static_cast<count_t>(u)]), columns);
   }
 
   template <class Member>
@@ -168,8 +163,7 @@ void mttkrp_singles(Space const& space, CsfTree<Scalar, Index, Space> const& tre
         detail::launch("polyad::mttkrp_singles", chunks.template policy<Row, Bounds>(space),
                        MttkrpSingles<Row, Index, order()>{TreeArrays<Scalar, Index, order()>(tree),
                                                           OtherFactors<Scalar, order()>(factors, tree.modes),
-                                                          V.data(), static_cast<count_t>(V.stride(0)), chunks,
-                                                          RowBound(V.extent(0))});
+                                                          RowsAt<Scalar>(V), chunks});
       });
 }
 

@@ -6,11 +6,11 @@
 #include <Kokkos_Core.hpp>
 
 #include "kernel/launch_shape.hpp"
+#include "kernel/rows_at.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/other_factors.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
-#include "polyad/kernel/row_bound.hpp"
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/segmented_reduce.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
@@ -37,10 +37,8 @@ struct HadamardTerms {
   count_t index_stride;
   Scalar const* values;
   OtherFactors<Scalar, Order> factors;
-  Scalar* output;
-  count_t output_stride;
+  RowsAt<Scalar> output;
   int rank;
-  [[no_unique_address]] RowBound bound = {};  // of the output
 
   [[nodiscard]] KOKKOS_FUNCTION Columns columns(int first, int lane) const {
     return Row::columns(first, rank, lane);
@@ -69,13 +67,11 @@ struct HadamardTerms {
   }
 
   KOKKOS_FUNCTION void store(Index row, Row const& sum, Columns columns) const {
-    bound.expect(row);
-    sum.store(output + static_cast<count_t>(row) * output_stride, columns);
+    sum.store(output.row(row), columns);
   }
   KOKKOS_FUNCTION void add_to(Index row, Row const& sum, Columns columns, int lane) const {
     bool const whole = columns.first - columns.first % full_block + Block <= rank;
-    bound.expect(row);
-    AddAtomically<Scalar>{output, output_stride, columns, lane, whole}(row, sum);
+    AddAtomically<Scalar>{output.data, output.stride, columns, lane, whole}(row, sum);
   }
 };
 

@@ -37,7 +37,7 @@ void launch_hadamard(Space const& space, char const* label, FlaggedNonzeros<Scal
     using Terms = HadamardTerms<Space, Scalar, Index, block(), Order>;
     sum_flagged(space, label, X, blocks, shape,
                 Terms{X.indices.data(), static_cast<count_t>(X.indices.stride(0)), X.values.data(), factors,
-                      Y.data(), static_cast<count_t>(Y.stride(0)), blocks.rank, RowBound(Y.extent(0))});
+                      RowsAt<Scalar>(Y), blocks.rank});
   });
 }
 
