@@ -25,6 +25,7 @@
 #include "formats/form_residuals.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
+#include "kernel/rows_at.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/lanes.hpp"
@@ -44,8 +45,7 @@ struct ResidualMttkrp {
   static constexpr int batch = rows_in_flight<typename Row::space_type>(2);
 
   Source source;
-  Scalar const* C;  // of the output mode, I_n x R
-  count_t stride;
+  RowsAt<Scalar> C;  // the output mode's, I_n x R
   OtherFactors<Scalar, Order> factors;
   RowWriter<Row, Scalar, Index> writer;
   int rank;
@@ -60,7 +60,7 @@ struct ResidualMttkrp {
 
   KOKKOS_FORCEINLINE_FUNCTION void start(Run& run, Index row, Columns columns) const {
     run.row = row;
-    run.c   = Row(C + static_cast<count_t>(row) * stride, columns);
+    run.c   = Row(C.row(row), columns);
     run.sum = Row(Scalar(0));
   }
   KOKKOS_FORCEINLINE_FUNCTION void add_one(Run& run, Scalar x, Row const& product, Columns columns) const {
@@ -166,8 +166,7 @@ void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
       detail::launch_copied("polyad::residual_mttkrp_sorted",
                             chunks.template policy<typename Kernel::Row>(space),
                             Kernel{source,
-                                   C[mode].data(),
-                                   static_cast<count_t>(C[mode].stride(0)),
+                                   RowsAt<Scalar>(C[mode]),
                                    OtherFactors<Scalar, order()>(C, copy.modes),
                                    {RowsAt<Scalar>(G), borders, copy.block_rows > 0},
                                    rank,
@@ -204,8 +203,7 @@ void residual_mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const
     detail::launch_copied("polyad::residual_mttkrp_permuted",
                           chunks.template policy<typename Kernel::Row>(space),
                           Kernel{source,
-                                 C[mode].data(),
-                                 static_cast<count_t>(C[mode].stride(0)),
+                                 RowsAt<Scalar>(C[mode]),
                                  others,
                                  {RowsAt<Scalar>(G), {nullptr, nullptr, 0}, false},
                                  rank,
