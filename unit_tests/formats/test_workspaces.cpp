@@ -16,7 +16,7 @@
 namespace polyad::test {
 namespace {
 
-using Factors = FactorMatrices<double, TestSpace>;
+using DoubleFactors = FactorMatrices<double, TestSpace>;
 
 /// Random cells, each at most once.
 HostTensor some_tensor(std::size_t seed, std::size_t order, std::size_t nnz) {
@@ -24,8 +24,8 @@ HostTensor some_tensor(std::size_t seed, std::size_t order, std::size_t nnz) {
   return distinct(random_tensor(random, small_extents(order), nnz));
 }
 
-Factors some_factors(Extents const& extents, count_t rank) {
-  Factors const factors(TestSpace(), extents, rank);
+DoubleFactors some_factors(Extents const& extents, count_t rank) {
+  DoubleFactors const factors(TestSpace(), extents, rank);
   fill_random(TestSpace(), factors, 7);
   return factors;
 }
@@ -88,13 +88,13 @@ void expect_workspaces(typename F::options_type const& options, std::size_t orde
   for (count_t const rank : {3, 20, 40}) {
     expect_own_workspace(
         X, others, rank, [&](F const& of, count_t R) { return of.make_workspace(space, R); },
-        [&](F const& of, Factors const& factors, int mode, auto& workspace, auto const& V) {
+        [&](F const& of, DoubleFactors const& factors, int mode, auto& workspace, auto const& V) {
           mttkrp(space, of, factors, mode, workspace, V);
         });
     if constexpr (offers<F>(Capability::residual_sweep))
       expect_own_workspace(
           X, others, rank, [&](F const& of, count_t R) { return make_residual_workspace(space, of, R); },
-          [&](F const& of, Factors const& C, int mode, auto& workspace, auto const& G) {
+          [&](F const& of, DoubleFactors const& C, int mode, auto& workspace, auto const& G) {
             residual_mttkrp(space, of, C, mode, workspace, G);
           });
   }
@@ -245,7 +245,7 @@ struct Own {
   [[nodiscard]] double norm_squared() const { return 1; }
   [[nodiscard]] NoWorkspace make_workspace(TestSpace const&, count_t) const { return {}; }
 };
-void mttkrp(TestSpace const& space, Own const&, Factors const&, int, NoWorkspace&,
+void mttkrp(TestSpace const& space, Own const&, DoubleFactors const&, int, NoWorkspace&,
             FactorMatrix<double, TestSpace> const& V) {
   detail::zero_matrix(space, V);
 }

@@ -265,10 +265,7 @@ void expect_exact_packs(HostTensor const& tensor, count_t chunk, int mode, count
                               static_cast<count_t>(copy.indices.stride(0)),
                               copy.values.data(),
                               OtherFactors<Scalar, 3>(factors, copy.modes),
-                              {V.matrix().data(),
-                               static_cast<count_t>(V.matrix().stride(0)),
-                               {nullptr, nullptr, 0},
-                               block_rows > 0},
+                              {RowsAt<Scalar>(V.matrix()), {nullptr, nullptr, 0}, block_rows > 0},
                               chunks});
   auto const expected = exact_mttkrp<Scalar>(tensor, host_factors, n);
   CAPTURE(chunk, mode, Strategy::batch, Strategy::hoists, sizeof(Scalar));
