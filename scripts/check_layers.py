@@ -8,10 +8,10 @@
   contracts alone (CONTRACTS). There are no include cycles.
 - A format's name stands in its family: the tool, the drivers and what serves all formats name none.
 - The border: what include/polyad holds is public, and includes nothing of src/; neither do the examples, and the
-  tool takes the choice of a format alone (OF_THE_TOOL). polyad.hpp includes no kernel. There are at most MOST_PUBLIC headers of MOST_PUBLIC_LINES lines together; the
+  tool takes the choice of a format and a checksum alone (OF_THE_TOOL). No include is relative. polyad.hpp includes no kernel. There are at most MOST_PUBLIC headers of MOST_PUBLIC_LINES lines together; the
   ceilings sink, and rise only with a reason in CONTRIBUTING.md.
-- Kernels are written once: what belongs to one backend stays inside core/ and kernel/, in files that
-  CONTRIBUTING.md lists, MOST_BACKEND_FILES at most. Outside core/ and the shapes of launches (LAUNCH_SHAPES) at most
+- Kernels are written once: what belongs to one backend stays inside core/ and kernel/, and in the BINDINGS of
+  other libraries, in files that CONTRIBUTING.md lists, MOST_BACKEND_FILES at most. Outside core/ and the shapes of launches (LAUNCH_SHAPES) at most
   MOST_SPACE_FILES files ask whether a space is a device's. A kernel's template has at most MOST_PARAMETERS parameters.
 - Labels of Views and kernels begin with polyad::, and a kernel launched on an instance has one.
 - Every header and source is in its CMakeLists.txt, and what stands there exists.
@@ -42,7 +42,8 @@ LAYERS = {
 }
 DRIVERS = {"cp", "fast_tucker", "tucker"}
 CONTRACTS = {"formats/any_format.hpp", "formats/format.hpp", "formats/row_owners.hpp"}
-OF_THE_TOOL = {"formats/choose_format.hpp", "formats/cost_model.hpp"}
+# The tool recognises the file of a stored choice by the checksum that tensor files carry.
+OF_THE_TOOL = {"formats/choose_format.hpp", "formats/cost_model.hpp", "io/crc32c.hpp"}
 CODE = {".hpp", ".cpp"}
 FORBIDDEN_FOLDERS = {"utils", "misc", "impl"}
 MOST_LINES = 400
@@ -55,8 +56,11 @@ BACKEND_ONLY = re.compile(
     r"__(?:global|device|host|shared|launch_bounds)__|__(?:sync\w+|shfl\w*|ballot\w*|activemask|ldg|ldcs|ldcg|popc\w*|"
     r"ffs\w*|clz\w*|nanosleep|f[am][du]\w*_r[nzud])\s*\(|\basm\b|<<<|"
     r"\b(?:threadIdx|blockIdx|blockDim|gridDim|warpSize)\b|\batomic(?:Add|CAS|Exch|Min|Max|Or|And)\s*\(|"
-    r"\bcu(?:da|blas|sparse|solver|rand)[A-Z]\w*|\bcub::|\bthrust::|#\s*include\s*<(?:cuda|cub|thrust|cooperative)\w*"
+    r"\bcu(?:da|blas|sparse|solver|rand)[A-Z]\w*|\bcub::|\bthrust::|\bcuda_stream\b|\bnccl[A-Z]\w*|"
+    r"\b(?:CUBLAS|NCCL)_[A-Z]\w*|#\s*include\s*<(?:cuda|cub|thrust|cooperative|nccl)\w*"
 )
+# They bind another library to the interface of their folder, and hold no kernels.
+BINDINGS = {"src/dense/blas.cpp", "src/distributed/nccl_collectives.cpp"}
 MOST_BACKEND_FILES = 12
 OF_A_DEVICE = re.compile(r"\bis_device_space\b")
 LAUNCH_SHAPES = {"kernel/chunk_walk.hpp", "kernel/launch.hpp", "kernel/launch_shape.hpp", "kernel/machine.hpp"}
@@ -133,6 +137,10 @@ class Checker:
 
     def check_includes(self, path, text):
         layer, family = self.layer_of(path)
+        for match in INCLUDE.finditer(text):
+            if match.group(2).startswith("."):
+                line = text.count("\n", 0, match.start(2)) + 1
+                self.report(path, line, f'"{match.group(2)}" is relative: name it from src/ or include/')
         if layer in ("", "cli"):
             return
         if layer not in LAYERS:
@@ -253,7 +261,7 @@ class Checker:
                 self.report(folder, 1, f"{count} files in a folder, more than {MOST_TOOL_FILES}")
 
     def check_backend(self, path, text):
-        if self.layer_of(path)[0] in ("core", "kernel"):
+        if self.layer_of(path)[0] in ("core", "kernel") or str(path.relative_to(self.root)) in BINDINGS:
             return
         for match in BACKEND_ONLY.finditer(text):
             line = text.count("\n", 0, match.start()) + 1

@@ -235,7 +235,7 @@ TuckerResult tucker(TensorPtr const& tensor, TuckerOptions const& asked, std::ve
     auto format           = format_options(options);
     format.hooks.progress = at_each_step(asked.between_steps);
     auto const X          = any_format(Space(), of.coo, format);
-    auto const result     = polyad::tucker(Space(), X, options, begin, callback);
+    auto const result     = polyad::tucker(Space(), X, options, std::move(begin), callback);
     TuckerResult out{to_array(result.model.core, of.stays), {}, {}, result.reason, result.fit};
     for (auto const& factor : result.model.factors) out.factors.push_back(to_array(factor, of.stays));
     for (auto const& it : result.history) out.history.push_back({it.iteration, it.fit, it.delta, it.seconds});

@@ -185,6 +185,7 @@ Array ttmc(TensorPtr const& tensor, std::vector<Array> const& matrices, int mode
     AnyFormatOptions options;
     options.needs      = {Capability::ttmc};
     options.iterations = 1;
+    options.duplicates = Duplicates::keep;  // the product is linear
     spttmc(Space(), any_format(Space(), of.coo, options), U, mode, Y);
     Space().fence("polyad::python");
     return to_array(Y, of.stays);

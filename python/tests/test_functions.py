@@ -145,6 +145,9 @@ def test_progress(capfd):
         {"rank": 2**20},
         {"rank": 2, "max_iterations": -1},
         {"rank": 2, "tolerance": float("nan")},
+        {"rank": 2, "tolerance": -1e-9},
+        {"rank": 2, "time_limit_s": -1},
+        {"rank": 2, "time_limit_s": float("nan")},
         {"rank": 2, "tolerance": "x"},
         {"rank": 2, "format": "none"},
         {"rank": 2, "seed": -1},
@@ -153,6 +156,32 @@ def test_progress(capfd):
 def test_cp_als_refuses(options):
     with pytest.raises(polyad.UsageError):
         polyad.cp_als(random_tensor((5, 6, 7), 50, 1), **options)
+
+
+@pytest.mark.parametrize(
+    "options", [{"max_iterations": -1}, {"tolerance": float("nan")}, {"tolerance": -1}, {"time_limit_s": -0.5}]
+)
+def test_tucker_refuses(options):
+    with pytest.raises(polyad.UsageError):
+        polyad.tucker(random_tensor((5, 6, 7), 50, 1), (2, 2, 2), **options)
+
+
+def test_zero_iterations():
+    X = random_tensor((5, 6, 7), 50, 1)
+    dense = np.zeros(X.shape)
+    dense[tuple(X.coords.T)] = X.values
+    model = polyad.cp_als(X, 3, max_iterations=0)
+    weights, (A, B, C) = model
+    left = np.linalg.norm(dense - np.einsum("r,ir,jr,kr->ijk", weights, A, B, C))
+    assert abs(model.fit - (1 - left / np.linalg.norm(dense))) < 1e-12 and not model.history
+    assert not polyad.tucker(X, (2, 2, 2), max_iterations=0).history
+
+
+def test_duplicates_are_refused():
+    X = polyad.SparseTensor([[0, 1, 2], [0, 1, 2], [3, 0, 1]], [1.0, 2.0, 3.0], (4, 5, 6), duplicates="keep")
+    for call in (lambda: polyad.cp_als(X, 2), lambda: polyad.tucker(X, (1, 1, 1)), lambda: polyad.any_format(X, rank=2)):
+        with pytest.raises(polyad.UsageError, match="1 nonzeros"):
+            call()
 
 
 def test_more_errors():

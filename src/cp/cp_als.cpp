@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "polyad/cp/cp_als.hpp"
 
+#include <utility>
+
 #include "cp/cp_als_run.hpp"
 #include "polyad/core/instances.hpp"
+#include "tensor/copied.hpp"
 
 namespace polyad {
 
@@ -20,6 +23,12 @@ CpAlsRun<Scalar, Space>::CpAlsRun(Space const& space,
                                   std::shared_ptr<detail::ErasedFormat<Scalar, Space> const> X,
                                   CpAlsOptions const& options, FactorMatrices<Scalar, Space> const& start,
                                   std::shared_ptr<detail::SharedRows<Scalar, Space>> const& ranks)
+    : CpAlsRun(space, std::move(X), options, detail::copied(space, start), ranks) {}
+template <class Scalar, class Space>
+CpAlsRun<Scalar, Space>::CpAlsRun(Space const& space,
+                                  std::shared_ptr<detail::ErasedFormat<Scalar, Space> const> X,
+                                  CpAlsOptions const& options, FactorMatrices<Scalar, Space>&& start,
+                                  std::shared_ptr<detail::SharedRows<Scalar, Space>> const& ranks)
     : m_body(std::make_unique<detail::CpAlsBody<Scalar, Space>>(space, X, options, start, ranks)) {}
 template <class Scalar, class Space>
 CpAlsRun<Scalar, Space>::CpAlsRun(CpAlsRun&&) noexcept = default;
@@ -29,6 +38,10 @@ CpAlsRun<Scalar, Space>::~CpAlsRun() = default;
 template <class Scalar, class Space>
 bool CpAlsRun<Scalar, Space>::is_running() const {
   return m_body->is_running();
+}
+template <class Scalar, class Space>
+int CpAlsRun<Scalar, Space>::iterations() const {
+  return m_body->iterations_done();
 }
 template <class Scalar, class Space>
 void CpAlsRun<Scalar, Space>::launch() {
@@ -55,7 +68,14 @@ template <class Scalar, class Index, class Space>
 CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                   CpAlsOptions const& options, FactorMatrices<Scalar, Space> const& start,
                                   CpAlsCallback const& callback) {
-  CpAlsRun<Scalar, Space> run(space, X, options, start);
+  return cp_als(space, X, options, detail::copied(space, start), callback);
+}
+
+template <class Scalar, class Index, class Space>
+CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+                                  CpAlsOptions const& options, FactorMatrices<Scalar, Space>&& start,
+                                  CpAlsCallback const& callback) {
+  CpAlsRun<Scalar, Space> run(space, X, options, std::move(start));
   while (run.is_running()) {
     run.launch();
     run.finish(callback);
@@ -67,9 +87,9 @@ template <class Scalar, class Index, class Space>
 CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                   CpAlsOptions const& options, CpAlsCallback const& callback) {
   count_t const rank = options.rank == 0 ? X.rank() : options.rank;
-  FactorMatrices<Scalar, Space> const start(space, X.extents(), static_cast<count_t>(checked_rank(rank)));
+  FactorMatrices<Scalar, Space> start(space, X.extents(), static_cast<count_t>(checked_rank(rank)));
   fill_random(space, start, options.seed);
-  return cp_als(space, X, options, start, callback);
+  return cp_als(space, X, options, std::move(start), callback);
 }
 
 #define POLYAD_CP_ALS_RUN(Scalar) template class CpAlsRun<Scalar, Kokkos::DefaultExecutionSpace>
@@ -78,6 +98,9 @@ CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, S
       Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
       CpAlsOptions const&, FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,                    \
       CpAlsCallback const&);                                                                                \
+  template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                       \
+      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      CpAlsOptions const&, FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace>&&, CpAlsCallback const&);  \
   template CpAlsResult<Scalar, Kokkos::DefaultExecutionSpace> cp_als(                                       \
       Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
       CpAlsOptions const&, CpAlsCallback const&)

@@ -12,11 +12,13 @@
 #include <vector>
 
 #include "core/phase_timer.hpp"
+#include "core/run_limits.hpp"
 #include "core/space_instances.hpp"
 #include "cp/arrange_components.hpp"
 #include "cp/fit.hpp"
 #include "cp/shared_rows.hpp"
 #include "dense/gram.hpp"
+#include "dense/inner_product.hpp"
 #include "dense/normal_equations.hpp"
 #include "dense/normalize_columns.hpp"
 #include "dense/scale_columns.hpp"
@@ -134,6 +136,9 @@ public:
   }
 
   [[nodiscard]] bool is_running() const { return m_running; }
+  [[nodiscard]] int iterations_done() const {
+    return m_restored_at + static_cast<int>(m_result.history.size());
+  }
 
   /// Enqueues an iteration and the copy of its numbers to the host. Does not wait.
   ///
@@ -244,6 +249,7 @@ public:
   /// Splits lambda off and brings the model into canonical form. Waits; call it once, after the last
   /// iteration.
   [[nodiscard]] CpAlsResult<Scalar, Space> take_result() {
+    if (iterations_done() == 0) measure_start();
     // Frees memory for the copies of arrange_components, none of which is longer than V.
     m_format_workspace.reset();
     m_work.V         = {};
@@ -264,18 +270,34 @@ public:
 private:
   static CpAlsOptions checked(ErasedFormat<Scalar, Space> const& X, CpAlsOptions options,
                               FactorMatrices<Scalar, Space> const& start) {
+    expect_run_limits(options.max_iterations, options.tolerance, options.time_limit_s);
     POLYAD_EXPECTS(X.extents().order() >= 2, "CP-ALS needs a tensor of at least two modes");
+    expect_no_duplicates(X);
     POLYAD_EXPECTS(options.rank == 0 || start.rank() == options.rank, "the start has rank ", start.rank(),
                    ", not ", options.rank);
     expect_factors(start, X.extents());
     options.rank = start.rank();
     return options;
   }
+  /// The fit of a model that no iteration has changed, with one MTTKRP for <X, M>. Waits.
+  void measure_start() {
+    int const last  = order() - 1;
+    auto const V    = m_work.output(m_tensor->extents()[last]);
+    auto const& all = m_work.numbers;
+    m_tensor->do_mttkrp(m_space, m_result.model.factors, last, m_format_workspace.get(), V);
+    inner_product_of(m_space, m_ranks ? m_ranks->sum_rows(last, V) : V, owned_rows(last), m_work.inner());
+    if (m_ranks) m_ranks->sum(all.data() + static_cast<int>(inner_product), 1);
+    model_norm(m_space, m_work.grams, m_work.weights, all);
+    Kokkos::deep_copy(m_space, m_work.host_numbers, all);
+    m_space.fence("polyad::cp_als");
+    auto const& numbers = m_work.host_numbers;
+    m_result.fit        = fit_of(m_norm_squared, numbers(inner_product), numbers(model_norm_squared));
+    if (!std::isfinite(m_result.fit) && m_norm_squared > 0)
+      throw NumericalError("the fit of the start is not a finite number");
+    if (numbers(model_norm_squared) == 0) m_result.defect = ModelDefect::zero;
+  }
   [[nodiscard]] int order() const { return m_tensor->extents().order(); }
   [[nodiscard]] FactorMatrix<Scalar, Space> const& factor(int n) const { return m_result.model.factors[n]; }
-  [[nodiscard]] int iterations_done() const {
-    return m_restored_at + static_cast<int>(m_result.history.size());
-  }
   [[nodiscard]] FactorMatrix<Scalar, Space> owned_rows(int n) const {
     return m_ranks ? m_ranks->owned(n, factor(n)) : factor(n);
   }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "polyad/cp/cp_als.hpp"
 
-#include <algorithm>
+#include <exception>
 #include <memory>
 #include <utility>
 
+#include "core/run_limits.hpp"
 #include "core/space_instances.hpp"
+#include "cp/best_of_restarts.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
 
 namespace polyad {
@@ -32,51 +35,48 @@ RestartsResult<Scalar, Space> cp_als_restarts(std::vector<Space> const& instance
   std::vector<Slot> slots;
   for (auto const& instance : instances) slots.push_back({instance, -1, nullptr});
 
-  RestartsResult<Scalar, Space> result;
-  result.runs.resize(static_cast<std::size_t>(count));
+  expect_run_limits(options.max_iterations, options.tolerance, options.time_limit_s);
+  BestOfRestarts<Scalar, Space> best(options.seed, count);
   int started      = 0;
-  int ended        = 0;
   bool interrupted = false;
   auto const begin = [&](Slot& slot) {
     slot.number = started++;
-    FactorMatrices<Scalar, Space> const start(slot.space, X.extents(), rank);
+    FactorMatrices<Scalar, Space> start(slot.space, X.extents(), rank);
     fill_random(slot.space, start, restart_seed(options.seed, slot.number));
-    slot.run = std::make_unique<CpAlsRun<Scalar, Space>>(slot.space, X, options, start);
+    slot.run = std::make_unique<CpAlsRun<Scalar, Space>>(slot.space, X, options, std::move(start));
   };
-  auto const end = [&](Slot& slot) {
-    auto outcome     = slot.run->take_result();
-    auto const index = static_cast<std::size_t>(slot.number);
-    double seconds   = 0;
-    for (auto const& iteration : outcome.history) seconds += iteration.seconds;
-    result.runs[index] = {restart_seed(options.seed, slot.number), outcome.fit,
-                          static_cast<int>(outcome.history.size()), outcome.reason, seconds};
-    // If fits are equal, the earlier start wins, whichever ended first.
-    bool const better =
-        outcome.fit > result.best.fit || (outcome.fit == result.best.fit && index < result.best_run);
-    if (ended == 0 || better) {
-      result.best     = std::move(outcome);
-      result.best_run = index;
+  // A callback's own exceptions end all runs, whatever their type.
+  std::exception_ptr from_callback;
+  auto const watch = [&](int number, CpAlsIteration const& iteration) {
+    try {
+      interrupted = (callback && !callback(number, iteration)) || interrupted;
+    } catch (...) {
+      from_callback = std::current_exception();
+      throw;
     }
-    ++ended;
-    slot.run.reset();
+    return !interrupted;
   };
-  while (ended < started || (started < count && !interrupted)) {
+  while (best.ended() < started || (started < count && !interrupted)) {
     for (auto& slot : slots)
       if (!slot.run && started < count && !interrupted) begin(slot);
     for (auto& slot : slots)
       if (slot.run && slot.run->is_running()) slot.run->launch();
     for (auto& slot : slots) {
       if (!slot.run) continue;
-      if (slot.run->is_running())
-        slot.run->finish([&](CpAlsIteration const& iteration) {
-          interrupted = (callback && !callback(slot.number, iteration)) || interrupted;
-          return !interrupted;
-        });
-      if (!slot.run->is_running()) end(slot);
+      try {
+        if (slot.run->is_running())
+          slot.run->finish([&](CpAlsIteration const& iteration) { return watch(slot.number, iteration); });
+        if (slot.run->is_running()) continue;
+        best.add(slot.number, slot.run->take_result());
+      } catch (NumericalError const& error) {
+        if (from_callback) throw;
+        slot.space.fence("polyad::cp_als_restarts");  // before its memory is freed
+        best.add_breakdown(slot.number, slot.run->iterations(), error);
+      }
+      slot.run.reset();
     }
   }
-  result.runs.resize(static_cast<std::size_t>(started));
-  return result;
+  return best.take();
 }
 
 #define POLYAD_CP_ALS_RESTARTS(Scalar, Index)                                                   \

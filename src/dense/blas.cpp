@@ -4,20 +4,18 @@
 
 #include <KokkosBlas3_gemm.hpp>
 #include <algorithm>
-#include <cstdlib>
 
+#include "core/default_environment.hpp"
 #include "polyad/core/error.hpp"
 
 namespace polyad::detail {
 namespace {
 
-/// Gives cuBLAS two workspaces of 32 MiB, before its first call and unless the environment names others.
-/// Streams share its own workspace: where another stream has it, cuBLAS takes another algorithm, with other
-/// bits (its manual, "Results reproducibility"). Smaller workspaces made wide products half as fast.
-void name_workspaces() {
-  static int const named = ::setenv("CUBLAS_WORKSPACE_CONFIG", ":32768:2", 0);
-  static_cast<void>(named);
-}
+/// Gives cuBLAS two workspaces of 32 MiB, unless the environment names others. Streams share its own
+/// workspace: where another stream has it, cuBLAS takes another algorithm, with other bits (its manual,
+/// "Results reproducibility"). Smaller workspaces made wide products half as fast. Set while the library is
+/// loaded, before a program has threads: setenv may move the environment while other threads read it.
+[[maybe_unused]] int const named_workspaces = set_default_environment("CUBLAS_WORKSPACE_CONFIG", ":32768:2");
 
 /// Kokkos Kernels casts extents to int.
 constexpr count_t most_rows = count_t(1) << 30;
@@ -28,7 +26,6 @@ constexpr count_t most_doubles = count_t(1) << 23;
 /// Calls f(range), which calls the BLAS, for pieces of at most so many rows.
 template <class F>
 void for_each_piece(count_t rows, F&& f, count_t most = most_rows) {
-  name_workspaces();
   for (count_t first = 0; first < rows; first += most)
     f(Kokkos::make_pair(first, std::min(rows, first + most)));
 }

@@ -84,8 +84,13 @@ struct FactorPanel {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    // Another team of this launch may be setting it; it then finds the pivot that this one would find.
-    if (Kokkos::atomic_load(matrix.flag) != 0) return;
+    // Another team of this launch may be setting it; it then finds the pivot that this one would find. One
+    // thread looks for all: threads that looked for themselves could differ, and those that continued would
+    // wait at a barrier for those that returned.
+    double failed = 0;
+    Kokkos::single(
+        Kokkos::PerTeam(member), [&](double& flag) { flag = Kokkos::atomic_load(matrix.flag); }, failed);
+    if (failed != 0) return;
     int const bytes = scratch_bytes;
     auto* const N   = static_cast<double*>(member.team_scratch(0).get_shmem(bytes));
     auto* const D   = N + block * block;

@@ -34,11 +34,12 @@ struct ModeFibers {
   typename Tensor::values_type values;
   Permutation<std::uint64_t, Space> by_fiber;
   int mode;
+  double scale = 1;  // a factor of the values
 
   [[nodiscard]] KOKKOS_FUNCTION count_t nnz() const { return values.extent(0); }
   [[nodiscard]] KOKKOS_FUNCTION Index row(count_t i) const { return indices(by_fiber(i), mode); }
   [[nodiscard]] KOKKOS_FUNCTION double value(count_t i) const {
-    return static_cast<double>(values(by_fiber(i)));
+    return scale * static_cast<double>(values(by_fiber(i)));
   }
   [[nodiscard]] KOKKOS_FUNCTION bool are_in_one_fiber(count_t i, count_t j) const {
     for (int m = 0; m < static_cast<int>(indices.extent(1)); ++m)

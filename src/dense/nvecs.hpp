@@ -8,25 +8,32 @@
 // S(i, i). Then Y = S Q. For long modes S is never formed: a fiber adds x z to Y(i, :), where z = sum over f
 // of x Q(i, :).
 //
+// The values are multiplied by a power of two that brings the largest one near 1. Neither squares nor fourth
+// powers then leave the range of Scalar, and the singular vectors do not change.
+//
 // A thread processes a fiber. Long modes may have fibers of more than 1,024 nonzeros, which several threads
 // share (long_fibers.hpp).
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "core/run_limits.hpp"
 #include "dense/gram.hpp"
 #include "dense/intermediates.hpp"
 #include "dense/long_fibers.hpp"
 #include "dense/mode_fibers.hpp"
 #include "kernel/launch_shape.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/dense/nvecs.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
 #include "tensor/coordinates_inside.hpp"
+#include "tensor/largest_value.hpp"
 
 namespace polyad {
 
@@ -136,13 +143,18 @@ struct Orthonormalizer {
 template <class Scalar, class Index, class Space>
 FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index, Space> const& tensor,
                                     count_t rank, NvecsOptions const& options) {
-  using Tensor          = CooTensor<Scalar, Index, Space>;
-  using Range           = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  using Tensor = CooTensor<Scalar, Index, Space>;
+  using Range  = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
+  expect_run_limits(options.max_iterations, options.tolerance);
   Extents const extents = tensor.extents();
   detail::expect_coordinates_inside(space, tensor);
   FactorMatrices<Scalar, Space> factors(space, extents, rank);
   fill_random(space, factors, options.seed);
   if (tensor.nnz() == 0) return factors;
+  double const largest = largest_value(space, tensor);
+  if (!std::isfinite(largest)) throw NumericalError("the tensor has values that are not finite numbers");
+  // The scale stays a normal number, even for subnormal values.
+  double const scale = largest > 0 ? std::ldexp(1.0, std::clamp(-std::ilogb(largest), -1022, 1000)) : 1;
 
   GramWorkspace<Space> const workspace(space, rank);
   GramMatrix<Space> const G(Kokkos::view_alloc(space, "polyad::nvecs_gram"), rank, rank);
@@ -154,7 +166,7 @@ FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index,
     auto const by_fiber = identity_permutation<std::uint64_t>(space, tensor.nnz());
     sort_by_other_modes(space, tensor, n, by_fiber);
 
-    detail::ModeFibers<Tensor> const fibers{tensor.indices(), tensor.values(), by_fiber, n};
+    detail::ModeFibers<Tensor> const fibers{tensor.indices(), tensor.values(), by_fiber, n, scale};
     LaunchShape const shape = detail::fibers_shape<Space>(tensor.nnz());
     bool const is_short     = detail::sums_unfolding_gram(extents[n], tensor.nnz());
     FactorMatrix<Scalar, Space> S;

@@ -2,13 +2,17 @@
 #include "polyad/distributed/cp_als.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <numeric>
 #include <utility>
 
+#include "core/run_limits.hpp"
+#include "cp/best_of_restarts.hpp"
 #include "distributed/exchange.hpp"
 #include "distributed/relabel.hpp"
 #include "distributed/rows_of_ranks.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/rank.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
@@ -155,17 +159,16 @@ CpAlsRun<Scalar, Space> cp_als_run(Communicator<Space> const& ranks,
   auto const& space     = ranks.space();
   auto const& partition = share.partition;
   count_t const rank    = options.rank == 0 ? X.rank() : options.rank;
-  FactorMatrices<Scalar, Space> const start(space, share.block.extents(),
-                                            static_cast<count_t>(checked_rank(rank)));
+  FactorMatrices<Scalar, Space> start(space, share.block.extents(), static_cast<count_t>(checked_rank(rank)));
   for (int n = 0; n < start.order(); ++n)  // an empty range has one row, which stays zero
     fill_start<Scalar, Space>(
         space,
         Kokkos::subview(start[n], Kokkos::make_pair(count_t(0), partition.row_count(ranks.rank(), n)),
                         Kokkos::ALL),
         options.seed, n, partition);
-  if (ranks.size() == 1) return CpAlsRun<Scalar, Space>(space, X, options, start);
+  if (ranks.size() == 1) return CpAlsRun<Scalar, Space>(space, X, options, std::move(start));
   return CpAlsRun<Scalar, Space>(
-      space, X.inside(), options, start,
+      space, X.inside(), options, std::move(start),
       std::make_shared<RowsOfRanks<Scalar, Space>>(ranks, partition, share.norm_squared, rank));
 }
 
@@ -176,23 +179,33 @@ RestartsResult<Scalar, Space> cp_als_restarts(Communicator<Space> const& ranks,
                                               CpAlsOptions const& options, int count,
                                               RestartsCallback const& callback) {
   POLYAD_EXPECTS(count >= 1, count, " starts");
-  RestartsResult<Scalar, Space> result;
+  expect_run_limits(options.max_iterations, options.tolerance, options.time_limit_s);
+  BestOfRestarts<Scalar, Space> best(options.seed, count);
   for (int k = 0; k < count; ++k) {
     CpAlsOptions own = options;
     own.seed         = restart_seed(options.seed, k);
-    auto run =
-        cp_als(ranks, share, X, own, [&](CpAlsIteration const& it) { return !callback || callback(k, it); });
-    double seconds = 0;
-    for (auto const& iteration : run.history) seconds += iteration.seconds;
-    result.runs.push_back({own.seed, run.fit, static_cast<int>(run.history.size()), run.reason, seconds});
-    bool const interrupted = run.reason == StopReason::interrupted;  // on all ranks alike
-    if (k == 0 || run.fit > result.best.fit) {
-      result.best     = std::move(run);
-      result.best_run = static_cast<std::size_t>(k);
+    int iterations   = 0;
+    std::exception_ptr from_callback;
+    auto const watch = [&](CpAlsIteration const& it) {
+      iterations = it.iteration;
+      try {
+        return !callback || callback(k, it);
+      } catch (...) {
+        from_callback = std::current_exception();
+        throw;
+      }
+    };
+    try {
+      auto run               = cp_als(ranks, share, X, own, watch);
+      bool const interrupted = run.reason == StopReason::interrupted;
+      best.add(k, std::move(run));
+      if (interrupted) break;  // on all ranks alike
+    } catch (NumericalError const& error) {
+      if (from_callback) throw;
+      best.add_breakdown(k, iterations, error);  // on all ranks alike: they have the same fit
     }
-    if (interrupted) break;
   }
-  return result;
+  return best.take();
 }
 
 #define POLYAD_DISTRIBUTE(Scalar, Index)                                                          \

@@ -6,13 +6,13 @@
 #include <nccl.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/default_environment.hpp"
 #include "polyad/core/error.hpp"
 
 namespace polyad {
@@ -26,6 +26,11 @@ namespace detail {
 namespace {
 
 using Space = Kokkos::DefaultExecutionSpace;
+
+/// We keep NVLink multicast off unless the user asks for it. Set while the library is loaded, before NCCL
+/// reads its environment and before a program has threads: setenv may move the environment while they read
+/// it.
+[[maybe_unused]] int const multicast_off = set_default_environment("NCCL_NVLS_ENABLE", "0");
 
 void expect_nccl(ncclResult_t status, char const* call) {
   if (status == ncclSuccess) return;
@@ -72,8 +77,6 @@ class NcclCollectives final : public Collectives {
 public:
   NcclCollectives(Space const& space, std::unique_ptr<Collectives> host)
       : m_space(space), m_host(std::move(host)) {
-    // Must come before NCCL reads its environment. We keep NVLink multicast off unless the user asks for it.
-    if (std::getenv("NCCL_NVLS_ENABLE") == nullptr) ::setenv("NCCL_NVLS_ENABLE", "0", 0);
     ncclUniqueId id;
     std::memset(&id, 0, sizeof id);
     if (m_host->rank() == 0) expect_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");

@@ -7,7 +7,7 @@
 
 #include "fast_tucker/drift.hpp"
 #include "fast_tucker/entries.hpp"
-#include "fast_tucker/largest_value.hpp"
+#include "fast_tucker/largest_entry.hpp"
 #include "polyad/core/instances.hpp"
 #include "tensor/coordinates_inside.hpp"
 

@@ -247,12 +247,13 @@ FastTuckerResult<Scalar, Space> fit_owned_rows(
     FastTuckerCallback const& callback, AnyFormatOptions const& format,
     std::shared_ptr<NonzeroOwners<Scalar, Index, Space>> const& owners);
 
-/// The caller's format options with the optimiser's needs.
+/// The caller's format options with the optimiser's needs. Duplicates are kept: each is an observation.
 inline AnyFormatOptions asked_of(AnyFormatOptions format, FastTuckerOptions const& options) {
   auto const asked  = format_options(options);
   format.needs      = asked.needs;
   format.rank       = asked.rank;
   format.iterations = asked.iterations;
+  format.duplicates = asked.duplicates;
   return format;
 }
 

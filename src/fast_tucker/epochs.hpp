@@ -70,9 +70,7 @@ public:
       m_workspaces.push_back(make_residual_workspace(space, format, model.rank()));
     for (int n = 0; n < model.order(); ++n) als ? make_als_work(n) : make_adam_work(n);
     if (als) {
-      m_rows = X.format(0).make_row_workspace(space);
-      for (int n = 1; n < model.order() && X.owners(); ++n)
-        of_mode(m_rows, n) = of_mode(X.format(n).make_row_workspace(space), n);
+      for (auto const& format : X.formats()) m_rows.push_back(format.make_row_workspace(space));
       count_t most = 0;
       for (auto const& format : X.formats()) most = std::max(most, format.nnz());
       m_sums    = make_row_sums(most, model.rank());
@@ -213,12 +211,15 @@ private:
     if (m_tensor.owners()) m_tensor.owners()->gather_rows(n, m_C[n]);
   }
   void update_squares(int n) const {
-    m_squares.update(m_space, n, own_C(n)[n], of_mode(m_rows, n), m_tensor.nnz(), G(n));
+    m_squares.update(m_space, n, own_C(n)[n], of_mode(row_starts(n), n), m_tensor.nnz(), G(n));
     if (m_tensor.owners()) m_tensor.owners()->sum(m_squares.of_columns(n), m_model.rank());
   }
   [[nodiscard]] Work& work(int n) { return of_mode(m_work, n); }
   [[nodiscard]] AnyWorkspace& workspace(int n) {
     return m_workspaces[m_tensor.owners() ? static_cast<std::size_t>(n) : 0];
+  }
+  [[nodiscard]] RowStarts<Space> const& row_starts(int n) const {
+    return m_rows[m_tensor.owners() ? static_cast<std::size_t>(n) : 0];
   }
   [[nodiscard]] FactorMatrix<Scalar, Space> G(int n) const {
     count_t const rows = m_model.A(n).extent(0);
@@ -263,7 +264,7 @@ private:
     if (shrinks() || to_one) {
       Shrinkage const shrinkage = m_options.shrinkage.value_or(Shrinkage{});
       m_squares.set_unit(m_space, n);
-      penalty.starts         = of_mode(m_rows, n);
+      penalty.starts         = of_mode(row_starts(n), n);
       penalty.shrinkage.unit = m_squares.unit();
       if (to_one) {
         penalty.shrinkage.nonzeros = shrinkage.to_one;
@@ -275,7 +276,8 @@ private:
     }
     auto const C      = own_C(n);
     bool const is_any = C[n].extent(0) > 0;
-    if (is_any) least_squares_rows(m_space, X(n), C, n, problem, m_rows, m_model.A(n), penalty.shrinkage);
+    if (is_any)
+      least_squares_rows(m_space, X(n), C, n, problem, row_starts(n), m_model.A(n), penalty.shrinkage);
     form_intermediates(m_space, m_model, n, C);
     auto* const owners = m_tensor.owners().get();
     if (steps_core(n))
@@ -304,8 +306,8 @@ private:
   FactorMatrices<Scalar, Space> m_C;
   FactorMatrix<Scalar, Space> m_G;         // of the longest mode, shared by all
   std::vector<AnyWorkspace> m_workspaces;  // of each format
-  RowStarts<Space> m_rows;
-  RowSums m_sums;  // shared by all modes
+  std::vector<RowStarts<Space>> m_rows;    // one per format
+  RowSums m_sums;                          // shared by all modes
   ColumnSquares<Scalar, Space> m_squares;
   std::array<Work, max_order> m_work;
   int m_epoch = 0;

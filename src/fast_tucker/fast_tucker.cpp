@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/host_side.hpp"
+#include "core/run_limits.hpp"
 #include "fast_tucker/entries.hpp"
 #include "fast_tucker/epochs.hpp"
 #include "fast_tucker/kept_model.hpp"
@@ -16,6 +17,7 @@
 #include "polyad/core/instances.hpp"
 #include "polyad/core/quantity_text.hpp"
 #include "tensor/coordinates_inside.hpp"
+#include "tensor/copied.hpp"
 
 namespace polyad {
 
@@ -150,6 +152,14 @@ void put_facts(DividedTensor<Scalar, Index, Space> const& X, Sets<Scalar, Index,
   state.nnz            = X.nnz();
   state.validation_nnz = sets.validation.nnz();
   state.norm_squared   = X.norm_squared();
+}
+
+/// \throws UsageError for negative epochs, patience or sweeps, and for a time limit that is negative or not a
+///         number
+void expect_limits(FastTuckerOptions const& options) {
+  expect_run_limits(options.max_epochs, 0, options.time_limit_s);
+  POLYAD_EXPECTS(options.patience >= 0, "a patience of ", options.patience, " epochs is negative");
+  POLYAD_EXPECTS(options.bias.sweeps >= 0, options.bias.sweeps, " sweeps of the biases are negative");
 }
 
 /// \param model  the start, which becomes the result; on several ranks with the rows that this rank owns
@@ -470,6 +480,7 @@ AnyFormatOptions format_options(FastTuckerOptions const& options) {
   AnyFormatOptions format;
   format.rank       = with_shape(options, 1).rank;
   format.iterations = options.max_epochs;
+  format.duplicates = Duplicates::keep;
   switch (options.optimizer) {
     case FastTuckerOptimizer::als:
       format.needs = {Capability::residual_sweep, Capability::row_least_squares};
@@ -507,6 +518,7 @@ FastTuckerResult<Scalar, Space> detail::fit_owned_rows(
     Space const& space, FastTuckerData<Scalar, Index, Space> const& part, FastTuckerOptions const& options,
     FastTuckerCallback const& callback, AnyFormatOptions const& format,
     std::shared_ptr<NonzeroOwners<Scalar, Index, Space>> const& owners) {
+  expect_limits(options);
   Extents const extents = part.train.extents();
   auto const sets       = sets_of(space, part);
   if (leaves_choice(options)) {
@@ -538,6 +550,16 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerOptions const& options,
                                             FastTuckerModel<Scalar, Space> const& start,
                                             FastTuckerCallback const& callback) {
+  return fast_tucker(space, data, options, copied(space, start), callback);
+}
+
+template <class Scalar, class Index, class Space>
+FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
+                                            FastTuckerData<Scalar, Index, Space> const& data,
+                                            FastTuckerOptions const& options,
+                                            FastTuckerModel<Scalar, Space>&& start,
+                                            FastTuckerCallback const& callback) {
+  expect_limits(options);
   auto const sets = sets_of(space, data);
   if (data.format)
     return fit(space, DividedTensor<Scalar, Index, Space>(*data.format), sets, options, start, callback);
@@ -555,6 +577,7 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
                                             FastTuckerCheckpoints const& checkpoints) {
   POLYAD_EXPECTS(!checkpoints.save || checkpoints.every >= 1, "a checkpoint every ", checkpoints.every,
                  " epochs");
+  expect_limits(options);
   POLYAD_EXPECTS(!data.format, "a format that is chosen already wants the start whose biases it is without");
   auto const sets = sets_of(space, data);
   if (checkpoints.resume != nullptr) return go_on(space, sets, options, callback, format, checkpoints);
@@ -592,6 +615,10 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
       Kokkos::DefaultExecutionSpace const&,                                                                 \
       FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FastTuckerOptions const&,        \
       FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&, FastTuckerCallback const&);            \
+  template FastTuckerResult<Scalar, Kokkos::DefaultExecutionSpace> fast_tucker(                             \
+      Kokkos::DefaultExecutionSpace const&,                                                                 \
+      FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FastTuckerOptions const&,        \
+      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace>&&, FastTuckerCallback const&);                 \
   template FastTuckerResult<Scalar, Kokkos::DefaultExecutionSpace> fast_tucker(                             \
       Kokkos::DefaultExecutionSpace const&,                                                                 \
       FastTuckerData<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, FastTuckerOptions const&,        \

@@ -8,7 +8,7 @@
 
 #include "core/host_side.hpp"
 #include "fast_tucker/entries.hpp"
-#include "fast_tucker/largest_value.hpp"
+#include "fast_tucker/largest_entry.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
 

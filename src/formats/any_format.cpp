@@ -2,6 +2,7 @@
 #include "polyad/formats/any_format.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "polyad/core/instances.hpp"
 #include "polyad/core/quantity_text.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
+#include "polyad/tensor/sum_duplicates.hpp"
 #include "tensor/coordinates_inside.hpp"
 
 namespace polyad {
@@ -43,6 +45,48 @@ typename F::options_type options_of(std::string const& text, AnyFormatOptions co
   return options;
 }
 
+/// Whether a format knows how many duplicates it holds.
+template <class F>
+concept CountsDuplicates = requires(F const& X) { X.duplicates(); };
+
+/// The instance on which a tensor's coordinates are looked at: the device's, or the host's for those in host
+/// memory.
+template <class Coordinates, class Space>
+typename Coordinates::space_type instance_of(Space const& space) {
+  if constexpr (std::is_same_v<typename Coordinates::space_type, Space>)
+    return space;
+  else
+    return {};
+}
+
+/// `coo`, with its duplicates summed if the options say so. \throws UsageError where they are refused
+template <class Coordinates, class Space>
+Coordinates settled(Space const& space, Coordinates const& coo, Duplicates duplicates, count_t found) {
+  if (found == 0) return coo;
+  POLYAD_EXPECTS(duplicates == Duplicates::sum, found,
+                 " nonzeros have the coordinates of an earlier one: sum duplicates first, or let the options "
+                 "sum or keep them");
+  return sum_duplicates(instance_of<Coordinates>(space), coo).tensor;
+}
+
+/// F::build, which treats duplicates as the options say. \throws as F::build and settled
+template <class F, class Coordinates>
+F build_settled(typename F::space_type const& space, Coordinates const& coo,
+                typename F::options_type const& options, Duplicates duplicates) {
+  if (duplicates == Duplicates::keep) return F::build(space, coo, options);
+  auto const count = [&] { return count_duplicates(instance_of<Coordinates>(space), coo); };
+  if constexpr (CountsDuplicates<F>) {
+    std::optional<F> X           = F::build(space, coo, options);
+    std::optional<count_t> known = X->duplicates();
+    count_t const found          = known ? *known : count();
+    if (found == 0) return *std::move(X);
+    X.reset();  // its memory is needed
+    return F::build(space, settled(space, coo, duplicates, found), options);
+  } else {
+    return F::build(space, settled(space, coo, duplicates, count()), options);
+  }
+}
+
 template <class Scalar, class Space>
 using Built = std::shared_ptr<detail::ErasedFormat<Scalar, Space> const>;
 
@@ -66,21 +110,23 @@ public:
       using F            = typename decltype(identity)::type;
       auto const options = options_of<F>(format.options, wish, buffer_bytes);
       if constexpr (offers<F>(Capability::streaming))
-        built = build<F>(checked(host_instance(m_space), m_source.load_on_host(because)), options);
+        built = build<F>(checked(host_instance(m_space), m_source.load_on_host(because)), options,
+                         wish.duplicates);
       else
-        built = build<F>(checked(m_space, m_source.load()), options);
+        built = build<F>(checked(m_space, m_source.load()), options, wish.duplicates);
     });
     return built;
   }
   /// The same from coordinates that are there.
   template <class F, class Coordinates>
-  Built<Scalar, Space> build(Coordinates const& coo, typename F::options_type const& options) {
+  Built<Scalar, Space> build(Coordinates const& coo, typename F::options_type const& options,
+                             Duplicates duplicates) {
     std::optional<DeviceMemoryAccount::HostArrays> const on_host =
         offers<F>(Capability::streaming) ? std::make_optional<DeviceMemoryAccount::HostArrays>()
                                          : std::nullopt;
     m_space.fence("polyad::build");
     Kokkos::Timer const clock;
-    auto built = std::make_shared<detail::HeldFormat<F>>(F::build(m_space, coo, options));
+    auto built = std::make_shared<detail::HeldFormat<F>>(build_settled<F>(m_space, coo, options, duplicates));
     m_space.fence("polyad::build");
     m_seconds           = clock.seconds();
     m_coordinates_bytes = offers<F>(Capability::streaming) ? 0 : coo.storage_bytes();
@@ -120,6 +166,11 @@ std::string usual_format(std::vector<Capability> const& needs, int only_mode) {
   return usual;
 }
 
+/// \throws UsageError for a number that is negative, infinite or not a number
+void expect_iterations(double iterations) {
+  POLYAD_EXPECTS(iterations >= 0 && std::isfinite(iterations), "a format for ", iterations, " iterations");
+}
+
 /// The choice of an earlier run, if it is a candidate that fits.
 std::optional<StoredFormat> stored_format(AnyFormatOptions const& options,
                                           std::vector<FormatCandidate> const& candidates) {
@@ -154,6 +205,7 @@ auto AnyFormat<Scalar, Index, Space>::build(Space const& space,
                                             TensorSource<Scalar, Index, Space> const& source,
                                             options_type const& options) -> AnyFormat {
   checked_rank(options.rank);
+  expect_iterations(options.iterations);
   expect_format(options.format);
   std::string const usual = options.format == "auto"
                                 ? usual_format<Scalar, Index, Space>(options.needs, options.only_mode)
@@ -233,7 +285,8 @@ auto AnyFormat<Scalar, Index, Space>::stream(Space const& space,
       if (!X.m_format && (format.name == F::name ||
                           (format.name == "auto" && std::ranges::all_of(options.needs, offers<F>))))
         X.m_format = builder.template build<F>(
-            coo, options_of<F>(format.options, options, options.memory_bytes.value_or(0)));
+            coo, options_of<F>(format.options, options, options.memory_bytes.value_or(0)),
+            options.duplicates);
   });
   POLYAD_EXPECTS(X.m_format, "the format ", format.name, " has no ", to_string(Capability::streaming));
   X.m_rank    = options.rank;

@@ -7,6 +7,7 @@
 
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
+#include "kernel/rows_at.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/row_form.hpp"
@@ -53,16 +54,14 @@ template <class Space, class Scalar, class Index, int Block>
 struct ClearRows {
   using Row = TinyVec<Space, Scalar, Block>;
   Index const* rows;
-  Scalar* output;
-  count_t stride;
+  RowsAt<Scalar> output;
   ChunkWalk chunks;
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     chunks.template operator()<Row, Block>(member, [&](count_t begin, count_t end, Columns columns) {
       Row const zero(Scalar(0));
-      for (count_t i = begin; i < end; ++i)
-        zero.store(output + static_cast<count_t>(rows[i]) * stride, columns);
+      for (count_t i = begin; i < end; ++i) zero.store(output.row(rows[i]), columns);
     });
   }
 };
@@ -75,7 +74,7 @@ void clear_rows(Space const& space, Kokkos::View<Index*, typename Space::device_
   // Four rows a thread: enough stores under way, and enough threads for short lists.
   ChunkWalk const chunks{rows.extent(0), items_per_thread<Space>(4, 1024), blocks};
   detail::launch("polyad::clear_rows", chunks.template policy<typename Kernel::Row>(space),
-                 Kernel{rows.data(), V.data(), static_cast<count_t>(V.stride(0)), chunks});
+                 Kernel{rows.data(), RowsAt<Scalar>(V), chunks});
 }
 
 }  // namespace polyad::detail

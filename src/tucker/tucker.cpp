@@ -7,10 +7,12 @@
 #include <limits>
 #include <string>
 
+#include "core/run_limits.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/dense/nvecs.hpp"
+#include "tensor/copied.hpp"
 #include "tucker/divided_tucker.hpp"
 #include "tucker/leading_scratch.hpp"
 #include "tucker/leading_vectors.hpp"
@@ -105,7 +107,9 @@ TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index
   }
   POLYAD_EXPECTS(X.format(0).can(Capability::ttmc), "the format ", X.chosen(), " has no ",
                  to_string(Capability::ttmc));
-  POLYAD_EXPECTS(options.max_iterations >= 1, "at least one iteration");
+  expect_run_limits(options.max_iterations, options.tolerance, options.time_limit_s);
+  expect_run_limits(options.vectors.max_iterations, options.vectors.tolerance);
+  for (auto const& format : X.formats()) expect_no_duplicates(*format.inside());
   double const norm_squared = X.norm_squared();
   if (!(norm_squared > 0) || !std::isfinite(norm_squared))
     throw NumericalError("the tensor's norm is " + std::to_string(std::sqrt(norm_squared)) +
@@ -153,6 +157,8 @@ TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index
       break;
     }
   }
+  if (options.max_iterations == 0)  // the core of the start
+    spttmc(space, X.format(order - 1), result.model.factors, order - 1, Y.back());
   auto const workspace =
       make_wide_product_workspace(space, result.model.core.extent(0), result.model.core.extent(1));
   auto const& last = result.model.factors.back();
@@ -160,6 +166,12 @@ TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index
                           own_rows(Y.back(), order - 1), workspace, result.model.core);
   if (owners) owners->sum(result.model.core);
   space.fence("polyad::tucker");
+  if (options.max_iterations == 0) {
+    double squares = 0;
+    for (double const g : to_host<Scalar>(space, result.model.core)) squares += g * g;
+    if (!std::isfinite(squares)) throw NumericalError("the core of the start is not finite");
+    result.fit = 1 - std::sqrt(std::max(norm_squared - squares, 0.0) / norm_squared);
+  }
   return result;
 }
 
@@ -215,6 +227,13 @@ template <class Scalar, class Index, class Space>
 TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                    TuckerOptions const& options, TuckerStart<Scalar, Space> const& start,
                                    TuckerCallback const& callback) {
+  return hooi<Scalar, Index, Space>(space, X, options, copied<Scalar, Space>(space, start), callback);
+}
+
+template <class Scalar, class Index, class Space>
+TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+                                   TuckerOptions const& options, TuckerStart<Scalar, Space>&& start,
+                                   TuckerCallback const& callback) {
   return hooi<Scalar, Index, Space>(space, X, options, start, callback);
 }
 
@@ -251,6 +270,9 @@ TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, 
       Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
       TuckerOptions const&, TuckerStart<Scalar, Kokkos::DefaultExecutionSpace> const&,                      \
       TuckerCallback const&);                                                                               \
+  template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                      \
+      Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
+      TuckerOptions const&, TuckerStart<Scalar, Kokkos::DefaultExecutionSpace>&&, TuckerCallback const&);   \
   template TuckerResult<Scalar, Kokkos::DefaultExecutionSpace> tucker(                                      \
       Kokkos::DefaultExecutionSpace const&, AnyFormat<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
       TuckerOptions const&, TuckerCallback const&);                                                         \

@@ -91,7 +91,8 @@ class BadOptions(ToolTest):
                      says=("'coo-imaginary'", "coo-scratch", "coo-tiny-vec", "coo-permuted"))
 
     def test_numbers_out_of_range(self):
-        for option, value in (("-i", 0), ("-i", -3), ("--tol", -1), ("--tol", "nan"), ("--tol", "inf"),
+        for option, value in (("-i", -1), ("-i", -3), ("-i", "nan"), ("-i", 1.5), ("--tol", -1), ("--tol", "nan"), ("--tol", "-nan"),
+                              ("--tol", "inf"), ("--tol", "-1e-300"), ("--time-limit", -1),
                               ("--time-limit", 0), ("--time-limit", "nan"), ("-t", 0), ("-t", -2),
                               ("-t", 100000), ("--seed", -1), ("--seed", "x"), ("--index-base", 2),
                               ("--index-base", -1), ("--precision", "f16")):

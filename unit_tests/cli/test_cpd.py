@@ -212,6 +212,21 @@ class Cpd(ToolTest):
                                    delta=1e-10)
             self.assertEqual(report["result"]["files"], [name])
 
+    def test_no_iterations(self):
+        """The model is the start, and its fit is reported."""
+        for options in ((), ("--seed", 5), ("--init", "nvecs"), ("--format", "csf")):
+            with self.subTest(options=options):
+                report = self.report_of("cpd", self.path, "-r", self.RANK, "-i", 0, "-o", "start.ktns", *options)
+                dims, weights, factors = read_ktns(self.folder / "start.ktns")
+                self.assertEqual(report["iterations"], [])
+                self.assertEqual(report["result"]["reason"], "iteration limit")
+                self.assertAlmostEqual(fit_of(self.tensor, self.DIMS, weights, factors), report["result"]["fit"],
+                                       delta=1e-10)
+        # A start that was fitted before has the fit of that run.
+        fitted = self.report_of("cpd", self.path, "-r", self.RANK, "-i", 5, "-o", "fitted.ktns")
+        again = self.report_of("cpd", self.path, "-r", self.RANK, "-i", 0, "--init", "fitted.ktns")
+        self.assertAlmostEqual(fitted["result"]["fit"], again["result"]["fit"], delta=1e-10)
+
     def test_npz(self):
         for precision, number in (("f64", b"'<f8'"), ("f32", b"'<f4'")):
             self.succeed("cpd", self.path, "-r", 2, "-o", "model.npz", "--precision", precision)

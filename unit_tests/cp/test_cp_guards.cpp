@@ -35,7 +35,7 @@ TEST_CASE("CP-ALS: an iteration allocates nothing and copies only the fit's numb
       std::size_t kernels = 0;
       // From the end of the second iteration (Kokkos may grow its own scratch in the first) to the end of the
       // fourth: two iterations.
-      cp_als(space, X, options, [&](CpAlsIteration const& iteration) {
+      static_cast<void>(cp_als(space, X, options, [&](CpAlsIteration const& iteration) {
         if (iteration.iteration == 2) events.forget();
         if (iteration.iteration == 4) {
           allocations = events.lines(Event::Kind::allocation);
@@ -50,7 +50,7 @@ TEST_CASE("CP-ALS: an iteration allocates nothing and copies only the fit's numb
             if (!copy.fill && copy.name.rfind("polyad::stretch_", 0) != 0) copies.push_back(copy.name);
         }
         return true;
-      });
+      }));
       CAPTURE(F::name, rank);
       CHECK(allocations == Lines{});
       CHECK(fences == Lines{"polyad::cp_als", "polyad::cp_als"});

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cp_als_restarts: every run is the one that cp_als makes alone, the best one wins, and all are reported.
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "formats/registry.hpp"
@@ -10,6 +14,7 @@
 #include "polyad/tensor/generate.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
+#include "support/message_of.hpp"
 
 namespace polyad::test {
 namespace {
@@ -89,6 +94,103 @@ TEST_CASE("restarts: iterations are told with the number of their run; false end
                                    [](int, CpAlsIteration const& it) { return it.iteration < 2; });
   CHECK(cut.runs.size() <= 2);  // those that had begun
   for (auto const& run : cut.runs) CHECK(run.reason == StopReason::interrupted);
+}
+
+/// `sorted`, but the runs whose numbers are in `broken` get NaN in their iteration `at`. A run is known by
+/// its workspace: each makes one.
+struct Breaking {
+  using scalar_type = double;
+  using index_type  = std::uint32_t;
+  using space_type  = TestSpace;
+  struct workspace_type {
+    F::workspace_type inside;
+    int run, calls;
+  };
+  struct options_type {};
+  static constexpr char const* name = "breaking";
+
+  F inside;
+  std::vector<int> broken;
+  int at;
+  std::shared_ptr<int> runs = std::make_shared<int>(0);
+
+  static Breaking build(TestSpace const& space, CooTensor<double, std::uint32_t, TestSpace> const& coo,
+                        options_type const& = {}) {
+    return {F::build(space, coo, {}), {}, 0};
+  }
+  [[nodiscard]] Extents const& extents() const { return inside.extents(); }
+  [[nodiscard]] count_t nnz() const { return inside.nnz(); }
+  [[nodiscard]] count_t storage_bytes() const { return inside.storage_bytes(); }
+  [[nodiscard]] double norm_squared() const { return inside.norm_squared(); }
+  [[nodiscard]] workspace_type make_workspace(TestSpace const& space, count_t rank) const {
+    return {inside.make_workspace(space, rank), (*runs)++, 0};
+  }
+};
+void mttkrp(TestSpace const& space, Breaking const& X, FactorMatrices<double, TestSpace> const& factors,
+            int mode, Breaking::workspace_type& workspace, FactorMatrix<double, TestSpace> const& V) {
+  mttkrp(space, X.inside, factors, mode, workspace.inside, V);
+  bool const breaks = std::ranges::find(X.broken, workspace.run) != X.broken.end();
+  if (breaks && workspace.calls++ / 3 + 1 == X.at)
+    Kokkos::deep_copy(space, V, std::numeric_limits<double>::quiet_NaN());
+}
+
+TEST_CASE("restarts: a run that breaks down is reported, and the others continue", "[cp]") {
+  TestSpace const space;
+  F const X = planted(space);
+  for (int const instances : {1, 3}) {
+    CAPTURE(instances);
+    Breaking const Y{X, {1, 4}, 3};
+    auto const result =
+        cp_als_restarts(restart_instances(space, instances), Y, options_of(11), 6, keep_going);
+    auto const sound = cp_als_restarts(restart_instances(space, instances), X, options_of(11), 6, keep_going);
+    REQUIRE(result.runs.size() == 6);
+    double best = -1;
+    for (std::size_t k = 0; k < 6; ++k) {
+      auto const& run = result.runs[k];
+      CAPTURE(k, run.error);
+      CHECK(run.seed == 11 + k);
+      if (k == 1 || k == 4) {
+        CHECK(run.error.find("iteration 3") != std::string::npos);
+        CHECK(run.reason == StopReason::diverged);
+        CHECK(run.iterations == 2);
+        CHECK(run.fit == -std::numeric_limits<double>::infinity());
+      } else {
+        CHECK(run.error.empty());
+        CHECK(std::abs(run.fit - sound.runs[k].fit) < 1e-7);
+        best = std::max(best, run.fit);
+      }
+    }
+    CHECK(result.best.fit == best);
+    CHECK(result.runs[result.best_run].fit == best);
+  }
+  // The first of all: there is no best run before it.
+  Breaking const first{X, {0}, 1};
+  auto const rest = cp_als_restarts({space}, first, options_of(11), 2, keep_going);
+  CHECK(rest.best_run == 1);
+  CHECK_FALSE(rest.runs[0].error.empty());
+}
+
+TEST_CASE("restarts: when all runs break down, the error names each", "[cp]") {
+  TestSpace const space;
+  Breaking const X{planted(space), {0, 1, 2}, 2};
+  auto const message = message_of<NumericalError>(
+      [&] { static_cast<void>(cp_als_restarts({space}, X, options_of(7), 3, keep_going)); });
+  for (char const* const part : {"seed 7: ", "seed 8: ", "seed 9: ", "iteration 2"}) {
+    CAPTURE(message, part);
+    CHECK(message.find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("restarts: a callback's own error ends all runs", "[cp]") {
+  TestSpace const space;
+  F const X        = planted(space);
+  auto const fails = [](int run, CpAlsIteration const&) -> bool {
+    if (run == 1) throw NumericalError("of the callback");
+    return true;
+  };
+  CHECK(message_of<NumericalError>([&] {
+          static_cast<void>(cp_als_restarts(restart_instances(space, 2), X, options_of(0), 3, fails));
+        }) == "of the callback");
 }
 
 TEST_CASE("restarts: nothing to run, or to run it on, is refused", "[cp]") {

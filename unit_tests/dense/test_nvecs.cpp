@@ -118,6 +118,52 @@ TEST_CASE("nvecs: a launch holds the fibers of more nonzeros than an int counts"
   CHECK(shape.league * static_cast<count_t>(shape.team) * fiber_positions<TestSpace> > nnz);
 }
 
+/// The largest entry of |Q'P| - 1: how far the columns of Q are from those of P, up to their signs.
+long double off_by_more_than_signs(HostMatrix const& Q, HostMatrix const& P) {
+  auto const G      = oracle_product_of_transposed(Q, P);
+  long double worst = 0;
+  for (std::size_t e = 0; e < G.value.size(); ++e)
+    worst = std::max(worst, std::abs(std::abs(G.value[e]) - (e / Q.columns == e % Q.columns ? 1 : 0)));
+  return worst;
+}
+
+TEST_CASE("nvecs: the same vectors at every scale of the values", "[cp]") {
+  // Mode 0 is short, mode 1 is not; singular values with gaps between them.
+  Random random(43);
+  auto tensor = distinct(random_tensor(random, {30, 300, 20}, 1500));
+  for (std::size_t p = 0; p < tensor.nnz(); ++p)
+    tensor.values[p] *= std::pow(0.25, static_cast<double>(tensor.index(p, 2) % 5));
+  auto const at_scale = [&](double scale) {
+    auto scaled = tensor;
+    for (double& value : scaled.values) value *= scale;
+    return scaled;
+  };
+  auto const check = [&]<class Scalar>(Scalar, std::vector<double> const& scales, long double bound) {
+    auto const expected = nvecs_of<Scalar>(tensor, 3);
+    for (double const scale : scales) {
+      CAPTURE(scale, sizeof(Scalar));
+      auto const found = nvecs_of<Scalar>(at_scale(scale), 3);
+      for (std::size_t n = 0; n < 3; ++n) {
+        CHECK(distance_to_orthonormal(found[n]) < bound);
+        CHECK(off_by_more_than_signs(found[n], expected[n]) < bound);
+      }
+    }
+  };
+  check(float(), {1e18, 1e30, 3e37, 1e-18, 1e-25, 1e-30, 1e-36}, 1e-3L);
+  check(double(), {1e100, 1e150, 1e300, 1e307, 1e-100, 1e-150, 1e-300}, 1e-6L);
+}
+
+TEST_CASE("nvecs: values that are not finite are refused", "[cp]") {
+  Random random(2);
+  for (double const value :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    auto tensor      = distinct(random_tensor(random, {5, 6, 7}, 40));
+    tensor.values[7] = value;
+    CHECK_THROWS_AS(nvecs_of<double>(tensor, 2), NumericalError);
+    CHECK_THROWS_AS(nvecs_of<float>(tensor, 2), NumericalError);
+  }
+}
+
 TEST_CASE("nvecs: an empty tensor gets the random start", "[cp]") {
   TestSpace const space;
   auto const tensor = small_tensor(Kind::empty, 3);

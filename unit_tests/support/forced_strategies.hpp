@@ -157,14 +157,13 @@ struct Forced {
       auto const& copy = X.copy(mode);
       ChunkWalk const chunks{copy.nnz, copy.chunk, blocks_of(factors.rank())};
       detail::zero_matrix(space, V);
-      detail::launch_copied(
-          "polyad::forced_sorted", chunks.template policy<Row, Bounds>(space),
-          Kernel{copy.indices.data(),
-                 static_cast<count_t>(copy.indices.stride(0)),
-                 copy.values.data(),
-                 OtherFactors<float, any_order>(factors, copy.modes),
-                 {V.data(), static_cast<count_t>(V.stride(0)), {nullptr, nullptr, 0}, copy.block_rows > 0},
-                 chunks});
+      detail::launch_copied("polyad::forced_sorted", chunks.template policy<Row, Bounds>(space),
+                            Kernel{copy.indices.data(),
+                                   static_cast<count_t>(copy.indices.stride(0)),
+                                   copy.values.data(),
+                                   OtherFactors<float, any_order>(factors, copy.modes),
+                                   {detail::RowsAt<float>(V), {nullptr, nullptr, 0}, copy.block_rows > 0},
+                                   chunks});
     }
   };
 

@@ -53,8 +53,8 @@ template <class Index>
 std::string refusal(Extents const& extents, std::vector<Index> const& indices,
                     std::vector<double> const& values) {
   return message_of([&] {
-    upload<double, Index>(TestSpace(), extents, std::span<Index const>(indices),
-                          std::span<double const>(values));
+    static_cast<void>(upload<double, Index>(TestSpace(), extents, std::span<Index const>(indices),
+                                            std::span<double const>(values)));
   });
 }
 
@@ -92,7 +92,7 @@ TEST_CASE("coo: a mode that 32 bits cannot count needs 64-bit indices", "[tensor
 TEST_CASE("coo: a tensor that does not fit is refused before it is allocated", "[tensor]") {
   Extents const extents{10, 10, 10};
   try {
-    make_coo_tensor<double, std::uint32_t>(TestSpace(), extents, count_t(1) << 50);
+    static_cast<void>(make_coo_tensor<double, std::uint32_t>(TestSpace(), extents, count_t(1) << 50));
     FAIL("nothing was thrown");
   } catch (MemoryError const& error) {
     CHECK(error.bytes() == (count_t(1) << 50) * 20);

@@ -134,6 +134,7 @@ class CheckLayers(unittest.TestCase):
         self.assert_found("include/polyad/cp/cp.hpp", '#include "dense/p.hpp"', "private")
         self.assert_found("src/cli/main.hpp", '#include "dense/p.hpp"', "private")
         self.assert_found("examples/e.hpp", '#include "dense/p.hpp"', "private")
+        self.assert_found("src/cli/main.hpp", '#include "../dense/p.hpp"', "relative")
         self.assert_found("examples/e.hpp", '#include "formats/choose_format.hpp"', "private")
         self.assert_found("include/polyad/polyad.hpp", '#include "formats/registry.hpp"', "private")
         self.assert_found("include/polyad/polyad.hpp", '#include "polyad/kernel/k.hpp"', "for users")
@@ -198,12 +199,20 @@ class CheckLayers(unittest.TestCase):
             "atomicAdd(p, 1.0);",
             "cudaMemcpy(a, b, n);",
             "#include <cub/cub.cuh>",
+            "#include <nccl.h>",
+            "ncclAllReduce(a, b, n);",
+            "launch(space.cuda_stream());",
+            'f("CUBLAS_WORKSPACE_CONFIG");',
+            'f("NCCL_NVLS_ENABLE");',
             "kernel<<<1, 2>>>(x);",
             'asm volatile("nop;");',
         ):
             with self.subTest(words):
                 self.assert_found("include/polyad/formats/coo/coo.hpp", words, "core/")
                 self.assertEqual(faults({"src/core/a.cpp": SPDX + words + "\n"}), [])
+                for binding in load(CHECK).BINDINGS:
+                    listed = GOOD["src/CMakeLists.txt"] + binding.removeprefix("src/") + "\n"
+                    self.assertEqual(faults({binding: SPDX + words + "\n", "src/CMakeLists.txt": listed}), [])
 
     def test_labels(self):
         for words in (

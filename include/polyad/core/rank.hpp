@@ -27,7 +27,7 @@ inline int checked_rank(count_t rank) {
 
 /// Columns of a stored row of R columns, padding included, so that rows start at multiples of 16 bytes.
 template <class Scalar>
-KOKKOS_INLINE_FUNCTION constexpr count_t padded_rank(count_t rank) {
+[[nodiscard]] KOKKOS_INLINE_FUNCTION constexpr count_t padded_rank(count_t rank) {
   constexpr count_t step = row_alignment / sizeof(Scalar);
   return ceil_div(rank, step) * step;
 }

@@ -59,7 +59,7 @@ template <class... Properties, class Space>
 
 /// a * b for sizes in bytes or counts.
 /// \throws MemoryError naming `array` when the product does not fit 64 bits
-inline count_t checked_product(std::string const& array, count_t a, count_t b) {
+[[nodiscard]] inline count_t checked_product(std::string const& array, count_t a, count_t b) {
   count_t product = 0;
   if (__builtin_mul_overflow(a, b, &product))
     throw MemoryError(array, std::numeric_limits<count_t>::max(), "more than 2^64 bytes");
@@ -72,7 +72,7 @@ inline count_t checked_product(std::string const& array, count_t a, count_t b) {
 /// Bytes of free memory in the memory space of Space, reported by the device's driver or the host's system. A
 /// DeviceMemoryAccount may set a lower limit (core/device_memory.hpp).
 template <class Space>
-count_t available_memory(Space const& space);
+[[nodiscard]] count_t available_memory(Space const& space);
 
 /// Refuses an array before it is allocated.
 /// \throws MemoryError naming `array` and its bytes when they exceed the memory that is free

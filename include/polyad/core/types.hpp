@@ -55,7 +55,7 @@ private:
 };
 
 /// "I_0 x I_1 x ...", for messages.
-inline std::string to_string(Extents const& extents) {
+[[nodiscard]] inline std::string to_string(Extents const& extents) {
   std::string text;
   for (int n = 0; n < extents.order(); ++n) text += (n == 0 ? "" : " x ") + std::to_string(extents[n]);
   return text;

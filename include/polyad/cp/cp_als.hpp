@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "polyad/core/instances.hpp"
@@ -31,8 +32,8 @@ struct CpAlsOptions {
   /// R. 0: the start's; without a start, the rank that X was built for. For coordinates that is 16
   /// (AnyFormatOptions::rank). A user-defined format has no such rank: cp_als throws UsageError.
   count_t rank        = 0;
-  int max_iterations  = 50;
-  double tolerance    = 1e-4;  // stop when the fit changes by less between two iterations
+  int max_iterations  = 50;    // 0: the fit of the start
+  double tolerance    = 1e-4;  // 0 or more; stop when the fit changes by less between two iterations
   double time_limit_s = std::numeric_limits<double>::infinity();
   std::uint64_t seed  = 0;      // of the random start (core/counter_rng.hpp)
   bool time_phases    = false;  // seconds per phase, at the price of a fence around each
@@ -89,35 +90,42 @@ using CpAlsCallback = std::function<bool(CpAlsIteration const&)>;
 /// The requirements of these options for a format: any_format(space, coo, format_options(options)).
 [[nodiscard]] AnyFormatOptions format_options(CpAlsOptions const& options);
 
-/// Factors X, which has N >= 2 modes and no duplicates. Duplicates must be summed first
-/// (tensor/sum_duplicates.hpp), since otherwise their squares do not add up to the norm. Waits for `space`.
-/// \param start  A^(n) (I_n x R); the scale of its columns does not matter. The result overwrites its Views,
-///               and all that share them. On a device, a matrix whose rows are not packed
-///               (make_factor_matrix) is copied first and not overwritten. Without a start: random numbers of
-///               options.seed (fill_random)
-/// \throws UsageError when N < 2, shapes do not match or no rank is known; MemoryError before allocating;
-///         NumericalError when the norm of X or the fit is not a finite number
+/// Factors X, which has N >= 2 modes and no duplicates: the squares of duplicates do not add up to the norm
+/// of their sum. Waits for `space`.
+/// \param start  A^(n) (I_n x R); the scale of its columns does not matter. It is copied, unless it is handed
+///               over by std::move: then the result overwrites its Views, and all that share them. Without a
+///               start: random numbers of options.seed (fill_random)
+/// \throws UsageError when N < 2, X holds duplicates, shapes do not match, no rank is known, or a limit of
+///         the options is negative or not a number; MemoryError before allocating; NumericalError when the
+///         norm of X or the fit is not a finite number
 template <class Scalar, class Index, class Space>
-CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
-                                  CpAlsOptions const& options, FactorMatrices<Scalar, Space> const& start,
-                                  CpAlsCallback const& callback = {});
+[[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+                                                CpAlsOptions const& options,
+                                                FactorMatrices<Scalar, Space> const& start,
+                                                CpAlsCallback const& callback = {});
 template <class Scalar, class Index, class Space>
-CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
-                                  CpAlsOptions const& options = {}, CpAlsCallback const& callback = {});
+[[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+                                                CpAlsOptions const& options,
+                                                FactorMatrices<Scalar, Space>&& start,
+                                                CpAlsCallback const& callback = {});
+template <class Scalar, class Index, class Space>
+[[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+                                                CpAlsOptions const& options   = {},
+                                                CpAlsCallback const& callback = {});
 
 /// The same for coordinates, in the format of any_format. `rest` are the optional start and callback.
+/// \throws UsageError for duplicates too: sum them first, or call any_format with Duplicates::sum
 template <class Scalar, class Index, class Space, class... Rest>
-CpAlsResult<Scalar, Space> cp_als(Space const& space, CooTensor<Scalar, Index, Space> const& X,
-                                  CpAlsOptions const& options, Rest const&... rest) {
-  return cp_als(space, any_format(space, X, format_options(options)), options, rest...);
+[[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Space const& space, CooTensor<Scalar, Index, Space> const& X,
+                                                CpAlsOptions const& options, Rest&&... rest) {
+  return cp_als(space, any_format(space, X, format_options(options)), options, std::forward<Rest>(rest)...);
 }
 
 /// The same for a user-defined format.
 template <OwnFormat F, class... Rest>
-CpAlsResult<typename F::scalar_type, typename F::space_type> cp_als(typename F::space_type const& space,
-                                                                    F const& X, CpAlsOptions const& options,
-                                                                    Rest const&... rest) {
-  return cp_als(space, any_format(space, X), options, rest...);
+[[nodiscard]] CpAlsResult<typename F::scalar_type, typename F::space_type> cp_als(
+    typename F::space_type const& space, F const& X, CpAlsOptions const& options, Rest&&... rest) {
+  return cp_als(space, any_format(space, X), options, std::forward<Rest>(rest)...);
 }
 
 namespace detail {
@@ -135,20 +143,30 @@ class CpAlsRun {
   static_assert(detail::expect_compiled<Scalar, std::uint32_t, Space>());
 
 public:
-  /// Allocates everything and forms the start's Gram matrices. `start` is as for cp_als. Shares X. Waits.
-  /// \throws UsageError when shapes do not match; MemoryError before allocating; NumericalError when the
-  ///         tensor's norm is not a finite number
+  /// Allocates everything and forms the start's Gram matrices. `start` is as for cp_als: copied, or handed
+  /// over. Shares X. Waits.
+  /// \throws UsageError as cp_als; MemoryError before allocating; NumericalError when the tensor's norm is
+  ///         not a finite number
   template <class Index>
   CpAlsRun(Space const& space, AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& options,
            FactorMatrices<Scalar, Space> const& start)
       : CpAlsRun(space, X.inside(), options, start) {}
+  template <class Index>
+  CpAlsRun(Space const& space, AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& options,
+           FactorMatrices<Scalar, Space>&& start)
+      : CpAlsRun(space, X.inside(), options, std::move(start)) {}
   CpAlsRun(Space const& space, std::shared_ptr<detail::ErasedFormat<Scalar, Space> const> X,
            CpAlsOptions const& options, FactorMatrices<Scalar, Space> const& start,
+           std::shared_ptr<detail::SharedRows<Scalar, Space>> const& ranks = {});
+  CpAlsRun(Space const& space, std::shared_ptr<detail::ErasedFormat<Scalar, Space> const> X,
+           CpAlsOptions const& options, FactorMatrices<Scalar, Space>&& start,
            std::shared_ptr<detail::SharedRows<Scalar, Space>> const& ranks = {});
   CpAlsRun(CpAlsRun&&) noexcept;
   ~CpAlsRun();
 
   [[nodiscard]] bool is_running() const;
+  /// Iterations that have ended, those before a checkpoint included.
+  [[nodiscard]] int iterations() const;
   /// Enqueues an iteration and the copy of its numbers to the host. Does not wait.
   void launch();
   /// Waits for the iteration, reports it to `callback` and decides whether the run goes on.
@@ -170,10 +188,11 @@ private:
 /// How one of the runs ended.
 struct RestartSummary {
   std::uint64_t seed;
-  double fit;
+  double fit;  // minus infinity where the run broke down
   int iterations;
-  StopReason reason;
-  double seconds = 0;  // of its iterations, including the time of concurrent runs
+  StopReason reason;       // diverged where the run broke down
+  double seconds    = 0;   // that its iterations took, including the time of concurrent runs
+  std::string error = {};  // why it broke down, the text of its NumericalError; else empty
 };
 
 template <class Scalar, class Space>
@@ -188,7 +207,7 @@ template <class Space>
 [[nodiscard]] std::vector<Space> restart_instances(Space const& space, int runs);
 
 /// The seed of run k, which counts from 0: seed + k.
-inline std::uint64_t restart_seed(std::uint64_t seed, int k) {
+[[nodiscard]] inline std::uint64_t restart_seed(std::uint64_t seed, int k) {
   return seed + static_cast<std::uint64_t>(k);
 }
 
@@ -200,16 +219,19 @@ using RestartsCallback = std::function<bool(int run, CpAlsIteration const&)>;
 /// SIAM Review 51(3), 2009, section 3.4). Each run has a model and a workspace of its own. Waits for all
 /// instances. X must be ready on all of them (fence after building it). For coordinates build X with
 /// any_format first.
-/// \throws as cp_als; UsageError when count < 1 or there are no instances
+///
+/// A run that breaks down (NumericalError) is reported in RestartsResult::runs, and the others continue.
+/// \throws as cp_als; UsageError when count < 1 or there are no instances; NumericalError when all runs broke
+///         down, naming each
 template <class Scalar, class Index, class Space>
-RestartsResult<Scalar, Space> cp_als_restarts(std::vector<Space> const& instances,
-                                              AnyFormat<Scalar, Index, Space> const& X,
-                                              CpAlsOptions const& options, int count,
-                                              RestartsCallback const& callback = {});
+[[nodiscard]] RestartsResult<Scalar, Space> cp_als_restarts(std::vector<Space> const& instances,
+                                                            AnyFormat<Scalar, Index, Space> const& X,
+                                                            CpAlsOptions const& options, int count,
+                                                            RestartsCallback const& callback = {});
 
 /// The same for a user-defined format.
 template <OwnFormat F>
-RestartsResult<typename F::scalar_type, typename F::space_type> cp_als_restarts(
+[[nodiscard]] RestartsResult<typename F::scalar_type, typename F::space_type> cp_als_restarts(
     std::vector<typename F::space_type> const& instances, F const& X, CpAlsOptions const& options, int count,
     RestartsCallback const& callback = {}) {
   return cp_als_restarts(

@@ -11,8 +11,8 @@
 namespace polyad {
 
 struct NvecsOptions {
-  std::uint64_t seed = 0;  // of the random start, which also stands in where X_(n) has a rank below R
-  int max_iterations = 30;
+  std::uint64_t seed = 0;     // for the random start, which also stands in where X_(n) has a rank below R
+  int max_iterations = 30;    // 0 or more; 0: the random start
   double tolerance   = 1e-4;  // stop when the sum of the singular values changes by less, relatively
 };
 
@@ -20,9 +20,13 @@ struct NvecsOptions {
 /// Columns beyond the rank of X_(n) are random numbers in [0, 1), not orthonormal. The bits differ between
 /// backends, since sums are made with atomics. Sorts the nonzeros once per mode. An iteration takes about two
 /// MTTKRPs, or a product with an I_n x I_n matrix for a short mode. Waits for `space`.
-/// \throws UsageError unless 1 <= R < 2^20, or for a coordinate that is outside; MemoryError
+/// Works at every scale of the values.
+/// \throws UsageError unless 1 <= R < 2^20, for negative iterations, for a tolerance that is negative or not a
+///         number, and for a coordinate that is outside; NumericalError when a value is not a finite number;
+///         MemoryError
 template <class Scalar, class Index, class Space>
-FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index, Space> const& tensor,
-                                    count_t rank, NvecsOptions const& options = {});
+[[nodiscard]] FactorMatrices<Scalar, Space> nvecs(Space const& space,
+                                                  CooTensor<Scalar, Index, Space> const& tensor, count_t rank,
+                                                  NvecsOptions const& options = {});
 
 }  // namespace polyad

@@ -111,10 +111,11 @@ template <class Scalar, class Index, class Space>
 /// ranks get the same history and fit, and rank 0 gets the model. Waits.
 /// \throws as cp_als of one rank; where one rank alone throws, the others wait for it: end the job
 template <class Scalar, class Index, class Space>
-CpAlsResult<Scalar, Space> cp_als(Communicator<Space> const& ranks,
-                                  TensorShare<Scalar, Index, Space> const& share,
-                                  AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& options,
-                                  CpAlsCallback const& callback = {}) {
+[[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Communicator<Space> const& ranks,
+                                                TensorShare<Scalar, Index, Space> const& share,
+                                                AnyFormat<Scalar, Index, Space> const& X,
+                                                CpAlsOptions const& options,
+                                                CpAlsCallback const& callback = {}) {
   auto run = cp_als_run(ranks, share, X, options);
   while (run.is_running()) {
     run.launch();
@@ -125,9 +126,10 @@ CpAlsResult<Scalar, Space> cp_als(Communicator<Space> const& ranks,
 
 /// The same, in the format that any_format chooses for the block.
 template <class Scalar, class Index, class Space>
-CpAlsResult<Scalar, Space> cp_als(Communicator<Space> const& ranks,
-                                  TensorShare<Scalar, Index, Space> const& share, CpAlsOptions const& options,
-                                  CpAlsCallback const& callback = {}) {
+[[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Communicator<Space> const& ranks,
+                                                TensorShare<Scalar, Index, Space> const& share,
+                                                CpAlsOptions const& options,
+                                                CpAlsCallback const& callback = {}) {
   return cp_als(ranks, share, any_format(ranks.space(), share.block, format_options(options)), options,
                 callback);
 }
@@ -155,11 +157,11 @@ struct FastTuckerOfRanks : FastTuckerResult<Scalar, Space> {
 /// \param parts  some of the entries of each set, which all ranks together have once; whole extents
 /// \throws as fast_tucker, and on all ranks what the search throws; UsageError for other optimisers
 template <class Scalar, class Index, class Space>
-FastTuckerOfRanks<Scalar, Space> fast_tucker(Communicator<Space> const& ranks,
-                                             FastTuckerData<Scalar, Index, Space> const& parts,
-                                             FastTuckerOptions const& options,
-                                             FastTuckerCallback const& callback = {},
-                                             AnyFormatOptions const& format     = {});
+[[nodiscard]] FastTuckerOfRanks<Scalar, Space> fast_tucker(Communicator<Space> const& ranks,
+                                                           FastTuckerData<Scalar, Index, Space> const& parts,
+                                                           FastTuckerOptions const& options,
+                                                           FastTuckerCallback const& callback = {},
+                                                           AnyFormatOptions const& format     = {});
 
 template <class Scalar, class Space>
 struct TuckerOfRanks : TuckerResult<Scalar, Space> {
@@ -174,9 +176,11 @@ struct TuckerOfRanks : TuckerResult<Scalar, Space> {
 /// \param indices  with values: as in distribute
 /// \throws as tucker; UsageError for a coordinate outside
 template <class Scalar, class Index, class Space>
-TuckerOfRanks<Scalar, Space> tucker(Communicator<Space> const& ranks, Extents const& extents,
-                                    std::span<Index const> indices, std::span<double const> values,
-                                    TuckerOptions const& options, TuckerCallback const& callback = {},
-                                    AnyFormatOptions format = {});
+[[nodiscard]] TuckerOfRanks<Scalar, Space> tucker(Communicator<Space> const& ranks, Extents const& extents,
+                                                  std::span<Index const> indices,
+                                                  std::span<double const> values,
+                                                  TuckerOptions const& options,
+                                                  TuckerCallback const& callback = {},
+                                                  AnyFormatOptions format        = {});
 
 }  // namespace polyad

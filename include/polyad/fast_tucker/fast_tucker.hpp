@@ -20,6 +20,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "polyad/core/stop_reason.hpp"
@@ -94,7 +95,7 @@ struct FastTuckerOptions {
   std::uint64_t seed           = 0;
 
   FastTuckerOptimizer optimizer = FastTuckerOptimizer::als;
-  int max_epochs                = 20;
+  int max_epochs                = 20;  // 0: the start
   // Of als without ridge and ridge_per_entry. Unset: chosen, or the default if there is a start.
   std::optional<Shrinkage> shrinkage = {};
   std::vector<RowTarget> targets     = {};  // of als, one a mode; none: chosen, or zero
@@ -200,18 +201,26 @@ struct FastTuckerData {
 ///
 /// A run ends as diverged when the training error is not a number, or exceeds ten times that of mean and
 /// biases alone. The result is then the last sound model.
-/// \param start  has the training set's extents. The result overwrites the matrices A^(n) and B^(n), and all
-///               Views that share them; mean and biases stay as they are. Without a start, mean and biases
-///               are fitted to the training set, and fill_start makes the rest.
-/// \throws UsageError when shapes or rates make no sense, the training set is empty, a coordinate is outside,
-///         the format lacks what the optimiser needs or there is a format without a start; MemoryError before
+/// \param start  has the training set's extents. Its A^(n) and B^(n) are copied, unless it is handed over by
+///               std::move: then the result overwrites them, and all Views that share them. Mean and biases
+///               stay as they are. Without a start, mean and biases are fitted to the training set, and
+///               fill_start makes the rest.
+/// \throws UsageError when shapes, rates or limits make no sense, the training set is empty, a coordinate is
+///         outside, the format lacks what the optimiser needs or there is a format without a start;
+///         MemoryError before
 ///         allocating; NumericalError when biases are to be fitted to a value that is not finite
 template <class Scalar, class Index, class Space>
-FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
-                                            FastTuckerData<Scalar, Index, Space> const& data,
-                                            FastTuckerOptions const& options,
-                                            FastTuckerModel<Scalar, Space> const& start,
-                                            FastTuckerCallback const& callback = {});
+[[nodiscard]] FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
+                                                          FastTuckerData<Scalar, Index, Space> const& data,
+                                                          FastTuckerOptions const& options,
+                                                          FastTuckerModel<Scalar, Space> const& start,
+                                                          FastTuckerCallback const& callback = {});
+template <class Scalar, class Index, class Space>
+[[nodiscard]] FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
+                                                          FastTuckerData<Scalar, Index, Space> const& data,
+                                                          FastTuckerOptions const& options,
+                                                          FastTuckerModel<Scalar, Space>&& start,
+                                                          FastTuckerCallback const& callback = {});
 ///
 /// Without a start choose_fast_tucker comes first, where the options leave it something, and its best
 /// candidate is the start. Where nothing beats mean and biases, they are the model: of rank 1, with factors
@@ -220,12 +229,12 @@ FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
 ///                the optimiser's. The name has to be that of a state to go on from
 /// \throws also UsageError for a state of another run, InputError where it was read from a file
 template <class Scalar, class Index, class Space>
-FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
-                                            FastTuckerData<Scalar, Index, Space> const& data,
-                                            FastTuckerOptions const& options         = {},
-                                            FastTuckerCallback const& callback       = {},
-                                            AnyFormatOptions const& format           = {},
-                                            FastTuckerCheckpoints const& checkpoints = {});
+[[nodiscard]] FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
+                                                          FastTuckerData<Scalar, Index, Space> const& data,
+                                                          FastTuckerOptions const& options         = {},
+                                                          FastTuckerCallback const& callback       = {},
+                                                          AnyFormatOptions const& format           = {},
+                                                          FastTuckerCheckpoints const& checkpoints = {});
 
 /// Whether this many entries should stay in host memory (FastTuckerData::train_on_host). They should if the
 /// named format streams, or if the run's arrays for them exceed the device's free memory.
@@ -235,9 +244,12 @@ template <class Scalar, class Index, class Space>
 
 /// The same for a training set alone. `rest` are the optional start and callback, or callback and format.
 template <class Scalar, class Index, class Space, class... Rest>
-FastTuckerResult<Scalar, Space> fast_tucker(Space const& space, CooTensor<Scalar, Index, Space> const& train,
-                                            FastTuckerOptions const& options = {}, Rest const&... rest) {
-  return fast_tucker(space, FastTuckerData<Scalar, Index, Space>{.train = train}, options, rest...);
+[[nodiscard]] FastTuckerResult<Scalar, Space> fast_tucker(Space const& space,
+                                                          CooTensor<Scalar, Index, Space> const& train,
+                                                          FastTuckerOptions const& options = {},
+                                                          Rest&&... rest) {
+  return fast_tucker(space, FastTuckerData<Scalar, Index, Space>{.train = train}, options,
+                     std::forward<Rest>(rest)...);
 }
 
 /// Whether the options leave something to choose_fast_tucker: they ask for als and fix neither a shrinkage
@@ -315,7 +327,8 @@ void fit_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X, Bi
 /// `space` once, to check the coordinates, and returns without waiting for the values.
 /// \throws UsageError when the extents differ or a coordinate is outside; MemoryError
 template <class Space, class Scalar, class Index>
-CooTensor<Scalar, Index, Space> without_biases(Space const& space, CooTensor<Scalar, Index, Space> const& X,
-                                               FastTuckerModel<Scalar, Space> const& model);
+[[nodiscard]] CooTensor<Scalar, Index, Space> without_biases(Space const& space,
+                                                             CooTensor<Scalar, Index, Space> const& X,
+                                                             FastTuckerModel<Scalar, Space> const& model);
 
 }  // namespace polyad

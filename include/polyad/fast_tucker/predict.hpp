@@ -32,8 +32,8 @@ void form_intermediates(Space const& space, FastTuckerModel<Scalar, Space> const
 /// Newly allocated C^(n) (I_n x R) of all modes, with packed rows. Launches on `space` and returns without
 /// waiting. \throws MemoryError
 template <class Scalar, class Space>
-FactorMatrices<Scalar, Space> make_intermediates(Space const& space,
-                                                 FastTuckerModel<Scalar, Space> const& model);
+[[nodiscard]] FactorMatrices<Scalar, Space> make_intermediates(Space const& space,
+                                                               FastTuckerModel<Scalar, Space> const& model);
 
 /// The partial sums of `errors`: two doubles per chunk of entries.
 template <class Space>
@@ -68,13 +68,13 @@ template <class Space, class Scalar, class Index>
 /// \param sums  scratch that make_error_sums(space, X.nnz()) gave
 /// \throws UsageError when shapes do not match or a coordinate is outside
 template <class Space, class Scalar, class Index>
-PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const& model,
-                        FactorMatrices<Scalar, Space> const& C, CooTensor<Scalar, Index, Space> const& X,
-                        ErrorSums<Space> const& sums);
+[[nodiscard]] PredictionErrors errors(Space const& space, FastTuckerModel<Scalar, Space> const& model,
+                                      FactorMatrices<Scalar, Space> const& C,
+                                      CooTensor<Scalar, Index, Space> const& X, ErrorSums<Space> const& sums);
 
 /// Scratch for `errors` of `entries` entries. \throws MemoryError
 template <class Space>
-ErrorSums<Space> make_error_sums(Space const& space, count_t entries);
+[[nodiscard]] ErrorSums<Space> make_error_sums(Space const& space, count_t entries);
 
 /// The same with intermediates and scratch of its own. Waits for `space`.
 /// \throws UsageError when shapes do not match; MemoryError before allocating

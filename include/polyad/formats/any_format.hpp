@@ -56,9 +56,17 @@ struct FormatHooks {
   std::function<void(char const*)> progress = {};
 };
 
+/// What a build does with nonzeros at the same coordinates. An MTTKRP is linear and counts each of them. The
+/// norm is not: their squares do not add up to the square of the sum.
+enum class Duplicates {
+  refuse,  // throws a UsageError
+  sum,     // they become one nonzero whose value is their sum (tensor/sum_duplicates.hpp)
+  keep  // each is an observation of its own, as in completion. Also for tensors that are known to have none
+};
+
 struct AnyFormatOptions {
   count_t rank       = 16;      // of the model, for memory and times
-  double iterations  = 20;      // that the run is expected to take (expected_iterations)
+  double iterations  = 20;      // 0 or more, that the run is expected to take (expected_iterations)
   std::string format = "auto";  // or one of format_names(), with options: "f-coo:threadlen=16"
   bool deterministic = false;   // a fixed order of summation: the same bits at every run
   bool may_stream    = true;    // keep the nonzeros in host memory where nothing else fits
@@ -70,9 +78,13 @@ struct AnyFormatOptions {
   /// Unset: build makes the survey, and copies a device's coordinates to the host for it.
   std::optional<TensorSurvey> survey = {};
   /// Refuse to build a format if its storage would differ from what its name says.
-  bool as_named     = false;
-  int only_mode     = -1;  // the one mode whose operations are called; -1: all modes
-  FormatHooks hooks = {};
+  bool as_named = false;
+  int only_mode = -1;  // the one mode whose operations are called; -1: all modes
+  /// Formats that sort by all modes find duplicates while they are built. For the others (coo-scratch,
+  /// coo-tiny-vec, coo-permuted) the coordinates are compared with their neighbours, and sorted if they are
+  /// not in lexicographic order.
+  Duplicates duplicates = Duplicates::refuse;
+  FormatHooks hooks     = {};
 };
 
 /// The source of the coordinates, for a program that does not hold them on the device. AnyFormat::build
@@ -116,16 +128,18 @@ public:
   /// Chooses and builds. If a format does not fit after all, the next best is tried. The memory is counted as
   /// if the caller released `coo` afterwards, as any_format(space, std::move(coo), options) does. Waits for
   /// `space`.
-  /// \param coo  no duplicates, for CP-ALS (tensor/sum_duplicates.hpp)
-  /// \throws UsageError unless 1 <= options.rank < 2^20; for a coordinate outside, naming it; for an unknown
-  ///         name or option; for a named format without what options.needs or options.deterministic ask;
-  ///         without a survey if one is needed. MemoryError, with the smallest need, when nothing fits
+  /// \throws UsageError for duplicates, unless options.duplicates sums or keeps them; unless
+  ///         1 <= options.rank < 2^20; for a coordinate outside, naming it; for iterations that are negative or
+  ///         not finite; for an unknown name or option; for a named format without what options.needs or
+  ///         options.deterministic ask; without a survey if one is needed. MemoryError, with the smallest
+  ///         need, when nothing fits
   static AnyFormat build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                          options_type const& options = {});
   static AnyFormat build(Space const& space, TensorSource<Scalar, Index, Space> const& source,
                          options_type const& options);
   /// streamed-blco, from a tensor in host memory, which a device's memory need not hold. Waits for `space`.
-  /// \throws UsageError when options.format names a format that does not stream, and as build; MemoryError
+  /// \throws UsageError for duplicates and coordinates as build; when options.format names a format that does
+  ///         not stream; MemoryError
   static AnyFormat stream(Space const& space, CooTensor<Scalar, Index, host_space> const& coo,
                           options_type const& options = {});
 
@@ -133,7 +147,11 @@ public:
   [[nodiscard]] count_t nnz() const { return m_format->nnz(); }
   [[nodiscard]] count_t storage_bytes() const { return m_format->storage_bytes(); }
   [[nodiscard]] double norm_squared() const { return m_format->norm_squared(); }
-  /// The scratch of mttkrp for that rank. Waits only for a format that streams. \throws MemoryError
+  /// How many nonzeros have the coordinates of an earlier one: more than 0 only where they were kept. Not set
+  /// for a format that does not know.
+  [[nodiscard]] std::optional<count_t> duplicates() const { return m_format->duplicates(); }
+  /// The scratch of mttkrp for that rank, of this format alone: others refuse it. Waits only for a format
+  /// that streams. \throws MemoryError
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const {
     return {m_format->make_workspace(space, rank)};
   }
@@ -185,7 +203,8 @@ concept OwnFormat =
 
 /// The contract's mttkrp (formats/format.hpp): V (I_mode x R) is overwritten. Launches on `space` and returns
 /// without waiting. A device's matrices whose rows are not packed are copied first; then the call waits.
-/// \throws UsageError when shapes do not match or the workspace is another format's; MemoryError for copies
+/// \throws UsageError when shapes do not match, or the workspace was made for another format, tensor or rank;
+///         MemoryError for copies
 template <class Scalar, class Index, class Space>
 void mttkrp(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, AnyWorkspace& workspace,
@@ -197,10 +216,10 @@ void mttkrp(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
 
 /// The other operations of formats/format.hpp. All launch on `space` and return without waiting. The residual
 /// sweep and SpTTMc copy matrices as mttkrp does. The others throw if rows are not packed.
-/// \throws UsageError also where the format inside does not offer the operation; MemoryError
+/// \throws UsageError as mttkrp, and where the format inside does not offer the operation; MemoryError
 template <class Scalar, class Index, class Space>
-AnyWorkspace make_residual_workspace(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
-                                     count_t rank) {
+[[nodiscard]] AnyWorkspace make_residual_workspace(Space const& space,
+                                                   AnyFormat<Scalar, Index, Space> const& X, count_t rank) {
   return {X.inside()->do_make_residual_workspace(space, rank)};
 }
 template <class Scalar, class Index, class Space>

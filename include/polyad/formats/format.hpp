@@ -30,6 +30,7 @@
 
 #include "polyad/core/types.hpp"
 #include "polyad/formats/capability.hpp"
+#include "polyad/formats/workspace_owner.hpp"
 #include "polyad/kernel/rank_dispatch.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
@@ -43,20 +44,25 @@ namespace polyad {
 ///   F::build(space, coo, options) -> F       options: F::options_type, default-constructible
 ///   f.extents(), f.nnz(), f.storage_bytes(), F::name
 ///   f.norm_squared()                         ||X||_F^2, summed in double by build
-///   f.make_workspace(space, R)               all scratch that mttkrp needs for rank R, made once
+///   f.make_workspace(space, R)               all scratch that mttkrp needs for rank R, made once, for this
+///                                            format and this rank alone
 ///   mttkrp(space, f, factors, mode, workspace, V)
 ///                                            V (I_mode x R) is overwritten:
 ///                                            V(k, r) = sum over nonzeros with i_mode = k of
 ///                                                      x * prod over m != mode of A^(m)(i_m, r)
 ///
 /// build waits for `space`. mttkrp launches on `space` and returns without waiting; it allocates nothing. It
-/// throws UsageError when shapes do not match. On a device the rows of all matrices are packed
-/// (make_factor_matrix): AnyFormat copies others before it calls. On a host they may have any stride.
+/// throws UsageError when shapes do not match, or the workspace was made for another format or rank, before
+/// anything is written (formats/workspace_owner.hpp; AnyFormat checks the workspaces of all formats). On a
+/// device the rows of all matrices are packed (make_factor_matrix): AnyFormat copies others before it calls.
+/// On a host they may have any stride.
 ///
 /// A format may also have:
 ///
 ///   f.can(capability) -> bool                where that depends on how f was built
 ///   f.note() -> std::string                  why it is not stored as its name says; empty otherwise
+///   f.duplicates() -> count_t                how many nonzeros have the coordinates of an earlier one, where
+///                                            build sees that at no cost; or a std::optional of it
 ///   options.read(OptionText&)                its options from text (formats/option_text.hpp)
 ///   options.serve(FormatRequest const&)      what a run asks of it
 ///   options.deterministic                    a bool: sums are taken in a fixed order
@@ -83,8 +89,16 @@ concept Format =
       { mttkrp(space, format, factors, 0, workspace, V) } -> std::same_as<void>;
     };
 
-/// The workspace of a format that needs none.
-struct NoWorkspace {};
+/// The workspace of a format that needs none. One that is default-constructed serves any such format; one
+/// that a format of the library made serves that format and rank alone.
+struct NoWorkspace {
+  WorkspaceOwner made_for = {};
+
+  /// \throws UsageError as WorkspaceOwner::expect
+  void expect(FormatIdentity format, count_t rank, char const* name) const {
+    if (made_for.is_set()) made_for.expect(format, rank, name);
+  }
+};
 
 /// The requirements of a run on its format.
 struct FormatRequest {
@@ -134,8 +148,8 @@ concept ResidualFormat =
 
 /// The scratch of residual_mttkrp for rank R, made once. \throws MemoryError
 template <class F>
-residual_workspace<F> make_residual_workspace(typename F::space_type const& space, F const& format,
-                                              count_t rank) {
+[[nodiscard]] residual_workspace<F> make_residual_workspace(typename F::space_type const& space,
+                                                            F const& format, count_t rank) {
   using Scalar = typename F::scalar_type;
   residual_workspace<F> workspace{format.make_workspace(space, rank), {}};
   if (rank > static_cast<count_t>(full_block)) {
@@ -194,16 +208,18 @@ struct RowShrinkage {
 /// For each mode I_n + 1 positions. In mode n's order, row k has the nonzeros
 /// starts(k) ... starts(k + 1) - 1.
 template <class Space>
-using RowStarts = std::array<Kokkos::View<count_t*, typename Space::device_type>, max_order>;
+struct RowStarts : std::array<Kokkos::View<count_t*, typename Space::device_type>, max_order> {
+  WorkspaceOwner made_for;  // the rank does not matter
+};
 
 /// A format that offers least squares for rows, each with all its nonzeros at hand:
 ///
 ///   f.make_row_workspace(space)              where the rows of every mode begin; made once
 ///   least_squares_rows(space, f, C, mode, problem, starts, A, shrinkage)
 ///
-/// A row without nonzeros becomes zero, or has the product c = target. Launches on `space` and returns
-/// without waiting; allocates nothing. The same bits in every run on one device, and on hosts with any
-/// number of threads.
+/// A row without nonzeros becomes zero, or has the product c = target. Other formats' starts are refused with
+/// a UsageError. Launches on `space` and returns without waiting; allocates nothing. The same bits in every
+/// run on one device, and on hosts with any number of threads.
 template <class F>
 concept RowLeastSquaresFormat =
     Format<F> && requires(typename F::space_type const& space, F const& format,
@@ -272,8 +288,8 @@ concept SgdFormat =
 /// The output of SpTTMc on mode n: I_n x D, D the product of the other matrices' columns, zero. Does not
 /// wait. \throws UsageError as spttmc; MemoryError with the product and its bytes before it is allocated
 template <class Space, class Scalar>
-FactorMatrix<Scalar, Space> make_spttmc_output(Space const& space, Extents const& extents,
-                                               std::vector<FactorMatrix<Scalar, Space>> const& U, int mode);
+[[nodiscard]] FactorMatrix<Scalar, Space> make_spttmc_output(
+    Space const& space, Extents const& extents, std::vector<FactorMatrix<Scalar, Space>> const& U, int mode);
 
 /// A format that offers SpTTMc, the product that HOOI needs (Liu et al., equation 4):
 ///

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,11 +18,17 @@ namespace polyad::detail {
 /// A workspace of the format inside.
 class ErasedWorkspace {
 public:
+  explicit ErasedWorkspace(WorkspaceOwner made_for) : m_made_for(made_for) {}
   virtual ~ErasedWorkspace() = default;
+  [[nodiscard]] WorkspaceOwner const& made_for() const { return m_made_for; }
+
+private:
+  WorkspaceOwner m_made_for;
 };
 
 /// Each operation is specified in format.hpp under the same name without `do_`.
-/// \throws UsageError for an operation that the format does not offer, or a workspace of another format
+/// \throws UsageError for an operation that the format does not offer, or a workspace of another format or
+///         rank
 template <class Scalar, class Space>
 class ErasedFormat {
 public:
@@ -38,6 +45,8 @@ public:
   [[nodiscard]] virtual count_t nnz() const                   = 0;
   [[nodiscard]] virtual count_t storage_bytes() const         = 0;
   [[nodiscard]] virtual double norm_squared() const           = 0;
+  /// How many nonzeros have the coordinates of an earlier one, if the format knows.
+  [[nodiscard]] virtual std::optional<count_t> duplicates() const = 0;
 
   [[nodiscard]] virtual Workspace make_workspace(Space const&, count_t rank) const                        = 0;
   virtual void do_mttkrp(Space const&, Factors const&, int mode, ErasedWorkspace*, Matrix const& V) const = 0;
@@ -58,6 +67,15 @@ public:
 
   virtual void do_spttmc(Space const&, std::vector<Matrix> const& U, int mode, Matrix const& Y) const = 0;
 };
+
+/// Throws UsageError for a format that is known to hold duplicates: no driver of least squares takes these,
+/// since their squares do not add up to the norm of their sum.
+template <class Scalar, class Space>
+void expect_no_duplicates(ErasedFormat<Scalar, Space> const& X) {
+  count_t const found = X.duplicates().value_or(0);
+  POLYAD_EXPECTS(found == 0, found, " nonzeros of the tensor have the coordinates of an earlier one: sum ",
+                 "duplicates first (sum_duplicates, or Duplicates::sum of any_format)");
+}
 
 template <Format F>
 class HeldFormat final : public ErasedFormat<typename F::scalar_type, typename F::space_type> {
@@ -89,37 +107,48 @@ public:
   [[nodiscard]] count_t nnz() const override { return m_format.nnz(); }
   [[nodiscard]] count_t storage_bytes() const override { return m_format.storage_bytes(); }
   [[nodiscard]] double norm_squared() const override { return m_format.norm_squared(); }
+  [[nodiscard]] std::optional<count_t> duplicates() const override {
+    if constexpr (requires { m_format.duplicates(); })
+      return m_format.duplicates();
+    else
+      return std::nullopt;
+  }
 
   [[nodiscard]] Workspace make_workspace(Space const& space, count_t rank) const override {
-    return hold(m_format.make_workspace(space, rank));
+    return hold(m_format.make_workspace(space, rank), rank);
   }
   void do_mttkrp(Space const& space, Factors const& factors, int mode, ErasedWorkspace* workspace,
                  Matrix const& V) const override {
-    mttkrp(space, m_format, factors, mode, own<typename F::workspace_type>(workspace), V);
+    mttkrp(space, m_format, factors, mode, own<typename F::workspace_type>(workspace, factors.rank()), V);
   }
 
   [[nodiscard]] Workspace do_make_residual_workspace(Space const& space, count_t rank) const override {
     expect(Capability::residual_sweep);
     using polyad::make_residual_workspace;  // and by the format's namespace
-    if constexpr (ResidualFormat<F>) return hold(make_residual_workspace(space, m_format, rank));
+    if constexpr (ResidualFormat<F>) return hold(make_residual_workspace(space, m_format, rank), rank);
     return nullptr;
   }
   void do_residual_mttkrp(Space const& space, Factors const& C, int mode, ErasedWorkspace* workspace,
                           Matrix const& G) const override {
     expect(Capability::residual_sweep);
     if constexpr (ResidualFormat<F>)
-      residual_mttkrp(space, m_format, C, mode, own<residual_workspace<F>>(workspace), G);
+      residual_mttkrp(space, m_format, C, mode, own<residual_workspace<F>>(workspace, C.rank()), G);
   }
 
   [[nodiscard]] RowStarts<Space> make_row_workspace(Space const& space) const override {
     expect(Capability::row_least_squares);
-    if constexpr (RowLeastSquaresFormat<F>) return m_format.make_row_workspace(space);
+    if constexpr (RowLeastSquaresFormat<F>) {
+      auto starts = m_format.make_row_workspace(space);
+      if (!starts.made_for.is_set()) starts.made_for = {m_identity, 0};  // a user-defined format
+      return starts;
+    }
     return {};
   }
   void do_least_squares_rows(Space const& space, Factors const& C, int mode,
                              RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
                              Matrix const& A, RowShrinkage const& shrinkage) const override {
     expect(Capability::row_least_squares);
+    if constexpr (!requires { m_format.identity(); }) starts.made_for.expect(m_identity, 0, F::name);
     if constexpr (RowLeastSquaresFormat<F>)
       least_squares_rows(space, m_format, C, mode, problem, starts, A, shrinkage);
   }
@@ -143,17 +172,18 @@ public:
 private:
   template <class Held>
   struct Holding final : ErasedWorkspace {
-    explicit Holding(Held made) : workspace(std::move(made)) {}
+    Holding(Held made, WorkspaceOwner made_for) : ErasedWorkspace(made_for), workspace(std::move(made)) {}
     Held workspace;
   };
   template <class Held>
-  static Workspace hold(Held workspace) {
-    return std::make_unique<Holding<Held>>(std::move(workspace));
+  [[nodiscard]] Workspace hold(Held workspace, count_t rank) const {
+    return std::make_unique<Holding<Held>>(std::move(workspace), WorkspaceOwner(m_identity, rank));
   }
   template <class Held>
-  static Held& own(ErasedWorkspace* workspace) {
+  Held& own(ErasedWorkspace* workspace, count_t rank) const {
     auto* const held = dynamic_cast<Holding<Held>*>(workspace);
-    POLYAD_EXPECTS(held, "the workspace is not one of ", F::name);
+    POLYAD_EXPECTS(held, "the workspace is not one for this operation of ", F::name);
+    held->made_for().expect(m_identity, rank, F::name);
     return held->workspace;
   }
   void expect(Capability capability) const {
@@ -161,6 +191,7 @@ private:
   }
 
   F m_format;
+  FormatIdentity m_identity;
 };
 
 }  // namespace polyad::detail

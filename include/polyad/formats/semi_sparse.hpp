@@ -43,18 +43,17 @@ private:
 /// SpTTM on mode n, Y = X x_n U for U of I_n x R: mode n becomes dense with R columns. Waits for `space`.
 /// \throws UsageError when the shapes do not match; MemoryError before it allocates
 template <class Scalar, class Index, class Space>
-SemiSparseTensor<Scalar, Index, Space> spttm(Space const& space, CooTensor<Scalar, Index, Space> const& X,
-                                             std::type_identity_t<FactorMatrix<Scalar, Space>> const& U,
-                                             int mode);
+[[nodiscard]] SemiSparseTensor<Scalar, Index, Space> spttm(
+    Space const& space, CooTensor<Scalar, Index, Space> const& X,
+    std::type_identity_t<FactorMatrix<Scalar, Space>> const& U, int mode);
 
 /// The same along another, still sparse mode of a semi-sparse tensor; the rows have the new dense mode first.
 /// One sparse mode must be left. Waits for `space`.
 /// \throws UsageError; MemoryError before it allocates
 template <class Scalar, class Index, class Space>
-SemiSparseTensor<Scalar, Index, Space> spttm(Space const& space,
-                                             SemiSparseTensor<Scalar, Index, Space> const& Y,
-                                             std::type_identity_t<FactorMatrix<Scalar, Space>> const& U,
-                                             int mode);
+[[nodiscard]] SemiSparseTensor<Scalar, Index, Space> spttm(
+    Space const& space, SemiSparseTensor<Scalar, Index, Space> const& Y,
+    std::type_identity_t<FactorMatrix<Scalar, Space>> const& U, int mode);
 
 /// V = the MTTKRP of a semi-sparse tensor on any mode, V (I_n x R) overwritten. A^(d) of a dense mode has as
 /// many rows as the mode has columns. Waits for `space`.

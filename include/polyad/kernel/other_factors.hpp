@@ -47,6 +47,9 @@ public:
   [[nodiscard]] KOKKOS_FUNCTION int mode(int m) const { return m_mode[m]; }
   /// Row `index` of the m-th of them.
   [[nodiscard]] KOKKOS_FUNCTION Scalar const* row(int m, count_t index) const {
+#ifdef KOKKOS_ENABLE_DEBUG
+    KOKKOS_ASSERT(index < m_rows[m]);
+#endif
     return m_data[m] + index * m_stride[m];
   }
 
@@ -56,6 +59,9 @@ private:
     m_data[m_size]   = matrix.data();
     m_stride[m_size] = matrix.stride(0);
     m_mode[m_size]   = n;
+#ifdef KOKKOS_ENABLE_DEBUG
+    m_rows[m_size] = matrix.extent(0);
+#endif
     ++m_size;
   }
 
@@ -64,6 +70,9 @@ private:
   count_t m_stride[capacity]{};
   int m_mode[capacity]{};
   int m_size = 0;
+#ifdef KOKKOS_ENABLE_DEBUG
+  count_t m_rows[capacity]{};  // to check indices
+#endif
 };
 
 /// Kernels are compiled for the orders 3, 4 and 5, and once for any order.

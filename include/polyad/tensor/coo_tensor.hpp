@@ -57,7 +57,8 @@ private:
 
 /// Allocates the Views of a tensor, uninitialised. Does not wait. \throws MemoryError before allocating
 template <class Scalar, class Index, class Space>
-CooTensor<Scalar, Index, Space> make_coo_tensor(Space const& space, Extents const& extents, count_t nnz) {
+[[nodiscard]] CooTensor<Scalar, Index, Space> make_coo_tensor(Space const& space, Extents const& extents,
+                                                              count_t nnz) {
   using Tensor     = CooTensor<Scalar, Index, Space>;
   auto const order = static_cast<count_t>(extents.order());
   expect_fits(space, "the tensor's coordinates and values", nnz, sizeof(Scalar) + order * sizeof(Index));
@@ -73,8 +74,9 @@ CooTensor<Scalar, Index, Space> make_coo_tensor(Space const& space, Extents cons
 /// \throws UsageError when the sizes do not match, a coordinate lies outside the extents or Index is too
 ///         small for a mode; MemoryError before allocating
 template <class Scalar, class Index, class Space>
-CooTensor<Scalar, Index, Space> upload(Space const& space, Extents const& extents,
-                                       std::span<Index const> indices, std::span<double const> values) {
+[[nodiscard]] CooTensor<Scalar, Index, Space> upload(Space const& space, Extents const& extents,
+                                                     std::span<Index const> indices,
+                                                     std::span<double const> values) {
   auto const order = static_cast<count_t>(extents.order());
   POLYAD_EXPECTS(indices.size() == values.size() * order, indices.size(), " indices for ", values.size(),
                  " nonzeros of order ", order);
@@ -111,7 +113,7 @@ struct SumOfSquares {
 
 /// ||X||_F^2, summed in double. Waits for `space`.
 template <class Scalar, class Index, class Space>
-double norm_squared(Space const& space, CooTensor<Scalar, Index, Space> const& tensor) {
+[[nodiscard]] double norm_squared(Space const& space, CooTensor<Scalar, Index, Space> const& tensor) {
   double sum = 0;
   Kokkos::parallel_reduce(
       "polyad::norm_squared", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, tensor.nnz()),

@@ -25,8 +25,8 @@ using FactorMatrix = Kokkos::View<Scalar**, Kokkos::LayoutRight, typename Space:
 /// read 16 bytes at once. A column of floats takes four times its memory. Does not wait.
 /// \throws MemoryError before allocating when it does not fit
 template <class Scalar, class Space>
-FactorMatrix<Scalar, Space> make_factor_matrix(Space const& space, std::string const& label, count_t rows,
-                                               count_t rank) {
+[[nodiscard]] FactorMatrix<Scalar, Space> make_factor_matrix(Space const& space, std::string const& label,
+                                                             count_t rows, count_t rank) {
   count_t const stride = padded_rank<Scalar>(rank);
   expect_fits(space, label, checked_product(label, rows, stride), sizeof(Scalar));
   FactorMatrix<Scalar, Space> const storage(Kokkos::view_alloc(space, label), rows, stride);
@@ -64,7 +64,7 @@ POLYAD_EACH_SCALAR(extern, POLYAD_COPY_MATRIX);
 
 /// Whether kernels on Space take the rows of this matrix.
 template <class Scalar, class Space>
-bool rows_are_packed(FactorMatrix<Scalar, Space> const& matrix) {
+[[nodiscard]] bool rows_are_packed(FactorMatrix<Scalar, Space> const& matrix) {
   return !takes_packed_rows<Space> ||
          rows_are_aligned(matrix.data(), static_cast<count_t>(matrix.stride(0)), matrix.extent(1));
 }
@@ -79,7 +79,8 @@ void expect_packed_rows(FactorMatrix<Scalar, Space> const& matrix) {
 /// The matrix itself where its rows are packed, otherwise a copy that has packed rows. Does not wait.
 /// \throws MemoryError
 template <class Scalar, class Space>
-FactorMatrix<Scalar, Space> with_packed_rows(Space const& space, FactorMatrix<Scalar, Space> const& matrix) {
+[[nodiscard]] FactorMatrix<Scalar, Space> with_packed_rows(Space const& space,
+                                                           FactorMatrix<Scalar, Space> const& matrix) {
   if (rows_are_packed<Scalar, Space>(matrix)) return matrix;
   auto const copy =
       make_factor_matrix<Scalar>(space, "polyad::packed_rows", matrix.extent(0), matrix.extent(1));
@@ -116,7 +117,8 @@ private:
 
 /// The same of all factors: those that are not packed are copied. Does not wait. \throws MemoryError
 template <class Scalar, class Space>
-FactorMatrices<Scalar, Space> with_packed_rows(Space const& space, FactorMatrices<Scalar, Space> factors) {
+[[nodiscard]] FactorMatrices<Scalar, Space> with_packed_rows(Space const& space,
+                                                             FactorMatrices<Scalar, Space> factors) {
   for (int n = 0; n < factors.order(); ++n) factors[n] = with_packed_rows<Scalar, Space>(space, factors[n]);
   return factors;
 }
@@ -124,7 +126,7 @@ FactorMatrices<Scalar, Space> with_packed_rows(Space const& space, FactorMatrice
 namespace detail {
 
 template <class Scalar, class Space>
-bool rows_are_packed(FactorMatrices<Scalar, Space> const& factors) {
+[[nodiscard]] bool rows_are_packed(FactorMatrices<Scalar, Space> const& factors) {
   bool packed = true;
   for (int n = 0; n < factors.order(); ++n)
     packed = packed && polyad::rows_are_packed<Scalar, Space>(factors[n]);
@@ -190,7 +192,7 @@ void fill_random(Space const& space, FactorMatrices<Scalar, Space> const& factor
 
 /// Row-major copy of a matrix on the host, contiguous, without padding. Waits for `space`.
 template <class Scalar, class Space>
-std::vector<double> to_host(Space const& space, FactorMatrix<Scalar, Space> const& matrix) {
+[[nodiscard]] std::vector<double> to_host(Space const& space, FactorMatrix<Scalar, Space> const& matrix) {
   using Packed = Kokkos::View<Scalar**, Kokkos::LayoutRight, typename Space::device_type>;
   Packed packed(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::packed"), matrix.extent(0),
                 matrix.extent(1));

@@ -33,13 +33,13 @@ struct PlantedTensor {
 /// \throws UsageError when nnz > 0 and a mode has no rows, a skew is negative, fiber_run is 0 or run_mode >=
 ///         N; MemoryError
 template <class Scalar, class Index, class Space>
-CooTensor<Scalar, Index, Space> power_law_tensor(Space const& space, Extents const& extents, count_t nnz,
-                                                 PowerLawOptions const& options);
+[[nodiscard]] CooTensor<Scalar, Index, Space> power_law_tensor(Space const& space, Extents const& extents,
+                                                               count_t nnz, PowerLawOptions const& options);
 
 /// About nnz nonzeros with uniform indices. Otherwise as power_law_tensor.
 template <class Scalar, class Index, class Space>
-CooTensor<Scalar, Index, Space> uniform_tensor(Space const& space, Extents const& extents, count_t nnz,
-                                               std::uint64_t seed) {
+[[nodiscard]] CooTensor<Scalar, Index, Space> uniform_tensor(Space const& space, Extents const& extents,
+                                                             count_t nnz, std::uint64_t seed) {
   PowerLawOptions options;
   options.seed = seed;
   return power_law_tensor<Scalar, Index>(space, extents, nnz, options);
@@ -50,7 +50,8 @@ CooTensor<Scalar, Index, Space> uniform_tensor(Space const& space, Extents const
 /// nnz = R block^N, without duplicates. Launches on `space` and returns without waiting.
 /// \throws UsageError when R or block is 0 or R blocks do not fit a mode; MemoryError
 template <class Scalar, class Index, class Space>
-PlantedTensor<Scalar, Index, Space> planted_tensor(Space const& space, Extents const& extents, count_t rank,
-                                                   count_t block, std::uint64_t seed);
+[[nodiscard]] PlantedTensor<Scalar, Index, Space> planted_tensor(Space const& space, Extents const& extents,
+                                                                 count_t rank, count_t block,
+                                                                 std::uint64_t seed);
 
 }  // namespace polyad

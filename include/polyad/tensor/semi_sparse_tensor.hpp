@@ -120,7 +120,7 @@ struct ExpandRows {
 
 /// ||Y||_F^2, summed in double. Waits for `space`.
 template <class Scalar, class Index, class Space>
-double norm_squared(Space const& space, SemiSparseTensor<Scalar, Index, Space> const& tensor) {
+[[nodiscard]] double norm_squared(Space const& space, SemiSparseTensor<Scalar, Index, Space> const& tensor) {
   double sum = 0;
   Kokkos::parallel_reduce(
       "polyad::norm_squared",
@@ -132,8 +132,8 @@ double norm_squared(Space const& space, SemiSparseTensor<Scalar, Index, Space> c
 /// Every value with its coordinates, S D of them, zeros too. Launches on `space` and returns without waiting.
 /// \throws MemoryError before it allocates
 template <class Scalar, class Index, class Space>
-CooTensor<Scalar, Index, Space> to_coo(Space const& space,
-                                       SemiSparseTensor<Scalar, Index, Space> const& tensor) {
+[[nodiscard]] CooTensor<Scalar, Index, Space> to_coo(Space const& space,
+                                                     SemiSparseTensor<Scalar, Index, Space> const& tensor) {
   using Tensor      = SemiSparseTensor<Scalar, Index, Space>;
   using Coo         = CooTensor<Scalar, Index, Space>;
   count_t const nnz = checked_product("the tensor's coordinates and values", tensor.rows(), tensor.width());

@@ -60,7 +60,7 @@ inline void expect_permutation_of(count_t nnz, count_t length) {
 
 /// 0, 1, ..., length - 1. Launches on `space` and returns without waiting. \throws MemoryError
 template <class Ordinal, class Space>
-Permutation<Ordinal, Space> identity_permutation(Space const& space, count_t length) {
+[[nodiscard]] Permutation<Ordinal, Space> identity_permutation(Space const& space, count_t length) {
   expect_fits(space, "a permutation of the nonzeros", length, sizeof(Ordinal));
   Permutation<Ordinal, Space> permutation(
       Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::permutation"), length);

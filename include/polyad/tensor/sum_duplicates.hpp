@@ -63,36 +63,69 @@ struct MergeRuns {
 
 }  // namespace detail
 
-/// Sums duplicates in the order in which they stand. A tensor without any is returned as it is; otherwise
-/// the nonzeros of the result are sorted, mode 0 first. Linear in the nonzeros (N radix sorts at most).
-/// Waits for `space`. \throws MemoryError
+namespace detail {
+
+/// The scan over the nonzeros in lexicographic order, mode 0 first. Waits for `space`. \throws MemoryError
 template <class Scalar, class Index, class Space>
-Deduplicated<CooTensor<Scalar, Index, Space>> sum_duplicates(Space const& space,
-                                                             CooTensor<Scalar, Index, Space> const& tensor) {
-  using Tensor      = CooTensor<Scalar, Index, Space>;
-  using Range       = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
-  using Permutation = Kokkos::View<std::uint64_t*, typename Space::device_type>;
-  count_t const nnz = tensor.nnz();
-  if (nnz < 2) return {tensor, 0};
-
-  count_t disorder = 0;
-  Kokkos::parallel_reduce("polyad::count_disorder", Range(space, 0, nnz - 1),
-                          detail::CountDisorder<typename Tensor::indices_type>{tensor.indices()}, disorder);
-  if (disorder == 0) return {tensor, 0};
-
-  Permutation permutation = identity_permutation<std::uint64_t>(space, nnz);
+auto runs_of_duplicates(Space const& space, CooTensor<Scalar, Index, Space> const& tensor) {
+  using Tensor                  = CooTensor<Scalar, Index, Space>;
+  using Permutation             = Kokkos::View<std::uint64_t*, typename Space::device_type>;
+  Permutation const permutation = identity_permutation<std::uint64_t>(space, tensor.nnz());
   sort_by_other_modes(space, tensor, -1, permutation);
+  return MergeRuns<Tensor, Permutation>{tensor.indices(), tensor.values(), {}, {}, permutation, tensor.nnz()};
+}
 
-  using Merge = detail::MergeRuns<Tensor, Permutation>;
-  Merge merge{tensor.indices(), tensor.values(), {}, {}, permutation, nnz};
+/// Whether the coordinates increase from nonzero to nonzero, so that none occur twice. Waits for `space`.
+template <class Scalar, class Index, class Space>
+bool increases(Space const& space, CooTensor<Scalar, Index, Space> const& tensor) {
+  if (tensor.nnz() < 2) return true;
+  count_t disorder = 0;
+  Kokkos::parallel_reduce(
+      "polyad::count_disorder",
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, tensor.nnz() - 1),
+      CountDisorder<typename CooTensor<Scalar, Index, Space>::indices_type>{tensor.indices()}, disorder);
+  return disorder == 0;
+}
+
+/// How many runs there are. Waits for `space`.
+template <class Space, class Merge>
+count_t count_runs(Space const& space, Merge const& merge) {
   count_t distinct = 0;
-  Kokkos::parallel_scan("polyad::count_distinct", Range(space, 0, nnz), merge, distinct);
-  space.fence("polyad::sum_duplicates");
+  Kokkos::parallel_scan("polyad::count_distinct",
+                        Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, merge.nnz), merge,
+                        distinct);
+  space.fence("polyad::count_duplicates");
+  return distinct;
+}
+
+}  // namespace detail
+
+/// How many nonzeros have the coordinates of another one that is counted already. Reads the coordinates once
+/// where they are in lexicographic order; otherwise linear in the nonzeros (N radix sorts at most). Waits for
+/// `space`. \throws MemoryError
+template <class Scalar, class Index, class Space>
+[[nodiscard]] count_t count_duplicates(Space const& space, CooTensor<Scalar, Index, Space> const& tensor) {
+  if (detail::increases(space, tensor)) return 0;
+  return tensor.nnz() - detail::count_runs(space, detail::runs_of_duplicates(space, tensor));
+}
+
+/// Sums duplicates in the order in which they are stored. A tensor without any is returned as it is;
+/// otherwise the nonzeros of the result are sorted, mode 0 first. Linear in the nonzeros (N radix sorts at
+/// most). Waits for `space`. \throws MemoryError
+template <class Scalar, class Index, class Space>
+[[nodiscard]] Deduplicated<CooTensor<Scalar, Index, Space>> sum_duplicates(
+    Space const& space, CooTensor<Scalar, Index, Space> const& tensor) {
+  count_t const nnz = tensor.nnz();
+  if (detail::increases(space, tensor)) return {tensor, 0};
+  auto merge       = detail::runs_of_duplicates(space, tensor);
+  count_t distinct = detail::count_runs(space, merge);
   if (distinct == nnz) return {tensor, 0};
   auto const merged    = make_coo_tensor<Scalar, Index>(space, tensor.extents(), distinct);
   merge.merged_indices = merged.indices();
   merge.merged_values  = merged.values();
-  Kokkos::parallel_scan("polyad::merge_duplicates", Range(space, 0, nnz), merge, distinct);
+  Kokkos::parallel_scan("polyad::merge_duplicates",
+                        Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, nnz), merge,
+                        distinct);
   space.fence("polyad::sum_duplicates");
   return {merged, nnz - distinct};
 }
@@ -101,5 +134,9 @@ Deduplicated<CooTensor<Scalar, Index, Space>> sum_duplicates(Space const& space,
   template Deduplicated<CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace>> sum_duplicates( \
       Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_SUM_DUPLICATES);
+#define POLYAD_COUNT_DUPLICATES(Scalar, Index)                            \
+  template count_t count_duplicates(Kokkos::DefaultExecutionSpace const&, \
+                                    CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&)
+POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_COUNT_DUPLICATES);
 
 }  // namespace polyad

@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "polyad/core/stop_reason.hpp"
@@ -29,11 +30,11 @@ struct LeadingVectorsOptions {
 };
 
 struct TuckerOptions {
-  std::vector<count_t> ranks;  // R_0, ..., R_{N-1}, each 1 ... I_n and at most the product of the others
-  int max_iterations            = 50;
-  double tolerance              = 1e-6;  // stop when the fit changes by less; 0 never does
-  double time_limit_s           = std::numeric_limits<double>::infinity();
-  std::uint64_t seed            = 0;  // of the random start
+  std::vector<count_t> ranks = {};  // R_0, ..., R_{N-1}, each 1 ... I_n and at most the product of the others
+  int max_iterations         = 50;  // 0: the fit of the start with its best core
+  double tolerance           = 1e-6;  // 0 or more; stop when the fit changes by less; 0 never does
+  double time_limit_s        = std::numeric_limits<double>::infinity();
+  std::uint64_t seed         = 0;  // for the random start
   LeadingVectorsOptions vectors = {};
 };
 
@@ -60,16 +61,16 @@ using TuckerStart = std::vector<FactorMatrix<Scalar, Space>>;
 /// Waits for `space`.
 /// \throws UsageError when N < 2 or options.ranks do not fit the extents; MemoryError
 template <class Scalar, class Space>
-TuckerStart<Scalar, Space> random_tucker_start(Space const& space, Extents const& extents,
-                                               TuckerOptions const& options);
+[[nodiscard]] TuckerStart<Scalar, Space> random_tucker_start(Space const& space, Extents const& extents,
+                                                             TuckerOptions const& options);
 
 /// The R_n leading left singular vectors of X_(n) as U^(n) (I_n x R_n), with orthonormal columns. Beyond the
 /// rank of X_(n) they are random directions. Takes up to 150 iterations of nvecs per mode. Waits for `space`.
 /// \throws UsageError as random_tucker_start; MemoryError
 template <class Scalar, class Index, class Space>
-TuckerStart<Scalar, Space> hosvd_tucker_start(Space const& space,
-                                              CooTensor<Scalar, Index, Space> const& tensor,
-                                              TuckerOptions const& options);
+[[nodiscard]] TuckerStart<Scalar, Space> hosvd_tucker_start(Space const& space,
+                                                            CooTensor<Scalar, Index, Space> const& tensor,
+                                                            TuckerOptions const& options);
 
 /// Called after each iteration; false ends the run.
 using TuckerCallback = std::function<bool(TuckerIteration const&)>;
@@ -78,34 +79,41 @@ using TuckerCallback = std::function<bool(TuckerIteration const&)>;
 [[nodiscard]] AnyFormatOptions format_options(TuckerOptions const& options);
 
 /// HOOI. Waits for `space`.
-/// \param start  The result overwrites its Views, and all that share them (that of mode 0 is only a guess).
-///               On a device, a matrix whose rows are not packed (make_factor_matrix) is copied first and not
-///               overwritten. Without a start: random_tucker_start
-/// \throws UsageError when ranks or shapes do not match, max_iterations < 1 or the format has no SpTTMc;
-///         MemoryError before an output of SpTTMc that does not fit is allocated; NumericalError when the
-///         tensor is zero or not finite
+/// \param start  It is copied, unless it is handed over by std::move: then the result overwrites its Views,
+///               and all that share them. That of mode 0 is only a guess, but with 0 iterations. Without a
+///               start: random_tucker_start
+/// \throws UsageError when ranks or shapes do not match, X holds duplicates, a limit of the options is
+///         negative or not a number, or the format has no SpTTMc; MemoryError before an output of SpTTMc
+///         that does not fit is allocated; NumericalError when the tensor is zero or not finite
 template <class Scalar, class Index, class Space>
-TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
-                                   TuckerOptions const& options, TuckerStart<Scalar, Space> const& start,
-                                   TuckerCallback const& callback = {});
+[[nodiscard]] TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+                                                 TuckerOptions const& options,
+                                                 TuckerStart<Scalar, Space> const& start,
+                                                 TuckerCallback const& callback = {});
 template <class Scalar, class Index, class Space>
-TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
-                                   TuckerOptions const& options, TuckerCallback const& callback = {});
+[[nodiscard]] TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+                                                 TuckerOptions const& options,
+                                                 TuckerStart<Scalar, Space>&& start,
+                                                 TuckerCallback const& callback = {});
+template <class Scalar, class Index, class Space>
+[[nodiscard]] TuckerResult<Scalar, Space> tucker(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
+                                                 TuckerOptions const& options,
+                                                 TuckerCallback const& callback = {});
 
 /// The same for coordinates, in the format that any_format chooses. `rest` are optional start and callback.
+/// \throws UsageError for duplicates too
 template <class Scalar, class Index, class Space, class... Rest>
-TuckerResult<Scalar, Space> tucker(Space const& space, CooTensor<Scalar, Index, Space> const& X,
-                                   TuckerOptions const& options, Rest const&... rest) {
-  return tucker(space, any_format(space, X, format_options(options)), options, rest...);
+[[nodiscard]] TuckerResult<Scalar, Space> tucker(Space const& space, CooTensor<Scalar, Index, Space> const& X,
+                                                 TuckerOptions const& options, Rest&&... rest) {
+  return tucker(space, any_format(space, X, format_options(options)), options, std::forward<Rest>(rest)...);
 }
 
 /// The same for a user-defined format.
 template <OwnFormat F, class... Rest>
   requires TtmcFormat<F>
-TuckerResult<typename F::scalar_type, typename F::space_type> tucker(typename F::space_type const& space,
-                                                                     F const& X, TuckerOptions const& options,
-                                                                     Rest const&... rest) {
-  return tucker(space, any_format(space, X), options, rest...);
+[[nodiscard]] TuckerResult<typename F::scalar_type, typename F::space_type> tucker(
+    typename F::space_type const& space, F const& X, TuckerOptions const& options, Rest&&... rest) {
+  return tucker(space, any_format(space, X), options, std::forward<Rest>(rest)...);
 }
 
 }  // namespace polyad

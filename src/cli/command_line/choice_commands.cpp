@@ -16,7 +16,7 @@ namespace {
 void add_shared(Command& command, EstimateOptions& options) {
   add_tensor(command, options.tensor, options.index_base);
   add_rank(command, options.rank, "Number of components")->required();
-  add_iterations(command, options.iterations, "Iterations of CP-ALS that a build is spread over");
+  add_iterations(command, options.iterations, "Iterations of CP-ALS that a build is spread over", 1);
   add_precision(command, options.precision);
   add_device_memory(command, options.device_memory,
                     "Memory of the device, in bytes or as 8G. A host backend simulates a device");

@@ -42,7 +42,7 @@ void add_cpd(Command command, CpdOptions& options) {
   add_duplicates(command, options.duplicates, {"sum", "last", "error"});
   add_drop_zeros(command, options.drop_zeros);
   add_rank(command, options.rank, "Number of components")->required();
-  add_iterations(command, options.max_iterations, "Most iterations");
+  add_iterations(command, options.max_iterations, "Most iterations; 0: the fit of the start", 0);
   add_tolerance(command, options.tolerance);
   add_time_limit(command, options.time_limit_s);
   add_format(command, options.format,

@@ -84,7 +84,7 @@ void add_fast_tucker(Command command, TrainOptions& options) {
       .add_option("-r,--rank", options.rank,
                   "Rank of the core; unset: the largest J, or chosen where -j is unset too")
       ->type_name("R");
-  add_iterations(command, options.max_epochs, "Most epochs", "epoch");
+  add_iterations(command, options.max_epochs, "Most epochs", 1, "epoch");
   command
       .add_choice("--optimizer", options.optimizer, {"als", "adam", "sgd"},
                   "als, least squares; adam, whole sweeps; sgd, the paper's updates")

@@ -66,7 +66,7 @@ void ProductCommands::add_tucker() {
       ->required()
       ->delimiter(',')
       ->type_name("R1,R2,...");
-  add_iterations(command, m_tucker.max_iterations, "Most iterations");
+  add_iterations(command, m_tucker.max_iterations, "Most iterations; 0: the fit of the start", 0);
   add_tolerance(command, m_tucker.tolerance);
   add_time_limit(command, m_tucker.time_limit_s);
   add_precision(command, m_tucker.precision, matrices);

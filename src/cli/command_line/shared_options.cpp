@@ -68,10 +68,11 @@ CLI::Option* add_rank(Command& command, std::uint64_t& rank, std::string const& 
   return command.add_option("-r,--rank", rank, meaning)->type_name("R");
 }
 
-void add_iterations(Command& command, int& iterations, std::string const& meaning, std::string const& unit) {
+void add_iterations(Command& command, int& iterations, std::string const& meaning, int least,
+                    std::string const& unit) {
   command.add_option("-i,--iterations", iterations, meaning)->type_name("N")->capture_default_str();
-  command.after_parsing([&iterations, unit] {
-    if (iterations < 1) refuse(fmt::format("-i takes at least 1 {}, not {}", unit, iterations));
+  command.after_parsing([&iterations, least, unit] {
+    if (iterations < least) refuse(fmt::format("-i takes at least {} {}, not {}", least, unit, iterations));
   });
 }
 

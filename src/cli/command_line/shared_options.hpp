@@ -35,8 +35,8 @@ void add_drop_zeros(Command& command, bool& drop_zeros);
 /// -r, from 1 on, required or with a default
 CLI::Option* add_rank(Command& command, std::uint64_t& rank, std::string const& meaning);
 
-/// -i; `unit` is the name of an iteration in error messages
-void add_iterations(Command& command, int& iterations, std::string const& meaning,
+/// -i, from `least` on; `unit` is the name of an iteration in error messages
+void add_iterations(Command& command, int& iterations, std::string const& meaning, int least,
                     std::string const& unit = "iteration");
 
 /// --tol

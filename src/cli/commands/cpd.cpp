@@ -86,11 +86,15 @@ void summarise(CpdOptions const& options, Report const& report, int last, double
   if (result.gram_fallbacks > 0)
     show("updates  {} took the pseudo-inverse: the Gram matrix was singular\n", result.gram_fallbacks);
   if (result.restarts.size() > 1) {
-    auto const [worst, best] =
-        std::minmax_element(result.restarts.begin(), result.restarts.end(),
-                            [](auto const& a, auto const& b) { return a.fit < b.fit; });
-    show("starts   {}, fits from {:.9f} to {:.9f}, the best from seed {}\n", result.restarts.size(),
-         worst->fit, best->fit, result.restarts[result.best_restart].seed);
+    auto const& best = result.restarts[result.best_restart];
+    double worst     = best.fit;
+    for (auto const& restart : result.restarts)
+      if (restart.error.empty()) worst = std::min(worst, restart.fit);
+    show("starts   {}, fits from {:.9f} to {:.9f}, the best from seed {}\n", result.restarts.size(), worst,
+         best.fit, best.seed);
+    for (auto const& restart : result.restarts)
+      if (!restart.error.empty())
+        say("polyad: warning: the start of seed {} was left out: {}\n", restart.seed, restart.error);
   }
   bool const many = !result.restarts.empty();
   show("time     {} to read, {} to build, {} for {}\n", duration_text(report.input->read_s),

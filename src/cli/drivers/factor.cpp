@@ -47,7 +47,8 @@ CpAlsResult<typename F::scalar_type, Space> best_of_restarts(Space const& space,
   auto result        = cp_als_restarts(instances, X, als, count, show);
   summary.restarts_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   for (auto const& run : result.runs)
-    summary.restarts.push_back({run.seed, run.fit, run.iterations, to_string(run.reason), run.seconds});
+    summary.restarts.push_back(
+        {run.seed, run.fit, run.iterations, to_string(run.reason), run.seconds, run.error});
   summary.best_restart = result.best_run;
   report.iterations.clear();
   for (auto const& it : result.best.history) report.iterations.push_back(to_report(it));
@@ -81,6 +82,7 @@ public:
     options.iterations =
         m_options.restarts * expected_iterations(m_options.max_iterations, m_options.tolerance);
     options.deterministic = m_options.deterministic;
+    options.duplicates    = Duplicates::keep;            // the sources below have summed them
     options.as_named      = m_options.format == "auto";  // auto says itself what takes its place
     options.hooks         = hooks();
     std::string because;
@@ -95,9 +97,9 @@ public:
     auto const X    = Tensor::build(m_space, source(because), options);
     m_report.format = FormatReport{X.chosen(), X.storage_bytes(), X.build_seconds(),
                                    X.chosen_because().empty() ? because : X.chosen_because(), X.candidates()};
-    auto const start = make_start();
+    auto start      = make_start();
     m_device.reset();
-    return factor(X, start);
+    return factor(X, std::move(start));
   }
 
 private:
@@ -176,14 +178,14 @@ private:
     return random;
   }
 
-  io::HostKtensor factor(Tensor const& X, FactorMatrices<Scalar, Space> const& factors) {
+  io::HostKtensor factor(Tensor const& X, FactorMatrices<Scalar, Space>&& start) {
     stop_if_interrupted("making the start");
     CpAlsOptions const als = library_options(m_options);
     CpdReport summary;
     auto const result =
         m_options.restarts > 1
             ? best_of_restarts(m_space, X, als, m_options.restarts, m_report, summary, m_on_iteration)
-            : resumable_als(m_space, X, als, factors, m_options, m_report.input->nnz, m_checkpoints,
+            : resumable_als(m_space, X, als, std::move(start), m_options, m_report.input->nnz, m_checkpoints,
                             [&](CpAlsIteration const& it) { return m_on_iteration(to_report(it)); });
     set_result(summary, result);
     m_report.result = std::move(summary);

@@ -97,6 +97,7 @@ private:
         m_options.restarts * expected_iterations(m_options.max_iterations, m_options.tolerance);
     options.format        = m_options.format;
     options.deterministic = m_options.deterministic;
+    options.duplicates    = Duplicates::keep;  // distribute() has summed them
     options.as_named      = m_options.format == "auto";
     auto X                = any_format(m_world.space(), share.block, options);
     // From here on only the format keeps the coordinates. The run needs the block's extents.
@@ -149,7 +150,8 @@ private:
     CpdReport summary;
     summary.restarts_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     for (auto const& run : result.runs)
-      summary.restarts.push_back({run.seed, run.fit, run.iterations, to_string(run.reason), run.seconds});
+      summary.restarts.push_back(
+          {run.seed, run.fit, run.iterations, to_string(run.reason), run.seconds, run.error});
     summary.best_restart = result.best_run;
     m_report.iterations.clear();
     for (auto const& it : result.best.history)

@@ -56,7 +56,8 @@ io::HostArray to_array(Space const& space, FactorMatrix<Scalar, Space> const& ma
 template <class Scalar, class Index>
 AnyFormat<Scalar, Index, Space> build_format(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                                              Report& report) {
-  auto X        = AnyFormat<Scalar, Index, Space>::build(space, coo, {.needs = {Capability::ttmc}});
+  auto X = AnyFormat<Scalar, Index, Space>::build(
+      space, coo, {.needs = {Capability::ttmc}, .duplicates = Duplicates::keep});  // they were summed
   report.format = FormatReport{X.chosen(), X.storage_bytes(), X.build_seconds()};
   stop_if_interrupted("building the format");
   return X;
@@ -155,14 +156,13 @@ void decompose(TuckerOptions const& options, io::CoordinateList&& tensor, Report
   with_device_tensor(options.precision, std::move(tensor), report, [&](Space const& space, auto const& coo) {
     using Scalar              = typename std::remove_cvref_t<decltype(coo)>::scalar_type;
     auto const tucker_options = library_options(options);
-    auto const start          = options.init == "hosvd"
-                                    ? hosvd_tucker_start(space, coo, tucker_options)
-                                    : random_tucker_start<Scalar>(space, coo.extents(), tucker_options);
-    auto const X              = build_format(space, coo, report);
-    auto const result         = tucker(space, X, tucker_options, start, [&](TuckerIteration const& it) {
+    auto start = options.init == "hosvd" ? hosvd_tucker_start(space, coo, tucker_options)
+                                         : random_tucker_start<Scalar>(space, coo.extents(), tucker_options);
+    auto const X      = build_format(space, coo, report);
+    auto const result = tucker(space, X, tucker_options, std::move(start), [&](TuckerIteration const& it) {
       return on_iteration({it.iteration, it.fit, it.delta, it.seconds, {}});
     });
-    report.result             = to_report(result);
+    report.result     = to_report(result);
     if (!options.output.empty()) save(space, result.model, options.output);
   });
 }

@@ -86,14 +86,15 @@ io::Checkpoint to_checkpoint(CpdOptions const& options, F const& X, std::uint64_
   return checkpoint;
 }
 
-/// cp_als, from `start` or the checkpoint to resume. \param nnz  of the tensor, its duplicates summed
+/// cp_als, from `start`, which is overwritten, or the checkpoint to resume. \param nnz  of the tensor, its
+/// duplicates summed
 /// \throws InputError when the checkpoint is of another run
 template <class F, class Callback>
 CpAlsResult<typename F::scalar_type, typename F::space_type> resumable_als(
     typename F::space_type const& space, F const& X, CpAlsOptions const& als,
-    FactorMatrices<typename F::scalar_type, typename F::space_type> const& start, CpdOptions const& options,
+    FactorMatrices<typename F::scalar_type, typename F::space_type>&& start, CpdOptions const& options,
     std::uint64_t nnz, Checkpoints const& checkpoints, Callback const& callback) {
-  CpAlsRun<typename F::scalar_type, typename F::space_type> run(space, X, als, start);
+  CpAlsRun<typename F::scalar_type, typename F::space_type> run(space, X, als, std::move(start));
   if (checkpoints.resume) {
     expect_same_run(options, *checkpoints.resume, X, nnz);
     run.restore(state_of(*checkpoints.resume));

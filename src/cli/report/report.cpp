@@ -113,11 +113,13 @@ Json to_json(MemoryReport const& memory) {
 }
 
 Json to_json(RestartReport const& restart) {
-  return {{"seed", restart.seed},
-          {"fit", restart.fit},
-          {"iterations", restart.iterations},
-          {"reason", restart.reason},
-          {"seconds", restart.seconds}};
+  Json json = {{"seed", restart.seed},
+               {"fit", restart.fit},  // null where the run broke down: JSON has no infinity
+               {"iterations", restart.iterations},
+               {"reason", restart.reason},
+               {"seconds", restart.seconds}};
+  if (!restart.error.empty()) json["error"] = restart.error;
+  return json;
 }
 
 Json to_json(CpdReport const& result) {

@@ -91,7 +91,8 @@ struct RestartReport {
   double fit         = 0;
   int iterations     = 0;
   std::string reason;
-  double seconds = 0;
+  double seconds    = 0;
+  std::string error = {};  // why the run broke down; empty: it did not
 };
 
 struct CpdReport {

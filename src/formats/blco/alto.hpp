@@ -59,6 +59,7 @@ inline constexpr count_t alto_padding = 16;
 
 template <class Scalar, class Space>
 struct AltoWorkspace {
+  WorkspaceOwner made_for;
   FactorMatrix<Scalar, Space> copies;  // of private rows, of the mode that has most of them
   Kokkos::View<unsigned char*, typename Space::device_type> locks;
 };
@@ -89,6 +90,8 @@ public:
   [[nodiscard]] Extents const& extents() const { return m_extents; }
   [[nodiscard]] count_t nnz() const { return m_nnz; }
   [[nodiscard]] double norm_squared() const { return m_norm_squared; }
+  /// How many nonzeros have the coordinates of an earlier one.
+  [[nodiscard]] count_t duplicates() const { return m_duplicates; }
   [[nodiscard]] count_t storage_bytes() const {
     auto const g = static_cast<count_t>(m_grouped);
     return m_nnz * (sizeof(Scalar) + (static_cast<count_t>(m_extents.order()) - g) * sizeof(Index)) +
@@ -103,10 +106,14 @@ public:
       rows  = std::max(rows, copied_rows(n));
       locks = locks || locked(n);
     }
-    return {make_factor_matrix<Scalar>(space, "polyad::alto_copies", rows, rank),
+    return {WorkspaceOwner(m_identity, rank),
+            make_factor_matrix<Scalar>(space, "polyad::alto_copies", rows, rank),
             Kokkos::View<unsigned char*, typename Space::device_type>(
                 Kokkos::view_alloc(space, "polyad::alto_locks"), locks ? RowLocks::length : 0)};
   }
+
+  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
+  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
 
   [[nodiscard]] AltoOrder const& order() const { return m_order; }
   /// How many modes are grouped; modes()[0], ..., modes()[grouped() - 1] are these.
@@ -142,9 +149,11 @@ private:
                    Permutation<Index, Space> const& order, options_type const& options);
   void find_private_rows(Space const& space, options_type const& options);
 
+  FormatIdentity m_identity;
   Extents m_extents;
   count_t m_nnz         = 0;
   double m_norm_squared = 0;
+  count_t m_duplicates  = 0;
   AltoOrder m_order;
   int m_grouped = 0;
   Kokkos::Array<int, max_order> m_modes{};

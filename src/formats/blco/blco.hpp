@@ -29,6 +29,11 @@ struct BlcoOptions {
   std::string walk      = {};  // "tiles" or "chunks"; empty: the faster one on the machine (blco_tuning.hpp)
 
   void read(OptionText& text) {
+    std::string conflicts;
+    text.read("resolution", conflicts, {"registers", "hierarchical", "privatised"});
+    if (conflicts == "registers") resolution = Resolution::registers;
+    if (conflicts == "hierarchical") resolution = Resolution::hierarchical;
+    if (conflicts == "privatised") resolution = Resolution::privatised;
     text.read("walk", walk, {BlcoTiled::walk, BlcoChunked::walk});
     text.read("max_block", max_block);
     text.read("index_bits", index_bits);
@@ -40,6 +45,7 @@ struct BlcoOptions {
 /// Copies of V, or of the rows that a chunk of the nonzeros touches. They are merged into V at the end.
 template <class Scalar, class Space>
 struct BlcoWorkspace {
+  WorkspaceOwner made_for;
   FactorMatrix<Scalar, Space> copies;
 };
 
@@ -68,11 +74,15 @@ public:
   [[nodiscard]] Extents const& extents() const { return m_extents; }
   [[nodiscard]] count_t nnz() const { return m_blocks.nnz(); }
   [[nodiscard]] double norm_squared() const { return m_norm_squared; }
+  /// How many nonzeros have the coordinates of an earlier one.
+  [[nodiscard]] count_t duplicates() const { return m_duplicates; }
   [[nodiscard]] count_t storage_bytes() const { return m_blocks.storage_bytes(); }
 
   /// Room for the copies of the mode that needs most of them.
   /// \throws MemoryError
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const;
+  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
+  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
 
   [[nodiscard]] blocks_type const& blocks() const { return m_blocks; }
   [[nodiscard]] options_type const& options() const { return m_options; }
@@ -81,9 +91,11 @@ public:
   [[nodiscard]] BlcoResolution resolve(Space const& space, int mode) const;
 
 private:
+  FormatIdentity m_identity;
   Extents m_extents;
   options_type m_options;
   double m_norm_squared = 0;
+  count_t m_duplicates  = 0;
   blocks_type m_blocks;
   BlcoChunks<Space> m_chunks;
 };
@@ -92,7 +104,7 @@ private:
 POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_BLCO);
 
 /// The contract's mttkrp (formats/format.hpp): V (I_mode x R) is overwritten. Does not wait.
-/// \throws UsageError when shapes do not match, or the workspace was made for fewer copies or columns
+/// \throws UsageError when shapes do not match, or the workspace was made for another format or rank
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, BlcoWorkspace<Scalar, Space>& workspace,
@@ -100,7 +112,7 @@ void mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
 
 /// The residual sweep (the concept ResidualFormat of formats/format.hpp): G (I_mode x R) is overwritten. Does
 /// not wait.
-/// \throws UsageError when shapes do not match, or the workspace was made for another tensor or a lower rank
+/// \throws UsageError when shapes do not match, or the workspace was made for another format or rank
 template <class Space, class Scalar, class Index>
 void residual_mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
                      FactorMatrices<Scalar, Space> const& C, int mode,

@@ -72,6 +72,23 @@ struct ListGroups {
   }
 };
 
+/// Counts the nonzeros with all indices of the one before. The copied indices differ at nearly all of them,
+/// so that few coordinates are looked up.
+template <class Coo, class Format, class Order>
+struct CountRepeatedNonzeros {
+  typename Coo::indices_type coo_indices;
+  Order order;
+  typename Format::indices_type indices;  // those of the modes that are not grouped
+  KOKKOS_FUNCTION void operator()(count_t i, count_t& repeated) const {
+    if (i == 0) return;
+    for (count_t m = 0; m < indices.extent(0); ++m)
+      if (indices(m, i) != indices(m, i - 1)) return;
+    for (count_t n = 0; n < coo_indices.extent(1); ++n)
+      if (coo_indices(order(i), n) != coo_indices(order(i - 1), n)) return;
+    ++repeated;
+  }
+};
+
 /// Writes the ends of the last group and of the last chunk.
 template <class Starts>
 struct EndGroups {
@@ -229,6 +246,12 @@ Alto<Scalar, Index, Space> Alto<Scalar, Index, Space>::build_for(Space const& sp
   auto const order   = linear_order<Index>(
       space, coo, LinearLayout(coo.extents(), chosen.grouped, chosen.slab, chosen.slab_bits));
   format.copy_nonzeros(space, coo, order);
+  using Coo = CooTensor<Scalar, Index, Space>;
+  Kokkos::parallel_reduce(
+      "polyad::count_repeated",
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, format.m_nnz),
+      CountRepeatedNonzeros<Coo, Alto, Permutation<Index, Space>>{coo.indices(), order, format.m_indices},
+      format.m_duplicates);
   if constexpr (Strategy::has_chunks)
     if (format.m_nnz > 0) {
       format.list_groups(space, coo, order, options);

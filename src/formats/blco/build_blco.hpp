@@ -52,6 +52,7 @@ Blco<Scalar, Index, Space> Blco<Scalar, Index, Space>::build_for(Space const& sp
   format.m_options      = options;
   format.m_norm_squared = polyad::norm_squared(space, coo);
   format.m_blocks       = make_blco_blocks(space, coo, options.max_block, options.index_bits);
+  format.m_duplicates   = count_repeated(space, format.m_blocks.nonzeros());
   if constexpr (Strategy::has_chunks) format.m_chunks = BlcoChunks<Space>(space, format.m_blocks.nonzeros());
   return format;
 }
@@ -66,7 +67,7 @@ auto Blco<Scalar, Index, Space>::make_workspace(Space const& space, count_t rank
   count_t rows = 0;
   for (int n = 0; n < m_extents.order() && nnz() > 0; ++n)
     rows = std::max(rows, resolve(space, n).copied_rows);
-  return {make_copies_of_output<Scalar>(space, rows, rank)};
+  return {WorkspaceOwner(m_identity, rank), make_copies_of_output<Scalar>(space, rows, rank)};
 }
 
 }  // namespace polyad::detail

@@ -189,6 +189,34 @@ void encode_nonzeros(Space const& space, Indices const& indices, Scalar const* v
                                                                          encoding, linear, values});
 }
 
+/// Counts the nonzeros with all indices of the one before. Their linear indices are equal; in another block
+/// the upper bits may differ.
+template <class Scalar, class Index>
+struct CountRepeatedLinear {
+  BlcoNonzeros<Scalar, Index> nonzeros;
+  KOKKOS_FUNCTION void operator()(count_t p, count_t& repeated) const {
+    if (p == 0) return;
+    auto const words = static_cast<count_t>(nonzeros.encoding.words());
+    for (count_t w = 0; w < words; ++w)
+      if (nonzeros.linear[p * words + w] != nonzeros.linear[(p - 1) * words + w]) return;
+    count_t const block  = nonzeros.block_of(p);
+    count_t const before = nonzeros.block_of(p - 1);
+    for (int n = 0; n < nonzeros.encoding.order() && block != before; ++n)
+      if (nonzeros.upper(block, n) != nonzeros.upper(before, n)) return;
+    ++repeated;
+  }
+};
+
+/// Nonzeros that have the coordinates of an earlier one. Waits for `space`.
+template <class Space, class Scalar, class Index>
+count_t count_repeated(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzeros) {
+  count_t repeated = 0;
+  Kokkos::parallel_reduce("polyad::count_repeated",
+                          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, nonzeros.nnz),
+                          CountRepeatedLinear<Scalar, Index>{nonzeros}, repeated);
+  return repeated;
+}
+
 inline void expect_blco_options(count_t max_block, int index_bits) {
   POLYAD_EXPECTS(max_block >= 1, "blocks of at most 0 nonzeros");
   POLYAD_EXPECTS(index_bits >= 0 && index_bits <= BlcoEncoding::max_bits, "a linear index of ", index_bits,

@@ -65,6 +65,7 @@ void StreamedBlco<Scalar, Index, Space>::copy_from_device(Space const& space,
                                                           CooTensor<Scalar, Index, Space> const& coo) {
   auto const blocks = make_blco_blocks(space, coo, m_options.blco.max_block, m_options.blco.index_bits);
   m_norm_squared    = polyad::norm_squared(space, coo);
+  m_duplicates      = count_repeated(space, blocks.nonzeros());
   m_encoding        = blocks.encoding;
   m_headers         = blocks.headers;
   allocate(blocks.nnz());
@@ -93,6 +94,12 @@ void StreamedBlco<Scalar, Index, Space>::sort_and_encode(
   m_build_timer(host, "encode", [&] {
     detail::encode_nonzeros(host, coo.indices(), coo.values().data(), positions, nnz(), m_encoding,
                             m_linear.data(), m_values.data());
+  });
+  m_build_timer(host, "duplicates", [&] {
+    m_duplicates = detail::count_repeated(
+        host,
+        BlcoNonzeros<Scalar, Index>{m_linear.data(), m_values.data(), headers.begins.data(),
+                                    headers.uppers.data(), headers.block_map.data(), nnz(), m_encoding});
   });
 }
 
@@ -137,7 +144,8 @@ template <class Scalar, class Index, class Space>
 auto StreamedBlco<Scalar, Index, Space>::make_workspace(Space const& space, count_t rank) const
     -> workspace_type {
   workspace_type work;
-  count_t rows = 0;
+  work.made_for = {m_identity, rank};
+  count_t rows  = 0;
   for (int n = 0; n < m_extents.order() && nnz() > 0; ++n)
     rows = std::max(rows, resolve(space, n).copied_rows);
   work.copies = make_copies_of_output<Scalar>(space, rows, rank);

@@ -37,6 +37,7 @@ void mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, AltoWorkspace<Scalar, Space>& workspace,
             FactorMatrix<Scalar, Space> const& V) {
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  workspace.made_for.expect(X.identity(), factors.rank(), X.name);
   if (X.nnz() == 0) return zero_matrix(space, V);
   detail::mttkrp_with_values<Space, Scalar, Index>(space, X, X.values().data(), factors, mode, workspace, V);
 }

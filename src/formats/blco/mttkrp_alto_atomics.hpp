@@ -18,6 +18,7 @@
 #include "formats/blco/nonzero_terms.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
+#include "kernel/rows_at.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
@@ -38,8 +39,7 @@ struct MttkrpAltoAtomics {
   Scalar const* values;
   OtherFactors<Scalar, Order> factors;
   int mode;
-  Scalar* output;  // I_n x R
-  count_t output_stride;
+  RowsAt<Scalar> output;  // I_n x R
   ChunkWalk chunks;
   Term term;
 
@@ -55,7 +55,7 @@ struct MttkrpAltoAtomics {
 
   KOKKOS_FUNCTION void write(Run const& run, Columns columns) const {
     // Any thread may add to this row.
-    run.sum.atomic_add_to(output + static_cast<count_t>(run.row) * output_stride, columns);
+    run.sum.atomic_add_to(output.row(run.row), columns);
   }
 
   template <int Count>
@@ -129,8 +129,8 @@ void launch_alto(AltoAtomics, Space const& space, Alto<Scalar, Index, Space> con
     detail::launch("polyad::mttkrp_alto", chunks.template policy<Row>(space),
                    MttkrpAltoAtomics<Row, Index, order(), Term>{
                        X.indices().data(), static_cast<count_t>(X.indices().stride(0)), values,
-                       OtherFactors<Scalar, order()>(operands.factors, mode), mode, operands.V.data(),
-                       static_cast<count_t>(operands.V.stride(0)), chunks, term});
+                       OtherFactors<Scalar, order()>(operands.factors, mode), mode,
+                       RowsAt<Scalar>(operands.V), chunks, term});
   });
 }
 

@@ -28,6 +28,7 @@
 #include "kernel/launch.hpp"
 #include "kernel/prefetch.hpp"
 #include "kernel/row_locks.hpp"
+#include "kernel/rows_at.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/per_mode.hpp"
@@ -53,11 +54,10 @@ enum class AltoTarget {
 /// A factor and the index of its row for every nonzero, or every group.
 template <class Scalar, class Index>
 struct AltoFactor {
-  Scalar const* data;
-  count_t stride;
+  RowsAt<Scalar> matrix;
   Index const* indices;
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar const* row(count_t i) const {
-    return data + static_cast<count_t>(indices[i]) * stride;
+    return matrix.row(indices[i]);
   }
 };
 
@@ -207,8 +207,8 @@ struct MttkrpAltoPrivate {
     // must assume that a store to the output changes the members of *this, and would reload them for every
     // nonzero.
     MttkrpAltoPrivate self = *this;
-    for (int m = 0; m < inner.count; ++m) self.inner.factor[m].data += columns.first;
-    for (int m = 0; m < outer.count; ++m) self.outer.factor[m].data += columns.first;
+    for (int m = 0; m < inner.count; ++m) self.inner.factor[m].matrix.data += columns.first;
+    for (int m = 0; m < outer.count; ++m) self.outer.factor[m].matrix.data += columns.first;
     self.output.output.data += columns.first;
     self.output.copies.data += columns.first;
     self.term = term.from_column(columns.first);
@@ -253,7 +253,7 @@ AltoFactor<Scalar, Index> alto_factor(Alto<Scalar, Index, Space> const& X,
   auto const& stored         = is_grouped ? X.group_indices() : X.indices();
   Index const* const indices = stored.data() + static_cast<count_t>(is_grouped ? m : m - X.grouped()) *
                                                    static_cast<count_t>(stored.stride(0));
-  return {factors[n].data(), static_cast<count_t>(factors[n].stride(0)), indices};
+  return {RowsAt<Scalar>(factors[n]), indices};
 }
 
 /// What the walks of one mode read and write.
@@ -268,7 +268,7 @@ struct AltoOperands {
   RowLocks locks;
 };
 
-/// \throws UsageError when the workspace was not made for this format and rank
+/// \param workspace  of this format and rank
 template <class Space, class Scalar, class Index>
 AltoOperands<Scalar, Index> alto_operands(AltoPrivateRows, Space const& /*space*/,
                                           Alto<Scalar, Index, Space> const& X,
@@ -276,10 +276,6 @@ AltoOperands<Scalar, Index> alto_operands(AltoPrivateRows, Space const& /*space*
                                           AltoWorkspace<Scalar, Space> const& workspace,
                                           FactorMatrix<Scalar, Space> const& V) {
   bool const has_copies = X.copied_rows(mode) > 0;
-  POLYAD_EXPECTS(workspace.copies.extent(0) >= X.copied_rows(mode) &&
-                     (workspace.copies.extent(1) >= factors.rank() || !has_copies) &&
-                     (!X.locked(mode) || workspace.locks.extent(0) == RowLocks::length),
-                 "the workspace was made for another tensor or rank");
   AltoFactors<Scalar, Index> inner;
   AltoFactors<Scalar, Index> outer;
   Index const* rows = nullptr;
@@ -294,10 +290,9 @@ AltoOperands<Scalar, Index> alto_operands(AltoPrivateRows, Space const& /*space*
       (is_grouped ? outer : inner).append(factor);
     }
   }
-  PrivateOutput<Scalar> const output{
-      {V.data(), static_cast<count_t>(V.stride(0))},
-      {has_copies ? workspace.copies.data() : nullptr, static_cast<count_t>(workspace.copies.stride(0))},
-      X.private_rows().of(mode)};
+  PrivateOutput<Scalar> const output{RowsAt<Scalar>(V),
+                                     has_copies ? RowsAt<Scalar>(workspace.copies) : RowsAt<Scalar>(),
+                                     X.private_rows().of(mode)};
   return {inner,
           outer,
           rows,

@@ -87,10 +87,8 @@ void launch_chunks(Space const& space, Blco<Scalar, Index, Space> const& X,
   using Kernel         = MttkrpBlcoChunks<Row, Index, Order, Term>;
   auto const& own      = X.chunks().private_rows();
   bool const is_copied = own.copied_rows(mode) > 0;
-  PrivateOutput<Scalar> const output{
-      {V.data(), static_cast<count_t>(V.stride(0))},
-      {is_copied ? copies.data() : nullptr, static_cast<count_t>(copies.stride(0))},
-      own.of(mode)};
+  PrivateOutput<Scalar> const output{RowsAt<Scalar>(V), is_copied ? RowsAt<Scalar>(copies) : RowsAt<Scalar>(),
+                                     own.of(mode)};
   clear_private_output<Space, Scalar, Row::block>(space, output, V.extent(0), own.chunks(), blocks);
   ChunkWalk const walks{own.chunks(), 1, blocks};
   detail::launch("polyad::mttkrp_blco_chunks", walks.template policy<Row>(space),
@@ -177,6 +175,7 @@ void mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, BlcoWorkspace<Scalar, Space>& workspace,
             FactorMatrix<Scalar, Space> const& V) {
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  workspace.made_for.expect(X.identity(), factors.rank(), X.name);
   if (X.nnz() == 0) return zero_matrix(space, V);
   detail::mttkrp_with_values<Space, Scalar, Index>(space, X, X.blocks().values.data(), factors, mode,
                                                    workspace, V);

@@ -81,6 +81,9 @@ struct MttkrpBlcoTiles {
       auto const k = *reinterpret_cast<Indices const*>(scratch.indices(m + 1) + i);
       for (int u = 0; u < Count; ++u) product[u] *= Row(factors.row(m, k.element[u]), columns);
     }
+    for (int u = 0; u < Count; ++u) {
+      KOKKOS_ASSERT(row.element[u] < rows);
+    }
     for (int u = 0; u < Count; ++u) term.complete(product[u], x.element[u], row.element[u], columns);
     for (int u = 0; u < Count; ++u) segment.add(row.element[u], product[u], flush);
   }

@@ -24,8 +24,8 @@ void mttkrp(Space const& space, StreamedBlco<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode,
             StreamedBlcoWorkspace<Scalar, Space>& work, FactorMatrix<Scalar, Space> const& V) {
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  work.made_for.expect(X.identity(), factors.rank(), X.name);
   if (X.nnz() == 0) return zero_matrix(space, V);
-  POLYAD_EXPECTS(!work.buffers.empty(), "a workspace without buffers");
   BlcoResolution const resolution = X.resolve(space, mode);
   auto const target = detail::tile_target<Scalar, Space>(resolution, work.copies, factors.rank(), V);
   zero_matrix(space, target);

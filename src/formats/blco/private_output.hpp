@@ -8,6 +8,7 @@
 #include "formats/blco/private_rows.hpp"
 #include "formats/blco/touched_rows.hpp"
 #include "kernel/launch.hpp"
+#include "kernel/rows_at.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
@@ -15,14 +16,6 @@
 #include "polyad/kernel/tiny_vec.hpp"
 
 namespace polyad::detail {
-
-/// Rows in memory.
-template <class Scalar>
-struct RowsAt {
-  Scalar* data;
-  count_t stride;
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar* row(count_t row) const { return data + row * stride; }
-};
 
 /// The destination of a chunk's sums: its copy if the row is private, and the output itself otherwise.
 template <class Scalar>

@@ -148,6 +148,7 @@ void residual_mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
                      ResidualWorkspace<Scalar, AltoWorkspace<Scalar, Space>, Space>& workspace,
                      FactorMatrix<Scalar, Space> const& G) {
   expect_residual_arguments(X.extents(), C, mode, G);
+  workspace.format.made_for.expect(X.identity(), C.rank(), X.name);
   if (X.nnz() == 0) return zero_matrix(space, G);
   AltoStrategy<Space> const strategy;
   if (C.rank() <= static_cast<count_t>(full_block))

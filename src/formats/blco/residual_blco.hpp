@@ -86,6 +86,7 @@ void residual_mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
                      ResidualWorkspace<Scalar, BlcoWorkspace<Scalar, Space>, Space>& workspace,
                      FactorMatrix<Scalar, Space> const& G) {
   expect_residual_arguments(X.extents(), C, mode, G);
+  workspace.format.made_for.expect(X.identity(), C.rank(), X.name);
   if (X.nnz() == 0) return zero_matrix(space, G);
   if (C.rank() <= static_cast<count_t>(full_block))
     return residual_mttkrp_at_once<Space, Scalar, Index>(space, X, C, mode, workspace.format, G);

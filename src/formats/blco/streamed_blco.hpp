@@ -56,6 +56,7 @@ struct StreamBuffer {
 
 template <class Scalar, class Space>
 struct StreamedBlcoWorkspace {
+  WorkspaceOwner made_for;
   FactorMatrix<Scalar, Space> copies;  // of V (blco_resolution.hpp)
   std::vector<StreamBuffer<Scalar, Space>> buffers;
   count_t section  = 0;      // nonzeros in a buffer
@@ -98,6 +99,8 @@ public:
   [[nodiscard]] Extents const& extents() const { return m_extents; }
   [[nodiscard]] count_t nnz() const { return m_values.extent(0); }
   [[nodiscard]] double norm_squared() const { return m_norm_squared; }
+  /// How many nonzeros have the coordinates of an earlier one.
+  [[nodiscard]] count_t duplicates() const { return m_duplicates; }
   /// Host memory and the headers, without the buffers.
   [[nodiscard]] count_t storage_bytes() const { return nnz() * nonzero_bytes() + m_headers.storage_bytes(); }
   /// Bytes of a nonzero in host memory and in a buffer.
@@ -108,6 +111,9 @@ public:
   /// The buffers, and the copies of V for the mode that needs most of them.
   /// \throws MemoryError when less is free than 256 nonzeros in each buffer take
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const;
+
+  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
+  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
 
   [[nodiscard]] options_type const& options() const { return m_options; }
   /// Sets the buffers of workspaces made from now on, as in StreamedBlcoOptions. \throws UsageError
@@ -121,7 +127,8 @@ public:
   [[nodiscard]] auto const& linear() const { return m_linear; }
   [[nodiscard]] auto const& values() const { return m_values; }
   [[nodiscard]] auto const& headers() const { return m_headers; }
-  /// Seconds of the host's build by stage: allocate, sort, headers, encode. Empty when the device has built.
+  /// Seconds of the host's build by stage: allocate, sort, headers, encode, duplicates. Empty when the
+  /// device has built.
   [[nodiscard]] std::map<std::string, double> const& build_seconds() const { return m_build_timer.seconds(); }
   [[nodiscard]] BlcoResolution resolve(Space const& space, int mode) const;
   /// Enqueues the copy of nonzeros begin ... end - 1 to a buffer.
@@ -163,9 +170,11 @@ private:
                        LinearLayout const& layout,
                        BlcoHeaders<Index, typename host_space::device_type>& headers);
 
+  FormatIdentity m_identity;
   Extents m_extents;
   options_type m_options;
   double m_norm_squared = 0;
+  count_t m_duplicates  = 0;
   PhaseTimer m_build_timer{true};
   BlcoEncoding m_encoding;
   Kokkos::View<std::uint64_t*, Pinned> m_linear;  // P x words
@@ -179,8 +188,7 @@ POLYAD_EACH_SCALAR_AND_INDEX(extern, POLYAD_STREAMED_BLCO);
 
 /// The contract's mttkrp (formats/format.hpp): V (I_mode x R) is overwritten. Does not wait. The workspace
 /// remembers which nonzeros its buffers hold.
-/// \throws UsageError when shapes do not match, or the workspace has no buffers or was made for fewer copies
-///         or columns
+/// \throws UsageError when shapes do not match, or the workspace was made for another format or rank
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, StreamedBlco<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode,

@@ -9,6 +9,7 @@
 
 #include "formats/coo/sorted_copy.hpp"
 #include "kernel/launch.hpp"
+#include "kernel/rows_at.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/row_form.hpp"
 #include "polyad/kernel/tiny_vec.hpp"
@@ -42,18 +43,17 @@ struct BorderList {
 /// block.
 template <class Row, class Scalar, class Index>
 struct RowWriter {
-  Scalar* output;  // I_n x R
-  count_t stride;
+  RowsAt<Scalar> output;  // I_n x R
   BorderList<Scalar, Index> borders;
   bool blocked;  // rows occur in several locality blocks: chunks share all of them
 
   KOKKOS_FUNCTION void store(Index row, Row const& sum, Columns columns) const {
-    sum.store(output + static_cast<count_t>(row) * stride, columns);
+    sum.store(output.row(row), columns);
   }
   /// `slot` is 0 for a chunk's first row and 1 for its last.
   KOKKOS_FUNCTION void border(count_t chunk, count_t slot, Index row, Row const& sum, Columns columns) const {
     if (borders.rows == nullptr) {
-      sum.atomic_add_to(output + static_cast<count_t>(row) * stride, columns);  // other chunks add to it too
+      sum.atomic_add_to(output.row(row), columns);  // other chunks add to it too
       return;
     }
     count_t const entry = 2 * chunk + slot;
@@ -130,9 +130,8 @@ void merge_borders(Space const& space, SortedWorkspace<Scalar, Index, Space> con
     BorderList<Scalar, Index> const next{workspace.rows.data() + first,
                                          workspace.sums.data() + first * stride, stride};
     ChunkWalk const chunks{entries, chunk, blocks};
-    detail::launch(
-        "polyad::merge_borders", chunks.template policy<typename Kernel::Row>(space),
-        Kernel{list, {V.data(), static_cast<count_t>(V.stride(0)), next, false}, entries <= chunk, chunks});
+    detail::launch("polyad::merge_borders", chunks.template policy<typename Kernel::Row>(space),
+                   Kernel{list, {RowsAt<Scalar>(V), next, false}, entries <= chunk, chunks});
     if (entries <= chunk) return;
   }
 }

@@ -31,6 +31,7 @@ CooPermuted<Scalar, Index, Space> CooPermuted<Scalar, Index, Space>::build(
 template <class Scalar, class Index, class Space>
 RowStarts<Space> CooPermuted<Scalar, Index, Space>::make_row_workspace(Space const& space) const {
   RowStarts<Space> starts;
+  starts.made_for = {m_identity, 0};
   for (int n = 0; n < extents().order(); ++n)
     of_mode(starts, n) =
         detail::make_row_starts(space, detail::PermutedSource<Scalar, Index>(*this, n), extents()[n], nnz());

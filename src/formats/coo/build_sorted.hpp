@@ -43,11 +43,16 @@ Sorted<Scalar, Index, Space> Sorted<Scalar, Index, Space>::build(Space const& sp
   if (options.storage == SortedOptions::Storage::permutations ||
       (options.storage == SortedOptions::Storage::automatic && !options.deterministic && !fits)) {
     format.m_permuted = CooPermuted<Scalar, Index, Space>::build(space, coo);
+    format.m_identity = format.m_permuted->identity();  // its workspaces serve both
     return format;
   }
-  for (int n = 0; n < coo.order(); ++n)
-    if (options.only_mode < 0 || options.only_mode == n)
-      of_mode(format.m_copies, n) = make_sorted_copy(space, coo, n, options);
+  for (int n = 0; n < coo.order(); ++n) {
+    if (options.only_mode >= 0 && options.only_mode != n) continue;
+    count_t duplicates          = 0;
+    bool const is_first         = !format.m_duplicates;
+    of_mode(format.m_copies, n) = make_sorted_copy(space, coo, n, options, is_first ? &duplicates : nullptr);
+    if (is_first) format.m_duplicates = duplicates;
+  }
   return format;
 }
 
@@ -58,7 +63,8 @@ SortedWorkspace<Scalar, Index, Space> Sorted<Scalar, Index, Space>::make_workspa
   for (int n = 0; n < m_extents.order() && !m_permuted; ++n)
     if (copy(n).borders != Borders::atomics && copy(n).nnz > 0)
       entries = std::max(entries, border_entries(ceil_div(copy(n).nnz, copy(n).chunk)));
-  return {Kokkos::View<Index*, typename Space::device_type>(
+  return {WorkspaceOwner(m_identity, rank),
+          Kokkos::View<Index*, typename Space::device_type>(
               Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::border_rows"), entries),
           make_factor_matrix<Scalar>(space, "polyad::border_sums", entries, rank)};
 }
@@ -67,6 +73,7 @@ template <class Scalar, class Index, class Space>
 RowStarts<Space> Sorted<Scalar, Index, Space>::make_row_workspace(Space const& space) const {
   if (m_permuted) return m_permuted->make_row_workspace(space);
   RowStarts<Space> starts;
+  starts.made_for = {m_identity, 0};
   for (int n = 0; n < m_extents.order(); ++n) {
     if (copy(n).nnz != m_nnz) continue;  // it has no copy
     POLYAD_EXPECTS(copy(n).block_rows == 0, "mode ", n, " is cut into locality blocks: build without them");

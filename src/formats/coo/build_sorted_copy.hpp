@@ -82,11 +82,13 @@ inline Kokkos::Array<int, max_order> sorted_modes(Extents const& extents, int mo
 }
 
 /// Sorts and copies the tensor for one output mode. Linear in the nonzeros; waits for `space`.
+/// \param duplicates  gets the number of nonzeros that have the coordinates of an earlier one; may be null
 /// \throws MemoryError naming the array and its bytes
 template <class Scalar, class Index, class Space>
 SortedCopy<Scalar, Index, Space> make_sorted_copy(Space const& space,
                                                   CooTensor<Scalar, Index, Space> const& coo, int mode,
-                                                  SortedOptions const& options) {
+                                                  SortedOptions const& options,
+                                                  count_t* duplicates = nullptr) {
   using Tensor         = CooTensor<Scalar, Index, Space>;
   using Copy           = SortedCopy<Scalar, Index, Space>;
   using Range          = Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>;
@@ -125,6 +127,12 @@ SortedCopy<Scalar, Index, Space> make_sorted_copy(Space const& space,
   Kokkos::parallel_reduce("polyad::count_runs", Range(space, 0, nnz),
                           detail::CountRuns<typename Copy::indices_type>{copy.indices, std::min(order, 2)},
                           runs);
+  if (duplicates != nullptr) {
+    count_t distinct = 0;
+    Kokkos::parallel_reduce("polyad::count_distinct", Range(space, 0, nnz),
+                            detail::CountRuns<typename Copy::indices_type>{copy.indices, order}, distinct);
+    *duplicates = nnz - distinct;
+  }
   SortedTuning<Space, Scalar> const tuning{nnz, std::max<count_t>(rows, 1), runs};
   copy.rows            = rows;
   copy.chunk           = tuning.chunk(space, options.deterministic);

@@ -130,6 +130,12 @@ void StreamedSorted<Scalar, Index, Space>::build_on_host(Space const& space,
                             copy.rows);
     Kokkos::parallel_reduce("polyad::count_runs", Range(host, 0, m_nnz),
                             CountRuns<Indices>{copy.indices, std::min(order, 2)}, copy.runs);
+    if (n == 0) {
+      count_t distinct = 0;
+      Kokkos::parallel_reduce("polyad::count_distinct", Range(host, 0, m_nnz),
+                              CountRuns<Indices>{copy.indices, order}, distinct);
+      m_duplicates = m_nnz - distinct;
+    }
     Kokkos::parallel_reduce("polyad::longest_row", Range(host, 0, m_extents[n]),
                             LongestRow<Starts>{copy.starts}, Kokkos::Max<count_t>(copy.longest));
     host.fence("polyad::streamed_sorted");
@@ -213,7 +219,9 @@ template <class Scalar, class Index, class Space>
 auto StreamedSorted<Scalar, Index, Space>::make_workspace(Space const& space, count_t rank) const
     -> workspace_type {
   auto const& made = ready(space);
-  workspace_type workspace{made, std::span(made->buffers), {}};
+  WorkspaceOwner const made_for(m_identity, rank);
+  workspace_type workspace{made_for, made, std::span(made->buffers), {}};
+  for (auto& borders : workspace.borders) borders.made_for = made_for;
   if (!m_options.deterministic) return workspace;
   count_t entries = 0;
   for (int n = 0; n < m_extents.order(); ++n)
@@ -226,7 +234,8 @@ auto StreamedSorted<Scalar, Index, Space>::make_workspace(Space const& space, co
   expect_fits(space, "the borders of the stretches' chunks", stretch_buffers * entries,
               sizeof(Index) + padded_rank<Scalar>(rank) * sizeof(Scalar));
   for (auto& borders : workspace.borders)
-    borders = {Kokkos::View<Index*, typename Space::device_type>(
+    borders = {made_for,
+               Kokkos::View<Index*, typename Space::device_type>(
                    Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::border_rows"), entries),
                make_factor_matrix<Scalar>(space, "polyad::border_sums", entries, rank)};
   return workspace;
@@ -234,7 +243,9 @@ auto StreamedSorted<Scalar, Index, Space>::make_workspace(Space const& space, co
 
 template <class Scalar, class Index, class Space>
 RowStarts<Space> StreamedSorted<Scalar, Index, Space>::make_row_workspace(Space const& space) const {
-  return ready(space)->starts;
+  auto starts     = ready(space)->starts;
+  starts.made_for = {m_identity, 0};
+  return starts;
 }
 
 }  // namespace polyad::detail

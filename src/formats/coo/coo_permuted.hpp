@@ -36,7 +36,11 @@ public:
     return nnz() * (sizeof(Scalar) + 2 * static_cast<count_t>(m_coo.order()) * sizeof(Index));
   }
   [[nodiscard]] double norm_squared() const { return m_norm_squared; }
-  [[nodiscard]] workspace_type make_workspace(Space const&, count_t) const { return {}; }
+  [[nodiscard]] workspace_type make_workspace(Space const&, count_t rank) const {
+    return {WorkspaceOwner(m_identity, rank)};
+  }
+  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
+  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
 
   [[nodiscard]] CooTensor<Scalar, Index, Space> const& coo() const { return m_coo; }
   /// Positions of the nonzeros in the order of mode n's index.
@@ -53,6 +57,7 @@ public:
   }
 
 private:
+  FormatIdentity m_identity;
   CooTensor<Scalar, Index, Space> m_coo;
   double m_norm_squared = 0;
   std::array<permutation_type, max_order> m_permutations;

@@ -34,11 +34,16 @@ public:
   [[nodiscard]] count_t nnz() const { return m_coo.nnz(); }
   [[nodiscard]] count_t storage_bytes() const { return m_coo.storage_bytes(); }
   [[nodiscard]] double norm_squared() const { return m_norm_squared; }
-  [[nodiscard]] workspace_type make_workspace(Space const&, count_t) const { return {}; }
+  [[nodiscard]] workspace_type make_workspace(Space const&, count_t rank) const {
+    return {WorkspaceOwner(m_identity, rank)};
+  }
+  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
+  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
 
   [[nodiscard]] CooTensor<Scalar, Index, Space> const& coo() const { return m_coo; }
 
 private:
+  FormatIdentity m_identity;
   CooTensor<Scalar, Index, Space> m_coo;
   double m_norm_squared = 0;
 };

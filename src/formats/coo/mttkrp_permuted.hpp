@@ -20,6 +20,7 @@
 #include "formats/coo/coo_permuted.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
+#include "kernel/rows_at.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
@@ -43,8 +44,7 @@ struct MttkrpPermuted {
   Scalar const* values;
   OtherFactors<Scalar, Order> factors;
   int mode;
-  Scalar* output;  // I_n x R
-  count_t output_stride;
+  RowsAt<Scalar> output;  // I_n x R
   ChunkWalk chunks;
 
   /// The sum of the current row of the output while a chunk is walked.
@@ -61,7 +61,7 @@ struct MttkrpPermuted {
   /// Writes the sum of a row over this chunk. Only the rows at a chunk's borders are shared with other
   /// threads.
   KOKKOS_FUNCTION void finish(Run const& run, Columns columns) const {
-    Scalar* const target = output + static_cast<count_t>(run.row) * output_stride;
+    Scalar* const target = output.row(run.row);
     if (run.is_shared)
       run.sum.atomic_add_to(target, columns);
     else
@@ -110,7 +110,7 @@ struct MttkrpPermuted {
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     walk_with_team_sums<Together, Row, Row::block, Index>(
-        chunks, member, output, output_stride,
+        chunks, member, output.data, output.stride,
         [&](count_t begin, count_t end, Columns columns, auto const& last) {
           walk(begin, end, columns, last);
         });
@@ -129,8 +129,7 @@ void launch_permuted(Space const& space, CooPermuted<Scalar, Index, Space> const
                   policy_with_team_sums<together(), Row, Row::block, Scalar, Index>(space, walk),
                   MttkrpPermuted<Row, Index, Order, together()>{
                       X.permutation(mode).data(), X.coo().indices().data(), X.coo().values().data(),
-                      OtherFactors<Scalar, Order>(factors, mode), mode, V.data(),
-                      static_cast<count_t>(V.stride(0)), walk});
+                      OtherFactors<Scalar, Order>(factors, mode), mode, RowsAt<Scalar>(V), walk});
   });
 }
 
@@ -138,9 +137,10 @@ void launch_permuted(Space const& space, CooPermuted<Scalar, Index, Space> const
 /// on a device, for comparison.
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const& X,
-            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace&,
+            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V, bool packed) {
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  workspace.expect(X.identity(), factors.rank(), X.name);
   zero_matrix(space, V);
   if (X.nnz() == 0) return;
   with_row_form<Space>(packed, [&](auto form) {

@@ -19,6 +19,7 @@
 #include "formats/coo/coo_scratch.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
+#include "kernel/rows_at.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/machine.hpp"
@@ -35,8 +36,7 @@ struct MttkrpScratch {
   Scalar const* values;
   OtherFactors<Scalar, any_order> factors;
   int mode;
-  Scalar* output;  // I_n x R
-  count_t output_stride;
+  RowsAt<Scalar> output;  // I_n x R
   count_t nnz;
   count_t chunk;   // the paper's NZPTM
   int rank;        // R
@@ -63,7 +63,7 @@ struct MttkrpScratch {
           Scalar const* const row = factors.row(m, index[factors.mode(m)]) + first;
           Kokkos::parallel_for(columns, [&](int const j) { product[j] *= row[j]; });
         }
-        Scalar* const target = output + static_cast<count_t>(index[mode]) * output_stride + first;
+        Scalar* const target = output.row(index[mode]) + first;
         // Any thread may add to this row.
         Kokkos::parallel_for(columns, [&](int const j) { Kokkos::atomic_add(target + j, product[j]); });
       }
@@ -82,9 +82,10 @@ LaunchShape scratch_launch_shape(count_t nnz, count_t chunk, int block_size) {
 /// The contract's mttkrp (formats/format.hpp) by MTTKRP-A.
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, CooScratch<Scalar, Index, Space> const& X,
-            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace&,
+            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V) {
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  workspace.expect(X.identity(), factors.rank(), X.name);
   zero_matrix(space, V);
   if (X.nnz() == 0) return;
   using Kernel            = detail::MttkrpScratch<Space, Scalar, Index>;
@@ -98,8 +99,8 @@ void mttkrp(Space const& space, CooScratch<Scalar, Index, Space> const& X,
                               static_cast<std::size_t>(shape.team), static_cast<std::size_t>(block_size)))));
   detail::launch("polyad::mttkrp_scratch", policy,
                  Kernel{X.coo().indices().data(), X.coo().values().data(),
-                        OtherFactors<Scalar, any_order>(factors, mode), mode, V.data(),
-                        static_cast<count_t>(V.stride(0)), X.nnz(), chunk, rank, block_size});
+                        OtherFactors<Scalar, any_order>(factors, mode), mode, RowsAt<Scalar>(V), X.nnz(),
+                        chunk, rank, block_size});
 }
 
 #define POLYAD_MTTKRP_SCRATCH(Scalar, Index)                                                            \

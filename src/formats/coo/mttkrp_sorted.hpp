@@ -145,7 +145,7 @@ struct MttkrpSorted {
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     walk_with_team_sums<Together, Row, Row::block, Index>(
-        chunks, member, writer.output, writer.stride,
+        chunks, member, writer.output.data, writer.output.stride,
         [&](count_t begin, count_t end, Columns columns, auto const& last) {
           walk(begin, end, columns, last);
         });
@@ -178,11 +178,12 @@ template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode,
             SortedWorkspace<Scalar, Index, Space>& workspace, FactorMatrix<Scalar, Space> const& V) {
+  expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  workspace.made_for.expect(X.identity(), factors.rank(), X.name);
   if (X.permuted()) {
     NoWorkspace none;
     return mttkrp(space, *X.permuted(), factors, mode, none, V);
   }
-  expect_mttkrp_arguments(X.extents(), factors, mode, V);
   auto const& copy = X.copy(mode);
   if (X.nnz() == 0) return zero_matrix(space, V);
   bool const merge = copy.borders == Borders::merge;
@@ -195,9 +196,9 @@ void mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
         using Row = TinyVec<Space, Scalar, block()>;
         clear_rows<Space, Scalar, Index, block()>(space, copy.cleared, blocks, V);
         ChunkWalk const walk{copy.nnz, copy.chunk, blocks, walk_by_block(X.extents(), mode, factors, blocks)};
-        launch_sorted<Row, order()>(space, copy, walk, factors,
-                                    RowWriter<Row, Scalar, Index>{V.data(), static_cast<count_t>(V.stride(0)),
-                                                                  borders, copy.block_rows > 0});
+        launch_sorted<Row, order()>(
+            space, copy, walk, factors,
+            RowWriter<Row, Scalar, Index>{RowsAt<Scalar>(V), borders, copy.block_rows > 0});
         if (merge)
           merge_borders<Space, Scalar, Index, block()>(space, workspace, ceil_div(copy.nnz, copy.chunk),
                                                        blocks, V);

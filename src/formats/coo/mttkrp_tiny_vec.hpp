@@ -15,6 +15,7 @@
 #include "formats/coo/coo_tiny_vec.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
+#include "kernel/rows_at.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
@@ -35,8 +36,7 @@ struct MttkrpTinyVec {
   Scalar const* values;
   OtherFactors<Scalar, Order> factors;
   int mode;
-  Scalar* output;  // I_n x R
-  count_t output_stride;
+  RowsAt<Scalar> output;  // I_n x R
   ChunkWalk chunks;
 
   /// Adds the nonzeros p ... p + Count - 1.
@@ -53,7 +53,7 @@ struct MttkrpTinyVec {
             columns);
     for (int u = 0; u < Count; ++u) {
       count_t const row = first[static_cast<count_t>(u) * order + static_cast<count_t>(mode)];
-      product[u].atomic_add_to(output + row * output_stride, columns);  // any thread may add to this row
+      product[u].atomic_add_to(output.row(row), columns);  // any thread may add to this row
     }
   }
 
@@ -74,9 +74,10 @@ struct MttkrpTinyVec {
 /// strided TinyVec on a device, for comparison.
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
-            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace&,
+            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V, bool packed) {
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  workspace.expect(X.identity(), factors.rank(), X.name);
   zero_matrix(space, V);
   if (X.nnz() == 0) return;
   with_row_form<Space>(packed, [&](auto form) {
@@ -87,11 +88,10 @@ void mttkrp(Space const& space, CooTinyVec<Scalar, Index, Space> const& X,
         X.extents().order(), factors.rank(), [&](auto order, auto block, ColumnBlocks blocks) {
           using Row = TinyVec<Space, Scalar, block(), form()>;
           ChunkWalk const chunks{X.nnz(), chunk_length(space, X.nnz(), Row::lanes), blocks};
-          detail::launch(
-              "polyad::mttkrp_tiny_vec", chunks.template policy<Row>(space),
-              MttkrpTinyVec<Row, Index, order()>{X.coo().indices().data(), X.coo().values().data(),
-                                                 OtherFactors<Scalar, order()>(factors, mode), mode, V.data(),
-                                                 static_cast<count_t>(V.stride(0)), chunks});
+          detail::launch("polyad::mttkrp_tiny_vec", chunks.template policy<Row>(space),
+                         MttkrpTinyVec<Row, Index, order()>{X.coo().indices().data(), X.coo().values().data(),
+                                                            OtherFactors<Scalar, order()>(factors, mode),
+                                                            mode, RowsAt<Scalar>(V), chunks});
         });
   });
 }

@@ -25,6 +25,7 @@
 #include "formats/form_residuals.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
+#include "kernel/rows_at.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/lanes.hpp"
@@ -44,8 +45,7 @@ struct ResidualMttkrp {
   static constexpr int batch = rows_in_flight<typename Row::space_type>(2);
 
   Source source;
-  Scalar const* C;  // of the output mode, I_n x R
-  count_t stride;
+  RowsAt<Scalar> C;  // the output mode's, I_n x R
   OtherFactors<Scalar, Order> factors;
   RowWriter<Row, Scalar, Index> writer;
   int rank;
@@ -60,7 +60,7 @@ struct ResidualMttkrp {
 
   KOKKOS_FORCEINLINE_FUNCTION void start(Run& run, Index row, Columns columns) const {
     run.row = row;
-    run.c   = Row(C + static_cast<count_t>(row) * stride, columns);
+    run.c   = Row(C.row(row), columns);
     run.sum = Row(Scalar(0));
   }
   KOKKOS_FORCEINLINE_FUNCTION void add_one(Run& run, Scalar x, Row const& product, Columns columns) const {
@@ -136,11 +136,12 @@ void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
                      FactorMatrices<Scalar, Space> const& C, int mode,
                      ResidualWorkspace<Scalar, SortedWorkspace<Scalar, Index, Space>, Space>& workspace,
                      FactorMatrix<Scalar, Space> const& G) {
+  expect_residual_arguments(X.extents(), C, mode, G);
+  workspace.format.made_for.expect(X.identity(), C.rank(), X.name);
   if (X.permuted()) {
     ResidualWorkspace<Scalar, NoWorkspace, Space> permuted{{}, workspace.residuals};
     return residual_mttkrp(space, *X.permuted(), C, mode, permuted, G);
   }
-  expect_residual_arguments(X.extents(), C, mode, G);
   auto const& copy = X.copy(mode);
   if (X.nnz() == 0) return zero_matrix(space, G);
   detail::SortedSource<Scalar, Index> const source(copy);
@@ -162,15 +163,14 @@ void residual_mttkrp(Space const& space, Sorted<Scalar, Index, Space> const& X,
       using Kernel = ResidualMttkrp<TinyVec<Space, Scalar, block()>, Index, order(), Source>;
       ColumnBlocks const blocks{0, 1, rank};
       detail::clear_rows<Space, Scalar, Index, block()>(space, copy.cleared, blocks, G);
-      detail::launch_copied(
-          "polyad::residual_mttkrp_sorted", chunks.template policy<typename Kernel::Row>(space),
-          Kernel{source,
-                 C[mode].data(),
-                 static_cast<count_t>(C[mode].stride(0)),
-                 OtherFactors<Scalar, order()>(C, copy.modes),
-                 {G.data(), static_cast<count_t>(G.stride(0)), borders, copy.block_rows > 0},
-                 rank,
-                 chunks});
+      detail::launch_copied("polyad::residual_mttkrp_sorted",
+                            chunks.template policy<typename Kernel::Row>(space),
+                            Kernel{source,
+                                   RowsAt<Scalar>(C[mode]),
+                                   OtherFactors<Scalar, order()>(C, copy.modes),
+                                   {RowsAt<Scalar>(G), borders, copy.block_rows > 0},
+                                   rank,
+                                   chunks});
       if (merge)
         detail::merge_borders<Space, Scalar, Index, block()>(space, workspace.format, chunks.chunks(), blocks,
                                                              G);
@@ -186,6 +186,7 @@ void residual_mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const
                      ResidualWorkspace<Scalar, NoWorkspace, Space>& workspace,
                      FactorMatrix<Scalar, Space> const& G) {
   expect_residual_arguments(X.extents(), C, mode, G);
+  workspace.format.expect(X.identity(), C.rank(), X.name);
   zero_matrix(space, G);
   if (X.nnz() == 0) return;
   using Source   = detail::PermutedSource<Scalar, Index>;
@@ -202,10 +203,9 @@ void residual_mttkrp(Space const& space, CooPermuted<Scalar, Index, Space> const
     detail::launch_copied("polyad::residual_mttkrp_permuted",
                           chunks.template policy<typename Kernel::Row>(space),
                           Kernel{source,
-                                 C[mode].data(),
-                                 static_cast<count_t>(C[mode].stride(0)),
+                                 RowsAt<Scalar>(C[mode]),
                                  others,
-                                 {G.data(), static_cast<count_t>(G.stride(0)), {nullptr, nullptr, 0}, false},
+                                 {RowsAt<Scalar>(G), {nullptr, nullptr, 0}, false},
                                  rank,
                                  chunks});
   });

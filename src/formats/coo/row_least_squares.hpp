@@ -166,7 +166,7 @@ void least_squares_rows(Space const& space, CooPermuted<Scalar, Index, Space> co
                         FactorMatrices<Scalar, Space> const& C, int mode,
                         RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
                         FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage) {
-  detail::expect_row_problem(X.extents(), C, mode, problem, starts, A, shrinkage, X.nnz());
+  detail::expect_row_problem(X, C, mode, problem, starts, A, shrinkage);
   using Source = detail::PermutedSource<Scalar, Index>;
   detail::solve_rows_of<Space, Scalar, Index>(
       space, Source(X, mode), OtherFactors<Scalar, any_order>(C, mode),
@@ -179,7 +179,7 @@ void least_squares_rows(Space const& space, Sorted<Scalar, Index, Space> const& 
                         RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
                         FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage) {
   if (X.permuted()) return least_squares_rows(space, *X.permuted(), C, mode, problem, starts, A, shrinkage);
-  detail::expect_row_problem(X.extents(), C, mode, problem, starts, A, shrinkage, X.nnz());
+  detail::expect_row_problem(X, C, mode, problem, starts, A, shrinkage);
   using Source = detail::SortedSource<Scalar, Index>;
   detail::solve_rows_of<Space, Scalar, Index>(
       space, Source(X.copy(mode)), OtherFactors<Scalar, any_order>(C, X.copy(mode).modes),

@@ -19,10 +19,12 @@ struct SolvedRows {
 };
 
 /// \throws UsageError
-template <class Scalar, class Space>
-void expect_row_problem(Extents const& extents, FactorMatrices<Scalar, Space> const& C, int mode,
+template <class F, class Scalar, class Space>
+void expect_row_problem(F const& X, FactorMatrices<Scalar, Space> const& C, int mode,
                         RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
-                        FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage, count_t nnz) {
+                        FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage) {
+  Extents const& extents = X.extents();
+  count_t const nnz      = X.nnz();
   expect_mode(mode, extents);
   expect_factors(C, extents);
   POLYAD_EXPECTS(extents.order() >= 2, "least squares for rows need a tensor of two modes or more");
@@ -41,8 +43,9 @@ void expect_row_problem(Extents const& extents, FactorMatrices<Scalar, Space> co
                  row_sums_size(nnz, C.rank()));
   POLYAD_EXPECTS(shrinkage.nonzeros >= 0 && shrinkage.share >= 0, "rows are shrunk by ", shrinkage.nonzeros,
                  " nonzeros and a share of ", shrinkage.share);
-  POLYAD_EXPECTS(of_mode(starts, mode).extent(0) == extents[mode] + 1,
-                 "the starts of rows are those of another tensor");
+  starts.made_for.expect(X.identity(), 0, X.name);
+  POLYAD_EXPECTS(of_mode(starts, mode).extent(0) == extents[mode] + 1, "mode ", mode, " has no rows in ",
+                 X.name);
   for (int n = 0; n < C.order(); ++n) expect_packed_rows<Scalar, Space>(C[n]);
 }
 

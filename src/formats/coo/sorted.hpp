@@ -68,6 +68,8 @@ public:
   [[nodiscard]] Extents const& extents() const { return m_extents; }
   [[nodiscard]] count_t nnz() const { return m_nnz; }
   [[nodiscard]] double norm_squared() const { return m_norm_squared; }
+  /// How many nonzeros have the coordinates of an earlier one. Permutations do not tell.
+  [[nodiscard]] std::optional<count_t> duplicates() const { return m_duplicates; }
   [[nodiscard]] count_t storage_bytes() const {
     if (m_permuted) return m_permuted->storage_bytes();
     auto const order = static_cast<count_t>(m_extents.order());
@@ -80,6 +82,8 @@ public:
 
   /// Memory for the borders of all modes whose borders are merged, or may be.
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const;
+  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
+  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
 
   [[nodiscard]] copy_type const& copy(int n) const { return of_mode(m_copies, n); }
   /// Set if one copy and permutations are kept instead.
@@ -98,8 +102,10 @@ public:
   [[nodiscard]] RowStarts<Space> make_row_workspace(Space const& space) const;
 
   /// A format with the copy of one mode only, for operations on that mode.
-  static Sorted of_copy(Extents const& extents, copy_type const& copy) {
+  /// \param identity  of the format whose workspaces serve it
+  static Sorted of_copy(FormatIdentity identity, Extents const& extents, copy_type const& copy) {
     Sorted format;
+    format.m_identity                       = identity;
     format.m_extents                        = extents;
     format.m_nnz                            = copy.nnz;
     of_mode(format.m_copies, copy.modes[0]) = copy;
@@ -114,9 +120,11 @@ public:
   }
 
 private:
+  FormatIdentity m_identity;
   Extents m_extents;
   count_t m_nnz         = 0;
   double m_norm_squared = 0;
+  std::optional<count_t> m_duplicates;
   std::array<copy_type, max_order> m_copies;
   std::optional<CooPermuted<Scalar, Index, Space>> m_permuted;
 };

@@ -12,6 +12,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "polyad/core/types.hpp"
+#include "polyad/formats/workspace_owner.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
 namespace polyad::detail {
@@ -51,6 +52,7 @@ struct SortedCopy {
 /// The rows at the chunks' borders, and their sums, until they are merged.
 template <class Scalar, class Index, class Space>
 struct SortedWorkspace {
+  WorkspaceOwner made_for;
   Kokkos::View<Index*, typename Space::device_type> rows;
   FactorMatrix<Scalar, Space> sums;
 };

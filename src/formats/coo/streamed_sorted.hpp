@@ -89,6 +89,7 @@ struct StretchBuffers {
 
 template <class Scalar, class Index, class Space>
 struct StreamedSortedWorkspace {
+  WorkspaceOwner made_for;
   std::shared_ptr<StretchBuffers<Scalar, Index, Space>> held;
   std::span<StretchBuffer<Scalar, Index, Space>> buffers;  // held's
   // The borders of each buffer, if the order of the sums is fixed.
@@ -142,6 +143,8 @@ public:
   [[nodiscard]] Extents const& extents() const { return m_extents; }
   [[nodiscard]] count_t nnz() const { return m_nnz; }
   [[nodiscard]] double norm_squared() const { return m_norm_squared; }
+  /// How many nonzeros have the coordinates of an earlier one.
+  [[nodiscard]] count_t duplicates() const { return m_duplicates; }
   /// Bytes in host memory.
   [[nodiscard]] count_t storage_bytes() const {
     auto const order = static_cast<count_t>(m_extents.order());
@@ -174,6 +177,8 @@ public:
   [[nodiscard]] bool deterministic() const { return m_options.deterministic; }
   [[nodiscard]] HostCopy const& copy(int n) const { return of_mode(m_copies, n); }
 
+  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
+  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
   /// The buffers. Waits for `space` if it makes them. \throws MemoryError
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const;
   /// The starts of the rows on the device, and the buffers. \throws MemoryError
@@ -189,10 +194,12 @@ private:
   void build_on_host(Space const& space, CooTensor<Scalar, Index, host_space> const& coo);
   [[nodiscard]] std::shared_ptr<Buffers> const& ready(Space const& space) const;
 
+  FormatIdentity m_identity;
   Extents m_extents;
   options_type m_options;
   count_t m_nnz         = 0;
   double m_norm_squared = 0;
+  count_t m_duplicates  = 0;
   std::array<HostCopy, max_order> m_copies;
   // The format holds the buffers, since least squares have no workspace of their own for them.
   std::shared_ptr<std::shared_ptr<Buffers>> m_buffers = std::make_shared<std::shared_ptr<Buffers>>();

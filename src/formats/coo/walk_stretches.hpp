@@ -131,7 +131,6 @@ void for_each_rows(Space const& space, StreamedSorted<Scalar, Index, Space> cons
 template <class Scalar, class Index, class Space, class F>
 void for_each_piece(Space const& space, StreamedSorted<Scalar, Index, Space> const& X,
                     StreamedSortedWorkspace<Scalar, Index, Space> const& workspace, int mode, F const& f) {
-  POLYAD_EXPECTS(workspace.held, "a workspace without buffers");
   auto& work = *workspace.held;
   for_each_rows(space, X, work, mode, true, [&](StretchRows const& rows, std::size_t b) {
     auto& buffer = work.buffers[b];
@@ -150,11 +149,13 @@ void mttkrp(Space const& space, StreamedSorted<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode,
             StreamedSortedWorkspace<Scalar, Index, Space>& work, FactorMatrix<Scalar, Space> const& V) {
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  work.made_for.expect(X.identity(), factors.rank(), X.name);
   zero_matrix(space, V);
   if (X.nnz() == 0) return;
   using Copy = SortedCopy<Scalar, Index, Space>;
   for_each_piece(space, X, work, mode, [&](Space const& on, Copy const& copy, std::size_t b) {
-    mttkrp(on, Sorted<Scalar, Index, Space>::of_copy(X.extents(), copy), factors, mode, work.borders[b], V);
+    mttkrp(on, Sorted<Scalar, Index, Space>::of_copy(X.identity(), X.extents(), copy), factors, mode,
+           work.borders[b], V);
   });
 }
 
@@ -164,6 +165,7 @@ void residual_mttkrp(Space const& space, StreamedSorted<Scalar, Index, Space> co
                      ResidualWorkspace<Scalar, StreamedSortedWorkspace<Scalar, Index, Space>, Space>& work,
                      FactorMatrix<Scalar, Space> const& G) {
   expect_residual_arguments(X.extents(), C, mode, G);
+  work.format.made_for.expect(X.identity(), C.rank(), X.name);
   zero_matrix(space, G);
   if (X.nnz() == 0) return;
   using Copy              = SortedCopy<Scalar, Index, Space>;
@@ -172,7 +174,8 @@ void residual_mttkrp(Space const& space, StreamedSorted<Scalar, Index, Space> co
     ResidualWorkspace<Scalar, SortedWorkspace<Scalar, Index, Space>, Space> own;
     own.format    = work.format.borders[b];
     own.residuals = Kokkos::subview(work.residuals, Kokkos::make_pair(b * residuals, (b + 1) * residuals));
-    residual_mttkrp(on, Sorted<Scalar, Index, Space>::of_copy(X.extents(), copy), C, mode, own, G);
+    residual_mttkrp(on, Sorted<Scalar, Index, Space>::of_copy(X.identity(), X.extents(), copy), C, mode, own,
+                    G);
   });
 }
 
@@ -181,7 +184,7 @@ void least_squares_rows(Space const& space, StreamedSorted<Scalar, Index, Space>
                         FactorMatrices<Scalar, Space> const& C, int mode,
                         RowProblem<Scalar, Space> const& problem, RowStarts<Space> const& starts,
                         FactorMatrix<Scalar, Space> const& A, RowShrinkage const& shrinkage) {
-  expect_row_problem(X.extents(), C, mode, problem, starts, A, shrinkage, X.nnz());
+  expect_row_problem(X, C, mode, problem, starts, A, shrinkage);
   auto& work = X.buffers();
   for_each_rows(space, X, work, mode, false, [&](StretchRows const& rows, std::size_t b) {
     auto const& buffer     = work.buffers[b];

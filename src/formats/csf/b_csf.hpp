@@ -78,12 +78,18 @@ public:
   [[nodiscard]] Extents const& extents() const { return m_extents; }
   [[nodiscard]] count_t nnz() const { return m_nnz; }
   [[nodiscard]] double norm_squared() const { return m_norm_squared; }
+  /// How many nonzeros have the coordinates of an earlier one.
+  [[nodiscard]] count_t duplicates() const { return tree(0).tree.duplicates; }
   [[nodiscard]] count_t storage_bytes() const {
     count_t bytes = 0;
     for (auto const& binned : m_trees) bytes += binned.tree.storage_bytes();
     return bytes;
   }
-  [[nodiscard]] workspace_type make_workspace(Space const&, count_t) const { return {}; }
+  [[nodiscard]] workspace_type make_workspace(Space const&, count_t rank) const {
+    return {WorkspaceOwner(m_identity, rank)};
+  }
+  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
+  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
 
   /// SGD needs the modes at the leaves, and the residual sweep needs them at the roots.
   [[nodiscard]] bool can(Capability capability) const {
@@ -98,6 +104,7 @@ public:
   [[nodiscard]] rows_type const& cleared(int n) const { return of_mode(m_cleared, n); }
 
 private:
+  FormatIdentity m_identity;
   Extents m_extents;
   count_t m_nnz         = 0;
   double m_norm_squared = 0;
@@ -124,12 +131,15 @@ void mttkrp(Space const& space, BCsf<Scalar, Index, Space> const& X,
             FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V);
 
+/// The residuals of up to three trees, each in whole packs of four.
+inline constexpr count_t residual_padding = 3 * 4;
+
 /// All scratch of a residual sweep on trees. The sweep stores the residuals for any rank. \throws MemoryError
 template <detail::RootedTrees F>
 residual_workspace<F> make_residual_workspace(typename F::space_type const& space, F const& format,
                                               count_t rank) {
   using Scalar         = typename F::scalar_type;
-  count_t const length = format.nnz() + 3 * 4;  // three trees at most, each in whole packs
+  count_t const length = format.nnz() + residual_padding;
   expect_fits(space, "the residuals", length, sizeof(Scalar));
   return {format.make_workspace(space, rank),
           Kokkos::View<Scalar*, typename F::space_type::device_type>(

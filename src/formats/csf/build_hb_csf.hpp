@@ -176,15 +176,17 @@ auto HbCsf<Scalar, Index, Space>::make_groups(Space const& space, CooTensor<Scal
   auto const permutation = identity_permutation<Index>(space, coo.nnz());
   sort_by_modes(space, coo, modes, coo.order(), permutation);
   auto const starts       = detail::find_node_starts(space, coo, permutation, modes);
+  auto const repeated     = detail::count_repeated(space, coo.order(), starts);
   auto const slice_groups = detail::find_slice_groups<Index>(space, coo.order(), starts);
   auto const tree_of      = [&](SliceGroup group) {
     return detail::make_group(space, coo, permutation, starts, slice_groups, group, modes,
                               options.fiber_threshold);
   };
   groups_type groups;
-  groups.coo   = tree_of(SliceGroup::coo);
-  groups.csl   = detail::make_binned_tree(space, tree_of(SliceGroup::csl), options);
-  groups.b_csf = detail::make_binned_tree(space, tree_of(SliceGroup::b_csf), options);
+  groups.duplicates = repeated;
+  groups.coo        = tree_of(SliceGroup::coo);
+  groups.csl        = detail::make_binned_tree(space, tree_of(SliceGroup::csl), options);
+  groups.b_csf      = detail::make_binned_tree(space, tree_of(SliceGroup::b_csf), options);
 
   expect_fits(space, "the flags of a mode's rows", coo.extents()[mode], 1);
   RowFlags<Space> const flags(Kokkos::view_alloc(space, "polyad::stored_rows"), coo.extents()[mode]);

@@ -162,6 +162,12 @@ count_t count_nodes(Space const& space, NodeStarts<Space> const& starts, int lev
   return nodes;
 }
 
+/// How many nonzeros have all indices of the one before. Before split_fibers, which overwrites their bytes.
+template <class Space>
+count_t count_repeated(Space const& space, int order, NodeStarts<Space> const& starts) {
+  return starts.extent(0) == 0 ? 0 : starts.extent(0) - count_nodes(space, starts, order - 1);
+}
+
 /// The tree of the nonzeros in the order of `permutation`, given where their nodes begin. Waits for `space`.
 /// \throws MemoryError
 template <class Scalar, class Index, class Space>
@@ -238,9 +244,13 @@ CsfTree<Scalar, Index, Space> make_csf_tree(Space const& space, CooTensor<Scalar
   detail::expect_countable<Index>(coo.nnz());
   auto const permutation = identity_permutation<Index>(space, coo.nnz());
   sort_by_modes(space, coo, modes, coo.order(), permutation);
-  auto const starts = detail::find_node_starts(space, coo, permutation, modes);
+  auto const starts   = detail::find_node_starts(space, coo, permutation, modes);
+  auto const repeated = detail::count_repeated(space, coo.order(), starts);
   detail::split_fibers(space, coo.order(), fiber_threshold, starts);
-  return detail::make_tree(space, coo, permutation, starts, modes, detail::tree_pointer_levels(coo.order()));
+  auto tree =
+      detail::make_tree(space, coo, permutation, starts, modes, detail::tree_pointer_levels(coo.order()));
+  tree.duplicates = repeated;
+  return tree;
 }
 
 }  // namespace polyad::detail

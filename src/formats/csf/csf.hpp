@@ -49,8 +49,14 @@ public:
   [[nodiscard]] Extents const& extents() const { return m_extents; }
   [[nodiscard]] count_t nnz() const { return m_tree.nnz(); }
   [[nodiscard]] double norm_squared() const { return m_norm_squared; }
+  /// How many nonzeros have the coordinates of an earlier one.
+  [[nodiscard]] count_t duplicates() const { return m_tree.duplicates; }
   [[nodiscard]] count_t storage_bytes() const { return m_tree.storage_bytes(); }
-  [[nodiscard]] workspace_type make_workspace(Space const&, count_t) const { return {}; }
+  [[nodiscard]] workspace_type make_workspace(Space const&, count_t rank) const {
+    return {WorkspaceOwner(m_identity, rank)};
+  }
+  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
+  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
 
   [[nodiscard]] tree_type const& tree() const { return m_tree; }
   [[nodiscard]] bins_type const& bins() const { return m_bins; }
@@ -59,6 +65,7 @@ public:
   [[nodiscard]] Kokkos::View<Index*, typename Space::device_type> const& cleared() const { return m_cleared; }
 
 private:
+  FormatIdentity m_identity;
   Extents m_extents;
   double m_norm_squared = 0;
   tree_type m_tree;

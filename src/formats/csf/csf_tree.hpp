@@ -45,7 +45,8 @@ struct CsfTree {
   std::array<array_type, max_order> indices;  // [l]: nodes(l)
   // [l]: nodes(l) + 1. Index numbers the nonzeros too: 32 bits while they are fewer than 2^32.
   std::array<array_type, max_order> pointers;
-  values_type values;  // M
+  values_type values;      // M
+  count_t duplicates = 0;  // nonzeros with all indices of an earlier one
 
   [[nodiscard]] count_t nnz() const { return values.extent(0); }
   /// Nodes of level l; nonzeros where it has no pointers.

@@ -9,6 +9,7 @@
 #include "formats/csf/csf_tuning.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
+#include "kernel/rows_at.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
@@ -62,14 +63,13 @@ struct SliceSum {
 
 template <class Row, class Scalar, class Index>
 struct SliceWriter {
-  Index const* rows;  // the slices' indices
-  Scalar* output;     // I_n x R
-  count_t stride;
+  Index const* rows;      // the slices' indices
+  RowsAt<Scalar> output;  // I_n x R
 
   // The sum is passed by value, and the functions that change it are inlined. GCC keeps a sum in memory
   // instead of registers if a call can reach it.
   KOKKOS_FUNCTION void write(Index slice, bool shared, Row const sum, Columns columns) const {
-    Scalar* const row = output + static_cast<count_t>(rows[slice]) * stride;
+    Scalar* const row = output.row(rows[slice]);
     if (shared)
       sum.atomic_add_to(row, columns);  // the workers of the neighbouring bins add to it too
     else
@@ -113,7 +113,7 @@ void launch_bins(char const* label, Space const& space, CsfTree<Scalar, Index, S
                 Kernel{TreeArrays<Scalar, Index, Order>(tree),
                        BinArrays<Index, Order>(bins),
                        OtherFactors<Scalar, Order>(factors, tree.modes),
-                       {tree.indices[0].data(), V.data(), static_cast<count_t>(V.stride(0))},
+                       {tree.indices[0].data(), RowsAt<Scalar>(V)},
                        workers});
 }
 

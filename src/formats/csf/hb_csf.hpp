@@ -28,6 +28,7 @@ struct HbCsfGroups {
   BinnedTree<Scalar, Index, Space> csl;
   BinnedTree<Scalar, Index, Space> b_csf;
   Kokkos::View<Index*, typename Space::device_type> cleared;  // rows that no worker of any group stores
+  count_t duplicates = 0;  // nonzeros with the coordinates of an earlier one, in all groups
 
   [[nodiscard]] count_t storage_bytes() const {
     return coo.storage_bytes() + csl.tree.storage_bytes() + b_csf.tree.storage_bytes();
@@ -57,12 +58,18 @@ public:
   [[nodiscard]] Extents const& extents() const { return m_extents; }
   [[nodiscard]] count_t nnz() const { return m_nnz; }
   [[nodiscard]] double norm_squared() const { return m_norm_squared; }
+  /// How many nonzeros have the coordinates of an earlier one.
+  [[nodiscard]] count_t duplicates() const { return groups(0).duplicates; }
   [[nodiscard]] count_t storage_bytes() const {
     count_t bytes = 0;
     for (auto const& groups : m_groups) bytes += groups.storage_bytes();
     return bytes;
   }
-  [[nodiscard]] workspace_type make_workspace(Space const&, count_t) const { return {}; }
+  [[nodiscard]] workspace_type make_workspace(Space const&, count_t rank) const {
+    return {WorkspaceOwner(m_identity, rank)};
+  }
+  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
+  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
 
   /// The groups of the slices of mode n.
   [[nodiscard]] groups_type const& groups(int n) const { return of_mode(m_groups, n); }
@@ -71,6 +78,7 @@ private:
   static groups_type make_groups(Space const& space, CooTensor<Scalar, Index, Space> const& coo, int mode,
                                  options_type const& options);
 
+  FormatIdentity m_identity;
   Extents m_extents;
   count_t m_nnz         = 0;
   double m_norm_squared = 0;

@@ -23,9 +23,10 @@ void mttkrp_binned(Space const& space, BinnedTree<Scalar, Index, Space> const& X
 
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, BCsf<Scalar, Index, Space> const& X,
-            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace&,
+            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V) {
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  workspace.expect(X.identity(), factors.rank(), X.name);
   if (X.leaves()) {
     auto const& binned = X.tree(mode);
     zero_matrix(space, V);

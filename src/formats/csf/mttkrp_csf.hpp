@@ -15,9 +15,10 @@ namespace polyad::detail {
 
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, Csf<Scalar, Index, Space> const& X,
-            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace&,
+            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V) {
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  workspace.expect(X.identity(), factors.rank(), X.name);
   auto const& tree = X.tree();
   int level        = 0;
   while (of_mode(tree.modes, level) != mode) ++level;

@@ -13,9 +13,10 @@ namespace polyad::detail {
 
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, HbCsf<Scalar, Index, Space> const& X,
-            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace&,
+            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V) {
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  workspace.expect(X.identity(), factors.rank(), X.name);
   auto const& groups = X.groups(mode);
   zero_rows(space, groups.cleared, factors, V);
   mttkrp_singles(space, groups.coo, factors, V);

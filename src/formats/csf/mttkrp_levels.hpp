@@ -19,6 +19,7 @@
 
 #include "formats/csf/csf_walk.hpp"
 #include "kernel/launch.hpp"
+#include "kernel/rows_at.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/formats/format.hpp"
@@ -38,8 +39,7 @@ struct MttkrpLevel {
   Kokkos::Array<int, max_order> modes;      // of the levels
   int level;                                // of the output's mode: 1 ... N - 1
   int pointer_levels;
-  Scalar* output;
-  count_t stride;
+  RowsAt<Scalar> output;
   ChunkWalk workers;  // one bin each
 
   /// Where a walk stands.
@@ -67,8 +67,7 @@ struct MttkrpLevel {
     path.end[l]  = tree.pointers[l][node + 1];
   }
   KOKKOS_FUNCTION void add_to(Index index, Row const& row, Columns columns) const {
-    row.atomic_add_to(output + static_cast<count_t>(index) * stride,
-                      columns);  // other bins and nodes add too
+    row.atomic_add_to(output.row(index), columns);  // other bins and nodes add too
   }
 
   KOKKOS_FUNCTION void add_nonzero(Path& path, Index p, Columns columns) const {
@@ -136,7 +135,7 @@ void mttkrp_level(Space const& space, CsfTree<Scalar, Index, Space> const& tree,
         "polyad::mttkrp_csf_level", workers.template policy<typename Kernel::Row, Bounds>(space),
         Kernel{detail::TreeArrays<Scalar, Index, any_order>(tree), detail::BinArrays<Index, any_order>(bins),
                OtherFactors<Scalar, any_order>(factors, all), tree.modes, level, tree.pointer_levels,
-               V.data(), static_cast<count_t>(V.stride(0)), workers});
+               RowsAt<Scalar>(V), workers});
   });
 }
 

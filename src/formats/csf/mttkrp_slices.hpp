@@ -19,6 +19,7 @@
 #include "formats/csf/csf_walk.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
+#include "kernel/rows_at.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
@@ -93,7 +94,7 @@ struct MttkrpCsl {
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     walk_with_team_sums<Together, Row, Row::block, Index>(
-        workers, member, writer.output, writer.stride,
+        workers, member, writer.output.data, writer.output.stride,
         [&](count_t bin, count_t, Columns columns, auto const& last) { walk(bin, columns, last); });
   }
 };
@@ -106,8 +107,7 @@ struct MttkrpSingles {
 
   TreeArrays<Scalar, Index, Order> tree;
   OtherFactors<Scalar, Order> factors;
-  Scalar* output;
-  count_t stride;
+  RowsAt<Scalar> output;
   ChunkWalk chunks;
 
   template <int Count>
@@ -115,8 +115,7 @@ struct MttkrpSingles {
     Row product[Count];
     multiply_rows<Count>(tree, factors, p, product, columns);
     for (int u = 0; u < Count; ++u)
-      product[u].store(output + static_cast<count_t>(tree.indices[0][p + static_cast<count_t>(u)]) * stride,
-                       columns);
+      product[u].store(output.row(tree.indices[0][p + static_cast<count_t>(u)]), columns);
   }
 
   template <class Member>
@@ -161,11 +160,10 @@ void mttkrp_singles(Space const& space, CsfTree<Scalar, Index, Space> const& tre
         using Bounds = CsfBounds<Scalar, order()>;
         // Few nonzeros per thread: nothing is summed, so only latencies matter.
         ChunkWalk const chunks{tree.nnz(), items_per_thread<Space>(16, 1024), blocks};
-        detail::launch(
-            "polyad::mttkrp_singles", chunks.template policy<Row, Bounds>(space),
-            MttkrpSingles<Row, Index, order()>{TreeArrays<Scalar, Index, order()>(tree),
-                                               OtherFactors<Scalar, order()>(factors, tree.modes), V.data(),
-                                               static_cast<count_t>(V.stride(0)), chunks});
+        detail::launch("polyad::mttkrp_singles", chunks.template policy<Row, Bounds>(space),
+                       MttkrpSingles<Row, Index, order()>{TreeArrays<Scalar, Index, order()>(tree),
+                                                          OtherFactors<Scalar, order()>(factors, tree.modes),
+                                                          RowsAt<Scalar>(V), chunks});
       });
 }
 

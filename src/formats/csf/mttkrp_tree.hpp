@@ -242,7 +242,7 @@ struct MttkrpTree {
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     walk_with_team_sums<Together, Row, Row::block, Index>(
-        workers, member, writer.output, writer.stride,
+        workers, member, writer.output.data, writer.output.stride,
         [&](count_t bin, count_t, Columns columns, auto const& last) { walk(bin, columns, last); });
   }
 };

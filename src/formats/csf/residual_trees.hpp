@@ -14,6 +14,7 @@
 #include "formats/csf/mttkrp_slices.hpp"
 #include "formats/csf/tree_fibers.hpp"
 #include "formats/fiber_products.hpp"
+#include "formats/form_residuals.hpp"
 #include "kernel/launch.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
@@ -94,6 +95,8 @@ void residual_mttkrp(Space const& space, BCsf<Scalar, Index, Space> const& X,
                      ResidualWorkspace<Scalar, NoWorkspace, Space>& workspace,
                      FactorMatrix<Scalar, Space> const& G) {
   expect_residual_arguments(X.extents(), C, mode, G);
+  workspace.format.expect(X.identity(), C.rank(), X.name);
+  expect_room_for_residuals(workspace.residuals.extent(0), X.nnz() + residual_padding);
   POLYAD_EXPECTS(!X.leaves(), "b-csf with the modes at the leaves has no residual sweep");
   auto binned = X.tree(mode);
   form_tree_residuals(space, binned.tree, binned.bins, C, workspace.residuals);
@@ -108,6 +111,8 @@ void residual_mttkrp(Space const& space, HbCsf<Scalar, Index, Space> const& X,
                      ResidualWorkspace<Scalar, NoWorkspace, Space>& workspace,
                      FactorMatrix<Scalar, Space> const& G) {
   expect_residual_arguments(X.extents(), C, mode, G);
+  workspace.format.expect(X.identity(), C.rank(), X.name);
+  expect_room_for_residuals(workspace.residuals.extent(0), X.nnz() + residual_padding);
   auto groups        = X.groups(mode);
   count_t begin      = 0;
   auto const replace = [&](auto& tree, auto const& bins) {

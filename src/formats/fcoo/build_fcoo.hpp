@@ -27,10 +27,14 @@ FCoo<Scalar, Index, Space> FCoo<Scalar, Index, Space>::build(Space const& space,
   format.m_options      = options;
   format.m_norm_squared = polyad::norm_squared(space, coo);
   int const threadlen   = options.threadlen == 0 ? automatic_threadlen(space, coo.nnz()) : options.threadlen;
-  for (int n = 0; n < coo.order(); ++n)
-    if (format.keeps(n))
-      of_mode(format.m_nonzeros, n) =
-          make_flagged(space, coo, mode_first(coo.order(), n), 1, FCooRows::of_mode, threadlen);
+  bool counted          = false;
+  for (int n = 0; n < coo.order(); ++n) {
+    if (!format.keeps(n)) continue;
+    auto& nonzeros = of_mode(format.m_nonzeros, n);
+    nonzeros       = make_flagged(space, coo, mode_first(coo.order(), n), 1, FCooRows::of_mode, threadlen);
+    if (!counted) format.m_duplicates = count_repeated(space, nonzeros);
+    counted = true;
+  }
   return format;
 }
 

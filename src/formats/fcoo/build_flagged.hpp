@@ -155,6 +155,30 @@ private:
   }
 };
 
+/// Counts the nonzeros with all indices of the one before: of its segment, and of its product modes.
+template <class Nonzeros>
+struct CountRepeated {
+  FlagReader<Nonzeros> reader;
+  typename Nonzeros::indices_type indices;  // M x P
+  KOKKOS_FUNCTION void operator()(count_t p, count_t& repeated) const {
+    if (p == 0 || reader.ends(p - 1)) return;
+    for (count_t m = 0; m < indices.extent(0); ++m)
+      if (indices(m, p) != indices(m, p - 1)) return;
+    ++repeated;
+  }
+};
+
+/// Nonzeros that have the coordinates of an earlier one. Waits for `space`.
+template <class Scalar, class Index, class Space>
+count_t count_repeated(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X) {
+  using Nonzeros   = FlaggedNonzeros<Scalar, Index, Space>;
+  count_t repeated = 0;
+  Kokkos::parallel_reduce(
+      "polyad::count_repeated", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, X.nnz),
+      CountRepeated<Nonzeros>{{X.flags, X.nnz, static_cast<count_t>(X.threadlen)}, X.indices}, repeated);
+  return repeated;
+}
+
 /// The same nonzeros in partitions of another length. Start flags, partitions' segments and cleared rows are
 /// new; everything else is shared. Waits for `space`.
 /// \throws UsageError unless threadlen is one of 8, 16, 32, 64; MemoryError

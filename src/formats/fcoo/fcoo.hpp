@@ -60,13 +60,19 @@ public:
   [[nodiscard]] Extents const& extents() const { return m_extents; }
   [[nodiscard]] count_t nnz() const { return m_nnz; }
   [[nodiscard]] double norm_squared() const { return m_norm_squared; }
+  /// How many nonzeros have the coordinates of an earlier one.
+  [[nodiscard]] count_t duplicates() const { return m_duplicates; }
   [[nodiscard]] count_t storage_bytes() const {
     count_t bytes = 0;
     for (int n = 0; n < m_extents.order(); ++n)
       if (keeps(n)) bytes += nonzeros(n).nonzero_bytes() + nonzeros(n).segment_bytes();
     return bytes;
   }
-  [[nodiscard]] workspace_type make_workspace(Space const&, count_t) const { return {}; }
+  [[nodiscard]] workspace_type make_workspace(Space const&, count_t rank) const {
+    return {WorkspaceOwner(m_identity, rank)};
+  }
+  /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
+  [[nodiscard]] FormatIdentity identity() const { return m_identity; }
 
   /// Whether mode n has a copy.
   [[nodiscard]] bool keeps(int n) const { return m_options.only_mode < 0 || m_options.only_mode == n; }
@@ -82,10 +88,12 @@ public:
   [[nodiscard]] FCoo reshaped(Space const& space, options_type const& options) const;
 
 private:
+  FormatIdentity m_identity;
   Extents m_extents;
   count_t m_nnz = 0;
   options_type m_options;
   double m_norm_squared = 0;
+  count_t m_duplicates  = 0;
   std::array<nonzeros_type, max_order> m_nonzeros;
 };
 

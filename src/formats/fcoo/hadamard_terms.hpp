@@ -6,6 +6,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "kernel/launch_shape.hpp"
+#include "kernel/rows_at.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/other_factors.hpp"
@@ -36,8 +37,7 @@ struct HadamardTerms {
   count_t index_stride;
   Scalar const* values;
   OtherFactors<Scalar, Order> factors;
-  Scalar* output;
-  count_t output_stride;
+  RowsAt<Scalar> output;
   int rank;
 
   [[nodiscard]] KOKKOS_FUNCTION Columns columns(int first, int lane) const {
@@ -67,11 +67,11 @@ struct HadamardTerms {
   }
 
   KOKKOS_FUNCTION void store(Index row, Row const& sum, Columns columns) const {
-    sum.store(output + static_cast<count_t>(row) * output_stride, columns);
+    sum.store(output.row(row), columns);
   }
   KOKKOS_FUNCTION void add_to(Index row, Row const& sum, Columns columns, int lane) const {
     bool const whole = columns.first - columns.first % full_block + Block <= rank;
-    AddAtomically<Scalar>{output, output_stride, columns, lane, whole}(row, sum);
+    AddAtomically<Scalar>{output.data, output.stride, columns, lane, whole}(row, sum);
   }
 };
 

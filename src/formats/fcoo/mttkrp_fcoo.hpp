@@ -37,7 +37,7 @@ void launch_hadamard(Space const& space, char const* label, FlaggedNonzeros<Scal
     using Terms = HadamardTerms<Space, Scalar, Index, block(), Order>;
     sum_flagged(space, label, X, blocks, shape,
                 Terms{X.indices.data(), static_cast<count_t>(X.indices.stride(0)), X.values.data(), factors,
-                      Y.data(), static_cast<count_t>(Y.stride(0)), blocks.rank});
+                      RowsAt<Scalar>(Y), blocks.rank});
   });
 }
 
@@ -79,9 +79,10 @@ void hadamard_product(Space const& space, char const* label, FlaggedNonzeros<Sca
 
 template <class Space, class Scalar, class Index>
 void mttkrp(Space const& space, FCoo<Scalar, Index, Space> const& X,
-            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace&,
+            FactorMatrices<Scalar, Space> const& factors, int mode, NoWorkspace& workspace,
             FactorMatrix<Scalar, Space> const& V) {
   expect_mttkrp_arguments(X.extents(), factors, mode, V);
+  workspace.expect(X.identity(), factors.rank(), X.name);
   hadamard_product(space, "polyad::mttkrp_fcoo", X.nonzeros(mode), factors, X.options().shape, V);
 }
 

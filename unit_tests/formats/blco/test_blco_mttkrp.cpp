@@ -10,6 +10,8 @@
 
 #include "formats/blco/blco.hpp"
 #include "formats/expect_exact.hpp"
+#include "polyad/formats/any_format.hpp"
+#include "polyad/testing/conformance.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
@@ -161,6 +163,46 @@ TEST_CASE("blco: the resolution of a mode", "[formats]") {
   CHECK(registers.make_workspace(space, 5).copies.extent(0) == 0);
   auto const privatised = build(Resolution::privatised);
   for (int mode = 0; mode < 4; ++mode) CHECK(privatised.resolve(space, mode).kind == Resolution::privatised);
+}
+
+TEST_CASE("blco: an option forces either resolution", "[formats]") {
+  TestSpace const space;
+  std::size_t number = 0;
+  for (std::string const name : {"registers", "hierarchical", "privatised"}) {
+    BlcoOptions options;
+    OptionText text("resolution=" + name);
+    options.read(text);
+    text.expect_all_read("blco");
+    CAPTURE(name);
+    for (Kind const kind : all_kinds)
+      for (std::size_t const order : {2, 3, 5}) {
+        auto const tensor = small_tensor(kind, order, random_integer);
+        ++number;
+        expect_blco<float, std::uint32_t>(tensor, some_rank(number), options, some_layout(number));
+        expect_blco<double, std::uint64_t>(tensor, some_rank(number + 1), options, some_layout(number));
+      }
+    auto const tensor = small_tensor(Kind::shuffled, 3);
+    auto const coo    = to_device<double, std::uint32_t>(space, tensor);
+    auto const X      = TestBlco<double, std::uint32_t>::build(space, coo, options);
+    for (int mode = 0; mode < 3; ++mode)  // short enough for a stash
+      CHECK(X.resolve(space, mode).kind == (name == "registers"      ? Resolution::registers
+                                            : name == "hierarchical" ? Resolution::hierarchical
+                                                                     : Resolution::privatised));
+    // By its text, and in a stream.
+    Random random(3);
+    auto const host_factors = random_factors(random, tensor.extents, 5);
+    auto const factors      = to_device<double>(space, host_factors);
+    for (std::string const format : {"blco", "streamed-blco"}) {
+      auto const any = any_format(
+          space, coo, {.rank = 5, .format = format + ":resolution=" + name, .duplicates = Duplicates::keep});
+      for (std::size_t mode = 0; mode < 3; ++mode)
+        CHECK(mttkrp_violation(space, any, factors, oracle_mttkrp(tensor, host_factors, mode), mode,
+                               RowLayout::padded) == "");
+    }
+  }
+  BlcoOptions options;
+  OptionText text("resolution=stash");
+  CHECK_THROWS_AS(options.read(text), UsageError);
 }
 
 TEST_CASE("blco: a host's chunk has copies of all rows that an earlier chunk touches",

@@ -265,10 +265,7 @@ void expect_exact_packs(HostTensor const& tensor, count_t chunk, int mode, count
                               static_cast<count_t>(copy.indices.stride(0)),
                               copy.values.data(),
                               OtherFactors<Scalar, 3>(factors, copy.modes),
-                              {V.matrix().data(),
-                               static_cast<count_t>(V.matrix().stride(0)),
-                               {nullptr, nullptr, 0},
-                               block_rows > 0},
+                              {RowsAt<Scalar>(V.matrix()), {nullptr, nullptr, 0}, block_rows > 0},
                               chunks});
   auto const expected = exact_mttkrp<Scalar>(tensor, host_factors, n);
   CAPTURE(chunk, mode, Strategy::batch, Strategy::hoists, sizeof(Scalar));
@@ -413,9 +410,9 @@ void expect_merged(count_t chunks, std::size_t length, int rank) {
   Random random(chunks + length);
   count_t const entries = border_entries(chunks);
   auto const columns    = static_cast<count_t>(rank);
-  typename Format::workspace_type const workspace{
-      Kokkos::View<std::uint32_t*, TestSpace::device_type>("rows", entries),
-      make_factor_matrix<Scalar>(space, "polyad::test", entries, columns)};
+  typename Format::workspace_type workspace;
+  workspace.rows = Kokkos::View<std::uint32_t*, TestSpace::device_type>("rows", entries);
+  workspace.sums = make_factor_matrix<Scalar>(space, "polyad::test", entries, columns);
   auto const host_rows = Kokkos::create_mirror_view(workspace.rows);
   // Levels after the first hold what must not be read before it is written.
   Kokkos::deep_copy(host_rows, 77);

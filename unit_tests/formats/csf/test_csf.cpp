@@ -327,7 +327,7 @@ void expect_exact_batches(HostTensor const& tensor, int mode, std::int64_t fiber
       Kernel{detail::TreeArrays<float, Index, Order>(tree),
              detail::BinArrays<Index, Order>(bins),
              OtherFactors<float, Order>(factors, tree.modes),
-             {tree.indices[0].data(), V.matrix().data(), static_cast<count_t>(V.matrix().stride(0))},
+             {tree.indices[0].data(), RowsAt<float>(V.matrix())},
              workers});
   auto const expected = exact_mttkrp<float>(tensor, host_factors, n);
   CAPTURE(tensor.name, Strategy::batch, Strategy::sums_fibers, mode, fiber_threshold, bin);

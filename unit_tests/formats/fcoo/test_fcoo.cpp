@@ -227,8 +227,8 @@ void expect_exact_team(HostTensor const& tensor, int threadlen, int team, std::s
   auto policy = team_policy(space, chunks.shape(team, Terms::lanes));
   policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::Heads::bytes(team)));
   Terms const terms{{X.indices.data(), static_cast<count_t>(X.indices.stride(0)), X.values.data(),
-                     OtherFactors<Scalar, 3>(factors, X.modes), V.matrix().data(),
-                     static_cast<count_t>(V.matrix().stride(0)), static_cast<int>(rank)}};
+                     OtherFactors<Scalar, 3>(factors, X.modes), detail::RowsAt<Scalar>(V.matrix()),
+                     static_cast<int>(rank)}};
   Kokkos::parallel_for("polyad::test", policy,
                        Kernel{terms, detail::FlaggedSegments<std::uint32_t>(X), chunks});
   auto expected = oracle_mttkrp(tensor, host_factors, 0);

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <polyad/io/tensor_file.hpp>
 #include <polyad/polyad.hpp>
-#include <polyad/version.hpp>
 
 #if defined(__CUDACC__) && !defined(MDSPAN_IMPL_USE_ATTRIBUTE_NO_UNIQUE_ADDRESS) && KOKKOS_VERSION < 50000
 #error "the exported target does not repair mdspan's layout"

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RowsAt: the rows of a matrix as a kernel sees them, by a pointer and a stride. A View in its place would
+// take registers, but its bounds checks are missed. So where Kokkos was built with KOKKOS_ENABLE_DEBUG, the
+// number of rows is kept too, and each index is checked by KOKKOS_ASSERT. nvcc gives empty members room on
+// the device alone ([[no_unique_address]]), so the member is absent elsewhere.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include "polyad/core/types.hpp"
+
+namespace polyad::detail {
+
+template <class Scalar>
+struct RowsAt {
+  Scalar* data   = nullptr;
+  count_t stride = 0;
+#ifdef KOKKOS_ENABLE_DEBUG
+  count_t rows = ~count_t(0);  // any
+#endif
+
+  RowsAt() = default;
+  /// Rows of unknown number.
+  KOKKOS_FUNCTION RowsAt(Scalar* first, count_t apart) : data(first), stride(apart) {}
+  template <class... View>
+  explicit RowsAt(Kokkos::View<Scalar**, View...> const& matrix)
+      : data(matrix.data()), stride(static_cast<count_t>(matrix.stride(0))) {
+#ifdef KOKKOS_ENABLE_DEBUG
+    rows = matrix.extent(0);
+#endif
+  }
+
+  /// The address of a row.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Scalar* row(count_t k) const {
+#ifdef KOKKOS_ENABLE_DEBUG
+    KOKKOS_ASSERT(k < rows);
+#endif
+    return data + k * stride;
+  }
+};
+
+}  // namespace polyad::detail
