@@ -14,13 +14,19 @@
 #include "core/phase_timer.hpp"
 #include "core/space_instances.hpp"
 #include "cp/arrange_components.hpp"
-#include "cp/fit.hpp"
+#include "cp/degeneracy.hpp"
+#include "cp/iteration_numbers.hpp"
 #include "cp/shared_rows.hpp"
 #include "dense/gram.hpp"
 #include "dense/normal_equations.hpp"
 #include "dense/normalize_columns.hpp"
 #include "dense/scale_columns.hpp"
+#include "dense/scale_matrix.hpp"
 #include "dense/update_factor.hpp"
+#include "fit/fit.hpp"
+#include "fit/measure_cp.hpp"
+#include "fit/stop_rule.hpp"
+#include "fit/sum_cells.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/cp/cp_als.hpp"
 
@@ -110,13 +116,16 @@ public:
         m_algebra(options.one_instance || options.time_phases ? space : make_instances(space, 1).front()),
         m_tensor(X),
         m_ranks(ranks),
-        m_norm_squared(ranks ? ranks->norm_squared() : X->norm_squared()),
+        m_rank_sums(rank_sums(ranks)),
+        m_norm(scaled_norm(space, *X, ranks ? ranks->norm_squared() : X->norm_squared(), m_rank_sums)),
         m_options(checked(*X, options, start)),
+        m_rule(options.tolerance),
         m_work(space, X->extents(), start.rank()),
         m_format_workspace(X->make_workspace(space, start.rank())),
         m_timer(options.time_phases) {
-    if (!std::isfinite(m_norm_squared)) throw NumericalError("the tensor's norm is not a finite number");
+    if (!std::isfinite(m_norm.squared)) throw NumericalError("the tensor's norm is not a finite number");
     m_result.model.factors = with_packed_rows(space, start);
+    if (m_norm.scale != 1) Kokkos::deep_copy(space, m_work.weights, m_norm.scale);
     for (int n = 0; n < order(); ++n) {
       double const norm = column_norm(ranks ? ranks->rows(n) : X->extents()[n]);
       auto const A      = owned_rows(n);
@@ -148,8 +157,10 @@ public:
       auto const V        = m_work.output(m_tensor->extents()[n]);
       bool const is_trial = !m_scale_is_known;
       invert(n, is_trial ? trial_fallbacks : gram_fallbacks);
-      m_timer(m_space, "mttkrp",
-              [&] { m_tensor->do_mttkrp(m_space, m_result.model.factors, n, m_format_workspace.get(), V); });
+      m_timer(m_space, "mttkrp", [&] {
+        m_tensor->do_mttkrp(m_space, m_result.model.factors, n, m_format_workspace.get(), V);
+        if (m_norm.scale != 1) scale_matrix(m_space, V, m_norm.scale);
+      });
       auto const sums = m_ranks ? summed_rows(n, V) : V;
       if (is_trial) {  // its Gram matrix tells the scale
         try_update(n, sums);
@@ -170,26 +181,27 @@ public:
   /// number
   void finish(CpAlsCallback const& callback) {
     m_space.fence("polyad::cp_als");
-    auto const& numbers       = m_work.host_numbers;
-    double const norm_squared = m_norm_squared;
+    auto const& numbers = m_work.host_numbers;
     // All ranks have the same sums, but a bit could differ between different machines.
     if (m_ranks) m_ranks->agree(numbers.data(), numbers.size());
+    FormulaNumbers const known{m_norm.squared, numbers(inner_product), numbers(model_norm_squared),
+                               numbers(component_norms)};
     double const previous = m_result.fit;
     int const iteration   = iterations_done() + 1;
-    m_result.fit          = fit_of(norm_squared, numbers(inner_product), numbers(model_norm_squared));
-    if (!std::isfinite(m_result.fit) && norm_squared > 0)
+    m_formula             = fit_of(squares_of_formula<Scalar>(known, order()));
+    m_result.fit          = m_formula.value;
+    if (!std::isfinite(m_result.fit) && m_norm.squared > 0)
       throw NumericalError("the fit is not a finite number after iteration " + std::to_string(iteration));
+    m_degeneracy.add(numbers(opposed_norm), numbers(component_norms));
     m_result.gram_fallbacks = static_cast<count_t>(numbers(gram_fallbacks));
-    auto const updates      = static_cast<count_t>(iteration) * static_cast<count_t>(order());
-    m_result.defect         = numbers(model_norm_squared) == 0     ? ModelDefect::zero
-                              : m_result.gram_fallbacks == updates ? ModelDefect::never_regular
-                                                                   : ModelDefect::none;
+    m_result.defect         = defect(iteration);
     m_result.history.push_back(
         {iteration, m_result.fit, m_result.fit - previous, m_clock.seconds(), m_timer.seconds()});
+    auto const rule = m_rule.after(m_result.fit, usual_error_of_fit<Scalar>(known, m_result.fit));
     if (on_any_rank(callback && !callback(m_result.history.back()))) {
       stop(StopReason::interrupted);
-    } else if (iteration > 1 && std::abs(m_result.fit - previous) < m_options.tolerance) {
-      stop(m_result.defect == ModelDefect::none ? StopReason::converged : StopReason::stalled);
+    } else if (rule) {
+      stop(m_result.defect == ModelDefect::none ? *rule : StopReason::stalled);
     } else if (std::isfinite(m_options.time_limit_s) &&
                on_any_rank(m_total.seconds() >= m_options.time_limit_s)) {
       stop(StopReason::time_limit);
@@ -207,6 +219,7 @@ public:
     state.grams.assign(grams.data(), grams.data() + grams.size());
     auto const weights = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.weights);
     state.weights.assign(weights.data(), weights.data() + weights.size());
+    for (double& weight : state.weights) weight /= m_norm.scale;
     return state;
   }
 
@@ -229,13 +242,15 @@ public:
     Kokkos::deep_copy(m_space, m_work.grams, grams);
     auto const weights = Kokkos::create_mirror_view(Kokkos::HostSpace(), m_work.weights);
     std::fill_n(weights.data(), weights.size(), 1.0);
-    std::copy(state.weights.begin(), state.weights.end(), weights.data());
+    std::transform(state.weights.begin(), state.weights.end(), weights.data(),
+                   [&](double weight) { return weight * m_norm.scale; });
     Kokkos::deep_copy(m_space, m_work.weights, weights);
     m_scale_is_known                    = state.iteration > 0;
     m_work.host_numbers(gram_fallbacks) = static_cast<double>(state.gram_fallbacks);
     Kokkos::deep_copy(m_space, m_work.numbers, m_work.host_numbers);
     m_space.fence("polyad::cp_als");
     m_result.fit            = state.fit;
+    if (state.iteration > 0) m_rule.restore(state.fit);
     m_result.gram_fallbacks = state.gram_fallbacks;
     m_restored_at           = state.iteration;
     m_running               = state.iteration < m_options.max_iterations;
@@ -256,6 +271,8 @@ public:
       auto const norms = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.weights);
       for (count_t r = 0; r < m_options.rank; ++r) model.weights[r] *= norms(r);
     }
+    measure_fit();
+    for (double& weight : model.weights) weight /= m_norm.scale;
     if (m_ranks) gather_model();
     if (!m_ranks || m_ranks->is_root()) arrange_components(m_space, model);
     return std::move(m_result);
@@ -270,6 +287,30 @@ private:
     expect_factors(start, X.extents());
     options.rank = start.rank();
     return options;
+  }
+  static RankSums rank_sums(Ranks const& ranks) {
+    if (!ranks) return {};
+    return {[ranks](std::span<double> numbers) { ranks->sum_on_host(numbers); },
+            [ranks](double here) { return ranks->largest(here); }};
+  }
+  /// Of the model after `iteration` iterations.
+  [[nodiscard]] ModelDefect defect(int iteration) const {
+    if (m_work.host_numbers(model_norm_squared) == 0) return ModelDefect::zero;
+    if (m_result.gram_fallbacks == static_cast<count_t>(iteration) * static_cast<count_t>(order()))
+      return ModelDefect::never_regular;
+    return m_degeneracy.is_growing() ? ModelDefect::degenerate : ModelDefect::none;
+  }
+  /// The fit of the model as it is: its columns are normalised. The formula of the last iteration serves if its
+  /// error does not matter.
+  void measure_fit() {
+    auto fit = m_formula;
+    if (!(fit.error <= fit_target<Scalar>) && m_tensor->is_readable()) {
+      StoredCp<Scalar, Space> stored{m_result.model.factors, {}, m_result.model.weights};
+      for (int n = 0; n < order(); ++n) stored.owned.push_back(owned_rows(n));
+      fit = measure_cp_fit(m_space, *m_tensor, stored, m_norm.scale, m_rank_sums);
+    }
+    m_result.fit       = fit.value;
+    m_result.fit_error = fit.error;
   }
   [[nodiscard]] int order() const { return m_tensor->extents().order(); }
   [[nodiscard]] FactorMatrix<Scalar, Space> const& factor(int n) const { return m_result.model.factors[n]; }
@@ -349,8 +390,12 @@ private:
   Space m_algebra;
   Inside m_tensor;
   Ranks m_ranks;
-  double m_norm_squared;
+  RankSums m_rank_sums;
+  ScaledNorm m_norm;  // all numbers here but state()'s are those of the tensor times m_norm.scale
   CpAlsOptions m_options;
+  StopRule m_rule;
+  Fit m_formula;  // of the last iteration
+  Degeneracy m_degeneracy;
   detail::CpAlsWorkspace<Scalar, Space> m_work;
   std::unique_ptr<ErasedWorkspace> m_format_workspace;
   PhaseTimer m_timer;

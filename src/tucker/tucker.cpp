@@ -5,8 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <string>
 
+#include "dense/scale_matrix.hpp"
+#include "fit/fit.hpp"
+#include "fit/measure_tucker.hpp"
+#include "fit/stop_rule.hpp"
+#include "fit/sum_cells.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/per_mode.hpp"
@@ -81,6 +87,29 @@ TuckerStart<Scalar, Space> random_start(Space const& space, Extents const& exten
   return U;
 }
 
+template <class Scalar, class Space>
+RankSums rank_sums(RowOwners<Scalar, Space>* owners) {
+  if (owners == nullptr) return {};
+  return {[owners](std::span<double> numbers) { owners->sum_on_host(numbers); },
+          [owners](double here) { return owners->largest(here); }};
+}
+
+/// The fit of the model as it is. The formula of the last iteration serves if its error does not matter.
+template <class Scalar, class Index, class Space>
+Fit final_fit(Space const& space, DividedTensor<Scalar, Index, Space> const& X,
+              TuckerModel<Scalar, Space> const& model, double scale, Fit const& formula) {
+  auto const& tensor = *X.format(0).inside();
+  if (formula.error <= fit_target<Scalar> || !tensor.is_readable()) return formula;
+  auto* const owners = X.owners().get();
+  StoredTucker<Scalar, Space> stored{model.factors, model.factors, model.core};
+  if (owners) {
+    for (int n = 0; n < X.extents().order(); ++n)
+      of_mode(stored.owned, n) = owners->owned(n, of_mode(model.factors, n));
+    stored.factors[0] = stored.owned[0];  // the first format has the nonzeros of these rows
+  }
+  return measure_tucker_fit(space, tensor, stored, scale, rank_sums<Scalar, Space>(owners));
+}
+
 /// HOOI on one rank, or on all ranks together.
 template <class Scalar, class Index, class Space>
 TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index, Space> const& X,
@@ -106,7 +135,9 @@ TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index
   POLYAD_EXPECTS(X.format(0).can(Capability::ttmc), "the format ", X.chosen(), " has no ",
                  to_string(Capability::ttmc));
   POLYAD_EXPECTS(options.max_iterations >= 1, "at least one iteration");
-  double const norm_squared = X.norm_squared();
+  auto const norm           = scaled_norm(space, *X.format(0).inside(), X.norm_squared(),
+                                          rank_sums<Scalar, Space>(owners));
+  double const norm_squared = norm.squared;
   if (!(norm_squared > 0) || !std::isfinite(norm_squared))
     throw NumericalError("the tensor's norm is " + std::to_string(std::sqrt(norm_squared)) +
                          ": no fit can be told");
@@ -121,6 +152,8 @@ TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index
     auto const mine = own_rows(of_mode(Y, n), n);
     vectors.reserve(mine.extent(0), mine.extent(1), of_mode(options.ranks, n), extents[n]);
   }
+  StopRule rule(options.tolerance);
+  Fit formula;  // of the last iteration
   Kokkos::Timer const clock;
   for (int iteration = 1; iteration <= options.max_iterations; ++iteration) {
     double const begin = clock.seconds();
@@ -129,23 +162,26 @@ TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index
       auto const at = static_cast<std::size_t>(n);
       auto const& U = result.model.factors[at];
       spttmc(space, X.format(n), result.model.factors, n, Y[at]);
+      if (norm.scale != 1) scale_matrix(space, Y[at], norm.scale);
       captured = vectors.find(own_rows(Y[at], n), U, n);
       if (owners) owners->gather_rows(n, U);
     }
     if (!std::isfinite(captured))
       throw NumericalError("the factors are not finite: iteration " + std::to_string(iteration));
-    TuckerIteration step{iteration, 1 - std::sqrt(std::max(norm_squared - captured, 0.0) / norm_squared), 0,
-                         0};
+    FormulaNumbers const known{norm_squared, captured, captured, std::sqrt(captured)};
+    formula = fit_of(squares_of_formula<Scalar>(known, order));
+    TuckerIteration step{iteration, formula.value, 0, 0};
     step.delta   = step.fit - result.fit;
     step.seconds = clock.seconds() - begin;
     result.fit   = step.fit;
     result.history.push_back(step);
+    auto const reason = rule.after(step.fit, usual_error_of_fit<Scalar>(known, step.fit));
     if (anywhere(callback && !callback(step))) {
       result.reason = StopReason::interrupted;
       break;
     }
-    if (iteration > 1 && std::abs(step.delta) < options.tolerance) {
-      result.reason = StopReason::converged;
+    if (reason) {
+      result.reason = *reason;
       break;
     }
     if (anywhere(clock.seconds() > options.time_limit_s)) {
@@ -159,6 +195,10 @@ TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index
   wide_transposed_product(space, owners ? owners->owned(order - 1, last) : last,
                           own_rows(Y.back(), order - 1), workspace, result.model.core);
   if (owners) owners->sum(result.model.core);
+  auto const fit   = final_fit(space, X, result.model, norm.scale, formula);
+  result.fit       = fit.value;
+  result.fit_error = fit.error;
+  if (norm.scale != 1) scale_matrix(space, result.model.core, 1 / norm.scale);
   space.fence("polyad::tucker");
   return result;
 }

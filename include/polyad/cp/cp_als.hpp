@@ -32,7 +32,9 @@ struct CpAlsOptions {
   /// (AnyFormatOptions::rank). A user-defined format has no such rank: cp_als throws UsageError.
   count_t rank        = 0;
   int max_iterations  = 50;
-  double tolerance    = 1e-4;  // stop when the fit changes by less between two iterations
+  /// With s = ||X - M|| / ||X||, stop when the fit changes by at most tolerance s (1 - s^2)^(1/2) between two
+  /// iterations: what is left and what is explained both count. 0: never.
+  double tolerance    = 1e-4;
   double time_limit_s = std::numeric_limits<double>::infinity();
   std::uint64_t seed  = 0;      // of the random start (core/counter_rng.hpp)
   bool time_phases    = false;  // seconds per phase, at the price of a fence around each
@@ -42,7 +44,7 @@ struct CpAlsOptions {
 /// The callback's argument after each iteration.
 struct CpAlsIteration {
   int iteration;  // counts from 1
-  double fit;     // 1 - ||X - M|| / ||X||
+  double fit;     // 1 - ||X - M|| / ||X||, by a formula with rounding errors (CpAlsResult::fit has none)
   double delta;   // change of the fit against the iteration before; the fit itself at the first
   double seconds;
   std::map<std::string, double> phases;  // seconds; empty unless CpAlsOptions::time_phases
@@ -51,14 +53,18 @@ struct CpAlsIteration {
 /// A reason why a model is of little or no use although its fit has converged.
 enum class ModelDefect {
   none,
-  zero,          // all of it: the numbers underflowed, or the tensor is zero
-  never_regular  // every update took the pseudo-inverse: the components were never independent
+  zero,           // all of it: the numbers underflowed, or the tensor is zero
+  never_regular,  // every update took the pseudo-inverse: the components were never independent
+  /// Two components nearly cancel each other (the cosine of their angle is below -0.9), and their norms grow
+  /// from iteration to iteration. The tensor has no best model of this rank.
+  degenerate
 };
 
 /// Empty for none.
 [[nodiscard]] inline char const* to_string(ModelDefect defect) {
   return defect == ModelDefect::zero            ? "the model is zero"
          : defect == ModelDefect::never_regular ? "every update took the pseudo-inverse"
+         : defect == ModelDefect::degenerate    ? "two components grow and cancel each other"
                                                 : "";
 }
 
@@ -67,7 +73,8 @@ struct CpAlsResult {
   Ktensor<Scalar, Space> model;  // normalised, in canonical form
   std::vector<CpAlsIteration> history;
   StopReason reason      = StopReason::max_iterations;
-  double fit             = 0;  // of the model
+  double fit             = 0;  // of the model, in its precision: not the last iteration's number
+  double fit_error       = 0;  // a bound for the rounding error of `fit`
   count_t gram_fallbacks = 0;  // updates that took the pseudo-inverse
   ModelDefect defect     = ModelDefect::none;
 };
@@ -96,7 +103,8 @@ using CpAlsCallback = std::function<bool(CpAlsIteration const&)>;
 ///               (make_factor_matrix) is copied first and not overwritten. Without a start: random numbers of
 ///               options.seed (fill_random)
 /// \throws UsageError when N < 2, shapes do not match or no rank is known; MemoryError before allocating;
-///         NumericalError when the norm of X or the fit is not a finite number
+///         NumericalError when the norm of X or the fit is not a finite number, or when ||X - M||^2 is negative
+///         by more than its rounding error (X then has duplicates)
 template <class Scalar, class Index, class Space>
 CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                   CpAlsOptions const& options, FactorMatrices<Scalar, Space> const& start,
