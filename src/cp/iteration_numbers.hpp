@@ -29,10 +29,10 @@ inline constexpr double opposed_congruence = -0.9;
 /// model_norm_squared, component_norms and opposed_norm.
 template <class Space>
 struct ModelNorm {
-  using value_type                    = double[];
-  static constexpr int numbers        = 3;
-  using size_type                     = typename Space::size_type;
-  size_type value_count               = numbers;
+  using value_type             = double[];
+  static constexpr int numbers = 3;
+  using size_type              = typename Space::size_type;
+  size_type value_count        = numbers;
   GramMatrices<Space> grams;
   Kokkos::View<double*, typename Space::device_type> weights;
 
@@ -45,7 +45,8 @@ struct ModelNorm {
     if (i == j) result[1] += Kokkos::sqrt(Kokkos::abs(product));
     if (i >= j || product >= 0) return;
     double const one = norm_of(i), other = norm_of(j);
-    if (product < opposed_congruence * one * other) result[2] = Kokkos::max(result[2], Kokkos::min(one, other));
+    if (product < opposed_congruence * one * other)
+      result[2] = Kokkos::max(result[2], Kokkos::min(one, other));
   }
   KOKKOS_FUNCTION void init(double* result) const {
     for (int k = 0; k < numbers; ++k) result[k] = 0;
@@ -71,16 +72,15 @@ template <class Space>
 void model_norm(Space const& space, GramMatrices<Space> const& grams,
                 Kokkos::View<double*, typename Space::device_type> const& weights,
                 DeviceNumbers<Space> const& numbers) {
-  count_t const rank = weights.extent(0);
+  count_t const rank  = weights.extent(0);
   constexpr int first = model_norm_squared;
   static_assert(component_norms == first + 1 && opposed_norm == first + 2);
   ModelNorm<Space> kernel;
   kernel.grams   = grams;
   kernel.weights = weights;
-  Kokkos::parallel_reduce("polyad::model_norm",
-                          Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, rank * rank),
-                          kernel,
-                          Kokkos::subview(numbers, Kokkos::make_pair(first, first + ModelNorm<Space>::numbers)));
+  Kokkos::parallel_reduce(
+      "polyad::model_norm", Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, rank * rank),
+      kernel, Kokkos::subview(numbers, Kokkos::make_pair(first, first + ModelNorm<Space>::numbers)));
 }
 
 }  // namespace polyad::detail

@@ -40,9 +40,7 @@ struct CpCells {
   }
 
   /// Rounded operations of one entry.
-  [[nodiscard]] double roundings() const {
-    return static_cast<double>(order + rank / block + block + 1);
-  }
+  [[nodiscard]] double roundings() const { return static_cast<double>(order + rank / block + block + 1); }
 };
 
 }  // namespace polyad::detail

@@ -23,11 +23,13 @@ template <class T>
     return a * b;
 }
 
+/// Rows whose products are summed in T before they are added to a DoubleDouble.
+inline constexpr count_t gram_rows_in_type = 32;
+
 /// Entries (r, s ... s + block - 1) of A' A over a chunk of rows, for s <= r.
 template <class T, class Space, class Scalar>
 struct ChunkGram {
-  static constexpr int block            = 8;
-  static constexpr count_t rows_in_type = 32;  // summed in T before they are added to a DoubleDouble
+  static constexpr int block = 8;
 
   FactorMatrix<Scalar, Space> A;
   Kokkos::View<DoubleDouble***, Kokkos::LayoutRight, typename Space::device_type> sums;  // chunks x R x R
@@ -39,12 +41,12 @@ struct ChunkGram {
     count_t const r     = e / blocks % A.extent(1);
     count_t const c     = e / blocks / A.extent(1);
     if (first > r) return;
-    count_t const end   = Kokkos::min(static_cast<count_t>(A.extent(0)), (c + 1) * chunk);
-    int const columns   = static_cast<int>(Kokkos::min(count_t(block), A.extent(1) - first));
+    count_t const end = Kokkos::min(static_cast<count_t>(A.extent(0)), (c + 1) * chunk);
+    int const columns = static_cast<int>(Kokkos::min(count_t(block), A.extent(1) - first));
     DoubleDouble total[block];
-    for (count_t begin = c * chunk; begin < end; begin += rows_in_type) {
+    for (count_t begin = c * chunk; begin < end; begin += gram_rows_in_type) {
       T sum[block]{};
-      for (count_t i = begin; i < Kokkos::min(end, begin + rows_in_type); ++i) {
+      for (count_t i = begin; i < Kokkos::min(end, begin + gram_rows_in_type); ++i) {
         auto const a = static_cast<double>(A(i, r));
         for (int s = 0; s < columns; ++s)
           sum[s] += exact_product<T>(a, static_cast<double>(A(i, first + static_cast<count_t>(s))));
@@ -55,9 +57,8 @@ struct ChunkGram {
   }
 };
 
-/// Rounded operations of an entry of exact_gram in T.
-template <class T>
-inline constexpr double gram_roundings = static_cast<double>(ChunkGram<T, Kokkos::DefaultExecutionSpace, double>::rows_in_type);
+/// Rounded operations of an entry of such a matrix.
+inline constexpr double gram_roundings = static_cast<double>(gram_rows_in_type);
 
 /// A' A (R x R, row-major). Waits for `space`. \throws MemoryError
 template <class T, class Scalar, class Space>
@@ -68,7 +69,7 @@ std::vector<DoubleDouble> exact_gram(Space const& space, FactorMatrix<Scalar, Sp
   if (A.extent(0) == 0) return gram;
   // As many chunks as fill a device, but no more than 2^20 sums together.
   count_t const most   = std::clamp<count_t>((count_t(1) << 20) / (rank * rank), 1, 1024);
-  count_t const chunks = std::min(ceil_div(A.extent(0), Kernel::rows_in_type), most);
+  count_t const chunks = std::min(ceil_div(A.extent(0), gram_rows_in_type), most);
   expect_fits(space, "Gram matrices for the fit", chunks * rank * rank, sizeof(DoubleDouble));
   decltype(Kernel::sums) const sums(
       Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::exact_gram"), chunks, rank, rank);

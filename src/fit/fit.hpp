@@ -122,10 +122,9 @@ struct CellSums {
 template <class T>
 SquaredNorms squares_of_cells(CellSums const& cells, DoubleDouble model, double components,
                               double roundings) {
-  double const entries = std::sqrt(std::max(cells.residual.high, 0.0)) +
-                         std::sqrt(std::max(cells.model.high, 0.0)) + components;
-  return {static_cast<double>(cells.tensor),
-          static_cast<double>(cells.residual + (model - cells.model)),
+  double const entries =
+      std::sqrt(std::max(cells.residual.high, 0.0)) + std::sqrt(std::max(cells.model.high, 0.0)) + components;
+  return {static_cast<double>(cells.tensor), static_cast<double>(cells.residual + (model - cells.model)),
           2 * unit_roundoff<T> * roundings * entries * components};
 }
 

@@ -35,7 +35,7 @@ Fit cp_fit_in(Space const& space, ErasedFormat<Scalar, Space> const& X, StoredCp
 
   auto const norm  = cp_norm(grams, model.weights);
   auto const sums  = sum_cells(space, X, cells, scale, ranks);
-  double const all = cells.roundings() + gram_roundings<T> + cells.order;
+  double const all = cells.roundings() + gram_roundings + cells.order;
   return fit_of(squares_of_cells<T>(sums, norm.squared, norm.components, all));
 }
 

@@ -15,9 +15,9 @@ namespace polyad::detail {
 /// A CP model, or a rank's rows of one.
 template <class Scalar, class Space>
 struct StoredCp {
-  FactorMatrices<Scalar, Space> factors;             // with a row for each index of this rank's nonzeros
-  std::vector<FactorMatrix<Scalar, Space>> owned;    // rows that no other rank has as well, of all modes
-  std::vector<double> weights;                       // R
+  FactorMatrices<Scalar, Space> factors;           // with a row for each index of this rank's nonzeros
+  std::vector<FactorMatrix<Scalar, Space>> owned;  // rows that no other rank has as well, of all modes
+  std::vector<double> weights;                     // R
 };
 
 /// The fit of the model to X times `scale`, a power of two. Where doubles do not suffice for the promised
@@ -27,10 +27,10 @@ template <class Scalar, class Space>
 [[nodiscard]] Fit measure_cp_fit(Space const& space, ErasedFormat<Scalar, Space> const& X,
                                  StoredCp<Scalar, Space> const& model, double scale, RankSums const& ranks);
 
-#define POLYAD_MEASURE_CP_FIT(Scalar)                                                                     \
-  template Fit measure_cp_fit(Kokkos::DefaultExecutionSpace const&,                                       \
-                              ErasedFormat<Scalar, Kokkos::DefaultExecutionSpace> const&,                 \
-                              StoredCp<Scalar, Kokkos::DefaultExecutionSpace> const&, double, RankSums const&)
+#define POLYAD_MEASURE_CP_FIT(Scalar)                                                                   \
+  template Fit measure_cp_fit(                                                                          \
+      Kokkos::DefaultExecutionSpace const&, ErasedFormat<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+      StoredCp<Scalar, Kokkos::DefaultExecutionSpace> const&, double, RankSums const&)
 POLYAD_EACH_SCALAR(extern, POLYAD_MEASURE_CP_FIT);
 
 }  // namespace polyad::detail

@@ -97,9 +97,9 @@ CoreNorms core_norms(Space const& space, StoredTucker<Scalar, Space> const& mode
   Kokkos::deep_copy(space, from, core);
   count_t step = model.core.extent(1);  // the last mode's index is the slowest, then come the others in order
   for (std::size_t k = 0; k < model.owned.size(); ++k) {
-    auto const& U       = model.owned[k == 0 ? model.owned.size() - 1 : k - 1];
-    count_t const rank  = U.extent(1);
-    auto gram           = exact_gram<T>(space, U);
+    auto const& U      = model.owned[k == 0 ? model.owned.size() - 1 : k - 1];
+    count_t const rank = U.extent(1);
+    auto gram          = exact_gram<T>(space, U);
     sum_over_ranks(ranks, gram);
     auto const matrix = numbers_of<DoubleDouble>(space, "polyad::fit_gram", gram.size());
     auto const host   = Kokkos::create_mirror_view(matrix);
@@ -115,7 +115,8 @@ CoreNorms core_norms(Space const& space, StoredTucker<Scalar, Space> const& mode
   DoubleDouble squared;
   Kokkos::parallel_reduce("polyad::core_norm", range(space, size), SumProducts<T, Space>{core, from},
                           norms.model);
-  Kokkos::parallel_reduce("polyad::core_norm", range(space, size), SumProducts<T, Space>{core, core}, squared);
+  Kokkos::parallel_reduce("polyad::core_norm", range(space, size), SumProducts<T, Space>{core, core},
+                          squared);
   norms.core = static_cast<double>(squared);
   return norms;
 }
@@ -151,8 +152,8 @@ Fit tucker_fit_in(Space const& space, ErasedFormat<Scalar, Space> const& X,
   auto const sums = sum_cells(space, X, cells, scale, ranks);
   // The sum of the terms' absolute values: |G| times |U^(n)|, whose norms are at most the root of R_n.
   double const components = std::sqrt(norms.core * terms);
-  return fit_of(squares_of_cells<T>(sums, norms.model, components,
-                                    cells.roundings() + gram_roundings<T> + roundings));
+  return fit_of(
+      squares_of_cells<T>(sums, norms.model, components, cells.roundings() + gram_roundings + roundings));
 }
 
 }  // namespace

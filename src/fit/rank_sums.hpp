@@ -36,9 +36,9 @@ inline void sum_over_ranks(RankSums const& ranks, std::span<DoubleDouble> number
     auto rest   = numbers[k];
     for (int part = 0; part < parts; ++part) {
       grid *= 0x1p-26;
-      double const rounded      = std::nearbyint(rest.high / grid) * grid;
+      double const rounded    = std::nearbyint(rest.high / grid) * grid;
       split[k * parts + part] = rounded;
-      rest                      = rest - DoubleDouble(rounded);
+      rest                    = rest - DoubleDouble(rounded);
     }
   }
   ranks.sum(split);

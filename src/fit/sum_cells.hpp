@@ -60,10 +60,9 @@ CellSums sum_cells(Space const& space, ErasedFormat<Scalar, Space> const& X, Cel
   CellSums total;
   for_each_block(space, X, [&](NonzeroBlock<Scalar, Space> const& block) {
     CellSums sums;
-    Kokkos::parallel_reduce(
-        "polyad::sum_cells",
-        Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, block.count()),
-        SumCells<Space, Scalar, Cells>{block, cells, scale}, sums);
+    Kokkos::parallel_reduce("polyad::sum_cells",
+                            Kokkos::RangePolicy<Space, Kokkos::IndexType<count_t>>(space, 0, block.count()),
+                            SumCells<Space, Scalar, Cells>{block, cells, scale}, sums);
     total += sums;
   });
   DoubleDouble numbers[3] = {total.tensor, total.residual, total.model};

@@ -22,11 +22,11 @@ struct TuckerCells {
 
   /// The entry at `index`.
   [[nodiscard]] KOKKOS_FUNCTION T operator()(count_t const* index) const {
-    int const last              = order - 1;
-    int const inner             = order - 2;
-    Scalar const* const row     = factors[inner] + index[inner] * strides[inner];
-    count_t at[max_order]       = {};  // columns of the modes before `inner`
-    T sum                       = 0.0;
+    int const last          = order - 1;
+    int const inner         = order - 2;
+    Scalar const* const row = factors[inner] + index[inner] * strides[inner];
+    count_t at[max_order]   = {};  // columns of the modes before `inner`
+    T sum                   = 0.0;
     for (count_t first = 0; first < columns; first += ranks[inner]) {
       T part = 0.0;
       for (count_t r = 0; r < ranks[inner]; ++r)

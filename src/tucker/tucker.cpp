@@ -135,8 +135,8 @@ TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index
   POLYAD_EXPECTS(X.format(0).can(Capability::ttmc), "the format ", X.chosen(), " has no ",
                  to_string(Capability::ttmc));
   POLYAD_EXPECTS(options.max_iterations >= 1, "at least one iteration");
-  auto const norm           = scaled_norm(space, *X.format(0).inside(), X.norm_squared(),
-                                          rank_sums<Scalar, Space>(owners));
+  auto const norm =
+      scaled_norm(space, *X.format(0).inside(), X.norm_squared(), rank_sums<Scalar, Space>(owners));
   double const norm_squared = norm.squared;
   if (!(norm_squared > 0) || !std::isfinite(norm_squared))
     throw NumericalError("the tensor's norm is " + std::to_string(std::sqrt(norm_squared)) +

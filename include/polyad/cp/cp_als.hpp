@@ -30,8 +30,8 @@ namespace polyad {
 struct CpAlsOptions {
   /// R. 0: the start's; without a start, the rank that X was built for. For coordinates that is 16
   /// (AnyFormatOptions::rank). A user-defined format has no such rank: cp_als throws UsageError.
-  count_t rank        = 0;
-  int max_iterations  = 50;
+  count_t rank       = 0;
+  int max_iterations = 50;
   /// With s = ||X - M|| / ||X||, stop when the fit changes by at most tolerance s (1 - s^2)^(1/2) between two
   /// iterations: what is left and what is explained both count. 0: never.
   double tolerance    = 1e-4;

@@ -312,11 +312,11 @@ struct NonzeroBlock {
 ///
 /// Launches on `space` and returns without waiting. It throws UsageError when the block does not fit.
 template <class F>
-concept ReadableFormat = Format<F> && requires(typename F::space_type const& space, F const& format,
-                                               NonzeroBlock<typename F::scalar_type,
-                                                            typename F::space_type> const& block) {
-  { read_nonzeros(space, format, count_t(), block) } -> std::same_as<void>;
-};
+concept ReadableFormat =
+    Format<F> && requires(typename F::space_type const& space, F const& format,
+                          NonzeroBlock<typename F::scalar_type, typename F::space_type> const& block) {
+      { read_nonzeros(space, format, count_t(), block) } -> std::same_as<void>;
+    };
 
 /// Whether formats of class F can do that; f.can(capability) may say less.
 template <Format F>

@@ -59,7 +59,7 @@ public:
   virtual void do_spttmc(Space const&, std::vector<Matrix> const& U, int mode, Matrix const& Y) const = 0;
 
   /// Whether do_read_nonzeros works.
-  [[nodiscard]] virtual bool is_readable() const = 0;
+  [[nodiscard]] virtual bool is_readable() const                                                       = 0;
   virtual void do_read_nonzeros(Space const&, count_t first, NonzeroBlock<Scalar, Space> const&) const = 0;
 };
 

@@ -63,8 +63,9 @@ struct MatchScore {
 /// \throws UsageError when the extents differ, a model's sizes contradict or a rank is 0
 [[nodiscard]] MatchScore match_score(HostKtensor const& a, HostKtensor const& b);
 
-/// 1 - ||X - M|| / ||X||; X has no duplicates.
-/// \throws UsageError when the extents differ; NumericalError when X is zero
+/// 1 - ||X - M|| / ||X||, as drivers report it at the end of a run: to 1e-12, or as the model allows.
+/// \throws UsageError when the extents differ; NumericalError when X is zero, or has duplicates that make
+///         ||X - M||^2 negative
 [[nodiscard]] double fit_of_model(CoordinateList const& X, HostKtensor const& model);
 
 }  // namespace polyad::io

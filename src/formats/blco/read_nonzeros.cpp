@@ -76,15 +76,15 @@ void read_nonzeros(Space const& space, StreamedBlco<Scalar, Index, Space> const&
              X.nnz());
 }
 
-#define POLYAD_READ_BLCO_NONZEROS(Scalar, Index)                                                                  \
-  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                                          \
-                              Alto<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t,            \
-                              NonzeroBlock<Scalar, Kokkos::DefaultExecutionSpace> const&);                   \
-  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                                          \
-                              Blco<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t,            \
-                              NonzeroBlock<Scalar, Kokkos::DefaultExecutionSpace> const&);                   \
-  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                                          \
-                              StreamedBlco<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t,    \
+#define POLYAD_READ_BLCO_NONZEROS(Scalar, Index)                                                          \
+  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                                       \
+                              Alto<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t,         \
+                              NonzeroBlock<Scalar, Kokkos::DefaultExecutionSpace> const&);                \
+  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                                       \
+                              Blco<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t,         \
+                              NonzeroBlock<Scalar, Kokkos::DefaultExecutionSpace> const&);                \
+  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                                       \
+                              StreamedBlco<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t, \
                               NonzeroBlock<Scalar, Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_READ_BLCO_NONZEROS);
 

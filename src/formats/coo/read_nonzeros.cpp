@@ -19,7 +19,8 @@ struct RowMajorNonzeros {
   int order;
 
   [[nodiscard]] KOKKOS_FUNCTION Scalar read(count_t p, count_t* index) const {
-    for (int n = 0; n < order; ++n) index[n] = data[p * static_cast<count_t>(order) + static_cast<count_t>(n)];
+    for (int n = 0; n < order; ++n)
+      index[n] = data[p * static_cast<count_t>(order) + static_cast<count_t>(n)];
     return values[p];
   }
 };
@@ -94,22 +95,22 @@ void read_nonzeros(Space const& space, StreamedSorted<Scalar, Index, Space> cons
   read_copy(space, X.copy(0), X, first, block);  // pinned memory, which a device reads too
 }
 
-#define POLYAD_READ_COO_NONZEROS(Scalar, Index)                                                                \
-  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                                        \
-                              CooTinyVec<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t,    \
-                              NonzeroBlock<Scalar, Kokkos::DefaultExecutionSpace> const&);                 \
-  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                                        \
-                              CooScratch<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t,    \
-                              NonzeroBlock<Scalar, Kokkos::DefaultExecutionSpace> const&);                 \
-  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                                        \
-                              CooPermuted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t,   \
-                              NonzeroBlock<Scalar, Kokkos::DefaultExecutionSpace> const&);                 \
-  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                                        \
-                              Sorted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t,        \
-                              NonzeroBlock<Scalar, Kokkos::DefaultExecutionSpace> const&);                 \
-  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                                        \
-                              StreamedSorted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&,         \
-                              count_t, NonzeroBlock<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_READ_COO_NONZEROS(Scalar, Index)                                                             \
+  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                                         \
+                              CooTinyVec<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t,     \
+                              NonzeroBlock<Scalar, Kokkos::DefaultExecutionSpace> const&);                  \
+  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                                         \
+                              CooScratch<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t,     \
+                              NonzeroBlock<Scalar, Kokkos::DefaultExecutionSpace> const&);                  \
+  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                                         \
+                              CooPermuted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t,    \
+                              NonzeroBlock<Scalar, Kokkos::DefaultExecutionSpace> const&);                  \
+  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                                         \
+                              Sorted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t,         \
+                              NonzeroBlock<Scalar, Kokkos::DefaultExecutionSpace> const&);                  \
+  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                                         \
+                              StreamedSorted<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t, \
+                              NonzeroBlock<Scalar, Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_READ_COO_NONZEROS);
 
 }  // namespace polyad::detail

@@ -63,9 +63,9 @@ void read_nonzeros(Space const& space, FCoo<Scalar, Index, Space> const& X, coun
       .piece(FlaggedSource<Scalar, Index>(X.nonzeros(mode)), X.nnz());
 }
 
-#define POLYAD_READ_FCOO_NONZEROS(Scalar, Index)                                                         \
-  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                                 \
-                              FCoo<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t,   \
+#define POLYAD_READ_FCOO_NONZEROS(Scalar, Index)                                                  \
+  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                               \
+                              FCoo<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t, \
                               NonzeroBlock<Scalar, Kokkos::DefaultExecutionSpace> const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_READ_FCOO_NONZEROS);
 

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The fit of a model in host memory, by the sums of fit/fit.hpp.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "fit/cp_cells.hpp"
+#include "fit/cp_norm.hpp"
+#include "fit/exact_gram.hpp"
+#include "fit/fit.hpp"
+#include "polyad/core/error.hpp"
+#include "polyad/io/model_file.hpp"
+
+namespace polyad::io {
+
+namespace {
+
+using detail::DoubleDouble;
+
+/// The exponent of the largest magnitude; 0 where all are zero.
+int largest_exponent(std::span<double const> numbers, std::size_t first, std::size_t step) {
+  double largest = 0;
+  for (std::size_t k = first; k < numbers.size(); k += step)
+    largest = std::max(largest, std::abs(numbers[k]));
+  return largest > 0 && std::isfinite(largest) ? std::ilogb(largest) : 0;
+}
+
+/// A model whose columns have entries near 1, and whose weights are those for a tensor with values near 1. Only
+/// exponents differ from the model's.
+struct ScaledModel {
+  std::vector<double> weights;
+  std::vector<std::vector<double>> factors;
+};
+
+ScaledModel scaled(HostKtensor const& model, int tensor_exponent) {
+  ScaledModel result{model.weights, model.factors};
+  std::size_t const rank = model.rank();
+  for (std::size_t r = 0; r < rank; ++r) {
+    int exponent = -tensor_exponent;
+    for (auto& factor : result.factors) {
+      int const own = largest_exponent(factor, r, rank);
+      for (std::size_t k = r; k < factor.size(); k += rank) factor[k] = std::ldexp(factor[k], -own);
+      exponent += own;
+    }
+    result.weights[r] = std::ldexp(result.weights[r], exponent);
+  }
+  return result;
+}
+
+/// A'A in T, R x R.
+template <class T>
+void append_gram(std::vector<double> const& A, std::size_t rank, std::vector<DoubleDouble>& grams) {
+  constexpr std::size_t rows_in_type = detail::gram_rows_in_type;
+  std::vector<DoubleDouble> gram(rank * rank);
+  std::vector<T> sums(rank);
+  std::size_t const rows = A.size() / rank;
+  for (std::size_t begin = 0; begin < rows; begin += rows_in_type)
+    for (std::size_t r = 0; r < rank; ++r) {
+      std::fill(sums.begin(), sums.end(), T(0.0));
+      for (std::size_t i = begin; i < std::min(rows, begin + rows_in_type); ++i)
+        for (std::size_t s = 0; s <= r; ++s)
+          sums[s] += detail::exact_product<T>(A[i * rank + r], A[i * rank + s]);
+      for (std::size_t s = 0; s <= r; ++s) gram[r * rank + s] += DoubleDouble(sums[s]);
+    }
+  grams.insert(grams.end(), gram.begin(), gram.end());
+}
+
+template <class T>
+detail::Fit fit_in(CoordinateList const& X, ScaledModel const& model, int exponent) {
+  detail::CpCells<double, T> cells;
+  std::size_t const rank  = model.weights.size();
+  std::size_t const order = model.factors.size();
+  cells.order             = static_cast<int>(order);
+  cells.rank              = static_cast<int>(rank);
+  cells.weights           = model.weights.data();
+  std::vector<DoubleDouble> grams;
+  for (std::size_t n = 0; n < order; ++n) {
+    cells.factors[n] = model.factors[n].data();
+    cells.strides[n] = rank;
+    append_gram<T>(model.factors[n], rank, grams);
+  }
+  detail::CellSums sums;
+  std::visit(
+      [&](auto const& indices) {
+        count_t index[max_order];
+        for (std::size_t p = 0; p < X.nnz(); ++p) {
+          for (std::size_t n = 0; n < order; ++n) index[n] = indices[p * order + n];
+          sums.add(std::ldexp(X.values[p], -exponent), cells(index));
+        }
+      },
+      X.indices);
+  auto const norm        = detail::cp_norm(grams, model.weights);
+  double const roundings = cells.roundings() + detail::gram_roundings + cells.order;
+  return detail::fit_of(detail::squares_of_cells<T>(sums, norm.squared, norm.components, roundings));
+}
+
+}  // namespace
+
+double fit_of_model(CoordinateList const& X, HostKtensor const& model) {
+  expect_consistent(model);
+  if (X.extents != model.extents) throw UsageError("the model and the tensor are of different extents");
+  if (std::all_of(X.values.begin(), X.values.end(), [](double x) { return x == 0; }))
+    throw NumericalError("a tensor of zeros has no fit");
+  int const exponent = largest_exponent(X.values, 0, 1);
+  auto const same    = scaled(model, exponent);
+  auto const fit     = fit_in<double>(X, same, exponent);
+  return fit.error <= detail::fit_target<double> ? fit.value : fit_in<DoubleDouble>(X, same, exponent).value;
+}
+
+}  // namespace polyad::io
