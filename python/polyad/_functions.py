@@ -294,7 +294,8 @@ def cp_als(
         R. 0: that of the start, or of the Format, or 16.
     max_iterations : int
     tolerance : float
-        The run ends when the fit changes by less.
+        With s = ||X - M|| / ||X||, the run ends when the fit changes by at most ``tolerance * s * sqrt(1 - s**2)`` between
+        two iterations: what is left and what is explained both count. 0: never.
     time_limit_s : float
         Seconds.
     seed : int

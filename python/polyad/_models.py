@@ -31,12 +31,14 @@ class _Fitted:
     """How the run went: empty where the model was not fitted here."""
 
     fit: float | None = None
+    fit_error: float | None = None
     history: list[dict]
     reason: str = ""
 
     def _record(self, result: dict | None) -> None:
         result = result or {}
         self.fit = result.get("fit")
+        self.fit_error = result.get("fit_error")
         self.history = result.get("history", [])
         self.reason = result.get("reason", "")
 
@@ -74,15 +76,19 @@ class CPModel(_Fitted):
         Normalised columns. What a driver returned are views of the library's own memory without a copy: the
         rows are padded to 16 bytes, so that strides may exceed the columns. Of a tensor on the GPU they lie there.
     fit : float or None
-        1 - ||X - M|| / ||X||
+        1 - ||X - M|| / ||X|| of this model, in its precision. The last number of `history` is close to it.
+    fit_error : float or None
+        A bound for the rounding error of `fit`.
     history : list of dict
         ``iteration``, ``fit``, ``delta`` and ``seconds`` of each iteration.
     reason : str
-        Why the run ended: "converged", "iteration limit", "interrupted" ...
+        Why the run ended: "converged", "iteration limit", "interrupted", "rounding hides the change" (the tolerance asks
+        for smaller changes than the precision shows) ...
     gram_fallbacks : int
         Updates that took the pseudo-inverse.
     defect : str
-        Why the model says nothing; empty for none.
+        Why the model says nothing; empty for none. "two components grow and cancel each other": the tensor has no
+        best model of this rank.
     labels : list or None
         The names of the tensor's rows.
 
@@ -240,7 +246,7 @@ class TuckerModel(_Fitted):
         A view of the library's memory, without a copy.
     factors : list of numpy.ndarray, I_n x R_n
         With orthonormal columns.
-    fit, history, reason
+    fit, fit_error, history, reason
         As of :class:`CPModel`.
     """
 

@@ -159,6 +159,7 @@ struct CpResult {
   std::vector<Iteration> history;
   StopReason reason;
   double fit;
+  double fit_error;
   std::uint64_t gram_fallbacks;
   std::string defect;
 };
@@ -185,6 +186,7 @@ struct TuckerResult {
   std::vector<Iteration> history;
   StopReason reason;
   double fit;
+  double fit_error;
 };
 
 [[nodiscard]] TuckerResult tucker(TensorPtr const& tensor, TuckerOptions const& options,

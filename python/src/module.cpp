@@ -377,6 +377,7 @@ nb::dict to_python(CpResult const& result) {
   out["history"]        = history_of(result.history);
   out["reason"]         = to_string(result.reason);
   out["fit"]            = result.fit;
+  out["fit_error"]      = result.fit_error;
   out["gram_fallbacks"] = result.gram_fallbacks;
   out["defect"]         = result.defect;
   return out;
@@ -629,11 +630,12 @@ NB_MODULE(POLYAD_MODULE, m) {
           result = tucker(tensor, options, begin, std::ref(watch));
         }
         nb::dict out;
-        out["core"]    = to_python(result->core);
-        out["factors"] = to_python(result->factors);
-        out["history"] = history_of(result->history);
-        out["reason"]  = to_string(result->reason);
-        out["fit"]     = result->fit;
+        out["core"]      = to_python(result->core);
+        out["factors"]   = to_python(result->factors);
+        out["history"]   = history_of(result->history);
+        out["reason"]    = to_string(result->reason);
+        out["fit"]       = result->fit;
+        out["fit_error"] = result->fit_error;
         return out;
       },
       nb::arg(), nb::arg(), nb::arg(), nb::arg().none());

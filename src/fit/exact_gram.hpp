@@ -67,8 +67,10 @@ std::vector<DoubleDouble> exact_gram(Space const& space, FactorMatrix<Scalar, Sp
   count_t const rank = A.extent(1);
   std::vector<DoubleDouble> gram(rank * rank);
   if (A.extent(0) == 0) return gram;
-  // As many chunks as fill a device, but no more than 2^20 sums together.
-  count_t const most   = std::clamp<count_t>((count_t(1) << 20) / (rank * rank), 1, 1024);
+  // As many chunks as fill a device, but no more than 2^20 sums together, or than there is memory for.
+  count_t const sums_that_fit =
+      std::min(count_t(1) << 20, available_memory(space) / 4 / sizeof(DoubleDouble));
+  count_t const most   = std::clamp<count_t>(sums_that_fit / (rank * rank), 1, 1024);
   count_t const chunks = std::min(ceil_div(A.extent(0), gram_rows_in_type), most);
   expect_fits(space, "Gram matrices for the fit", chunks * rank * rank, sizeof(DoubleDouble));
   decltype(Kernel::sums) const sums(

@@ -20,6 +20,11 @@ struct StoredTucker {
   Matrix core;                  // R_{N-1} x the product of the other ranks (tensor/tucker_model.hpp)
 };
 
+/// Bytes that the fit needs for a core of `size` elements.
+inline count_t bytes_to_measure_tucker(count_t size) {
+  return 4 * size * sizeof(DoubleDouble);
+}
+
 /// As measure_cp_fit (fit/measure_cp.hpp). The columns of the factors need not be orthonormal.
 template <class Scalar, class Space>
 [[nodiscard]] Fit measure_tucker_fit(Space const& space, ErasedFormat<Scalar, Space> const& X,

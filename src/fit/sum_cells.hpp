@@ -13,18 +13,19 @@
 
 namespace polyad::detail {
 
-/// Nonzeros of a block. They take 2 MiB a mode.
+/// Nonzeros of a block at most. They take 2 MiB a mode.
 inline constexpr count_t cells_at_a_time = count_t(1) << 18;
 
 /// Calls use(block) for the nonzeros of X, block by block. The calls may enqueue work on `space`.
-/// \throws MemoryError; UsageError where X is not readable
+/// \throws UsageError where X is not readable
 template <class Scalar, class Space, class Use>
 void for_each_block(Space const& space, ErasedFormat<Scalar, Space> const& X, Use const& use) {
-  using Block         = NonzeroBlock<Scalar, Space>;
-  auto const order    = static_cast<count_t>(X.extents().order());
-  count_t const count = std::min(X.nnz(), cells_at_a_time);
-  expect_fits(space, "coordinates for the fit", count, order * sizeof(count_t) + sizeof(Scalar));
-  auto const made = [&](char const* label) {
+  using Block      = NonzeroBlock<Scalar, Space>;
+  auto const order = static_cast<count_t>(X.extents().order());
+  // The end of a run must not fail for lack of memory: a smaller block does as well.
+  count_t const fitting = available_memory(space) / 4 / (order * sizeof(count_t) + sizeof(Scalar));
+  count_t const count   = std::min(X.nnz(), std::clamp<count_t>(fitting, 1, cells_at_a_time));
+  auto const made       = [&](char const* label) {
     return Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label));
   };
   Block const room{decltype(Block::indices)(made("polyad::cell_indices"), count, order),

@@ -99,8 +99,12 @@ template <class Scalar, class Index, class Space>
 Fit final_fit(Space const& space, DividedTensor<Scalar, Index, Space> const& X,
               TuckerModel<Scalar, Space> const& model, double scale, Fit const& formula) {
   auto const& tensor = *X.format(0).inside();
-  if (formula.error <= fit_target<Scalar> || !tensor.is_readable()) return formula;
   auto* const owners = X.owners().get();
+  // The end of a run must not fail for lack of memory.
+  count_t const bytes = bytes_to_measure_tucker(model.core.size());
+  bool const fits     = bytes <= available_memory(space);
+  if (formula.error <= fit_target<Scalar> || !tensor.is_readable() || !(owners ? !owners->any(!fits) : fits))
+    return formula;
   StoredTucker<Scalar, Space> stored{model.factors, model.factors, model.core};
   if (owners) {
     for (int n = 0; n < X.extents().order(); ++n)
@@ -144,7 +148,7 @@ TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index
 
   TuckerResult<Scalar, Space> result;
   for (auto const& U : start) result.model.factors.push_back(with_packed_rows<Scalar, Space>(space, U));
-  auto const Y = make_shared_outputs(space, X, result.model.factors);
+  auto Y = make_shared_outputs(space, X, result.model.factors);
   LeadingVectors<Scalar, Space> vectors(space, options.vectors, owners);
   result.model.core =
       make_factor_matrix<Scalar>(space, "polyad::tucker_core", options.ranks.back(), Y.back().extent(1));
@@ -195,6 +199,8 @@ TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index
   wide_transposed_product(space, owners ? owners->owned(order - 1, last) : last,
                           own_rows(Y.back(), order - 1), workspace, result.model.core);
   if (owners) owners->sum(result.model.core);
+  space.fence("polyad::tucker");
+  Y.clear();  // frees memory for the fit
   auto const fit   = final_fit(space, X, result.model, norm.scale, formula);
   result.fit       = fit.value;
   result.fit_error = fit.error;

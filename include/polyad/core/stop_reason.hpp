@@ -11,7 +11,7 @@ enum class StopReason {
   interrupted,  // the callback returned false
   early_stop,   // the validation error has not become less for as long as was allowed
   diverged,     // the numbers grew beyond all bounds; the result is the last sound model
-  stalled,      // converged, but the result has a ModelDefect (cp/cp_als.hpp)
+  stalled,      // converged, but the result has a ModelDefect (core/model_defect.hpp)
   rounding      // rounding errors hide the changes of the fit that the tolerance asks for
 };
 

@@ -18,6 +18,7 @@
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/model_defect.hpp"
 #include "polyad/core/quantity_text.hpp"
 #include "polyad/formats/capability.hpp"
 #include "polyad/io/atomic_file.hpp"
@@ -73,7 +74,7 @@ void summarise(CpdOptions const& options, Report const& report, double seconds) 
                report.ranks->nonzeros, report.ranks->rows, report.ranks->bytes);
   if (!report.format->chosen_because.empty())
     fmt::print("format   {} because {}\n", report.format->name, report.format->chosen_because);
-  fmt::print("fit      {:.9f} after {} iterations ({})\n", result.fit,
+  fmt::print("fit      {} after {} iterations ({})\n", fit_text(result.fit, result.fit_error),
              report.iterations.empty() ? 0 : report.iterations.back().iteration, result.reason);
   if (result.gram_fallbacks > 0)
     fmt::print("updates  {} took the pseudo-inverse: the Gram matrix was singular\n", result.gram_fallbacks);
@@ -95,6 +96,7 @@ void summarise(CpdOptions const& options, Report const& report, double seconds) 
 void warn_of_defect(CpdOptions const& options, CpdReport const& result) {
   if (result.defect.empty()) return;
   bool const is_zero       = result.weights.empty() || result.weights.front() == 0;
+  bool const is_degenerate = result.defect == to_string(ModelDefect::degenerate);
   std::string const better = options.precision == "f32" ? "--precision f64, " : "";
   char const* const start  = options.init == "nvecs" ? "random" : "nvecs";
   if (is_zero)
@@ -102,6 +104,12 @@ void warn_of_defect(CpdOptions const& options, CpdReport const& result) {
                "polyad: warning: {}. Try {}another --seed, or --init {}. Check that the tensor has values "
                "other than 0, and scale them to a size near 1\n",
                result.defect, better, start);
+  else if (is_degenerate)
+    fmt::print(
+        stderr,
+        "polyad: warning: {}: the tensor has no best model of rank {}, and more iterations only let them "
+        "grow. Try a smaller rank or another --seed\n",
+        result.defect, options.rank);
   else
     fmt::print(stderr,
                "polyad: warning: {}: the {} components were never independent. Try a smaller rank, {}another "

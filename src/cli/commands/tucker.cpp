@@ -64,8 +64,8 @@ int run(TuckerOptions const& options, Report& report) {
   fmt::print("model    Tucker with a core of {}, {}, {} with concurrency {}\n", dims_text(options.ranks),
              options.precision, report.backend->name, report.backend->concurrency);
   if (report.ranks) fmt::print("{}\n", ranks_text(*report.ranks, "nonzeros"));
-  fmt::print("fit      {:.9f} after {} iterations ({})\n", result.fit, report.iterations.size(),
-             result.reason);
+  fmt::print("fit      {} after {} iterations ({})\n", fit_text(result.fit, result.fit_error),
+             report.iterations.size(), result.reason);
   fmt::print("time     {} to read, {} to build, {} for the iterations\n", duration_text(report.input->read_s),
              duration_text(report.format->build_s), duration_text(seconds));
   for (auto const& file : result.files) fmt::print("wrote    {}\n", file);

@@ -84,6 +84,29 @@ struct ValueFacts {
   }
 };
 
+/// Sums the squares of the values, each divided by a power of two.
+template <class Values>
+struct ScaledSquares {
+  Values values;
+  double scale;
+
+  KOKKOS_FUNCTION void operator()(count_t p, double& sum) const {
+    double const x = values(p) * scale;
+    sum += x * x;
+  }
+};
+
+/// The norm, even if the squares leave the range of doubles. \param largest  magnitude of a value
+template <class Values>
+double norm_of(Space const& space, Values const& values, double largest) {
+  if (!(largest > 0) || !std::isfinite(largest)) return largest;
+  int const exponent = std::max(std::ilogb(largest), -1000);
+  double sum         = 0;
+  Kokkos::parallel_reduce("polyad::scaled_squares", Range(space, 0, values.extent(0)),
+                          ScaledSquares<Values>{values, std::ldexp(1.0, -exponent)}, sum);
+  return std::ldexp(std::sqrt(sum), exponent);
+}
+
 template <class Index>
 StatsReport facts_of(Space const& space, CooTensor<double, Index, Space> const& tensor, InputReport& input) {
   StatsReport stats;
@@ -106,7 +129,7 @@ StatsReport facts_of(Space const& space, CooTensor<double, Index, Space> const& 
   Kokkos::parallel_reduce("polyad::value_facts", Range(space, 0, tensor.nnz()),
                           ValueFacts<Values>{tensor.values()}, Kokkos::Min<double>(stats.smallest),
                           Kokkos::Max<double>(stats.largest), stats.zeros);
-  stats.norm = std::sqrt(norm_squared(space, tensor));
+  stats.norm = norm_of(space, tensor.values(), std::max(std::abs(stats.smallest), std::abs(stats.largest)));
   for (int n = 0; n < order; ++n) stats.linear_bits += bits_for(tensor.extents()[n]);
   return stats;
 }
