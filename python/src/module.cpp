@@ -819,6 +819,18 @@ NB_MODULE(POLYAD_MODULE, m) {
     nb::gil_scoped_release const released;
     return io::fit_of_model(list_of(tensor), model);
   });
+  m.def("fit_of_tucker", [](Tensor const& tensor, std::vector<std::uint64_t> const& ranks, Vector const& core,
+                            std::vector<Matrix> const& factors) {
+    io::HostTucker model;
+    model.ranks = ranks;
+    model.core.assign(core.data(), core.data() + core.size());
+    for (auto const& factor : factors) {
+      model.extents.push_back(factor.shape(0));
+      model.factors.emplace_back(factor.data(), factor.data() + factor.size());
+    }
+    nb::gil_scoped_release const released;
+    return io::fit_of_model(list_of(tensor), model);
+  });
   m.def("hold_out", [](Tensor const& tensor, double share, std::uint64_t seed) {
     std::optional<std::pair<io::CoordinateList, io::CoordinateList>> parts;
     {

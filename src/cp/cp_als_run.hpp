@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -119,8 +120,8 @@ public:
                                numbers(component_norms)};
     double const previous = m_result.fit;
     int const iteration   = iterations_done() + 1;
-    m_formula             = fit_of(squares_of_formula<Scalar>(known, order()));
-    m_result.fit          = m_formula.value;
+    m_formula             = squares_of_formula<Scalar>(known, order());
+    m_result.fit          = fit_of_iteration(m_formula).value;
     if (!std::isfinite(m_result.fit) && m_norm.squared > 0)
       throw NumericalError("the fit is not a finite number after iteration " + std::to_string(iteration));
     m_degeneracy.add(numbers(opposed_norm), numbers(component_norms));
@@ -234,8 +235,10 @@ private:
   /// The fit of the model as it is: its columns are normalised. The formula of the last iteration serves if its
   /// error does not matter.
   void measure_fit() {
-    auto fit = m_formula;
-    if (!(fit.error <= fit_target<Scalar>) && m_tensor->is_readable()) {
+    auto fit = fit_of_iteration(m_formula);
+    if (!m_tensor->is_readable()) {
+      fit = fit_of(m_formula);
+    } else if (!(fit.error <= fit_target<Scalar>)) {
       StoredCp<Scalar, Space> stored{m_result.model.factors, {}, m_result.model.weights};
       for (int n = 0; n < order(); ++n) stored.owned.push_back(owned_rows(n));
       fit = measure_cp_fit(m_space, *m_tensor, stored, m_norm.scale, m_rank_sums);
@@ -325,7 +328,7 @@ private:
   ScaledNorm m_norm;  // all numbers here but state()'s are those of the tensor times m_norm.scale
   CpAlsOptions m_options;
   StopRule m_rule;
-  Fit m_formula;  // of the last iteration
+  SquaredNorms m_formula{1, 1, std::numeric_limits<double>::infinity()};  // of the last iteration
   Degeneracy m_degeneracy;
   CpAlsWorkspace<Scalar, Space> m_work;
   std::unique_ptr<ErasedWorkspace> m_format_workspace;

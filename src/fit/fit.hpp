@@ -59,6 +59,13 @@ inline Fit fit_of(SquaredNorms const& squares) {
   return {1 - left, std::max(up, down)};
 }
 
+/// The fit of an iteration. Its formula has the errors of an MTTKRP, and how a format sums is not known for sure: a
+/// residual that is too negative only makes the bound larger here. The end of the run tells.
+inline Fit fit_of_iteration(SquaredNorms squares) {
+  squares.bound = std::max(squares.bound, -squares.residual);
+  return fit_of(squares);
+}
+
 /// What an iteration knows.
 struct FormulaNumbers {
   double tensor     = 0;  // ||X||^2

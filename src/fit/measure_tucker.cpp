@@ -83,12 +83,14 @@ auto range(Space const& space, count_t count) {
 
 struct CoreNorms {
   DoubleDouble model;  // ||M||^2
-  double core = 0;     // ||G||^2
+  double core  = 0;    // ||G||^2
+  double terms = 1;    // the product of ||U^(n)||^2
 };
 
 /// ||M||^2 = <G, G times U^(n)' U^(n) along every mode>
 template <class T, class Scalar, class Space>
 CoreNorms core_norms(Space const& space, StoredTucker<Scalar, Space> const& model, RankSums const& ranks) {
+  CoreNorms norms;
   count_t const size = model.core.size();
   auto const core    = numbers_of<T>(space, "polyad::fit_core", size);
   auto from          = numbers_of<T>(space, "polyad::fit_core_product", size);
@@ -101,6 +103,9 @@ CoreNorms core_norms(Space const& space, StoredTucker<Scalar, Space> const& mode
     count_t const rank = U.extent(1);
     auto gram          = exact_gram<T>(space, U);
     sum_over_ranks(ranks, gram);
+    DoubleDouble trace;
+    for (count_t r = 0; r < rank; ++r) trace += gram[r * rank + r];
+    norms.terms *= static_cast<double>(trace);
     auto const matrix = numbers_of<DoubleDouble>(space, "polyad::fit_gram", gram.size());
     auto const host   = Kokkos::create_mirror_view(matrix);
     std::copy(gram.begin(), gram.end(), host.data());
@@ -111,7 +116,6 @@ CoreNorms core_norms(Space const& space, StoredTucker<Scalar, Space> const& mode
     space.fence("polyad::fit");
     std::swap(from, to);
   }
-  CoreNorms norms;
   DoubleDouble squared;
   Kokkos::parallel_reduce("polyad::core_norm", range(space, size), SumProducts<T, Space>{core, from},
                           norms.model);
@@ -130,14 +134,12 @@ Fit tucker_fit_in(Space const& space, ErasedFormat<Scalar, Space> const& X,
   cells.core        = model.core.data();
   cells.core_stride = static_cast<count_t>(model.core.stride(0));
   cells.columns     = model.core.extent(1);
-  double terms      = 1;
   double roundings  = 0;
   for (int n = 0; n < cells.order; ++n) {
     auto const& U    = model.factors[static_cast<std::size_t>(n)];
     cells.factors[n] = U.data();
     cells.strides[n] = static_cast<count_t>(U.stride(0));
     cells.ranks[n]   = U.extent(1);
-    terms *= static_cast<double>(U.extent(1));
     roundings += static_cast<double>(U.extent(1));
   }
   // A row of U^(N-1) times the core serves all nonzeros with this index.
@@ -150,8 +152,8 @@ Fit tucker_fit_in(Space const& space, ErasedFormat<Scalar, Space> const& X,
     cells.table = table.data();
   }
   auto const sums = sum_cells(space, X, cells, scale, ranks);
-  // The sum of the terms' absolute values: |G| times |U^(n)|, whose norms are at most the root of R_n.
-  double const components = std::sqrt(norms.core * terms);
+  // The sum of the terms' absolute values: |G| times |U^(n)|.
+  double const components = std::sqrt(norms.core * norms.terms);
   return fit_of(
       squares_of_cells<T>(sums, norms.model, components, cells.roundings() + gram_roundings + roundings));
 }

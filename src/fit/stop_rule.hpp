@@ -35,15 +35,18 @@ public:
   explicit StopRule(double tolerance) : m_tolerance(tolerance) {}
 
   /// The fit of an iteration before those of this run.
-  void restore(double fit) { m_previous = fit; }
+  void restore(double fit) {
+    m_previous     = fit;
+    m_has_previous = true;
+  }
 
   /// After each iteration: why to stop, if the run is to stop.
   /// \param hidden  the part of the fit that rounding usually hides
   [[nodiscard]] std::optional<StopReason> after(double fit, double hidden) {
-    auto const previous = m_previous;
-    m_previous          = fit;
-    if (!previous || !(m_tolerance > 0)) return std::nullopt;
-    double const change     = fit - *previous;
+    bool const is_first = !m_has_previous;
+    double const change = fit - m_previous;
+    restore(fit);
+    if (is_first || !(m_tolerance > 0)) return std::nullopt;
     double const negligible = negligible_change(fit, m_tolerance);
     if (std::abs(change) <= negligible)
       return hidden > negligible ? StopReason::rounding : StopReason::converged;
@@ -56,8 +59,9 @@ private:
   static constexpr int most_losses = 3;
 
   double m_tolerance;
-  std::optional<double> m_previous;
-  int m_losses = 0;
+  double m_previous   = 0;
+  bool m_has_previous = false;
+  int m_losses        = 0;
 };
 
 }  // namespace polyad::detail

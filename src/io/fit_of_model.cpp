@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "fit/cp_norm.hpp"
 #include "fit/exact_gram.hpp"
 #include "fit/fit.hpp"
+#include "fit/tucker_cells.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/model_file.hpp"
 
@@ -26,6 +28,23 @@ int largest_exponent(std::span<double const> numbers, std::size_t first, std::si
   for (std::size_t k = first; k < numbers.size(); k += step)
     largest = std::max(largest, std::abs(numbers[k]));
   return largest > 0 && std::isfinite(largest) ? std::ilogb(largest) : 0;
+}
+
+/// The sums over the nonzeros, with the values divided by a power of two.
+template <class Cells>
+detail::CellSums sum_cells(CoordinateList const& X, Cells const& cells, int exponent) {
+  detail::CellSums sums;
+  std::size_t const order = X.extents.size();
+  std::visit(
+      [&](auto const& indices) {
+        count_t index[max_order];
+        for (std::size_t p = 0; p < X.nnz(); ++p) {
+          for (std::size_t n = 0; n < order; ++n) index[n] = indices[p * order + n];
+          sums.add(std::ldexp(X.values[p], -exponent), cells(index));
+        }
+      },
+      X.indices);
+  return sums;
 }
 
 /// A model whose columns have entries near 1, and whose weights are those for a tensor with values near 1. Only
@@ -82,25 +101,85 @@ detail::Fit fit_in(CoordinateList const& X, ScaledModel const& model, int expone
     cells.strides[n] = rank;
     append_gram<T>(model.factors[n], rank, grams);
   }
-  detail::CellSums sums;
-  std::visit(
-      [&](auto const& indices) {
-        count_t index[max_order];
-        for (std::size_t p = 0; p < X.nnz(); ++p) {
-          for (std::size_t n = 0; n < order; ++n) index[n] = indices[p * order + n];
-          sums.add(std::ldexp(X.values[p], -exponent), cells(index));
-        }
-      },
-      X.indices);
+  auto const sums        = sum_cells(X, cells, exponent);
   auto const norm        = detail::cp_norm(grams, model.weights);
   double const roundings = cells.roundings() + detail::gram_roundings + cells.order;
   return detail::fit_of(detail::squares_of_cells<T>(sums, norm.squared, norm.components, roundings));
 }
 
-}  // namespace
+/// A Tucker model with entries near 1 in its factors, and a core for a tensor with values near 1.
+HostTucker scaled(HostTucker model, int tensor_exponent) {
+  int exponent = -tensor_exponent;
+  for (auto& factor : model.factors) {
+    int const own = largest_exponent(factor, 0, 1);
+    for (double& entry : factor) entry = std::ldexp(entry, -own);
+    exponent += own;
+  }
+  for (double& entry : model.core) entry = std::ldexp(entry, exponent);
+  return model;
+}
 
-double fit_of_model(CoordinateList const& X, HostKtensor const& model) {
-  expect_consistent(model);
+/// The core times the matrices (R_n x R_n) along all modes, last mode fastest.
+template <class T>
+std::vector<T> multiply_modes(std::vector<double> const& core, std::vector<std::uint64_t> const& ranks,
+                              std::vector<std::vector<DoubleDouble>> const& matrices) {
+  std::vector<T> from(core.begin(), core.end());
+  std::vector<T> to(from.size());
+  std::size_t step = from.size();
+  for (std::size_t n = 0; n < ranks.size(); ++n) {
+    step /= ranks[n];
+    for (std::size_t e = 0; e < from.size(); ++e) {
+      std::size_t const i = e / step % ranks[n];
+      T sum               = 0.0;
+      for (std::size_t j = 0; j < ranks[n]; ++j)
+        sum += from[e - i * step + j * step] * static_cast<T>(matrices[n][i * ranks[n] + j]);
+      to[e] = sum;
+    }
+    std::swap(from, to);
+  }
+  return from;
+}
+
+template <class T>
+detail::Fit fit_in(CoordinateList const& X, HostTucker const& model, int exponent) {
+  std::size_t const order = model.factors.size();
+  std::size_t const last  = model.ranks.back();
+  std::size_t const rest  = model.core.size() / last;
+  std::vector<std::vector<DoubleDouble>> grams(order);
+  detail::TuckerCells<double, T> cells;
+  double terms     = 1;
+  double roundings = 0;
+  for (std::size_t n = 0; n < order; ++n) {
+    cells.factors[n] = model.factors[n].data();
+    cells.strides[n] = cells.ranks[n] = model.ranks[n];
+    append_gram<T>(model.factors[n], model.ranks[n], grams[n]);
+    double trace = 0;
+    for (std::size_t r = 0; r < model.ranks[n]; ++r) {
+      trace += grams[n][r * model.ranks[n] + r].high;
+      for (std::size_t s = 0; s < r; ++s) grams[n][s * model.ranks[n] + r] = grams[n][r * model.ranks[n] + s];
+    }
+    terms *= trace;
+    roundings += static_cast<double>(model.ranks[n]);
+  }
+  std::vector<double> unfolded(model.core.size());  // R_{N-1} x the others
+  for (std::size_t e = 0; e < unfolded.size(); ++e) unfolded[e % last * rest + e / last] = model.core[e];
+  cells.core        = unfolded.data();
+  cells.core_stride = cells.columns = rest;
+  cells.order                       = static_cast<int>(order);
+  auto const product                = multiply_modes<T>(model.core, model.ranks, grams);
+  DoubleDouble norm;
+  double core = 0;
+  for (std::size_t e = 0; e < product.size(); ++e) {
+    norm += DoubleDouble(product[e]) * model.core[e];
+    core += model.core[e] * model.core[e];
+  }
+  auto const sums = sum_cells(X, cells, exponent);
+  roundings += cells.roundings() + detail::gram_roundings;
+  return detail::fit_of(detail::squares_of_cells<T>(sums, norm, std::sqrt(core * terms), roundings));
+}
+
+template <class Model>
+double fit_of_host_model(CoordinateList const& X, Model const& model) {
   if (X.extents != model.extents) throw UsageError("the model and the tensor are of different extents");
   if (std::all_of(X.values.begin(), X.values.end(), [](double x) { return x == 0; }))
     throw NumericalError("a tensor of zeros has no fit");
@@ -108,6 +187,25 @@ double fit_of_model(CoordinateList const& X, HostKtensor const& model) {
   auto const same    = scaled(model, exponent);
   auto const fit     = fit_in<double>(X, same, exponent);
   return fit.error <= detail::fit_target<double> ? fit.value : fit_in<DoubleDouble>(X, same, exponent).value;
+}
+
+}  // namespace
+
+double fit_of_model(CoordinateList const& X, HostKtensor const& model) {
+  expect_consistent(model);
+  return fit_of_host_model(X, model);
+}
+
+double fit_of_model(CoordinateList const& X, HostTucker const& model) {
+  bool fits = model.factors.size() == model.extents.size() && model.ranks.size() == model.extents.size();
+  std::size_t cells = 1;
+  for (std::size_t n = 0; fits && n < model.ranks.size(); ++n) {
+    fits = model.factors[n].size() == model.extents[n] * model.ranks[n] && model.ranks[n] > 0;
+    cells *= model.ranks[n];
+  }
+  POLYAD_EXPECTS(fits && model.extents.size() >= 2 && cells == model.core.size(),
+                 "the factors and the core of a Tucker model have other sizes than it says");
+  return fit_of_host_model(X, model);
 }
 
 }  // namespace polyad::io

@@ -11,6 +11,7 @@
 #include "io/raw_input.hpp"
 #include "io/zip.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/io/array_npz.hpp"
 
 namespace polyad::io {
 
@@ -57,6 +58,34 @@ bool is_model_file(std::filesystem::path const& path) {
   std::string_view const text(start.data(), size);
   std::size_t const first = text.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && text.substr(first).starts_with("ktensor");
+}
+
+bool is_tucker_file(std::filesystem::path const& path) {
+  RawInput input(path);
+  if (!input.peek().starts_with("PK")) return false;
+  for (ZipMember const& member : list_zip(path.string(), input.whole()))
+    if (member.name == "core.npy") return true;
+  return false;
+}
+
+HostTucker read_tucker(std::filesystem::path const& path) {
+  auto const factors = read_factors_npz(path);
+  auto const core    = read_array_npz(path, "core", factors.size());
+  auto const damaged = [&](std::string const& what) { return InputError(path.string(), 0, 0, what); };
+  HostTucker model;
+  model.ranks = core.shape;
+  model.core  = core.elements;
+  for (auto const& [n, factor] : factors) {
+    std::size_t const next = model.factors.size();
+    if (static_cast<std::size_t>(n) != next)
+      throw damaged("holds no array 'factor_" + std::to_string(next) + "'");
+    if (factor.shape[1] != core.shape[next])
+      throw damaged("'factor_" + std::to_string(n) + "' has " + std::to_string(factor.shape[1]) +
+                    " columns, but 'core' is " + std::to_string(core.shape[next]) + " long in that mode");
+    model.extents.push_back(factor.shape[0]);
+    model.factors.push_back(factor.elements);
+  }
+  return model;
 }
 
 HostKtensor read_model(std::filesystem::path const& path) {

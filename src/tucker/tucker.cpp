@@ -97,14 +97,15 @@ RankSums rank_sums(RowOwners<Scalar, Space>* owners) {
 /// The fit of the model as it is. The formula of the last iteration serves if its error does not matter.
 template <class Scalar, class Index, class Space>
 Fit final_fit(Space const& space, DividedTensor<Scalar, Index, Space> const& X,
-              TuckerModel<Scalar, Space> const& model, double scale, Fit const& formula) {
+              TuckerModel<Scalar, Space> const& model, double scale, SquaredNorms const& formula) {
   auto const& tensor = *X.format(0).inside();
   auto* const owners = X.owners().get();
   // The end of a run must not fail for lack of memory.
   count_t const bytes = bytes_to_measure_tucker(model.core.size());
   bool const fits     = bytes <= available_memory(space);
-  if (formula.error <= fit_target<Scalar> || !tensor.is_readable() || !(owners ? !owners->any(!fits) : fits))
-    return formula;
+  if (!tensor.is_readable() || (owners ? owners->any(!fits) : !fits)) return fit_of(formula);
+  auto const fit = fit_of_iteration(formula);
+  if (fit.error <= fit_target<Scalar>) return fit;
   StoredTucker<Scalar, Space> stored{model.factors, model.factors, model.core};
   if (owners) {
     for (int n = 0; n < X.extents().order(); ++n)
@@ -157,7 +158,7 @@ TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index
     vectors.reserve(mine.extent(0), mine.extent(1), of_mode(options.ranks, n), extents[n]);
   }
   StopRule rule(options.tolerance);
-  Fit formula;  // of the last iteration
+  SquaredNorms formula;  // of the last iteration
   Kokkos::Timer const clock;
   for (int iteration = 1; iteration <= options.max_iterations; ++iteration) {
     double const begin = clock.seconds();
@@ -173,8 +174,8 @@ TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index
     if (!std::isfinite(captured))
       throw NumericalError("the factors are not finite: iteration " + std::to_string(iteration));
     FormulaNumbers const known{norm_squared, captured, captured, std::sqrt(captured)};
-    formula = fit_of(squares_of_formula<Scalar>(known, order));
-    TuckerIteration step{iteration, formula.value, 0, 0};
+    formula = squares_of_formula<Scalar>(known, order);
+    TuckerIteration step{iteration, fit_of_iteration(formula).value, 0, 0};
     step.delta   = step.fit - result.fit;
     step.seconds = clock.seconds() - begin;
     result.fit   = step.fit;

@@ -49,16 +49,22 @@ int compare_models(CompareOptions const& options, Report& report) {
 
 int compare_fit(CompareOptions const& options, std::filesystem::path const& model_path,
                 std::filesystem::path const& tensor_path, Report& report) {
-  auto const model = io::read_model(model_path);
+  bool const is_tucker = io::is_tucker_file(model_path);
+  auto const cp        = is_tucker ? io::HostKtensor() : io::read_model(model_path);
+  auto const tucker    = is_tucker ? io::read_tucker(model_path) : io::HostTucker();
+  auto const& extents  = is_tucker ? tucker.extents : cp.extents;
   auto const tensor =
       read_input(TensorInput{.path = tensor_path, .duplicates = "sum"}, options.common, report);
-  if (model.extents != tensor.extents)
+  if (extents != tensor.extents)
     throw InputError(model_path.string(), 0, 0,
-                     fmt::format("holds a model of {}, but the tensor is {}", dims_text(model.extents),
+                     fmt::format("holds a model of {}, but the tensor is {}", dims_text(extents),
                                  dims_text(tensor.extents)));
-  double const fit = io::fit_of_model(tensor, model);
+  double const fit = is_tucker ? io::fit_of_model(tensor, tucker) : io::fit_of_model(tensor, cp);
   fmt::print("tensor   {}: {}\n", tensor_path.string(), tensor_text(*report.input));
-  fmt::print("model    CP of rank {}\nfit      {:.9f}\n", model.rank(), fit);
+  fmt::print("model    {}\nfit      {:.9f}\n",
+             is_tucker ? "Tucker with a core of " + dims_text(tucker.ranks)
+                       : fmt::format("CP of rank {}", cp.rank()),
+             fit);
   report.result = FactsReport{{{"fit", fit}}, {}};
   return verdict(options.at_least < 0 || fit >= options.at_least);
 }
@@ -141,7 +147,12 @@ int compare_tensors(CompareOptions const& options, Report& report) {
 }  // namespace
 
 int run(CompareOptions const& options, Report& report) {
-  bool const model_a = io::is_model_file(options.a), model_b = io::is_model_file(options.b);
+  bool const tucker_a = io::is_tucker_file(options.a), tucker_b = io::is_tucker_file(options.b);
+  bool const model_a = tucker_a || io::is_model_file(options.a);
+  bool const model_b = tucker_b || io::is_model_file(options.b);
+  if (model_a && model_b && (tucker_a || tucker_b))
+    throw UsageError("compare takes two CP models, or a model and a tensor: " +
+                     (tucker_a ? options.a : options.b).string() + " is a Tucker model");
   if (model_a && model_b) return compare_models(options, report);
   if (model_a) return compare_fit(options, options.a, options.b, report);
   if (model_b) return compare_fit(options, options.b, options.a, report);
