@@ -823,10 +823,10 @@ NB_MODULE(POLYAD_MODULE, m) {
                             std::vector<Matrix> const& factors) {
     io::HostTucker model;
     model.ranks = ranks;
-    model.core.assign(core.data(), core.data() + core.size());
+    model.core  = numbers_of(core);
     for (auto const& factor : factors) {
       model.extents.push_back(factor.shape(0));
-      model.factors.emplace_back(factor.data(), factor.data() + factor.size());
+      model.factors.push_back(numbers_of(factor));
     }
     nb::gil_scoped_release const released;
     return io::fit_of_model(list_of(tensor), model);

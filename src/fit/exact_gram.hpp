@@ -24,7 +24,7 @@ template <class T>
 }
 
 /// Rows whose products are summed in T before they are added to a DoubleDouble.
-inline constexpr count_t gram_rows_in_type = 32;
+inline constexpr count_t gram_rows_in_type = 8;
 
 /// Entries (r, s ... s + block - 1) of A' A over a chunk of rows, for s <= r.
 template <class T, class Space, class Scalar>
@@ -57,8 +57,8 @@ struct ChunkGram {
   }
 };
 
-/// Rounded operations of an entry of such a matrix.
-inline constexpr double gram_roundings = static_cast<double>(gram_rows_in_type);
+/// Rounded operations of an entry of such a matrix: of a product, and of the sums in T.
+inline constexpr double gram_roundings = 1 + static_cast<double>(gram_rows_in_type);
 
 /// A' A (R x R, row-major). Waits for `space`. \throws MemoryError
 template <class T, class Scalar, class Space>

@@ -56,7 +56,8 @@ inline Fit fit_of(SquaredNorms const& squares) {
   double const left = std::sqrt(std::max(share, 0.0));
   double const up   = std::sqrt(std::max(share + bound, 0.0)) - left;
   double const down = left - std::sqrt(std::max(share - bound, 0.0));
-  return {1 - left, std::max(up, down)};
+  double const own  = 2 * unit_roundoff<double> * (1 + left);  // of the quotient, the root and the difference
+  return {1 - left, std::max(up, down) + own};
 }
 
 /// The fit of an iteration. Its formula has the errors of an MTTKRP, and how a format sums is not known for sure: a
@@ -123,16 +124,22 @@ struct CellSums {
   }
 };
 
-/// \param model       ||M||^2, formed in T
+/// Rounded operations in T.
+struct CellRoundings {
+  double entry = 0;  // of one entry of M
+  double norm  = 0;  // of ||M||^2, relative to the squared norm of the sum of the terms' absolute values
+};
+
+/// \param model       ||M||^2
 /// \param components  a bound for the norm of the sum of the absolute values of M's terms
-/// \param roundings   of one entry of M, in T
 template <class T>
 SquaredNorms squares_of_cells(CellSums const& cells, DoubleDouble model, double components,
-                              double roundings) {
+                              CellRoundings const& roundings) {
   double const entries =
-      std::sqrt(std::max(cells.residual.high, 0.0)) + std::sqrt(std::max(cells.model.high, 0.0)) + components;
+      std::sqrt(std::max(cells.residual.high, 0.0)) + std::sqrt(std::max(cells.model.high, 0.0));
+  double const error = 2 * roundings.entry * entries * components + roundings.norm * components * components;
   return {static_cast<double>(cells.tensor), static_cast<double>(cells.residual + (model - cells.model)),
-          2 * unit_roundoff<T> * roundings * entries * components};
+          unit_roundoff<T> * error};
 }
 
 }  // namespace polyad::detail

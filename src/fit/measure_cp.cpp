@@ -33,10 +33,10 @@ Fit cp_fit_in(Space const& space, ErasedFormat<Scalar, Space> const& X, StoredCp
   Kokkos::deep_copy(space, weights, host);
   cells.weights = weights.data();
 
-  auto const norm  = cp_norm(grams, model.weights);
-  auto const sums  = sum_cells(space, X, cells, scale, ranks);
-  double const all = cells.roundings() + gram_roundings + cells.order;
-  return fit_of(squares_of_cells<T>(sums, norm.squared, norm.components, all));
+  auto const norm = cp_norm(grams, model.weights);
+  auto const sums = sum_cells(space, X, cells, scale, ranks);
+  return fit_of(squares_of_cells<T>(sums, norm.squared, norm.components,
+                                    {cells.roundings(), cells.order * gram_roundings}));
 }
 
 }  // namespace
@@ -44,10 +44,8 @@ Fit cp_fit_in(Space const& space, ErasedFormat<Scalar, Space> const& X, StoredCp
 template <class Scalar, class Space>
 Fit measure_cp_fit(Space const& space, ErasedFormat<Scalar, Space> const& X,
                    StoredCp<Scalar, Space> const& model, double scale, RankSums const& ranks) {
-  if constexpr (sizeof(Scalar) == sizeof(float)) {
-    auto const fit = cp_fit_in<double>(space, X, model, scale, ranks);
-    if (fit.error <= fit_target<Scalar>) return fit;
-  }
+  auto const fit = cp_fit_in<double>(space, X, model, scale, ranks);
+  if (fit.error <= fit_target<Scalar>) return fit;
   return cp_fit_in<DoubleDouble>(space, X, model, scale, ranks);
 }
 

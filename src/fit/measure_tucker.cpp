@@ -163,10 +163,8 @@ Fit tucker_fit_in(Space const& space, ErasedFormat<Scalar, Space> const& X,
 template <class Scalar, class Space>
 Fit measure_tucker_fit(Space const& space, ErasedFormat<Scalar, Space> const& X,
                        StoredTucker<Scalar, Space> const& model, double scale, RankSums const& ranks) {
-  if constexpr (sizeof(Scalar) == sizeof(float)) {
-    auto const fit = tucker_fit_in<double>(space, X, model, scale, ranks);
-    if (fit.error <= fit_target<Scalar>) return fit;
-  }
+  auto const fit = tucker_fit_in<double>(space, X, model, scale, ranks);
+  if (fit.error <= fit_target<Scalar>) return fit;
   return tucker_fit_in<DoubleDouble>(space, X, model, scale, ranks);
 }
 

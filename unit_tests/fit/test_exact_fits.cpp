@@ -88,7 +88,7 @@ void expect_exact_cp(HostTensor const& tensor, int iterations) {
   CAPTURE(F::name, tensor.name, tensor.order(), sizeof(Scalar), tensor.values[0], iterations, result.fit,
           result.fit_error, static_cast<double>(exact - result.fit));
   CHECK(std::abs(exact - result.fit) < promised<Scalar>);
-  CHECK(std::abs(exact - result.fit) <= result.fit_error + 1e-16L);
+  CHECK(std::abs(exact - result.fit) <= result.fit_error);
   CHECK(result.fit_error < promised<Scalar>);
 }
 
@@ -157,7 +157,7 @@ void expect_exact_tucker(HostTensor const& tensor, AnyFormat<Scalar, std::uint32
   CAPTURE(X.chosen(), tensor.name, tensor.order(), sizeof(Scalar), tensor.values[0], result.fit,
           result.fit_error, static_cast<double>(exact - result.fit));
   CHECK(std::abs(exact - result.fit) < promised<Scalar>);
-  CHECK(std::abs(exact - result.fit) <= result.fit_error + 1e-16L);
+  CHECK(std::abs(exact - result.fit) <= result.fit_error);
   CHECK(result.fit_error < promised<Scalar>);
 }
 
