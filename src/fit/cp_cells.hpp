@@ -24,19 +24,25 @@ struct CpCells {
   /// The entry at `index`.
   [[nodiscard]] KOKKOS_FUNCTION T operator()(count_t const* index) const {
     T sums[block]{};
-    for (int first = 0; first < rank; first += block) {
-      int const count = rank - first < block ? rank - first : block;
-      T product[block];
-      for (int c = 0; c < count; ++c) product[c] = weights[first + c];
-      for (int n = 0; n < order; ++n) {
-        Scalar const* const row = factors[n] + index[n] * strides[n] + first;
-        for (int c = 0; c < count; ++c) product[c] *= static_cast<double>(row[c]);
-      }
-      for (int c = 0; c < count; ++c) sums[c] += product[c];
-    }
+    int first = 0;
+    for (; first + block <= rank; first += block) add_products(index, first, block, sums);
+    if (first < rank) add_products(index, first, rank - first, sums);
     T sum = sums[0];
     for (int c = 1; c < block; ++c) sum += sums[c];
     return sum;
+  }
+
+  /// Adds the terms of some components, block at most. It is inlined where the count is a constant, so that a host
+  /// uses vectors.
+  KOKKOS_FORCEINLINE_FUNCTION void add_products(count_t const* index, int first, int count,
+                                                T (&sums)[block]) const {
+    T product[block];
+    for (int c = 0; c < count; ++c) product[c] = weights[first + c];
+    for (int n = 0; n < order; ++n) {
+      Scalar const* const row = factors[n] + index[n] * strides[n] + first;
+      for (int c = 0; c < count; ++c) product[c] *= static_cast<double>(row[c]);
+    }
+    for (int c = 0; c < count; ++c) sums[c] += product[c];
   }
 
   /// Rounded operations of one entry.

@@ -154,8 +154,8 @@ Fit tucker_fit_in(Space const& space, ErasedFormat<Scalar, Space> const& X,
   auto const sums = sum_cells(space, X, cells, scale, ranks);
   // The sum of the terms' absolute values: |G| times |U^(n)|.
   double const components = std::sqrt(norms.core * norms.terms);
-  return fit_of(
-      squares_of_cells<T>(sums, norms.model, components, cells.roundings() + gram_roundings + roundings));
+  return fit_of(squares_of_cells<T>(sums, norms.model, components,
+                                    {cells.roundings(), cells.order * (gram_roundings + 1) + roundings}));
 }
 
 }  // namespace

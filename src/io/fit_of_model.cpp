@@ -101,10 +101,10 @@ detail::Fit fit_in(CoordinateList const& X, ScaledModel const& model, int expone
     cells.strides[n] = rank;
     append_gram<T>(model.factors[n], rank, grams);
   }
-  auto const sums        = sum_cells(X, cells, exponent);
-  auto const norm        = detail::cp_norm(grams, model.weights);
-  double const roundings = cells.roundings() + detail::gram_roundings + cells.order;
-  return detail::fit_of(detail::squares_of_cells<T>(sums, norm.squared, norm.components, roundings));
+  auto const sums = sum_cells(X, cells, exponent);
+  auto const norm = detail::cp_norm(grams, model.weights);
+  return detail::fit_of(detail::squares_of_cells<T>(
+      sums, norm.squared, norm.components, {cells.roundings(), cells.order * detail::gram_roundings}));
 }
 
 /// A Tucker model with entries near 1 in its factors, and a core for a tensor with values near 1.
@@ -174,8 +174,9 @@ detail::Fit fit_in(CoordinateList const& X, HostTucker const& model, int exponen
     core += model.core[e] * model.core[e];
   }
   auto const sums = sum_cells(X, cells, exponent);
-  roundings += cells.roundings() + detail::gram_roundings;
-  return detail::fit_of(detail::squares_of_cells<T>(sums, norm, std::sqrt(core * terms), roundings));
+  return detail::fit_of(detail::squares_of_cells<T>(
+      sums, norm, std::sqrt(core * terms),
+      {cells.roundings(), cells.order * (detail::gram_roundings + 1) + roundings}));
 }
 
 template <class Model>
