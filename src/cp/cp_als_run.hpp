@@ -238,7 +238,7 @@ private:
     auto fit = fit_of_iteration(m_formula);
     if (!m_tensor->is_readable()) {
       fit = fit_of(m_formula);
-    } else if (!(fit.error <= fit_target<Scalar>)) {
+    } else if (!is_exact_enough<Scalar>(fit)) {
       StoredCp<Scalar, Space> stored{m_result.model.factors, {}, m_result.model.weights};
       for (int n = 0; n < order(); ++n) stored.owned.push_back(owned_rows(n));
       fit = measure_cp_fit(m_space, *m_tensor, stored, m_norm.scale, m_rank_sums);

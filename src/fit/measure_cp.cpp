@@ -45,7 +45,7 @@ template <class Scalar, class Space>
 Fit measure_cp_fit(Space const& space, ErasedFormat<Scalar, Space> const& X,
                    StoredCp<Scalar, Space> const& model, double scale, RankSums const& ranks) {
   auto const fit = cp_fit_in<double>(space, X, model, scale, ranks);
-  if (fit.error <= fit_target<Scalar>) return fit;
+  if (is_exact_enough<Scalar>(fit)) return fit;
   return cp_fit_in<DoubleDouble>(space, X, model, scale, ranks);
 }
 

@@ -164,7 +164,7 @@ template <class Scalar, class Space>
 Fit measure_tucker_fit(Space const& space, ErasedFormat<Scalar, Space> const& X,
                        StoredTucker<Scalar, Space> const& model, double scale, RankSums const& ranks) {
   auto const fit = tucker_fit_in<double>(space, X, model, scale, ranks);
-  if (fit.error <= fit_target<Scalar>) return fit;
+  if (is_exact_enough<Scalar>(fit)) return fit;
   return tucker_fit_in<DoubleDouble>(space, X, model, scale, ranks);
 }
 

@@ -187,7 +187,7 @@ double fit_of_host_model(CoordinateList const& X, Model const& model) {
   int const exponent = largest_exponent(X.values, 0, 1);
   auto const same    = scaled(model, exponent);
   auto const fit     = fit_in<double>(X, same, exponent);
-  return fit.error <= detail::fit_target<double> ? fit.value : fit_in<DoubleDouble>(X, same, exponent).value;
+  return detail::is_exact_enough<double>(fit) ? fit.value : fit_in<DoubleDouble>(X, same, exponent).value;
 }
 
 }  // namespace

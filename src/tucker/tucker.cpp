@@ -105,7 +105,7 @@ Fit final_fit(Space const& space, DividedTensor<Scalar, Index, Space> const& X,
   bool const fits     = bytes <= available_memory(space);
   if (!tensor.is_readable() || (owners ? owners->any(!fits) : !fits)) return fit_of(formula);
   auto const fit = fit_of_iteration(formula);
-  if (fit.error <= fit_target<Scalar>) return fit;
+  if (is_exact_enough<Scalar>(fit)) return fit;
   StoredTucker<Scalar, Space> stored{model.factors, model.factors, model.core};
   if (owners) {
     for (int n = 0; n < X.extents().order(); ++n)

@@ -42,8 +42,8 @@ struct FlaggedSource {
     auto const before       = static_cast<int>(p - partition * static_cast<unsigned>(threadlen));
     // A bit is 0 where a segment ends. A partition's bits share a word.
     std::uint64_t const word = ~flags[p / 64] >> (p - static_cast<unsigned>(before)) % 64;
-    count_t segment          = first_segment[partition];
-    for (int bit = 0; bit < before; ++bit) segment += word >> bit & 1U;
+    std::uint64_t const ends = word & ((std::uint64_t(1) << before) - 1);
+    count_t const segment    = first_segment[partition] + static_cast<count_t>(Kokkos::popcount(ends));
     for (int m = 0; m < order; ++m)
       index[modes[static_cast<std::size_t>(m)]] =
           m < index_modes ? coordinates[static_cast<count_t>(m) * coordinate_stride + segment]
