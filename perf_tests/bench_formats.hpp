@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "alto_reference.hpp"
-#include "cp/fit.hpp"
+#include "cp/iteration_numbers.hpp"
 #include "dense/gram.hpp"
 #include "dense/normal_equations.hpp"
 #include "dense/update_factor.hpp"

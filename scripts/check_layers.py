@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks the rules of the house that a compiler does not: check_layers.py [ROOT].
 
-- Includes go down only: core <- tensor <- kernel <- dense <- formats <- cp, fast_tucker, tucker <- distributed; io takes
-  core and tensor; the tool (src/cli) and polyad.hpp take all. Families of formats do not include each other, only the registry
+- Includes go down only: core <- tensor <- kernel <- dense <- formats <- fit <- cp, tucker <- distributed, and formats <-
+  fast_tucker; io takes core, tensor and fit; the tool (src/cli) and polyad.hpp take all. Families of formats do not include each other, only the registry
   includes families, only the sources of any_format include the registry, and a driver includes the formats'
   contracts alone (CONTRACTS). There are no include cycles.
 - A format's name stands in its family: the tool, the drivers and what serves all formats name none.
@@ -31,13 +31,14 @@ LAYERS = {
     "kernel": {"core", "tensor", "kernel"},
     "dense": {"core", "tensor", "kernel", "dense"},
     "formats": {"core", "tensor", "kernel", "dense", "formats"},
-    "cp": {"core", "tensor", "kernel", "dense", "formats", "cp"},
+    "fit": {"core", "tensor", "kernel", "dense", "formats", "fit"},
+    "cp": {"core", "tensor", "kernel", "dense", "formats", "fit", "cp"},
     "fast_tucker": {"core", "tensor", "kernel", "dense", "formats", "fast_tucker"},
-    "tucker": {"core", "tensor", "kernel", "dense", "formats", "tucker"},
+    "tucker": {"core", "tensor", "kernel", "dense", "formats", "fit", "tucker"},
     "distributed": {
-        "core", "tensor", "kernel", "dense", "formats", "cp", "fast_tucker", "tucker", "distributed"
+        "core", "tensor", "kernel", "dense", "formats", "fit", "cp", "fast_tucker", "tucker", "distributed"
     },
-    "io": {"core", "tensor", "io"},
+    "io": {"core", "tensor", "fit", "io"},
     "testing": {"core", "tensor", "kernel", "formats", "testing"},
 }
 DRIVERS = {"cp", "fast_tucker", "tucker"}

@@ -346,7 +346,8 @@ def cp_als(
         R. 0: that of the start, or of the Format, or 16.
     max_iterations : int
     tolerance : float
-        The run ends when the fit changes by less.
+        With s = ||X - M|| / ||X||, the run ends when the fit changes by at most ``tolerance * s * sqrt(1 - s**2)`` between
+        two iterations: what is left and what is explained both count. 0: never.
     time_limit_s : float
         Seconds.
     seed : int
@@ -1106,11 +1107,12 @@ def _as_model(model: Any) -> CPModel | None:
 
 @own_keywords
 def compare(a: Any, b: Any, *, weighted: bool = False) -> float:
-    """How close two CP models are, or a model and a tensor.
+    """How close two CP models are, or a CP or Tucker model and a tensor.
 
     Parameters
     ----------
     a, b : CPModel, pyttb.ktensor, tensorly CPTensor, (weights, factors), or one of them a tensor
+        With a tensor the model may also be a TuckerModel.
     weighted : bool
         Multiply the score of each pair of components by 1 less the relative difference of their norms.
 
@@ -1118,7 +1120,8 @@ def compare(a: Any, b: Any, *, weighted: bool = False) -> float:
     -------
     float
         Of two models the factor match score: 1 when they are the same up to the order and scale of components
-        (Acar, Dunlavy and Kolda, J. Chemometrics 25(2), 2011). Of a model and a tensor the fit.
+        (Acar, Dunlavy and Kolda, J. Chemometrics 25(2), 2011). Of a model and a tensor the fit
+        1 - ||X - M|| / ||X||, to 1e-12.
 
     Examples
     --------
@@ -1130,11 +1133,23 @@ def compare(a: Any, b: Any, *, weighted: bool = False) -> float:
     >>> round(polyad.compare(X, planted), 6)
     1.0
     """
+    if isinstance(b, TuckerModel):
+        a, b = b, a
+    if isinstance(a, TuckerModel):
+        if isinstance(b, TuckerModel) or _as_model(b) is not None:
+            raise UsageError("a Tucker model is compared with a tensor")
+        here = a.to_host()
+        return _backend.module().fit_of_tucker(
+            asarray(b)._held,
+            [int(rank) for rank in here.ranks],
+            np.ascontiguousarray(here.core, dtype=np.float64).ravel(),
+            [np.ascontiguousarray(factor, dtype=np.float64) for factor in here.factors],
+        )
     first, second = _as_model(a), _as_model(b)
     if first is None:
         first, second, b = second, first, a
     if first is None:
-        raise UsageError("one of the two is a CP model")
+        raise UsageError("one of the two is a model")
     module = _backend.module()
 
     def arrays(model: CPModel) -> tuple[NDArray[Any], list[NDArray[Any]]]:

@@ -56,10 +56,12 @@ class _Decomposition(_Fitted):
     """A model that has a fit."""
 
     fit: float = math.nan
+    fit_error: float = math.nan
 
     def _record(self, result: dict[str, Any] | None) -> None:
         super()._record(result)
         self.fit = math.nan if result is None else float(result["fit"])
+        self.fit_error = math.nan if result is None else float(result["fit_error"])
 
     def _how(self) -> str:
         return f", fit {self.fit:.6f} after {len(self.history)} iterations: {self.reason}" if self.reason else ""
@@ -98,16 +100,21 @@ class CPModel(_Decomposition):
         Normalised columns. What a driver returned are views of the library's own memory without a copy: the
         rows are padded to 16 bytes, so that strides may exceed the columns. Of a tensor on the GPU they lie there.
     fit : float
-        1 - ||X - M|| / ||X||. NaN if the model was not fitted here.
+        1 - ||X - M|| / ||X|| of this model, in its precision. The last number of `history` is close to it. NaN if the
+        model was not fitted here.
+    fit_error : float
+        A bound for the rounding error of `fit`. NaN if the model was not fitted here.
     history : list of dict
         ``iteration``, ``fit``, ``delta`` and ``seconds`` of each iteration.
     reason : str
         Why the run ended: "converged", "iteration limit", "time limit", "stopped" (by the callback), "interrupted"
-        (by Ctrl-C) or "stalled". Empty if the model was not fitted here.
+        (by Ctrl-C), "stalled", or "rounding hides the change" (the tolerance asks for smaller changes than the
+        precision shows). Empty if the model was not fitted here.
     gram_fallbacks : int
         Updates that took the pseudo-inverse.
     defect : str
-        Why the model says nothing; empty for none.
+        Why the model says nothing; empty for none. "two components grow and cancel each other": the tensor has no
+        best model of this rank.
     labels : list or None
         The names of the tensor's rows.
 
@@ -262,7 +269,7 @@ class TuckerModel(_Decomposition):
         A view of the library's memory, without a copy.
     factors : list of numpy.ndarray, I_n x R_n
         With orthonormal columns.
-    fit, history, reason
+    fit, fit_error, history, reason
         As of :class:`CPModel`.
     """
 

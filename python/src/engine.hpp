@@ -162,6 +162,7 @@ struct CpResult {
   std::vector<Iteration> history;
   StopReason reason;
   double fit;
+  double fit_error;
   std::uint64_t gram_fallbacks;
   std::string defect;
 };
@@ -190,6 +191,7 @@ struct TuckerResult {
   std::vector<Iteration> history;
   StopReason reason;
   double fit;
+  double fit_error;
 };
 
 [[nodiscard]] TuckerResult tucker(TensorPtr const& tensor, TuckerOptions const& options,

@@ -47,6 +47,7 @@ CpResult run(AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& optio
                {},
                result.reason,
                result.fit,
+               result.fit_error,
                result.gram_fallbacks,
                to_string(result.defect)};
   for (auto const& it : result.history) out.history.push_back({it.iteration, it.fit, it.delta, it.seconds});
@@ -236,7 +237,8 @@ TuckerResult tucker(TensorPtr const& tensor, TuckerOptions const& asked, std::ve
     format.hooks.progress = at_each_step(asked.between_steps);
     auto const X          = any_format(Space(), of.coo, format);
     auto const result     = polyad::tucker(Space(), X, options, std::move(begin), callback);
-    TuckerResult out{to_array(result.model.core, of.stays), {}, {}, result.reason, result.fit};
+    TuckerResult out{
+        to_array(result.model.core, of.stays), {}, {}, result.reason, result.fit, result.fit_error};
     for (auto const& factor : result.model.factors) out.factors.push_back(to_array(factor, of.stays));
     for (auto const& it : result.history) out.history.push_back({it.iteration, it.fit, it.delta, it.seconds});
     // G unfolded by the last mode, R_{N-2} fastest: a row is an array of the other modes.

@@ -423,6 +423,7 @@ nb::dict to_python(CpResult const& result, Watch& watch) {
   out["factors"]        = to_python(result.factors);
   out["history"]        = history_of(result.history);
   out["fit"]            = result.fit;
+  out["fit_error"]      = result.fit_error;
   out["gram_fallbacks"] = result.gram_fallbacks;
   out["defect"]         = result.defect;
   watch.add_to(out, result.reason);
@@ -719,10 +720,11 @@ NB_MODULE(POLYAD_MODULE, m) {
           result = tucker(tensor, options, begin, std::ref(watch));
         }
         nb::dict out;
-        out["core"]    = to_python(result->core);
-        out["factors"] = to_python(result->factors);
-        out["history"] = history_of(result->history);
-        out["fit"]     = result->fit;
+        out["core"]      = to_python(result->core);
+        out["factors"]   = to_python(result->factors);
+        out["history"]   = history_of(result->history);
+        out["fit"]       = result->fit;
+        out["fit_error"] = result->fit_error;
         watch.add_to(out, result->reason);
         return out;
       },
@@ -910,6 +912,18 @@ NB_MODULE(POLYAD_MODULE, m) {
   });
   m.def("fit_of_model", [](Tensor const& tensor, Vector const& weights, std::vector<Matrix> const& factors) {
     auto const model = host_model(weights, factors);
+    nb::gil_scoped_release const released;
+    return io::fit_of_model(list_of(tensor), model);
+  });
+  m.def("fit_of_tucker", [](Tensor const& tensor, std::vector<std::uint64_t> const& ranks, Vector const& core,
+                            std::vector<Matrix> const& factors) {
+    io::HostTucker model;
+    model.ranks = ranks;
+    model.core  = numbers_of(core);
+    for (auto const& factor : factors) {
+      model.extents.push_back(factor.shape(0));
+      model.factors.push_back(numbers_of(factor));
+    }
     nb::gil_scoped_release const released;
     return io::fit_of_model(list_of(tensor), model);
   });

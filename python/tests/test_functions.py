@@ -465,6 +465,48 @@ def test_compare():
         polyad.compare(planted, polyad.CPModel([1.0], [np.ones((2, 1))] * 3))
 
 
+def exact_fit(X, factors, core):
+    """1 - ||X - M|| / ||X|| over all cells, in long double."""
+    full = core.astype(np.longdouble)
+    for factor in factors:  # the first mode goes to the end
+        full = np.tensordot(full, factor.astype(np.longdouble), axes=(0, 1))
+    dense = X.to_dense().astype(np.longdouble)
+    return 1 - np.sqrt(np.sum((dense - full) ** 2)) / np.sqrt(np.sum(dense**2))
+
+
+@pytest.mark.parametrize(
+    "dtype, scale, error",
+    [(np.float32, 1, 1e-6), (np.float32, 1e-30, 1e-6), (np.float32, 1e30, 1e-6)]
+    + [(np.float64, scale, 1e-12) for scale in (1, 1e-300, 1e-170, 1e300)],
+)
+def test_the_fit_is_that_of_all_cells(dtype, scale, error):
+    exact, _ = polyad.generate("low-rank", (7, 6, 5), rank=2, seed=2)
+    for X in (exact, random_tensor((7, 6, 5), 60, 3, np.float64)):
+        X = polyad.SparseTensor(X.coords, (X.values * scale).astype(dtype), X.shape)
+        model = polyad.cp_als(X, 2, max_iterations=30, tolerance=0)
+        diagonal = np.zeros((2, 2, 2))
+        diagonal[range(2), range(2), range(2)] = model.weights
+        assert abs(exact_fit(X, model.factors, diagonal) - model.fit) < error
+        assert model.fit_error < error
+        assert polyad.compare(model, X) == pytest.approx(model.fit, abs=error)
+        model = polyad.tucker(X, 2, max_iterations=5, tolerance=0)
+        assert abs(exact_fit(X, model.factors, model.core) - model.fit) < error
+        assert model.fit_error < error
+        assert polyad.compare(X, model) == pytest.approx(model.fit, abs=error)
+    with pytest.raises(polyad.UsageError):
+        polyad.compare(model, model)
+
+
+def test_degenerate_and_rounding():
+    coords = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0]])
+    model = polyad.cp_als(polyad.SparseTensor(coords, np.ones(3), (2, 2, 2)), 2, max_iterations=2000)
+    assert model.defect == "two components grow and cancel each other"
+    exact, _ = polyad.generate("low-rank", (20, 20, 20), rank=2, seed=2)
+    X = polyad.SparseTensor(exact.coords, exact.values.astype(np.float32), exact.shape)
+    model = polyad.cp_als(X, 2, max_iterations=500, tolerance=1e-9)
+    assert model.reason == "rounding hides the change"
+
+
 def test_hold_out():
     X = random_tensor((12, 13, 14), 1000, 5, np.float32)
     known, hidden = polyad.hold_out(X, 0.2, seed=3)

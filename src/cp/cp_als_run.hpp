@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,88 +16,25 @@
 #include "core/run_limits.hpp"
 #include "core/space_instances.hpp"
 #include "cp/arrange_components.hpp"
-#include "cp/fit.hpp"
+#include "cp/cp_als_workspace.hpp"
+#include "cp/degeneracy.hpp"
+#include "cp/iteration_numbers.hpp"
 #include "cp/shared_rows.hpp"
 #include "dense/gram.hpp"
 #include "dense/inner_product.hpp"
 #include "dense/normal_equations.hpp"
 #include "dense/normalize_columns.hpp"
 #include "dense/scale_columns.hpp"
+#include "dense/scale_matrix.hpp"
 #include "dense/update_factor.hpp"
+#include "fit/fit.hpp"
+#include "fit/measure_cp.hpp"
+#include "fit/stop_rule.hpp"
+#include "fit/sum_cells.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/cp/cp_als.hpp"
 
 namespace polyad::detail {
-
-/// Everything an iteration writes besides the factors; allocated once.
-template <class Scalar, class Space>
-struct CpAlsWorkspace {
-  CpAlsWorkspace(Space const& space, Extents const& extents, count_t rank);
-  [[nodiscard]] GramMatrix<Space> gram_of(int n) const {
-    return Kokkos::subview(grams, n, Kokkos::ALL, Kokkos::ALL);
-  }
-  [[nodiscard]] FactorMatrix<Scalar, Space> output(count_t rows) const {
-    return Kokkos::subview(V, Kokkos::make_pair(count_t(0), rows), Kokkos::ALL);
-  }
-
-  /// Where normal_equations counts its pseudo-inverses.
-  [[nodiscard]] DeviceNumbers<Space> fallbacks(FitNumber number) const {
-    return Kokkos::subview(numbers, Kokkos::make_pair(int(number), int(number) + 1));
-  }
-
-  /// Where the last mode's update sums <X, M>.
-  [[nodiscard]] InnerProductSums<Space> inner() const {
-    return {weights, inner_partials,
-            Kokkos::subview(numbers, Kokkos::make_pair(int(inner_product), int(inner_product) + 1))};
-  }
-
-  /// The Gram matrix of mode n as an array that ranks add up. For the last mode it includes <X, M>, which the
-  /// last update computes.
-  [[nodiscard]] double* to_be_summed(int n) const {
-    return gram_memory.data() + static_cast<count_t>(n) * grams.extent(1) * grams.extent(2);
-  }
-  [[nodiscard]] count_t count_to_be_summed(int n) const {
-    return grams.extent(1) * grams.extent(2) + (static_cast<count_t>(n) + 1 == grams.extent(0) ? 1 : 0);
-  }
-
-  GramWorkspace<Space> gram_sums;
-  FactorMatrix<Scalar, Space> V;        // the longest mode's MTTKRP, shared by all modes
-  FactorMatrix<Scalar, Space> inverse;  // R x R
-  DeviceNumbers<Space> gram_memory;     // the Gram matrices, and behind them the numbers
-  GramMatrices<Space> grams;            // N x R x R
-  DeviceNumbers<Space> scratch;
-  DeviceNumbers<Space> weights;  // powers of two by which the last updated factor was divided
-  DeviceNumbers<Space> numbers;  // FitNumber; <X, M> comes first
-  DeviceNumbers<Space> inner_partials;
-  typename DeviceNumbers<Space>::host_mirror_type host_numbers;
-};
-
-template <class Scalar, class Space>
-CpAlsWorkspace<Scalar, Space>::CpAlsWorkspace(Space const& space, Extents const& extents, count_t rank)
-    : gram_sums(space, rank) {
-  auto const order = static_cast<count_t>(extents.order());
-  count_t longest  = 0;
-  for (int n = 0; n < extents.order(); ++n) longest = std::max(longest, extents[n]);
-  expect_fits(space, "the Gram matrices", checked_product("the Gram matrices", order + 2, rank * rank),
-              sizeof(double));
-  V                     = make_factor_matrix<Scalar>(space, "polyad::mttkrp_output", longest, rank);
-  inverse               = make_factor_matrix<Scalar>(space, "polyad::inverse_gram", rank, rank);
-  count_t const entries = order * rank * rank;
-  gram_memory           = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::fit_numbers_and_grams"),
-                                               entries + static_cast<count_t>(fit_numbers));
-  grams                 = GramMatrices<Space>(gram_memory.data(), order, rank, rank);
-  numbers =
-      Kokkos::subview(gram_memory, Kokkos::make_pair(entries, entries + static_cast<count_t>(fit_numbers)));
-  static_assert(inner_product == 0);
-  scratch = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::normal_equations"),
-                                 normal_equations_scratch(rank));
-  weights = DeviceNumbers<Space>(Kokkos::view_alloc(space, "polyad::weights"), rank);
-  Kokkos::deep_copy(space, weights, 1.0);
-  inner_partials =
-      DeviceNumbers<Space>(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::inner_product"),
-                           gram_sums.partials().extent(0));
-  host_numbers = Kokkos::create_mirror_view(Kokkos::SharedHostPinnedSpace(), numbers);
-}
 
 template <class Scalar, class Space>
 class CpAlsBody {
@@ -112,13 +50,16 @@ public:
         m_algebra(options.one_instance || options.time_phases ? space : make_instances(space, 1).front()),
         m_tensor(X),
         m_ranks(ranks),
-        m_norm_squared(ranks ? ranks->norm_squared() : X->norm_squared()),
+        m_rank_sums(rank_sums(ranks)),
+        m_norm(scaled_norm(space, *X, ranks ? ranks->norm_squared() : X->norm_squared(), m_rank_sums)),
         m_options(checked(*X, options, start)),
+        m_rule(options.tolerance),
         m_work(space, X->extents(), start.rank()),
         m_format_workspace(X->make_workspace(space, start.rank())),
         m_timer(options.time_phases) {
-    if (!std::isfinite(m_norm_squared)) throw NumericalError("the tensor's norm is not a finite number");
+    if (!std::isfinite(m_norm.squared)) throw NumericalError("the tensor's norm is not a finite number");
     m_result.model.factors = with_packed_rows(space, start);
+    if (m_norm.scale != 1) Kokkos::deep_copy(space, m_work.weights, m_norm.scale);
     for (int n = 0; n < order(); ++n) {
       double const norm = column_norm(ranks ? ranks->rows(n) : X->extents()[n]);
       auto const A      = owned_rows(n);
@@ -153,8 +94,10 @@ public:
       auto const V        = m_work.output(m_tensor->extents()[n]);
       bool const is_trial = !m_scale_is_known;
       invert(n, is_trial ? trial_fallbacks : gram_fallbacks);
-      m_timer(m_space, "mttkrp",
-              [&] { m_tensor->do_mttkrp(m_space, m_result.model.factors, n, m_format_workspace.get(), V); });
+      m_timer(m_space, "mttkrp", [&] {
+        m_tensor->do_mttkrp(m_space, m_result.model.factors, n, m_format_workspace.get(), V);
+        if (m_norm.scale != 1) scale_matrix(m_space, V, m_norm.scale);
+      });
       auto const sums = m_ranks ? summed_rows(n, V) : V;
       if (is_trial) {  // its Gram matrix tells the scale
         try_update(n, sums);
@@ -175,26 +118,26 @@ public:
   /// number
   void finish(CpAlsCallback const& callback) {
     m_space.fence("polyad::cp_als");
-    auto const& numbers       = m_work.host_numbers;
-    double const norm_squared = m_norm_squared;
+    auto const& numbers = m_work.host_numbers;
     // All ranks have the same sums, but a bit could differ between different machines.
     if (m_ranks) m_ranks->agree(numbers.data(), numbers.size());
+    auto const known = known_numbers();
     double const previous = m_result.fit;
     int const iteration   = iterations_done() + 1;
-    m_result.fit          = fit_of(norm_squared, numbers(inner_product), numbers(model_norm_squared));
-    if (!std::isfinite(m_result.fit) && norm_squared > 0)
+    m_formula             = squares_of_formula<Scalar>(known, order());
+    m_result.fit          = fit_of_iteration(m_formula).value;
+    if (!std::isfinite(m_result.fit) && m_norm.squared > 0)
       throw NumericalError("the fit is not a finite number after iteration " + std::to_string(iteration));
+    m_degeneracy.add(numbers(opposed_norm), numbers(component_norms));
     m_result.gram_fallbacks = static_cast<count_t>(numbers(gram_fallbacks));
-    auto const updates      = static_cast<count_t>(iteration) * static_cast<count_t>(order());
-    m_result.defect         = numbers(model_norm_squared) == 0     ? ModelDefect::zero
-                              : m_result.gram_fallbacks == updates ? ModelDefect::never_regular
-                                                                   : ModelDefect::none;
+    m_result.defect         = defect(iteration);
     m_result.history.push_back(
         {iteration, m_result.fit, m_result.fit - previous, m_clock.seconds(), m_timer.seconds()});
+    auto const rule = m_rule.after(m_result.fit, usual_error_of_fit<Scalar>(known, m_result.fit));
     if (on_any_rank(callback && !callback(m_result.history.back()))) {
       stop(StopReason::interrupted);
-    } else if (iteration > 1 && std::abs(m_result.fit - previous) < m_options.tolerance) {
-      stop(m_result.defect == ModelDefect::none ? StopReason::converged : StopReason::stalled);
+    } else if (rule) {
+      stop(m_result.defect == ModelDefect::none ? *rule : StopReason::stalled);
     } else if (std::isfinite(m_options.time_limit_s) &&
                on_any_rank(m_total.seconds() >= m_options.time_limit_s)) {
       stop(StopReason::time_limit);
@@ -212,6 +155,7 @@ public:
     state.grams.assign(grams.data(), grams.data() + grams.size());
     auto const weights = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.weights);
     state.weights.assign(weights.data(), weights.data() + weights.size());
+    for (double& weight : state.weights) weight /= m_norm.scale;
     return state;
   }
 
@@ -234,13 +178,15 @@ public:
     Kokkos::deep_copy(m_space, m_work.grams, grams);
     auto const weights = Kokkos::create_mirror_view(Kokkos::HostSpace(), m_work.weights);
     std::fill_n(weights.data(), weights.size(), 1.0);
-    std::copy(state.weights.begin(), state.weights.end(), weights.data());
+    std::transform(state.weights.begin(), state.weights.end(), weights.data(),
+                   [&](double weight) { return weight * m_norm.scale; });
     Kokkos::deep_copy(m_space, m_work.weights, weights);
     m_scale_is_known                    = state.iteration > 0;
     m_work.host_numbers(gram_fallbacks) = static_cast<double>(state.gram_fallbacks);
     Kokkos::deep_copy(m_space, m_work.numbers, m_work.host_numbers);
     m_space.fence("polyad::cp_als");
-    m_result.fit            = state.fit;
+    m_result.fit = state.fit;
+    if (state.iteration > 0) m_rule.restore(state.fit);
     m_result.gram_fallbacks = state.gram_fallbacks;
     m_restored_at           = state.iteration;
     m_running               = state.iteration < m_options.max_iterations;
@@ -249,7 +195,7 @@ public:
   /// Splits lambda off and brings the model into canonical form. Waits; call it once, after the last
   /// iteration.
   [[nodiscard]] CpAlsResult<Scalar, Space> take_result() {
-    if (iterations_done() == 0) measure_start();
+    if (m_result.history.empty()) measure_start();
     // Frees memory for the copies of arrange_components, none of which is longer than V.
     m_format_workspace.reset();
     m_work.V         = {};
@@ -262,6 +208,8 @@ public:
       auto const norms = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.weights);
       for (count_t r = 0; r < m_options.rank; ++r) model.weights[r] *= norms(r);
     }
+    measure_fit();
+    for (double& weight : model.weights) weight /= m_norm.scale;
     if (m_ranks) gather_model();
     if (!m_ranks || m_ranks->is_root()) arrange_components(m_space, model);
     return std::move(m_result);
@@ -279,22 +227,53 @@ private:
     options.rank = start.rank();
     return options;
   }
-  /// The fit of a model that no iteration has changed, with one MTTKRP for <X, M>. Waits.
+  /// The formula's numbers for a model that no iteration of this run has changed, with one MTTKRP for <X, M>.
+  /// Waits.
   void measure_start() {
     int const last  = order() - 1;
     auto const V    = m_work.output(m_tensor->extents()[last]);
     auto const& all = m_work.numbers;
     m_tensor->do_mttkrp(m_space, m_result.model.factors, last, m_format_workspace.get(), V);
+    if (m_norm.scale != 1) scale_matrix(m_space, V, m_norm.scale);
     inner_product_of(m_space, m_ranks ? m_ranks->sum_rows(last, V) : V, owned_rows(last), m_work.inner());
     if (m_ranks) m_ranks->sum(all.data() + static_cast<int>(inner_product), 1);
     model_norm(m_space, m_work.grams, m_work.weights, all);
     Kokkos::deep_copy(m_space, m_work.host_numbers, all);
     m_space.fence("polyad::cp_als");
-    auto const& numbers = m_work.host_numbers;
-    m_result.fit        = fit_of(m_norm_squared, numbers(inner_product), numbers(model_norm_squared));
-    if (!std::isfinite(m_result.fit) && m_norm_squared > 0)
+    m_formula = squares_of_formula<Scalar>(known_numbers(), order());
+    if (!std::isfinite(fit_of_iteration(m_formula).value) && m_norm.squared > 0)
       throw NumericalError("the fit of the start is not a finite number");
-    if (numbers(model_norm_squared) == 0) m_result.defect = ModelDefect::zero;
+    m_result.defect = defect(iterations_done());
+  }
+  [[nodiscard]] FormulaNumbers known_numbers() const {
+    auto const& numbers = m_work.host_numbers;
+    return {m_norm.squared, numbers(inner_product), numbers(model_norm_squared), numbers(component_norms)};
+  }
+  static RankSums rank_sums(Ranks const& ranks) {
+    if (!ranks) return {};
+    return {[ranks](std::span<double> numbers) { ranks->sum_on_host(numbers); },
+            [ranks](double here) { return ranks->largest(here); }};
+  }
+  /// Of the model after `iteration` iterations.
+  [[nodiscard]] ModelDefect defect(int iteration) const {
+    if (m_work.host_numbers(model_norm_squared) == 0) return ModelDefect::zero;
+    auto const updates = static_cast<count_t>(iteration) * static_cast<count_t>(order());
+    if (updates > 0 && m_result.gram_fallbacks == updates) return ModelDefect::never_regular;
+    return m_degeneracy.is_growing() ? ModelDefect::degenerate : ModelDefect::none;
+  }
+  /// The fit of the model as it is: its columns are normalised. The formula of the last iteration is used if its
+  /// error does not matter.
+  void measure_fit() {
+    auto fit = fit_of_iteration(m_formula);
+    if (!m_tensor->is_readable()) {
+      fit = fit_of(m_formula);
+    } else if (!is_exact_enough<Scalar>(fit)) {
+      StoredCp<Scalar, Space> stored{m_result.model.factors, {}, m_result.model.weights};
+      for (int n = 0; n < order(); ++n) stored.owned.push_back(owned_rows(n));
+      fit = measure_cp_fit(m_space, *m_tensor, stored, m_norm.scale, m_rank_sums);
+    }
+    m_result.fit       = fit.value;
+    m_result.fit_error = fit.error;
   }
   [[nodiscard]] int order() const { return m_tensor->extents().order(); }
   [[nodiscard]] FactorMatrix<Scalar, Space> const& factor(int n) const { return m_result.model.factors[n]; }
@@ -371,9 +350,13 @@ private:
   Space m_algebra;
   Inside m_tensor;
   Ranks m_ranks;
-  double m_norm_squared;
+  RankSums m_rank_sums;
+  ScaledNorm m_norm;  // all numbers here but state()'s are those of the tensor times m_norm.scale
   CpAlsOptions m_options;
-  detail::CpAlsWorkspace<Scalar, Space> m_work;
+  StopRule m_rule;
+  SquaredNorms m_formula{1, 1, std::numeric_limits<double>::infinity()};  // of the last iteration
+  Degeneracy m_degeneracy;
+  CpAlsWorkspace<Scalar, Space> m_work;
   std::unique_ptr<ErasedWorkspace> m_format_workspace;
   PhaseTimer m_timer;
   Kokkos::Timer m_total;

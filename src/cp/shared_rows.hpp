@@ -4,6 +4,7 @@
 // receives the others. A run of one rank has a null pointer instead, so that it costs nothing.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "polyad/tensor/factor_matrices.hpp"
@@ -33,6 +34,9 @@ public:
   virtual void sum(double* numbers, count_t count) = 0;
   /// Replaces numbers in host memory by those of rank 0.
   virtual void agree(double* numbers, count_t count) = 0;
+  /// The sums over all ranks of numbers in host memory, and the largest of all ranks: the same bits on all.
+  virtual void sum_on_host(std::span<double> numbers) const = 0;
+  [[nodiscard]] virtual double largest(double here) const   = 0;
   /// Whether `here` is true on any rank.
   [[nodiscard]] virtual bool any(bool here) = 0;
   /// The whole factor, row-major, on rank 0; nothing elsewhere.

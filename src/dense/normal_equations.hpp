@@ -44,7 +44,7 @@ namespace polyad::detail {
 template <class Space>
 using GramMatrices = Kokkos::View<double***, Kokkos::LayoutRight, typename Space::device_type>;
 
-/// Numbers that an iteration leaves on the device until the host asks for them (cp/fit.hpp).
+/// Numbers that an iteration leaves on the device until the host asks for them (cp/iteration_numbers.hpp).
 template <class Space>
 using DeviceNumbers = Kokkos::View<double*, typename Space::device_type>;
 

@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "cp/shared_rows.hpp"
@@ -60,6 +61,14 @@ public:
 
   void sum(double* numbers, count_t count) override { m_ranks.data().all_reduce(numbers, count); }
   void agree(double* numbers, count_t count) override { m_ranks.host().broadcast(numbers, count, 0); }
+  void sum_on_host(std::span<double> numbers) const override {
+    m_ranks.host().all_reduce(numbers.data(), numbers.size());
+    m_ranks.host().broadcast(numbers.data(), numbers.size(), 0);
+  }
+  [[nodiscard]] double largest(double here) const override {
+    auto const numbers = of_all_ranks(m_ranks.host(), here);
+    return *std::max_element(numbers.begin(), numbers.end());
+  }
   [[nodiscard]] bool any(bool here) override {
     double sum = here ? 1 : 0;
     m_ranks.host().all_reduce(&sum, 1);

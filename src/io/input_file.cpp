@@ -62,6 +62,10 @@ HostKtensor InputFile::read_model() {
   return io::read_model(*m_input);
 }
 
+HostTucker InputFile::read_tucker() {
+  return io::read_tucker(*m_input);
+}
+
 HostFastTucker InputFile::read_fast_tucker() {
   return io::read_fast_tucker(*m_input);
 }

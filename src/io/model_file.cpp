@@ -8,6 +8,7 @@
 #include "io/raw_input.hpp"
 #include "io/readers.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/io/array_npz.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/input_file.hpp"
 
@@ -46,6 +47,35 @@ void write_model(std::filesystem::path const& path, HostKtensor const& model, bo
 
 bool is_model_file(std::filesystem::path const& path) {
   return InputFile(path).kind() == InputFile::Kind::cp_model;
+}
+
+bool is_tucker_file(std::filesystem::path const& path) {
+  return InputFile(path).kind() == InputFile::Kind::tucker_model;
+}
+
+HostTucker read_tucker(std::filesystem::path const& path) {
+  RawInput input(path);
+  return read_tucker(input);
+}
+
+HostTucker read_tucker(RawInput& input) {
+  auto const factors = read_factors_npz(input);
+  auto const core    = read_array_npz(input, "core", factors.size());
+  auto const damaged = [&](std::string const& what) { return InputError(input.name(), 0, 0, what); };
+  HostTucker model;
+  model.ranks = core.shape;
+  model.core  = core.elements;
+  for (auto const& [n, factor] : factors) {
+    std::size_t const next = model.factors.size();
+    if (static_cast<std::size_t>(n) != next)
+      throw damaged("holds no array 'factor_" + std::to_string(next) + "'");
+    if (factor.shape[1] != core.shape[next])
+      throw damaged("'factor_" + std::to_string(n) + "' has " + std::to_string(factor.shape[1]) +
+                    " columns, but 'core' is " + std::to_string(core.shape[next]) + " long in that mode");
+    model.extents.push_back(factor.shape[0]);
+    model.factors.push_back(factor.elements);
+  }
+  return model;
 }
 
 HostKtensor read_model(std::filesystem::path const& path) {

@@ -2,11 +2,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
 
 #include "polyad/core/error.hpp"
 #include "polyad/io/model_file.hpp"
-#include "tensor/nonzero_inside.hpp"
 
 namespace polyad::io {
 
@@ -133,41 +131,6 @@ MatchScore match_score(HostKtensor const& a, HostKtensor const& b) {
   result.score /= static_cast<double>(S);
   result.weighted /= static_cast<double>(S);
   return result;
-}
-
-double fit_of_model(CoordinateList const& X, HostKtensor const& model) {
-  expect_consistent(model);
-  if (X.extents != model.extents) throw UsageError("the model and the tensor are of different extents");
-  std::uint64_t const R = model.rank(), order = X.extents.size();
-  double norm_squared = 0, inner = 0;
-  std::vector<double> product(R);
-  std::visit(
-      [&](auto const& indices) {
-        for (std::uint64_t p = 0; p < X.nnz(); ++p) {
-          detail::expect_nonzero_inside(X.extents, p, indices.data() + p * order);
-          std::copy(model.weights.begin(), model.weights.end(), product.begin());
-          for (std::uint64_t n = 0; n < order; ++n) {
-            double const* const row = model.factors[n].data() + indices[p * order + n] * R;
-            for (std::uint64_t r = 0; r < R; ++r) product[r] *= row[r];
-          }
-          double cell = 0;
-          for (double const part : product) cell += part;
-          inner += X.values[p] * cell;
-          norm_squared += X.values[p] * X.values[p];
-        }
-      },
-      X.indices);
-  ScoreMatrix grams{R, R, std::vector<Wide>(R * R, 1)};
-  for (auto const& factor : model.factors) {
-    ScoreMatrix const gram = cross_gram(factor, R, factor, R);
-    for (std::uint64_t k = 0; k < R * R; ++k) grams.elements[k] *= gram.elements[k];
-  }
-  Wide model_squared = 0;
-  for (std::uint64_t r = 0; r < R; ++r)
-    for (std::uint64_t s = 0; s < R; ++s) model_squared += model.weights[r] * model.weights[s] * grams(r, s);
-  if (norm_squared == 0) throw NumericalError("a tensor of zeros has no fit");
-  double const residual = std::max(0.0, static_cast<double>(norm_squared - 2 * inner + model_squared));
-  return 1 - std::sqrt(residual) / std::sqrt(norm_squared);
 }
 
 }  // namespace polyad::io

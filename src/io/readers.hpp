@@ -17,6 +17,7 @@ namespace polyad::io {
 [[nodiscard]] TensorFile read_tensor(RawInput& input, ReadOptions const& options);
 [[nodiscard]] TensorFile read_tensor_part(RawInput& input, ReadOptions const& options, FilePart const& part);
 [[nodiscard]] HostKtensor read_model(RawInput& input);
+[[nodiscard]] HostTucker read_tucker(RawInput& input);
 [[nodiscard]] HostFastTucker read_fast_tucker(RawInput& input);
 [[nodiscard]] HostArray read_array_npz(RawInput& input, std::string const& name, std::size_t order);
 [[nodiscard]] std::map<int, HostArray> read_factors_npz(RawInput& input);

@@ -5,9 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <string>
 
 #include "core/run_limits.hpp"
+#include "dense/scale_matrix.hpp"
+#include "fit/fit.hpp"
+#include "fit/measure_tucker.hpp"
+#include "fit/stop_rule.hpp"
+#include "fit/sum_cells.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/per_mode.hpp"
@@ -83,6 +89,35 @@ TuckerStart<Scalar, Space> random_start(Space const& space, Extents const& exten
   return U;
 }
 
+template <class Scalar, class Space>
+RankSums rank_sums(RowOwners<Scalar, Space>* owners) {
+  if (owners == nullptr) return {};
+  return {[owners](std::span<double> numbers) { owners->sum_on_host(numbers); },
+          [owners](double here) { return owners->largest(here); }};
+}
+
+/// The fit of the model as it is. The formula of the last iteration is used if its error does not matter.
+/// \param is_start  The factors are a caller's. If their columns are not orthonormal, the formula is wrong.
+template <class Scalar, class Index, class Space>
+Fit final_fit(Space const& space, DividedTensor<Scalar, Index, Space> const& X,
+              TuckerModel<Scalar, Space> const& model, double scale, SquaredNorms const& formula, bool is_start) {
+  auto const& tensor = *X.format(0).inside();
+  auto* const owners = X.owners().get();
+  // The end of a run must not fail for lack of memory.
+  count_t const bytes = bytes_to_measure_tucker(model.core.size());
+  bool const fits     = bytes <= available_memory(space);
+  if (!tensor.is_readable() || (owners ? owners->any(!fits) : !fits)) return fit_of(formula);
+  auto const fit = fit_of_iteration(formula);
+  if (!is_start && is_exact_enough<Scalar>(fit)) return fit;
+  StoredTucker<Scalar, Space> stored{model.factors, model.factors, model.core};
+  if (owners) {
+    for (int n = 0; n < X.extents().order(); ++n)
+      of_mode(stored.owned, n) = owners->owned(n, of_mode(model.factors, n));
+    stored.factors[0] = stored.owned[0];  // the first format has the nonzeros of these rows
+  }
+  return measure_tucker_fit(space, tensor, stored, scale, rank_sums<Scalar, Space>(owners));
+}
+
 /// HOOI on one rank, or on all ranks together.
 template <class Scalar, class Index, class Space>
 TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index, Space> const& X,
@@ -110,14 +145,16 @@ TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index
   expect_run_limits(options.max_iterations, options.tolerance, options.time_limit_s);
   expect_run_limits(options.vectors.max_iterations, options.vectors.tolerance);
   for (auto const& format : X.formats()) expect_no_duplicates(*format.inside());
-  double const norm_squared = X.norm_squared();
+  auto const norm =
+      scaled_norm(space, *X.format(0).inside(), X.norm_squared(), rank_sums<Scalar, Space>(owners));
+  double const norm_squared = norm.squared;
   if (!(norm_squared > 0) || !std::isfinite(norm_squared))
     throw NumericalError("the tensor's norm is " + std::to_string(std::sqrt(norm_squared)) +
                          ": no fit can be told");
 
   TuckerResult<Scalar, Space> result;
   for (auto const& U : start) result.model.factors.push_back(with_packed_rows<Scalar, Space>(space, U));
-  auto const Y = make_shared_outputs(space, X, result.model.factors);
+  auto Y = make_shared_outputs(space, X, result.model.factors);
   LeadingVectors<Scalar, Space> vectors(space, options.vectors, owners);
   result.model.core =
       make_factor_matrix<Scalar>(space, "polyad::tucker_core", options.ranks.back(), Y.back().extent(1));
@@ -125,6 +162,8 @@ TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index
     auto const mine = own_rows(of_mode(Y, n), n);
     vectors.reserve(mine.extent(0), mine.extent(1), of_mode(options.ranks, n), extents[n]);
   }
+  StopRule rule(options.tolerance);
+  SquaredNorms formula;  // of the last iteration
   Kokkos::Timer const clock;
   for (int iteration = 1; iteration <= options.max_iterations; ++iteration) {
     double const begin = clock.seconds();
@@ -133,23 +172,26 @@ TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index
       auto const at = static_cast<std::size_t>(n);
       auto const& U = result.model.factors[at];
       spttmc(space, X.format(n), result.model.factors, n, Y[at]);
+      if (norm.scale != 1) scale_matrix(space, Y[at], norm.scale);
       captured = vectors.find(own_rows(Y[at], n), U, n);
       if (owners) owners->gather_rows(n, U);
     }
     if (!std::isfinite(captured))
       throw NumericalError("the factors are not finite: iteration " + std::to_string(iteration));
-    TuckerIteration step{iteration, 1 - std::sqrt(std::max(norm_squared - captured, 0.0) / norm_squared), 0,
-                         0};
+    FormulaNumbers const known{norm_squared, captured, captured, std::sqrt(captured)};
+    formula = squares_of_formula<Scalar>(known, order);
+    TuckerIteration step{iteration, fit_of_iteration(formula).value, 0, 0};
     step.delta   = step.fit - result.fit;
     step.seconds = clock.seconds() - begin;
     result.fit   = step.fit;
     result.history.push_back(step);
+    auto const reason = rule.after(step.fit, usual_error_of_fit<Scalar>(known, step.fit));
     if (anywhere(callback && !callback(step))) {
       result.reason = StopReason::interrupted;
       break;
     }
-    if (iteration > 1 && std::abs(step.delta) < options.tolerance) {
-      result.reason = StopReason::converged;
+    if (reason) {
+      result.reason = *reason;
       break;
     }
     if (anywhere(clock.seconds() > options.time_limit_s)) {
@@ -157,8 +199,10 @@ TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index
       break;
     }
   }
-  if (options.max_iterations == 0)  // the core of the start
+  if (options.max_iterations == 0) {  // the core of the start
     spttmc(space, X.format(order - 1), result.model.factors, order - 1, Y.back());
+    if (norm.scale != 1) scale_matrix(space, Y.back(), norm.scale);
+  }
   auto const workspace =
       make_wide_product_workspace(space, result.model.core.extent(0), result.model.core.extent(1));
   auto const& last = result.model.factors.back();
@@ -166,12 +210,19 @@ TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index
                           own_rows(Y.back(), order - 1), workspace, result.model.core);
   if (owners) owners->sum(result.model.core);
   space.fence("polyad::tucker");
-  if (options.max_iterations == 0) {
-    double squares = 0;
-    for (double const g : to_host<Scalar>(space, result.model.core)) squares += g * g;
-    if (!std::isfinite(squares)) throw NumericalError("the core of the start is not finite");
-    result.fit = 1 - std::sqrt(std::max(norm_squared - squares, 0.0) / norm_squared);
+  bool const is_start = options.max_iterations == 0;
+  if (is_start) {
+    double captured = 0;
+    for (double const g : to_host<Scalar>(space, result.model.core)) captured += g * g;
+    if (!std::isfinite(captured)) throw NumericalError("the core of the start is not finite");
+    formula = squares_of_formula<Scalar>({norm_squared, captured, captured, std::sqrt(captured)}, order);
   }
+  Y.clear();  // frees memory for the fit
+  auto const fit   = final_fit(space, X, result.model, norm.scale, formula, is_start);
+  result.fit       = fit.value;
+  result.fit_error = fit.error;
+  if (norm.scale != 1) scale_matrix(space, result.model.core, 1 / norm.scale);
+  space.fence("polyad::tucker");
   return result;
 }
 

@@ -17,6 +17,7 @@
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
+#include "support/host_models.hpp"
 
 namespace polyad::test {
 namespace {
@@ -186,10 +187,13 @@ void expect_run_of_one_rank(HostTensor const& tensor, ProcessGrid const& grid, c
   CHECK(share.nnz == tensor.values.size());
   CHECK(result.gram_fallbacks == expected.gram_fallbacks);
   CHECK(result.reason == expected.reason);
+  CHECK(std::abs(result.fit - expected.fit) <= tolerance);
   if (world().rank() > 0) {
     CHECK(result.model.factors.order() == 0);
     return;
   }
+  CHECK(std::abs(result.fit - oracle_fit(scaled_to<Scalar>(tensor, 1), on_host(result.model))) <
+        (sizeof(Scalar) == 4 ? 1e-6 : 1e-12));
   REQUIRE(result.model.weights.size() == rank);
   for (int n = 0; n < expected.model.factors.order(); ++n) {
     auto const ours  = flat(result.model.factors[n]);

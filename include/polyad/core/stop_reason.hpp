@@ -5,13 +5,14 @@
 namespace polyad {
 
 enum class StopReason {
-  converged,       // the fit changes by less than the tolerance
+  converged,       // the fit changes by less than the tolerance allows (CpAlsOptions, TuckerOptions)
   max_iterations,  // as many as were allowed
   time_limit,
   interrupted,  // the callback returned false
   early_stop,   // the validation error has not become less for as long as was allowed
   diverged,     // the numbers grew beyond all bounds; the result is the last sound model
-  stalled  // the fit changes by less than the tolerance, but the result has a ModelDefect (cp/cp_als.hpp)
+  stalled,      // converged, but the result has a ModelDefect (core/model_defect.hpp)
+  rounding      // rounding errors hide the changes of the fit that the tolerance asks for
 };
 
 [[nodiscard]] inline char const* to_string(StopReason reason) {
@@ -30,6 +31,8 @@ enum class StopReason {
       return "diverged";
     case StopReason::stalled:
       return "stalled";
+    case StopReason::rounding:
+      return "rounding hides the change";
   }
   return "unknown";
 }

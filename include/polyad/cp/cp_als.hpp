@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "polyad/core/instances.hpp"
+#include "polyad/core/model_defect.hpp"
 #include "polyad/core/stop_reason.hpp"
 #include "polyad/formats/any_format.hpp"
 #include "polyad/tensor/ktensor.hpp"
@@ -31,9 +32,11 @@ namespace polyad {
 struct CpAlsOptions {
   /// R. 0: the start's; without a start, the rank that X was built for. For coordinates that is 16
   /// (AnyFormatOptions::rank). A user-defined format has no such rank: cp_als throws UsageError.
-  count_t rank        = 0;
-  int max_iterations  = 50;    // 0: the fit of the start
-  double tolerance    = 1e-4;  // 0 or more; stop when the fit changes by less between two iterations
+  count_t rank       = 0;
+  int max_iterations = 50;  // 0: the fit of the start
+  /// 0 or more. With s = ||X - M|| / ||X||, stop when the fit changes by at most tolerance s (1 - s^2)^(1/2)
+  /// between two iterations: what is left and what is explained both count. 0: never.
+  double tolerance    = 1e-4;
   double time_limit_s = std::numeric_limits<double>::infinity();
   std::uint64_t seed  = 0;      // of the random start (core/counter_rng.hpp)
   bool time_phases    = false;  // seconds per phase, at the price of a fence around each
@@ -43,32 +46,19 @@ struct CpAlsOptions {
 /// The callback's argument after each iteration.
 struct CpAlsIteration {
   int iteration;  // counts from 1
-  double fit;     // 1 - ||X - M|| / ||X||
+  double fit;     // 1 - ||X - M|| / ||X||, by a formula with rounding errors (CpAlsResult::fit has none)
   double delta;   // change of the fit against the iteration before; the fit itself at the first
   double seconds;
   std::map<std::string, double> phases;  // seconds; empty unless CpAlsOptions::time_phases
 };
-
-/// A reason why a model is of little or no use although its fit has converged.
-enum class ModelDefect {
-  none,
-  zero,          // all of it: the numbers underflowed, or the tensor is zero
-  never_regular  // every update took the pseudo-inverse: the components were never independent
-};
-
-/// Empty for none.
-[[nodiscard]] inline char const* to_string(ModelDefect defect) {
-  return defect == ModelDefect::zero            ? "the model is zero"
-         : defect == ModelDefect::never_regular ? "every update took the pseudo-inverse"
-                                                : "";
-}
 
 template <class Scalar, class Space>
 struct CpAlsResult {
   Ktensor<Scalar, Space> model;  // normalised, in canonical form
   std::vector<CpAlsIteration> history;
   StopReason reason      = StopReason::max_iterations;
-  double fit             = 0;  // of the model
+  double fit             = 0;  // of the model, in its precision: not the last iteration's number
+  double fit_error       = 0;  // a bound for the rounding error of `fit`
   count_t gram_fallbacks = 0;  // updates that took the pseudo-inverse
   ModelDefect defect     = ModelDefect::none;
 };
@@ -97,7 +87,8 @@ using CpAlsCallback = std::function<bool(CpAlsIteration const&)>;
 ///               start: random numbers of options.seed (fill_random)
 /// \throws UsageError when N < 2, X holds duplicates, shapes do not match, no rank is known, or a limit of
 ///         the options is negative or not a number; MemoryError before allocating; NumericalError when the
-///         norm of X or the fit is not a finite number
+///         norm of X or the fit is not a finite number, or when ||X - M||^2 is negative by more than its
+///         rounding error (a user-defined format then holds duplicates)
 template <class Scalar, class Index, class Space>
 [[nodiscard]] CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, Space> const& X,
                                                 CpAlsOptions const& options,

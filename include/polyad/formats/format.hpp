@@ -308,6 +308,32 @@ concept TtmcFormat =
       { spttmc(space, X, U, 0, Y) } -> std::same_as<void>;
     };
 
+// --- the nonzeros
+
+/// Room for some nonzeros as coordinates and values.
+template <class Scalar, class Space>
+struct NonzeroBlock {
+  Kokkos::View<count_t**, Kokkos::LayoutRight, typename Space::device_type> indices;  // count x N
+  Kokkos::View<Scalar*, typename Space::device_type> values;                          // count
+
+  [[nodiscard]] count_t count() const { return values.extent(0); }
+};
+
+/// A format whose nonzeros can be read back. The drivers need it for an exact fit where the formula of the
+/// fit cancels, and for tensors whose squares leave the range of doubles:
+///
+///   read_nonzeros(space, f, first, block)
+///       block = the nonzeros first ... first + block.count() - 1. Their order is the format's own, and the
+///       same at every call.
+///
+/// Launches on `space` and returns without waiting. It throws UsageError when the block does not fit.
+template <class F>
+concept ReadableFormat =
+    Format<F> && requires(typename F::space_type const& space, F const& format,
+                          NonzeroBlock<typename F::scalar_type, typename F::space_type> const& block) {
+      { read_nonzeros(space, format, count_t(), block) } -> std::same_as<void>;
+    };
+
 /// Whether formats of class F can do that; f.can(capability) may say less.
 template <Format F>
 [[nodiscard]] constexpr bool offers(Capability capability) {
@@ -343,6 +369,18 @@ void expect_mttkrp_arguments(Extents const& extents, FactorMatrices<Scalar, Spac
                  " is ", V.extent(0), " x ", V.extent(1), ", not ", extents[mode], " x ", factors.rank());
   for (int n = 0; n < factors.order(); ++n) expect_packed_rows<Scalar, Space>(factors[n]);
   expect_packed_rows<Scalar, Space>(V);
+}
+
+/// Throws UsageError unless `block` has room for nonzeros first ... of a tensor of these extents.
+template <class Scalar, class Space>
+void expect_nonzero_block(Extents const& extents, count_t nnz, count_t first,
+                          NonzeroBlock<Scalar, Space> const& block) {
+  POLYAD_EXPECTS(block.indices.extent(0) == block.count() &&
+                     block.indices.extent(1) == static_cast<count_t>(extents.order()) && first <= nnz &&
+                     block.count() <= nnz - first,
+                 "a block of ", block.indices.extent(0), " x ", block.indices.extent(1), " indices and ",
+                 block.count(), " values for the nonzeros from ", first, " on, of ", nnz, " and order ",
+                 extents.order());
 }
 
 /// The same of a residual sweep.

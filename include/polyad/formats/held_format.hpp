@@ -66,6 +66,10 @@ public:
                                  SgdWorkspace<Scalar, Space> const&) const   = 0;
 
   virtual void do_spttmc(Space const&, std::vector<Matrix> const& U, int mode, Matrix const& Y) const = 0;
+
+  /// Whether do_read_nonzeros works.
+  [[nodiscard]] virtual bool is_readable() const                                                       = 0;
+  virtual void do_read_nonzeros(Space const&, count_t first, NonzeroBlock<Scalar, Space> const&) const = 0;
 };
 
 /// Throws UsageError for a format that is known to hold duplicates: no driver of least squares takes these,
@@ -167,6 +171,13 @@ public:
   void do_spttmc(Space const& space, std::vector<Matrix> const& U, int mode, Matrix const& Y) const override {
     expect(Capability::ttmc);
     if constexpr (TtmcFormat<F>) spttmc(space, m_format, U, mode, Y);
+  }
+
+  [[nodiscard]] bool is_readable() const override { return ReadableFormat<F>; }
+  void do_read_nonzeros(Space const& space, count_t first,
+                        NonzeroBlock<Scalar, Space> const& block) const override {
+    POLYAD_EXPECTS(ReadableFormat<F>, "the format ", F::name, " does not give its nonzeros back");
+    if constexpr (ReadableFormat<F>) read_nonzeros(space, m_format, first, block);
   }
 
 private:

@@ -35,6 +35,7 @@ public:
   [[nodiscard]] TensorFile read_tensor(ReadOptions const& options = {});
   [[nodiscard]] TensorFile read_tensor_part(ReadOptions const& options, FilePart const& part);
   [[nodiscard]] HostKtensor read_model();
+  [[nodiscard]] HostTucker read_tucker();
   [[nodiscard]] HostFastTucker read_fast_tucker();
   [[nodiscard]] HostArray read_array_npz(std::string const& name, std::size_t order);
   [[nodiscard]] std::map<int, HostArray> read_factors_npz();

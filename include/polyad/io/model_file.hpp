@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CP models in host memory and their files, text or npz. The name's ending decides the kind of a written
+// CP and Tucker models in host memory and their files, text or npz. The name's ending decides the kind of a written
 // file, the content that of a read one. Also scores of how close a model is to another, or to a tensor.
 #pragma once
 
@@ -48,6 +48,25 @@ void write_model(std::filesystem::path const& path, HostKtensor const& model, bo
 /// \throws InputError for a file that is missing, damaged or no CP model
 [[nodiscard]] HostKtensor read_model(std::filesystem::path const& path);
 
+/// A Tucker model in host memory and double precision: the content of a file.
+struct HostTucker {
+  /// I_0, ..., I_{N-1} and R_0, ..., R_{N-1}
+  std::vector<std::uint64_t> extents, ranks;
+  /// G, R_0 x ... x R_{N-1}, row-major
+  std::vector<double> core;
+  /// U^(n), I_n x R_n, row-major
+  std::vector<std::vector<double>> factors;
+
+  [[nodiscard]] int order() const noexcept { return static_cast<int>(extents.size()); }
+};
+
+/// Whether the file begins as a Tucker model does (an npz with an array `core`). \throws InputError when it cannot be
+/// read
+[[nodiscard]] bool is_tucker_file(std::filesystem::path const& path);
+
+/// \throws InputError for a file that is missing, damaged or no Tucker model
+[[nodiscard]] HostTucker read_tucker(std::filesystem::path const& path);
+
 /// Factor match score (Acar, Dunlavy, Kolda: "A scalable optimization approach for fitting canonical tensor
 /// decompositions", J. Chemometrics 25(2), 2011, section 5): for components r of A and s of B
 ///   score(r, s) = prod_n |cos(a_r^(n), b_s^(n))|,
@@ -63,8 +82,11 @@ struct MatchScore {
 /// \throws UsageError when the extents differ, a model's sizes contradict or a rank is 0
 [[nodiscard]] MatchScore match_score(HostKtensor const& a, HostKtensor const& b);
 
-/// 1 - ||X - M|| / ||X||; X has no duplicates.
-/// \throws UsageError when the extents differ or a coordinate is outside; NumericalError when X is zero
+/// 1 - ||X - M|| / ||X||, as drivers report it at the end of a run: to 1e-12, or as the model allows. X has no
+/// duplicates.
+/// \throws UsageError when the extents differ or a coordinate is outside; NumericalError when X is zero, or has
+///         duplicates that make ||X - M||^2 negative
 [[nodiscard]] double fit_of_model(CoordinateList const& X, HostKtensor const& model);
+[[nodiscard]] double fit_of_model(CoordinateList const& X, HostTucker const& model);
 
 }  // namespace polyad::io

@@ -7,7 +7,7 @@
 //                         U^(n) = the R_n leading left singular vectors of Y
 //   G = U^(N-1)' Y, the core
 //
-// The U have orthonormal columns, so that ||X - G x U||^2 = ||X||^2 - ||G||^2, which gives the fit.
+// The U have orthonormal columns, so that ||X - G x U||^2 = ||X||^2 - ||G||^2, which gives an iteration's fit.
 #pragma once
 
 #include <functional>
@@ -32,7 +32,7 @@ struct LeadingVectorsOptions {
 struct TuckerOptions {
   std::vector<count_t> ranks = {};  // R_0, ..., R_{N-1}, each 1 ... I_n and at most the product of the others
   int max_iterations         = 50;  // 0: the fit of the start with its best core
-  double tolerance           = 1e-6;  // 0 or more; stop when the fit changes by less; 0 never does
+  double tolerance           = 1e-6;  // as CpAlsOptions::tolerance
   double time_limit_s        = std::numeric_limits<double>::infinity();
   std::uint64_t seed         = 0;  // for the random start
   LeadingVectorsOptions vectors = {};
@@ -50,7 +50,8 @@ struct TuckerResult {
   TuckerModel<Scalar, Space> model;  // U with orthonormal columns
   std::vector<TuckerIteration> history;
   StopReason reason = StopReason::max_iterations;
-  double fit        = 0;  // of the model
+  double fit        = 0;  // of the model, in its precision: not the last iteration's number
+  double fit_error  = 0;  // a bound for the rounding error of `fit`
 };
 
 /// Factors to start from: U^(n) (I_n x R_n) with orthonormal columns.

@@ -78,7 +78,9 @@ void add_iterations(Command& command, int& iterations, std::string const& meanin
 
 void add_tolerance(Command& command, double& tolerance) {
   command
-      .add_option("--tol", tolerance, "Stop when the fit changes by less than X in an iteration; 0: never")
+      .add_option(
+          "--tol", tolerance,
+          "Stop when an iteration changes the fit by at most X s (1 - s^2)^(1/2), s = 1 - fit; 0: never")
       ->type_name("X")
       ->capture_default_str();
   command.after_parsing([&tolerance] {

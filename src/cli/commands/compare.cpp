@@ -55,16 +55,21 @@ int compare_models(CompareOptions const& options, Operand& first, Operand& secon
 }
 
 int compare_fit(CompareOptions const& options, Operand& of_model, Operand& of_tensor, Report& report) {
-  auto const model  = of_model.file.read_model();
-  auto const tensor = read_input(of_tensor.file, TensorInput{.path = of_tensor.path, .duplicates = "sum"},
-                                 options.common, report);
-  if (model.extents != tensor.extents)
+  bool const is_tucker = of_model.file.kind() == io::InputFile::Kind::tucker_model;
+  auto const cp        = is_tucker ? io::HostKtensor() : of_model.file.read_model();
+  auto const tucker    = is_tucker ? of_model.file.read_tucker() : io::HostTucker();
+  auto const& extents  = is_tucker ? tucker.extents : cp.extents;
+  auto const tensor    = read_input(of_tensor.file, TensorInput{.path = of_tensor.path, .duplicates = "sum"},
+                                    options.common, report);
+  if (extents != tensor.extents)
     throw InputError(of_model.path.string(), 0, 0,
-                     fmt::format("holds a model of {}, but the tensor is {}", dims_text(model.extents),
+                     fmt::format("holds a model of {}, but the tensor is {}", dims_text(extents),
                                  dims_text(tensor.extents)));
-  double const fit = io::fit_of_model(tensor, model);
+  double const fit = is_tucker ? io::fit_of_model(tensor, tucker) : io::fit_of_model(tensor, cp);
   show("tensor   {}: {}\n", FileName(of_tensor.path), tensor_text(*report.input));
-  show("model    CP of rank {}\nfit      {:.9f}\n", model.rank(), fit);
+  show("model    {}\nfit      {:.9f}\n",
+       is_tucker ? "Tucker with a core of " + dims_text(tucker.ranks) : fmt::format("CP of rank {}", cp.rank()),
+       fit);
   report.result = FactsReport{{{"fit", fit}}, {}};
   return verdict(!options.at_least || fit >= *options.at_least);
 }
@@ -169,9 +174,14 @@ int compare_tensors(CompareOptions const& options, Operand& first, Operand& seco
 }  // namespace
 
 int run(CompareOptions const& options, Report& report) {
+  using Kind = io::InputFile::Kind;
   Operand a{options.a, io::InputFile(options.a)}, b{options.b, io::InputFile(options.b)};
-  bool const model_a = a.file.kind() == io::InputFile::Kind::cp_model;
-  bool const model_b = b.file.kind() == io::InputFile::Kind::cp_model;
+  Kind const kind_a = a.file.kind(), kind_b = b.file.kind();
+  bool const tucker_a = kind_a == Kind::tucker_model, tucker_b = kind_b == Kind::tucker_model;
+  bool const model_a = tucker_a || kind_a == Kind::cp_model, model_b = tucker_b || kind_b == Kind::cp_model;
+  if (model_a && model_b && (tucker_a || tucker_b))
+    throw UsageError("compare takes two CP models, or a model and a tensor: " +
+                     (tucker_a ? options.a : options.b).string() + " is a Tucker model");
   if (model_a && model_b) return compare_models(options, a, b, report);
   if (model_a) return compare_fit(options, a, b, report);
   if (model_b) return compare_fit(options, b, a, report);

@@ -21,6 +21,7 @@
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/core/model_defect.hpp"
 #include "polyad/core/quantity_text.hpp"
 #include "polyad/formats/capability.hpp"
 #include "polyad/io/atomic_file.hpp"
@@ -82,7 +83,7 @@ void summarise(CpdOptions const& options, Report const& report, int last, double
          report.ranks->nonzeros, report.ranks->rows, report.ranks->bytes);
   if (!report.format->chosen_because.empty())
     show("format   {} because {}\n", report.format->name, report.format->chosen_because);
-  show("fit      {:.9f} after {} iterations ({})\n", result.fit, last, result.reason);
+  show("fit      {} after {} iterations ({})\n", fit_text(result.fit, result.fit_error), last, result.reason);
   if (result.gram_fallbacks > 0)
     show("updates  {} took the pseudo-inverse: the Gram matrix was singular\n", result.gram_fallbacks);
   if (result.restarts.size() > 1) {
@@ -107,12 +108,17 @@ void summarise(CpdOptions const& options, Report const& report, int last, double
 void warn_of_defect(CpdOptions const& options, CpdReport const& result) {
   if (result.defect.empty()) return;
   bool const is_zero       = result.weights.empty() || result.weights.front() == 0;
+  bool const is_degenerate = result.defect == to_string(ModelDefect::degenerate);
   std::string const better = options.precision == "f32" ? "--precision f64, " : "";
   char const* const start  = options.init == "nvecs" ? "random" : "nvecs";
   if (is_zero)
     say("polyad: warning: {}. Try {}another --seed, or --init {}. Check that the tensor has values "
         "other than 0, and scale them to a size near 1\n",
         result.defect, better, start);
+  else if (is_degenerate)
+    say("polyad: warning: {}: the tensor has no best model of rank {}, and more iterations only let them "
+        "grow. Try a smaller rank or another --seed\n",
+        result.defect, options.rank);
   else
     say("polyad: warning: {}: the {} components were never independent. Try a smaller rank, {}another "
         "--seed, or --init {}\n",

@@ -72,7 +72,8 @@ int run(TuckerOptions const& options, Report& report) {
   show("model    Tucker with a core of {}, {}, {} with concurrency {}\n", dims_text(options.ranks),
        options.precision, report.backend->name, report.backend->concurrency);
   if (report.ranks) show("{}\n", ranks_text(*report.ranks, "nonzeros"));
-  show("fit      {:.9f} after {} iterations ({})\n", result.fit, report.iterations.size(), result.reason);
+  show("fit      {} after {} iterations ({})\n", fit_text(result.fit, result.fit_error),
+       report.iterations.size(), result.reason);
   show("time     {} to read, {} to build, {} for the iterations\n", duration_text(report.input->read_s),
        duration_text(report.format->build_s), duration_text(seconds));
   for (auto const& file : result.files) show("wrote    {}\n", file);

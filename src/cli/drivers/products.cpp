@@ -92,7 +92,7 @@ polyad::TuckerOptions library_options(TuckerOptions const& options) {
 
 template <class Result>
 TuckerReport to_report(Result const& result) {
-  return {result.fit, result.reason == StopReason::converged, to_string(result.reason), {}};
+  return {result.fit, result.fit_error, result.reason == StopReason::converged, to_string(result.reason), {}};
 }
 
 template <class Scalar, class Index>

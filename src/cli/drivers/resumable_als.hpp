@@ -29,6 +29,7 @@ inline CpAlsOptions library_options(CpdOptions const& options) {
 template <class Scalar, class Space>
 void set_result(CpdReport& report, CpAlsResult<Scalar, Space> const& result) {
   report.fit            = result.fit;
+  report.fit_error      = result.fit_error;
   report.weights        = result.model.weights;
   report.converged      = result.reason == StopReason::converged;
   report.reason         = to_string(result.reason);
@@ -63,7 +64,9 @@ void expect_same_run(CpdOptions const& options, io::Checkpoint const& checkpoint
   for (int n = 0; same && n < X.extents().order(); ++n)
     same = of_mode(checkpoint.extents, n) == X.extents()[n];
   // The norm of a tensor depends on how threads split its sum.
-  same = same && std::abs(checkpoint.norm_squared - X.norm_squared()) <= 1e-6 * X.norm_squared();
+  double const norm_squared = X.norm_squared();
+  same = same && (checkpoint.norm_squared == norm_squared ||
+                  std::abs(checkpoint.norm_squared - norm_squared) <= 1e-6 * norm_squared);
   if (!same) refuse("is a checkpoint of another tensor");
 }
 

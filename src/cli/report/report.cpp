@@ -124,6 +124,7 @@ Json to_json(RestartReport const& restart) {
 
 Json to_json(CpdReport const& result) {
   Json json = {{"fit", result.fit},
+               {"fit_error", result.fit_error},
                {"weights", result.weights},
                {"converged", result.converged},
                {"reason", result.reason},
@@ -170,6 +171,7 @@ Json to_json(CompletionReport const& result) {
 
 Json to_json(TuckerReport const& result) {
   return {{"fit", result.fit},
+          {"fit_error", result.fit_error},
           {"converged", result.converged},
           {"reason", result.reason},
           {"files", names_of(result.files)}};
@@ -218,6 +220,11 @@ Json to_json(std::monostate) {
 }
 
 }  // namespace
+
+std::string fit_text(double fit, double error) {
+  bool const is_one = 1 - fit <= error;
+  return fmt::format("{:.9f}{}", fit, is_one ? fmt::format(" (to within {:.1g})", error) : "");
+}
 
 std::string error_text(double error) {
   return error == 0 || (error >= 0.01 && error < 1e6) ? fmt::format("{:.4f}", error)

@@ -95,8 +95,12 @@ struct RestartReport {
   std::string error = {};  // why the run broke down; empty: it did not
 };
 
+/// The fit as it is printed. Where it cannot be told from 1, also its error.
+[[nodiscard]] std::string fit_text(double fit, double error);
+
 struct CpdReport {
-  double fit = 0;
+  double fit       = 0;
+  double fit_error = 0;  // a bound for its rounding error
   std::vector<double> weights;
   bool converged = false;
   std::string reason;
@@ -134,8 +138,9 @@ struct CompletionReport {
 };
 
 struct TuckerReport {
-  double fit     = 0;
-  bool converged = false;
+  double fit       = 0;
+  double fit_error = 0;  // a bound for its rounding error
+  bool converged   = false;
   std::string reason;
   std::vector<FileName> files;
 };

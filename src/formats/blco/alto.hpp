@@ -182,4 +182,9 @@ void residual_mttkrp(Space const& space, Alto<Scalar, Index, Space> const& X,
                      ResidualWorkspace<Scalar, AltoWorkspace<Scalar, Space>, Space>& workspace,
                      FactorMatrix<Scalar, Space> const& G);
 
+/// The nonzeros (formats/format.hpp).
+template <class Space, class Scalar, class Index>
+void read_nonzeros(Space const& space, Alto<Scalar, Index, Space> const& X, count_t first,
+                   NonzeroBlock<Scalar, Space> const& block);
+
 }  // namespace polyad::detail

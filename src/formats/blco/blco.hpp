@@ -119,4 +119,9 @@ void residual_mttkrp(Space const& space, Blco<Scalar, Index, Space> const& X,
                      ResidualWorkspace<Scalar, BlcoWorkspace<Scalar, Space>, Space>& workspace,
                      FactorMatrix<Scalar, Space> const& G);
 
+/// The nonzeros (formats/format.hpp).
+template <class Space, class Scalar, class Index>
+void read_nonzeros(Space const& space, Blco<Scalar, Index, Space> const& X, count_t first,
+                   NonzeroBlock<Scalar, Space> const& block);
+
 }  // namespace polyad::detail

@@ -165,4 +165,9 @@ void sgd_core_sweep(Space const& space, Sorted<Scalar, Index, Space> const& X,
                     FastTuckerModel<Scalar, Space> const& model, FactorMatrices<Scalar, Space> const& C,
                     int mode, SgdForm form, SgdWorkspace<Scalar, Space> const& workspace);
 
+/// The nonzeros (formats/format.hpp).
+template <class Space, class Scalar, class Index>
+void read_nonzeros(Space const& space, Sorted<Scalar, Index, Space> const& X, count_t first,
+                   NonzeroBlock<Scalar, Space> const& block);
+
 }  // namespace polyad::detail

@@ -260,4 +260,9 @@ void solve_stretch(Space const& space, SortedCopy<Scalar, Index, Space> const& s
                    RowProblem<Scalar, Space> const& problem, FactorMatrix<Scalar, Space> const& A,
                    RowShrinkage const& shrinkage);
 
+/// The nonzeros (formats/format.hpp).
+template <class Space, class Scalar, class Index>
+void read_nonzeros(Space const& space, StreamedSorted<Scalar, Index, Space> const& X, count_t first,
+                   NonzeroBlock<Scalar, Space> const& block);
+
 }  // namespace polyad::detail

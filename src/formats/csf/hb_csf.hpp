@@ -109,4 +109,9 @@ void residual_mttkrp(Space const& space, HbCsf<Scalar, Index, Space> const& X,
                      ResidualWorkspace<Scalar, NoWorkspace, Space>& workspace,
                      FactorMatrix<Scalar, Space> const& G);
 
+/// The nonzeros (formats/format.hpp).
+template <class Space, class Scalar, class Index>
+void read_nonzeros(Space const& space, HbCsf<Scalar, Index, Space> const& X, count_t first,
+                   NonzeroBlock<Scalar, Space> const& block);
+
 }  // namespace polyad::detail

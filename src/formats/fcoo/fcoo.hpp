@@ -149,4 +149,9 @@ template <class Scalar, class Index, class Space>
 std::vector<FCooTrial> tune(Space const& space, FCoo<Scalar, Index, Space> const& X, count_t rank,
                             int repetitions = 3);
 
+/// The nonzeros (formats/format.hpp).
+template <class Space, class Scalar, class Index>
+void read_nonzeros(Space const& space, FCoo<Scalar, Index, Space> const& X, count_t first,
+                   NonzeroBlock<Scalar, Space> const& block);
+
 }  // namespace polyad::detail

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "fit/measure_cp.hpp"
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+
+#include "fit/cp_cells.hpp"
+#include "fit/cp_norm.hpp"
+#include "fit/exact_gram.hpp"
+#include "fit/sum_cells.hpp"
+
+namespace polyad::detail {
+namespace {
+
+template <class T, class Scalar, class Space>
+Fit cp_fit_in(Space const& space, ErasedFormat<Scalar, Space> const& X, StoredCp<Scalar, Space> const& model,
+              double scale, RankSums const& ranks) {
+  CpCells<Scalar, T> cells;
+  cells.order = model.factors.order();
+  cells.rank  = static_cast<int>(model.weights.size());
+  std::vector<DoubleDouble> grams;
+  for (int n = 0; n < cells.order; ++n) {
+    cells.factors[n] = model.factors[n].data();
+    cells.strides[n] = static_cast<count_t>(model.factors[n].stride(0));
+    auto const gram  = exact_gram<T>(space, model.owned[static_cast<std::size_t>(n)]);
+    grams.insert(grams.end(), gram.begin(), gram.end());
+  }
+  sum_over_ranks(ranks, grams);
+  Kokkos::View<double*, typename Space::device_type> const weights(
+      Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::fit_weights"), model.weights.size());
+  auto const host = Kokkos::create_mirror_view(weights);
+  std::copy(model.weights.begin(), model.weights.end(), host.data());
+  Kokkos::deep_copy(space, weights, host);
+  cells.weights = weights.data();
+
+  auto const norm = cp_norm(grams, model.weights);
+  auto const sums = sum_cells(space, X, cells, scale, ranks);
+  return fit_of(squares_of_cells<T>(sums, norm.squared, norm.components,
+                                    {cells.roundings(), cells.order * gram_roundings}));
+}
+
+}  // namespace
+
+template <class Scalar, class Space>
+Fit measure_cp_fit(Space const& space, ErasedFormat<Scalar, Space> const& X,
+                   StoredCp<Scalar, Space> const& model, double scale, RankSums const& ranks) {
+  auto const fit = cp_fit_in<double>(space, X, model, scale, ranks);
+  if (is_exact_enough<Scalar>(fit)) return fit;
+  return cp_fit_in<DoubleDouble>(space, X, model, scale, ranks);
+}
+
+POLYAD_EACH_SCALAR(, POLYAD_MEASURE_CP_FIT);
+
+}  // namespace polyad::detail

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// read_nonzeros of the CSF family: a nonzero's ancestors are found by bisection, level by level.
+#include "formats/csf/b_csf.hpp"
+#include "formats/csf/csf.hpp"
+#include "formats/csf/hb_csf.hpp"
+#include "formats/nonzero_reader.hpp"
+#include "polyad/core/instances.hpp"
+
+namespace polyad::detail {
+namespace {
+
+template <class Scalar, class Index>
+struct TreeNonzeros {
+  Index const* indices[max_order]{};
+  Index const* pointers[max_order]{};
+  count_t nodes[max_order]{};
+  Scalar const* values;
+  Kokkos::Array<int, max_order> modes;
+  int order;
+  int pointer_levels;
+
+  template <class Space>
+  explicit TreeNonzeros(CsfTree<Scalar, Index, Space> const& tree)
+      : values(tree.values.data()),
+        modes(tree.modes),
+        order(tree.order),
+        pointer_levels(tree.pointer_levels) {
+    for (int l = 0; l < order; ++l) {
+      indices[l]  = of_mode(tree.indices, l).data();
+      pointers[l] = of_mode(tree.pointers, l).data();
+      nodes[l]    = tree.nodes(l);
+    }
+  }
+
+  [[nodiscard]] KOKKOS_FUNCTION Scalar read(count_t p, count_t* index) const {
+    // From the leaf up. Levels without pointers have an index for each nonzero.
+    count_t node = p;
+    for (int l = order - 1; l >= 0; --l) {
+      if (l < pointer_levels) node = last_at_most(pointers[l], nodes[l], node);
+      index[modes[static_cast<std::size_t>(l)]] = indices[l][node];
+    }
+    return values[p];
+  }
+};
+
+}  // namespace
+
+template <class Space, class Scalar, class Index>
+void read_nonzeros(Space const& space, Csf<Scalar, Index, Space> const& X, count_t first,
+                   NonzeroBlock<Scalar, Space> const& block) {
+  NonzeroReader<Space, Scalar>(space, X, first, block)
+      .piece(TreeNonzeros<Scalar, Index>(X.tree()), X.tree().nnz());
+}
+
+template <class Space, class Scalar, class Index>
+void read_nonzeros(Space const& space, BCsf<Scalar, Index, Space> const& X, count_t first,
+                   NonzeroBlock<Scalar, Space> const& block) {
+  NonzeroReader<Space, Scalar>(space, X, first, block)
+      .piece(TreeNonzeros<Scalar, Index>(X.tree(0).tree), X.nnz());
+}
+
+template <class Space, class Scalar, class Index>
+void read_nonzeros(Space const& space, HbCsf<Scalar, Index, Space> const& X, count_t first,
+                   NonzeroBlock<Scalar, Space> const& block) {
+  NonzeroReader<Space, Scalar> reader(space, X, first, block);
+  auto const& groups = X.groups(0);
+  for (auto const* tree : {&groups.coo, &groups.csl.tree, &groups.b_csf.tree})
+    reader.piece(TreeNonzeros<Scalar, Index>(*tree), tree->nnz());
+}
+
+#define POLYAD_READ_CSF_NONZEROS(Scalar, Index)                                                    \
+  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                                \
+                              Csf<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t,   \
+                              NonzeroBlock<Scalar, Kokkos::DefaultExecutionSpace> const&);         \
+  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                                \
+                              BCsf<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t,  \
+                              NonzeroBlock<Scalar, Kokkos::DefaultExecutionSpace> const&);         \
+  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                                \
+                              HbCsf<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t, \
+                              NonzeroBlock<Scalar, Kokkos::DefaultExecutionSpace> const&)
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_READ_CSF_NONZEROS);
+
+}  // namespace polyad::detail
