@@ -2,6 +2,7 @@
 #include "io/npz_arrays.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string_view>
 #include <utility>
@@ -86,7 +87,10 @@ void add_array(ZipWriter& zip, std::string const& name, std::vector<std::uint64_
 NpzReader::NpzReader(RawInput& input) : m_input(input) {
   m_input.hold(m_memory);
   if (m_input.size() == 0) throw InputError(name(), 0, 0, "is empty, not an npz archive");
-  expect_archive(name(), m_input.peek());
+  std::array<char, 512> start{};  // a tar archive is recognised by its first block of that size
+  std::size_t const bytes = std::min<std::uint64_t>(start.size(), m_input.size());
+  m_input.read_at(0, start.data(), bytes);
+  expect_archive(name(), {start.data(), bytes});
   m_members = list_zip(m_input);
 }
 

@@ -32,7 +32,7 @@ namespace {
 constexpr std::size_t nonzeros = 200;
 
 /// A random tensor of that order in host memory.
-HostTensor random_tensor(Random& random, std::size_t order) {
+HostTensor tensor_of_random_shape(Random& random, std::size_t order) {
   HostTensor tensor{"random", {}, {}, {}};
   for (std::size_t n = 0; n < order; ++n) tensor.extents.push_back(5 + random_below(random, 40));
   for (std::size_t p = 0; p < nonzeros; ++p) {
@@ -54,7 +54,7 @@ struct Outside {
   std::vector<Index> indices;
   std::string fault;
 
-  Outside(Random& random, std::size_t order) : host(random_tensor(random, order)) {
+  Outside(Random& random, std::size_t order) : host(tensor_of_random_shape(random, order)) {
     TestSpace const space;
     std::size_t const p = random_below(random, nonzeros), n = random_below(random, order);
     Index const all_ones                = std::numeric_limits<Index>::max();

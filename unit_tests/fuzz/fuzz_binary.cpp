@@ -7,6 +7,7 @@
 #include "fuzz_file.hpp"
 #include "io/binary_kind.hpp"
 #include "io/foreign_binary.hpp"
+#include "io/readers.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/io/tensor_file.hpp"
 
@@ -14,8 +15,9 @@ namespace {
 
 using namespace polyad::io;
 
-template <class Read>
-bool is_refused(Read const& read, std::string const& path) {
+using Reader = TensorFile (*)(RawInput&, ReadOptions const&);
+
+bool is_refused(Reader read, std::string const& path) {
   try {
     RawInput input(path);
     (void)read(input, ReadOptions{.threads = 1, .memory_bytes = polyad::fuzz::most_memory});

@@ -107,7 +107,7 @@ with tempfile.TemporaryDirectory() as folder:
         numpy.savez(path, coords=coords, data=numpy.array([1.5, -2, 0.1]), shape=numpy.array([5, 7]))
         run("copy", path, copy, *(["f32"] if kind == "f4" else []))
         with numpy.load(copy) as tensor:
-            assert sorted(tensor.files) == ["coords", "data", "fill_value", "shape"]
+            assert sorted(tensor.files) == ["coords", "data", "fill_value", "format", "shape"]
             assert numpy.array_equal(tensor["coords"], coords)
             assert numpy.array_equal(tensor["data"], numpy.array([1.5, -2, 0.1]).astype(kind)) and tensor["data"].dtype == kind
             assert tuple(tensor["shape"]) == (5, 7)

@@ -60,29 +60,29 @@ def count_message(order, found, line):
 
 
 def bad_tokens(order):
-    """(class, what replaces the second row's index 2 or value, the reason's words before the quoted token)."""
+    """(class, what replaces the second row's index 2 or value, the reason's words before the quoted token and after it)."""
     index, value = "index 2 is ", "the value is "
-    yield "letter in an index", 1, "b", index + "not a number"
-    yield "letters behind an index", 1, "3x", index + "not a number"
-    yield "negative index", 1, "-3", index + "negative"
-    yield "fractional index", 1, "1.5", index + "not an integer"
-    yield "index with an exponent", 1, "1e0", index + "not an integer"
-    yield "index beyond 64 bits", 1, "18446744073709551616", "index 2 exceeds 2^64 - 1"
-    yield "two signs", 1, "+-3", index + "not a number"
-    yield "quotes around an index", 1, '"3"', index + "not a number"
-    yield "commas instead of blanks", 1, "3,2", index + "not a number"
-    yield "index that is NaN", 1, "nan", index + "not a number"
-    yield "long garbage", 1, "y" * 60, index + "not a number"
-    yield "minus of typography", 1, "\u22123", index + "not a number"
-    yield "letters in a value", order, "abc", value + "not a number"
-    yield "letter behind a value", order, "-2x", value + "not a number"
-    yield "hexadecimal value", order, "0x10", value + "not a number"
-    yield "decimal comma", order, "0,5", value + "not a number"
-    yield "exponent without digits", order, "1e", value + "not a number"
-    yield "lone minus", order, "-", value + "not a number"
-    yield "NaN", order, "nan", value + "not finite"
-    yield "infinity", order, "-inf", value + "not finite"
-    yield "value beyond doubles", order, "1e999", "the value exceeds the range of a double"
+    yield "letter in an index", 1, "b", index + "not a number", ""
+    yield "letters behind an index", 1, "3x", index + "not a number", ""
+    yield "negative index", 1, "-3", index + "negative", ""
+    yield "fractional index", 1, "1.5", index + "not an integer", ""
+    yield "index with an exponent", 1, "1e0", index + "not an integer", ""
+    yield "index beyond 64 bits", 1, "18446744073709551616", "index 2 exceeds 2^64 - 1", ""
+    yield "two signs", 1, "+-3", index + "not a number", ""
+    yield "quotes around an index", 1, '"3"', index + "not a number", ""
+    yield "commas instead of blanks", 1, "3,2", index + "not a number", ""
+    yield "index that is NaN", 1, "nan", index + "not a number", ""
+    yield "long garbage", 1, "y" * 60, index + "not a number", ""
+    yield "minus of typography", 1, "\u22123", index + "not a number", ""
+    yield "letters in a value", order, "abc", value + "not a number", ""
+    yield "letter behind a value", order, "-2x", value + "not a number", ""
+    yield "hexadecimal value", order, "0x10", value + "not a number", ""
+    yield "decimal comma", order, "0,5", value + "not a number", "; decimals have a point"
+    yield "exponent without digits", order, "1e", value + "not a number", ""
+    yield "lone minus", order, "-", value + "not a number", ""
+    yield "NaN", order, "nan", value + "not finite", ""
+    yield "infinity", order, "-inf", value + "not finite", ""
+    yield "value beyond doubles", order, "1e999", "the value exceeds the range of a double", ""
 
 
 def malformed(dialect):
@@ -93,13 +93,13 @@ def malformed(dialect):
     def text(row):
         return "\n".join([*head, rows[0], row, rows[2]]) + "\n"
 
-    for name, position, token, reason in bad_tokens(order):
+    for name, position, token, reason, advice in bad_tokens(order):
         words = rows[1].split()
         words[position] = token
         column = len(" ".join([*words[:position], ""]).encode()) + 1
         shown = token.encode()[:40].decode(errors="ignore")
         yield Case(name, text(" ".join(words)),
-                   f":{line}:{column}: {reason}: '{shown}{'...' if len(token) > 40 else ''}'")
+                   f":{line}:{column}: {reason}: '{shown}{'...' if len(token) > 40 else ''}'{advice}")
     short = rows[1].rsplit(" ", 1)[0]
     yield Case("too few numbers", text(short),
                f":{line}:{len(short) + 1}: {count_message(order, order, short)}")
