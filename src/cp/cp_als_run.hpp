@@ -121,7 +121,7 @@ public:
     auto const& numbers = m_work.host_numbers;
     // All ranks have the same sums, but a bit could differ between different machines.
     if (m_ranks) m_ranks->agree(numbers.data(), numbers.size());
-    auto const known = known_numbers();
+    auto const known      = known_numbers();
     double const previous = m_result.fit;
     int const iteration   = iterations_done() + 1;
     m_formula             = squares_of_formula<Scalar>(known, order());

@@ -100,7 +100,8 @@ RankSums rank_sums(RowOwners<Scalar, Space>* owners) {
 /// \param is_start  The factors are a caller's. If their columns are not orthonormal, the formula is wrong.
 template <class Scalar, class Index, class Space>
 Fit final_fit(Space const& space, DividedTensor<Scalar, Index, Space> const& X,
-              TuckerModel<Scalar, Space> const& model, double scale, SquaredNorms const& formula, bool is_start) {
+              TuckerModel<Scalar, Space> const& model, double scale, SquaredNorms const& formula,
+              bool is_start) {
   auto const& tensor = *X.format(0).inside();
   auto* const owners = X.owners().get();
   // The end of a run must not fail for lack of memory.

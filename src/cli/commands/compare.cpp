@@ -68,7 +68,8 @@ int compare_fit(CompareOptions const& options, Operand& of_model, Operand& of_te
   double const fit = is_tucker ? io::fit_of_model(tensor, tucker) : io::fit_of_model(tensor, cp);
   show("tensor   {}: {}\n", FileName(of_tensor.path), tensor_text(*report.input));
   show("model    {}\nfit      {:.9f}\n",
-       is_tucker ? "Tucker with a core of " + dims_text(tucker.ranks) : fmt::format("CP of rank {}", cp.rank()),
+       is_tucker ? "Tucker with a core of " + dims_text(tucker.ranks)
+                 : fmt::format("CP of rank {}", cp.rank()),
        fit);
   report.result = FactsReport{{{"fit", fit}}, {}};
   return verdict(!options.at_least || fit >= *options.at_least);

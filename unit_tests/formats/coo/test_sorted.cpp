@@ -411,8 +411,8 @@ void expect_merged(count_t chunks, std::size_t length, int rank) {
   count_t const entries = border_entries(chunks);
   auto const columns    = static_cast<count_t>(rank);
   typename Format::workspace_type workspace;
-  workspace.rows = Kokkos::View<std::uint32_t*, TestSpace::device_type>("rows", entries);
-  workspace.sums = make_factor_matrix<Scalar>(space, "polyad::test", entries, columns);
+  workspace.rows       = Kokkos::View<std::uint32_t*, TestSpace::device_type>("rows", entries);
+  workspace.sums       = make_factor_matrix<Scalar>(space, "polyad::test", entries, columns);
   auto const host_rows = Kokkos::create_mirror_view(workspace.rows);
   // Levels after the first hold what must not be read before it is written.
   Kokkos::deep_copy(host_rows, 77);

@@ -322,13 +322,12 @@ void expect_exact_batches(HostTensor const& tensor, int mode, std::int64_t fiber
   WatchedMatrix<float> const V(space, RowLayout::padded, tensor.extents[n], rank, 0);
   ChunkWalk const workers{bins.size(), 1, ColumnBlocks{0, 1, static_cast<int>(rank)}};
   int const team = is_device_space<TestSpace> ? 32 / lanes : 1;
-  Kokkos::parallel_for(
-      "polyad::test", team_policy(space, workers.shape(team, lanes)),
-      Kernel{detail::TreeArrays<float, Index, Order>(tree),
-             detail::BinArrays<Index, Order>(bins),
-             OtherFactors<float, Order>(factors, tree.modes),
-             {tree.indices[0].data(), RowsAt<float>(V.matrix())},
-             workers});
+  Kokkos::parallel_for("polyad::test", team_policy(space, workers.shape(team, lanes)),
+                       Kernel{detail::TreeArrays<float, Index, Order>(tree),
+                              detail::BinArrays<Index, Order>(bins),
+                              OtherFactors<float, Order>(factors, tree.modes),
+                              {tree.indices[0].data(), RowsAt<float>(V.matrix())},
+                              workers});
   auto const expected = exact_mttkrp<float>(tensor, host_factors, n);
   CAPTURE(tensor.name, Strategy::batch, Strategy::sums_fibers, mode, fiber_threshold, bin);
   CHECK(violation<float>(expected, V.read(), tensor.order()) == "");
