@@ -254,15 +254,15 @@ private:
     return {[ranks](std::span<double> numbers) { ranks->sum_on_host(numbers); },
             [ranks](double here) { return ranks->largest(here); }};
   }
-  /// Of the model after `iteration` iterations.
+  /// What is wrong with the model after `iteration` iterations.
   [[nodiscard]] ModelDefect defect(int iteration) const {
     if (m_work.host_numbers(model_norm_squared) == 0) return ModelDefect::zero;
     auto const updates = static_cast<count_t>(iteration) * static_cast<count_t>(order());
     if (updates > 0 && m_result.gram_fallbacks == updates) return ModelDefect::never_regular;
     return m_degeneracy.is_growing() ? ModelDefect::degenerate : ModelDefect::none;
   }
-  /// The fit of the model as it is: its columns are normalised. The formula of the last iteration is used if its
-  /// error does not matter.
+  /// The fit of the model as it is: its columns are normalised. The formula of the last iteration is used if
+  /// its error does not matter.
   void measure_fit() {
     auto fit = fit_of_iteration(m_formula);
     if (!m_tensor->is_readable()) {
@@ -354,7 +354,7 @@ private:
   ScaledNorm m_norm;  // all numbers here but state()'s are those of the tensor times m_norm.scale
   CpAlsOptions m_options;
   StopRule m_rule;
-  SquaredNorms m_formula{1, 1, std::numeric_limits<double>::infinity()};  // of the last iteration
+  SquaredNorms m_formula{1, 1, std::numeric_limits<double>::infinity()};  // the last iteration's
   Degeneracy m_degeneracy;
   CpAlsWorkspace<Scalar, Space> m_work;
   std::unique_ptr<ErasedWorkspace> m_format_workspace;

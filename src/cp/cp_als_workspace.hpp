@@ -48,7 +48,7 @@ struct CpAlsWorkspace {
   GramWorkspace<Space> gram_sums;
   FactorMatrix<Scalar, Space> V;        // the longest mode's MTTKRP, shared by all modes
   FactorMatrix<Scalar, Space> inverse;  // R x R
-  DeviceNumbers<Space> gram_memory;     // the Gram matrices, and behind them the numbers
+  DeviceNumbers<Space> gram_memory;     // the Gram matrices, then the numbers
   GramMatrices<Space> grams;            // N x R x R
   DeviceNumbers<Space> scratch;
   DeviceNumbers<Space> weights;  // powers of two by which the last updated factor was divided

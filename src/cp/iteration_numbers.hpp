@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The numbers of an iteration of CP-ALS for the fit's formula (fit/fit.hpp) and for degenerate models. With V the
-// last mode's MTTKRP and A its factor, <X, M> = sum over i, r of lambda_r V(i, r) A(i, r);
+// The numbers of an iteration of CP-ALS for the fit's formula (fit/fit.hpp) and for degenerate models. With V
+// the last mode's MTTKRP and A its factor, <X, M> = sum over i, r of lambda_r V(i, r) A(i, r);
 // ||M||^2 = lambda' (Hadamard product H of the Gram matrices) lambda.
 #pragma once
 
@@ -11,13 +11,13 @@
 
 namespace polyad::detail {
 
-/// The numbers that an iteration of CP-ALS computes on the device for the host. The pseudo-inverses are those so
-/// far; those of trial updates only find the scale.
+/// The numbers that an iteration of CP-ALS computes on the device for the host. The pseudo-inverses are those
+/// so far; those of trial updates only find the scale.
 enum FitNumber : int {
   inner_product,       // <X, M>
   model_norm_squared,  // ||M||^2
   component_norms,     // the sum of the components' norms lambda_r H(r, r)^(1/2)
-  opposed_norm,        // of pairs of components that nearly cancel: the largest norm of a pair's smaller one
+  opposed_norm,        // the largest norm of the smaller component in a pair that nearly cancels
   gram_fallbacks,
   trial_fallbacks,
   fit_numbers
@@ -58,7 +58,7 @@ struct ModelNorm {
   }
 
 private:
-  /// Of component r.
+  /// The norm of component r.
   [[nodiscard]] KOKKOS_FUNCTION double norm_of(count_t r) const {
     double product = weights(r) * weights(r);
     for (count_t n = 0; n < grams.extent(0); ++n) product *= grams(n, r, r);

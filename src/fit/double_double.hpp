@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DoubleDouble: the unevaluated sum of two doubles, about 106 bits (Dekker, Numer. Math. 18, 1971; Knuth, The Art
-// of Computer Programming 2, section 4.2.2). The fit needs it where sums cancel.
+// DoubleDouble: the unevaluated sum of two doubles, about 106 bits (Dekker, Numer. Math. 18, 1971; Knuth, The
+// Art of Computer Programming 2, section 4.2.2). The fit needs it where sums cancel.
 //
 // An error term is exact only if the compiler does not fuse the product before it with the sum after it.
 // Therefore products are formed by fma(a, b, 0.0), which no compiler may split or fuse again.

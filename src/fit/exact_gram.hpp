@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gram matrices for the fit: A' A of a factor, in doubles or DoubleDouble, from the entries as they are stored.
+// Gram matrices for the fit: A' A of a factor, in doubles or DoubleDouble, from the entries as they are
+// stored.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -34,7 +35,7 @@ struct ChunkGram {
   FactorMatrix<Scalar, Space> A;
   Kokkos::View<DoubleDouble***, Kokkos::LayoutRight, typename Space::device_type> sums;  // chunks x R x R
   count_t chunk;
-  count_t blocks;  // of columns
+  count_t blocks;  // the number of blocks of columns
 
   KOKKOS_FUNCTION void operator()(count_t e) const {
     count_t const first = e % blocks * block;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fit of a model M to a tensor X, 1 - ||X - M|| / ||X|| (Frobenius norms, the zeros of X included), and the
-// bound of its error. Every driver, `polyad compare` and Python use these functions.
+// The fit of a model M to a tensor X, 1 - ||X - M|| / ||X|| (Frobenius norms, the zeros of X included), and
+// the bound of its error. Every driver, `polyad compare` and Python use these functions.
 //
-// An iteration has ||X - M||^2 = ||X||^2 - 2 <X, M> + ||M||^2 for little, as its updates compute these numbers
-// anyway. But the difference cancels: its error is that of the largest term, which is all of it where M is
-// close to X. formula_bound bounds it. If the bound matters, the drivers sum the residual over the nonzeros
-// at the end of a run (fit/measure_fit.hpp):
+// An iteration has ||X - M||^2 = ||X||^2 - 2 <X, M> + ||M||^2 for little, as its updates compute these
+// numbers anyway. But the difference cancels: its error is that of the largest term, which is all of it where
+// M is close to X. formula_error bounds it. If the bound matters, the drivers sum the residual over the
+// nonzeros at the end of a run (fit/measure_cp.hpp, fit/measure_tucker.hpp):
 //
 //   ||X - M||^2 = sum over the nonzeros of (x - m)^2  +  ||M||^2 - sum over the nonzeros of m^2
 //
@@ -29,8 +29,9 @@ struct Fit {
   double error = std::numeric_limits<double>::infinity();
 };
 
-/// Whether the fit at the end of a run needs no other, more exact evaluation. Fits of floats are promised to 1e-6,
-/// those of doubles to 1e-12. A model that is far larger than the tensor has such an error relative to its norm.
+/// Whether the fit at the end of a run needs no other, more exact evaluation. Fits of floats are promised to
+/// 1e-6, those of doubles to 1e-12. A model that is far larger than the tensor has such an error relative to
+/// its norm.
 template <class Scalar>
 bool is_exact_enough(Fit const& fit) {
   constexpr double promised = sizeof(Scalar) == sizeof(float) ? 1e-6 : 1e-12;
@@ -59,12 +60,12 @@ inline Fit fit_of(SquaredNorms const& squares) {
   double const left = std::sqrt(std::max(share, 0.0));
   double const up   = std::sqrt(std::max(share + bound, 0.0)) - left;
   double const down = left - std::sqrt(std::max(share - bound, 0.0));
-  double const own  = 2 * unit_roundoff<double> * (1 + left);  // of the quotient, the root and the difference
+  double const own  = 2 * unit_roundoff<double> * (1 + left);  // the quotient, the root and the difference
   return {1 - left, std::max(up, down) + own};
 }
 
-/// The fit of an iteration. Its formula has the errors of an MTTKRP, and how a format sums is not known for sure: a
-/// residual that is too negative only makes the bound larger here. The end of the run tells.
+/// The fit of an iteration. Its formula has the errors of an MTTKRP, and how a format sums is not known for
+/// sure: a residual that is too negative only makes the bound larger here. The end of the run decides.
 inline Fit fit_of_iteration(SquaredNorms squares) {
   squares.bound = std::max(squares.bound, -squares.residual);
   return fit_of(squares);
@@ -109,9 +110,9 @@ double usual_error_of_fit(FormulaNumbers const& numbers, double fit) {
 
 /// Sums over the nonzeros, for which no term is rounded to a double.
 struct CellSums {
-  DoubleDouble tensor;    // of x^2
-  DoubleDouble residual;  // of (x - m)^2
-  DoubleDouble model;     // of m^2
+  DoubleDouble tensor;    // x^2
+  DoubleDouble residual;  // (x - m)^2
+  DoubleDouble model;     // m^2
 
   template <class T>
   KOKKOS_FUNCTION void add(double x, T const& m) {
@@ -129,8 +130,8 @@ struct CellSums {
 
 /// Rounded operations in T.
 struct CellRoundings {
-  double entry = 0;  // of one entry of M
-  double norm  = 0;  // of ||M||^2, relative to the squared norm of the sum of the terms' absolute values
+  double entry = 0;  // for one entry of M
+  double norm  = 0;  // for ||M||^2, relative to the squared norm of the sum of the terms' absolute values
 };
 
 /// \param model       ||M||^2

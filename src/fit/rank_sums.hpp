@@ -20,8 +20,8 @@ struct RankSums {
   [[nodiscard]] double largest_of(double here) const { return largest ? largest(here) : here; }
 };
 
-/// Replaces each number by its sum over all ranks. Each number is split into parts of 26 bits, on a grid that all
-/// ranks share. The sum of a part over up to 2^26 ranks then has no rounding error, in any order.
+/// Replaces each number by its sum over all ranks. Each number is split into parts of 26 bits, on a grid that
+/// all ranks share. The sum of a part over up to 2^26 ranks then has no rounding error, in any order.
 inline void sum_over_ranks(RankSums const& ranks, std::span<DoubleDouble> numbers) {
   if (!ranks.sum) return;
   constexpr int parts = 5;

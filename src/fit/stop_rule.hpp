@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a run of CP-ALS or Tucker has converged: one rule for all drivers. With s = ||X - M|| / ||X|| for what is left
-// and c = (1 - s^2)^(1/2) for what is explained (||M|| / ||X|| at the optimum, where M and X - M are orthogonal),
-// a run stops when
+// When a run of CP-ALS or Tucker has converged: one rule for all drivers. With s = ||X - M|| / ||X|| for what
+// is left and c = (1 - s^2)^(1/2) for what is explained (||M|| / ||X|| at the optimum, where M and X - M are
+// orthogonal), a run stops when
 //
 //   |change of the fit|  <=  tolerance s c
 //
@@ -10,8 +10,8 @@
 // neither does one that comes close, where a change of the last digits still removes much of what is left.
 // Below s = 10^-3 the rule takes 10^-3.
 //
-// No iteration makes the fit worse, except by rounding. If the tolerance asks for less than rounding hides, or
-// if the fit sinks again and again, nothing is to be seen any more: the run stops for this reason.
+// No iteration makes the fit worse, except by rounding. If the tolerance asks for less than rounding hides,
+// or if the fit sinks again and again, nothing is to be seen any more: the run stops for this reason.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace polyad::detail {
 
 /// The largest change of a fit that counts as none.
 inline double negligible_change(double fit, double tolerance) {
-  constexpr double least = 1e-3;  // of what is left
+  constexpr double least = 1e-3;  // the smallest s
   double const left      = std::max(1 - fit, least);
   return tolerance * left * std::sqrt(std::abs(1 - left * left));
 }

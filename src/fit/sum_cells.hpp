@@ -44,7 +44,7 @@ struct SumCells {
   using value_type = CellSums;
   NonzeroBlock<Scalar, Space> block;
   Cells cells;
-  double scale;  // of the values
+  double scale;  // multiplies the values
 
   KOKKOS_FUNCTION void operator()(count_t k, CellSums& sum) const {
     sum.add(static_cast<double>(block.values(k)) * scale, cells(&block.indices(k, 0)));

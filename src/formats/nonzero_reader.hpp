@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reading a format's nonzeros back as coordinates (ReadableFormat of formats/format.hpp). A source knows where
-// they are:
+// Reading a format's nonzeros back as coordinates (ReadableFormat of formats/format.hpp). A source knows
+// where they are:
 //
 //   source.read(p, index)    the value of nonzero p, and its N indices
 //
@@ -56,7 +56,7 @@ private:
   Space m_space;
   NonzeroBlock<Scalar, Space> m_block;
   count_t m_first;      // nonzero of the block
-  count_t m_begin = 0;  // of the next piece
+  count_t m_begin = 0;  // where the next piece begins
 };
 
 /// The last number of an increasing array, from `begin` on, that does not exceed p.

@@ -49,8 +49,8 @@ detail::CellSums sum_cells(CoordinateList const& X, Cells const& cells, int expo
   return sums;
 }
 
-/// A model whose columns have entries near 1, and whose weights are those for a tensor with values near 1. Only
-/// exponents differ from the model's.
+/// A model whose columns have entries near 1, and whose weights are those for a tensor with values near 1.
+/// Only exponents differ from the model's.
 struct ScaledModel {
   std::vector<double> weights;
   std::vector<std::vector<double>> factors;

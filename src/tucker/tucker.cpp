@@ -164,7 +164,7 @@ TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index
     vectors.reserve(mine.extent(0), mine.extent(1), of_mode(options.ranks, n), extents[n]);
   }
   StopRule rule(options.tolerance);
-  SquaredNorms formula;  // of the last iteration
+  SquaredNorms formula;  // the last iteration's
   Kokkos::Timer const clock;
   for (int iteration = 1; iteration <= options.max_iterations; ++iteration) {
     double const begin = clock.seconds();

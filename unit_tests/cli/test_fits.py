@@ -88,7 +88,7 @@ class Fits(ToolTest):
         result = json.loads((self.folder / "r.json").read_text())["result"]
         self.assertEqual(result["defect"], "two components grow and cancel each other")
         self.assertGreater(result["fit"], 0.98)
-        # Of a rank that suffices, the same tensor has a model without such components.
+        # With a rank that suffices, the same tensor has a model without such components.
         self.assertIsNone(self.report_of("cpd", path, "-r", 3, "-i", 2000)["result"]["defect"])
 
 

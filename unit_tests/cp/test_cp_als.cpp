@@ -493,9 +493,9 @@ TEST_CASE("CP-ALS: a given start is used as it is", "[cp]") {
 TEST_CASE("CP-ALS: the canonical form of the result fits where an iteration did", "[cp]") {
   TestSpace const space;
   Random random(67);
-  using F = CooPermuted<double, std::uint32_t, TestSpace>;
-  auto const X =
-      F::build(space, to_device<double, std::uint32_t>(space, random_tensor(random, {20, 20000, 30}, 5000)));
+  using F      = CooPermuted<double, std::uint32_t, TestSpace>;
+  auto const X = F::build(
+      space, to_device<double, std::uint32_t>(space, distinct(random_tensor(random, {20, 20000, 30}, 5000))));
   FactorMatrices<double, TestSpace> const start(space, X.extents(), 16);
   fill_random(space, start, 0);
   DeviceMemoryAccount const account;
@@ -511,7 +511,7 @@ TEST_CASE("CP-ALS: the canonical form of the result fits where an iteration did"
 
 TEST_CASE("CP-ALS: a rank that is not stated is that of the start, or that of the format", "[cp]") {
   TestSpace const space;
-  auto const coo = to_device<double, std::uint32_t>(space, small_tensor(Kind::shuffled, 3));
+  auto const coo = to_device<double, std::uint32_t>(space, distinct(small_tensor(Kind::shuffled, 3)));
   auto const X   = any_format(space, coo, {.rank = 5});
   CpAlsOptions options;
   options.max_iterations = 1;
@@ -529,7 +529,7 @@ TEST_CASE("CP-ALS: what does not match is refused", "[cp]") {
   TestSpace const space;
   auto const build = [&](std::size_t order) {
     return CooPermuted<double, std::uint32_t, TestSpace>::build(
-        space, to_device<double, std::uint32_t>(space, small_tensor(Kind::shuffled, order)));
+        space, to_device<double, std::uint32_t>(space, distinct(small_tensor(Kind::shuffled, order))));
   };
   auto const X = build(3);
   CHECK_THROWS_AS(cp_als(space, build(1), options_of(2, 3), go_on), UsageError);

@@ -47,11 +47,10 @@ inline Planted planted_entries(std::size_t order, std::size_t extent, std::size_
 
 /// fast_tucker of data whose training set is X.
 template <class F>
-FastTuckerResult<double, TestSpace> fit_to(TestSpace const& space, F const& X,
-                                           FastTuckerData<double, std::uint32_t, TestSpace> data,
-                                           FastTuckerOptions const& options,
-                                           FastTuckerModel<double, TestSpace> const& model,
-                                           FastTuckerCallback const& callback) {
+[[nodiscard]] FastTuckerResult<double, TestSpace> fit_to(
+    TestSpace const& space, F const& X, FastTuckerData<double, std::uint32_t, TestSpace> data,
+    FastTuckerOptions const& options, FastTuckerModel<double, TestSpace> const& model,
+    FastTuckerCallback const& callback) {
   data.format = any_format(space, X);
   return fast_tucker(space, data, options, model, callback);
 }

@@ -95,7 +95,7 @@ TEST_CASE("a run on sorted, deterministic, has the same bits for any number of t
       auto const model   = start(space, data.train, 3, 5, data.deviation);
       space.fence("polyad::test");
       auto const result = fit_to(space, X, {train, {}, {}}, options, model, any_epoch);
-      auto bits         = flat(model.A(2));
+      auto bits         = flat(result.model.A(2));
       bits.push_back(result.history.back().train.rmse);
       if (first.empty()) first = bits;
       CHECK(bits == first);
@@ -117,7 +117,7 @@ TEST_CASE("a learning rate that is too large ends the run with the last sound mo
   CHECK(result.reason == StopReason::diverged);
   CHECK(result.history.empty());
   CHECK(result.kept_epoch == 0);
-  CHECK(flat(model.A(0)) == before);
+  CHECK(flat(result.model.A(0)) == before);
 }
 
 TEST_CASE("with patience the best epoch on held-out entries is kept", "[fast_tucker]") {
@@ -141,8 +141,8 @@ TEST_CASE("with patience the best epoch on held-out entries is kept", "[fast_tuc
   for (auto const& epoch : result.history) best = std::min(best, epoch.validation.rmse);
   auto const& kept = result.history[static_cast<std::size_t>(result.kept_epoch - 1)];
   CHECK(kept.validation.rmse == best);
-  auto const C = make_intermediates(space, model);
-  CHECK(errors(space, model, C, held, make_error_sums(space, held.nnz())).rmse == best);
+  auto const C = make_intermediates(space, result.model);
+  CHECK(errors(space, result.model, C, held, make_error_sums(space, held.nnz())).rmse == best);
 }
 
 TEST_CASE("where no epoch is better than mean and biases, these are kept", "[fast_tucker]") {
@@ -161,7 +161,7 @@ TEST_CASE("where no epoch is better than mean and biases, these are kept", "[fas
   REQUIRE(result.reason == StopReason::early_stop);
   CHECK(result.kept_epoch == 0);
   CHECK(result.history.size() == 2);
-  for (double const a : flat(model.A(0))) REQUIRE(a == 0);
+  for (double const a : flat(result.model.A(0))) REQUIRE(a == 0);
 }
 
 TEST_CASE("runs that cannot start are refused, and a callback ends one", "[fast_tucker]") {

@@ -433,7 +433,7 @@ TEST_CASE("sgd with a rate that is too large ends with the last sound model", "[
       fit_to(space, X, {train, {}, {}}, options, model, [](FastTuckerEpoch const&) { return true; });
   CHECK(result.reason == StopReason::diverged);
   CHECK(result.history.empty());
-  CHECK(flat(model.A(0)) == before);
+  CHECK(flat(result.model.A(0)) == before);
 }
 
 TEST_CASE("sgd's rates decay, and its ridges draw rows to zero", "[fast_tucker][sgd]") {
@@ -450,9 +450,10 @@ TEST_CASE("sgd's rates decay, and its ridges draw rows to zero", "[fast_tucker][
     options.ridge           = ridge;
     options.ridge_per_entry = per_entry;
     auto const model        = start(space, data.train, 3, 4, data.deviation);
-    fit_to(space, X, {train, {}, {}}, options, model, [](FastTuckerEpoch const&) { return true; });
+    auto const result =
+        fit_to(space, X, {train, {}, {}}, options, model, [](FastTuckerEpoch const&) { return true; });
     double squares = 0;
-    for (double const a : flat(model.A(0))) squares += a * a;
+    for (double const a : flat(result.model.A(0))) squares += a * a;
     return squares;
   };
   double const free = norm(0, false);

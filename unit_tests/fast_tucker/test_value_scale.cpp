@@ -142,17 +142,24 @@ TEST_CASE("a start's mean and biases stay where values are scaled for the fit", 
   FastTuckerModel<double, TestSpace> start(space, train.extents(), std::vector<count_t>{3, 3, 3}, 3, true);
   fit_biases(space, train, {.time_mode = 2}, start);
   fill_start(space, start, 1e30, 0);
-  auto const bias = flat(start.bias(0)), drift = flat(start.drift(1));
+  auto const bias = flat(start.bias(0)), drift = flat(start.drift(1)), first = flat(start.A(0));
   double const mean = start.mean;
-  auto const result =
-      fast_tucker(space, train, {.max_epochs = 5, .shrinkage = Shrinkage{.observations = 3}}, start);
+  FastTuckerOptions const options{.max_epochs = 5, .shrinkage = Shrinkage{.observations = 3}};
+  auto const result = fast_tucker(space, train, options, start);
   CHECK(start.mean == mean);
   CHECK(flat(start.bias(0)) == bias);
   CHECK(flat(start.drift(1)) == drift);
   CHECK(result.model.mean == mean);
   CHECK(result.model.bias(0).data() == start.bias(0).data());
-  CHECK(result.model.A(0).data() == start.A(0).data());
-  CHECK(errors(space, result.model, train).rmse < 0.8e30);
+  CHECK(flat(start.A(0)) == first);  // it was not handed over
+  double const rmse = errors(space, result.model, train).rmse;
+  CHECK(rmse < 0.8e30);
+  auto const A    = start.A(0);
+  auto const over = fast_tucker(space, train, options, std::move(start));
+  CHECK(over.model.A(0).data() == A.data());
+  CHECK(flat(A) != first);
+  CHECK(over.model.mean == mean);
+  CHECK(std::abs(errors(space, over.model, train).rmse / rmse - 1) < 1e-9);
 }
 
 }  // namespace

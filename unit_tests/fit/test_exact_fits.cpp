@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fit at the end of a run against the one that visiting every cell in long double gives: exact tensors and
-// others, at every scale that the scalars hold, in every format.
+// The fit at the end of a run against the one that visiting every cell in long double gives: exact tensors
+// and others, at every scale that the scalars hold, in every format.
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cmath>

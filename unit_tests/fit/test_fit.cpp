@@ -43,7 +43,7 @@ TEST_CASE("fit: a negative residual is 1 with a bound, or an error", "[fit]") {
   auto const middle = fit_of({1, 0.25, 0.05});
   CHECK(middle.value == 0.5);
   CHECK(std::abs(middle.error - (0.5 - std::sqrt(0.2))) < 1e-15);
-  // In an iteration a residual that is too negative makes the bound larger; the end of the run tells.
+  // In an iteration a residual that is too negative makes the bound larger; the end of the run decides.
   auto const doubtful = fit_of_iteration({4, -0.04, 8e-16});
   CHECK(doubtful.value == 1);
   CHECK(std::abs(doubtful.error - 0.1) < 1e-14);
@@ -141,7 +141,7 @@ TEST_CASE("stop rule: what is left and what is explained both count", "[fit]") {
   CHECK(negligible_change(-0.5, tolerance) > 0);
 
   StopRule rule(tolerance);
-  CHECK_FALSE(rule.after(0.3, 1e-16));  // the first fit is no change
+  CHECK_FALSE(rule.after(0.3, 1e-16));  // the first fit does not change anything
   CHECK_FALSE(rule.after(0.31, 1e-16));
   CHECK(rule.after(0.31001, 1e-16) == StopReason::converged);
   // The same change where little is explained.

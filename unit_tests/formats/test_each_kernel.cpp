@@ -24,7 +24,7 @@ CooTensor<Scalar, Index, TestSpace> small_input(std::size_t order) {
   Random random(order);
   std::vector<std::uint64_t> const extents =
       order == 3 ? std::vector<std::uint64_t>{40, 300, 20} : std::vector<std::uint64_t>{12, 9, 50, 5};
-  return to_device<Scalar, Index>(TestSpace(), random_tensor(random, extents, 1000));
+  return to_device<Scalar, Index>(TestSpace(), distinct(random_tensor(random, extents, 1000)));
 }
 
 /// That `run(options of a format)` gives about the same number for all formats with these capabilities.

@@ -221,9 +221,9 @@ TEST_CASE("hooi: one buffer holds the products of all modes", "[tucker]") {
   options.ranks            = {3, 3, 3};
   options.max_iterations   = 1;
   options.vectors          = {0, 1, 1e-3};
-  auto const start         = random_tucker_start<double>(space, X.extents(), options);
+  auto start               = random_tucker_start<double>(space, X.extents(), options);
   count_t const with_start = account.in_use();
-  static_cast<void>(tucker(space, X, options, start));
+  static_cast<void>(tucker(space, X, options, std::move(start)));  // no copy of it
   // Y takes 40,000 rows of ten doubles, padding included. Beside one of it stand two matrices of four columns
   // and two megabytes of partial sums.
   CHECK(account.peak() < with_start + 3 * 40000 * 10 * sizeof(double));
@@ -270,7 +270,7 @@ TEST_CASE("wide products of transposed matrices agree with the oracle", "[tucker
 }
 
 TEST_CASE("hooi: what does not fit is refused", "[tucker]") {
-  auto const tensor  = small_tensor(Kind::shuffled, 3);
+  auto const tensor  = distinct(small_tensor(Kind::shuffled, 3));
   auto const refused = [&](std::vector<count_t> ranks) {
     TuckerOptions options;
     options.ranks = std::move(ranks);

@@ -57,7 +57,7 @@ struct CpAlsResult {
   Ktensor<Scalar, Space> model;  // normalised, in canonical form
   std::vector<CpAlsIteration> history;
   StopReason reason      = StopReason::max_iterations;
-  double fit             = 0;  // of the model, in its precision: not the last iteration's number
+  double fit             = 0;  // that of the model in its precision, not the last iteration's number
   double fit_error       = 0;  // a bound for the rounding error of `fit`
   count_t gram_fallbacks = 0;  // updates that took the pseudo-inverse
   ModelDefect defect     = ModelDefect::none;

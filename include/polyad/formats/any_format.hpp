@@ -129,8 +129,8 @@ public:
   /// if the caller released `coo` afterwards, as any_format(space, std::move(coo), options) does. Waits for
   /// `space`.
   /// \throws UsageError for duplicates, unless options.duplicates sums or keeps them; unless
-  ///         1 <= options.rank < 2^20; for a coordinate outside, naming it; for iterations that are negative or
-  ///         not finite; for an unknown name or option; for a named format without what options.needs or
+  ///         1 <= options.rank < 2^20; for a coordinate outside, naming it; for iterations that are negative
+  ///         or not finite; for an unknown name or option; for a named format without what options.needs or
   ///         options.deterministic ask; without a survey if one is needed. MemoryError, with the smallest
   ///         need, when nothing fits
   static AnyFormat build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CP and Tucker models in host memory and their files, text or npz. The name's ending decides the kind of a written
-// file, the content that of a read one. Also scores of how close a model is to another, or to a tensor.
+// CP and Tucker models in host memory and their files, text or npz. The name's ending decides the kind of a
+// written file, the content that of a read one. Also scores of how close a model is to another, or to a
+// tensor.
 #pragma once
 
 #include <cstdint>
@@ -60,8 +61,8 @@ struct HostTucker {
   [[nodiscard]] int order() const noexcept { return static_cast<int>(extents.size()); }
 };
 
-/// Whether the file begins as a Tucker model does (an npz with an array `core`). \throws InputError when it cannot be
-/// read
+/// Whether the file begins as a Tucker model does (an npz with an array `core`). \throws InputError when it
+/// cannot be read
 [[nodiscard]] bool is_tucker_file(std::filesystem::path const& path);
 
 /// \throws InputError for a file that is missing, damaged or no Tucker model
@@ -82,10 +83,10 @@ struct MatchScore {
 /// \throws UsageError when the extents differ, a model's sizes contradict or a rank is 0
 [[nodiscard]] MatchScore match_score(HostKtensor const& a, HostKtensor const& b);
 
-/// 1 - ||X - M|| / ||X||, as drivers report it at the end of a run: to 1e-12, or as the model allows. X has no
-/// duplicates.
-/// \throws UsageError when the extents differ or a coordinate is outside; NumericalError when X is zero, or has
-///         duplicates that make ||X - M||^2 negative
+/// 1 - ||X - M|| / ||X||, as drivers report it at the end of a run: to 1e-12, or as the model allows. X has
+/// no duplicates.
+/// \throws UsageError when the extents differ or a coordinate is outside; NumericalError when X is zero, or
+///         has duplicates that make ||X - M||^2 negative
 [[nodiscard]] double fit_of_model(CoordinateList const& X, HostKtensor const& model);
 [[nodiscard]] double fit_of_model(CoordinateList const& X, HostTucker const& model);
 

@@ -7,7 +7,8 @@
 //                         U^(n) = the R_n leading left singular vectors of Y
 //   G = U^(N-1)' Y, the core
 //
-// The U have orthonormal columns, so that ||X - G x U||^2 = ||X||^2 - ||G||^2, which gives an iteration's fit.
+// The U have orthonormal columns, so that ||X - G x U||^2 = ||X||^2 - ||G||^2, which gives an iteration's
+// fit.
 #pragma once
 
 #include <functional>
@@ -50,7 +51,7 @@ struct TuckerResult {
   TuckerModel<Scalar, Space> model;  // U with orthonormal columns
   std::vector<TuckerIteration> history;
   StopReason reason = StopReason::max_iterations;
-  double fit        = 0;  // of the model, in its precision: not the last iteration's number
+  double fit        = 0;  // that of the model in its precision, not the last iteration's number
   double fit_error  = 0;  // a bound for the rounding error of `fit`
 };
 

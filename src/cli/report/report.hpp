@@ -95,7 +95,7 @@ struct RestartReport {
   std::string error = {};  // why the run broke down; empty: it did not
 };
 
-/// The fit as it is printed. Where it cannot be told from 1, also its error.
+/// The fit as it is printed. If it looks like 1, also its error.
 [[nodiscard]] std::string fit_text(double fit, double error);
 
 struct CpdReport {

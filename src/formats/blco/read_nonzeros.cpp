@@ -26,7 +26,7 @@ struct AltoNonzeros {
   count_t index_stride;
   Index const* group_indices;  // g x groups
   count_t group_stride;
-  Index const* starts;  // of the groups
+  Index const* starts;  // where the groups begin
   count_t groups;
   Scalar const* values;
   Kokkos::Array<int, max_order> modes;

@@ -17,7 +17,7 @@ struct FlaggedSource {
   std::uint64_t const* flags;
   Index const* coordinates;  // K x (S + 1)
   count_t coordinate_stride;
-  Index const* first_segment;  // of the partitions
+  Index const* first_segment;  // each partition's
   Kokkos::Array<int, max_order> modes;
   int index_modes;
   int order;
