@@ -313,6 +313,9 @@ class Completion(ToolTest):
                                                   for at, _ in self.lines[3600:]))
         self.succeed("predict", "m.npz", places, "--index-base", 1, "-o", "q.tns")
         self.assertEqual((self.folder / "q.tns").read_text(), (self.folder / "p.tns").read_text())
+        places = self.write("from_zero.tns", "".join(" ".join(map(str, at)) + "\n" for at, _ in self.lines[3600:]))
+        self.succeed("predict", "m.npz", places, "--index-base", 0, "-o", "r.tns")
+        self.assertEqual((self.folder / "r.tns").read_text(), (self.folder / "p.tns").read_text())
 
     def test_recommend_and_similar(self):
         self.succeed("fast-tucker", self.train, "-r", 4, "--clip", "0,6", "-o", "m.npz", "--precision", "f64")

@@ -226,6 +226,10 @@ class Compare(ToolTest):
         result = self.score(8, a, other)
         self.assertEqual([result[k] for k in ("in_a_alone", "in_b_alone", "different", "largest_difference")],
                          [1, 1, 1, 0.5])
+        # Files that differ in the sign of a zero do not have the same bits.
+        zeros = [self.write(name, f"1 1 {zero}\n2 2 3\n") for name, zero in (("plus.tns", "0"), ("minus.tns", "-0"))]
+        result = self.score(8, *zeros)
+        self.assertEqual((result["different"], result["largest_difference"]), (1, 0))
         self.fail_with(3, "compare", "nowhere", a, says="no such file")
         self.model("m.ktns", [2], [[1], [2]], [[1], [0]])
         self.fail_with(3, "compare", "m.ktns", self.write("d.tns", "5 5 5 1\n"), says="5 x 5 x 5")

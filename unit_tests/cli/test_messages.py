@@ -149,18 +149,18 @@ class Numbers(ToolTest):
 
     def test_bytes(self):
         report = self.folder / "report.json"
-        for text, count in (("1000", 1000), ("1.5G", 3 << 29), ("010k", 10240), ("2MiB", 2 << 20), ("0.5 tb", 1 << 39),
-                            ("18446744073709551615", 2**64 - 1), ("1e3", 1000)):
+        for text, count in (("1000", 1000), ("+8G", 8 << 30), ("010k", 10240), ("2MiB", 2 << 20), ("3 tb", 3 << 40),
+                            ("18446744073709551615", 2**64 - 1), ("15E", 15 << 60)):
             self.run_tool("stats", "no.tns", "--max-memory", text, "--report", report)
             self.assertEqual(json.loads(report.read_text())["options"]["max_memory"], count, text)
         for command, (_, _, _, options) in NUMBERS.items():
             for option in options:
-                for text in ("-1", "-1G", "G", "1.5X", "1.5", "1GG", "many", "1e30", "20E", "nan", "inf", "", "0x10"):
+                for text in ("-1", "-1G", "G", "15X", "1.5", "1.5G", "1GG", "many", "1e3", "16E", "nan", "inf", "", "0x10", "18446744073709551616"):
                     with self.subTest(command=command, option=option, text=text):
                         result = self.typed(command, option, text)
                         self.assertEqual(result.returncode, USAGE, result.stderr)
                         if text:
-                            self.assertIn(f"takes bytes, such as 8000000000, 8G or 1.5G, not '{text}'", result.stderr)
+                            self.assertIn(f"takes bytes such as 8G, not '{text}'", result.stderr)
 
 
 class FileNames(ToolTest):

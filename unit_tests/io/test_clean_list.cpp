@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Duplicates of a list against a map of places.
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -89,4 +90,20 @@ TEST_CASE("the line of a nonzero", "[io]") {
   REQUIRE_FALSE(polyad::io::line_of_nonzero(path, 3).has_value());
   REQUIRE_FALSE(polyad::io::line_of_nonzero("/dev/null", 0).has_value());
   REQUIRE(polyad::io::line_of_nonzero(folder.write("u", "1 1 1\r\n\r\n2 2 1\r\n"), 1) == 3);
+}
+
+TEST_CASE("the entries that are held out do not depend on the parts that a list is read in", "[io]") {
+  CoordinateList const list = random_list(600, 1000, false);
+  auto const whole          = polyad::io::hold_out(list, 0.3, 5, 1, 0).second;
+  REQUIRE(whole.nnz() > 100);
+  CoordinateList joined;
+  std::uint64_t first = 0;
+  for (std::uint64_t const size : {1, 250, 349}) {
+    auto const part =
+        polyad::io::partition(list, [&](std::uint64_t p) { return p >= first && p < first + size; });
+    auto const held = polyad::io::hold_out(part.second, 0.3, 5, 1, first).second;
+    joined.values.insert(joined.values.end(), held.values.begin(), held.values.end());
+    first += size;
+  }
+  REQUIRE(std::equal(joined.values.begin(), joined.values.end(), whole.values.begin(), whole.values.end()));
 }

@@ -57,12 +57,15 @@ void share_reserves_if_limited() {
 }  // namespace
 
 void expect_threads(int wanted) {
+#ifdef KOKKOS_ENABLE_OPENMP
+  // To count them, Kokkos first starts as many threads as OpenMP allows, whatever number it is given.
+  if (wanted > 0 && wanted < ::omp_get_max_threads()) ::omp_set_num_threads(wanted);
+#endif
   auto const count = static_cast<std::uint64_t>(std::max(1, host_threads(wanted)));
   if (count == 1) return;
   share_reserves_if_limited();
-  // This thread has its stack. The room of two more, and of one in 32, is for what else is allocated before
-  // OpenMP starts its threads. It ends the process with status 1 if it cannot start them.
-  auto const tried = count + 1 + count / 32;
+  // This thread has its stack. The room of one more, and of one in 32, is for what else Kokkos allocates.
+  auto const tried = count + count / 32;
   std::latch all_started(1);
   std::vector<std::jthread> others;
   try {

@@ -3,7 +3,8 @@
 
 #include <array>
 #include <cctype>
-#include <cmath>
+#include <charconv>
+#include <cstdint>
 #include <system_error>
 
 namespace polyad::cli {
@@ -39,30 +40,24 @@ std::string settle_number(std::string& text) {
 }
 
 std::string settle_bytes(std::string& text) {
-  auto const fault  = fmt::format("takes bytes, such as 8000000000, 8G or 1.5G, not '{}'", printable(text));
-  auto const number = leading_number(text);
-  if (!number || !(number->value >= 0)) return fault;
+  auto const fault      = fmt::format("takes bytes such as 8G, not '{}'", printable(text));
+  std::size_t const end = std::min(text.find_first_not_of("+0123456789"), text.size());
+  std::string digits    = text.substr(0, end);
+  std::uint64_t bytes   = 0;
+  if (!settle_whole_number<std::uint64_t>(digits).empty()) return fault;
+  std::from_chars(digits.data(), digits.data() + digits.size(), bytes);
   std::string unit;
-  for (char const c : std::string_view(text).substr(number->end))
+  for (char const c : std::string_view(text).substr(end))
     if (c != ' ') unit += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   if (unit.ends_with('B')) unit.pop_back();
   if (unit.ends_with('I') && unit.size() == 2) unit.pop_back();
-  constexpr std::string_view prefixes = "KMGTPE";
-  double factor                       = 1;
   if (!unit.empty()) {
-    auto const power = unit.size() == 1 ? prefixes.find(unit[0]) : std::string_view::npos;
+    constexpr std::string_view prefixes = "KMGTPE";
+    auto const power                    = unit.size() == 1 ? prefixes.find(unit[0]) : std::string_view::npos;
     if (power == std::string_view::npos) return fault;
-    factor = std::ldexp(1.0, 10 * (static_cast<int>(power) + 1));
+    if (__builtin_mul_overflow(bytes, std::uint64_t{1} << 10 * (power + 1), &bytes)) return fault;
   }
-  // Digits alone are exact beyond 2^53, too.
-  std::string digits = text.substr(0, number->end);
-  if (factor == 1 && settle_whole_number<std::uint64_t>(digits).empty()) {
-    text = digits;
-    return "";
-  }
-  double const bytes = number->value * factor;
-  if (!(bytes < 0x1p64) || (factor == 1 && bytes != std::floor(bytes))) return fault;
-  text = std::to_string(static_cast<std::uint64_t>(bytes));
+  text = std::to_string(bytes);
   return "";
 }
 

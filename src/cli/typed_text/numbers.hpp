@@ -47,7 +47,7 @@ std::string settle_whole_number(std::string& text) {
 /// Replaces a number by the shortest text of its nearest double. Returns the fault, or nothing.
 std::string settle_number(std::string& text);
 
-/// Replaces bytes, such as 8000000000, 8G or 1.5 GiB, by their number. A K is 1024. Returns the fault, or
+/// Replaces bytes, such as 8000000000, 8G or 512 MiB, by their number. A K is 1024. Returns the fault, or
 /// nothing.
 std::string settle_bytes(std::string& text);
 
