@@ -240,6 +240,7 @@ private:
     model_norm(m_space, m_work.grams, m_work.weights, all);
     Kokkos::deep_copy(m_space, m_work.host_numbers, all);
     m_space.fence("polyad::cp_als");
+    if (m_ranks) m_ranks->agree(m_work.host_numbers.data(), m_work.host_numbers.size());
     m_formula = squares_of_formula<Scalar>(known_numbers(), order());
     if (!std::isfinite(fit_of_iteration(m_formula).value) && m_norm.squared > 0)
       throw NumericalError("the fit of the start is not a finite number");
