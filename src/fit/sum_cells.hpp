@@ -72,7 +72,7 @@ CellSums sum_cells(Space const& space, ErasedFormat<Scalar, Space> const& X, Cel
 }
 
 template <class Space, class Scalar>
-struct LargestValue {
+struct LargestInBlock {
   NonzeroBlock<Scalar, Space> block;
   KOKKOS_FUNCTION void operator()(count_t k, double& largest) const {
     double const x = Kokkos::abs(static_cast<double>(block.values(k)));
@@ -109,7 +109,7 @@ ScaledNorm scaled_norm(Space const& space, ErasedFormat<Scalar, Space> const& X,
   for_each_block(space, X, [&](NonzeroBlock<Scalar, Space> const& block) {
     double here = 0;
     Kokkos::parallel_reduce("polyad::largest_value", Range(space, 0, block.count()),
-                            LargestValue<Space, Scalar>{block}, Kokkos::Max<double>(here));
+                            LargestInBlock<Space, Scalar>{block}, Kokkos::Max<double>(here));
     if (!(here <= largest)) largest = here;
   });
   largest = ranks.largest_of(largest);

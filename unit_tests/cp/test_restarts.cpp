@@ -170,6 +170,18 @@ TEST_CASE("restarts: a run that breaks down is reported, and the others continue
   CHECK_FALSE(rest.runs[0].error.empty());
 }
 
+TEST_CASE("CP-ALS: a format that does not give its nonzeros back has the fit of a start, too", "[cp]") {
+  TestSpace const space;
+  F const X = planted(space);
+  Breaking const Y{X, {}, 0};
+  for (std::uint64_t seed = 0; seed < 3; ++seed) {
+    CpAlsOptions const options{.rank = 5, .max_iterations = 0, .seed = seed};
+    auto const exact = cp_als(space, X, options), formula = cp_als(space, Y, options);
+    CHECK(std::abs(formula.fit - exact.fit) < 1e-12);
+    CHECK(formula.fit_error < 1e-12);
+  }
+}
+
 TEST_CASE("restarts: when all runs break down, the error names each", "[cp]") {
   TestSpace const space;
   Breaking const X{planted(space), {0, 1, 2}, 2};
