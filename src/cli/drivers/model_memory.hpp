@@ -22,7 +22,7 @@ void expect_model_fits(Space const& space, Extents const& extents, count_t rank)
   count_t longest        = 0;
   auto const add         = [&](count_t a, count_t b) {
     count_t sum = 0;
-    if (__builtin_add_overflow(a, b, &sum)) checked_product(what, ~count_t(0), 2);
+    if (__builtin_add_overflow(a, b, &sum)) static_cast<void>(checked_product(what, ~count_t(0), 2));
     return sum;
   };
   for (int n = 0; n < extents.order(); ++n) {
