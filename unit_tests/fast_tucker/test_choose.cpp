@@ -207,7 +207,8 @@ TEST_CASE("a mode that says nothing is left out, even where it does little harm"
 
 TEST_CASE("options whose error rises with more epochs are given up", "[fast_tucker][figures]") {
   TestSpace const space;
-  // After a few more epochs the best options of the search are no better than the biases; those before them are.
+  // After a few more epochs the best options of the search are no better than the biases, unlike those before
+  // them.
   struct Case {
     Effects effects;
     std::size_t nnz;
