@@ -13,6 +13,7 @@
 - Kernels are written once: what belongs to one backend stays inside core/ and kernel/, and in the BINDINGS of
   other libraries, in files that CONTRIBUTING.md lists, MOST_BACKEND_FILES at most. Outside core/ and the shapes of launches (LAUNCH_SHAPES) at most
   MOST_SPACE_FILES files ask whether a space is a device's. A kernel's template has at most MOST_PARAMETERS parameters.
+- Atomics have one instruction each: no file that calls them names a type for which Kokkos loops (SLOW_ATOMICS).
 - Labels of Views and kernels begin with polyad::, and a kernel launched on an instance has one.
 - Every header and source is in its CMakeLists.txt, and what stands there exists.
 - A folder of the tool holds at most MOST_TOOL_FILES files.
@@ -52,6 +53,9 @@ MOST_TOOL_FILES = 20
 MOST_PUBLIC = 85
 MOST_PUBLIC_LINES = 8500
 
+CALLS_ATOMICS = re.compile(r"\bKokkos::atomic_")
+SLOW_ATOMICS = re.compile(
+    r"\bunsigned long(?: long)?\b|\blong (?:long|double)\b|\bKokkos::complex\b|\bshort\b|\bstd::u?int(?:8|16)_t\b")
 BACKEND_ONLY = re.compile(
     r"KOKKOS_ENABLE_(?:CUDA|HIP|SYCL)\w*|KOKKOS_IF_ON_\w+|__CUDA_ARCH__|__CUDACC__|__NVCC__|__HIP\w*|"
     r"__(?:global|device|host|shared|launch_bounds)__|__(?:sync\w+|shfl\w*|ballot\w*|activemask|ldg|ldcs|ldcg|popc\w*|"
@@ -261,6 +265,13 @@ class Checker:
             if count > MOST_TOOL_FILES:
                 self.report(folder, 1, f"{count} files in a folder, more than {MOST_TOOL_FILES}")
 
+    def check_atomics(self, path, text):
+        if not CALLS_ATOMICS.search(text):
+            return
+        for match in SLOW_ATOMICS.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            self.report(path, line, f"atomics on '{match.group(0)}' loop until they succeed: take a type of <cstdint>")
+
     def check_backend(self, path, text):
         if self.layer_of(path)[0] in ("core", "kernel") or str(path.relative_to(self.root)) in BINDINGS:
             return
@@ -386,6 +397,7 @@ class Checker:
             codes[path] = code
             self.check_includes(path, code)
             self.check_backend(path, code)
+            self.check_atomics(path, code)
             self.check_labels(path, code)
             self.check_templates(path, code)
             if self.layer_of(path)[0] == "cli":

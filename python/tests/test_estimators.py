@@ -36,6 +36,16 @@ def test_cp():
         polyad.CP().transform(X)
 
 
+def test_cp_scores_are_least_squares():
+    # The components of the generated tensor above are orthogonal, and those of this one are not.
+    X = random_tensor((12, 13, 14), 800, 4)
+    cp = polyad.CP(rank=3, max_iterations=20)
+    scores = cp.fit_transform(X)
+    columns = np.einsum("jr,kr->jkr", *cp.model_.factors[1:]).reshape(-1, 3)
+    wanted = np.linalg.lstsq(columns, X.to_dense().reshape(12, -1).T, rcond=None)[0].T
+    np.testing.assert_allclose(scores, wanted, atol=1e-8 * np.abs(wanted).max())
+
+
 def test_tucker():
     X = random_tensor((12, 7, 8), 200, 2)
     tucker = polyad.Tucker(ranks=(2, 3, 4))

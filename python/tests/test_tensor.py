@@ -103,7 +103,12 @@ def test_duplicates():
     twice = [[0, 1], [2, 0], [0, 1]]
     summed = polyad.SparseTensor(twice, values, (3, 2), duplicates="sum")
     assert summed.nnz == 2 and summed.to_dense()[0, 1] == 2.0
-    assert polyad.SparseTensor(twice, values, (3, 2), duplicates="keep").nnz == 3
+    kept = polyad.SparseTensor(twice, values, (3, 2), duplicates="keep")
+    assert kept.nnz == 3
+    expected = np.zeros((3, 2))
+    for place, value in zip(twice, values):
+        expected[tuple(place)] += value
+    np.testing.assert_array_equal(kept.to_dense(), expected)
 
 
 def test_empty_tensor():

@@ -55,7 +55,8 @@ struct Remainder {
   }
 };
 
-using Sum = long long;
+/// Kokkos has no one-instruction atomics for long long, only for the type of this width in <cstdint>.
+using Sum = std::int64_t;
 
 template <class Scalar>
 struct SumOfValues {

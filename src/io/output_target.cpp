@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <climits>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -93,6 +94,14 @@ End follow(fs::path path) {
   return {std::move(path), {}, false, ELOOP};
 }
 
+/// The path from the root, if it is not too long for that. The file stays the same one if the process changes
+/// its folder, or if that folder moves, before the file takes its name.
+fs::path independent_of_folder(fs::path const& path) {
+  std::error_code failed;
+  auto absolute = fs::absolute(path, failed);
+  return failed || absolute.native().size() >= PATH_MAX ? path : absolute;
+}
+
 /// Whether the file can be opened with these flags; else errno says why.
 bool opens(fs::path const& path, int flags) {
   int const descriptor = ::open(path.c_str(), flags | O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -120,7 +129,7 @@ OutputTarget resolve_output(fs::path const& path) {
   auto end   = follow(path);
   if (end.error != 0) return refused(end.error);
   OutputTarget target;
-  target.path = std::move(end.path);
+  target.path = independent_of_folder(end.path);
   if (end.descriptor) {
     int const flags = ::fcntl(*end.descriptor, F_GETFL);
     if (flags < 0) return refused(errno);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "fast_tucker/held_out.hpp"
@@ -59,10 +60,11 @@ Ratings ratings(Effects const& effects, std::size_t nnz, std::uint64_t seed = 1,
 TEST_CASE("entries are held out by their coordinates, those of rows with few are not", "[fast_tucker]") {
   TestSpace const space;
   auto const X = ratings({1, 1, 1}, 3000).train;
-  // A user with few entries keeps all of them, whatever their items have.
-  auto rare = X;
-  for (std::size_t p = 0; p < 3; ++p) rare.indices[p * 3] = 199;
-  for (std::size_t p = 3; p < rare.nnz(); ++p) rare.indices[p * 3] = rare.index(p, 0) % 199;
+  // Users with few entries keep all of them, whatever their items have.
+  constexpr std::size_t rare_entries = 180;
+  auto rare                          = X;
+  for (std::size_t p = 0; p < rare.nnz(); ++p)
+    rare.indices[p * 3] = p < rare_entries ? 140 + p / 3 : rare.index(p, 0) % 140;
   auto const [kept, held] = detail::hold_out(space, to_device<double, std::uint32_t>(space, rare), 0.1);
   REQUIRE(kept.nnz() + held.nnz() == rare.nnz());
   CHECK(held.nnz() > 200);
@@ -83,7 +85,7 @@ TEST_CASE("entries are held out by their coordinates, those of rows with few are
     ++(is_held ? next_held : next_kept);
     if (auto const found = went.find(at); found != went.end()) CHECK(found->second == is_held);
     went[at] = is_held;
-    if (p < 3) CHECK(!is_held);
+    if (p < rare_entries) CHECK(!is_held);
   }
 }
 
@@ -177,6 +179,50 @@ TEST_CASE("an interaction in noise is learned as far as the noise, whatever the 
   auto const again =
       fast_tucker(space, FastTuckerData<double, std::uint32_t, TestSpace>{train, {}, other}, choice.options);
   CHECK(!again.choice);
+}
+
+/// Few columns, so that the search takes a moment.
+FastTuckerResult<double, TestSpace> chosen_and_trained(TestSpace const& space, Ratings const& data) {
+  auto const train = to_device<double, std::uint32_t>(space, data.train);
+  auto const other = to_device<double, std::uint32_t>(space, data.other);
+  FastTuckerOptions options;
+  options.rank = 4;
+  return fast_tucker(space, FastTuckerData<double, std::uint32_t, TestSpace>{train, {}, other}, options);
+}
+
+TEST_CASE("a mode that says nothing is left out, even where it does little harm", "[fast_tucker][figures]") {
+  TestSpace const space;
+  int left_out = 0;
+  for (double const interaction : {0.3, 0.5})
+    for (auto const& [nnz, seed] : {std::pair(4000, 1), {4000, 2}, {8000, 2}}) {
+      auto const data   = ratings({0.5, interaction, 0.5}, static_cast<std::size_t>(nnz),
+                                  static_cast<std::uint64_t>(seed), {40, 30, 6, 5});
+      auto const result = chosen_and_trained(space, data);
+      REQUIRE(result.choice);
+      CHECK(result.choice->learns);
+      left_out += result.choice->options.targets[3] == RowTarget::left_out ? 1 : 0;
+    }
+  CHECK(left_out >= 5);  // 6 with these sums; none where leaving out has to lower the error
+}
+
+TEST_CASE("options whose error rises with more epochs are given up", "[fast_tucker][figures]") {
+  TestSpace const space;
+  // After a few more epochs the best options of the search are no better than the biases, unlike those before
+  // them.
+  struct Case {
+    Effects effects;
+    std::size_t nnz;
+    std::uint64_t seed;
+  };
+  int learned = 0;
+  for (Case const& given : {Case{{0.5, 0.5, 1}, 4000, 4}, Case{{0.5, 0.6, 1}, 3000, 5},
+                            Case{{0.5, 0.6, 1.3}, 4000, 2}, Case{{0.5, 0.6, 1.3}, 4000, 3}}) {
+    auto const result = chosen_and_trained(space, ratings(given.effects, given.nnz, given.seed));
+    REQUIRE(result.choice);
+    learned +=
+        result.choice->learns && result.history.back().test.rmse < 0.99 * result.biases.test.rmse ? 1 : 0;
+  }
+  CHECK(learned >= 2);  // 4 with these sums; none with the best options of the search
 }
 
 TEST_CASE("three modes that all matter stay in the product", "[fast_tucker]") {

@@ -39,6 +39,24 @@ TEST_CASE("atomic file: the old file stays until the new one is complete", "[io]
   REQUIRE(folder.files() == 1);
 }
 
+TEST_CASE("atomic file: a relative name is that of the folder at the beginning", "[io]") {
+  TemporaryFolder const folder, other;
+  auto const before = std::filesystem::current_path();
+  for (bool const commits : {true, false}) {
+    std::filesystem::current_path(folder / ".");
+    {
+      AtomicFile file("f");
+      std::filesystem::current_path(other / ".");
+      file.write("new");
+      if (commits) file.commit();
+    }
+    std::filesystem::current_path(before);
+    REQUIRE(content_of(folder / "f") == "new");
+    REQUIRE(folder.files() == 1);
+    REQUIRE(other.files() == 0);
+  }
+}
+
 TEST_CASE("atomic file: pieces of any size", "[io]") {
   TemporaryFolder const folder;
   std::string expected;

@@ -130,6 +130,15 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(faults({"src/dense/p.hpp": good}), [])
         self.assert_found("src/dense/p.hpp", f"{five}, int G> struct K;", "K has 6 template parameters")
 
+    def test_atomics(self):
+        good = "std::int64_t long_rows; void f() { Kokkos::atomic_add(&long_rows, 1); }\n"
+        self.assertEqual(faults({"src/dense/p.hpp": GOOD["src/dense/p.hpp"] + good}), [])
+        # Without atomics the type may be used.
+        self.assertEqual(faults({"src/dense/p.hpp": GOOD["src/dense/p.hpp"] + "long long sum;\n"}), [])
+        for slow in ("long long", "unsigned long", "unsigned long long", "Kokkos::complex<double>", "std::uint16_t", "short"):
+            with self.subTest(slow):
+                self.assert_found("src/dense/p.hpp", f"{slow} sum; void f() {{ Kokkos::atomic_add(&sum, 1); }}", "atomics")
+
     def test_border(self):
         self.assert_found("include/polyad/cp/cp.hpp", '#include "dense/p.hpp"', "private")
         self.assert_found("src/cli/main.hpp", '#include "dense/p.hpp"', "private")
