@@ -96,6 +96,8 @@ def columns_of(
             raise UsageError(f"the table has no column {name!r}")
         if names.count(name) > 1:
             raise UsageError(f"the table has {names.count(name)} columns {name!r}")
+    if not modes:
+        raise UsageError(f"the table has only the column {value!r}: a tensor has at least one column of indices")
     codes, labels = [], []
     for name in modes:
         found, numbers_of_rows = _found(name, frame[name].to_numpy())

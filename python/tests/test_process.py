@@ -20,9 +20,10 @@ def test_the_examples_of_the_docstrings(name):
     found = finder.find(module)
     for wrapped in vars(module).values():
         function = inspect.unwrap(wrapped) if inspect.isfunction(wrapped) else wrapped
-        if function is not wrapped:
+        if function is not wrapped and function.__module__ == name:
             found += finder.find(function, module=module, globs=dict(vars(module)))
-    for test in found:
+    # Some versions of doctest find wrapped functions by themselves.
+    for test in {test.docstring: test for test in found}.values():
         runner.run(test)
     examples = Path(module.__file__).read_text(encoding="utf-8").count(">>> ")
     assert runner.failures == 0 and runner.tries == examples > 0
@@ -119,7 +120,10 @@ def interrupt(seconds=0.3):
 )
 def test_ctrl_c_raises_with_the_model_so_far(in_process, run, kind):
     program = f"""{INTERRUPTED}
-interrupt()
+polyad.cp_als(X, 8, max_iterations=1)  # what is done once in a process, such as measuring it
+polyad.CP
+begin = time.perf_counter()
+interrupt(1.5)
 runs = 0
 try:
     while True:  # a loop of fits ends too
@@ -143,7 +147,7 @@ try:
 except KeyboardInterrupt as exception:
     print(len(exception.model.history), exception.model.fit > 0)
 class Table:
-    columns = ["a"]
+    columns = ["a", "b"]
     def __getitem__(self, name):
         raise KeyboardInterrupt
 try:

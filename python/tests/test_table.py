@@ -110,3 +110,8 @@ def test_names_are_not_saved(tmp_path):
     model = polyad.cp_als(table(text), 1, max_iterations=1)
     with pytest.warns(UserWarning, match="labels"):
         model.save(tmp_path / "m.npz")
+
+
+def test_a_table_of_one_column():
+    with pytest.raises(polyad.UsageError, match="only the column 'rating'"):
+        polyad.asarray(pd.DataFrame({"rating": [1.0, 2.0]}))

@@ -234,7 +234,7 @@ def test_pickles():
 
 @pytest.mark.parametrize("value", [2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63) + 1, np.uint64(2**64 - 1)])
 def test_integers_are_exact_or_refused(value):
-    values = np.asarray([1, value, 2])
+    values = np.asarray([1, value, 2], dtype=np.asarray(value).dtype)
     with pytest.raises(polyad.InputError, match=f"nonzero 1, {value}, is an integer"):
         polyad.SparseTensor([[0], [1], [2]], values)
     exact = np.asarray([2**53 + 2, -(2**63), 2**62 + 2**10])

@@ -188,8 +188,9 @@ TensorFile read_pten(RawInput& input, ReadOptions const& options, Stretch const&
         if (header.packing == pten::Packing::none) {
           std::uint32_t found = 0;
           std::array<char, piece_bytes> bytes;
-          auto const read_piece = [&](std::uint64_t offset, std::uint64_t size) {
-            input.read_at(begin + offset, bytes.data(), size);
+          // Clang 16 cannot capture a structured binding where OpenMP is on.
+          auto const read_piece = [&, first = begin](std::uint64_t offset, std::uint64_t size) {
+            input.read_at(first + offset, bytes.data(), size);
             std::string_view const piece(bytes.data(), size);
             found = crc32c(found, piece);
             return piece;

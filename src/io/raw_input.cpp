@@ -102,6 +102,7 @@ void RawInput::look_again() {
 }
 
 void RawInput::read_at(std::uint64_t offset, char* to, std::uint64_t bytes) const {
+  if (bytes == 0) return;  // `to` may be a null pointer
   if (!m_whole.empty()) {
     std::memcpy(to, m_whole.data() + offset, bytes);
     return;

@@ -8,7 +8,8 @@
 
 namespace polyad {
 
-/// The text with control characters and bytes that are not UTF-8 as \t or \xNN; all others as they are.
+/// The text with escapes in place of control characters and of bytes that are not UTF-8: a backslash and t
+/// for a tab, and a backslash, x and two hexadecimal digits for the others.
 [[nodiscard]] std::string printable(std::string_view text);
 
 /// Bytes of the UTF-8 character at the beginning of a text that is not empty; 0 if there is none there.
