@@ -38,6 +38,15 @@ public:
       sum.atomic_add_to(target, columns);
     }
   }
+  /// Calls use() while it holds the row's lock. For Rows that a thread holds whole.
+  template <class Row, class Use>
+  KOKKOS_FORCEINLINE_FUNCTION void hold([[maybe_unused]] count_t row, [[maybe_unused]] Use const& use) const {
+    if constexpr (Row::form == RowForm::simd) {
+      lock(row);
+      use();
+      unlock(row);
+    }
+  }
 
 private:
   void lock(count_t row) const {

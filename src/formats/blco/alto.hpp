@@ -8,7 +8,8 @@
 // one chunk per thread. Each chunk has its own copies of the output's rows that other chunks write too
 // (formats/blco/private_rows.hpp). Devices use AltoAtomics, which adds to the output with atomics.
 //
-// Storage: s_r + (N - g) s_o bytes a nonzero and (1 + g) s_o bytes a group of g modes.
+// Storage: s_r + (N - g) s_o bytes a nonzero and (1 + g) s_o bytes a group of g modes. On hosts and for floats
+// also at most N 24 bytes for every 255 nonzeros (formats/blco/long_row_stops.hpp).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -18,6 +19,7 @@
 
 #include "formats/blco/alto_order.hpp"
 #include "formats/blco/blco_tuning.hpp"
+#include "formats/blco/long_row_stops.hpp"
 #include "formats/blco/private_row_table.hpp"
 #include "kernel/row_locks.hpp"
 #include "polyad/core/types.hpp"
@@ -62,6 +64,8 @@ struct AltoWorkspace {
   WorkspaceOwner made_for;
   FactorMatrix<Scalar, Space> copies;  // of private rows, of the mode that has most of them
   Kokkos::View<unsigned char*, typename Space::device_type> locks;
+  FactorMatrix<double, Space>
+      long_rows;  // the slots of the mode that has most (formats/blco/long_row_stops.hpp)
 };
 
 template <class Scalar, class Index, class Space>
@@ -95,21 +99,25 @@ public:
   [[nodiscard]] count_t storage_bytes() const {
     auto const g = static_cast<count_t>(m_grouped);
     return m_nnz * (sizeof(Scalar) + (static_cast<count_t>(m_extents.order()) - g) * sizeof(Index)) +
-           groups() * (1 + g) * sizeof(Index);
+           groups() * (1 + g) * sizeof(Index) + m_long_rows.storage_bytes();
   }
 
-  /// Scratch for the private rows of any mode, and for the locks if a mode has too many of them.
+  /// Scratch for the private rows of any mode, for the locks if a mode has too many of them, and for the
+  /// doubles of long rows.
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const {
-    count_t rows = 0;
-    bool locks   = false;
+    count_t rows  = 0;
+    count_t slots = 0;
+    bool locks    = false;
     for (int n = 0; n < m_extents.order() && chunks() > 0; ++n) {
       rows  = std::max(rows, copied_rows(n));
+      slots = std::max(slots, m_long_rows.slots(n));
       locks = locks || locked(n);
     }
     return {WorkspaceOwner(m_identity, rank),
             make_factor_matrix<Scalar>(space, "polyad::alto_copies", rows, rank),
             Kokkos::View<unsigned char*, typename Space::device_type>(
-                Kokkos::view_alloc(space, "polyad::alto_locks"), locks ? RowLocks::length : 0)};
+                Kokkos::view_alloc(space, "polyad::alto_locks"), locks ? RowLocks::length : 0),
+            make_factor_matrix<double>(space, "polyad::long_rows", slots, rank)};
   }
 
   /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).
@@ -136,6 +144,7 @@ public:
   /// The first group of each chunk, and the number of groups.
   [[nodiscard]] starts_type const& first_groups() const { return m_first_groups; }
   [[nodiscard]] PrivateRowTable<Space> const& private_rows() const { return m_private; }
+  [[nodiscard]] LongRowStops<Space> const& long_rows() const { return m_long_rows; }
   /// Whether mode n has too many private rows for copies. Its rows are locked then.
   [[nodiscard]] bool locked(int n) const { return m_locked >> n & 1U; }
   /// Private rows that mode n needs copies of.
@@ -163,6 +172,7 @@ private:
   indices_type m_group_indices;
   starts_type m_first_groups;
   PrivateRowTable<Space> m_private;
+  LongRowStops<Space> m_long_rows;
   std::uint32_t m_locked = 0;  // mask of modes
 };
 

@@ -2,7 +2,8 @@
 // blco: one copy of the nonzeros for all modes (Nguyen et al., BLCO, ICS 2022). The nonzeros are in ALTO's
 // order. Each has one linear index and a value. Blocks of nonzeros share the uppermost bits of all indices
 // (blco_blocks.hpp). One MTTKRP serves every mode (mttkrp_blco.hpp). Storage: 8 + s_r bytes a nonzero
-// (16 + s_r where blocks would be tiny), 8 + N s_o bytes a block, 8 bytes for every 256 nonzeros.
+// (16 + s_r where blocks would be tiny), 8 + N s_o bytes a block, 8 bytes for every 256 nonzeros; on hosts and
+// for floats at most N 24 bytes for every 255 nonzeros (long_row_stops.hpp).
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -47,6 +48,8 @@ template <class Scalar, class Space>
 struct BlcoWorkspace {
   WorkspaceOwner made_for;
   FactorMatrix<Scalar, Space> copies;
+  FactorMatrix<double, Space>
+      long_rows;  // the slots of the mode that has most (formats/blco/long_row_stops.hpp)
 };
 
 template <class Scalar, class Index, class Space>
@@ -76,9 +79,9 @@ public:
   [[nodiscard]] double norm_squared() const { return m_norm_squared; }
   /// How many nonzeros have the coordinates of an earlier one.
   [[nodiscard]] count_t duplicates() const { return m_duplicates; }
-  [[nodiscard]] count_t storage_bytes() const { return m_blocks.storage_bytes(); }
+  [[nodiscard]] count_t storage_bytes() const { return m_blocks.storage_bytes() + m_chunks.storage_bytes(); }
 
-  /// Room for the copies of the mode that needs most of them.
+  /// Room for the copies, and for the doubles of long rows, of the modes that need most of them.
   /// \throws MemoryError
   [[nodiscard]] workspace_type make_workspace(Space const& space, count_t rank) const;
   /// The same for all copies of this format; workspaces keep it (formats/workspace_owner.hpp).

@@ -6,6 +6,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "formats/blco/blco_blocks.hpp"
+#include "formats/blco/long_row_stops.hpp"
 #include "formats/blco/private_row_table.hpp"
 #include "polyad/core/types.hpp"
 
@@ -24,8 +25,8 @@ enum class Resolution {
   return nnz / chunks * chunk + Kokkos::min(chunk, nnz % chunks);
 }
 
-/// The chunks of the strategy BlcoChunked (formats/blco/blco_tuning.hpp), and the rows of each mode that each
-/// chunk copies.
+/// The chunks of the strategy BlcoChunked (formats/blco/blco_tuning.hpp), the rows of each mode that each
+/// chunk copies, and the stops for long rows.
 template <class Space>
 class BlcoChunks {
 public:
@@ -40,9 +41,12 @@ public:
   [[nodiscard]] PrivateRowTable<Space> const& private_rows() const { return m_private; }
   /// Rows of all copies of a mode.
   [[nodiscard]] count_t copied_rows(int mode) const { return m_private.copied_rows(mode); }
+  [[nodiscard]] LongRowStops<Space> const& long_rows() const { return m_long_rows; }
+  [[nodiscard]] count_t storage_bytes() const { return m_long_rows.storage_bytes(); }
 
 private:
   PrivateRowTable<Space> m_private;
+  LongRowStops<Space> m_long_rows;
 };
 
 /// The resolution of one mode.

@@ -10,6 +10,8 @@
 #include "core/host_side.hpp"
 #include "formats/blco/alto.hpp"
 #include "formats/blco/fastest_order.hpp"
+#include "formats/blco/find_long_rows.hpp"
+#include "formats/blco/long_row_stops.hpp"
 #include "formats/blco/touched_rows.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
@@ -187,6 +189,7 @@ void Alto<Scalar, Index, Space>::list_groups(Space const& space, CooTensor<Scala
   space.fence("polyad::alto_build");
 }
 
+/// With the stops for long rows, which depend on whether rows are locked.
 template <class Scalar, class Index, class Space>
 void Alto<Scalar, Index, Space>::find_private_rows(Space const& space, options_type const& options) {
   count_t const count = chunks();
@@ -195,7 +198,8 @@ void Alto<Scalar, Index, Space>::find_private_rows(Space const& space, options_t
       options.most_private_rows > 0 ? options.most_private_rows : detail::most_private_rows(m_nnz);
   Kokkos::View<RowRange*, typename Space::device_type> const touched(
       Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::alto_touched"), count);
-  m_private = PrivateRowTable<Space>(space, modes, count);
+  m_private   = PrivateRowTable<Space>(space, modes, count);
+  m_long_rows = LongRowStops<Space>(modes);
   for (int m = 0; m < modes; ++m) {
     bool const of_groups       = m < m_grouped;
     auto const& stored         = of_groups ? m_group_indices : m_indices;
@@ -210,6 +214,19 @@ void Alto<Scalar, Index, Space>::find_private_rows(Space const& space, options_t
     // walk's time.
     m_private.enter(space, n, touched, m_nnz / count / 16);
     if (!options.deterministic && m_private.copied_rows(n) > allowed) m_locked |= 1U << n;
+    if constexpr (sums_in_pieces<Scalar> && !is_device_space<Space>) {
+      // All chunks add to the same float of a locked row. So each of them stops earlier.
+      count_t const terms    = locked(n) ? std::max<count_t>(16, terms_of_a_piece / count) : terms_of_a_piece;
+      auto const chunk_start = [&](count_t s) { return static_cast<count_t>(m_starts(m_first_groups(s))); };
+      m_long_rows.enter(
+          n, find_long_rows(
+                 space, touched, terms, [&](count_t s) { return chunk_start(s + 1) - chunk_start(s); },
+                 [&](count_t s, auto const& visit) {
+                   for (count_t g = m_first_groups(s); g < m_first_groups(s + 1); ++g)
+                     for (count_t p = m_starts(g); p < m_starts(g + 1); ++p)
+                       visit(p, static_cast<count_t>(indices[of_groups ? g : p]));
+                 }));
+    }
   }
 }
 

@@ -64,10 +64,14 @@ BlcoResolution Blco<Scalar, Index, Space>::resolve(Space const& space, int mode)
 
 template <class Scalar, class Index, class Space>
 auto Blco<Scalar, Index, Space>::make_workspace(Space const& space, count_t rank) const -> workspace_type {
-  count_t rows = 0;
-  for (int n = 0; n < m_extents.order() && nnz() > 0; ++n)
-    rows = std::max(rows, resolve(space, n).copied_rows);
-  return {WorkspaceOwner(m_identity, rank), make_copies_of_output<Scalar>(space, rows, rank)};
+  count_t rows  = 0;
+  count_t slots = 0;
+  for (int n = 0; n < m_extents.order() && nnz() > 0; ++n) {
+    rows  = std::max(rows, resolve(space, n).copied_rows);
+    slots = std::max(slots, m_chunks.long_rows().slots(n));
+  }
+  return {WorkspaceOwner(m_identity, rank), make_copies_of_output<Scalar>(space, rows, rank),
+          make_factor_matrix<double>(space, "polyad::long_rows", slots, rank)};
 }
 
 }  // namespace polyad::detail

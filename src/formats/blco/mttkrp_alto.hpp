@@ -30,6 +30,7 @@ void mttkrp_with_values(Space const& space, Alto<Scalar, Index, Space> const& X,
     launch_alto<TinyVec<Space, Scalar, block()>>(strategy, space, X, values, operands, mode, blocks,
                                                  ProductTerm());
   });
+  finish_alto(strategy, space, X, mode, workspace, V);
 }
 
 template <class Space, class Scalar, class Index>

@@ -134,4 +134,10 @@ void launch_alto(AltoAtomics, Space const& space, Alto<Scalar, Index, Space> con
   });
 }
 
+/// Nothing is left to do: the atomics added all terms to V.
+template <class Space, class Scalar, class Index>
+void finish_alto(AltoAtomics, Space const& /*space*/, Alto<Scalar, Index, Space> const& /*X*/, int /*mode*/,
+                 AltoWorkspace<Scalar, Space> const& /*workspace*/,
+                 FactorMatrix<Scalar, Space> const& /*V*/) {}
+
 }  // namespace polyad::detail

@@ -15,6 +15,9 @@
 // copies (formats/blco/private_rows.hpp), which are added to V at the end. If there would be too many copies,
 // the mode has none, and every addition to V locks its row (kernel/row_locks.hpp).
 //
+// Floats are summed in pieces. Where a row has taken enough terms, the walk stops, inside a group too, and
+// moves the row into doubles (formats/blco/long_row_stops.hpp).
+//
 // Bytes a nonzero, G modes being grouped: s_r + (N - G) s_o streamed and (N + 1) R s_r from and to cache.
 // Flops: N R.
 #pragma once
@@ -22,6 +25,8 @@
 #include <Kokkos_Core.hpp>
 
 #include "formats/blco/alto.hpp"
+#include "formats/blco/long_row_stops.hpp"
+#include "formats/blco/merge_long_rows.hpp"
 #include "formats/blco/nonzero_terms.hpp"
 #include "formats/blco/private_output.hpp"
 #include "formats/blco/private_rows.hpp"
@@ -96,6 +101,7 @@ struct MttkrpAltoPrivate {
   Index const* starts;        // of groups
   Index const* first_groups;  // of chunks
   PrivateOutput<Scalar> output;
+  LongRowSums<Scalar> long_rows;
   RowLocks locks;
   bool prefetch;
   ChunkWalk walks;  // over the chunks
@@ -159,45 +165,62 @@ struct MttkrpAltoPrivate {
       else
         return target.row(row);
     };
-    count_t const last = first_groups[s + 1];
-    for (count_t g = first_groups[s]; g < last; ++g) {
-      count_t const end = starts[g + 1];
-      Row hoisted(Scalar(1));  // rows_of_group: the product of the group's rows; of a residual also C(k, :)
-      Row group_sum(Scalar(0));
-      if constexpr (Target == AltoTarget::group && Term::is_residual)
-        hoisted = Row(term.row(rows[g]), columns);
-      if constexpr (Target == AltoTarget::rows_of_group || Term::is_residual)
-        for (int m = 0; m < outer.count; ++m) hoisted *= Row(outer.factor[m].row(g), columns);
-      for (count_t p = starts[g]; p < end; ++p) {
-        if constexpr (Loop == AltoLoop::prefetching) {
-          for (int m = 0; m < inner_count(); ++m) prefetch_row<Row>(inner.factor[m].row(p + ahead));
-          if constexpr (Target != AltoTarget::group) prefetch_row<Row>(target.row(rows[p + ahead]));
-          if constexpr (Target != AltoTarget::group && Term::is_residual)
-            prefetch_row<Row>(term.row(rows[p + ahead]));
+    count_t const chunk_end = starts[first_groups[s + 1]];
+    count_t const last_stop = long_rows.begin(s + 1);
+    count_t g               = first_groups[s];
+    count_t p               = starts[g];
+    for (count_t stop = long_rows.begin(s);; ++stop) {
+      count_t const piece_end = stop < last_stop ? long_rows.stops[stop].end : chunk_end;
+      while (p < piece_end) {
+        count_t const group_end = starts[g + 1];
+        count_t const end       = Kokkos::min(group_end, piece_end);
+        Row hoisted(Scalar(1));  // rows_of_group: the product of the group's rows; of a residual also C(k, :)
+        Row group_sum(Scalar(0));
+        if constexpr (Target == AltoTarget::group && Term::is_residual)
+          hoisted = Row(term.row(rows[g]), columns);
+        if constexpr (Target == AltoTarget::rows_of_group || Term::is_residual)
+          for (int m = 0; m < outer.count; ++m) hoisted *= Row(outer.factor[m].row(g), columns);
+        for (; p < end; ++p) {
+          if constexpr (Loop == AltoLoop::prefetching) {
+            for (int m = 0; m < inner_count(); ++m) prefetch_row<Row>(inner.factor[m].row(p + ahead));
+            if constexpr (Target != AltoTarget::group) prefetch_row<Row>(target.row(rows[p + ahead]));
+            if constexpr (Target != AltoTarget::group && Term::is_residual)
+              prefetch_row<Row>(term.row(rows[p + ahead]));
+          }
+          if constexpr (Target == AltoTarget::group) {
+            add_term(group_sum, p, rows[g], hoisted, columns);
+          } else if (careful && locks.in_use()) {
+            Row sum(Scalar(0));
+            add_term(sum, p, rows[p], hoisted, columns);
+            locks.add(rows[p], sum, row_of(rows[p]), columns);
+          } else {
+            Scalar* const row = row_of(rows[p]);
+            Row sum(row, columns);
+            add_term(sum, p, rows[p], hoisted, columns);
+            sum.store(row, columns);
+          }
         }
         if constexpr (Target == AltoTarget::group) {
-          add_term(group_sum, p, rows[g], hoisted, columns);
-        } else if (careful && locks.in_use()) {
-          Row sum(Scalar(0));
-          add_term(sum, p, rows[p], hoisted, columns);
-          locks.add(rows[p], sum, row_of(rows[p]), columns);
-        } else {
-          Scalar* const row = row_of(rows[p]);
-          Row sum(row, columns);
-          add_term(sum, p, rows[p], hoisted, columns);
-          sum.store(row, columns);
+          for (int m = 0; m < outer.count; ++m) group_sum *= Row(outer.factor[m].row(g), columns);
+          Scalar* const row = row_of(rows[g]);
+          if (careful && locks.in_use()) {
+            locks.add(rows[g], group_sum, row, columns);
+          } else {
+            group_sum += Row(row, columns);
+            group_sum.store(row, columns);
+          }
         }
+        if (end == group_end) ++g;
       }
-      if constexpr (Target == AltoTarget::group) {
-        for (int m = 0; m < outer.count; ++m) group_sum *= Row(outer.factor[m].row(g), columns);
-        Scalar* const row = row_of(rows[g]);
-        if (careful && locks.in_use()) {
-          locks.add(rows[g], group_sum, row, columns);
-        } else {
-          group_sum += Row(row, columns);
-          group_sum.store(row, columns);
-        }
-      }
+      if (stop == last_stop) return;
+      LongRowStop const at = long_rows.stops[stop];
+      auto const move      = [&] {
+        long_rows.template move<Row::width>(at, row_of(static_cast<Index>(at.row)), columns);
+      };
+      if (careful && locks.in_use())
+        locks.template hold<Row>(at.row, move);
+      else
+        move();
     }
   }
 
@@ -211,6 +234,7 @@ struct MttkrpAltoPrivate {
     for (int m = 0; m < outer.count; ++m) self.outer.factor[m].matrix.data += columns.first;
     self.output.output.data += columns.first;
     self.output.copies.data += columns.first;
+    self.long_rows.slots.data += columns.first;
     self.term = term.from_column(columns.first);
     if (columns.count < Row::width || !own.alike || locks.in_use())
       self.template walk<AltoLoop::careful>(s, own, Columns{0, columns.count});
@@ -264,17 +288,19 @@ struct AltoOperands {
   Index const* rows;
   bool of_group;  // the mode is grouped
   PrivateOutput<Scalar> output;
+  LongRowSums<Scalar> long_rows;
   bool has_copies;
   RowLocks locks;
 };
 
-/// \param workspace  of this format and rank
+/// Zeroes the doubles of long rows. \param workspace  of this format and rank
 template <class Space, class Scalar, class Index>
-AltoOperands<Scalar, Index> alto_operands(AltoPrivateRows, Space const& /*space*/,
+AltoOperands<Scalar, Index> alto_operands(AltoPrivateRows, Space const& space,
                                           Alto<Scalar, Index, Space> const& X,
                                           FactorMatrices<Scalar, Space> const& factors, int mode,
                                           AltoWorkspace<Scalar, Space> const& workspace,
                                           FactorMatrix<Scalar, Space> const& V) {
+  clear_long_rows(space, X.long_rows().slots(mode), workspace.long_rows);
   bool const has_copies = X.copied_rows(mode) > 0;
   AltoFactors<Scalar, Index> inner;
   AltoFactors<Scalar, Index> outer;
@@ -293,13 +319,10 @@ AltoOperands<Scalar, Index> alto_operands(AltoPrivateRows, Space const& /*space*
   PrivateOutput<Scalar> const output{RowsAt<Scalar>(V),
                                      has_copies ? RowsAt<Scalar>(workspace.copies) : RowsAt<Scalar>(),
                                      X.private_rows().of(mode)};
-  return {inner,
-          outer,
-          rows,
-          of_group,
-          output,
-          has_copies,
-          RowLocks(X.locked(mode) ? workspace.locks.data() : nullptr)};
+  return {inner,      outer,
+          rows,       of_group,
+          output,     X.long_rows().template sums<Scalar>(mode, workspace.long_rows),
+          has_copies, RowLocks(X.locked(mode) ? workspace.locks.data() : nullptr)};
 }
 
 /// V = the terms of X's nonzeros with these values, for some blocks of columns. Does not wait.
@@ -313,10 +336,10 @@ void launch_alto(AltoPrivateRows, Space const& space, Alto<Scalar, Index, Space>
   auto const launch = [&](auto target) {
     with_inner<Index, target()>(operands.inner.count, [&](auto inner_count) {
       using Kernel = MttkrpAltoPrivate<Row, Index, inner_count(), target(), Term>;
-      detail::launch(
-          "polyad::mttkrp_alto", walks.template policy<Row>(space),
-          Kernel{operands.inner, operands.outer, operands.rows, values, X.starts().data(),
-                 X.first_groups().data(), operands.output, operands.locks, X.order().prefetch, walks, term});
+      detail::launch("polyad::mttkrp_alto", walks.template policy<Row>(space),
+                     Kernel{operands.inner, operands.outer, operands.rows, values, X.starts().data(),
+                            X.first_groups().data(), operands.output, operands.long_rows, operands.locks,
+                            X.order().prefetch, walks, term});
     });
   };
   if (X.grouped() == 0)
@@ -328,6 +351,13 @@ void launch_alto(AltoPrivateRows, Space const& space, Alto<Scalar, Index, Space>
   if (operands.has_copies)
     merge_private_rows<Space, Scalar, Row::block>(space, operands.output, chunks,
                                                   X.private_rows().merged(mode), blocks);
+}
+
+/// After the launches of all blocks of columns: adds the doubles of long rows to V.
+template <class Space, class Scalar, class Index>
+void finish_alto(AltoPrivateRows, Space const& space, Alto<Scalar, Index, Space> const& X, int mode,
+                 AltoWorkspace<Scalar, Space> const& workspace, FactorMatrix<Scalar, Space> const& V) {
+  merge_long_rows(space, X.long_rows(), mode, workspace.long_rows, V);
 }
 
 }  // namespace polyad::detail

@@ -9,6 +9,7 @@
 #include "formats/blco/blco_tiles.hpp"
 #include "formats/blco/blco_tuning.hpp"
 #include "formats/blco/merge_copies.hpp"
+#include "formats/blco/merge_long_rows.hpp"
 #include "formats/blco/mttkrp_blco_chunks.hpp"
 #include "formats/blco/mttkrp_blco_tiles.hpp"
 #include "formats/blco/nonzero_terms.hpp"
@@ -82,19 +83,33 @@ void add_tiles(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzeros, 
 template <class Row, int Order, class Space, class Scalar, class Index, class Term>
 void launch_chunks(Space const& space, Blco<Scalar, Index, Space> const& X,
                    BlcoNonzeros<Scalar, Index> const& nonzeros, FactorMatrices<Scalar, Space> const& factors,
-                   int mode, ColumnBlocks blocks, FactorMatrix<Scalar, Space> const& copies,
+                   int mode, ColumnBlocks blocks, BlcoWorkspace<Scalar, Space> const& workspace,
                    FactorMatrix<Scalar, Space> const& V, Term const& term) {
   using Kernel         = MttkrpBlcoChunks<Row, Index, Order, Term>;
   auto const& own      = X.chunks().private_rows();
   bool const is_copied = own.copied_rows(mode) > 0;
-  PrivateOutput<Scalar> const output{RowsAt<Scalar>(V), is_copied ? RowsAt<Scalar>(copies) : RowsAt<Scalar>(),
-                                     own.of(mode)};
+  PrivateOutput<Scalar> const output{
+      RowsAt<Scalar>(V), is_copied ? RowsAt<Scalar>(workspace.copies) : RowsAt<Scalar>(), own.of(mode)};
+  auto const long_rows = X.chunks().long_rows().template sums<Scalar>(mode, workspace.long_rows);
   clear_private_output<Space, Scalar, Row::block>(space, output, V.extent(0), own.chunks(), blocks);
   ChunkWalk const walks{own.chunks(), 1, blocks};
-  detail::launch("polyad::mttkrp_blco_chunks", walks.template policy<Row>(space),
-                 Kernel{nonzeros, OtherFactors<Scalar, Order>(factors, mode), mode, output, walks, term});
+  detail::launch(
+      "polyad::mttkrp_blco_chunks", walks.template policy<Row>(space),
+      Kernel{nonzeros, OtherFactors<Scalar, Order>(factors, mode), mode, output, long_rows, walks, term});
   if (is_copied)
     merge_private_rows<Space, Scalar, Row::block>(space, output, own.chunks(), own.merged(mode), blocks);
+}
+
+/// Calls walk(), which launches the walks over chunks of all blocks of columns, between the steps for the
+/// doubles of long rows.
+template <class Space, class Scalar, class Index, class Walk>
+void walk_all_chunks(Space const& space, Blco<Scalar, Index, Space> const& X, int mode,
+                     BlcoWorkspace<Scalar, Space> const& workspace, FactorMatrix<Scalar, Space> const& V,
+                     Walk const& walk) {
+  auto const& long_rows = X.chunks().long_rows();
+  clear_long_rows(space, long_rows.slots(mode), workspace.long_rows);
+  walk();
+  merge_long_rows(space, long_rows, mode, workspace.long_rows, V);
 }
 
 /// V = the sum of its copies, for some blocks of columns.
@@ -159,10 +174,12 @@ void mttkrp_with_values(Space const& space, Blco<Scalar, Index, Space> const& X,
   nonzeros.values   = values;
   if constexpr (BlcoStrategy<Space>::has_chunks)
     if (resolution.is_chunked)
-      return with_order<sizeof(Index) == 8>(X.extents().order(), [&](auto given) {
-        for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
-          launch_chunks<TinyVec<Space, Scalar, block()>, blco_order<given()>>(
-              space, X, nonzeros, factors, mode, blocks, workspace.copies, V, ProductTerm());
+      return walk_all_chunks(space, X, mode, workspace, V, [&] {
+        with_order<sizeof(Index) == 8>(X.extents().order(), [&](auto given) {
+          for_each_column_block(checked_rank(factors.rank()), [&](auto block, ColumnBlocks blocks) {
+            launch_chunks<TinyVec<Space, Scalar, block()>, blco_order<given()>>(
+                space, X, nonzeros, factors, mode, blocks, workspace, V, ProductTerm());
+          });
         });
       });
   zero_matrix(space, target);

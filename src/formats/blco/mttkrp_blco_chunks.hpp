@@ -6,6 +6,7 @@
 //     its indices by shift and mask (BLCO, section 4.1)             walk(): decode(), upper
 //     tmp = x * the other modes' rows                               walk()
 //     V(k, :) += tmp, or the chunk's private copy of row k += tmp   PrivateOutput::row
+//     where a row has summed enough floats: its doubles += the row  LongRowSums::move
 //
 // In ALTO's order the rows of V and of the other factors stay in a core's caches. Summing runs in registers
 // first cost 15 to 30 % there. No other thread writes the thread's rows of V, so no atomics are needed.
@@ -15,6 +16,7 @@
 
 #include "formats/blco/blco_blocks.hpp"
 #include "formats/blco/blco_resolution.hpp"
+#include "formats/blco/long_row_stops.hpp"
 #include "formats/blco/nonzero_terms.hpp"
 #include "formats/blco/private_output.hpp"
 #include "formats/blco/private_rows.hpp"
@@ -34,6 +36,7 @@ struct MttkrpBlcoChunks {
   OtherFactors<Scalar, Order> factors;
   int mode;
   PrivateOutput<Scalar> output;
+  LongRowSums<Scalar> long_rows;
   ChunkWalk walks;  // over the chunks
   Term term;
 
@@ -61,16 +64,31 @@ struct MttkrpBlcoChunks {
   }
 
   KOKKOS_FUNCTION void walk_chunk(count_t chunk, Columns columns) const {
-    PrivateRows const own = output.chunks[chunk];
-    count_t const end     = chunk_begin(nonzeros.nnz, walks.items, chunk + 1);
-    count_t begin         = chunk_begin(nonzeros.nnz, walks.items, chunk);
-    for (count_t block = nonzeros.block_of(begin); begin < end; ++block) {
-      count_t const block_end = Kokkos::min(end, nonzeros.begins[block + 1]);
+    PrivateRows const own   = output.chunks[chunk];
+    count_t const end       = chunk_begin(nonzeros.nnz, walks.items, chunk + 1);
+    count_t const last_stop = long_rows.begin(chunk + 1);
+    count_t begin           = chunk_begin(nonzeros.nnz, walks.items, chunk);
+    count_t block           = nonzeros.block_of(begin);
+    for (count_t stop = long_rows.begin(chunk);; ++stop) {
+      walk_blocks(begin, stop < last_stop ? long_rows.stops[stop].end : end, block, own, columns);
+      if (stop == last_stop) return;
+      LongRowStop const at = long_rows.stops[stop];
+      long_rows.template move<Row::width>(at, output.row(own, at.row), columns);
+    }
+  }
+  /// Adds the nonzeros from `begin` to `end` - 1, block by block. Afterwards `begin` is `end`, and `block` its
+  /// block.
+  KOKKOS_FORCEINLINE_FUNCTION void walk_blocks(count_t& begin, count_t end, count_t& block,
+                                               PrivateRows const& own, Columns columns) const {
+    while (begin < end) {
+      count_t const next      = nonzeros.begins[block + 1];
+      count_t const block_end = Kokkos::min(end, next);
       if (nonzeros.encoding.words() == 1)
         walk<1>(begin, block_end, block, own, columns);
       else
         walk<2>(begin, block_end, block, own, columns);
       begin = block_end;
+      if (begin == next) ++block;
     }
   }
 

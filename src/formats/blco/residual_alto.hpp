@@ -140,6 +140,7 @@ void residual_mttkrp_at_once(Strategy strategy, Space const& space, Alto<Scalar,
     launch_alto<TinyVec<Space, Scalar, block()>>(strategy, space, X, X.values().data(), operands, mode,
                                                  blocks, term);
   });
+  finish_alto(strategy, space, X, mode, workspace, G);
 }
 
 template <class Space, class Scalar, class Index>

@@ -67,9 +67,11 @@ void residual_mttkrp_at_once(Space const& space, Blco<Scalar, Index, Space> cons
   ColumnBlocks const blocks{0, 1, rank};
   if constexpr (BlcoStrategy<Space>::has_chunks)
     if (resolution.is_chunked)
-      return with_block(static_cast<count_t>(rank), [&](auto block) {
-        launch_chunks<TinyVec<Space, Scalar, block()>, any_order>(space, X, nonzeros, C, mode, blocks,
-                                                                  workspace.copies, G, term);
+      return walk_all_chunks(space, X, mode, workspace, G, [&] {
+        with_block(static_cast<count_t>(rank), [&](auto block) {
+          launch_chunks<TinyVec<Space, Scalar, block()>, any_order>(space, X, nonzeros, C, mode, blocks,
+                                                                    workspace, G, term);
+        });
       });
   zero_matrix(space, target);
   BlcoOutput<Scalar> const output{target.data(), static_cast<count_t>(target.stride(0)), G.extent(0), mode};

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 
 #include "formats/blco/blco_blocks.hpp"
 #include "formats/blco/blco_resolution.hpp"
 #include "formats/blco/blco_tuning.hpp"
+#include "formats/blco/find_long_rows.hpp"
 #include "formats/blco/touched_rows.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
@@ -32,6 +34,17 @@ struct FindTouchedRowsOfChunks {
   }
 };
 
+/// Calls visit(p, row) for the nonzeros of a chunk in their order.
+template <class Scalar, class Index, class Visit>
+void visit_rows_of_chunk(BlcoNonzeros<Scalar, Index> const& nonzeros, count_t chunks, count_t chunk, int mode,
+                         Visit const& visit) {
+  count_t const end = chunk_begin(nonzeros.nnz, chunks, chunk + 1);
+  count_t p         = chunk_begin(nonzeros.nnz, chunks, chunk);
+  for (count_t block = nonzeros.block_of(p); p < end; ++block)
+    for (count_t const stop = std::min(end, nonzeros.begins[block + 1]); p < stop; ++p)
+      visit(p, nonzeros.index(p, block, mode));
+}
+
 template <class Space>
 template <class Scalar, class Index>
 BlcoChunks<Space>::BlcoChunks(Space const& space, BlcoNonzeros<Scalar, Index> const& nonzeros) {
@@ -46,6 +59,20 @@ BlcoChunks<Space>::BlcoChunks(Space const& space, BlcoNonzeros<Scalar, Index> co
                        FindTouchedRowsOfChunks<Scalar, Index>{nonzeros, chunks, touched.data()});
   m_private = PrivateRowTable<Space>(space, order, chunks);
   for (int n = 0; n < order; ++n) m_private.enter(space, n, Kokkos::subview(touched, n, Kokkos::ALL));
+  if constexpr (sums_in_pieces<Scalar> && !is_device_space<Space>) {
+    space.fence("polyad::blco_touched_rows");
+    m_long_rows = LongRowStops<Space>(order);
+    for (int n = 0; n < order; ++n)
+      m_long_rows.enter(n, find_long_rows(
+                               space, Kokkos::subview(touched, n, Kokkos::ALL), terms_of_a_piece,
+                               [&](count_t chunk) {
+                                 return chunk_begin(nonzeros.nnz, chunks, chunk + 1) -
+                                        chunk_begin(nonzeros.nnz, chunks, chunk);
+                               },
+                               [&](count_t chunk, auto const& visit) {
+                                 visit_rows_of_chunk(nonzeros, chunks, chunk, n, visit);
+                               }));
+  }
 }
 
 template <class Space>
