@@ -13,6 +13,7 @@
 #include "formats/blco/find_long_rows.hpp"
 #include "formats/blco/long_row_stops.hpp"
 #include "formats/blco/touched_rows.hpp"
+#include "kernel/piece_sums.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/core/spaces.hpp"

@@ -12,10 +12,10 @@
 
 #include <Kokkos_Core.hpp>
 #include <cstddef>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "kernel/piece_sums.hpp"
 #include "kernel/rows_at.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/columns.hpp"
@@ -23,14 +23,7 @@
 
 namespace polyad::detail {
 
-/// Whether sums of this type are formed in pieces.
-template <class Scalar>
-inline constexpr bool sums_in_pieces = std::is_same_v<Scalar, float>;
-
-/// The most terms that a float adds. The sum of n terms of one sign has an error of at most n / 2 rounding
-/// errors of the sum, here 8e-6 of it. Counts of up to 255 fit a byte.
-inline constexpr count_t terms_of_a_piece = 255;
-
+/// A row has taken terms_of_a_piece terms since its last stop.
 struct LongRowStop {
   count_t end;   // the nonzero after the last one of the piece
   count_t row;   // its sums move ...

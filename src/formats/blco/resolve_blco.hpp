@@ -11,6 +11,7 @@
 #include "formats/blco/blco_tuning.hpp"
 #include "formats/blco/find_long_rows.hpp"
 #include "formats/blco/touched_rows.hpp"
+#include "kernel/piece_sums.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/machine.hpp"

@@ -10,7 +10,8 @@
 //       inside the chunk: a plain store
 //       the chunk's first and last row: with atomics, since neighbours add to them too
 //
-// Where rows are long, the threads of a team add their last rows' sums together first (team_sums.hpp). Bytes
+// Where rows are long, the threads of a team add their last rows' sums together first (team_sums.hpp). On
+// hosts, long rows of floats are summed in pieces (kernel/piece_sums.hpp). Bytes
 // a nonzero: s_o for the permutation; s_r + N s_o for the nonzero itself, scattered, so whole 32-byte sectors
 // on a GPU; (N - 1) R s_r for the gathered rows, which dominate. Flops: N R.
 #pragma once
@@ -20,6 +21,7 @@
 #include "formats/coo/coo_permuted.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
+#include "kernel/piece_sums.hpp"
 #include "kernel/rows_at.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
@@ -38,6 +40,7 @@ struct MttkrpPermuted {
   /// Nonzeros whose rows are gathered at the same time. Four was best on the H200. Eight always lost, because
   /// of the registers.
   static constexpr int batch = rows_in_flight<typename Row::space_type>(4);
+  using Pieces               = PieceSums<Row>;
 
   Index const* permutation;
   Index const* indices;  // P x N
@@ -70,7 +73,7 @@ struct MttkrpPermuted {
 
   /// Adds the nonzeros at positions p ... p + Count - 1 of the permutation.
   template <int Count>
-  KOKKOS_FUNCTION void add(count_t p, Run& run, Columns columns) const {
+  KOKKOS_FUNCTION void add(count_t p, Run& run, Pieces& pieces, Columns columns) const {
     Index nonzero[Count];
     Index row[Count];
     Row product[Count];
@@ -88,6 +91,7 @@ struct MttkrpPermuted {
       if (row[u] == run.row) {
         run.sum += product[u];
       } else {
+        run.sum = pieces.total(run.sum);
         finish(run, columns);
         run = {row[u], product[u], false};
       }
@@ -97,9 +101,17 @@ struct MttkrpPermuted {
   template <class Last>
   KOKKOS_FUNCTION void walk(count_t begin, count_t end, Columns columns, Last const& last) const {
     Run run{indices[coordinates(permutation[begin]) + static_cast<count_t>(mode)], Row(Scalar(0)), true};
+    Pieces pieces;
     count_t p = begin;
-    for (; p + batch <= end; p += batch) add<batch>(p, run, columns);
-    for (; p < end; ++p) add<1>(p, run, columns);
+    while (p < end) {
+      [[maybe_unused]] Index const row = run.row;
+      count_t const piece_end          = Pieces::piece_end(p, end);
+      for (; p + batch <= piece_end; p += batch) add<batch>(p, run, pieces, columns);
+      for (; p < piece_end; ++p) add<1>(p, run, pieces, columns);
+      if constexpr (!Pieces::is_used) break;
+      if (run.row == row) run.sum = pieces.take(run.sum);
+    }
+    run.sum       = pieces.total(run.sum);
     run.is_shared = true;
     if constexpr (Last::is_wanted)
       last.leave(run.row, run.sum, columns);

@@ -12,8 +12,9 @@
 //
 // The rows inside a chunk are stored plainly. Its first and its last row are shared with other chunks
 // (border_rows.hpp). Where rows are long, the team's threads add their last rows up first (team_sums.hpp).
-// With locality blocks every row is shared, since it occurs in several blocks. Bytes a nonzero: s_r + N s_o
-// streamed and (N - 1) R s_r gathered, (N - 2) R s_r with runs. Flops: N R.
+// With locality blocks every row is shared, since it occurs in several blocks. On hosts, long rows of floats
+// are summed in pieces (kernel/piece_sums.hpp). Bytes a nonzero: s_r + N s_o streamed and (N - 1) R s_r
+// gathered, (N - 2) R s_r with runs. Flops: N R.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -24,6 +25,7 @@
 #include "formats/coo/sorted_tuning.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
+#include "kernel/piece_sums.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
 #include "polyad/kernel/other_factors.hpp"
@@ -46,6 +48,7 @@ struct MttkrpSorted {
   static constexpr int teams = Order == 3 || sizeof(Scalar) == 8 ? 6 : 4;
   /// The first factor that is multiplied for every nonzero. The one before it is multiplied once per run.
   static constexpr int inner = Hoist ? 1 : 0;
+  using Pieces               = PieceSums<Row>;
 
   Index const* indices;  // N x P, row-major
   count_t index_stride;
@@ -72,7 +75,9 @@ struct MttkrpSorted {
     run.run_sum       = Row(Scalar(0));
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void change_row(Run& run, Index row, count_t chunk, Columns columns) const {
+  KOKKOS_FORCEINLINE_FUNCTION void change_row(Run& run, Pieces& pieces, Index row, count_t chunk,
+                                              Columns columns) const {
+    run.sum = pieces.total(run.sum);
     if (run.is_first || (!Hoist && writer.blocked))
       writer.border(chunk, 0, run.row, run.sum, columns);
     else
@@ -83,24 +88,25 @@ struct MttkrpSorted {
   }
 
   /// Adds one product to the sum it belongs to.
-  KOKKOS_FORCEINLINE_FUNCTION void add_product(Run& run, Index row, Index index, Row const& product,
-                                               count_t chunk, Columns columns) const {
+  KOKKOS_FORCEINLINE_FUNCTION void add_product(Run& run, Pieces& pieces, Index row, Index index,
+                                               Row const& product, count_t chunk, Columns columns) const {
     if constexpr (Hoist) {
       if (row != run.row || index != run.hoisted_index) {
         run.sum.multiply_add(run.hoisted, run.run_sum);
-        if (row != run.row) change_row(run, row, chunk, columns);
+        if (row != run.row) change_row(run, pieces, row, chunk, columns);
         start_run(run, index, columns);
       }
       run.run_sum += product;
     } else {
-      if (row != run.row) change_row(run, row, chunk, columns);
+      if (row != run.row) change_row(run, pieces, row, chunk, columns);
       run.sum += product;
     }
   }
 
   /// Adds the nonzeros p ... p + Count - 1.
   template <int Count>
-  KOKKOS_FORCEINLINE_FUNCTION void add(count_t p, Run& run, count_t chunk, Columns columns) const {
+  KOKKOS_FORCEINLINE_FUNCTION void add(count_t p, Run& run, Pieces& pieces, count_t chunk,
+                                       Columns columns) const {
     using Indices  = Pack<Index, Count>;
     auto const row = *reinterpret_cast<Indices const*>(indices + p);
     auto const x   = *reinterpret_cast<Pack<Scalar, Count> const*>(values + p);
@@ -120,7 +126,7 @@ struct MttkrpSorted {
       for (int u = 0; u < Count; ++u) (Hoist ? run.run_sum : run.sum) += product[u];
     } else {
       for (int u = 0; u < Count; ++u)
-        add_product(run, row.element[u], index.element[u], product[u], chunk, columns);
+        add_product(run, pieces, row.element[u], index.element[u], product[u], chunk, columns);
     }
   }
 
@@ -132,10 +138,26 @@ struct MttkrpSorted {
     run.sum      = Row(Scalar(0));
     run.is_first = true;
     if constexpr (Hoist) start_run(run, indices[index_stride + begin], columns);
+    Pieces pieces;
     count_t p = begin;
-    for (; p + Batch <= end; p += Batch) add<Batch>(p, run, chunk, columns);
-    for (; p < end; ++p) add<1>(p, run, chunk, columns);
+    while (p < end) {
+      [[maybe_unused]] Index const row = run.row;
+      count_t const piece_end          = Pieces::piece_end(p, end);
+      for (; p + Batch <= piece_end; p += Batch) add<Batch>(p, run, pieces, chunk, columns);
+      for (; p < piece_end; ++p) add<1>(p, run, pieces, chunk, columns);
+      if constexpr (Pieces::is_used) {
+        if (run.row != row) continue;
+        if constexpr (Hoist) {
+          run.sum.multiply_add(run.hoisted, run.run_sum);
+          run.run_sum = Row(Scalar(0));
+        }
+        run.sum = pieces.take(run.sum);
+      } else {
+        break;
+      }
+    }
     if constexpr (Hoist) run.sum.multiply_add(run.hoisted, run.run_sum);
+    run.sum = pieces.total(run.sum);
     if constexpr (Last::is_wanted)
       last.leave(run.row, run.sum, columns);
     else

@@ -25,6 +25,7 @@
 #include "formats/form_residuals.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
+#include "kernel/piece_sums.hpp"
 #include "kernel/rows_at.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
@@ -43,6 +44,8 @@ struct ResidualMttkrp {
   /// Nonzeros gathered at the same time. Two were best on the H200, because of the registers (four for the
   /// plain MTTKRP).
   static constexpr int batch = rows_in_flight<typename Row::space_type>(2);
+
+  using Pieces = PieceSums<Row>;
 
   Source source;
   RowsAt<Scalar> C;  // the output mode's, I_n x R
@@ -68,7 +71,8 @@ struct ResidualMttkrp {
   }
 
   template <int Count>
-  KOKKOS_FORCEINLINE_FUNCTION void add(count_t p, Run& run, count_t chunk, Columns columns) const {
+  KOKKOS_FORCEINLINE_FUNCTION void add(count_t p, Run& run, Pieces& pieces, count_t chunk,
+                                       Columns columns) const {
     auto const at = source.template at<Count>(p);
     Row product[Count];
     auto const first = source.template indices<Count>(at, 0);
@@ -89,6 +93,7 @@ struct ResidualMttkrp {
     }
     for (int u = 0; u < Count; ++u) {
       if (source.row(at, u) != run.row) {
+        run.sum = pieces.total(run.sum);
         if (run.is_first || writer.blocked)
           writer.border(chunk, 0, run.row, run.sum, columns);
         else
@@ -106,9 +111,17 @@ struct ResidualMttkrp {
     Run run;
     run.is_first = true;
     start(run, source.row(begin), columns);
+    Pieces pieces;
     count_t p = begin;
-    for (; p + batch <= end; p += batch) add<batch>(p, run, chunk, columns);
-    for (; p < end; ++p) add<1>(p, run, chunk, columns);
+    while (p < end) {
+      [[maybe_unused]] Index const row = run.row;
+      count_t const piece_end          = Pieces::piece_end(p, end);
+      for (; p + batch <= piece_end; p += batch) add<batch>(p, run, pieces, chunk, columns);
+      for (; p < piece_end; ++p) add<1>(p, run, pieces, chunk, columns);
+      if constexpr (!Pieces::is_used) break;
+      if (run.row == row) run.sum = pieces.take(run.sum);
+    }
+    run.sum = pieces.total(run.sum);
     writer.last(chunk, run.is_first, run.row, run.sum, columns);
   }
 

@@ -12,13 +12,15 @@
 // A node of a lower level occurs in many slices. Every sum is therefore added with atomics: one per node, or
 // one per nonzero in the leaf mode. That is the price of a single tree; b-csf keeps one per mode. Bytes:
 // s_r + s_o + R s_r a nonzero, R s_r for each node, and 2 R s_r for each sum that is added. Flops: 2 R a
-// nonzero and R for each node.
+// nonzero and R for each node. On hosts, the sums of long nodes of floats are formed in pieces
+// (kernel/piece_sums.hpp), but not those of the nodes of one row.
 #pragma once
 
 #include <Kokkos_Core.hpp>
 
 #include "formats/csf/csf_walk.hpp"
 #include "kernel/launch.hpp"
+#include "kernel/piece_sums.hpp"
 #include "kernel/rows_at.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/per_mode.hpp"
@@ -31,7 +33,8 @@ namespace polyad::detail {
 
 template <class Space, class Scalar, class Index, int Block>
 struct MttkrpLevel {
-  using Row = TinyVec<Space, Scalar, Block>;
+  using Row    = TinyVec<Space, Scalar, Block>;
+  using Pieces = PieceSums<Row>;
 
   TreeArrays<Scalar, Index, any_order> tree;
   BinArrays<Index, any_order> bins;
@@ -82,16 +85,17 @@ struct MttkrpLevel {
       path.sum.multiply_add(tree.values[p], value);
     }
   }
-  KOKKOS_FUNCTION void end_node(Path& path, Columns columns) const {
+  KOKKOS_FUNCTION void end_node(Path& path, Pieces& pieces, Columns columns) const {
     if (is_leaf_mode()) return;
+    path.sum = pieces.total(path.sum);
     path.sum *= path.above;
     add_to(tree.indices[level][path.node[level]], path.sum, columns);
     path.sum = Row(Scalar(0));
   }
-  KOKKOS_FUNCTION void next_fiber(Path& path, Columns columns) const {
+  KOKKOS_FUNCTION void next_fiber(Path& path, Pieces& pieces, Columns columns) const {
     int changed = fiber_level();  // the highest level whose node ends here
     while (changed > 0 && path.node[changed] + 1 == path.end[changed - 1]) --changed;
-    if (changed <= level) end_node(path, columns);
+    if (changed <= level) end_node(path, pieces, columns);
     for (int l = changed; l <= fiber_level(); ++l) enter(path, l, path.node[l] + 1);
     if (changed < level) path.above = product(path, 0, level, columns);
     path.below = product(path, level + 1, pointer_levels, columns);
@@ -105,11 +109,15 @@ struct MttkrpLevel {
     path.above = product(path, 0, level, columns);
     path.below = product(path, level + 1, pointer_levels, columns);
     path.sum   = Row(Scalar(0));
-    for (Index p = begin; p < end; ++p) {
-      if (p == path.end[fiber_level()]) next_fiber(path, columns);
-      add_nonzero(path, p, columns);
+    Pieces pieces;
+    for (Index p = begin; p < end;) {
+      for (Index const piece_end = Pieces::piece_end(p, end); p < piece_end; ++p) {
+        if (p == path.end[fiber_level()]) next_fiber(path, pieces, columns);
+        add_nonzero(path, p, columns);
+      }
+      path.sum = pieces.take(path.sum);
     }
-    end_node(path, columns);
+    end_node(path, pieces, columns);
   }
 
   template <class Member>

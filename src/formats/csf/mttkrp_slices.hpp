@@ -9,6 +9,8 @@
 //   COO: a slice has one nonzero                                  MttkrpSingles
 //     V(i, :) = x * B(j, :) * C(k, :)                             store()
 //
+// On hosts, long slices of floats are summed in pieces (kernel/piece_sums.hpp).
+//
 // CSL also serves tensors of order 2 and 1 whole: their slices have no fibers. Bytes a nonzero: s_r + (N - 1)
 // s_o streamed, (N - 1) R s_r gathered; a slice: 2 s_o and R s_r.
 #pragma once
@@ -19,6 +21,7 @@
 #include "formats/csf/csf_walk.hpp"
 #include "kernel/launch.hpp"
 #include "kernel/launch_shape.hpp"
+#include "kernel/piece_sums.hpp"
 #include "kernel/rows_at.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/formats/format.hpp"
@@ -47,6 +50,7 @@ struct MttkrpCsl {
   using Row                  = Vec;
   using Scalar               = typename Row::scalar_type;
   using Sum                  = SliceSum<Row, Index>;
+  using Pieces               = PieceSums<Row>;
   static constexpr int Batch = csf_batch<Row>;
 
   TreeArrays<Scalar, Index, Order> tree;
@@ -57,7 +61,8 @@ struct MttkrpCsl {
 
   /// Adds the nonzeros p ... p + Count - 1. `slice_end` is where the current slice ends.
   template <int Count>
-  KOKKOS_FORCEINLINE_FUNCTION void add(Index p, Index& slice_end, Sum& run, Columns columns) const {
+  KOKKOS_FORCEINLINE_FUNCTION void add(Index p, Index& slice_end, Sum& run, Pieces& pieces,
+                                       Columns columns) const {
     Row product[Count];
     multiply_rows<Count>(tree, factors, p, product, columns);
     if (slice_end - p >= Count) {
@@ -65,6 +70,7 @@ struct MttkrpCsl {
     } else {
       for (int u = 0; u < Count; ++u) {
         if (p + static_cast<Index>(u) == slice_end) {
+          run.sum = pieces.total(run.sum);
           writer.next(run, columns);
           slice_end = tree.pointers[0][run.slice + 1];
         }
@@ -79,15 +85,22 @@ struct MttkrpCsl {
     if (begin == end) return last.leave_nothing();
     Sum run{bins.nodes[0][bin], bins.starts_slice[bin] == 0, Row(Scalar(0))};
     Index slice_end = tree.pointers[0][run.slice + 1];
+    Pieces pieces;
     for (Index p = begin; p < end;) {
-      if (p % Batch == 0 && end - p >= Batch) {
-        add<Batch>(p, slice_end, run, columns);
-        p += Batch;
-      } else {
-        add<1>(p, slice_end, run, columns);
-        ++p;
+      [[maybe_unused]] Index const slice = run.slice;
+      for (Index const piece_end = Pieces::piece_end(p, end); p < piece_end;) {
+        if (p % Batch == 0 && piece_end - p >= Batch) {
+          add<Batch>(p, slice_end, run, pieces, columns);
+          p += Batch;
+        } else {
+          add<1>(p, slice_end, run, pieces, columns);
+          ++p;
+        }
       }
+      if constexpr (!Pieces::is_used) break;
+      if (run.slice == slice) run.sum = pieces.take(run.sum);
     }
+    run.sum = pieces.total(run.sum);
     writer.last(run, bins.starts_slice[bin + 1] == 0, columns, last);
   }
 

@@ -9,7 +9,8 @@
 //       sum += s * h * B(j, :)                                    one multiply a fiber
 //     V(i, :) = sum; slices that bins share are added             SliceWriter
 //
-// With MultiplyEach every nonzero takes all its rows: add_each().
+// With MultiplyEach every nonzero takes all its rows: add_each(). On hosts, long fibers and long slices of
+// floats are summed in pieces (kernel/piece_sums.hpp).
 //
 // Bytes a nonzero: s_r + s_o streamed and R s_r gathered; a fiber: 2 s_o and R s_r; a slice: 2 s_o and R s_r.
 #pragma once
@@ -17,6 +18,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "formats/csf/csf_walk.hpp"
+#include "kernel/piece_sums.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/kernel/chunk_walk.hpp"
@@ -33,6 +35,7 @@ struct MttkrpTree {
   using Sum                     = SliceSum<Row, Index>;
   static constexpr int Batch    = Strategy::batch;
   static constexpr int capacity = TreeArrays<Scalar, Index, Order>::capacity;
+  using Pieces                  = PieceSums<Row>;
 
   TreeArrays<Scalar, Index, Order> tree;
   BinArrays<Index, Order> bins;
@@ -60,12 +63,16 @@ struct MttkrpTree {
     path.end[level]  = tree.pointers[level][node + 1];
   }
   /// Enters the next fiber, and the nodes above that begin with it. Returns whether there are any.
-  KOKKOS_FORCEINLINE_FUNCTION bool enter_next_fiber(Path& path, Sum& run, Columns columns) const {
+  KOKKOS_FORCEINLINE_FUNCTION bool enter_next_fiber(Path& path, Sum& run, Pieces& pieces,
+                                                    Columns columns) const {
     enter(path, fiber_level(), path.node[fiber_level()] + 1);
     int level = fiber_level() - 1;
     for (; level >= 0 && path.node[level + 1] == path.end[level]; --level) {
       enter(path, level, path.node[level] + 1);
-      if (level == 0) writer.next(run, columns);
+      if (level == 0) {
+        run.sum = pieces.total(run.sum);
+        writer.next(run, columns);
+      }
     }
     return level < fiber_level() - 1;
   }
@@ -82,17 +89,31 @@ struct MttkrpTree {
   KOKKOS_FORCEINLINE_FUNCTION void walk_singly(Path& path, Index p, Index end, Sum& run,
                                                Columns columns) const {
     int const leaf = fiber_level() + 1;
+    Pieces of_fiber;
+    Pieces of_slice;
+    int added = 0;  // fibers to run.sum, since it was last taken
     Row above;
-    for (bool entered = true;; entered = enter_next_fiber(path, run, columns)) {
+    for (bool entered = true;; entered = enter_next_fiber(path, run, of_slice, columns)) {
       if (entered && fiber_level() > 1) above = rows_above(path, columns);
       Row fiber_sum(Scalar(0));
-      for (Index const stop = Kokkos::min(path.end[fiber_level()], end); p < stop; ++p)
-        fiber_sum.multiply_add(tree.values[p], Row(factors.row(leaf - 1, tree.indices[leaf][p]), columns));
+      for (Index const stop = Kokkos::min(path.end[fiber_level()], end);;) {
+        for (Index const piece = Pieces::piece_end(p, stop); p < piece; ++p)
+          fiber_sum.multiply_add(tree.values[p], Row(factors.row(leaf - 1, tree.indices[leaf][p]), columns));
+        if (p == stop) break;
+        fiber_sum = of_fiber.take(fiber_sum);
+      }
+      fiber_sum = of_fiber.total(fiber_sum);
       fiber_sum *= row(fiber_level(), path.node[fiber_level()], columns);
       if (fiber_level() > 1) fiber_sum *= above;
       run.sum += fiber_sum;
-      if (p == end) return;
+      if (p == end) break;
+      if constexpr (Pieces::is_used)
+        if (++added == Pieces::terms) {
+          run.sum = of_slice.take(run.sum);
+          added   = 0;
+        }
     }
+    run.sum = of_slice.total(run.sum);
   }
 
   /// The current fiber of a walk in batches.
@@ -113,6 +134,7 @@ struct MttkrpTree {
   /// Adds the nonzeros p ... p + Count - 1.
   template <int Count>
   KOKKOS_FORCEINLINE_FUNCTION void add(Index p, Path& path, Fiber& fiber, Sum& run, Columns columns) const {
+    Pieces none;  // devices have no pieces
     int const leaf = fiber_level() + 1;
     auto const k   = *reinterpret_cast<Pack<Index, Count> const*>(tree.indices[leaf] + p);
     auto const x   = *reinterpret_cast<Pack<Scalar, Count> const*>(tree.values + p);
@@ -127,7 +149,7 @@ struct MttkrpTree {
       for (int u = 0; u < Count; ++u) {
         if (p + static_cast<Index>(u) == path.end[fiber_level()]) {
           run.sum.multiply_add(fiber.row, fiber.sum);
-          bool const entered = enter_next_fiber(path, run, columns);
+          bool const entered = enter_next_fiber(path, run, none, columns);
           start(fiber, path, entered, columns);
         }
         fiber.sum += product[u];

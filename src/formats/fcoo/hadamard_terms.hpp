@@ -6,6 +6,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "kernel/launch_shape.hpp"
+#include "kernel/piece_sums.hpp"
 #include "kernel/rows_at.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
@@ -22,6 +23,7 @@ template <class Space, class Scalar, class Index, int Block, int Order>
 struct HadamardTerms {
   using Row                     = TinyVec<Space, Scalar, Block>;
   using Sum                     = Row;
+  using Pieces                  = PieceSums<Row>;
   static constexpr int lanes    = Row::lanes;
   static constexpr int block    = Block;
   static constexpr int elements = Block;

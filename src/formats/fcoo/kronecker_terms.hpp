@@ -12,6 +12,7 @@
 
 #include "formats/fcoo/fcoo_tuning.hpp"
 #include "kernel/launch_shape.hpp"
+#include "kernel/piece_sums.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/row_form.hpp"
@@ -130,6 +131,7 @@ struct KroneckerTerms {
   static constexpr int lanes    = Row::lanes * (tile / rows);
   static constexpr int block    = 1;  // a tile has one number
   static constexpr int elements = Block * tile;
+  using Pieces                  = PieceSumsOf<Sum, Scalar, Form, elements, Row::width>;
   /// Nonzeros under way. Two fit the registers beside the sums; of doubles two fit only beside half as many
   /// sums.
   static constexpr int batch = rows_in_flight<Space>(sizeof(Scalar) == 4 || packs == 1 ? 2 : 1);

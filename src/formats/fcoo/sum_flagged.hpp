@@ -70,6 +70,7 @@ struct FlaggedSegments {
 
 /// Sums the products that Terms makes. Terms has
 ///   Sum, lanes          what a lane sums, and lanes of a thread
+///   Pieces              the doubles of a Sum (kernel/piece_sums.hpp)
 ///   block, elements     how a column is reached from ChunkWalk's block number; of a head in scratch memory
 ///   resident_teams      of 256 threads that a multiprocessor is to hold, by registers
 ///   most_partitions     that a thread walks on a device
@@ -79,8 +80,9 @@ struct FlaggedSegments {
 ///   store(row, sum, columns), add_to(row, sum, columns, lane)   a row of the output, the second with atomics
 template <class Scalar, class Index, class Terms>
 struct SumFlagged {
-  using Sum   = typename Terms::Sum;
-  using Heads = TeamHeads<Sum, Scalar, Terms::elements>;
+  using Sum    = typename Terms::Sum;
+  using Heads  = TeamHeads<Sum, Scalar, Terms::elements>;
+  using Pieces = typename Terms::Pieces;
 
   Terms terms;
   FlaggedSegments<Index> segments;
@@ -101,7 +103,11 @@ struct SumFlagged {
     Index segment       = segments.first_segment[segments.partition(begin)];
     Index row           = segments.row(segment);
     FlaggedSum<Sum> sum(segments.begins(segments.partition(begin)));
-    auto const flush = [&](Sum const& total, bool is_head) {
+    Pieces pieces;
+    [[maybe_unused]] Index piece_segment = segment;
+    [[maybe_unused]] int piece_terms     = 0;
+    auto const flush                     = [&](Sum const& last, bool is_head) {
+      Sum const total = pieces.total(last);
       if (is_head)
         heads.store(thread, total, terms.own(columns));  // others have the segment's beginning
       else
@@ -118,8 +124,15 @@ struct SumFlagged {
         for (; left > 0; --left, ++p, ends >>= 1)
           terms.template add<1>(p, static_cast<unsigned>(ends), columns, sum, flush);
       }
+      if constexpr (Pieces::is_used) {
+        piece_terms += segments.threadlen;
+        if (piece_terms < Pieces::terms) continue;
+        if (segment == piece_segment) sum.sum = pieces.take(sum.sum);
+        piece_segment = segment;
+        piece_terms   = 0;
+      }
     }
-    return {sum.sum, row, (segments.ends(end - 1) & 1U) == 0, sum.is_head};
+    return {pieces.total(sum.sum), row, (segments.ends(end - 1) & 1U) == 0, sum.is_head};
   }
 
   template <class Member>
