@@ -40,6 +40,8 @@ class Format:
         The format's name.
     because : str
         Why it was chosen.
+    warning : str
+        What its results may lose: as float32, formats that add term by term lose digits in long rows. Or empty.
     storage_bytes : int
     rank : int
         That it was built for.
@@ -54,6 +56,7 @@ class Format:
         self.dtype = np.dtype(np.float32 if held.single else np.float64)
         self.chosen: str = held.chosen
         self.because: str = held.because
+        self.warning: str = held.warning
         self.storage_bytes: int = held.storage_bytes
         self.rank: int = held.rank
 
@@ -102,11 +105,10 @@ def any_format(
     """
     engine = _backend.engine(threads, device)
     tensor = asarray(X)
-    return Format(
-        engine.build_format(tensor._held, _count("rank", rank), float(iterations), format, deterministic, False),
-        tensor.labels,
-        tensor._package,
-    )
+    held = engine.build_format(tensor._held, _count("rank", rank), float(iterations), format, deterministic, False)
+    if held.warning:
+        warnings.warn(held.warning, stacklevel=3)  # through own_keywords
+    return Format(held, tensor.labels, tensor._package)
 
 
 def _compare_formats(

@@ -126,6 +126,7 @@ public:
   [[nodiscard]] virtual Type type() const                          = 0;
   [[nodiscard]] virtual std::string chosen() const                 = 0;
   [[nodiscard]] virtual std::string because() const                = 0;
+  [[nodiscard]] virtual std::string warning() const                = 0;
   [[nodiscard]] virtual std::uint64_t storage_bytes() const        = 0;
   [[nodiscard]] virtual std::uint64_t rank() const                 = 0;
 };

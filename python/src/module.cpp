@@ -627,6 +627,7 @@ NB_MODULE(POLYAD_MODULE, m) {
       .def_prop_ro("single", [](Format const& format) { return format.type() == Type::f32; })
       .def_prop_ro("chosen", &Format::chosen)
       .def_prop_ro("because", &Format::because)
+      .def_prop_ro("warning", &Format::warning)
       .def_prop_ro("storage_bytes", &Format::storage_bytes)
       .def_prop_ro("rank", &Format::rank);
 

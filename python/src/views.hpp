@@ -191,6 +191,7 @@ struct FormatOf final : Format {
   Type type() const override { return type_of<Scalar>(); }
   std::string chosen() const override { return any.chosen(); }
   std::string because() const override { return any.chosen_because(); }
+  std::string warning() const override { return any.warning(); }
   std::uint64_t storage_bytes() const override { return any.storage_bytes(); }
   std::uint64_t rank() const override { return any.rank(); }
 

@@ -235,6 +235,7 @@ FormatFacts facts_of(DividedTensor<Scalar, Index, Space> const& X) {
   for (auto const& format : X.formats()) {
     facts.storage_bytes += format.storage_bytes();
     facts.build_s += format.build_seconds();
+    if (facts.warning.empty()) facts.warning = format.warning();
   }
   return facts;
 }

@@ -11,6 +11,7 @@
 #include "formats/choose_format.hpp"
 #include "formats/format_trial.hpp"
 #include "formats/format_wish.hpp"
+#include "formats/lost_digits.hpp"
 #include "formats/registry.hpp"
 #include "polyad/core/device_memory.hpp"
 #include "polyad/core/instances.hpp"
@@ -124,6 +125,7 @@ public:
     std::optional<DeviceMemoryAccount::HostArrays> const on_host =
         offers<F>(Capability::streaming) ? std::make_optional<DeviceMemoryAccount::HostArrays>()
                                          : std::nullopt;
+    m_warning = warning_of_lost_digits(instance_of<Coordinates>(m_space), F::name, coo);
     m_space.fence("polyad::build");
     Kokkos::Timer const clock;
     auto built = std::make_shared<detail::HeldFormat<F>>(build_settled<F>(m_space, coo, options, duplicates));
@@ -139,13 +141,16 @@ public:
     return coo;
   }
   [[nodiscard]] double seconds() const { return m_seconds; }
+  /// Of the last format, for AnyFormat::warning().
+  [[nodiscard]] std::string const& warning() const { return m_warning; }
   /// Beside the format, of coordinates that are let go afterwards.
   [[nodiscard]] count_t coordinates_bytes() const { return m_coordinates_bytes; }
 
 private:
   Space m_space;
   Source const& m_source;
-  double m_seconds            = 0;
+  double m_seconds = 0;
+  std::string m_warning;
   count_t m_coordinates_bytes = 0;
 };
 
@@ -224,6 +229,7 @@ auto AnyFormat<Scalar, Index, Space>::build(Space const& space,
     X.m_format  = builder(format, because, as, buffer_bytes);
     X.m_build_s = builder.seconds();
     X.m_because = because.empty() ? X.m_format->note() : because;
+    X.m_warning = builder.warning();
     progress("building the format");
   };
   if (!chooses && !options.memory_bytes) {
@@ -291,6 +297,7 @@ auto AnyFormat<Scalar, Index, Space>::stream(Space const& space,
   POLYAD_EXPECTS(X.m_format, "the format ", format.name, " has no ", to_string(Capability::streaming));
   X.m_rank    = options.rank;
   X.m_build_s = builder.seconds();
+  X.m_warning = builder.warning();
   return X;
 }
 

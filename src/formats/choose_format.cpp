@@ -24,6 +24,9 @@ FormatCandidate candidate(FormatCosts const& format, CostInput const& input, For
   found.streams     = format.on_host;
   found.on_device   = input.machine.is_device;
   found.dense       = cost.dense;
+  for (auto const& mode : input.tensor.modes)
+    found.loses_digits =
+        found.loses_digits || loses_digits(format, input.machine.is_device, input.scalar_bytes, mode.longest);
   if (!cost.is_known()) return found;
   found.predicted = {cost.load_s, cost.build_s, cost.mode_s, cost.iteration_s};
   found.total_s   = cost.total_s(wish.iterations);
@@ -37,13 +40,16 @@ double total(FormatCandidate const& candidate, FormatWish const& wish) {
                             : candidate.total_s;
 }
 
-/// The order of preference: formats that fit in memory, the fastest first, then those that are streamed.
-/// Among the streamed ones the smallest comes first, since the free host memory is not known.
+/// The order of preference: formats that fit in memory, the fastest first, then those that are streamed, then
+/// those that fit but lose digits. Among the streamed ones the smallest comes first, since the free host memory
+/// is not known.
 bool is_better(FormatCandidate const& a, FormatCandidate const& b, FormatWish const& wish) {
-  auto const rank = [](FormatCandidate const& c) { return c.fits ? (c.streams ? 1 : 0) : 2; };
+  auto const rank = [](FormatCandidate const& c) {
+    return c.fits ? (c.loses_digits ? 2 : 0) + (c.streams ? 1 : 0) : 4;
+  };
   if (rank(a) != rank(b)) return rank(a) < rank(b);
-  if (rank(a) == 2) return a.need_bytes < b.need_bytes;
-  if (rank(a) == 1) return a.bytes < b.bytes;
+  if (rank(a) == 4) return a.need_bytes < b.need_bytes;
+  if (a.streams) return a.bytes < b.bytes;
   return total(a, wish) < total(b, wish);
 }
 
@@ -54,7 +60,7 @@ bool streams_faster(FormatCandidate const& streamed, FormatCandidate const& in_m
                     FormatWish const& wish) {
   constexpr double margin = 1.25;
   return streamed.on_device && streamed.fits && in_memory.fits &&
-         (streamed.measured || !in_memory.measured) &&
+         (!streamed.loses_digits || in_memory.loses_digits) && (streamed.measured || !in_memory.measured) &&
          margin * total(streamed, wish) < total(in_memory, wish);
 }
 
@@ -68,15 +74,6 @@ bool streams_faster(FormatCandidate const& streamed, FormatCandidate const& in_m
                              : "a smaller rank (-r), or floats (--precision f32), need less"));
 }
 
-/// Whether a row has too many terms for a float that adds them one by one: small terms are lost in a large
-/// sum. On an H200 a sum of 4 million positive terms is wrong by 0.002 of itself, one of 100 million by half.
-bool floats_lose_terms(CostInput const& input) {
-  constexpr std::uint64_t most_terms = std::uint64_t(1) << 22;
-  return input.scalar_bytes == 4 && std::ranges::any_of(input.tensor.modes, [](ModeSurvey const& mode) {
-           return mode.longest > most_terms;
-         });
-}
-
 }  // namespace
 
 std::vector<FormatCandidate> candidates(CostInput const& input, FormatWish const& wish) {
@@ -84,7 +81,6 @@ std::vector<FormatCandidate> candidates(CostInput const& input, FormatWish const
   for (auto const& format : all_format_costs()) {
     if (wish.deterministic && !format.deterministic) continue;
     if (wish.residual && !format.residual) continue;
-    if (format.adds_terms && floats_lose_terms(input)) continue;
     if (format.on_host && !wish.may_stream) continue;
     list.push_back(candidate(format, input, wish));
   }
@@ -119,7 +115,7 @@ FormatChoice choose(std::vector<FormatCandidate> const& candidates, FormatWish c
                         *streamed = nullptr;
   for (auto const& c : candidates) {
     if (!smallest || c.need_bytes < smallest->need_bytes) smallest = &c;
-    if (!c.streams && (!wanted || total(c, wish) < total(*wanted, wish))) wanted = &c;
+    if (!c.streams && !c.loses_digits && (!wanted || total(c, wish) < total(*wanted, wish))) wanted = &c;
     if (!is_open(c)) continue;
     if (c.streams && (!streamed || is_better(c, *streamed, wish))) streamed = &c;
     if (!best || is_better(c, *best, wish))

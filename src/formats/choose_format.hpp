@@ -27,8 +27,8 @@ struct FormatWish {
   char const* what    = "iterations";
 };
 
-/// All formats that the wish allows and that keep the digits of the longest row. First come those that fit in
-/// memory, the fastest first, then those that are streamed, then those that do not fit. On a device, a
+/// All formats that the wish allows. First come those that fit in memory, the fastest first, then those that
+/// are streamed, then those that lose digits of the longest row, then those that do not fit. On a device, a
 /// streamed format is first if it is clearly faster than all that fit. Formats that the model does not know
 /// on this machine are last in the first group.
 [[nodiscard]] std::vector<FormatCandidate> candidates(CostInput const& input, FormatWish const& wish);

@@ -124,13 +124,20 @@ struct FormatWeights {
 };
 using CostWeights = ByMachine<FormatWeights>;
 
+/// How many terms of a row a walk sums before it adds them to a float of the output. 0: it sums long rows in
+/// pieces, or leaves few sums to be added.
+struct TermsAtOnce {
+  std::uint64_t host   = 0;
+  std::uint64_t device = 0;
+};
+
 /// What a format states about itself. The bytes do not include the factors.
 struct FormatCosts {
   std::string_view name;
-  bool residual      = false;  // offers the residual sweep and least squares for rows (formats/format.hpp)
-  bool deterministic = false;  // has a fixed order of summation, on devices too
-  bool on_host       = false;  // keeps the tensor in host memory and streams it
-  bool adds_terms    = false;  // adds the terms of a row to the output one by one, in the values' precision
+  bool residual      = false;   // offers the residual sweep and least squares for rows (formats/format.hpp)
+  bool deterministic = false;   // has a fixed order of summation, on devices too
+  bool on_host       = false;   // keeps the tensor in host memory and streams it
+  TermsAtOnce terms_at_once{};  // for loses_digits()
   std::uint64_t (*storage_bytes)(CostInput const&);
   /// Additional bytes of a build, beside the tensor's coordinates and the stored format.
   std::uint64_t (*build_bytes)(CostInput const&);
@@ -173,6 +180,12 @@ struct Cost {
 /// The formats that the model knows, a family after the other.
 [[nodiscard]] std::vector<FormatCosts> const& all_format_costs();
 [[nodiscard]] FormatCosts const* find_format_costs(std::string_view name);
+
+/// Whether floats of the output lose digits in a row of `longest` terms. A float that adds 2^16 positive terms
+/// of various sizes one by one is wrong by about 1e-5 of the sum, one that adds 4 million by 2e-3, and one that
+/// adds 100 million by half. Equal terms are the worst: 1000 of them are wrong by 1e-5.
+[[nodiscard]] bool loses_digits(FormatCosts const& format, bool is_device, int scalar_bytes,
+                                std::uint64_t longest);
 
 [[nodiscard]] Cost predict(FormatCosts const& format, CostInput const& input);
 

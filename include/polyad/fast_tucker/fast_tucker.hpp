@@ -143,6 +143,7 @@ struct FormatFacts {
   count_t storage_bytes                   = 0;
   double build_s                          = 0;
   std::vector<FormatCandidate> candidates = {};
+  std::string warning                     = {};
 };
 
 template <class Scalar, class Space>

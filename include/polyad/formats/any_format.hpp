@@ -173,6 +173,9 @@ public:
   /// Why it was chosen: "20 iterations with its build take 151 ms (predicted), with sorted 239 ms". For a
   /// named format it says why the storage differs from the name, and is empty otherwise.
   [[nodiscard]] std::string const& chosen_because() const { return m_because; }
+  /// What its results may lose: as floats, formats that add term by term lose digits in long rows. Empty if
+  /// nothing is known. auto takes such a format only if no other fits.
+  [[nodiscard]] std::string const& warning() const { return m_warning; }
   /// The rank for which it was built; 0 for a format of one's own.
   [[nodiscard]] count_t rank() const { return m_rank; }
   [[nodiscard]] double build_seconds() const { return m_build_s; }
@@ -192,6 +195,7 @@ private:
   count_t m_rank   = 0;
   double m_build_s = 0;
   std::string m_because;
+  std::string m_warning;
   std::vector<FormatCandidate> m_candidates;
 };
 

@@ -37,6 +37,7 @@ struct FormatCandidate {
   std::uint64_t need_bytes  = 0;  // the most of all, factors included
   bool fits                 = false;
   bool streams              = false;     // it stays in host memory
+  bool loses_digits         = false;     // it adds the terms of the tensor's longest rows to floats
   bool on_device            = false;     // the run is on a device
   std::optional<FormatTimes> predicted;  // nothing where the model does not know it on this kind of machine
   std::optional<FormatTimes> measured;   // where it was tried

@@ -12,6 +12,7 @@
 #include "cli/format_choice/machine.hpp"
 #include "cli/format_choice/stored_choice.hpp"
 #include "cli/run/interrupt.hpp"
+#include "cli/streams/messages.hpp"
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/empty_slices.hpp"
 #include "cli/tensors/survey_list.hpp"
@@ -94,10 +95,13 @@ public:
     } else {
       options.survey = survey_list(m_list, m_options.common.threads);
     }
-    auto const X    = Tensor::build(m_space, source(because), options);
-    m_report.format = FormatReport{X.chosen(), X.storage_bytes(), X.build_seconds(),
-                                   X.chosen_because().empty() ? because : X.chosen_because(), X.candidates()};
-    auto start      = make_start();
+    auto const X = Tensor::build(m_space, source(because), options);
+    m_report.format =
+        FormatReport{X.chosen(),        X.storage_bytes(),
+                     X.build_seconds(), X.chosen_because().empty() ? because : X.chosen_because(),
+                     X.candidates(),    X.warning()};
+    if (!X.warning().empty()) say("polyad: warning: {}\n", X.warning());
+    auto start = make_start();
     m_device.reset();
     return factor(X, std::move(start));
   }

@@ -13,6 +13,7 @@
 #include "cli/run/communicator.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
+#include "cli/streams/messages.hpp"
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/error.hpp"
@@ -106,9 +107,10 @@ private:
         typename CooTensor<Scalar, Index, Space>::indices_type("polyad::no_indices", 0,
                                                                static_cast<count_t>(share.block.order())),
         typename CooTensor<Scalar, Index, Space>::values_type("polyad::no_values", 0));
-    if (is_root())
-      m_report.format =
-          FormatReport{X.chosen(), X.storage_bytes(), X.build_seconds(), X.chosen_because(), X.candidates()};
+    if (!is_root()) return X;
+    m_report.format = FormatReport{X.chosen(),         X.storage_bytes(), X.build_seconds(),
+                                   X.chosen_because(), X.candidates(),    X.warning()};
+    if (!X.warning().empty()) say("polyad: warning: {}\n", X.warning());
     return X;
   }
 

@@ -55,6 +55,7 @@ Json to_json(std::vector<FormatCandidate> const& candidates) {
                     {"build_bytes", c.build_bytes},
                     {"need_bytes", c.need_bytes},
                     {"fits", c.fits},
+                    {"loses_digits", c.loses_digits},
                     {"predicted", to_json(c.predicted)},
                     {"measured", to_json(c.measured)}});
   return list;
@@ -64,6 +65,7 @@ Json to_json(FormatReport const& format) {
   Json json = {{"name", format.name}, {"bytes", format.bytes}, {"build_s", format.build_s}};
   if (!format.chosen_because.empty()) json["chosen_because"] = format.chosen_because;
   if (!format.candidates.empty()) json["candidates"] = to_json(format.candidates);
+  if (!format.warning.empty()) json["warning"] = format.warning;
   return json;
 }
 

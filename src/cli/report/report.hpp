@@ -43,6 +43,7 @@ struct FormatReport {
   double build_s             = 0;
   std::string chosen_because = {};  // why auto chose it, or why it differs from the request; else empty
   std::vector<FormatCandidate> candidates = {};  // of auto, the best first
+  std::string warning                     = {};  // what its results may lose
 };
 
 /// A run on several ranks.

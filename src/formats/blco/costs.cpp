@@ -74,7 +74,10 @@ BuildTerms alto_build(CostInput const& input) {
 }  // namespace
 
 std::vector<FormatCosts> blco_costs() {
+  // A thread's chunk of a tile has tens of nonzeros.
+  constexpr std::uint64_t of_a_tile = 16;
   FormatCosts const blco{.name            = "blco",
+                         .terms_at_once   = {0, of_a_tile},
                          .storage_bytes   = blco_bytes,
                          .build_bytes     = blco_build_bytes,
                          .workspace_bytes = costs::no_bytes,
@@ -84,12 +87,13 @@ std::vector<FormatCosts> blco_costs() {
   FormatCosts streamed     = blco;
   streamed.name            = "streamed-blco";
   streamed.on_host         = true;
+  streamed.terms_at_once   = {of_a_tile, of_a_tile};
   streamed.build_bytes     = costs::no_bytes;
   streamed.workspace_bytes = least_buffers;
   streamed.mttkrp          = streamed_walk;
   streamed.weights         = streamed_weights;
   FormatCosts const alto{.name            = "alto",
-                         .adds_terms      = true,
+                         .terms_at_once   = {0, 1},
                          .storage_bytes   = alto_bytes,
                          .build_bytes     = blco_build_bytes,
                          .workspace_bytes = costs::no_bytes,

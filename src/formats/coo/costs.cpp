@@ -186,7 +186,7 @@ BuildTerms streamed_sorted_build(CostInput const& input) {
 
 std::vector<FormatCosts> coo_costs() {
   FormatCosts const scratch{.name            = "coo-scratch",
-                            .adds_terms      = true,
+                            .terms_at_once   = {1, 1},
                             .storage_bytes   = shared_with_the_tensor,
                             .build_bytes     = costs::no_bytes,
                             .workspace_bytes = costs::no_bytes,

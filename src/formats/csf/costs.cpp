@@ -98,6 +98,7 @@ BuildTerms b_csf_build(CostInput const& input) {
 
 std::vector<FormatCosts> csf_costs() {
   FormatCosts const csf{.name            = "csf",
+                        .terms_at_once   = {1, 1},  // in the modes below the root
                         .storage_bytes   = csf_bytes,
                         .build_bytes     = csf_build_bytes,
                         .workspace_bytes = costs::no_bytes,
