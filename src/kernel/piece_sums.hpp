@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sums of floats in pieces, for walks that sum a row in registers. A float that has added thousands of terms
-// of one sign loses digits with each further term. So a walk moves the sum into doubles from time to time, and
-// begins again at zero. At the end of the row it rounds the total once. A host's walk may sum millions of
-// terms. The chunks of a device's threads are short, and sums of doubles need no pieces: there these
-// functions do nothing.
+// of one sign loses digits with each further term. So a walk adds the sum to a second row of floats after a
+// few hundred terms, and begins again at zero. After some pieces the second row is added to doubles. At the
+// end of the row the total is rounded once. A host's walk may sum millions of terms. The chunks of a device's
+// threads are short, and sums of doubles need no pieces: there these functions do nothing.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -22,16 +22,15 @@ inline constexpr bool sums_in_pieces = std::is_same_v<Scalar, float>;
 /// errors of the sum, here 8e-6 of it. Counts of up to 255 fit a byte.
 inline constexpr count_t terms_of_a_piece = 255;
 
-/// The doubles of one sum: of a TinyVec, or of another class that is stored in `Elements` numbers with the
+/// The pieces of one sum: of a TinyVec, or of another class that is stored in `Elements` numbers with the
 /// columns {0, Width}. Sums are passed by value: GCC keeps a sum in memory instead of registers if a reference
 /// can reach it.
 template <class Sum, class Scalar, RowForm Form, int Elements, int Width>
 class PieceSumsOf {
 public:
   static constexpr bool is_used = Form == RowForm::simd && sums_in_pieces<Scalar>;
-  /// Terms after which a walk looks whether it is still in the same row. A float then adds less than twice as
-  /// many. It is a multiple of 4, so that packs of nonzeros stay aligned.
-  static constexpr int terms = static_cast<int>(terms_of_a_piece / 2 / 4 * 4);
+  /// Terms after which a walk calls take(). A multiple of 4, so that packs of nonzeros stay aligned.
+  static constexpr int terms = static_cast<int>(terms_of_a_piece / 4 * 4) - 4;
 
   /// The end of the piece that begins with term p, if there are terms up to `end`.
   template <class Number>
@@ -41,51 +40,70 @@ public:
     else
       return end;
   }
-  /// Moves the sum into the doubles. Returns the sum to continue with: zero.
+  /// Takes the sum of a piece. Returns the sum to continue with: zero.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Sum take(Sum const sum) {
     if constexpr (is_used) {
-      add(sum);
+      if (m_pieces == most_pieces) add_to_doubles();
+      Sum pieces(m_floats, all());
+      pieces += sum;
+      pieces.store(m_floats, all());
+      ++m_pieces;
       return Sum(Scalar(0));
     } else {
       return sum;
     }
   }
-  /// The sum together with the doubles, which are then empty.
+  /// The sum of all pieces and the last one, `sum`. The next sum begins.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Sum total(Sum const sum) {
     if constexpr (is_used) {
-      if (m_pieces > 0) return rounded(sum);
+      if (m_pieces > 0) {
+        if (m_has_doubles) return rounded(sum);
+        Sum pieces(m_floats, all());
+        pieces += sum;
+        Sum(Scalar(0)).store(m_floats, all());
+        m_pieces = 0;
+        return pieces;
+      }
     }
     return sum;
   }
 
 private:
-  static constexpr int elements = is_used ? Elements : 1;
+  /// Pieces that a float adds: together with the terms of a piece this keeps the error below 1e-5.
+  static constexpr int most_pieces = 64;
+  static constexpr int elements    = is_used ? Elements : 1;
   static constexpr Columns all() { return {0, Width}; }
 
-  // These two run once for many terms. Inlined, they would take registers from the walk.
-  [[gnu::noinline]] void add(Sum const sum) {
-    alignas(64) Scalar element[elements];
-    sum.store(element, all());
+  // These two run once for thousands of terms. Inlined, they would take registers from the walk.
+  [[gnu::noinline]] void add_to_doubles() {
     for (int e = 0; e < elements; ++e) {
-      double const before = m_pieces > 0 ? m_sums[e] : 0;
-      m_sums[e]           = before + static_cast<double>(element[e]);
+      m_doubles[e] += static_cast<double>(m_floats[e]);
+      m_floats[e] = Scalar(0);
     }
-    ++m_pieces;
+    m_has_doubles = true;
+    m_pieces      = 0;
   }
   [[nodiscard, gnu::noinline]] Sum rounded(Sum const sum) {
-    alignas(64) Scalar element[elements];
-    sum.store(element, all());
-    for (int e = 0; e < elements; ++e)
-      element[e] = static_cast<Scalar>(m_sums[e] + static_cast<double>(element[e]));
-    m_pieces = 0;
-    return Sum(element, all());
+    add_to_doubles();
+    sum.store(m_floats, all());
+    add_to_doubles();
+    for (int e = 0; e < elements; ++e) m_floats[e] = static_cast<Scalar>(m_doubles[e]);
+    Sum const total(m_floats, all());
+    for (int e = 0; e < elements; ++e) {
+      m_doubles[e] = 0;
+      m_floats[e]  = Scalar(0);
+    }
+    m_has_doubles = false;
+    return total;
   }
 
-  count_t m_pieces = 0;
-  double m_sums[elements];  // set by the first add()
+  alignas(64) Scalar m_floats[elements]{};
+  double m_doubles[elements]{};
+  int m_pieces       = 0;
+  bool m_has_doubles = false;
 };
 
-/// The doubles of a row.
+/// The pieces of a row.
 template <class Row>
 using PieceSums = PieceSumsOf<Row, typename Row::scalar_type, Row::form, Row::block, Row::block>;
 

@@ -38,14 +38,17 @@ public:
       sum.atomic_add_to(target, columns);
     }
   }
-  /// Calls use() while it holds the row's lock. For Rows that a thread holds whole.
-  template <class Row, class Use>
-  KOKKOS_FORCEINLINE_FUNCTION void hold([[maybe_unused]] count_t row, [[maybe_unused]] Use const& use) const {
-    if constexpr (Row::form == RowForm::simd) {
-      lock(row);
-      use();
-      unlock(row);
-    }
+  /// Between these two calls no other thread adds to the row, if locks are in use. For Rows that a thread holds
+  /// whole; others have no such calls.
+  template <class Row>
+  KOKKOS_FORCEINLINE_FUNCTION void acquire([[maybe_unused]] count_t row) const {
+    if constexpr (Row::form == RowForm::simd)
+      if (in_use()) lock(row);
+  }
+  template <class Row>
+  KOKKOS_FORCEINLINE_FUNCTION void release([[maybe_unused]] count_t row) const {
+    if constexpr (Row::form == RowForm::simd)
+      if (in_use()) unlock(row);
   }
 
 private:

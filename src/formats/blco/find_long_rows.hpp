@@ -83,7 +83,7 @@ StopsOfMode<Space> number_slots(std::vector<std::vector<LongRowStop>>& of_chunks
   mode.begins    = Numbers("polyad::long_row_begins", of_chunks.size() + 1);
   mode.rows      = Numbers("polyad::long_rows", rows);
   mode.row_slots = Numbers("polyad::long_row_slots", rows + 1);
-  mode.stops     = decltype(mode.stops)("polyad::long_row_stops", count);
+  mode.stops     = decltype(mode.stops)("polyad::long_row_stops", count + 1);
   count_t row    = 0;
   for (count_t s = 0; s < slots.size(); ++s) {
     if (s > 0 && slots[s].first == slots[s - 1].first) continue;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "kernel/piece_sums.hpp"
+#include "kernel/prefetch.hpp"
 #include "kernel/rows_at.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/kernel/columns.hpp"
@@ -34,7 +35,7 @@ struct LongRowStop {
 template <class Scalar>
 struct LongRowSums {
   count_t const* begins    = nullptr;  // the first stop of each chunk, and the number of stops; null: none
-  LongRowStop const* stops = nullptr;
+  LongRowStop const* stops = nullptr;  // and one entry more
   RowsAt<double> slots     = {};
 
   /// The first stop of a chunk. The first one of the next chunk is the end.
@@ -44,13 +45,17 @@ struct LongRowSums {
     else
       return 0;
   }
-  /// Moves these columns of a row into the stop's slot. A whole block has `Block` columns.
-  template <int Block>
-  KOKKOS_FUNCTION void move(LongRowStop const& stop, Scalar* row, Columns columns) const {
-    double* const slot = slots.row(stop.slot) + columns.first;
+  /// Moves these columns of a stop's row into its slot.
+  template <class Row>
+  KOKKOS_FUNCTION void move(count_t stop, Scalar* row, Columns columns) const {
+    double* const slot = slots.row(stops[stop].slot) + columns.first;
+    // The next slot is rarely in the first-level cache. An entry without a meaning follows the last stop.
+    double const* const next = slots.row(stops[stop + 1].slot) + columns.first;
+    prefetch_row<Row>(next);
+    prefetch_row<Row>(next + Row::block / 2);
     row += columns.first;
-    if (columns.count == Block)
-      move_columns(row, slot, Block);  // a constant, so the compiler vectorises the loop
+    if (columns.count == Row::width)
+      move_columns(row, slot, Row::width);  // a constant, so the compiler vectorises the loop
     else
       move_columns(row, slot, columns.count);
   }
@@ -70,7 +75,7 @@ struct StopsOfMode {
   using Numbers = Kokkos::View<count_t*, typename Space::device_type>;
 
   Numbers begins;  // as in LongRowSums; empty if no row is long
-  Kokkos::View<LongRowStop*, typename Space::device_type> stops;
+  Kokkos::View<LongRowStop*, typename Space::device_type> stops;  // and one entry more
   Numbers rows;       // all rows that are long in a chunk, in increasing order
   Numbers row_slots;  // the first slot of each row, and the number of slots; in a row by chunks
   count_t slots = 0;

@@ -213,14 +213,10 @@ struct MttkrpAltoPrivate {
         if (end == group_end) ++g;
       }
       if (stop == last_stop) return;
-      LongRowStop const at = long_rows.stops[stop];
-      auto const move      = [&] {
-        long_rows.template move<Row::width>(at, row_of(static_cast<Index>(at.row)), columns);
-      };
-      if (careful && locks.in_use())
-        locks.template hold<Row>(at.row, move);
-      else
-        move();
+      auto const row = static_cast<Index>(long_rows.stops[stop].row);
+      if constexpr (careful) locks.template acquire<Row>(row);
+      long_rows.template move<Row>(stop, row_of(row), columns);
+      if constexpr (careful) locks.template release<Row>(row);
     }
   }
 

@@ -72,8 +72,7 @@ struct MttkrpBlcoChunks {
     for (count_t stop = long_rows.begin(chunk);; ++stop) {
       walk_blocks(begin, stop < last_stop ? long_rows.stops[stop].end : end, block, own, columns);
       if (stop == last_stop) return;
-      LongRowStop const at = long_rows.stops[stop];
-      long_rows.template move<Row::width>(at, output.row(own, at.row), columns);
+      long_rows.template move<Row>(stop, output.row(own, long_rows.stops[stop].row), columns);
     }
   }
   /// Adds the nonzeros from `begin` to `end` - 1, block by block. Afterwards `begin` is `end`, and `block` its

@@ -104,12 +104,11 @@ struct MttkrpPermuted {
     Pieces pieces;
     count_t p = begin;
     while (p < end) {
-      [[maybe_unused]] Index const row = run.row;
-      count_t const piece_end          = Pieces::piece_end(p, end);
+      count_t const piece_end = Pieces::piece_end(p, end);
       for (; p + batch <= piece_end; p += batch) add<batch>(p, run, pieces, columns);
       for (; p < piece_end; ++p) add<1>(p, run, pieces, columns);
-      if constexpr (!Pieces::is_used) break;
-      if (run.row == row) run.sum = pieces.take(run.sum);
+      if (!Pieces::is_used || p == end) break;
+      run.sum = pieces.take(run.sum);
     }
     run.sum       = pieces.total(run.sum);
     run.is_shared = true;

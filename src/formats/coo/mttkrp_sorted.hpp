@@ -141,20 +141,15 @@ struct MttkrpSorted {
     Pieces pieces;
     count_t p = begin;
     while (p < end) {
-      [[maybe_unused]] Index const row = run.row;
-      count_t const piece_end          = Pieces::piece_end(p, end);
+      count_t const piece_end = Pieces::piece_end(p, end);
       for (; p + Batch <= piece_end; p += Batch) add<Batch>(p, run, pieces, chunk, columns);
       for (; p < piece_end; ++p) add<1>(p, run, pieces, chunk, columns);
-      if constexpr (Pieces::is_used) {
-        if (run.row != row) continue;
-        if constexpr (Hoist) {
-          run.sum.multiply_add(run.hoisted, run.run_sum);
-          run.run_sum = Row(Scalar(0));
-        }
-        run.sum = pieces.take(run.sum);
-      } else {
-        break;
+      if (!Pieces::is_used || p == end) break;
+      if constexpr (Hoist) {
+        run.sum.multiply_add(run.hoisted, run.run_sum);
+        run.run_sum = Row(Scalar(0));
       }
+      run.sum = pieces.take(run.sum);
     }
     if constexpr (Hoist) run.sum.multiply_add(run.hoisted, run.run_sum);
     run.sum = pieces.total(run.sum);

@@ -87,7 +87,6 @@ struct MttkrpCsl {
     Index slice_end = tree.pointers[0][run.slice + 1];
     Pieces pieces;
     for (Index p = begin; p < end;) {
-      [[maybe_unused]] Index const slice = run.slice;
       for (Index const piece_end = Pieces::piece_end(p, end); p < piece_end;) {
         if (p % Batch == 0 && piece_end - p >= Batch) {
           add<Batch>(p, slice_end, run, pieces, columns);
@@ -97,8 +96,8 @@ struct MttkrpCsl {
           ++p;
         }
       }
-      if constexpr (!Pieces::is_used) break;
-      if (run.slice == slice) run.sum = pieces.take(run.sum);
+      if (!Pieces::is_used || p == end) break;
+      run.sum = pieces.take(run.sum);
     }
     run.sum = pieces.total(run.sum);
     writer.last(run, bins.starts_slice[bin + 1] == 0, columns, last);

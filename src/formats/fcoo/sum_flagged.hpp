@@ -70,7 +70,7 @@ struct FlaggedSegments {
 
 /// Sums the products that Terms makes. Terms has
 ///   Sum, lanes          what a lane sums, and lanes of a thread
-///   Pieces              the doubles of a Sum (kernel/piece_sums.hpp)
+///   Pieces              the pieces of a Sum (kernel/piece_sums.hpp)
 ///   block, elements     how a column is reached from ChunkWalk's block number; of a head in scratch memory
 ///   resident_teams      of 256 threads that a multiprocessor is to hold, by registers
 ///   most_partitions     that a thread walks on a device
@@ -104,9 +104,8 @@ struct SumFlagged {
     Index row           = segments.row(segment);
     FlaggedSum<Sum> sum(segments.begins(segments.partition(begin)));
     Pieces pieces;
-    [[maybe_unused]] Index piece_segment = segment;
-    [[maybe_unused]] int piece_terms     = 0;
-    auto const flush                     = [&](Sum const& last, bool is_head) {
+    [[maybe_unused]] int piece_terms = 0;
+    auto const flush                 = [&](Sum const& last, bool is_head) {
       Sum const total = pieces.total(last);
       if (is_head)
         heads.store(thread, total, terms.own(columns));  // others have the segment's beginning
@@ -126,10 +125,9 @@ struct SumFlagged {
       }
       if constexpr (Pieces::is_used) {
         piece_terms += segments.threadlen;
-        if (piece_terms < Pieces::terms) continue;
-        if (segment == piece_segment) sum.sum = pieces.take(sum.sum);
-        piece_segment = segment;
-        piece_terms   = 0;
+        if (piece_terms + segments.threadlen <= Pieces::terms) continue;
+        sum.sum     = pieces.take(sum.sum);
+        piece_terms = 0;
       }
     }
     return {pieces.total(sum.sum), row, (segments.ends(end - 1) & 1U) == 0, sum.is_head};
