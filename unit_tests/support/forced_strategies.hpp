@@ -66,6 +66,7 @@ struct Forced {
       auto const operands = alto_operands(Strategy(), space, X, factors, mode, workspace, V);
       detail::launch_alto<Row>(Strategy(), space, X, X.values().data(), operands, mode,
                                blocks_of(factors.rank()), term);
+      finish_alto(Strategy(), space, X, mode, workspace, V);
     }
   };
 
@@ -100,8 +101,10 @@ struct Forced {
       auto const nonzeros = X.blocks().nonzeros();
       auto const blocks   = blocks_of(factors.rank());
       if constexpr (Strategy::has_chunks) {
-        detail::launch_chunks<Row, any_order>(space, X, nonzeros, factors, mode, blocks, workspace.copies, V,
-                                              term);
+        detail::walk_all_chunks(space, X, mode, workspace, V, [&] {
+          detail::launch_chunks<Row, any_order>(space, X, nonzeros, factors, mode, blocks, workspace, V,
+                                                term);
+        });
       } else {
         detail::zero_matrix(space, V);
         detail::BlcoOutput<float> const output{V.data(), static_cast<count_t>(V.stride(0)), V.extent(0),
