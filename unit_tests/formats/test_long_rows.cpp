@@ -85,10 +85,10 @@ std::vector<std::string> formats_with_digits(std::uint64_t longest) {
     return detail::loses_digits(*detail::find_format_costs(name), is_device_space<TestSpace>, sizeof(float),
                                 longest);
   });
-  list.insert(list.end(), {"sorted:deterministic=1", "f-coo:threadlen=16"});
+  list.insert(list.end(), {"sorted:deterministic", "f-coo:threadlen=16"});
   if (!is_device_space<TestSpace>)
     list.insert(list.end(), {"alto:chunks=1", "alto:chunks=3", "alto:chunks=16",
-                             "alto:chunks=5,most_private_rows=1", "alto:chunks=4,alto_order=1"});
+                             "alto:chunks=5,most_private_rows=1", "alto:chunks=4,alto_order"});
   return list;
 }
 
@@ -139,6 +139,8 @@ TEST_CASE("residual sweeps over long rows of floats keep their digits", "[format
     // The model is about a tenth of the values, so no residual cancels.
     auto const C  = factors_of(X, rank, 0, std::pow(0.1 / static_cast<double>(rank), 1.0 / 3));
     auto const on = to_device<float>(space, C);
+    std::vector<OracleSums> expected;
+    for (std::size_t n = 0; n < X.order(); ++n) expected.push_back(oracle_residual_mttkrp(X, C, n));
     for (auto const& name : formats_with_digits(X.nnz() / 2)) {
       auto const format = build(X, name);
       if (!format.can(Capability::residual_sweep)) continue;
@@ -148,7 +150,7 @@ TEST_CASE("residual sweeps over long rows of floats keep their digits", "[format
         residual_mttkrp(space, format, on, static_cast<int>(n), workspace, G);
         space.fence("polyad::test");
         CAPTURE(name, rank, n);
-        CHECK(error_of(flat(G), oracle_residual_mttkrp(X, C, n)) < 1e-5);
+        CHECK(error_of(flat(G), expected[n]) < 1e-5);
       }
     }
   }
@@ -180,7 +182,7 @@ TEST_CASE("auto avoids formats that lose digits, and named ones warn", "[formats
   for (auto const* const name : {"coo-scratch", "coo-tiny-vec", "csf"}) {
     CAPTURE(name);
     CHECK(build(X, name).warning().find(std::string(name) + " adds the terms of a row to floats") == 0);
-    CHECK(build(full_box({2, 1, 50'000}, 0, false), name).warning().empty());
+    CHECK(build(full_box({2, 1, 30'000}, 0, false), name).warning().empty());
     AnyFormatOptions options;
     options.format     = name;
     options.duplicates = Duplicates::keep;
