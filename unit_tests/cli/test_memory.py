@@ -32,10 +32,11 @@ class Memory(ToolTest):
         self.succeed("gen", "uniform", "-d", "300000,200,100", "-n", 1000000, "-o", "x.pten")
         self.succeed("convert", "x.pten", "x.tns")
 
-    def factor(self, file, before, threads=2):
+    def factor(self, file, before, threads=2, environment=None):
         """The exit status of cpd in a process where `before` was called first; one message where it fails."""
         result = subprocess.run([TOOL, "cpd", file, "-r", "8", "-i", "1", "-t", str(threads), "-o", "model.npz"],
                                 cwd=self.folder,
+                                env={**os.environ, **(environment or {})},
                                 stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE,
                                 text=True,
@@ -67,6 +68,13 @@ class Memory(ToolTest):
                 for limit in mib
             ]
             self.assertEqual(statuses[0], 4)
+
+    def test_fewer_threads_than_cores(self):
+        # OpenMP's variable makes any machine one of 16 cores. OpenMP ends the process with status 1 if it cannot start
+        # a thread.
+        for mib in (40, 48, 64, 96, 128):
+            self.factor("x.pten", lambda mib=mib: resource.setrlimit(resource.RLIMIT_DATA, (mib << 20, mib << 20)),
+                        environment={"OMP_NUM_THREADS": "16"})
 
     def test_control_group(self):
         group, limit = make_control_group()
