@@ -254,6 +254,19 @@ def _factors_of(start: Any) -> Any:
     return start
 
 
+def _cp_start(start: Any, dtype: np.dtype[Any]) -> list[Any]:
+    """The matrices of a start. A model's weights go into the first one, which the first update computes anew."""
+    factors = list(_factors_of(start))
+    is_pair = isinstance(start, tuple) and _factors_of(start) is not start
+    weights = start[0] if is_pair else getattr(start, "weights", None)
+    if weights is not None and factors:
+        on_device = _device.is_on_device(factors[0])
+        factors[0] = factors[0] * 1 if on_device else np.array(factors[0], dtype=dtype)
+        for r, weight in enumerate(weights):
+            factors[0][:, r] *= float(weight)
+    return _matrices(factors, dtype)
+
+
 class _Progress:
     """tqdm where it is installed, otherwise a line on stderr from time to time."""
 
@@ -355,7 +368,8 @@ def cp_als(
     seed : int
         Of the random start.
     start : CPModel, pyttb.ktensor or sequence of array_like, optional
-        I_n x R each; copied. The scale of their columns plays no part.
+        I_n x R each; copied. The scale of their columns matters to a run without iterations only: it reports the
+        fit of the start, a model's weights included.
     format : str
         The storage format: "auto", or a name with options. Not with a Format.
     deterministic : bool
@@ -401,7 +415,7 @@ def cp_als(
         "time_limit_s": _limit("time_limit_s", time_limit_s, 0),
         "seed": _count("seed", seed),
     }
-    begin = [] if start is None else _matrices(_factors_of(start), held.dtype)
+    begin = [] if start is None else _cp_start(start, held.dtype)
     watch, close = _watched(callback, progress, max_iterations, "CP-ALS")
     try:
         if isinstance(held, Format):

@@ -170,6 +170,9 @@ def test_zero_iterations():
     X = random_tensor((5, 6, 7), 50, 1)
     dense = np.zeros(X.shape)
     dense[tuple(X.coords.T)] = X.values
+    fitted = polyad.cp_als(X, 3, max_iterations=5)
+    for start in (fitted, (fitted.weights, fitted.factors)):
+        assert polyad.cp_als(X, 3, start=start, max_iterations=0).fit == pytest.approx(fitted.fit, abs=1e-12)
     model = polyad.cp_als(X, 3, max_iterations=0)
     weights, (A, B, C) = model
     left = np.linalg.norm(dense - np.einsum("r,ir,jr,kr->ijk", weights, A, B, C))

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -27,6 +28,7 @@
 #include "dense/scale_columns.hpp"
 #include "dense/scale_matrix.hpp"
 #include "dense/update_factor.hpp"
+#include "fit/cp_norm.hpp"
 #include "fit/fit.hpp"
 #include "fit/measure_cp.hpp"
 #include "fit/stop_rule.hpp"
@@ -242,9 +244,22 @@ private:
     m_space.fence("polyad::cp_als");
     if (m_ranks) m_ranks->agree(m_work.host_numbers.data(), m_work.host_numbers.size());
     m_formula = squares_of_formula<Scalar>(known_numbers(), order());
-    if (!std::isfinite(fit_of_iteration(m_formula).value) && m_norm.squared > 0)
+    if (std::isinf(m_formula.residual)) m_far_start = fit_of_far_start();
+    if (!std::isfinite(m_far_start.value_or(fit_of_iteration(m_formula)).value) && m_norm.squared > 0)
       throw NumericalError("the fit of the start is not a finite number");
     m_result.defect = defect(iterations_done());
+  }
+  /// The fit of a start that is so much larger than X that its squares leave the range of doubles: then X is
+  /// less than a rounding error of M, and the fit is 1 - ||M|| / ||X||.
+  [[nodiscard]] Fit fit_of_far_start() const {
+    auto const grams = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.grams);
+    auto const scale = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.weights);
+    std::vector<double> weights(scale.data(), scale.data() + scale.size());
+    for (double& weight : weights) weight /= m_norm.scale;
+    auto const norm = cp_norm(std::vector<DoubleDouble>(grams.data(), grams.data() + grams.size()), weights);
+    double const size  = std::sqrt(m_norm.squared) / m_norm.scale;
+    double const error = 2 * half_epsilon<Scalar> * (order() + 1) * norm.components / size;
+    return {1 - std::sqrt(static_cast<double>(norm.squared)) / size, error};
   }
   [[nodiscard]] FormulaNumbers known_numbers() const {
     auto const& numbers = m_work.host_numbers;
@@ -265,8 +280,10 @@ private:
   /// The fit of the model as it is: its columns are normalised. The formula of the last iteration is used if
   /// its error does not matter.
   void measure_fit() {
-    auto fit = fit_of_iteration(m_formula);
-    if (!m_tensor->is_readable()) {
+    auto fit = m_far_start.value_or(fit_of_iteration(m_formula));
+    if (m_far_start) {
+      // No other evaluation has a larger range.
+    } else if (!m_tensor->is_readable()) {
       fit = fit_of(m_formula);
     } else if (!is_exact_enough<Scalar>(fit)) {
       StoredCp<Scalar, Space> stored{m_result.model.factors, {}, m_result.model.weights};
@@ -356,6 +373,7 @@ private:
   CpAlsOptions m_options;
   StopRule m_rule;
   SquaredNorms m_formula{1, 1, std::numeric_limits<double>::infinity()};  // the last iteration's
+  std::optional<Fit> m_far_start;                                         // see fit_of_far_start
   Degeneracy m_degeneracy;
   CpAlsWorkspace<Scalar, Space> m_work;
   std::unique_ptr<ErasedWorkspace> m_format_workspace;

@@ -67,7 +67,7 @@ inline Fit fit_of(SquaredNorms const& squares) {
 /// The fit of an iteration. Its formula has the errors of an MTTKRP, and how a format sums is not known for
 /// sure: a residual that is too negative only makes the bound larger here. The end of the run decides.
 inline Fit fit_of_iteration(SquaredNorms squares) {
-  squares.bound = std::max(squares.bound, -squares.residual);
+  squares.bound = std::max(squares.bound, -2 * squares.residual);
   return fit_of(squares);
 }
 
@@ -84,20 +84,29 @@ inline constexpr double summed_roundings = 168;
 /// Those that remain as a rule, since most errors cancel.
 inline constexpr double usual_roundings = 4;
 
+/// Half the distance of the number 1 to the next one.
+template <class Scalar>
+inline constexpr double half_epsilon = static_cast<double>(std::numeric_limits<Scalar>::epsilon()) / 2;
+
 /// The rounding errors of ||X||^2 - 2 <X, M> + ||M||^2 where an MTTKRP in Scalar made <X, M>: `roundings`
 /// units of 2 ||X|| times the components' norms, and those of sums in doubles.
 template <class Scalar>
 double formula_error(FormulaNumbers const& numbers, double roundings) {
-  constexpr double unit   = static_cast<double>(std::numeric_limits<Scalar>::epsilon()) / 2;
+  constexpr double unit   = half_epsilon<Scalar>;
   double const components = numbers.components;
   return 2 * unit * roundings * std::sqrt(numbers.tensor) * components +
          unit_roundoff<double> * roundings * (numbers.tensor + components * components);
 }
 
+/// After the formula the factors are normalised, and each entry is rounded once more: M changes by at most
+/// `change`, and ||X - M||^2 by 2 ||X - M|| change + change^2.
 template <class Scalar>
 SquaredNorms squares_of_formula(FormulaNumbers const& numbers, int order) {
-  return {numbers.tensor, numbers.tensor - 2 * numbers.inner + numbers.model,
-          formula_error<Scalar>(numbers, summed_roundings + order)};
+  double const residual = numbers.tensor - 2 * numbers.inner + numbers.model;
+  double const change   = 2 * half_epsilon<Scalar> * order * numbers.components;
+  return {numbers.tensor, residual,
+          formula_error<Scalar>(numbers, summed_roundings + order) +
+              (2 * std::sqrt(std::max(residual, 0.0)) + change) * change};
 }
 
 /// The part of the fit that rounding usually hides in an iteration.

@@ -141,7 +141,7 @@ public:
     return coo;
   }
   [[nodiscard]] double seconds() const { return m_seconds; }
-  /// Of the last format, for AnyFormat::warning().
+  /// The warning about the last format, for AnyFormat::warning().
   [[nodiscard]] std::string const& warning() const { return m_warning; }
   /// Beside the format, of coordinates that are let go afterwards.
   [[nodiscard]] count_t coordinates_bytes() const { return m_coordinates_bytes; }

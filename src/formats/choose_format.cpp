@@ -41,8 +41,8 @@ double total(FormatCandidate const& candidate, FormatWish const& wish) {
 }
 
 /// The order of preference: formats that fit in memory, the fastest first, then those that are streamed, then
-/// those that fit but lose digits. Among the streamed ones the smallest comes first, since the free host memory
-/// is not known.
+/// those that fit but lose digits. Among the streamed ones the smallest comes first, since the free host
+/// memory is not known.
 bool is_better(FormatCandidate const& a, FormatCandidate const& b, FormatWish const& wish) {
   auto const rank = [](FormatCandidate const& c) {
     return c.fits ? (c.loses_digits ? 2 : 0) + (c.streams ? 1 : 0) : 4;

@@ -181,9 +181,9 @@ struct Cost {
 [[nodiscard]] std::vector<FormatCosts> const& all_format_costs();
 [[nodiscard]] FormatCosts const* find_format_costs(std::string_view name);
 
-/// Whether floats of the output lose digits in a row of `longest` terms. A float that adds 2^16 positive terms
-/// of various sizes one by one is wrong by about 1e-5 of the sum, one that adds 4 million by 2e-3, and one that
-/// adds 100 million by half. Equal terms are the worst: 1000 of them are wrong by 1e-5.
+/// Whether floats of the output lose digits in a row of `longest` terms. A float that adds 2^16 positive
+/// terms of various sizes one by one is wrong by about 1e-5 of the sum, one that adds 4 million by 2e-3, and
+/// one that adds 100 million by half. Equal terms are the worst: 1000 of them are wrong by 1e-5.
 [[nodiscard]] bool loses_digits(FormatCosts const& format, bool is_device, int scalar_bytes,
                                 std::uint64_t longest);
 

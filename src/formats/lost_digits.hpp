@@ -41,8 +41,8 @@ struct LargestCount {
   }
 };
 
-/// About how many nonzeros the fullest row of any mode has, from a sample of at most 2^20 nonzeros. Exact up to
-/// that number, unless a mode has more rows. Takes 4 MiB at most. Waits for `space`. \throws MemoryError
+/// About how many nonzeros the fullest row of any mode has, from a sample of at most 2^20 nonzeros. Exact up
+/// to that number, unless a mode has more rows. Takes 4 MiB at most. Waits for `space`. \throws MemoryError
 template <class Scalar, class Index, class Space, class On>
 count_t longest_row(On const& space, CooTensor<Scalar, Index, Space> const& coo) {
   constexpr count_t most = count_t(1) << 20;

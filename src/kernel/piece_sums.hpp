@@ -23,8 +23,8 @@ inline constexpr bool sums_in_pieces = std::is_same_v<Scalar, float>;
 inline constexpr count_t terms_of_a_piece = 255;
 
 /// The pieces of one sum: of a TinyVec, or of another class that is stored in `Elements` numbers with the
-/// columns {0, Width}. Sums are passed by value: GCC keeps a sum in memory instead of registers if a reference
-/// can reach it.
+/// columns {0, Width}. Sums are passed by value: GCC keeps a sum in memory instead of registers if a
+/// reference can reach it.
 template <class Sum, class Scalar, RowForm Form, int Elements, int Width>
 class PieceSumsOf {
 public:

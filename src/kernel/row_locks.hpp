@@ -38,8 +38,8 @@ public:
       sum.atomic_add_to(target, columns);
     }
   }
-  /// Between these two calls no other thread adds to the row, if locks are in use. For Rows that a thread holds
-  /// whole; others have no such calls.
+  /// Between these two calls no other thread adds to the row, if locks are in use. For Rows that a thread
+  /// holds whole; others have no such calls.
   template <class Row>
   KOKKOS_FORCEINLINE_FUNCTION void acquire([[maybe_unused]] count_t row) const {
     if constexpr (Row::form == RowForm::simd)

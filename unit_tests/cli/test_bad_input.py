@@ -166,15 +166,17 @@ class BeyondTheMachine(ToolTest):
         self.fail_with(MEMORY, "cpd", tensor, "-r", 2, says="bytes")
 
     def test_norm_beyond_the_numbers(self):
-        tensor = self.write("large.tns", "1 1 1 1e200\n2 2 2 1e200\n")
-        self.fail_with(NUMERICAL, "cpd", tensor, "-r", 1, says="norm")
+        tensor = self.write("large.tns", "1 1 1 1e308\n1 2 1 1e308\n2 2 2 1e308\n")
+        self.fail_with(NUMERICAL, "cpd", tensor, "-r", 1, says="not a finite number")
+        tensor = self.write("large.tns", "1 1 1 1e200\n2 2 2 1e200\n")  # its square is beyond them
+        self.succeed("cpd", tensor, "-r", 1, "-i", 2)
         tensor = self.write("large.tns", "1 1 1 1e100\n2 2 2 1e100\n")
         self.succeed("cpd", tensor, "-r", 1, "-i", 2)
         self.fail_with(USAGE, "cpd", tensor, "-r", 1, "--precision", "f32",
                        says="nonzero 1 has the value 1e+100, which does not fit a float")
 
     def test_failure_leaves_the_previous_model(self):
-        tensor = self.write("large.tns", "1 1 1 1e200\n2 2 2 1e200\n")
+        tensor = self.write("large.tns", "1 1 1 1e308\n1 2 1 1e308\n2 2 2 1e308\n")
         self.write("model.ktns", "precious")
         self.fail_with(NUMERICAL, "cpd", tensor, "-r", 1)
         self.assertEqual((self.folder / "model.ktns").read_text(), "precious")
@@ -301,7 +303,7 @@ class Numbers(ToolTest):
         self.write("m.ktns", "ktensor\n3\n2 2 2\n1\n10\n" + "matrix\n2\n2 1\n1e200\n1e200\n" * 3)
         self.fail_with(NUMERICAL, "mttkrp", "x.tns", "-m", 1, "--factors", "m.ktns", "-o", "p.npz", output=None,
                        says="the product holds numbers that are not finite")
-        self.fail_with(NUMERICAL, "cpd", "x.tns", "-r", 1, says="the tensor's norm is not a finite number")
+        self.fail_with(NUMERICAL, "cpd", "x.tns", "-r", 1, says="the fit is not a finite number")
         self.write("zero.tns", "1 1 1 0\n2 2 2 0\n")
         self.fail_with(NUMERICAL, "compare", "m.ktns", "zero.tns", output=None, says="a tensor of zeros has no fit")
 

@@ -136,9 +136,9 @@ void expect_product(AnyFormat<float, std::uint32_t, TestSpace> const& X, Factors
 }
 
 /// Compares the product of every format that fits, in a section of its own: -c "streamed-blco" runs that one.
-/// What does not fit is refused by a MemoryError. Floats that are added one by one lose digits, and so do, more
-/// slowly, sums of a few terms: in rows of 4.3 million terms `streamed-blco` was wrong by 1.1e-4. `auto` avoids
-/// these formats for such rows.
+/// What does not fit is refused by a MemoryError. Floats that are added one by one lose digits, and so do,
+/// more slowly, sums of a few terms: in rows of 4.3 million terms `streamed-blco` was wrong by 1.1e-4. `auto`
+/// avoids these formats for such rows.
 void expect_products(Tensor X, count_t rank, bool copies_fit, bool rows_are_short = true) {
   TestSpace const space;
   Factors const A(space, X.extents(), rank);

@@ -197,6 +197,37 @@ void for_each_cell(std::vector<std::uint64_t> const& extents, F&& f) {
   }
 }
 
+/// ||M||^2 from the Gram matrices.
+inline long double oracle_norm_squared(OracleModel const& M) {
+  long double norm = 0;
+  for (std::size_t r = 0; r < M.rank; ++r)
+    for (std::size_t s = 0; s < M.rank; ++s) {
+      long double product = M.weights[r] * M.weights[s];
+      for (auto const& matrix : M.factors) {
+        long double gram = 0;
+        for (std::size_t row = 0; row < matrix.size(); row += M.rank)
+          gram += matrix[row + r] * matrix[row + s];
+        product *= gram;
+      }
+      norm += product;
+    }
+  return norm;
+}
+
+/// 1 - ||X - M|| / ||X|| of a tensor without duplicates that has too many cells to visit them all.
+inline long double oracle_fit_of_nonzeros(HostTensor const& X, OracleModel const& M) {
+  long double residual = oracle_norm_squared(M);
+  long double norm     = 0;
+  for (std::size_t p = 0; p < X.nnz(); ++p) {
+    std::vector<std::uint64_t> cell;
+    for (std::size_t n = 0; n < X.order(); ++n) cell.push_back(X.index(p, n));
+    long double const x = X.values[p];
+    residual += x * (x - 2 * M.at(cell));
+    norm += x * x;
+  }
+  return 1 - std::sqrt(residual / norm);
+}
+
 /// 1 - ||X - M|| / ||X|| by visiting every cell; duplicates of X add up.
 inline long double oracle_fit(HostTensor const& X, OracleModel const& M) {
   std::size_t cells = 1;

@@ -38,6 +38,11 @@ std::optional<io::HostKtensor> read_start(CpdOptions const& options) {
   if (start.rank() != options.rank)
     throw InputError(options.start.string(), 0, 0,
                      fmt::format("holds a model of rank {}, not {}", start.rank(), options.rank));
+  // The first update computes the first factor anew, so these weights matter to a run without iterations
+  // only.
+  auto const rank = static_cast<std::size_t>(start.rank());
+  for (std::size_t e = 0; e < start.factors[0].size(); ++e) start.factors[0][e] *= start.weights[e % rank];
+  std::fill(start.weights.begin(), start.weights.end(), 1.0);
   return start;
 }
 

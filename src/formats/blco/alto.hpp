@@ -8,8 +8,8 @@
 // one chunk per thread. Each chunk has its own copies of the output's rows that other chunks write too
 // (formats/blco/private_rows.hpp). Devices use AltoAtomics, which adds to the output with atomics.
 //
-// Storage: s_r + (N - g) s_o bytes a nonzero and (1 + g) s_o bytes a group of g modes. On hosts and for floats
-// also at most N 24 bytes for every 255 nonzeros (formats/blco/long_row_stops.hpp).
+// Storage: s_r + (N - g) s_o bytes per nonzero and (1 + g) s_o bytes per group of g modes. On hosts and for
+// floats also at most N 24 bytes for every 255 nonzeros (formats/blco/long_row_stops.hpp).
 #pragma once
 
 #include <Kokkos_Core.hpp>

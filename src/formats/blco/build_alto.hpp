@@ -215,7 +215,7 @@ void Alto<Scalar, Index, Space>::find_private_rows(Space const& space, options_t
     // walk's time.
     m_private.enter(space, n, touched, m_nnz / count / 16);
     if (!options.deterministic && m_private.copied_rows(n) > allowed) m_locked |= 1U << n;
-    if constexpr (sums_in_pieces<Scalar> && !is_device_space<Space>) {
+    if constexpr (sums_in_pieces<Scalar> && AltoStrategy<Space>::has_chunks) {
       // All chunks add to the same float of a locked row. So each of them stops earlier.
       count_t const terms    = locked(n) ? std::max<count_t>(16, terms_of_a_piece / count) : terms_of_a_piece;
       auto const chunk_start = [&](count_t s) { return static_cast<count_t>(m_starts(m_first_groups(s))); };

@@ -22,8 +22,8 @@
 namespace polyad::detail {
 
 /// The stops of one chunk, which has the rows `touched`. `visit_rows(visit)` calls visit(p, row) for its
-/// nonzeros in their order. Needs a byte for each row, but at most two bytes per nonzero, and an entry of a map
-/// for each row that may be long. \throws std::bad_alloc
+/// nonzeros in their order. Needs a byte for each row, but at most two bytes per nonzero, and an entry of a
+/// map for each row that may be long. \throws std::bad_alloc
 template <class VisitRows>
 std::vector<LongRowStop> stops_of_chunk(RowRange const& touched, count_t nnz, count_t terms,
                                         VisitRows const& visit_rows) {

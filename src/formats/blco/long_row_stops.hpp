@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Sums of long rows in pieces. A float that has added thousands of terms of one sign loses digits with each
-// further term. So no float adds more than about 255 terms. A walk over a chunk of the nonzeros stops whenever
-// a row has taken that many terms since its last stop. It then moves the row's sums into doubles, and the row
-// begins again at zero. These doubles are a slot: R numbers for each long row of a chunk. At the end of the
-// MTTKRP the slots are added to the output, chunk after chunk (formats/blco/merge_long_rows.hpp).
+// SPDX-License-Identifier: BSD-3-Clause Sums of long rows in pieces. A float that has added thousands of
+// terms of one sign loses digits with each further term. So no float adds more than about 255 terms. A walk
+// over a chunk of the nonzeros stops whenever a row has taken that many terms since its last stop. It then
+// moves the row's sums into doubles, and the row begins again at zero. These doubles are a slot: R numbers
+// for each long row of a chunk. At the end of the MTTKRP the slots are added to the output, chunk after chunk
+// (formats/blco/merge_long_rows.hpp).
 //
 // The stops depend only on the order of the nonzeros. They are listed when the format is built
 // (formats/blco/find_long_rows.hpp), so the walk between two stops is the same as without them. Doubles have
@@ -35,7 +35,7 @@ struct LongRowStop {
 template <class Scalar>
 struct LongRowSums {
   count_t const* begins    = nullptr;  // the first stop of each chunk, and the number of stops; null: none
-  LongRowStop const* stops = nullptr;  // and one entry more
+  LongRowStop const* stops = nullptr;  // with an entry after the last one
   RowsAt<double> slots     = {};
 
   /// The first stop of a chunk. The first one of the next chunk is the end.
@@ -45,8 +45,8 @@ struct LongRowSums {
     else
       return 0;
   }
-  /// Moves these columns of a stop's row into its slot. Forced inline: a call would make the compiler reload all
-  /// members of the walk (alto on a tensor of long rows, R = 16, one thread: 15 % slower).
+  /// Moves these columns of a stop's row into its slot. Forced inline: a call would make the compiler reload
+  /// all members of the walk (alto on a tensor of long rows, R = 16, one thread: 15 % slower).
   template <class Row>
   KOKKOS_FORCEINLINE_FUNCTION void move(count_t stop, Scalar* row, Columns columns) const {
     double* const slot = slots.row(stops[stop].slot) + columns.first;
@@ -76,7 +76,7 @@ struct StopsOfMode {
   using Numbers = Kokkos::View<count_t*, typename Space::device_type>;
 
   Numbers begins;  // as in LongRowSums; empty if no row is long
-  Kokkos::View<LongRowStop*, typename Space::device_type> stops;  // and one entry more
+  Kokkos::View<LongRowStop*, typename Space::device_type> stops;  // with an entry after the last one
   Numbers rows;       // all rows that are long in a chunk, in increasing order
   Numbers row_slots;  // the first slot of each row, and the number of slots; in a row by chunks
   count_t slots = 0;

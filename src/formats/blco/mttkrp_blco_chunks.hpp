@@ -75,8 +75,8 @@ struct MttkrpBlcoChunks {
       long_rows.template move<Row>(stop, output.row(own, long_rows.stops[stop].row), columns);
     }
   }
-  /// Adds the nonzeros from `begin` to `end` - 1, block by block. Afterwards `begin` is `end`, and `block` its
-  /// block.
+  /// Adds the nonzeros from `begin` to `end` - 1, block by block. Afterwards `begin` is `end`, and `block`
+  /// its block.
   KOKKOS_FORCEINLINE_FUNCTION void walk_blocks(count_t& begin, count_t end, count_t& block,
                                                PrivateRows const& own, Columns columns) const {
     while (begin < end) {

@@ -60,7 +60,7 @@ BlcoChunks<Space>::BlcoChunks(Space const& space, BlcoNonzeros<Scalar, Index> co
                        FindTouchedRowsOfChunks<Scalar, Index>{nonzeros, chunks, touched.data()});
   m_private = PrivateRowTable<Space>(space, order, chunks);
   for (int n = 0; n < order; ++n) m_private.enter(space, n, Kokkos::subview(touched, n, Kokkos::ALL));
-  if constexpr (sums_in_pieces<Scalar> && !is_device_space<Space>) {
+  if constexpr (sums_in_pieces<Scalar> && BlcoStrategy<Space>::has_chunks) {
     space.fence("polyad::blco_touched_rows");
     m_long_rows = LongRowStops<Space>(order);
     for (int n = 0; n < order; ++n)

@@ -11,9 +11,9 @@
 //       the chunk's first and last row: with atomics, since neighbours add to them too
 //
 // Where rows are long, the threads of a team add their last rows' sums together first (team_sums.hpp). On
-// hosts, long rows of floats are summed in pieces (kernel/piece_sums.hpp). Bytes
-// a nonzero: s_o for the permutation; s_r + N s_o for the nonzero itself, scattered, so whole 32-byte sectors
-// on a GPU; (N - 1) R s_r for the gathered rows, which dominate. Flops: N R.
+// hosts, long rows of floats are summed in pieces (kernel/piece_sums.hpp). Bytes per nonzero: s_o for the
+// permutation; s_r + N s_o for the nonzero itself, scattered, so whole 32-byte sectors on a GPU; (N - 1) R
+// s_r for the gathered rows, which dominate. Flops: N R.
 #pragma once
 
 #include <Kokkos_Core.hpp>

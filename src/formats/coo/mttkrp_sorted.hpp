@@ -13,7 +13,7 @@
 // The rows inside a chunk are stored plainly. Its first and its last row are shared with other chunks
 // (border_rows.hpp). Where rows are long, the team's threads add their last rows up first (team_sums.hpp).
 // With locality blocks every row is shared, since it occurs in several blocks. On hosts, long rows of floats
-// are summed in pieces (kernel/piece_sums.hpp). Bytes a nonzero: s_r + N s_o streamed and (N - 1) R s_r
+// are summed in pieces (kernel/piece_sums.hpp). Bytes per nonzero: s_r + N s_o streamed and (N - 1) R s_r
 // gathered, (N - 2) R s_r with runs. Flops: N R.
 #pragma once
 

@@ -92,7 +92,8 @@ void expect_arrays(HostTensor const& tensor, AltoOptions const& options) {
     }
   }
   CHECK(X.storage_bytes() == X.nnz() * (sizeof(Scalar) + std::size_t(N - X.grouped()) * sizeof(Index)) +
-                                 X.groups() * std::size_t(1 + X.grouped()) * sizeof(Index));
+                                 X.groups() * std::size_t(1 + X.grouped()) * sizeof(Index) +
+                                 X.long_rows().storage_bytes());
 
   // A row that two chunks touch is private to all of them but one, and no two copies share a slot.
   for (int n = 0; n < N; ++n) {

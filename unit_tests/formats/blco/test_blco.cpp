@@ -126,11 +126,12 @@ void expect_built(HostTensor const& tensor, TestBlco<Scalar, Index> const& X, co
 
   std::size_t const w      = static_cast<std::size_t>(words);
   std::size_t const chunks = (P + 255) / 256 + 1;
-  CHECK(X.storage_bytes() ==
-        P * (8 * w + sizeof(Scalar)) + count * (8 + order * sizeof(Index)) + 8 + 8 * chunks);
-  CHECK(X.storage_bytes() ==
-        blocks.linear.size() * 8 + blocks.values.size() * sizeof(Scalar) + blocks.headers.begins.size() * 8 +
-            blocks.headers.uppers.size() * sizeof(Index) + blocks.headers.block_map.size() * 8);
+  CHECK(X.storage_bytes() == P * (8 * w + sizeof(Scalar)) + count * (8 + order * sizeof(Index)) + 8 +
+                                 8 * chunks + X.chunks().storage_bytes());
+  CHECK(X.storage_bytes() == blocks.linear.size() * 8 + blocks.values.size() * sizeof(Scalar) +
+                                 blocks.headers.begins.size() * 8 +
+                                 blocks.headers.uppers.size() * sizeof(Index) +
+                                 blocks.headers.block_map.size() * 8 + X.chunks().storage_bytes());
 }
 
 template <class Scalar, class Index>
