@@ -224,7 +224,7 @@ TEST_CASE("Floats are not added one by one where a row has millions of nonzeros"
   auto const losing  = [&](int scalar_bytes, std::uint64_t longest) {
     tensor.modes[1].longest = longest;
     auto const candidates   = detail::candidates({tensor, machine, 16, scalar_bytes, 4},
-                                                 FormatWish{.bytes = 1 << 30, .may_stream = true});
+                                                 FormatWish{.may_stream = true, .bytes = 1 << 30});
     Names names;
     for (auto const& candidate : candidates)
       if (candidate.loses_digits) names.insert(candidate.name);

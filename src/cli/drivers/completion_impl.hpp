@@ -14,7 +14,6 @@
 #include "cli/run/communicator.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
-#include "cli/streams/messages.hpp"
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/survey_list.hpp"
 #include "polyad/core/device_memory.hpp"
@@ -219,11 +218,10 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
     summary.rank   = 1;
     summary.columns.assign(static_cast<std::size_t>(order), 1);
   } else {
-    auto const& made = result.format;
-    report.format    = FormatReport{made.chosen,     made.storage_bytes,
-                                    made.build_s,    named ? made.because : "the checkpoint is of it",
-                                    made.candidates, made.warning};
-    if (ranks().rank == 0 && !made.warning.empty()) say("polyad: warning: {}\n", made.warning);
+    auto const& made       = result.format;
+    report.format          = FormatReport{made.chosen,     made.storage_bytes,
+                                          made.build_s,    named ? made.because : "the checkpoint is of it",
+                                          made.candidates, made.warning};
     summary.kept_iteration = result.kept_epoch;
     summary.reason         = to_string(result.reason);
     summary.errors         = to_reports(result.errors);
