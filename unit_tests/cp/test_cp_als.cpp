@@ -395,8 +395,9 @@ TEST_CASE("CP-ALS: every kind of tensor gives finite numbers", "[cp]") {
       auto const tensor = distinct(small_tensor(kind, order));
       auto const result = factor<double>(tensor, options_of(5, 5));
       CAPTURE(tensor.name, result.fit);
-      auto const model = on_host(result.model);
-      CHECK(std::abs(result.fit - oracle_fit_of_nonzeros(tensor, model)) < promised<double>);
+      auto const model   = on_host(result.model);
+      double const error = cells_of(tensor.extents) > most_cells ? 1e-8 : promised<double>;
+      CHECK(std::abs(result.fit - oracle_fit(tensor, model)) < error);
       for (auto const& matrix : model.factors)
         for (auto const entry : matrix) REQUIRE(std::isfinite(entry));
     }

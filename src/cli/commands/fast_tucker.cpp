@@ -251,8 +251,7 @@ int run(TrainOptions const& options, Report& report) {
     result.files.push_back(options.output.string());
   }
   if (saved) result.files.push_back(options.checkpoint.string());
-  if (is_root && report.format && !report.format->warning.empty())
-    say("polyad: warning: {}\n", report.format->warning);
+  if (is_root && report.format) warn_of_losses(*report.format);
   summarise(options, report, last, seconds);
   if (diverged) {
     report.error =

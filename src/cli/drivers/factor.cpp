@@ -12,7 +12,6 @@
 #include "cli/format_choice/machine.hpp"
 #include "cli/format_choice/stored_choice.hpp"
 #include "cli/run/interrupt.hpp"
-#include "cli/streams/messages.hpp"
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/empty_slices.hpp"
 #include "cli/tensors/survey_list.hpp"
@@ -100,7 +99,7 @@ public:
         FormatReport{X.chosen(),        X.storage_bytes(),
                      X.build_seconds(), X.chosen_because().empty() ? because : X.chosen_because(),
                      X.candidates(),    X.warning()};
-    if (!X.warning().empty()) say("polyad: warning: {}\n", X.warning());
+    warn_of_losses(*m_report.format);
     auto start = make_start();
     m_device.reset();
     return factor(X, std::move(start));

@@ -13,7 +13,6 @@
 #include "cli/run/communicator.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
-#include "cli/streams/messages.hpp"
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/error.hpp"
@@ -110,7 +109,7 @@ private:
     if (!is_root()) return X;
     m_report.format = FormatReport{X.chosen(),         X.storage_bytes(), X.build_seconds(),
                                    X.chosen_because(), X.candidates(),    X.warning()};
-    if (!X.warning().empty()) say("polyad: warning: {}\n", X.warning());
+    warn_of_losses(*m_report.format);
     return X;
   }
 

@@ -7,6 +7,7 @@
 
 #include "cli/report/git_hash.hpp"
 #include "cli/report/host_facts.hpp"
+#include "cli/streams/messages.hpp"
 #include "polyad/formats/option_text.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/version.hpp"
@@ -222,6 +223,10 @@ Json to_json(std::monostate) {
 }
 
 }  // namespace
+
+void warn_of_losses(FormatReport const& format) {
+  if (!format.warning.empty()) say("polyad: warning: {}\n", format.warning);
+}
 
 std::string fit_text(double fit, double error) {
   bool const is_one = 1 - fit <= error;

@@ -46,6 +46,9 @@ struct FormatReport {
   std::string warning                     = {};  // what its results may lose
 };
 
+/// Prints the format's warning on stderr, if it has one.
+void warn_of_losses(FormatReport const& format);
+
 /// A run on several ranks.
 struct RanksReport {
   int count = 1;
