@@ -134,7 +134,8 @@ TEST_CASE("a long fiber of floats keeps its digits in every format", "[formats][
 
 TEST_CASE("residual sweeps over long rows of floats keep their digits", "[formats][long_rows]") {
   TestSpace const space;
-  // Devices add the sums of short chunks with atomics, and equal terms are the worst case (an H100: up to 7e-4).
+  // Devices add the sums of short chunks with atomics, and equal terms are the worst case (an H100: up to
+  // 7e-4).
   double const most = is_device_space<TestSpace> ? 2e-3 : 1e-5;
   for (std::size_t const rank : {4, 36}) {
     auto const X = full_box({2, 200, 250}, 0, true);
