@@ -185,7 +185,7 @@ TEST_CASE("Tucker: all ranks refuse alike", "[mpi]") {
   auto const tensor = random_tensor(81, {9, 8, 7}, 100);
   CHECK_THROWS_AS(on_ranks<double>(tensor, options_of({10, 3, 3})), UsageError);
   CHECK_THROWS_AS(on_ranks<double>(tensor, options_of({3, 3})), UsageError);
-  CHECK_THROWS_AS(on_ranks<double>(tensor, options_of({3, 3, 3}, 0)), UsageError);
+  CHECK_THROWS_AS(on_ranks<double>(tensor, options_of({3, 3, 3}, -1)), UsageError);
   auto outside       = tensor;
   outside.indices[0] = 9;  // rank 0 alone sees it
   CHECK_THROWS_AS(on_ranks<double>(outside, options_of({3, 3, 3})), UsageError);
