@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,6 +34,7 @@
 #include "fit/measure_cp.hpp"
 #include "fit/stop_rule.hpp"
 #include "fit/sum_cells.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/cp/cp_als.hpp"
 
@@ -288,7 +290,13 @@ private:
     } else if (!is_exact_enough<Scalar>(fit)) {
       StoredCp<Scalar, Space> stored{m_result.model.factors, {}, m_result.model.weights};
       for (int n = 0; n < order(); ++n) stored.owned.push_back(owned_rows(n));
-      fit = measure_cp_fit(m_space, *m_tensor, stored, m_norm.scale, m_rank_sums);
+      try {
+        fit = measure_cp_fit(m_space, *m_tensor, stored, m_norm.scale, m_rank_sums);
+      } catch (MemoryError const&) {  // the formula's fit has its bound, and a run that has ended is not lost
+        if (m_ranks) throw;           // the others wait for this rank
+      } catch (std::bad_alloc const&) {
+        if (m_ranks) throw;
+      }
     }
     m_result.fit       = fit.value;
     m_result.fit_error = fit.error;
