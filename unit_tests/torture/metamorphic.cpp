@@ -34,9 +34,10 @@ Products products_of(Space const& space, HostTensor const& tensor, Factors const
                                                  std::span<std::uint32_t const>(indices),
                                                  std::span<double const>(tensor.values));
   AnyFormatOptions options;
-  options.format = name;
-  options.rank   = R;
-  auto const X   = any_format(space, coo, options);
+  options.format     = name;
+  options.rank       = R;
+  options.duplicates = Duplicates::keep;  // an MTTKRP adds them
+  auto const X       = any_format(space, coo, options);
   FactorMatrices<Scalar, Space> const A(space, coo.extents(), R);
   for (int n = 0; n < coo.order(); ++n) from_host<Scalar>(space, factors[static_cast<std::size_t>(n)], A[n]);
   auto workspace = X.make_workspace(space, R);
