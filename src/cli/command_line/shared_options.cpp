@@ -72,7 +72,8 @@ void add_iterations(Command& command, int& iterations, std::string const& meanin
                     std::string const& unit) {
   command.add_option("-i,--iterations", iterations, meaning)->type_name("N")->capture_default_str();
   command.after_parsing([&iterations, least, unit] {
-    if (iterations < least) refuse(fmt::format("-i takes at least {} {}, not {}", least, unit, iterations));
+    if (iterations < least)
+      refuse(fmt::format("-i takes {} {}{} or more, not {}", least, unit, least == 1 ? "" : "s", iterations));
   });
 }
 
