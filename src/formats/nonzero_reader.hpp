@@ -74,4 +74,10 @@ KOKKOS_FUNCTION count_t last_at_most(Number const* numbers, count_t count, count
   return low;
 }
 
+/// Instantiates the read_nonzeros of a format, a class template.
+#define POLYAD_READ_NONZEROS(Format, Scalar, Index)                                                 \
+  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                                 \
+                              Format<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t, \
+                              NonzeroBlock<Scalar, Kokkos::DefaultExecutionSpace> const&)
+
 }  // namespace polyad::detail

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "formats/coo/build_streamed_sorted.hpp"
+#include "formats/coo/read_nonzeros.hpp"
 #include "formats/coo/walk_stretches.hpp"
 #include "polyad/core/instances.hpp"
 
@@ -7,5 +8,7 @@ namespace polyad::detail {
 
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_STREAMED_SORTED);
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_STREAMED_SORTED_OPERATIONS);
+#define POLYAD_READ_STREAMED_SORTED(Scalar, Index) POLYAD_READ_NONZEROS(StreamedSorted, Scalar, Index)
+POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_READ_STREAMED_SORTED);
 
 }  // namespace polyad::detail
