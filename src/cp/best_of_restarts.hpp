@@ -12,6 +12,26 @@
 
 namespace polyad::detail {
 
+/// The caller's callback, which may be empty. Exceptions of its own end all runs, whatever their type:
+/// threw() distinguishes them from the breakdown of a run.
+class WatchedCallback {
+public:
+  explicit WatchedCallback(RestartsCallback const& callback) : m_callback(callback) {}
+
+  [[nodiscard]] bool operator()(int run, CpAlsIteration const& iteration) {
+    if (!m_callback) return true;
+    m_threw              = true;
+    bool const continues = m_callback(run, iteration);
+    m_threw              = false;
+    return continues;
+  }
+  [[nodiscard]] bool threw() const { return m_threw; }
+
+private:
+  RestartsCallback const& m_callback;
+  bool m_threw = false;
+};
+
 template <class Scalar, class Space>
 class BestOfRestarts {
 public:

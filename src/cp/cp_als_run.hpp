@@ -54,7 +54,7 @@ public:
         m_algebra(options.one_instance || options.time_phases ? space : make_instances(space, 1).front()),
         m_tensor(X),
         m_ranks(ranks),
-        m_rank_sums(rank_sums(ranks)),
+        m_rank_sums(rank_sums_of(ranks)),
         m_norm(scaled_norm(space, *X, ranks ? ranks->norm_squared() : X->norm_squared(), m_rank_sums)),
         m_options(checked(*X, options, start)),
         m_rule(options.tolerance),
@@ -212,7 +212,9 @@ public:
       auto const norms = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.weights);
       for (count_t r = 0; r < m_options.rank; ++r) model.weights[r] *= norms(r);
     }
-    measure_fit();
+    auto const fit     = final_fit();
+    m_result.fit       = fit.value;
+    m_result.fit_error = fit.error;
     for (double& weight : model.weights) weight /= m_norm.scale;
     if (m_ranks) gather_model();
     if (!m_ranks || m_ranks->is_root()) arrange_components(m_space, model);
@@ -260,17 +262,12 @@ private:
     for (double& weight : weights) weight /= m_norm.scale;
     auto const norm = cp_norm(std::vector<DoubleDouble>(grams.data(), grams.data() + grams.size()), weights);
     double const size  = std::sqrt(m_norm.squared) / m_norm.scale;
-    double const error = 2 * half_epsilon<Scalar> * (order() + 1) * norm.components / size;
+    double const error = 2 * unit_roundoff<Scalar> * (order() + 1) * norm.components / size;
     return {1 - std::sqrt(static_cast<double>(norm.squared)) / size, error};
   }
   [[nodiscard]] FormulaNumbers known_numbers() const {
     auto const& numbers = m_work.host_numbers;
     return {m_norm.squared, numbers(inner_product), numbers(model_norm_squared), numbers(component_norms)};
-  }
-  static RankSums rank_sums(Ranks const& ranks) {
-    if (!ranks) return {};
-    return {[ranks](std::span<double> numbers) { ranks->sum_on_host(numbers); },
-            [ranks](double here) { return ranks->largest(here); }};
   }
   /// What is wrong with the model after `iteration` iterations.
   [[nodiscard]] ModelDefect defect(int iteration) const {
@@ -281,25 +278,21 @@ private:
   }
   /// The fit of the model as it is: its columns are normalised. The formula of the last iteration is used if
   /// its error does not matter.
-  void measure_fit() {
-    auto fit = m_far_start.value_or(fit_of_iteration(m_formula));
-    if (m_far_start) {
-      // No other evaluation has a larger range.
-    } else if (!m_tensor->is_readable()) {
-      fit = fit_of(m_formula);
-    } else if (!is_exact_enough<Scalar>(fit)) {
-      StoredCp<Scalar, Space> stored{m_result.model.factors, {}, m_result.model.weights};
-      for (int n = 0; n < order(); ++n) stored.owned.push_back(owned_rows(n));
-      try {
-        fit = measure_cp_fit(m_space, *m_tensor, stored, m_norm.scale, m_rank_sums);
-      } catch (MemoryError const&) {  // the formula's fit has its bound, and a run that has ended is not lost
-        if (m_ranks) throw;           // the others wait for this rank
-      } catch (std::bad_alloc const&) {
-        if (m_ranks) throw;
-      }
+  [[nodiscard]] Fit final_fit() const {
+    if (m_far_start) return *m_far_start;
+    if (!m_tensor->is_readable()) return fit_of(m_formula);
+    auto const fit = fit_of_iteration(m_formula);
+    if (is_exact_enough<Scalar>(fit)) return fit;
+    StoredCp<Scalar, Space> stored{m_result.model.factors, {}, m_result.model.weights};
+    for (int n = 0; n < order(); ++n) stored.owned.push_back(owned_rows(n));
+    try {
+      return measure_cp_fit(m_space, *m_tensor, stored, m_norm.scale, m_rank_sums);
+    } catch (MemoryError const&) {  // the formula's fit has its bound, and a run that has ended is not lost
+      if (m_ranks) throw;           // the others wait for this rank
+    } catch (std::bad_alloc const&) {
+      if (m_ranks) throw;
     }
-    m_result.fit       = fit.value;
-    m_result.fit_error = fit.error;
+    return fit;
   }
   [[nodiscard]] int order() const { return m_tensor->extents().order(); }
   [[nodiscard]] FactorMatrix<Scalar, Space> const& factor(int n) const { return m_result.model.factors[n]; }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "polyad/cp/cp_als.hpp"
 
-#include <exception>
 #include <memory>
 #include <utility>
 
@@ -45,15 +44,9 @@ RestartsResult<Scalar, Space> cp_als_restarts(std::vector<Space> const& instance
     fill_random(slot.space, start, restart_seed(options.seed, slot.number));
     slot.run = std::make_unique<CpAlsRun<Scalar, Space>>(slot.space, X, options, std::move(start));
   };
-  // A callback's own exceptions end all runs, whatever their type.
-  std::exception_ptr from_callback;
-  auto const watch = [&](int number, CpAlsIteration const& iteration) {
-    try {
-      interrupted = (callback && !callback(number, iteration)) || interrupted;
-    } catch (...) {
-      from_callback = std::current_exception();
-      throw;
-    }
+  WatchedCallback watched(callback);
+  auto const continues = [&](int number, CpAlsIteration const& iteration) {
+    interrupted = !watched(number, iteration) || interrupted;
     return !interrupted;
   };
   while (best.ended() < started || (started < count && !interrupted)) {
@@ -65,11 +58,12 @@ RestartsResult<Scalar, Space> cp_als_restarts(std::vector<Space> const& instance
       if (!slot.run) continue;
       try {
         if (slot.run->is_running())
-          slot.run->finish([&](CpAlsIteration const& iteration) { return watch(slot.number, iteration); });
+          slot.run->finish(
+              [&](CpAlsIteration const& iteration) { return continues(slot.number, iteration); });
         if (slot.run->is_running()) continue;
         best.add(slot.number, slot.run->take_result());
       } catch (NumericalError const& error) {
-        if (from_callback) throw;
+        if (watched.threw()) throw;
         slot.space.fence("polyad::cp_als_restarts");  // before its memory is freed
         best.add_breakdown(slot.number, slot.run->iterations(), error);
       }

@@ -2,7 +2,6 @@
 #include "polyad/distributed/cp_als.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -181,27 +180,21 @@ RestartsResult<Scalar, Space> cp_als_restarts(Communicator<Space> const& ranks,
   POLYAD_EXPECTS(count >= 1, count, " starts");
   expect_run_limits(options.max_iterations, options.tolerance, options.time_limit_s);
   BestOfRestarts<Scalar, Space> best(options.seed, count);
+  WatchedCallback watched(callback);
   for (int k = 0; k < count; ++k) {
     CpAlsOptions own = options;
     own.seed         = restart_seed(options.seed, k);
     int iterations   = 0;
-    std::exception_ptr from_callback;
-    auto const watch = [&](CpAlsIteration const& it) {
-      iterations = it.iteration;
-      try {
-        return !callback || callback(k, it);
-      } catch (...) {
-        from_callback = std::current_exception();
-        throw;
-      }
-    };
     try {
-      auto run               = cp_als(ranks, share, X, own, watch);
+      auto run               = cp_als(ranks, share, X, own, [&](CpAlsIteration const& it) {
+        iterations = it.iteration;
+        return watched(k, it);
+      });
       bool const interrupted = run.reason == StopReason::interrupted;
       best.add(k, std::move(run));
       if (interrupted) break;  // on all ranks alike
     } catch (NumericalError const& error) {
-      if (from_callback) throw;
+      if (watched.threw()) throw;
       best.add_breakdown(k, iterations, error);  // on all ranks alike: they have the same fit
     }
   }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <limits>
 
 namespace polyad::detail {
 
@@ -67,9 +68,9 @@ struct DoubleDouble {
   return x * x;
 }
 
-/// The largest relative error of an operation of T.
+/// The largest relative error of an operation of T, or of a rounding to T.
 template <class T>
-inline constexpr double unit_roundoff = 0x1p-53;
+inline constexpr double unit_roundoff = static_cast<double>(std::numeric_limits<T>::epsilon()) / 2;
 template <>
 inline constexpr double unit_roundoff<DoubleDouble> = 0x1p-103;
 

@@ -38,6 +38,13 @@ bool is_exact_enough(Fit const& fit) {
   return fit.error <= 0.9 * promised * std::max(1.0, 1 - fit.value);
 }
 
+/// `fit_in(T())` with T double, and with T DoubleDouble where doubles do not suffice.
+template <class Scalar, class FitIn>
+Fit exact_fit(FitIn const& fit_in) {
+  Fit const fit = fit_in(double());
+  return is_exact_enough<Scalar>(fit) ? fit : fit_in(DoubleDouble());
+}
+
 /// Squared norms, and a bound for the error of the residual's.
 struct SquaredNorms {
   double tensor   = 0;
@@ -84,15 +91,11 @@ inline constexpr double summed_roundings = 168;
 /// Those that remain as a rule, since most errors cancel.
 inline constexpr double usual_roundings = 4;
 
-/// Half the distance of the number 1 to the next one.
-template <class Scalar>
-inline constexpr double half_epsilon = static_cast<double>(std::numeric_limits<Scalar>::epsilon()) / 2;
-
 /// The rounding errors of ||X||^2 - 2 <X, M> + ||M||^2 where an MTTKRP in Scalar made <X, M>: `roundings`
 /// units of 2 ||X|| times the components' norms, and those of sums in doubles.
 template <class Scalar>
 double formula_error(FormulaNumbers const& numbers, double roundings) {
-  constexpr double unit   = half_epsilon<Scalar>;
+  constexpr double unit   = unit_roundoff<Scalar>;
   double const components = numbers.components;
   return 2 * unit * roundings * std::sqrt(numbers.tensor) * components +
          unit_roundoff<double> * roundings * (numbers.tensor + components * components);
@@ -103,7 +106,7 @@ double formula_error(FormulaNumbers const& numbers, double roundings) {
 template <class Scalar>
 SquaredNorms squares_of_formula(FormulaNumbers const& numbers, int order) {
   double const residual = numbers.tensor - 2 * numbers.inner + numbers.model;
-  double const change   = 2 * half_epsilon<Scalar> * order * numbers.components;
+  double const change   = 2 * unit_roundoff<Scalar> * order * numbers.components;
   return {numbers.tensor, residual,
           formula_error<Scalar>(numbers, summed_roundings + order) +
               (2 * std::sqrt(std::max(residual, 0.0)) + change) * change};

@@ -44,9 +44,7 @@ Fit cp_fit_in(Space const& space, ErasedFormat<Scalar, Space> const& X, StoredCp
 template <class Scalar, class Space>
 Fit measure_cp_fit(Space const& space, ErasedFormat<Scalar, Space> const& X,
                    StoredCp<Scalar, Space> const& model, double scale, RankSums const& ranks) {
-  auto const fit = cp_fit_in<double>(space, X, model, scale, ranks);
-  if (is_exact_enough<Scalar>(fit)) return fit;
-  return cp_fit_in<DoubleDouble>(space, X, model, scale, ranks);
+  return exact_fit<Scalar>([&]<class T>(T) { return cp_fit_in<T>(space, X, model, scale, ranks); });
 }
 
 POLYAD_EACH_SCALAR(, POLYAD_MEASURE_CP_FIT);

@@ -163,9 +163,7 @@ Fit tucker_fit_in(Space const& space, ErasedFormat<Scalar, Space> const& X,
 template <class Scalar, class Space>
 Fit measure_tucker_fit(Space const& space, ErasedFormat<Scalar, Space> const& X,
                        StoredTucker<Scalar, Space> const& model, double scale, RankSums const& ranks) {
-  auto const fit = tucker_fit_in<double>(space, X, model, scale, ranks);
-  if (is_exact_enough<Scalar>(fit)) return fit;
-  return tucker_fit_in<DoubleDouble>(space, X, model, scale, ranks);
+  return exact_fit<Scalar>([&]<class T>(T) { return tucker_fit_in<T>(space, X, model, scale, ranks); });
 }
 
 POLYAD_EACH_SCALAR(, POLYAD_MEASURE_TUCKER_FIT);

@@ -10,6 +10,7 @@
 #include "fit/rank_sums.hpp"
 #include "polyad/core/spaces.hpp"
 #include "polyad/formats/held_format.hpp"
+#include "tensor/largest_value.hpp"
 
 namespace polyad::detail {
 
@@ -72,15 +73,6 @@ CellSums sum_cells(Space const& space, ErasedFormat<Scalar, Space> const& X, Cel
 }
 
 template <class Space, class Scalar>
-struct LargestInBlock {
-  NonzeroBlock<Scalar, Space> block;
-  KOKKOS_FUNCTION void operator()(count_t k, double& largest) const {
-    double const x = Kokkos::abs(static_cast<double>(block.values(k)));
-    if (!(x <= largest)) largest = x;
-  }
-};
-
-template <class Space, class Scalar>
 struct SumScaledSquares {
   NonzeroBlock<Scalar, Space> block;
   double scale;
@@ -109,8 +101,8 @@ ScaledNorm scaled_norm(Space const& space, ErasedFormat<Scalar, Space> const& X,
   for_each_block(space, X, [&](NonzeroBlock<Scalar, Space> const& block) {
     double here = 0;
     Kokkos::parallel_reduce("polyad::largest_value", Range(space, 0, block.count()),
-                            LargestInBlock<Space, Scalar>{block}, Kokkos::Max<double>(here));
-    if (!(here <= largest)) largest = here;
+                            LargestValue<Scalar>{block.values.data()}, Kokkos::Max<double>(here));
+    largest = std::max(largest, here);
   });
   largest = ranks.largest_of(largest);
   if (largest == 0 || !std::isfinite(largest)) return {largest, 1};

@@ -188,8 +188,7 @@ double fit_of_host_model(CoordinateList const& X, Model const& model) {
     throw NumericalError("a tensor of zeros has no fit");
   int const exponent = largest_exponent(X.values, 0, 1);
   auto const same    = scaled(model, exponent);
-  auto const fit     = fit_in<double>(X, same, exponent);
-  return detail::is_exact_enough<double>(fit) ? fit.value : fit_in<DoubleDouble>(X, same, exponent).value;
+  return detail::exact_fit<double>([&]<class T>(T) { return fit_in<T>(X, same, exponent); }).value;
 }
 
 }  // namespace

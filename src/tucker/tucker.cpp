@@ -89,13 +89,6 @@ TuckerStart<Scalar, Space> random_start(Space const& space, Extents const& exten
   return U;
 }
 
-template <class Scalar, class Space>
-RankSums rank_sums(RowOwners<Scalar, Space>* owners) {
-  if (owners == nullptr) return {};
-  return {[owners](std::span<double> numbers) { owners->sum_on_host(numbers); },
-          [owners](double here) { return owners->largest(here); }};
-}
-
 /// The fit of the model as it is. The formula of the last iteration is used if its error does not matter.
 /// \param is_start  The factors are a caller's. If their columns are not orthonormal, the formula is wrong.
 template <class Scalar, class Index, class Space>
@@ -116,7 +109,7 @@ Fit final_fit(Space const& space, DividedTensor<Scalar, Index, Space> const& X,
       of_mode(stored.owned, n) = owners->owned(n, of_mode(model.factors, n));
     stored.factors[0] = stored.owned[0];  // the first format has the nonzeros of these rows
   }
-  return measure_tucker_fit(space, tensor, stored, scale, rank_sums<Scalar, Space>(owners));
+  return measure_tucker_fit(space, tensor, stored, scale, rank_sums_of(owners));
 }
 
 /// HOOI on one rank, or on all ranks together.
@@ -146,8 +139,7 @@ TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index
   expect_run_limits(options.max_iterations, options.tolerance, options.time_limit_s);
   expect_run_limits(options.vectors.max_iterations, options.vectors.tolerance);
   for (auto const& format : X.formats()) expect_no_duplicates(*format.inside());
-  auto const norm =
-      scaled_norm(space, *X.format(0).inside(), X.norm_squared(), rank_sums<Scalar, Space>(owners));
+  auto const norm = scaled_norm(space, *X.format(0).inside(), X.norm_squared(), rank_sums_of(owners));
   double const norm_squared = norm.squared;
   if (!(norm_squared > 0) || !std::isfinite(norm_squared))
     throw NumericalError("the tensor's norm is " + std::to_string(std::sqrt(norm_squared)) +

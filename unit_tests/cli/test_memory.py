@@ -44,7 +44,8 @@ class Memory(ToolTest):
                                 preexec_fn=before)
         self.assertIn(result.returncode, (0, 4), result.stderr)
         if result.returncode == 4:
-            self.assertRegex(result.stderr, r"\Apolyad: [^\n]+\n\Z")
+            # On a busy machine an iteration may take long enough to be reported before the memory runs out.
+            self.assertRegex(result.stderr, r"\A(iteration [^\n]+\n)*polyad: [^\n]+\n\Z")
             self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["x.pten", "x.tns"])
         else:
             (self.folder / "model.npz").unlink()

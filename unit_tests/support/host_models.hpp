@@ -2,7 +2,6 @@
 // Models of drivers as the oracles take them, and tensors that models describe exactly.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -70,22 +69,7 @@ HostTucker on_host(TuckerModel<Scalar, TestSpace> const& model) {
 
 /// 1 - ||X - M|| / ||X|| by visiting every cell.
 inline long double oracle_fit(HostTensor const& X, HostTucker const& M) {
-  std::size_t cells = 1;
-  for (auto const extent : X.extents) cells *= extent;
-  std::vector<long double> dense(cells);
-  for (std::size_t p = 0; p < X.nnz(); ++p) {
-    std::size_t position = 0;
-    for (std::size_t n = 0; n < X.order(); ++n) position = position * X.extents[n] + X.index(p, n);
-    dense[position] += X.values[p];
-  }
-  long double residual = 0;
-  long double norm     = 0;
-  for_each_cell(X.extents, [&](auto const& cell, std::size_t position) {
-    long double const difference = dense[position] - M.at(cell);
-    residual += difference * difference;
-    norm += dense[position] * dense[position];
-  });
-  return 1 - std::sqrt(residual / norm);
+  return oracle_fit_of_cells(X, M);
 }
 
 /// The tensor times `scale`, with the values that a Scalar holds.

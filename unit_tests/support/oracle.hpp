@@ -240,10 +240,9 @@ inline long double oracle_fit_of_nonzeros(HostTensor const& X, OracleModel const
   return 1 - std::sqrt(std::max(residual, 0.0L) / norm);
 }
 
-/// 1 - ||X - M|| / ||X|| by visiting every cell; duplicates of X add up. If there are too many cells, by
-/// visiting the nonzeros: then X has no duplicates.
-inline long double oracle_fit(HostTensor const& X, OracleModel const& M) {
-  if (cells_of(X.extents) > most_cells) return oracle_fit_of_nonzeros(X, M);
+/// 1 - ||X - M|| / ||X|| by visiting every cell; duplicates of X add up. M.at(cell) is the model's entry.
+template <class Model>
+long double oracle_fit_of_cells(HostTensor const& X, Model const& M) {
   std::size_t cells = 1;
   for (auto const extent : X.extents) cells *= extent;
   std::vector<long double> dense(cells);
@@ -260,6 +259,11 @@ inline long double oracle_fit(HostTensor const& X, OracleModel const& M) {
     norm += dense[position] * dense[position];
   });
   return 1 - std::sqrt(residual / norm);
+}
+
+/// By visiting every cell, or, if there are too many, by visiting the nonzeros: then X has no duplicates.
+inline long double oracle_fit(HostTensor const& X, OracleModel const& M) {
+  return cells_of(X.extents) > most_cells ? oracle_fit_of_nonzeros(X, M) : oracle_fit_of_cells(X, M);
 }
 
 /// The least-squares update of one mode with all others fixed: A^(mode) = V H^-1, H the Hadamard product of

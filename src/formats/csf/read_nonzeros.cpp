@@ -68,16 +68,10 @@ void read_nonzeros(Space const& space, HbCsf<Scalar, Index, Space> const& X, cou
     reader.piece(TreeNonzeros<Scalar, Index>(*tree), tree->nnz());
 }
 
-#define POLYAD_READ_CSF_NONZEROS(Scalar, Index)                                                    \
-  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                                \
-                              Csf<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t,   \
-                              NonzeroBlock<Scalar, Kokkos::DefaultExecutionSpace> const&);         \
-  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                                \
-                              BCsf<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t,  \
-                              NonzeroBlock<Scalar, Kokkos::DefaultExecutionSpace> const&);         \
-  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                                \
-                              HbCsf<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t, \
-                              NonzeroBlock<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_READ_CSF_NONZEROS(Scalar, Index) \
+  POLYAD_READ_NONZEROS(Csf, Scalar, Index);     \
+  POLYAD_READ_NONZEROS(BCsf, Scalar, Index);    \
+  POLYAD_READ_NONZEROS(HbCsf, Scalar, Index)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_READ_CSF_NONZEROS);
 
 }  // namespace polyad::detail

@@ -63,10 +63,7 @@ void read_nonzeros(Space const& space, FCoo<Scalar, Index, Space> const& X, coun
       .piece(FlaggedSource<Scalar, Index>(X.nonzeros(mode)), X.nnz());
 }
 
-#define POLYAD_READ_FCOO_NONZEROS(Scalar, Index)                                                  \
-  template void read_nonzeros(Kokkos::DefaultExecutionSpace const&,                               \
-                              FCoo<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, count_t, \
-                              NonzeroBlock<Scalar, Kokkos::DefaultExecutionSpace> const&)
+#define POLYAD_READ_FCOO_NONZEROS(Scalar, Index) POLYAD_READ_NONZEROS(FCoo, Scalar, Index)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_READ_FCOO_NONZEROS);
 
 }  // namespace polyad::detail
