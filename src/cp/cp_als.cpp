@@ -55,6 +55,16 @@ template <class Scalar, class Space>
 CpAlsState CpAlsRun<Scalar, Space>::state() const {
   return m_body->state();
 }
+
+template <class Scalar, class Space>
+CpAlsState CpAlsRun<Scalar, Space>::state_without_factors() const {
+  return m_body->state_without_factors();
+}
+
+template <class Scalar, class Space>
+FactorMatrices<Scalar, Space> const& CpAlsRun<Scalar, Space>::factors() const {
+  return m_body->factors();
+}
 template <class Scalar, class Space>
 void CpAlsRun<Scalar, Space>::restore(CpAlsState const& state) {
   m_body->restore(state);

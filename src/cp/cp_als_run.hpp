@@ -152,9 +152,14 @@ public:
 
   /// Between iterations. Waits. With several ranks, the first gets the whole factors, the others none.
   [[nodiscard]] CpAlsState state() const {
-    CpAlsState state{iterations_done(), m_result.fit, m_result.gram_fallbacks, {}, {}, {}};
+    CpAlsState state = state_without_factors();
     for (int n = 0; n < order(); ++n)
       state.factors.push_back(m_ranks ? m_ranks->to_root(n, factor(n)) : to_host<Scalar>(m_space, factor(n)));
+    return state;
+  }
+  [[nodiscard]] FactorMatrices<Scalar, Space> const& factors() const { return m_result.model.factors; }
+  [[nodiscard]] CpAlsState state_without_factors() const {
+    CpAlsState state{iterations_done(), m_result.fit, m_result.gram_fallbacks, {}, {}, {}};
     auto const grams = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.grams);
     state.grams.assign(grams.data(), grams.data() + grams.size());
     auto const weights = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_work.weights);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "polyad/io/checkpoint.hpp"
 
+#include <span>
 #include <string_view>
+#include <vector>
 
+#include "io/checkpoint_blocks.hpp"
 #include "io/checkpoint_fields.hpp"
 #include "io/file_bytes.hpp"
 #include "io/line_parser.hpp"
@@ -22,6 +25,13 @@ constexpr std::uint64_t first_version = 1;  // without weights
 }  // namespace
 
 void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint) {
+  std::vector<ElementBlocks> factors;
+  for (auto const& factor : checkpoint.factors) factors.emplace_back(factor.size(), 1, factor);
+  write_checkpoint(path, checkpoint, factors);
+}
+
+void write_checkpoint(std::filesystem::path const& path, Checkpoint const& checkpoint,
+                      std::vector<ElementBlocks> const& factors) {
   AtomicFile file(path);
   FieldWriter writer(file);
   writer.bytes(magic);
@@ -37,7 +47,8 @@ void write_checkpoint(std::filesystem::path const& path, Checkpoint const& check
   writer.u64(checkpoint.iteration);
   writer.f64(checkpoint.fit);
   writer.u64(checkpoint.gram_fallbacks);
-  for (auto const& factor : checkpoint.factors) writer.numbers(factor);
+  for (auto const& factor : factors)
+    factor.for_each_block([&](std::span<double const> block) { writer.numbers(block); });
   writer.numbers(checkpoint.grams);
   writer.numbers(checkpoint.weights);
   writer.finish();

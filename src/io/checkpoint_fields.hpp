@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,7 +43,7 @@ public:
     u64(value.size());
     bytes(value);
   }
-  void numbers(std::vector<double> const& values) {
+  void numbers(std::span<double const> values) {
     for (double const value : values) f64(value);
   }
   void finish() {

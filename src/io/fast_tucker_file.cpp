@@ -4,7 +4,9 @@
 #include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "io/fast_tucker_blocks.hpp"
 #include "io/known_file.hpp"
 #include "io/npz_arrays.hpp"
 #include "io/raw_input.hpp"
@@ -131,14 +133,21 @@ void expect_consistent(HostFastTucker const& model) {
 void write_fast_tucker(std::filesystem::path const& path, HostFastTucker const& model,
                        bool single_precision) {
   expect_consistent(model);
+  std::vector<ElementBlocks> factors;
+  for (std::size_t n = 0; n < model.factors.size(); ++n)
+    factors.emplace_back(model.extents[n], model.columns[n], model.factors[n]);
+  write_fast_tucker(path, model, factors, single_precision);
+}
+
+void write_fast_tucker(std::filesystem::path const& path, HostFastTucker const& model,
+                       std::vector<ElementBlocks> const& factors, bool single_precision) {
   if (path.extension() != ".npz" && !own_descriptor(path))
     throw UsageError(path.string() + ": the name of a FastTucker model ends with .npz");
   AtomicFile file(path);
   ZipWriter zip(file, false);
   for (std::size_t n = 0; n < model.extents.size(); ++n) {
     std::string const mode = std::to_string(n);
-    add_array(zip, "factor_" + mode, {model.extents[n], model.columns[n]}, model.factors[n],
-              single_precision);
+    add_array(zip, "factor_" + mode, {model.extents[n], model.columns[n]}, factors[n], single_precision);
     add_array(zip, "core_" + mode, {model.columns[n], model.rank}, model.cores[n], single_precision);
     if (!model.biases.empty())
       add_array(zip, "bias_" + mode, {model.extents[n]}, model.biases[n], single_precision);

@@ -4,8 +4,10 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "io/decimal.hpp"
 #include "io/decoder.hpp"
@@ -144,24 +146,30 @@ private:
 
 }  // namespace
 
-void write_ktensor_text(std::filesystem::path const& path, HostKtensor const& model) {
-  expect_consistent(model);
+void write_ktensor_text(std::filesystem::path const& path, KtensorBlocks const& model) {
   AtomicFile file(path);
   NumberLines numbers(file);
-  std::uint64_t const order = model.extents.size(), rank = model.rank();
+  std::uint64_t const order = model.factors.size(), rank = model.weights.size();
+  std::vector<std::uint64_t> extents;
+  for (auto const& factor : model.factors) extents.push_back(factor.rows());
   file.write("ktensor\n");
   numbers.line(&order, 1);
-  numbers.line(model.extents.data(), model.extents.size());
+  numbers.line(extents.data(), extents.size());
   numbers.line(&rank, 1);
   numbers.line(model.weights.data(), model.weights.size());
-  for (std::size_t n = 0; n < model.factors.size(); ++n) {
-    std::uint64_t const sizes[] = {model.extents[n], rank};
+  for (auto const& factor : model.factors) {
+    std::uint64_t const sizes[] = {factor.rows(), rank};
     file.write("matrix\n2\n");
     numbers.line(sizes, 2);
-    for (std::uint64_t i = 0; i < model.extents[n]; ++i)
-      numbers.line(model.factors[n].data() + i * rank, rank);
+    factor.for_each_block([&](std::span<double const> block) {
+      for (std::size_t k = 0; k < block.size(); k += rank) numbers.line(block.data() + k, rank);
+    });
   }
   file.commit();
+}
+
+void write_ktensor_text(std::filesystem::path const& path, HostKtensor const& model) {
+  write_ktensor_text(path, blocks_of(model));
 }
 
 HostKtensor read_ktensor_text(RawInput& input) {

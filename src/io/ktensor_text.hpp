@@ -7,12 +7,14 @@
 
 #include <filesystem>
 
+#include "io/ktensor_blocks.hpp"
 #include "io/raw_input.hpp"
 #include "polyad/io/model_file.hpp"
 
 namespace polyad::io {
 
 /// \throws WriteError; the previous file then stays
+void write_ktensor_text(std::filesystem::path const& path, KtensorBlocks const& model);
 void write_ktensor_text(std::filesystem::path const& path, HostKtensor const& model);
 
 /// \throws InputError naming file, line and column

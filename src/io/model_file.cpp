@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "io/ktensor_blocks.hpp"
 #include "io/ktensor_text.hpp"
 #include "io/npz.hpp"
 #include "io/raw_input.hpp"
@@ -36,13 +37,17 @@ ModelKind model_kind(std::filesystem::path const& path) {
   throw UsageError(path.string() + ": a model's name ends with .ktns, .txt or .npz");
 }
 
-void write_model(std::filesystem::path const& path, HostKtensor const& model, bool single_precision) {
+void write_model(std::filesystem::path const& path, KtensorBlocks const& model, bool single_precision) {
   switch (model_kind(path)) {
     case ModelKind::text:
       return write_ktensor_text(path, model);
     case ModelKind::npz:
       return write_npz(path, model, {.single_precision = single_precision});
   }
+}
+
+void write_model(std::filesystem::path const& path, HostKtensor const& model, bool single_precision) {
+  write_model(path, blocks_of(model), single_precision);
 }
 
 bool is_model_file(std::filesystem::path const& path) {

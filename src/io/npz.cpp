@@ -12,16 +12,21 @@
 
 namespace polyad::io {
 
-void write_npz(std::filesystem::path const& path, HostKtensor const& model, NpzOptions const& options) {
-  expect_consistent(model);
+void write_npz(std::filesystem::path const& path, KtensorBlocks const& model, NpzOptions const& options) {
   AtomicFile file(path);
   ZipWriter zip(file, options.force_zip64);
-  add_array(zip, "weights", {model.rank()}, model.weights, options.single_precision);
-  for (std::size_t n = 0; n < model.factors.size(); ++n)
-    add_array(zip, "factor_" + std::to_string(n), {model.extents[n], model.rank()}, model.factors[n],
+  add_array(zip, "weights", {model.weights.size()}, model.weights, options.single_precision);
+  for (std::size_t n = 0; n < model.factors.size(); ++n) {
+    auto const& factor = model.factors[n];
+    add_array(zip, "factor_" + std::to_string(n), {factor.rows(), factor.columns()}, factor,
               options.single_precision);
+  }
   zip.finish();
   file.commit();
+}
+
+void write_npz(std::filesystem::path const& path, HostKtensor const& model, NpzOptions const& options) {
+  write_npz(path, blocks_of(model), options);
 }
 
 HostKtensor read_npz(RawInput& input) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "io/ktensor_blocks.hpp"
 #include "io/raw_input.hpp"
 #include "polyad/io/model_file.hpp"
 
@@ -20,6 +21,7 @@ struct NpzOptions {
 };
 
 /// Stored without compression. \throws WriteError; the previous file then stays
+void write_npz(std::filesystem::path const& path, KtensorBlocks const& model, NpzOptions const& options = {});
 void write_npz(std::filesystem::path const& path, HostKtensor const& model, NpzOptions const& options = {});
 
 /// Reads float and double, row-major and column-major, stored and (with zlib) deflated arrays.

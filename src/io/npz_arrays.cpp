@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include "io/known_file.hpp"
 #include "io/npy.hpp"
 #include "io/quoted.hpp"
-#include "io/single_precision.hpp"
 #include "polyad/core/error.hpp"
 
 namespace polyad::io {
@@ -64,24 +64,27 @@ void expect_archive(std::string const& file, std::string_view start) {
 }  // namespace
 
 void add_array(ZipWriter& zip, std::string const& name, std::vector<std::uint64_t> const& shape,
-               std::vector<double> const& elements, bool single_precision) {
-  single_precision         = single_precision && std::all_of(elements.begin(), elements.end(), fits_float);
-  std::string const header = npy_header(shape, single_precision ? "f4" : "f8");
+               ElementBlocks const& elements, bool single_precision) {
+  single_precision              = single_precision && elements.fit_floats();
+  std::string const header      = npy_header(shape, single_precision ? "f4" : "f8");
   std::uint64_t const item_size = single_precision ? sizeof(float) : sizeof(double);
   zip.add(name + ".npy", header.size() + elements.size() * item_size, [&](ZipWriter::Sink const& sink) {
     sink(header);
-    if (!single_precision) {
-      sink({reinterpret_cast<char const*>(elements.data()), elements.size() * sizeof(double)});
-      return;
-    }
-    std::vector<float> rounded(std::min<std::size_t>(elements.size(), std::size_t{1} << 16));
-    for (std::size_t k = 0; k < elements.size(); k += rounded.size()) {
-      std::size_t const count = std::min(rounded.size(), elements.size() - k);
-      std::transform(elements.data() + k, elements.data() + k + count, rounded.begin(),
+    std::vector<float> rounded;
+    elements.for_each_block([&](std::span<double const> block) {
+      if (!single_precision)
+        return sink({reinterpret_cast<char const*>(block.data()), block.size() * sizeof(double)});
+      rounded.resize(block.size());
+      std::transform(block.begin(), block.end(), rounded.begin(),
                      [](double element) { return static_cast<float>(element); });
-      sink({reinterpret_cast<char const*>(rounded.data()), count * sizeof(float)});
-    }
+      sink({reinterpret_cast<char const*>(rounded.data()), rounded.size() * sizeof(float)});
+    });
   });
+}
+
+void add_array(ZipWriter& zip, std::string const& name, std::vector<std::uint64_t> const& shape,
+               std::vector<double> const& elements, bool single_precision) {
+  add_array(zip, name, shape, ElementBlocks(elements.size(), 1, elements), single_precision);
 }
 
 NpzReader::NpzReader(RawInput& input) : m_input(input) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "io/element_blocks.hpp"
 #include "io/raw_input.hpp"
 #include "io/zip.hpp"
 
@@ -19,8 +20,10 @@ struct NpzArray {
   std::vector<double> elements;  // row-major
 };
 
-/// Adds an array to an archive.
+/// Adds an array to an archive, whose elements are read two or three times.
 /// \param single_precision  float instead of double, rounded, unless an element would become infinite or zero
+void add_array(ZipWriter& zip, std::string const& name, std::vector<std::uint64_t> const& shape,
+               ElementBlocks const& elements, bool single_precision);
 void add_array(ZipWriter& zip, std::string const& name, std::vector<std::uint64_t> const& shape,
                std::vector<double> const& elements, bool single_precision);
 

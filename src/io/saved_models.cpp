@@ -2,13 +2,18 @@
 #include "polyad/io/saved_models.hpp"
 
 #include <algorithm>
-#include <map>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "io/checkpoint_blocks.hpp"
+#include "io/fast_tucker_blocks.hpp"
+#include "io/ktensor_blocks.hpp"
+#include "io/matrix_blocks.hpp"
+#include "io/npz_arrays.hpp"
 #include "io/single_precision.hpp"
+#include "io/zip.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/io/array_npz.hpp"
@@ -71,6 +76,13 @@ HostKtensor to_host_model(Space const& space, Ktensor<Scalar, Space> const& mode
 
 template <class Scalar, class Space>
 HostFastTucker to_host_model(Space const& space, FastTuckerModel<Scalar, Space> const& model) {
+  HostFastTucker host = without_factors(space, model);
+  for (int n = 0; n < model.order(); ++n) host.factors.push_back(to_host<Scalar>(space, model.A(n)));
+  return host;
+}
+
+template <class Scalar, class Space>
+HostFastTucker without_factors(Space const& space, FastTuckerModel<Scalar, Space> const& model) {
   HostFastTucker host;
   host.rank    = model.rank();
   host.mean    = model.mean;
@@ -79,7 +91,6 @@ HostFastTucker to_host_model(Space const& space, FastTuckerModel<Scalar, Space> 
   for (int n = 0; n < model.order(); ++n) {
     host.extents.push_back(model.extents()[n]);
     host.columns.push_back(model.columns(n));
-    host.factors.push_back(to_host<Scalar>(space, model.A(n)));
     host.cores.push_back(to_host<Scalar>(space, model.B(n)));
     if (!model.has_biases()) continue;
     auto const bias = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), model.bias(n));
@@ -136,7 +147,18 @@ FastTuckerModel<Scalar, Space> to_model(Space const& space, HostFastTucker const
 
 template <class Scalar, class Space>
 void save(Space const& space, Ktensor<Scalar, Space> const& model, std::filesystem::path const& path) {
-  io::write_model(path, io::to_host_model(space, model), is_single<Scalar>);
+  io::KtensorBlocks blocks{model.weights, {}};
+  for (int n = 0; n < model.factors.order(); ++n)
+    blocks.factors.push_back(io::element_blocks<Scalar>(space, model.factors[n]));
+  io::write_model(path, blocks, is_single<Scalar>);
+}
+
+template <class Scalar, class Space>
+void save_checkpoint(Space const& space, io::Checkpoint const& checkpoint,
+                     FactorMatrices<Scalar, Space> const& factors, std::filesystem::path const& path) {
+  std::vector<io::ElementBlocks> blocks;
+  for (int n = 0; n < factors.order(); ++n) blocks.push_back(io::element_blocks<Scalar>(space, factors[n]));
+  io::write_checkpoint(path, checkpoint, blocks);
 }
 
 template <class Scalar, class Space>
@@ -152,22 +174,28 @@ FastTuckerModel<Scalar, Space> load_fast_tucker(Space const& space, std::filesys
 template <class Scalar, class Space>
 void save(Space const& space, FastTuckerModel<Scalar, Space> const& model,
           std::filesystem::path const& path) {
-  io::write_fast_tucker(path, io::to_host_model(space, model), is_single<Scalar>);
+  std::vector<io::ElementBlocks> factors;
+  for (int n = 0; n < model.order(); ++n) factors.push_back(io::element_blocks<Scalar>(space, model.A(n)));
+  io::write_fast_tucker(path, io::without_factors(space, model), factors, is_single<Scalar>);
 }
 
 template <class Scalar, class Space>
 void save(Space const& space, TuckerModel<Scalar, Space> const& model, std::filesystem::path const& path) {
   expect_npz(path, "a Tucker model");
-  std::map<std::string, io::HostArray> arrays;
-  io::HostArray core{
-      {}, transposed(to_host<Scalar>(space, model.core), model.core.extent(0), model.core.extent(1))};
+  std::vector<std::uint64_t> ranks;
+  for (auto const& U : model.factors) ranks.push_back(U.extent(1));
+  auto const core =
+      transposed(to_host<Scalar>(space, model.core), model.core.extent(0), model.core.extent(1));
+  io::AtomicFile file(path);
+  io::ZipWriter zip(file, false);
+  io::add_array(zip, "core", ranks, core, is_single<Scalar>);
   for (std::size_t n = 0; n < model.factors.size(); ++n) {
     auto const& U = model.factors[n];
-    core.shape.push_back(U.extent(1));
-    arrays["factor_" + std::to_string(n)] = {{U.extent(0), U.extent(1)}, to_host<Scalar>(space, U)};
+    io::add_array(zip, "factor_" + std::to_string(n), {U.extent(0), U.extent(1)},
+                  io::element_blocks<Scalar>(space, U), is_single<Scalar>);
   }
-  arrays["core"] = std::move(core);
-  io::write_arrays_npz(path, arrays, is_single<Scalar>);
+  zip.finish();
+  file.commit();
 }
 
 template <class Scalar, class Space>
@@ -200,6 +228,8 @@ TuckerModel<Scalar, Space> load_tucker(Space const& space, std::filesystem::path
                                              Ktensor<Scalar, Kokkos::DefaultExecutionSpace> const&);        \
   template io::HostFastTucker io::to_host_model(                                                            \
       Kokkos::DefaultExecutionSpace const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&); \
+  template io::HostFastTucker io::without_factors(                                                          \
+      Kokkos::DefaultExecutionSpace const&, FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&); \
   template Ktensor<Scalar, Kokkos::DefaultExecutionSpace> io::to_model<Scalar>(                             \
       Kokkos::DefaultExecutionSpace const&, io::HostKtensor const&);                                        \
   template FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> io::to_model<Scalar>(                     \
@@ -212,6 +242,9 @@ TuckerModel<Scalar, Space> load_tucker(Space const& space, std::filesystem::path
   template void save(Kokkos::DefaultExecutionSpace const&,                                                  \
                      FastTuckerModel<Scalar, Kokkos::DefaultExecutionSpace> const&,                         \
                      std::filesystem::path const&);                                                         \
+  template void save_checkpoint(Kokkos::DefaultExecutionSpace const&, io::Checkpoint const&,                \
+                                FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,               \
+                                std::filesystem::path const&);                                              \
   template Ktensor<Scalar, Kokkos::DefaultExecutionSpace> load_ktensor<Scalar>(                             \
       Kokkos::DefaultExecutionSpace const&, std::filesystem::path const&);                                  \
   template TuckerModel<Scalar, Kokkos::DefaultExecutionSpace> load_tucker<Scalar>(                          \

@@ -166,6 +166,10 @@ public:
 
   /// Between iterations. Waits.
   [[nodiscard]] CpAlsState state() const;
+  /// Its small parts: state() without factors, which factors() has. Waits.
+  [[nodiscard]] CpAlsState state_without_factors() const;
+  /// A^(n) as in state(), not copied: the next iteration overwrites them. Of several ranks, this rank's.
+  [[nodiscard]] FactorMatrices<Scalar, Space> const& factors() const;
   /// Before the first iteration: resumes from a run of the same shape, and goes on counting. Waits.
   /// \throws UsageError when the shapes differ
   void restore(CpAlsState const& state);

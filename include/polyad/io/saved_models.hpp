@@ -8,6 +8,7 @@
 
 #include <filesystem>
 
+#include "polyad/io/checkpoint.hpp"
 #include "polyad/io/fast_tucker_file.hpp"
 #include "polyad/io/model_file.hpp"
 #include "polyad/tensor/fast_tucker_model.hpp"
@@ -41,6 +42,12 @@ template <class Scalar, class Space>
 [[nodiscard]] FastTuckerModel<Scalar, Space> load_fast_tucker(Space const& space,
                                                               std::filesystem::path const& path);
 
+/// A checkpoint of CP-ALS, written in blocks: `checkpoint` without factors, and the factors of the run.
+/// Waits for `space`. \throws WriteError; the previous file then stays
+template <class Scalar, class Space>
+void save_checkpoint(Space const& space, io::Checkpoint const& checkpoint,
+                     FactorMatrices<Scalar, Space> const& factors, std::filesystem::path const& path);
+
 namespace io {
 
 /// The models as the files hold them, in host memory and double precision. Each waits for `space`.
@@ -48,6 +55,10 @@ template <class Scalar, class Space>
 [[nodiscard]] HostKtensor to_host_model(Space const& space, Ktensor<Scalar, Space> const& model);
 template <class Scalar, class Space>
 [[nodiscard]] HostFastTucker to_host_model(Space const& space, FastTuckerModel<Scalar, Space> const& model);
+
+/// A FastTucker model's small parts: all but its factors, which stay empty. Waits for `space`.
+template <class Scalar, class Space>
+[[nodiscard]] HostFastTucker without_factors(Space const& space, FastTuckerModel<Scalar, Space> const& model);
 
 /// And back, shapes as in the file. Each waits for `space`.
 /// \throws UsageError unless the arrays have the sizes that host says, or if a number would become infinite

@@ -148,12 +148,12 @@ TensorInput input_of(CpdOptions const& options) {
 }
 
 /// The end of a run, on rank 0.
-int finish(CpdOptions const& options, Report& report, io::HostKtensor const& model, int last, double seconds,
+int finish(CpdOptions const& options, Report& report, SaveModel const& save, int last, double seconds,
            int signal) {
   auto& result = std::get<CpdReport>(report.result);
   finish_files_in_spite_of_signals();
   if (!options.output.empty()) {
-    io::write_model(options.output, model, options.precision == "f32");
+    save(options.output);
     result.files.push_back(options.output.string());
   }
   if (!options.checkpoint.empty()) result.files.push_back(options.checkpoint.string());
@@ -175,7 +175,7 @@ int run_on_ranks(CpdOptions const& options, Report& report) {
     if (!options.output.empty()) io::expect_writable(options.output);
     if (!options.checkpoint.empty()) io::expect_writable(options.checkpoint);
     if (!options.resume.empty()) checkpoints.resume = read_resumed(options);
-    checkpoints.save = [&](io::Checkpoint const& state) { io::write_checkpoint(options.checkpoint, state); };
+    checkpoints.file = options.checkpoint;
   }
   note_unkept(options.common, {options.output, options.checkpoint}, "-o, --report or --checkpoint");
   Session const session(options.common.threads, options.common.verbose, options.device_memory);
@@ -194,7 +194,7 @@ int run_on_ranks(CpdOptions const& options, Report& report) {
       checkpoints);
   progress.reset();
   if (is_root)
-    return finish(options, report, outcome.model, iterations_done(report, checkpoints), seconds,
+    return finish(options, report, outcome.save, iterations_done(report, checkpoints), seconds,
                   outcome.signal);
   return outcome.signal == 0 ? 0 : 128 + outcome.signal;
 }
@@ -221,10 +221,9 @@ int run(CpdOptions const& options, Report& report) {
   Checkpoints checkpoints;
   checkpoints.every = options.checkpoint_every;
   if (!options.resume.empty()) checkpoints.resume = read_resumed(options);
-  if (!options.checkpoint.empty())
-    checkpoints.save = [&](io::Checkpoint const& state) { io::write_checkpoint(options.checkpoint, state); };
-  auto start  = read_start(options);
-  auto tensor = read_input(input_of(options), options.common, report);
+  checkpoints.file = options.checkpoint;
+  auto start       = read_start(options);
+  auto tensor      = read_input(input_of(options), options.common, report);
   if (tensor.order() < 2)
     throw InputError(options.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
   if (start) expect_start_fits(options, *start, tensor);
@@ -233,10 +232,10 @@ int run(CpdOptions const& options, Report& report) {
   Session const session(options.common.threads, options.common.verbose, options.device_memory);
   report.backend = session.backend();
   double seconds = 0;
-  io::HostKtensor model;
+  SaveModel save;
   {
     Progress progress(options.max_iterations, options.time_limit_s, options.common.quiet);
-    model = factor(
+    save = factor(
         options, std::move(tensor), std::move(start), report,
         [&](IterationReport const& it) {
           report.iterations.push_back(it);
@@ -246,7 +245,7 @@ int run(CpdOptions const& options, Report& report) {
         },
         checkpoints);
   }
-  return finish(options, report, model, iterations_done(report, checkpoints), seconds, interrupt_signal());
+  return finish(options, report, save, iterations_done(report, checkpoints), seconds, interrupt_signal());
 }
 
 }  // namespace polyad::cli

@@ -224,7 +224,7 @@ int run(TrainOptions const& options, Report& report) {
   if (!session) start_session();
   report.backend = session->backend();
   double seconds = 0;
-  io::HostFastTucker model;
+  CompletedModel model;
   {
     std::optional<Progress> progress;
     if (is_root) progress.emplace(options.max_epochs, options.time_limit_s, options.common.quiet);
@@ -243,11 +243,11 @@ int run(TrainOptions const& options, Report& report) {
   bool const diverged = result.reason == "diverged";
   int const begin     = checkpoints.resume ? static_cast<int>(checkpoints.resume->epoch) : 0;
   int const last      = report.iterations.empty() ? begin : report.iterations.back().iteration;
-  if (is_root) add_cold_errors(model, cold, result);
+  if (is_root) add_cold_errors(model.small_parts, cold, result);
   finish_files_in_spite_of_signals();
   // A start without any training is not a result.
   if (is_root && !options.output.empty() && !(diverged && result.kept_iteration == 0)) {
-    io::write_fast_tucker(options.output, model, options.precision == "f32");
+    model.save(options.output);
     result.files.push_back(options.output.string());
   }
   if (saved) result.files.push_back(options.checkpoint.string());

@@ -16,8 +16,8 @@ namespace polyad::cli {
 
 // Instantiated in completion_f32.cpp and completion_f64.cpp.
 template <class Scalar, class Index>
-io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& sets, Report& report,
-                               OnEpoch const& on_epoch, TrainCheckpoints const& checkpoints);
+CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, Report& report,
+                           OnEpoch const& on_epoch, TrainCheckpoints const& checkpoints);
 template <class Index>
 std::vector<double> predict_as(io::HostFastTucker const& model, io::CoordinateList&& places);
 
@@ -36,8 +36,8 @@ void expect_fits_floats(io::CoordinateList const& train, TrainOptions const& opt
 
 }  // namespace
 
-io::HostFastTucker complete(TrainOptions const& options, CompletionSets&& sets, Report& report,
-                            OnEpoch const& on_epoch, TrainCheckpoints const& checkpoints) {
+CompletedModel complete(TrainOptions const& options, CompletionSets&& sets, Report& report,
+                        OnEpoch const& on_epoch, TrainCheckpoints const& checkpoints) {
   expect_fits_floats(sets.train, options);
   return with_index_type_on_ranks(sets.train, [&](auto index) {
     using Index = typename decltype(index)::type;

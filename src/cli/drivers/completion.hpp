@@ -3,6 +3,7 @@
 // their callers are.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -31,11 +32,18 @@ struct TrainCheckpoints {
   std::function<void(FastTuckerState const&)> save;  // none: no checkpoints
 };
 
+/// A model that was fitted.
+struct CompletedModel {
+  io::HostFastTucker small_parts;  // all but the factors; empty on other ranks than the first
+  /// Writes the model, which stays where it is. Needs the run's Session.
+  std::function<void(std::filesystem::path const&)> save;
+};
+
 /// Fits a model; needs a Session. The sets are given up once they are on the device. Fills in report.format
 /// and a CompletionReport.
 /// \throws MemoryError, UsageError, NumericalError; InputError for a checkpoint of another run
-[[nodiscard]] io::HostFastTucker complete(TrainOptions const& options, CompletionSets&& sets, Report& report,
-                                          OnEpoch const& on_epoch, TrainCheckpoints const& checkpoints);
+[[nodiscard]] CompletedModel complete(TrainOptions const& options, CompletionSets&& sets, Report& report,
+                                      OnEpoch const& on_epoch, TrainCheckpoints const& checkpoints);
 
 /// The model's predictions at places within its extents; needs a Session.
 [[nodiscard]] std::vector<double> predict_entries(io::HostFastTucker const& model,

@@ -3,9 +3,9 @@
 
 namespace polyad::cli {
 
-template io::HostFastTucker complete_as<float, std::uint32_t>(TrainOptions const&, CompletionSets&&, Report&,
+template CompletedModel complete_as<float, std::uint32_t>(TrainOptions const&, CompletionSets&&, Report&,
                                                               OnEpoch const&, TrainCheckpoints const&);
-template io::HostFastTucker complete_as<float, std::uint64_t>(TrainOptions const&, CompletionSets&&, Report&,
+template CompletedModel complete_as<float, std::uint64_t>(TrainOptions const&, CompletionSets&&, Report&,
                                                               OnEpoch const&, TrainCheckpoints const&);
 
 }  // namespace polyad::cli

@@ -3,9 +3,9 @@
 
 namespace polyad::cli {
 
-template io::HostFastTucker complete_as<double, std::uint32_t>(TrainOptions const&, CompletionSets&&, Report&,
+template CompletedModel complete_as<double, std::uint32_t>(TrainOptions const&, CompletionSets&&, Report&,
                                                                OnEpoch const&, TrainCheckpoints const&);
-template io::HostFastTucker complete_as<double, std::uint64_t>(TrainOptions const&, CompletionSets&&, Report&,
+template CompletedModel complete_as<double, std::uint64_t>(TrainOptions const&, CompletionSets&&, Report&,
                                                                OnEpoch const&, TrainCheckpoints const&);
 template std::vector<double> predict_as<std::uint32_t>(io::HostFastTucker const&, io::CoordinateList&&);
 template std::vector<double> predict_as<std::uint64_t>(io::HostFastTucker const&, io::CoordinateList&&);

@@ -174,8 +174,8 @@ FastTuckerData<Scalar, Index, Space> to_data(Space const& space, CompletionSets&
 }
 
 template <class Scalar, class Index>
-io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& sets, Report& report,
-                               OnEpoch const& on_epoch, TrainCheckpoints const& checkpoints) {
+CompletedModel complete_as(TrainOptions const& options, CompletionSets&& sets, Report& report,
+                           OnEpoch const& on_epoch, TrainCheckpoints const& checkpoints) {
   Space const space;
   int const order  = sets.train.order();
   auto asked       = library_options(options);
@@ -227,7 +227,9 @@ io::HostFastTucker complete_as(TrainOptions const& options, CompletionSets&& set
     summary.errors         = to_reports(result.errors);
   }
   report.result = std::move(summary);
-  return ranks().rank == 0 ? io::to_host_model(space, result.model) : io::HostFastTucker();
+  if (ranks().rank != 0) return {};
+  return {io::without_factors(space, result.model),
+          [space, model = result.model](std::filesystem::path const& path) { save(space, model, path); }};
 }
 
 template <class Index>

@@ -3,6 +3,7 @@
 #include "cli/drivers/factor.hpp"
 
 #include <chrono>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -76,7 +77,7 @@ public:
     checked_rank(options.rank);
   }
 
-  io::HostKtensor run() {
+  SaveModel run() {
     AnyFormatOptions options;
     options.rank = m_options.rank;
     options.iterations =
@@ -181,7 +182,7 @@ private:
     return random;
   }
 
-  io::HostKtensor factor(Tensor const& X, FactorMatrices<Scalar, Space>&& start) {
+  SaveModel factor(Tensor const& X, FactorMatrices<Scalar, Space>&& start) {
     stop_if_interrupted("making the start");
     CpAlsOptions const als = library_options(m_options);
     CpdReport summary;
@@ -192,7 +193,9 @@ private:
                             [&](CpAlsIteration const& it) { return m_on_iteration(to_report(it)); });
     set_result(summary, result);
     m_report.result = std::move(summary);
-    return io::to_host_model(m_space, result.model);
+    return [space = m_space, model = result.model](std::filesystem::path const& path) {
+      save(space, model, path);
+    };
   }
 
   Space m_space;
@@ -208,9 +211,8 @@ private:
 
 }  // namespace
 
-io::HostKtensor factor(CpdOptions const& options, io::CoordinateList&& tensor,
-                       std::optional<io::HostKtensor> start, Report& report, OnIteration const& on_iteration,
-                       Checkpoints const& checkpoints) {
+SaveModel factor(CpdOptions const& options, io::CoordinateList&& tensor, std::optional<io::HostKtensor> start,
+                 Report& report, OnIteration const& on_iteration, Checkpoints const& checkpoints) {
   return with_index_type(tensor, [&](auto index) {
     using Index          = typename decltype(index)::type;
     auto const factor_as = [&](auto scalar) {

@@ -2,6 +2,7 @@
 // The part of `polyad cpd` that runs on the backend. Free of Kokkos, so that its callers are.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -17,11 +18,14 @@ namespace polyad::cli {
 /// Called after each iteration; false ends the run.
 using OnIteration = std::function<bool(IterationReport const&)>;
 
+/// Writes the model of a run, which stays where it is, to a file. Needs the run's Session.
+using SaveModel = std::function<void(std::filesystem::path const&)>;
+
 /// Checkpoints of a run; every member is optional.
 struct Checkpoints {
   std::optional<io::Checkpoint> resume;
-  /// Called with the state after every `every` iterations and at the end.
-  std::function<void(io::Checkpoint const&)> save;
+  /// The file that gets the state after every `every` iterations and at the end; empty: none.
+  std::filesystem::path file;
   int every = 10;
 };
 
@@ -31,8 +35,8 @@ struct Checkpoints {
 /// \param report  filled as far as the work gets: nnz, duplicates, empty_slices, format, result
 /// \throws InputError when a checkpoint is of another tensor or of other options; MemoryError before anything
 /// is allocated when the model of this rank cannot fit
-[[nodiscard]] io::HostKtensor factor(CpdOptions const& options, io::CoordinateList&& tensor,
-                                     std::optional<io::HostKtensor> start, Report& report,
-                                     OnIteration const& on_iteration, Checkpoints const& checkpoints = {});
+[[nodiscard]] SaveModel factor(CpdOptions const& options, io::CoordinateList&& tensor,
+                               std::optional<io::HostKtensor> start, Report& report,
+                               OnIteration const& on_iteration, Checkpoints const& checkpoints = {});
 
 }  // namespace polyad::cli

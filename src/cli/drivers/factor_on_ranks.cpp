@@ -2,6 +2,7 @@
 #include "cli/drivers/factor_on_ranks.hpp"
 
 #include <chrono>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -82,7 +83,9 @@ public:
       if (m_options.checkpoint.empty() || (run.is_running() && done % m_options.checkpoint_every != 0))
         continue;
       auto state = run.state();
-      if (is_root()) m_checkpoints.save(to_checkpoint(m_options, whole, share.nnz, std::move(state)));
+      if (is_root())
+        io::write_checkpoint(m_checkpoints.file,
+                             to_checkpoint(m_options, whole, share.nnz, std::move(state)));
     }
     return outcome(run.take_result());
   }
@@ -166,7 +169,9 @@ private:
     if (!is_root()) return outcome;
     set_result(summary, result);
     m_report.result = std::move(summary);
-    outcome.model   = io::to_host_model(m_world.space(), result.model);
+    outcome.save    = [space = m_world.space(), model = result.model](std::filesystem::path const& path) {
+      save(space, model, path);
+    };
     return outcome;
   }
 

@@ -7,8 +7,8 @@
 namespace polyad::cli {
 
 struct RanksOutcome {
-  io::HostKtensor model;  // on rank 0, empty elsewhere
-  int signal = 0;         // that ended the run on any rank
+  SaveModel save;  // on rank 0, empty elsewhere
+  int signal = 0;  // that ended the run on any rank
 };
 
 /// All ranks call it together; it needs a Session. Each reads a part of the file. Brings the nonzeros to

@@ -11,6 +11,7 @@
 #include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/cp/cp_als.hpp"
+#include "polyad/io/saved_models.hpp"
 
 namespace polyad::cli {
 
@@ -109,8 +110,9 @@ CpAlsResult<typename F::scalar_type, typename F::space_type> resumable_als(
       done = iteration.iteration;
       return callback(iteration);
     });
-    if (checkpoints.save && (!run.is_running() || done % checkpoints.every == 0))
-      checkpoints.save(to_checkpoint(options, X, nnz, run.state()));
+    if (!checkpoints.file.empty() && (!run.is_running() || done % checkpoints.every == 0))
+      save_checkpoint(space, to_checkpoint(options, X, nnz, run.state_without_factors()), run.factors(),
+                      checkpoints.file);
   }
   return run.take_result();
 }
