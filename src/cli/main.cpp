@@ -11,6 +11,9 @@
 #include <string>
 #include <thread>
 #include <variant>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 #include "cli/command_line/command_line.hpp"
 #include "cli/commands/commands.hpp"
@@ -29,6 +32,17 @@ namespace {
 
 /// For unforeseen errors; not one of the documented codes.
 constexpr int unexpected = 1;
+
+/// glibc keeps freed arrays of up to 32 MiB for later ones of about the same size, once it has freed one.
+/// Arrays of a run have many sizes, so up to half of its peak were such leftovers. With a threshold that stays,
+/// larger arrays go back to the system at once, and the peak is what is held.
+void give_freed_memory_back() {
+#if defined(__GLIBC__)
+  constexpr int kept_bytes = 1 << 20;
+  mallopt(M_MMAP_THRESHOLD, kept_bytes);
+  mallopt(M_TRIM_THRESHOLD, kept_bytes);
+#endif
+}
 
 struct Failure {
   int exit = 0;
@@ -198,6 +212,7 @@ int run_tool(int argc, char** argv) {
 }  // namespace polyad::cli
 
 int main(int argc, char** argv) {
+  polyad::cli::give_freed_memory_back();
   int const exit = polyad::cli::run_tool(argc, argv);
   polyad::cli::end_ranks();
   return exit;

@@ -14,6 +14,7 @@ namespace {
 FormatCandidate candidate(FormatCosts const& format, CostInput const& input, FormatWish const& wish) {
   CostInput with_memory  = input;
   with_memory.free_bytes = wish.bytes;
+  with_memory.one_memory = wish.one_memory;
   Cost const cost        = predict(format, with_memory);
   FormatCandidate found;
   found.name        = format.name;

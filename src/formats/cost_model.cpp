@@ -265,11 +265,11 @@ std::uint64_t model_bytes(CostInput const& input) {
   double longest    = 0;
   for (auto const& mode : input.tensor.modes) longest = std::max(longest, static_cast<double>(mode.extent));
   auto const R = static_cast<double>(input.rank);
-  // The same memory as in the check of a rank by the tool's factor(): the factors, an output of the longest
-  // mode and its copy. CP-ALS has an instance for its R x R algebra.
+  // The same memory as in the check of a rank by the tool's factor(): the factors and an output of the longest
+  // mode, which is freed before the end copies a factor. CP-ALS has an instance for its R x R algebra.
   double const pack    = 16.0 / input.scalar_bytes;  // rows are packed (make_factor_matrix)
   double const columns = std::ceil(R / pack) * pack;
-  return to_bytes((rows + 2 * longest) * columns * input.scalar_bytes +
+  return to_bytes((rows + longest) * columns * input.scalar_bytes +
                   R * R * (input.tensor.order() + 2) * sizeof(double)) +
          (input.machine.is_device ? costs::device_instance_bytes : 0);
 }
@@ -308,6 +308,10 @@ Cost predict(FormatCosts const& format, CostInput const& input) {
       (format.on_host ? 0 : coordinate_bytes(input) + cost.storage_bytes) + format.build_bytes(input);
   cost.run_bytes =
       (format.on_host ? 0 : cost.storage_bytes) + format.workspace_bytes(input) + model_bytes(input);
+  if (input.one_memory && format.on_host) {
+    cost.build_bytes = coordinate_bytes(input) + cost.storage_bytes + costs::sort_bytes(input, 8);
+    cost.run_bytes += cost.storage_bytes;
+  }
   cost.load_s  = weights.load_s;
   cost.build_s = weighted(format.build(input), weights.build);
   for (int n = 0; n < input.tensor.order(); ++n) {

@@ -33,6 +33,8 @@ struct CostInput {
   int index_bytes    = 4;
   /// Memory that is free where the tensor goes. What is streamed stays there up to this size.
   std::uint64_t free_bytes = 0;
+  /// The kernels' memory is the host's, so what is streamed takes part of it.
+  bool one_memory = false;
 };
 
 /// A term of a sum, and its name in weights and scripts.

@@ -62,6 +62,23 @@ class Memory(ToolTest):
                     self.assertEqual(statuses[0], 4)
                     self.assertEqual(statuses[-1], 0)
 
+    def test_refused_at_the_start(self):
+        # What begins to iterate ends, and what cannot end is refused before anything is built.
+        for name in ("alto", "sorted", "blco", "b-csf"):
+            statuses = []
+            for mib in range(48, 260, 28):
+                result = subprocess.run([TOOL, "cpd", "x.pten", "-r", "8", "-i", "2", "-t", "2", "--format", name, "-o",
+                                         "model.npz", "--checkpoint", "state.ckpt"],
+                                        cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                        timeout=300, preexec_fn=lambda mib=mib: resource.setrlimit(
+                                            resource.RLIMIT_DATA, (mib << 20, mib << 20)))
+                self.assertIn(result.returncode, (0, 4), result.stderr)
+                if result.returncode == 4:
+                    self.assertRegex(result.stderr, r"\Apolyad: [^\n]+\n\Z", f"{name} within {mib} MiB")
+                statuses.append(result.returncode)
+            self.assertEqual(statuses, sorted(statuses, reverse=True), name)  # more memory never does less
+            self.assertEqual(statuses[-1], 0)
+
     def test_stacks_of_threads(self):
         for kind, threads, mib in ((resource.RLIMIT_DATA, 2, range(20, 44, 2)), (resource.RLIMIT_AS, 8, range(64, 260, 12))):
             statuses = [

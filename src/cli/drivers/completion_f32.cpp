@@ -4,8 +4,8 @@
 namespace polyad::cli {
 
 template CompletedModel complete_as<float, std::uint32_t>(TrainOptions const&, CompletionSets&&, Report&,
-                                                              OnEpoch const&, TrainCheckpoints const&);
+                                                          OnEpoch const&, TrainCheckpoints const&);
 template CompletedModel complete_as<float, std::uint64_t>(TrainOptions const&, CompletionSets&&, Report&,
-                                                              OnEpoch const&, TrainCheckpoints const&);
+                                                          OnEpoch const&, TrainCheckpoints const&);
 
 }  // namespace polyad::cli

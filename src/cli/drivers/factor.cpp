@@ -89,6 +89,7 @@ public:
     std::string because;
     if (m_options.format != "auto") {
       options.format = named_format();
+      refuse_at_the_start(options);
     } else if (m_checkpoints.resume) {
       options.format = m_checkpoints.resume->format;
       because        = "the checkpoint is of it";
@@ -107,6 +108,20 @@ public:
   }
 
 private:
+  /// Has a named format that does not fit refused before it is built. That takes a survey of the tensor, so it
+  /// is left out where even many copies of the tensor would fit.
+  void refuse_at_the_start(AnyFormatOptions& options) const {
+    count_t const free  = available_memory(m_space);
+    count_t const order = static_cast<count_t>(m_list.order());
+    count_t const copy  = m_list.nnz() * (order * sizeof(Index) + sizeof(Scalar));
+    count_t rows        = 0;
+    for (int n = 0; n < m_extents.order(); ++n) rows += m_extents[n];
+    count_t const model = 2 * rows * padded_rank<Scalar>(m_options.rank) * sizeof(Scalar);
+    if ((order + 3) * copy + model <= free) return;
+    options.survey       = survey_list(m_list, m_options.common.threads);
+    options.memory_bytes = free;
+  }
+
   /// The tool's additions to the library's choice: the choice stored by `tune --store`, trials, cached
   /// measurements of the machine, and interruption between the steps.
   FormatHooks hooks() {

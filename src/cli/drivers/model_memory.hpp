@@ -12,7 +12,7 @@
 namespace polyad::cli {
 
 /// Refuses a rank whose model alone exceeds the free memory. Counted are the factors, the output of the
-/// longest mode, one copy of it at the end, and the Gram matrices with their scratch.
+/// longest mode, which is freed before the end copies a factor, and the Gram matrices with their scratch.
 /// \throws MemoryError
 template <class Scalar, class Space>
 void expect_model_fits(Space const& space, Extents const& extents, count_t rank) {
@@ -29,7 +29,7 @@ void expect_model_fits(Space const& space, Extents const& extents, count_t rank)
     rows    = add(rows, extents[n]);
     longest = std::max(longest, extents[n]);
   }
-  rows = add(rows, checked_product(what, longest, 2));
+  rows = add(rows, longest);
   count_t const dense =
       checked_product(what, checked_product(what, rows, padded_rank<Scalar>(rank)), sizeof(Scalar));
   count_t const grams =

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory traffic of the formats with one copy of the nonzeros in ALTO's order.
 #include <algorithm>
+#include <bit>
 
+#include "formats/blco/blco_tuning.hpp"
 #include "formats/blco/weights.hpp"
 #include "formats/cost_model.hpp"
 #include "polyad/core/per_mode.hpp"
@@ -28,6 +30,25 @@ std::uint64_t blco_build_bytes(CostInput const& input) {
   return costs::sort_bytes(input, input.tensor.linear_bits() > 64 ? 16 : 8);
 }
 
+/// The private rows of a host's threads (formats/blco/private_rows.hpp), of the mode that keeps most of them.
+/// The longest mode has the first bit of the order, so two threads meet only in the rows of a block of it. In
+/// the other modes all threads but one may keep a copy of each row.
+std::uint64_t blco_workspace_bytes(CostInput const& input) {
+  auto const threads = static_cast<std::uint64_t>(std::max(input.machine.concurrency, 1));
+  if (input.machine.is_device || threads == 1) return 0;
+  std::uint64_t const limit = most_private_rows(input.tensor.nnz);
+  std::uint64_t longest = 0, most = 0;
+  for (auto const& mode : input.tensor.modes) longest = std::max(longest, mode.extent);
+  for (auto const& mode : input.tensor.modes) {
+    std::uint64_t const rows = mode.extent == longest
+                                   ? std::min(limit, std::bit_ceil(longest) / (2 * threads) * (threads - 1))
+                                   : (threads - 1) * mode.used();
+    if (rows <= limit) most = std::max(most, rows);
+  }
+  auto const pack = 16 / static_cast<std::uint64_t>(input.scalar_bytes);
+  return most * ((input.rank + pack - 1) / pack) * 16;
+}
+
 ModeTerms blco_walk(CostInput const& input, int mode) {
   ModeTerms terms = costs::walk(input, mode, 8 + input.scalar_bytes);
   costs::add_atomics(terms, input, mode, rows_of_a_tile(input, mode));
@@ -39,8 +60,9 @@ BuildTerms blco_build(CostInput const& input) {
 }
 
 /// The smallest buffers: four of 256 nonzeros each (formats/blco/streamed_blco.hpp), each with its own
-/// instance.
+/// instance. In host memory, where they are of no use, they hold all nonzeros.
 std::uint64_t least_buffers(CostInput const& input) {
+  if (input.one_memory) return blco_bytes(input);
   std::uint64_t const instance = input.machine.is_device ? costs::device_instance_bytes : 0;
   return 4 * (256 * static_cast<std::uint64_t>(8 + input.scalar_bytes) + instance);
 }
@@ -80,7 +102,7 @@ std::vector<FormatCosts> blco_costs() {
                          .terms_at_once   = {0, of_a_tile},
                          .storage_bytes   = blco_bytes,
                          .build_bytes     = blco_build_bytes,
-                         .workspace_bytes = costs::no_bytes,
+                         .workspace_bytes = blco_workspace_bytes,
                          .mttkrp          = blco_walk,
                          .build           = blco_build,
                          .weights         = blco_weights};

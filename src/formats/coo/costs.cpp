@@ -159,11 +159,12 @@ std::uint64_t streamed_sorted_bytes(CostInput const& input) {
 }
 
 /// The smallest buffers, and the starts of the rows. There are four buffers of 256 nonzeros, each with its
-/// own instance.
+/// own instance. In host memory, where they are of no use, they hold all nonzeros of a mode.
 std::uint64_t least_stretches(CostInput const& input) {
   std::uint64_t shorts = 0;
   for (int n = 0; n < input.tensor.order(); ++n) shorts = std::max(shorts, short_modes(input, n));
   auto const nonzero = static_cast<std::uint64_t>(coordinates(input)) + 2 * shorts;
+  if (input.one_memory) return input.tensor.nnz * nonzero + bytes_of_starts(input);
   return 4 * (256 * nonzero + (input.machine.is_device ? costs::device_instance_bytes : 0)) +
          bytes_of_starts(input);
 }
