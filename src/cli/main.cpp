@@ -33,9 +33,9 @@ namespace {
 /// For unforeseen errors; not one of the documented codes.
 constexpr int unexpected = 1;
 
-/// glibc keeps freed arrays of up to 32 MiB for later ones of about the same size, once it has freed one.
-/// Arrays of a run have many sizes, so up to half of its peak were such leftovers. With a threshold that stays,
-/// larger arrays go back to the system at once, and the peak is what is held.
+/// glibc keeps freed arrays of up to 32 MiB for later ones of about the same size, once it has freed one. The
+/// arrays of a run have many sizes, so up to half of its peak were such leftovers. With a threshold that
+/// stays, larger arrays go back to the system at once, and the peak is what is held.
 void give_freed_memory_back() {
 #if defined(__GLIBC__)
   constexpr int kept_bytes = 1 << 20;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "polyad/core/device_memory.hpp"
 #include "polyad/core/quantity_text.hpp"
 
 namespace polyad::detail {
@@ -14,7 +15,7 @@ namespace {
 FormatCandidate candidate(FormatCosts const& format, CostInput const& input, FormatWish const& wish) {
   CostInput with_memory  = input;
   with_memory.free_bytes = wish.bytes;
-  with_memory.one_memory = wish.one_memory;
+  with_memory.one_memory = !input.machine.is_device && !left_of_device_memory_limit();
   Cost const cost        = predict(format, with_memory);
   FormatCandidate found;
   found.name        = format.name;

@@ -24,7 +24,6 @@ struct FormatWish {
   bool residual       = false;  // the residual sweep of FastTucker
   bool may_stream     = true;   // from host memory
   std::uint64_t bytes = 0;      // of memory that are free where the tensor goes
-  bool one_memory     = false;  // which is host memory, and not a limit that simulates a device
   char const* what    = "iterations";
 };
 

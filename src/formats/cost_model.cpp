@@ -265,8 +265,9 @@ std::uint64_t model_bytes(CostInput const& input) {
   double longest    = 0;
   for (auto const& mode : input.tensor.modes) longest = std::max(longest, static_cast<double>(mode.extent));
   auto const R = static_cast<double>(input.rank);
-  // The same memory as in the check of a rank by the tool's factor(): the factors and an output of the longest
-  // mode, which is freed before the end copies a factor. CP-ALS has an instance for its R x R algebra.
+  // The same memory as in the check of a rank by the tool's factor(): the factors and an output of the
+  // longest mode, which is freed before the end copies a factor. CP-ALS has an instance for its R x R
+  // algebra.
   double const pack    = 16.0 / input.scalar_bytes;  // rows are packed (make_factor_matrix)
   double const columns = std::ceil(R / pack) * pack;
   return to_bytes((rows + longest) * columns * input.scalar_bytes +

@@ -33,7 +33,7 @@ struct CostInput {
   int index_bytes    = 4;
   /// Memory that is free where the tensor goes. What is streamed stays there up to this size.
   std::uint64_t free_bytes = 0;
-  /// The kernels' memory is the host's, so what is streamed takes part of it.
+  /// The kernels' memory is the host's and no limit simulates a device's: what is streamed takes part of it.
   bool one_memory = false;
 };
 

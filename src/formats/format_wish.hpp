@@ -42,7 +42,6 @@ FormatWish wish_of(Space const& space, AnyFormatOptions const& options, bool cho
                   .residual      = chooses && !options.needs.empty(),
                   .may_stream    = !chooses || (options.may_stream && options.needs.empty()),
                   .bytes         = available_memory(space) + held_bytes,
-                  .one_memory    = !is_device_space<Space> && !left_of_device_memory_limit(),
                   .what          = options.needs.empty() ? "iterations" : "sweeps of all modes"};
   if (options.memory_bytes) wish.bytes = std::min<std::uint64_t>(wish.bytes, *options.memory_bytes);
   return wish;

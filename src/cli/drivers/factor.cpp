@@ -108,8 +108,8 @@ public:
   }
 
 private:
-  /// Has a named format that does not fit refused before it is built. That takes a survey of the tensor, so it
-  /// is left out where even many copies of the tensor would fit.
+  /// Has a named format that does not fit refused before it is built. That takes a survey of the tensor, so
+  /// it is left out where even many copies of the tensor would fit.
   void refuse_at_the_start(AnyFormatOptions& options) const {
     count_t const free  = available_memory(m_space);
     count_t const order = static_cast<count_t>(m_list.order());
