@@ -18,8 +18,10 @@ void write_npz(std::filesystem::path const& path, HostKtensor const& model, NpzO
   ZipWriter zip(file, options.force_zip64);
   add_array(zip, "weights", {model.rank()}, model.weights, options.single_precision);
   for (std::size_t n = 0; n < model.factors.size(); ++n)
-    add_array(zip, "factor_" + std::to_string(n), {model.extents[n], model.rank()}, model.factors[n],
+    add_array(zip, "factor_" + std::to_string(n),
+              {stored_rows(model.rows, n, model.extents[n]), model.rank()}, model.factors[n],
               options.single_precision);
+  add_rows(zip, model.rows);
   zip.finish();
   file.commit();
 }
@@ -43,6 +45,7 @@ HostKtensor read_npz(RawInput& input) {
     model.factors.push_back(std::move(factor->elements));
   }
   if (model.factors.empty()) throw InputError(name, 0, 0, "holds no array 'factor_0'");
+  model.rows = archive.read_rows(model.extents);
   return model;
 }
 

@@ -14,6 +14,7 @@
 #include "polyad/io/array_npz.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/input_file.hpp"
+#include "polyad/tensor/compact.hpp"
 
 namespace polyad {
 namespace {
@@ -63,9 +64,10 @@ HostKtensor to_host_model(Space const& space, Ktensor<Scalar, Space> const& mode
   HostKtensor host;
   host.weights = model.weights;
   for (int n = 0; n < model.factors.order(); ++n) {
-    host.extents.push_back(model.factors[n].extent(0));
+    host.extents.push_back(model.rows.empty() ? model.factors[n].extent(0) : of_mode(model.rows, n).extent());
     host.factors.push_back(to_host<Scalar>(space, model.factors[n]));
   }
+  host.rows = model.rows;
   return host;
 }
 
@@ -98,8 +100,10 @@ template <class Scalar, class Space>
 Ktensor<Scalar, Space> to_model(Space const& space, HostKtensor const& host) {
   expect_consistent(host);
   for (auto const& factor : host.factors) expect_fits_scalar<Scalar>(factor);
+  Extents const extents{std::span<count_t const>(host.extents)};
   Ktensor<Scalar, Space> model{host.weights,
-                               {space, Extents(std::span<count_t const>(host.extents)), host.rank()}};
+                               {space, compact_extents(extents, host.rows), host.rank()},
+                               host.rows};
   for (int n = 0; n < host.order(); ++n) from_host<Scalar>(space, of_mode(host.factors, n), model.factors[n]);
   return model;
 }
@@ -167,7 +171,7 @@ void save(Space const& space, TuckerModel<Scalar, Space> const& model, std::file
     arrays["factor_" + std::to_string(n)] = {{U.extent(0), U.extent(1)}, to_host<Scalar>(space, U)};
   }
   arrays["core"] = std::move(core);
-  io::write_arrays_npz(path, arrays, is_single<Scalar>);
+  io::write_arrays_npz(path, arrays, is_single<Scalar>, model.rows);
 }
 
 template <class Scalar, class Space>
@@ -192,6 +196,9 @@ TuckerModel<Scalar, Space> load_tucker(Space const& space, std::filesystem::path
   count_t const others = last == 0 ? 0 : core.elements.size() / last;
   model.core =
       to_matrix<Scalar>(space, "polyad::tucker_core", last, others, transposed(core.elements, others, last));
+  std::vector<std::uint64_t> extents;
+  for (auto const& U : model.factors) extents.push_back(U.extent(0));
+  model.rows = file.read_rows_npz(extents);
   return model;
 }
 
