@@ -212,8 +212,8 @@ double fit_of_model(CoordinateList const& X, HostTucker const& model) {
               (model.rows.empty() || model.rows.size() == model.extents.size());
   std::size_t cells = 1;
   for (std::size_t n = 0; fits && n < model.ranks.size(); ++n) {
-    fits = model.ranks[n] > 0 && model.factors[n].size() ==
-                                     stored_rows(model.rows, n, model.extents[n]) * model.ranks[n];
+    fits = model.ranks[n] > 0 &&
+           model.factors[n].size() == stored_rows(model.rows, n, model.extents[n]) * model.ranks[n];
     cells *= model.ranks[n];
   }
   POLYAD_EXPECTS(fits && model.extents.size() >= 2 && cells == model.core.size(),

@@ -185,8 +185,7 @@ void write_ktensor_text(std::filesystem::path const& path, HostKtensor const& mo
     }
     file.write("matrix\n2\n");
     numbers.line(sizes, 2);
-    for (std::uint64_t i = 0; i < rows; ++i)
-      numbers.line(model.factors[n].data() + i * rank, rank);
+    for (std::uint64_t i = 0; i < rows; ++i) numbers.line(model.factors[n].data() + i * rank, rank);
   }
   file.commit();
 }
@@ -210,8 +209,8 @@ HostKtensor read_ktensor_text(RawInput& input) {
     model.rows.push_back(read_rows(tokens, extent));
     tokens.word("matrix", "facmatrix");  // GenTen writes either
     if (tokens.size("2") != 2) tokens.fail("a factor matrix has 2 sizes");
-    auto const rows    = tokens.size("the rows of a factor matrix");
-    auto const columns = tokens.size("the columns of a factor matrix");
+    auto const rows              = tokens.size("the rows of a factor matrix");
+    auto const columns           = tokens.size("the columns of a factor matrix");
     std::uint64_t const expected = model.rows.back().size();
     if (rows != expected || columns != rank)
       tokens.fail("a factor matrix is " + std::to_string(rows) + " x " + std::to_string(columns) + ", not " +

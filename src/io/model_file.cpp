@@ -88,7 +88,7 @@ void keep_stored(CoordinateList& X, std::vector<StoredRows> const& rows, int mod
           for (std::size_t n = 0; n < order && is_stored; ++n) {
             std::uint64_t index = indices[p * order + n];
             if (static_cast<int>(n) != mode) index = rows[n].position(index);
-            is_stored                  = index != StoredRows::none;
+            is_stored                 = index != StoredRows::none;
             indices[kept * order + n] = static_cast<Index>(index);
           }
           if (is_stored) X.values[kept++] = X.values[p];

@@ -35,7 +35,7 @@ ScoreMatrix cross_gram(HostKtensor const& a, HostKtensor const& b, std::size_t n
   StoredRows const all(a.extents[n]);
   StoredRows const& rows_a = a.rows.empty() ? all : a.rows[n];
   StoredRows const& rows_b = b.rows.empty() ? all : b.rows[n];
-  bool const is_same = rows_a == rows_b;
+  bool const is_same       = rows_a == rows_b;
   for (std::uint64_t i = 0; i < rows_a.size(); ++i) {
     std::uint64_t const j = is_same ? i : rows_b.position(rows_a.number(i));
     if (j != StoredRows::none) add(i, j);

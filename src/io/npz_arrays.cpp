@@ -89,8 +89,8 @@ void add_rows(ZipWriter& zip, std::vector<StoredRows> const& rows) {
   if (rows.empty()) return;
   auto const add = [&](std::string const& name, std::vector<std::uint64_t> const& counts) {
     // Signed, as numpy's own indices are. Numbers from 2^63 on need the other type.
-    bool const is_signed = std::all_of(counts.begin(), counts.end(), [](auto c) { return c >> 63 == 0; });
-    std::string const header  = npy_header({counts.size()}, is_signed ? "i8" : "u8");
+    bool const is_signed     = std::all_of(counts.begin(), counts.end(), [](auto c) { return c >> 63 == 0; });
+    std::string const header = npy_header({counts.size()}, is_signed ? "i8" : "u8");
     std::uint64_t const bytes = counts.size() * sizeof(std::uint64_t);
     zip.add(name + ".npy", header.size() + bytes, [&](ZipWriter::Sink const& sink) {
       sink(header);

@@ -101,9 +101,8 @@ Ktensor<Scalar, Space> to_model(Space const& space, HostKtensor const& host) {
   expect_consistent(host);
   for (auto const& factor : host.factors) expect_fits_scalar<Scalar>(factor);
   Extents const extents{std::span<count_t const>(host.extents)};
-  Ktensor<Scalar, Space> model{host.weights,
-                               {space, compact_extents(extents, host.rows), host.rank()},
-                               host.rows};
+  Ktensor<Scalar, Space> model{
+      host.weights, {space, compact_extents(extents, host.rows), host.rank()}, host.rows};
   for (int n = 0; n < host.order(); ++n) from_host<Scalar>(space, of_mode(host.factors, n), model.factors[n]);
   return model;
 }

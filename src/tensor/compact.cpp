@@ -196,10 +196,10 @@ Occurring<Space> find_occurring(Space const& space, IndicesOf<Index, Space> cons
 template <class Space>
 std::vector<std::uint64_t> numbers_on_host(Space const& space, Numbers<Space> const& numbers) {
   std::vector<std::uint64_t> copy(numbers.extent(0));
-  Kokkos::deep_copy(space,
-                    Kokkos::View<std::uint64_t*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(copy.data(),
-                                                                                             copy.size()),
-                    numbers);
+  Kokkos::deep_copy(
+      space,
+      Kokkos::View<std::uint64_t*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(copy.data(), copy.size()),
+      numbers);
   space.fence("polyad::compact");
   return copy;
 }
@@ -342,6 +342,11 @@ FactorMatrix<Scalar, Space> look_up_rows(Space const& space, FactorMatrix<Scalar
                  from.size());
   POLYAD_EXPECTS(from.extent() == to.extent(), "rows of modes of ", from.extent(), " and ", to.extent());
   auto const result = make_factor_matrix<Scalar>(space, "polyad::factor", to.size(), factor.extent(1));
+  if (from == to) {
+    detail::copy_matrix(space, result, factor);
+    space.fence("polyad::look_up_rows");
+    return result;
+  }
   std::vector<std::uint64_t> positions(to.size());
   for (std::uint64_t i = 0; i < to.size(); ++i) positions[i] = from.position(to.number(i));
   Kokkos::parallel_for("polyad::look_up_rows", RangeOf<Space>(space, 0, to.size()),
@@ -350,8 +355,8 @@ FactorMatrix<Scalar, Space> look_up_rows(Space const& space, FactorMatrix<Scalar
   return result;
 }
 
-#define POLYAD_COMPACT(Scalar, Index)                                                               \
-  template CompactTensor<CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace>> compact(          \
+#define POLYAD_COMPACT(Scalar, Index)                                                                       \
+  template CompactTensor<CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace>> compact(                  \
       Kokkos::DefaultExecutionSpace const&, CooTensor<Scalar, Index, Kokkos::DefaultExecutionSpace> const&, \
       CompactRule const&)
 POLYAD_EACH_SCALAR_AND_INDEX(, POLYAD_COMPACT);
@@ -361,15 +366,15 @@ template std::vector<StoredRows> compact_coordinates(std::span<std::uint64_t>, E
                                                      CompactRule const&);
 template RowNumbers<Kokkos::DefaultExecutionSpace> row_numbers(Kokkos::DefaultExecutionSpace const&,
                                                                std::vector<StoredRows> const&, int);
-#define POLYAD_STORED_ROWS(Scalar)                                                                 \
-  template void fill_random(Kokkos::DefaultExecutionSpace const&,                                  \
-                            FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,          \
-                            std::vector<StoredRows> const&, std::uint64_t);                        \
-  template void detail::fill_stored_rows<Scalar>(                                                  \
-      Kokkos::DefaultExecutionSpace const&, FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
-      std::vector<StoredRows> const&, std::uint64_t, int);                                         \
-  template FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> look_up_rows<Scalar>(               \
-      Kokkos::DefaultExecutionSpace const&, FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+#define POLYAD_STORED_ROWS(Scalar)                                                                           \
+  template void fill_random(Kokkos::DefaultExecutionSpace const&,                                            \
+                            FactorMatrices<Scalar, Kokkos::DefaultExecutionSpace> const&,                    \
+                            std::vector<StoredRows> const&, std::uint64_t);                                  \
+  template void detail::fill_stored_rows<Scalar>(Kokkos::DefaultExecutionSpace const&,                       \
+                                                 FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&, \
+                                                 std::vector<StoredRows> const&, std::uint64_t, int);        \
+  template FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> look_up_rows<Scalar>(                         \
+      Kokkos::DefaultExecutionSpace const&, FactorMatrix<Scalar, Kokkos::DefaultExecutionSpace> const&,      \
       StoredRows const&, StoredRows const&)
 POLYAD_EACH_SCALAR(, POLYAD_STORED_ROWS);
 

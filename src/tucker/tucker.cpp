@@ -42,8 +42,8 @@ void expect_stored_ranks(Extents const& extents, TuckerOptions const& options) {
   expect_stored_rows(options.rows, extents);
   for (std::size_t n = 0; n < std::min(options.rows.size(), options.ranks.size()); ++n) {
     auto const& rows = options.rows[n];
-    POLYAD_EXPECTS(!rows.is_list() || options.ranks[n] <= rows.size(), "rank ", options.ranks[n],
-                   " of mode ", n, ": only ", rows.size(), " of its ", rows.extent(), " rows occur");
+    POLYAD_EXPECTS(!rows.is_list() || options.ranks[n] <= rows.size(), "rank ", options.ranks[n], " of mode ",
+                   n, ": only ", rows.size(), " of its ", rows.extent(), " rows occur");
   }
   expect_tucker_ranks(extents, options.ranks);
 }

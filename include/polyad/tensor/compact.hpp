@@ -35,8 +35,9 @@ struct CompactTensor {
 
 /// Waits for `space`. \throws UsageError for a coordinate outside a mode that may be renumbered; MemoryError
 template <class Scalar, class Index, class Space>
-[[nodiscard]] CompactTensor<CooTensor<Scalar, Index, Space>> compact(
-    Space const& space, CooTensor<Scalar, Index, Space> const& X, CompactRule const& rule = {});
+[[nodiscard]] CompactTensor<CooTensor<Scalar, Index, Space>> compact(Space const& space,
+                                                                     CooTensor<Scalar, Index, Space> const& X,
+                                                                     CompactRule const& rule = {});
 
 /// The same in place, for coordinates P x N in host memory, of a tensor with these extents. Returns what
 /// CompactTensor::rows is; compact_extents has the new extents.

@@ -28,8 +28,8 @@ int run(TuneOptions const& options, Report& report) {
   if (tensor.order() < 2)
     throw InputError(of.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
   Session const session(of.common.threads, of.common.verbose, of.device_memory);
-  report.backend        = session.backend();
-  auto const key        = choice_key(of.tensor, tensor, *report.backend, of.rank, of.precision);
+  report.backend = session.backend();
+  auto const key = choice_key(of.tensor, tensor, *report.backend, of.rank, of.precision);
   static_cast<void>(compact_list(tensor, *report.input));
   FormatsReport formats = tune_formats(options, std::move(tensor), report);
   if (options.store && key) {

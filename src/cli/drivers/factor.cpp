@@ -68,7 +68,8 @@ public:
 
   /// \param list  renumbered; `rows` are the rows that are stored
   Factoring(CpdOptions const& options, io::CoordinateList&& list, std::vector<StoredRows> const& rows,
-            std::optional<io::HostKtensor> start, Report& report, OnIteration const& on_iteration, Checkpoints const& checkpoints)
+            std::optional<io::HostKtensor> start, Report& report, OnIteration const& on_iteration,
+            Checkpoints const& checkpoints)
       : m_options(options),
         m_list(std::move(list)),
         m_rows(rows),
@@ -226,8 +227,8 @@ io::HostKtensor factor(CpdOptions const& options, io::CoordinateList&& tensor,
     using Index          = typename decltype(index)::type;
     auto const factor_as = [&](auto scalar) {
       using Scalar = typename decltype(scalar)::type;
-      return Factoring<Scalar, Index>(options, std::move(tensor), rows, std::move(start), report, on_iteration,
-                                      checkpoints)
+      return Factoring<Scalar, Index>(options, std::move(tensor), rows, std::move(start), report,
+                                      on_iteration, checkpoints)
           .run();
     };
     if (options.precision == "f32") return factor_as(std::type_identity<float>{});

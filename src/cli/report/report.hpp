@@ -35,7 +35,7 @@ struct InputReport {
   bool keeps_last          = false;  // the last of several at one place counts, not their sum
   std::vector<std::uint64_t> empty_slices;
   std::vector<std::uint64_t> stored_rows = {};  // of each mode, if the model stores only those that occur
-  double read_s = 0;
+  double read_s                          = 0;
 };
 
 struct FormatReport {
