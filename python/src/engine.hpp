@@ -176,7 +176,8 @@ struct Start {
   std::vector<StoredRows> rows;  // that the factors have, one for each mode; empty: all
 };
 
-/// Renumbers the rows of long modes that are mostly empty (polyad/tensor/compact.hpp). A Format stays as it is.
+/// Renumbers the rows of long modes that are mostly empty (polyad/tensor/compact.hpp). A Format stays as it
+/// is.
 /// \param format  its own options; the rank and the iterations are those of the run
 [[nodiscard]] CpResult cp_als(TensorPtr const& tensor, CpOptions const& options, FormatOptions format,
                               Start const& start, OnIteration const& callback);

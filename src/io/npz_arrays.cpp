@@ -136,7 +136,7 @@ std::optional<std::vector<std::uint64_t>> NpzReader::read_counts(std::string con
   auto const content = open_member(m_input, *member, m_memory);
   auto const npy     = parse_npy(name(), member->name, {content.data(), content.size()});
   if ((npy.kind != 'i' && npy.kind != 'u') || npy.shape.size() != 1)
-    throw InputError(name(), 0, 0, in_quotes(array) + " is no vector of integers");
+    throw InputError(name(), 0, 0, in_quotes(array) + " is not a vector of integers");
   m_memory.take(in_quotes(array) + " of " + name(), npy.size() * sizeof(std::uint64_t));
   std::vector<std::uint64_t> counts(npy.size());
   npy.with_type([&](auto type) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows of a mode that occur are found in one of two ways. Neither allocates more than a few words for each
-// nonzero.
+// The rows of a mode that occur are found in one of two ways. Neither allocates more than a few words for
+// each nonzero.
 //   * A mode of at most 64 rows for each nonzero has a bit for each row, and for each word of bits the number
 //     of bits before it. A row's position is then found by counting bits.
 //   * Of a longer mode the indices are sorted, and a row's position is found by a binary search.

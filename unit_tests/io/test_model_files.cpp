@@ -290,11 +290,11 @@ TEST_CASE("npz models with lists of rows that are none are refused", "[io]") {
           ": 'factor_1' has 2 rows, but 'extents' says 4, and there is no 'rows_1'");
   REQUIRE(error_of({{"factor_0", two}}, {StoredRows(9, {3, 8}), StoredRows(2)}) ==
           ": 'extents' has 2 numbers for a model of 1 modes");
-  // Doubles are no row numbers.
+  // Row numbers are not doubles.
   REQUIRE(error_of({{"factor_0", two}, {"extents", {{1}, {9}}}}, {}) ==
-          ": 'extents' is no vector of integers");
+          ": 'extents' is not a vector of integers");
   REQUIRE(error_of({{"factor_0", two}, {"rows_0", {{2}, {0, 1}}}}, {}) ==
-          ": 'rows_0' is no vector of integers");
+          ": 'rows_0' is not a vector of integers");
 }
 
 TEST_CASE("models whose lists contradict their factors are not written", "[io]") {

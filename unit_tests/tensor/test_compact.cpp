@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// compact against a std::set of the rows that occur, for both ways in which they are found; extents beyond 2^32
-// whose factors no machine could hold; and lists of rows that are none.
+// compact against a std::set of the rows that occur, for both ways in which they are found; extents beyond
+// 2^32, whose factors do not fit any machine; and wrong lists of rows.
 #include <Kokkos_Core.hpp>
 #include <cstdint>
 #include <limits>

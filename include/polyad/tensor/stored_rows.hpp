@@ -73,8 +73,8 @@ private:
   bool m_is_list = false;
 };
 
-/// Of a model with these lists, which are one for each mode or none at all: the rows stored of mode n, which
-/// has `extent` rows.
+/// The number of rows that are stored of mode n, which has `extent` rows.
+/// \param rows  one for each mode, or empty if all rows of all modes are stored
 [[nodiscard]] inline std::uint64_t stored_rows(std::vector<StoredRows> const& rows, std::size_t n,
                                                std::uint64_t extent) {
   return rows.empty() ? extent : rows[n].size();

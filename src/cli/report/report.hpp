@@ -34,7 +34,7 @@ struct InputReport {
   std::uint64_t duplicates = 0;      // nonzeros that were added to another one, or replaced it
   bool keeps_last          = false;  // the last of several at one place counts, not their sum
   std::vector<std::uint64_t> empty_slices;
-  std::vector<std::uint64_t> stored_rows = {};  // of each mode, if the model stores only those that occur
+  std::vector<std::uint64_t> stored_rows = {};  // per mode, if only those that occur are stored
   double read_s                          = 0;
 };
 
