@@ -6,7 +6,6 @@ import os
 import random
 import struct
 import subprocess
-import time
 import unittest
 import zipfile
 
@@ -56,10 +55,11 @@ class Compact(ToolTest):
         return tensor
 
     def measured(self, *arguments):
-        """Seconds and the most memory of a run that succeeds."""
-        begin = time.monotonic()
+        """Seconds and the most memory of a run that succeeds. All threads' seconds of computing: other tests may hold
+        the cores, and a free machine needs less time."""
         with subprocess.Popen([TOOL, *map(str, arguments)],
                               cwd=self.folder,
+                              env={**os.environ, "OMP_WAIT_POLICY": "passive"},
                               stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE,
                               text=True) as process:
@@ -67,7 +67,7 @@ class Compact(ToolTest):
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
         self.assertEqual(process.returncode, 0, message)
-        return time.monotonic() - begin, usage.ru_maxrss * 1024
+        return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
     def test_time_and_memory(self):
         self.scattered("x.tns", (10**9, 10**9, 2), 1000)
@@ -75,15 +75,13 @@ class Compact(ToolTest):
         for arguments in (("x.tns", "-r", 16), ("three.tns", "-r", 16), ("x.tns", "-r", 16, "--init", "nvecs"),
                           ("x.tns", "-r", 16, "--restarts", 3)):
             with self.subTest(arguments):
-                # A busy machine may take longer once.
-                runs = [self.measured("cpd", *arguments, "-o", "m.npz") for _ in range(3)]
-                if not IS_MEASURED:
-                    continue
-                self.assertLess(min(peak for _, peak in runs), 200 * 10**6)
-                if "nvecs" not in arguments and "--restarts" not in arguments:
-                    self.assertLess(min(seconds for seconds, _ in runs), 0.5)
+                seconds, peak = self.measured("cpd", *arguments, "-o", "m.npz")
+                if IS_MEASURED:
+                    self.assertLess(peak, 200 * 10**6)
+                    self.assertLess(seconds, 0.5 if len(arguments) == 3 else 5)
         seconds, peak = self.measured("tucker", "x.tns", "-r", "4,4,2", "-i", 5, "-o", "t.npz")
-        self.assertLess(peak, 400 * 10**6 if IS_MEASURED else 1 << 60)
+        if IS_MEASURED:
+            self.assertLess(peak, 200 * 10**6)
         for command in ("stats", "check"):
             self.measured(command, "x.tns")
 
@@ -173,12 +171,12 @@ class Compact(ToolTest):
         for (i, j, k), value in other.items():
             for r in range(2):
                 expected[j][r] += value * entry(0, i, r) * entry(2, k, r)
-        seconds, peak = self.measured("mttkrp", "y.tns", "-m", 2, "--factors", "m.npz", "-o", "v.npz")
+        self.measured("mttkrp", "y.tns", "-m", 2, "--factors", "m.npz", "-o", "v.npz")
         found = arrays_of(self.folder / "v.npz")["mttkrp"]
         self.assertEqual(found[0], (3, 2))
         for x, y in zip(found[1], sum(expected, [])):
             self.assertAlmostEqual(x, y, delta=1e-7)
-        seconds, peak = self.measured("ttmc", "y.tns", "-m", 2, "--matrices", "m.npz", "-o", "w.npz")
+        self.measured("ttmc", "y.tns", "-m", 2, "--matrices", "m.npz", "-o", "w.npz")
         found = arrays_of(self.folder / "w.npz")["matrix"]
         self.assertEqual(found[0], (3, 4))
         for j in range(3):
@@ -217,7 +215,8 @@ def older_checkpoint(content):
 
     assert u64() == 3
     for _ in range(2):
-        at += u64()
+        length = u64()
+        at += length
     seed_and_rank = (u64(), u64())
     assert seed_and_rank[1] == 1
     extents = [u64() for _ in range(u64())]

@@ -41,8 +41,8 @@ struct CpAlsOptions {
   std::uint64_t seed  = 0;      // of the random start (core/counter_rng.hpp)
   bool time_phases    = false;  // seconds per phase, at the price of a fence around each
   bool one_instance   = false;  // the R x R algebra in line with the MTTKRPs; timed phases do so anyway
-  /// If X was renumbered by compact (tensor/compact.hpp), its CompactTensor::rows. A random start then has the
-  /// numbers of the original rows, and the model has these lists.
+  /// If X was renumbered by compact (tensor/compact.hpp), its CompactTensor::rows. A random start then has
+  /// the numbers of the original rows, and the model has these lists.
   std::vector<StoredRows> rows = {};
 };
 

@@ -30,7 +30,8 @@ struct HostArray {
 /// The rows that a model's archive stores (docs/file-formats.md): the arrays `rows_n` and `extents`. Empty if
 /// all rows are stored.
 /// \param extents  the rows of the factors, one for each mode; become those of the modes
-/// \throws InputError unless each list increases strictly, is below the mode's extent and has the factor's rows
+/// \throws InputError unless each list increases strictly, is below the mode's extent and has the factor's
+///         rows
 [[nodiscard]] std::vector<StoredRows> read_rows_npz(std::filesystem::path const& path,
                                                     std::vector<std::uint64_t>& extents);
 

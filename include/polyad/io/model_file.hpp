@@ -33,7 +33,8 @@ struct HostKtensor {
 /// \throws UsageError unless the arrays have the sizes that the weights, extents and rows say
 void expect_consistent(HostKtensor const& model);
 
-/// The model with the rows that a tensor of the same extents has. Rows that the model does not store are zero.
+/// The model with the rows that a tensor of the same extents has. Rows that the model does not store are
+/// zero.
 /// \param rows  one for each mode, or empty for all rows
 /// \throws UsageError when the model or the lists are of other extents
 [[nodiscard]] HostKtensor with_rows(HostKtensor model, std::vector<StoredRows> const& rows);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// compact: renumbers the rows of long modes that are mostly empty, so that rows without nonzeros cost nothing.
+// compact: renumbers the rows of long modes that are mostly empty, so that empty rows cost nothing.
 //
 //   auto const small = compact(space, X);
 //   CpAlsOptions options{.rank = 16, .rows = small.rows};
