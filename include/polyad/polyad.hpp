@@ -16,6 +16,7 @@
 #include "polyad/io/coo_file.hpp"
 #include "polyad/io/saved_models.hpp"
 #include "polyad/io/tensor_file.hpp"
+#include "polyad/tensor/compact.hpp"
 #include "polyad/tensor/generate.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
 #include "polyad/tucker/tucker.hpp"

@@ -267,6 +267,34 @@ def _cp_start(start: Any, dtype: np.dtype[Any]) -> list[Any]:
     return _matrices(factors, dtype)
 
 
+def _lists_of(start: Any) -> Any:
+    """The lists of rows of a start that is a model of ours."""
+    return start._lists if isinstance(start, (CPModel, TuckerModel)) else None
+
+
+def _looked_up(X: Any, given: Any, mode: int) -> tuple[Any, list[Any]]:
+    """The tensor and the factors of a product. A model may store only some rows: then the nonzeros in these rows,
+    renumbered, since the others contribute nothing. The factor of `mode` plays no part."""
+    factors = list(_factors_of(given))
+    if _lists_of(given) is None or not 0 <= mode < len(factors):
+        return X, factors
+    if isinstance(X, Format):
+        raise UsageError("the model stores only the rows that occur: a product with it takes the tensor, not a Format")
+    tensor = X.to_host()
+    if tensor.ndim != len(factors) or any(tensor.shape[n] != given.shape[n] for n in range(len(factors)) if n != mode):
+        raise UsageError(f"a model of {given.shape}, but the tensor is {tensor.shape}")
+    coords, kept, shape = np.array(tensor.coords), np.ones(tensor.nnz, dtype=bool), list(tensor.shape)
+    for n, numbers in enumerate(given.rows):
+        if n == mode or numbers is None:
+            continue
+        at, stored = given._positions(n, coords[:, n].astype(np.int64))
+        kept &= stored
+        coords[:, n] = at
+        shape[n] = max(len(numbers), 1)
+    factors[mode] = np.zeros((shape[mode], _device.to_host(factors[mode]).shape[1]))
+    return _trusted(coords[kept], np.asarray(tensor.values)[kept], tuple(shape), None), factors
+
+
 class _Progress:
     """tqdm where it is installed, otherwise a line on stderr from time to time."""
 
@@ -368,7 +396,7 @@ def cp_als(
     seed : int
         Of the random start.
     start : CPModel, pyttb.ktensor or sequence of array_like, optional
-        I_n x R each; copied. The scale of their columns matters to a run without iterations only: it reports the
+        I_n x R each; copied. Rows that a model does not store are zero. The scale of their columns matters to a run without iterations only: it reports the
         fit of the start, a model's weights included.
     format : str
         The storage format: "auto", or a name with options. Not with a Format.
@@ -421,9 +449,9 @@ def cp_als(
         if isinstance(held, Format):
             if format != "auto" or deterministic:
                 raise UsageError("the format was chosen already: any_format takes these options")
-            result = engine.cp_als_format(held._held, options, begin, watch)
+            result = engine.cp_als_format(held._held, options, begin, _lists_of(start), watch)
         else:
-            result = engine.cp_als(held._held, options, format, deterministic, begin, watch)
+            result = engine.cp_als(held._held, options, format, deterministic, begin, _lists_of(start), watch)
     finally:
         close()
     return _unless_interrupted(CPModel._of(result, held.labels, held._package), result)
@@ -492,7 +520,7 @@ def tucker(
     begin = [] if start is None or hosvd else _matrices(_factors_of(start), tensor.dtype)
     watch, close = _watched(callback, progress, max_iterations, "Tucker")
     try:
-        result = engine.tucker(tensor._held, options, begin, watch)
+        result = engine.tucker(tensor._held, options, begin, _lists_of(start), watch)
     finally:
         close()
     return _unless_interrupted(TuckerModel._of(result, tensor.labels, tensor._package), result)
@@ -938,7 +966,8 @@ def mttkrp(
     X : Format, SparseTensor or what :func:`asarray` takes
         A tensor is brought into a format for this call alone: build one by :func:`any_format` for several.
     factors : CPModel or sequence of array_like, I_n x R
-        The weights of a model play no part. Row-major matrices of the tensor's type are read where they are.
+        The weights of a model play no part. Row-major matrices of the tensor's type are read where they are. With a
+        model that stores only the rows that occur, X is a tensor.
     mode : int
         From 0.
     out : array, optional
@@ -959,8 +988,9 @@ def mttkrp(
     """
     engine = _backend.engine(threads)
     held = X if isinstance(X, Format) else asarray(X)
-    matrices = _matrices(_factors_of(factors), held.dtype)
     where = _mode(mode, len(held.shape))
+    held, given = _looked_up(held, factors, where)
+    matrices = _matrices(given, held.dtype)
     if isinstance(held, Format):
         format = held._held  # noqa: A001
     else:
@@ -1034,7 +1064,7 @@ def ttmc(X: Any, matrices: Any, mode: int, *, threads: int | None = None) -> NDA
     engine = _backend.engine(threads)
     tensor = asarray(X)
     where = _mode(mode, tensor.ndim)
-    given = list(_factors_of(matrices))
+    tensor, given = _looked_up(tensor, matrices, where)
     if len(given) != tensor.ndim:
         raise UsageError(f"{len(given)} matrices for a tensor of order {tensor.ndim}")
     U = _matrices([np.empty((0, 1)) if n == where else matrix for n, matrix in enumerate(given)], tensor.dtype)
@@ -1160,6 +1190,7 @@ def compare(a: Any, b: Any, *, weighted: bool = False) -> float:
             [int(rank) for rank in here.ranks],
             np.ascontiguousarray(here.core, dtype=np.float64).ravel(),
             [np.ascontiguousarray(factor, dtype=np.float64) for factor in here.factors],
+            a._lists,
         )
     first, second = _as_model(a), _as_model(b)
     if first is None:
@@ -1168,10 +1199,11 @@ def compare(a: Any, b: Any, *, weighted: bool = False) -> float:
         raise UsageError("one of the two is a model")
     module = _backend.module()
 
-    def arrays(model: CPModel) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+    def arrays(model: CPModel) -> tuple[NDArray[Any], list[NDArray[Any]], Any]:
         return (
             np.ascontiguousarray(model.weights, dtype=np.float64),
             [np.ascontiguousarray(factor, dtype=np.float64) for factor in model.to_host().factors],
+            model._lists,
         )
 
     if second is None:

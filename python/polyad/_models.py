@@ -52,11 +52,131 @@ class _Fitted:
             warnings.warn("the names of the rows (labels) are not saved with the model: keep them apart", stacklevel=3)
 
 
+def _kept_rows(rows: Any, shape: Sequence[int] | None, factors: Sequence[Any]) -> tuple[list[Any] | None, tuple[int, ...]]:
+    """Lists of stored rows, checked, and the sizes of the modes."""
+    sizes = tuple(int(factor.shape[0]) for factor in factors)
+    if rows is None and shape is None:
+        return None, sizes
+    if rows is None or shape is None or len(rows) != len(factors) or len(shape) != len(factors):
+        raise UsageError("rows and shape come together, with one entry for each mode")
+    sizes = tuple(int(size) for size in shape)
+    lists: list[Any] = []
+    for n, (numbers, size, factor) in enumerate(zip(rows, sizes, factors)):
+        if numbers is None:
+            if factor.shape[0] != size:
+                raise UsageError(f"factor {n} has {factor.shape[0]} rows, not {size}, and no list says which")
+            lists.append(None)
+            continue
+        given = np.asarray(numbers)
+        if given.ndim != 1 or given.dtype.kind not in "iu" or len(given) != factor.shape[0]:
+            raise UsageError(f"rows[{n}] are the numbers of the {factor.shape[0]} rows of factor {n}")
+        kept = given.astype(np.int64)
+        if len(kept) > 0 and (kept[0] < 0 or kept[-1] >= size or (np.diff(kept) <= 0).any()):
+            raise UsageError(f"rows[{n}] do not increase strictly from 0 to below {size}")
+        lists.append(kept)
+    return (None if all(numbers is None for numbers in lists) else lists), sizes
+
+
 class _Decomposition(_Fitted):
     """A model that has a fit."""
 
     fit: float = math.nan
     fit_error: float = math.nan
+    factors: list[Any]
+    rows: list[Any] | None = None  # also of models that an earlier version pickled
+    _shape: tuple[int, ...] | None = None
+
+    def _set_rows(self, rows: Any, shape: Sequence[int] | None) -> None:
+        self.rows, self._shape = _kept_rows(rows, shape, self.factors)
+
+    def _set_found_rows(self, found: Any) -> None:
+        """Those that the library returns: None, or (size, None or numbers) of each mode."""
+        if found is not None:
+            self._set_rows([numbers for _, numbers in found], [size for size, _ in found])
+
+    @property
+    def _lists(self) -> list[tuple[int, Any]] | None:
+        """The rows as the library takes them."""
+        if self.rows is None:
+            return None
+        return [
+            (size, None if numbers is None else np.ascontiguousarray(numbers, dtype=np.uint64))
+            for size, numbers in zip(self.shape, self.rows)
+        ]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the modes."""
+        return tuple(factor.shape[0] for factor in self.factors) if self._shape is None else self._shape
+
+    def factor_rows(self, mode: int, numbers: Any) -> NDArray[Any]:
+        """Rows of a factor by their numbers in the tensor.
+
+        Parameters
+        ----------
+        mode : int
+            From 0.
+        numbers : int or sequence of int
+            From 0. A row that does not occur in the tensor is zero.
+
+        Returns
+        -------
+        numpy.ndarray, the columns of one row, or rows x columns
+            A copy.
+
+        Raises
+        ------
+        UsageError
+            If the mode has no such row.
+
+        Examples
+        --------
+        >>> import numpy as np, polyad
+        >>> model = polyad.CPModel([1.0], [np.array([[3.0], [4.0]]), np.ones((2, 1))], rows=[[5, 900], None], shape=(1000, 2))
+        >>> model.factor_rows(0, [5, 6, 900])
+        array([[3.],
+               [0.],
+               [4.]])
+        """
+        if not -len(self.factors) <= mode < len(self.factors):
+            raise UsageError(f"mode {mode} of a model of {len(self.factors)} modes")
+        mode %= len(self.factors)
+        wanted = np.asarray(numbers)
+        if wanted.dtype.kind not in "iu" and wanted.size > 0:
+            raise UsageError(f"rows have integer numbers, not {wanted.dtype}")
+        flat = np.atleast_1d(wanted).astype(np.int64)
+        outside = (flat < 0) | (flat >= self.shape[mode])
+        if outside.any():
+            raise UsageError(f"row {flat[outside][0]} of mode {mode}, which has {self.shape[mode]} rows")
+        factor = np.asarray(_device.to_host(self.factors[mode]))
+        at, stored = self._positions(mode, flat)
+        result: NDArray[Any] = np.zeros((len(flat), factor.shape[1]), dtype=factor.dtype)
+        result[stored] = factor[at[stored]]
+        return result[0] if wanted.ndim == 0 else result
+
+    def _positions(self, mode: int, numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Where the factor has these rows, and which of them it has."""
+        listed = None if self.rows is None else self.rows[mode]
+        if listed is None:
+            return numbers, np.ones(len(numbers), dtype=bool)
+        if len(listed) == 0:
+            return np.zeros(len(numbers), dtype=np.int64), np.zeros(len(numbers), dtype=bool)
+        at = np.minimum(np.searchsorted(listed, numbers), len(listed) - 1)
+        return at, listed[at] == numbers
+
+    def _at_their_places(self, entries: NDArray[Any]) -> NDArray[Any]:
+        """The entries of the stored rows in an array of all rows, whose other entries are zero."""
+        if self.rows is None:
+            return entries
+        full: NDArray[Any] = np.zeros(self.shape)
+        full[np.ix_(*(range(size) if rows is None else rows for size, rows in zip(self.shape, self.rows)))] = entries
+        return full
+
+    def _expect_all_rows(self, package: str) -> None:
+        if self.rows is not None:
+            raise UsageError(
+                f"the model stores only the rows that occur, and {package} has no lists of rows: use factors and rows, or factor_rows"
+            )
 
     def _record(self, result: dict[str, Any] | None) -> None:
         super()._record(result)
@@ -91,6 +211,9 @@ class CPModel(_Decomposition):
     ----------
     weights : array_like, R
     factors : sequence of array_like, I_n x R
+    rows, shape : sequence, optional
+        If a factor has only some rows of its mode: of each mode their numbers, which increase, or None for all rows;
+        and the sizes of the modes.
 
     Attributes
     ----------
@@ -99,6 +222,11 @@ class CPModel(_Decomposition):
     factors : list of numpy.ndarray
         Normalised columns. What a driver returned are views of the library's own memory without a copy: the
         rows are padded to 16 bytes, so that strides may exceed the columns. Of a tensor on the GPU they lie there.
+        If `rows` has a list for mode n, factor n has only these rows.
+    rows : list or None
+        Which rows of the tensor the factors have: of each mode an array of int64, or None for all rows. None if
+        the factors have all rows. The drivers store only the rows that occur of modes of 10^6 rows and more of which
+        over half are empty; all others are zero. :meth:`factor_rows` looks rows up.
     fit : float
         1 - ||X - M|| / ||X|| of this model, in its precision. The last number of `history` is close to it. NaN if the
         model was not fitted here.
@@ -129,7 +257,7 @@ class CPModel(_Decomposition):
     """
 
     @own_keywords
-    def __init__(self, weights: Any, factors: Sequence[Any]) -> None:
+    def __init__(self, weights: Any, factors: Sequence[Any], rows: Any = None, shape: Sequence[int] | None = None) -> None:
         self.weights = np.asarray(weights, dtype=np.float64)
         self.factors = [_kept(factor) for factor in factors]
         if self.weights.ndim != 1 or not self.factors:
@@ -137,6 +265,7 @@ class CPModel(_Decomposition):
         for n, factor in enumerate(self.factors):
             if len(factor.shape) != 2 or factor.shape[1] != len(self.weights):
                 raise UsageError(f"factor {n} is {factor.shape}, not I_{n} x {len(self.weights)}")
+        self._set_rows(rows, shape)
         self.gram_fallbacks = 0
         self.defect = ""
         self._record(None)
@@ -145,6 +274,7 @@ class CPModel(_Decomposition):
     def _of(cls, result: dict[str, Any], labels: list[Any] | None = None, package: str = "numpy") -> CPModel:
         self = cls(result["weights"], [_device.as_package(factor, package) for factor in result["factors"]])
         self._record(result)
+        self._set_found_rows(result["rows"])
         self.gram_fallbacks = result["gram_fallbacks"]
         self.defect = result["defect"]
         self.labels = labels
@@ -159,11 +289,6 @@ class CPModel(_Decomposition):
     def rank(self) -> int:
         """R"""
         return len(self.weights)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The sizes of the modes."""
-        return tuple(factor.shape[0] for factor in self.factors)
 
     def to_host(self) -> CPModel:
         """The model with numpy arrays: a copy of what lies on the GPU; the run's history is shared."""
@@ -187,17 +312,18 @@ class CPModel(_Decomposition):
         product = self.weights * np.asarray(first, dtype=np.float64)
         for factor in others:
             product = (product[:, None, :] * factor[None, :, :]).reshape(-1, self.rank)
-        full: NDArray[Any] = product.sum(axis=1).reshape(self.shape)
-        return full
+        return self._at_their_places(product.sum(axis=1).reshape([factor.shape[0] for factor in self.factors]))
 
     def to_pyttb(self) -> Any:
         """A ``pyttb.ktensor``; copies."""
+        self._expect_all_rows("pyttb")
         return import_module("pyttb").ktensor(
             [np.array(f, dtype=np.float64, order="F") for f in self.to_host().factors], self.weights.copy()
         )
 
     def to_tensorly(self) -> Any:
         """A ``tensorly.cp_tensor.CPTensor``; copies."""
+        self._expect_all_rows("TensorLy")
         factors = [np.array(factor, dtype=np.float64) for factor in self.to_host().factors]
         return import_module("tensorly.cp_tensor").CPTensor((self.weights.copy(), factors))
 
@@ -211,7 +337,11 @@ class CPModel(_Decomposition):
         """
         self._warn_of_labels()
         _backend.module().write_model(
-            os.fspath(path), _doubles(self.weights), [_doubles(f) for f in self.factors], _is_single(self.factors)
+            os.fspath(path),
+            _doubles(self.weights),
+            [_doubles(f) for f in self.factors],
+            self._lists,
+            _is_single(self.factors),
         )
 
     def plot(self, components: int | None = None, *, names: Sequence[str] | None = None) -> Any:
@@ -268,13 +398,15 @@ class TuckerModel(_Decomposition):
     core : numpy.ndarray, R_0 x ... x R_{N-1}
         A view of the library's memory, without a copy.
     factors : list of numpy.ndarray, I_n x R_n
-        With orthonormal columns.
+        With orthonormal columns. If `rows` has a list for mode n, factor n has only these rows.
+    rows : list or None
+        As of :class:`CPModel`.
     fit, fit_error, history, reason
         As of :class:`CPModel`.
     """
 
     @own_keywords
-    def __init__(self, core: Any, factors: Sequence[Any]) -> None:
+    def __init__(self, core: Any, factors: Sequence[Any], rows: Any = None, shape: Sequence[int] | None = None) -> None:
         self.core = _kept(core)
         self.factors = [_kept(factor) for factor in factors]
         if len(self.core.shape) != len(self.factors):
@@ -282,6 +414,7 @@ class TuckerModel(_Decomposition):
         for n, factor in enumerate(self.factors):
             if len(factor.shape) != 2 or factor.shape[1] != self.core.shape[n]:
                 raise UsageError(f"factor {n} is {factor.shape}, not I_{n} x {self.core.shape[n]}")
+        self._set_rows(rows, shape)
         self._record(None)
 
     @classmethod
@@ -290,6 +423,7 @@ class TuckerModel(_Decomposition):
         core = _device.move_first_mode_last(_device.as_package(result["core"], package))
         self = cls(core, [_device.as_package(factor, package) for factor in result["factors"]])
         self._record(result)
+        self._set_found_rows(result["rows"])
         self.labels = labels
         return self
 
@@ -304,11 +438,6 @@ class TuckerModel(_Decomposition):
     def ranks(self) -> tuple[int, ...]:
         """R_n"""
         return tuple(self.core.shape)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The sizes of the modes."""
-        return tuple(factor.shape[0] for factor in self.factors)
 
     def __iter__(self) -> Iterator[Any]:
         yield self.core
@@ -326,10 +455,11 @@ class TuckerModel(_Decomposition):
         full = np.asarray(here.core, dtype=np.float64)
         for n, factor in enumerate(here.factors):
             full = np.moveaxis(np.tensordot(factor, full, axes=(1, n)), 0, n)
-        return full
+        return self._at_their_places(full)
 
     def to_pyttb(self) -> Any:
         """A ``pyttb.ttensor``; copies."""
+        self._expect_all_rows("pyttb")
         pyttb = import_module("pyttb")
         here = self.to_host()
         core = pyttb.tensor(np.array(here.core, dtype=np.float64, order="F"))
@@ -337,6 +467,7 @@ class TuckerModel(_Decomposition):
 
     def to_tensorly(self) -> Any:
         """A ``tensorly.tucker_tensor.TuckerTensor``; copies."""
+        self._expect_all_rows("TensorLy")
         here = self.to_host()
         return import_module("tensorly.tucker_tensor").TuckerTensor((np.array(here.core), [np.array(factor) for factor in here.factors]))
 
@@ -347,7 +478,7 @@ class TuckerModel(_Decomposition):
         arrays = {f"factor_{n}": _doubles(factor) for n, factor in enumerate(self.factors)}
         arrays["core"] = _doubles(self.core)
         self._warn_of_labels()
-        _backend.module().write_arrays(os.fspath(path), arrays, _is_single(self.factors))
+        _backend.module().write_arrays(os.fspath(path), arrays, self._lists, _is_single(self.factors))
 
     def __repr__(self) -> str:
         return f"TuckerModel({' x '.join(map(str, self.shape))}, ranks {' x '.join(map(str, self.ranks))}{self._how()})"
@@ -548,10 +679,14 @@ def load(path: str | os.PathLike[str]) -> CPModel | TuckerModel | FastTuckerMode
         factors, cores, biases, time_mode, drifts, mean, lowest, highest = content
         return FastTuckerModel(factors, cores, biases, mean, (lowest, highest), time_mode, drifts)
     if kind == "tucker":
-        core, factors = content
+        core, factors, found = content
         try:
-            return TuckerModel(core, factors)
+            tucker = TuckerModel(core, factors)
         except UsageError as error:
             raise InputError(f"{name}: {error}") from None
-    weights, factors = content
-    return CPModel(weights, factors)
+        tucker._set_found_rows(found)
+        return tucker
+    weights, factors, found = content
+    model = CPModel(weights, factors)
+    model._set_found_rows(found)
+    return model

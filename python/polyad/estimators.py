@@ -177,8 +177,11 @@ class CP(_Estimator):
         for factor in others:
             doubles = np.asarray(factor, dtype=np.float64)
             gram *= doubles.T @ doubles
-        first = np.zeros((tensor.shape[0], self.model_.rank), dtype=tensor.dtype)
-        product = mttkrp(tensor, [first, *others], 0)
+        if self.model_.rows is not None:
+            product = mttkrp(tensor, self.model_, 0)
+        else:
+            first = np.zeros((tensor.shape[0], self.model_.rank), dtype=tensor.dtype)
+            product = mttkrp(tensor, [first, *others], 0)
         return np.asarray(product, dtype=np.float64) @ np.linalg.pinv(gram, hermitian=True)
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
@@ -243,7 +246,8 @@ class Tucker(_Estimator):
         tensor = asarray(X)
         if tensor.shape[1:] != self.model_.shape[1:]:
             raise UsageError(f"a tensor of {tensor.shape}, but {self.model_.shape} was fitted")
-        product = ttmc(tensor, [None, *self.model_.factors[1:]], 0)
+        stores_all = self.model_.rows is None
+        product = ttmc(tensor, [None, *self.model_.factors[1:]] if stores_all else self.model_, 0)
         return np.ascontiguousarray(product).reshape(tensor.shape[0], -1)
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:

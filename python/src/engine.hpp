@@ -17,6 +17,7 @@
 
 #include "polyad/core/stop_reason.hpp"
 #include "polyad/formats/format_candidate.hpp"
+#include "polyad/tensor/stored_rows.hpp"
 
 namespace polyad::python {
 
@@ -166,14 +167,22 @@ struct CpResult {
   double fit_error;
   std::uint64_t gram_fallbacks;
   std::string defect;
+  std::vector<StoredRows> rows;  // that the factors have, one for each mode; empty: all
 };
 
+/// Factors to start from.
+struct Start {
+  std::vector<Array> factors;    // copied; empty: random numbers
+  std::vector<StoredRows> rows;  // that the factors have, one for each mode; empty: all
+};
+
+/// Renumbers the rows of long modes that are mostly empty (polyad/tensor/compact.hpp). A Format stays as it
+/// is.
 /// \param format  its own options; the rank and the iterations are those of the run
-/// \param start   copied; empty: random numbers
 [[nodiscard]] CpResult cp_als(TensorPtr const& tensor, CpOptions const& options, FormatOptions format,
-                              std::vector<Array> const& start, OnIteration const& callback);
-[[nodiscard]] CpResult cp_als(FormatPtr const& format, CpOptions const& options,
-                              std::vector<Array> const& start, OnIteration const& callback);
+                              Start const& start, OnIteration const& callback);
+[[nodiscard]] CpResult cp_als(FormatPtr const& format, CpOptions const& options, Start const& start,
+                              OnIteration const& callback);
 
 struct TuckerOptions {
   /// As for FormatOptions.
@@ -193,10 +202,12 @@ struct TuckerResult {
   StopReason reason;
   double fit;
   double fit_error;
+  std::vector<StoredRows> rows;  // as of CpResult
 };
 
-[[nodiscard]] TuckerResult tucker(TensorPtr const& tensor, TuckerOptions const& options,
-                                  std::vector<Array> const& start, OnIteration const& callback);
+/// Renumbers rows as cp_als does.
+[[nodiscard]] TuckerResult tucker(TensorPtr const& tensor, TuckerOptions const& options, Start const& start,
+                                  OnIteration const& callback);
 
 struct Errors {
   std::uint64_t entries;

@@ -3,6 +3,7 @@
 
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/fast_tucker/fast_tucker.hpp"
+#include "polyad/tensor/compact.hpp"
 #include "polyad/tucker/tucker.hpp"
 #include "views.hpp"
 
@@ -20,28 +21,47 @@ CpAlsOptions options_of(CpOptions const& options) {
   return result;
 }
 
-/// A start of its own: the driver overwrites it.
+/// The sizes of the modes of which a tensor has the rows `rows`.
+Extents whole_extents(Extents const& stored, std::vector<StoredRows> const& rows) {
+  if (rows.empty()) return stored;
+  std::vector<count_t> extents;
+  for (auto const& of_mode : rows) extents.push_back(of_mode.extent());
+  return Extents(std::span<count_t const>(extents));
+}
+
+/// The matrix of mode n with the rows `rows`, a copy: the driver overwrites it.
 template <class Scalar>
-FactorMatrices<Scalar, Space> copy_of(std::vector<Array> const& start, Extents const& extents) {
-  auto const given = matrix_views<Scalar>(start, extents);
-  expect_factors(given, extents);
-  FactorMatrices<Scalar, Space> const copy(Space(), extents, given.rank());
-  for (int n = 0; n < extents.order(); ++n) polyad::detail::copy_matrix(Space(), copy[n], given[n]);
-  Space().fence("polyad::python");
-  return copy;
+FactorMatrix<Scalar, Space> copy_of(FactorMatrix<Scalar, Space> const& given,
+                                    std::vector<StoredRows> const& given_rows, Extents const& whole,
+                                    std::vector<StoredRows> const& rows, int n) {
+  StoredRows const all(whole[n]);
+  return look_up_rows<Scalar, Space>(Space(), given, given_rows.empty() ? all : of_mode(given_rows, n),
+                                     rows.empty() ? all : of_mode(rows, n));
+}
+
+/// \param stored  the tensor's extents, of which it has the rows `rows`
+template <class Scalar>
+FactorMatrices<Scalar, Space> copy_of(Start const& start, Extents const& stored,
+                                      std::vector<StoredRows> const& rows) {
+  Extents const whole = whole_extents(stored, rows);
+  auto given          = matrix_views<Scalar>(start.factors, whole);
+  expect_factors(given, compact_extents(whole, start.rows));
+  for (int n = 0; n < whole.order(); ++n) given[n] = copy_of<Scalar>(given[n], start.rows, whole, rows, n);
+  return given;
 }
 
 template <class Scalar, class Index>
 CpResult run(AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& options, bool stays,
-             std::vector<Array> const& start, OnIteration const& on_iteration) {
+             Start const& start, OnIteration const& on_iteration) {
   CpAlsCallback callback;
   if (on_iteration)
     callback = [&](CpAlsIteration const& it) {
       return on_iteration({it.iteration, it.fit, it.delta, it.seconds});
     };
   auto const result =
-      start.empty() ? polyad::cp_als(Space(), X, options, callback)
-                    : polyad::cp_als(Space(), X, options, copy_of<Scalar>(start, X.extents()), callback);
+      start.factors.empty()
+          ? polyad::cp_als(Space(), X, options, callback)
+          : polyad::cp_als(Space(), X, options, copy_of<Scalar>(start, X.extents(), options.rows), callback);
   CpResult out{result.model.weights,
                to_arrays(result.model.factors, stays),
                {},
@@ -49,7 +69,8 @@ CpResult run(AnyFormat<Scalar, Index, Space> const& X, CpAlsOptions const& optio
                result.fit,
                result.fit_error,
                result.gram_fallbacks,
-               to_string(result.defect)};
+               to_string(result.defect),
+               result.model.rows};
   for (auto const& it : result.history) out.history.push_back({it.iteration, it.fit, it.delta, it.seconds});
   return out;
 }
@@ -187,25 +208,30 @@ FastTuckerResult complete(CooTensor<Scalar, Index, Space> const& train, TensorPt
 
 }  // namespace
 
-CpResult cp_als(TensorPtr const& tensor, CpOptions const& options, FormatOptions format,
-                std::vector<Array> const& start, OnIteration const& callback) {
+CpResult cp_als(TensorPtr const& tensor, CpOptions const& options, FormatOptions format, Start const& start,
+                OnIteration const& callback) {
   auto wanted = options_of(options);
-  if (wanted.rank == 0 && !start.empty() && start[0].shape.size() == 2) wanted.rank = start[0].shape[1];
+  if (wanted.rank == 0 && !start.factors.empty() && start.factors[0].shape.size() == 2)
+    wanted.rank = start.factors[0].shape[1];
   return visit<TensorOf>(*tensor, [&](auto const& of) {
-    return run(any_format(Space(), of.coo, with(format_options(wanted), format)), wanted, of.stays, start,
-               callback);
+    auto const stored = compact(Space(), of.coo);
+    auto of_rows      = wanted;
+    of_rows.rows      = stored.rows;
+    return run(any_format(Space(), stored.tensor, with(format_options(wanted), format)), of_rows, of.stays,
+               start, callback);
   });
 }
 
-CpResult cp_als(FormatPtr const& format, CpOptions const& options, std::vector<Array> const& start,
+CpResult cp_als(FormatPtr const& format, CpOptions const& options, Start const& start,
                 OnIteration const& callback) {
   return visit<FormatOf>(
       *format, [&](auto const& of) { return run(of.any, options_of(options), of.stays, start, callback); });
 }
 
-TuckerResult tucker(TensorPtr const& tensor, TuckerOptions const& asked, std::vector<Array> const& start,
+TuckerResult tucker(TensorPtr const& tensor, TuckerOptions const& asked, Start const& start,
                     OnIteration const& on_iteration) {
-  polyad::TuckerOptions options;
+  polyad::TuckerOptions wanted;
+  auto& options          = wanted;
   options.ranks          = asked.ranks;
   options.max_iterations = asked.max_iterations;
   options.tolerance      = asked.tolerance;
@@ -217,28 +243,37 @@ TuckerResult tucker(TensorPtr const& tensor, TuckerOptions const& asked, std::ve
       return on_iteration({it.iteration, it.fit, it.delta, it.seconds});
     };
   return visit<TensorOf>(*tensor, [&](auto const& of) {
-    using Scalar = typename std::remove_cvref_t<decltype(of.coo)>::scalar_type;
+    using Scalar      = typename std::remove_cvref_t<decltype(of.coo)>::scalar_type;
+    auto const stored = compact(Space(), of.coo);
+    auto const& coo   = stored.tensor;
+    auto options      = wanted;
+    options.rows      = stored.rows;
     TuckerStart<Scalar, Space> begin;
-    if (!start.empty()) {
-      POLYAD_EXPECTS(start.size() == options.ranks.size(), start.size(), " matrices to start from, but ",
-                     options.ranks.size(), " ranks");
-      for (auto const& array : start) {
-        auto const given = matrix_view<Scalar>(array);
-        auto const copy =
-            make_factor_matrix<Scalar>(Space(), "polyad::start", given.extent(0), given.extent(1));
-        polyad::detail::copy_matrix(Space(), copy, given);
-        begin.push_back(copy);
-      }
+    if (!start.factors.empty()) {
+      POLYAD_EXPECTS(start.factors.size() == options.ranks.size() &&
+                         start.factors.size() == static_cast<std::size_t>(coo.order()),
+                     start.factors.size(), " matrices to start from, but ", options.ranks.size(),
+                     " ranks and a tensor of order ", coo.order());
+      Extents const whole = whole_extents(coo.extents(), options.rows);
+      static_cast<void>(compact_extents(whole, start.rows));  // whose order and sizes it checks
+      for (int n = 0; n < coo.order(); ++n)
+        begin.push_back(copy_of<Scalar>(matrix_view<Scalar>(of_mode(start.factors, n)), start.rows, whole,
+                                        options.rows, n));
     } else {
-      begin = asked.hosvd ? hosvd_tucker_start(Space(), of.coo, options)
-                          : random_tucker_start<Scalar>(Space(), of.coo.extents(), options);
+      begin = asked.hosvd ? hosvd_tucker_start(Space(), coo, options)
+                          : random_tucker_start<Scalar>(Space(), coo.extents(), options);
     }
     auto format           = format_options(options);
     format.hooks.progress = at_each_step(asked.between_steps);
-    auto const X          = any_format(Space(), of.coo, format);
+    auto const X          = any_format(Space(), coo, format);
     auto const result     = polyad::tucker(Space(), X, options, std::move(begin), callback);
-    TuckerResult out{
-        to_array(result.model.core, of.stays), {}, {}, result.reason, result.fit, result.fit_error};
+    TuckerResult out{to_array(result.model.core, of.stays),
+                     {},
+                     {},
+                     result.reason,
+                     result.fit,
+                     result.fit_error,
+                     result.model.rows};
     for (auto const& factor : result.model.factors) out.factors.push_back(to_array(factor, of.stays));
     for (auto const& it : result.history) out.history.push_back({it.iteration, it.fit, it.delta, it.seconds});
     // G unfolded by the last mode, R_{N-2} fastest: a row is an array of the other modes.

@@ -10,6 +10,7 @@
 
 #include "polyad/core/device.hpp"
 #include "polyad/formats/ceilings.hpp"
+#include "polyad/tensor/compact.hpp"
 #include "polyad/tensor/generate.hpp"
 #include "polyad/tensor/sum_duplicates.hpp"
 #include "views.hpp"
@@ -190,7 +191,8 @@ FormatComparison compare_formats(TensorPtr const& tensor, FormatOptions const& o
     auto wanted  = any_format_options(options);
     // A user who asks wants this machine's numbers, however short the run.
     wanted.hooks.machine = [](double) { return measure_ceilings<Scalar>(Space()); };
-    auto found = measure ? tune_formats(Space(), of.coo, wanted) : estimate_formats(Space(), of.coo, wanted);
+    auto const coo       = compact(Space(), of.coo).tensor;  // as cp_als does
+    auto found = measure ? tune_formats(Space(), coo, wanted) : estimate_formats(Space(), coo, wanted);
     FormatComparison result{
         std::move(found.candidates), std::move(found.best), std::move(found.because), {}, found.free_bytes};
     for (auto const& shape : found.shapes) result.shapes.emplace_back(shape.format, shape.seconds);

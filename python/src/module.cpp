@@ -364,13 +364,57 @@ nb::object vector_of(std::vector<double> numbers) {
   return to_python(kept->data(), {kept->size()}, kept);
 }
 
-io::HostKtensor host_model(Vector const& weights, std::vector<Matrix> const& factors) {
-  io::HostKtensor model;
-  model.weights = numbers_of(weights);
-  for (auto const& factor : factors) {
-    model.extents.push_back(factor.shape(0));
-    model.factors.push_back(numbers_of(factor));
+using RowList = nb::ndarray<std::uint64_t const, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+/// The rows that a model stores. \param given  None, or for each mode its size and a list of rows or None
+std::vector<StoredRows> rows_from(nb::object const& given) {
+  std::vector<StoredRows> rows;
+  if (given.is_none()) return rows;
+  for (auto const& of_mode : nb::cast<std::vector<nb::tuple>>(given)) {
+    auto const extent = nb::cast<std::uint64_t>(of_mode[0]);
+    if (of_mode[1].is_none()) {
+      rows.emplace_back(extent);
+      continue;
+    }
+    auto const list = nb::cast<RowList>(of_mode[1]);
+    rows.emplace_back(extent, std::vector<std::uint64_t>(list.data(), list.data() + list.size()));
   }
+  return rows;
+}
+
+/// The same from the library's lists.
+nb::object rows_to_python(std::vector<StoredRows> const& rows) {
+  if (rows.empty()) return nb::none();
+  nb::list list;
+  for (auto const& of_mode : rows) {
+    nb::object numbers = nb::none();
+    if (of_mode.is_list()) {
+      auto const kept = std::make_shared<std::vector<std::uint64_t>>(of_mode.numbers());
+      numbers         = to_python(kept->data(), {kept->size()}, kept);
+    }
+    list.append(nb::make_tuple(of_mode.extent(), numbers));
+  }
+  return list;
+}
+
+/// The sizes of the modes of a model with these factors and rows.
+std::vector<std::uint64_t> extents_of(std::vector<Matrix> const& factors,
+                                      std::vector<StoredRows> const& rows) {
+  std::vector<std::uint64_t> extents;
+  for (auto const& factor : factors) extents.push_back(factor.shape(0));
+  if (!rows.empty() && rows.size() != factors.size())
+    throw UsageError("a model has a list of rows for each mode, or none");
+  for (std::size_t n = 0; n < rows.size(); ++n) extents[n] = rows[n].extent();
+  return extents;
+}
+
+io::HostKtensor host_model(Vector const& weights, std::vector<Matrix> const& factors,
+                           nb::object const& given_rows) {
+  io::HostKtensor model;
+  model.rows    = rows_from(given_rows);
+  model.extents = extents_of(factors, model.rows);
+  model.weights = numbers_of(weights);
+  for (auto const& factor : factors) model.factors.push_back(numbers_of(factor));
   return model;
 }
 
@@ -426,6 +470,7 @@ nb::dict to_python(CpResult const& result, Watch& watch) {
   out["fit_error"]      = result.fit_error;
   out["gram_fallbacks"] = result.gram_fallbacks;
   out["defect"]         = result.defect;
+  out["rows"]           = rows_to_python(result.rows);
   watch.add_to(out, result.reason);
   return out;
 }
@@ -536,8 +581,9 @@ nb::tuple to_python(Ranked&& ranked) {
 nb::tuple cp_to_python(io::HostKtensor&& model) {
   nb::list factors;
   for (std::size_t n = 0; n < model.factors.size(); ++n)
-    factors.append(matrix_of(std::move(model.factors[n]), model.extents[n], model.weights.size()));
-  return nb::make_tuple(vector_of(std::move(model.weights)), factors);
+    factors.append(matrix_of(std::move(model.factors[n]), stored_rows(model.rows, n, model.extents[n]),
+                             model.weights.size()));
+  return nb::make_tuple(vector_of(std::move(model.weights)), factors, rows_to_python(model.rows));
 }
 
 nb::tuple fast_tucker_to_python(io::HostFastTucker&& model) {
@@ -564,7 +610,10 @@ nb::tuple tucker_to_python(io::InputFile& file) {
   nb::list factors;
   for (std::size_t n = 0; n < order; ++n)
     factors.append(array_to_python(file.read_array_npz("factor_" + std::to_string(n), 2)));
-  return nb::make_tuple(array_to_python(file.read_array_npz("core", order)), factors);
+  std::vector<std::uint64_t> extents;
+  for (auto const& [n, factor] : file.read_factors_npz()) extents.push_back(factor.shape[0]);
+  return nb::make_tuple(array_to_python(file.read_array_npz("core", order)), factors,
+                        rows_to_python(file.read_rows_npz(extents)));
 }
 
 /// So that Ctrl-C ends the writing to a pipe without a reader.
@@ -671,9 +720,10 @@ NB_MODULE(POLYAD_MODULE, m) {
   m.def(
       "cp_als",
       [](std::shared_ptr<Tensor> const& tensor, nb::dict const& given, std::string const& format,
-         bool deterministic, std::vector<Strided> const& start, nb::object callback) {
+         bool deterministic, std::vector<Strided> const& start, nb::object const& start_rows,
+         nb::object callback) {
         CpOptions const options = cp_options(given);
-        auto const begin        = from_python(start);
+        Start const begin{from_python(start), rows_from(start_rows)};
         Watch watch(std::move(callback));
         FormatOptions wanted = format_options(16, 20, format, deterministic, false);
         wanted.between_steps = std::ref(watch);
@@ -684,13 +734,13 @@ NB_MODULE(POLYAD_MODULE, m) {
         }
         return to_python(*result, watch);
       },
-      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none());
   m.def(
       "cp_als_format",
       [](std::shared_ptr<Format> const& format, nb::dict const& given, std::vector<Strided> const& start,
-         nb::object callback) {
+         nb::object const& start_rows, nb::object callback) {
         CpOptions const options = cp_options(given);
-        auto const begin        = from_python(start);
+        Start const begin{from_python(start), rows_from(start_rows)};
         Watch watch(std::move(callback));
         std::optional<CpResult> result;
         {
@@ -699,12 +749,12 @@ NB_MODULE(POLYAD_MODULE, m) {
         }
         return to_python(*result, watch);
       },
-      nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+      nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none());
 
   m.def(
       "tucker",
       [](std::shared_ptr<Tensor> const& tensor, nb::dict const& given, std::vector<Strided> const& start,
-         nb::object callback) {
+         nb::object const& start_rows, nb::object callback) {
         TuckerOptions options;
         take(given, "ranks", options.ranks);
         take(given, "max_iterations", options.max_iterations);
@@ -712,7 +762,7 @@ NB_MODULE(POLYAD_MODULE, m) {
         take(given, "time_limit_s", options.time_limit_s);
         take(given, "seed", options.seed);
         take(given, "hosvd", options.hosvd);
-        auto const begin = from_python(start);
+        Start const begin{from_python(start), rows_from(start_rows)};
         Watch watch(std::move(callback));
         options.between_steps = std::ref(watch);
         std::optional<TuckerResult> result;
@@ -726,10 +776,11 @@ NB_MODULE(POLYAD_MODULE, m) {
         out["history"]   = history_of(result->history);
         out["fit"]       = result->fit;
         out["fit_error"] = result->fit_error;
+        out["rows"]      = rows_to_python(result->rows);
         watch.add_to(out, result->reason);
         return out;
       },
-      nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+      nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none());
 
   m.def(
       "fast_tucker",
@@ -892,8 +943,12 @@ NB_MODULE(POLYAD_MODULE, m) {
     io::write_tensor(path, list_of(tensor), options);
   });
   m.def("is_model_file", [](std::string const& path) { return io::is_model_file(path); });
-  m.def("write_model", [](std::string const& path, Vector const& weights, std::vector<Matrix> const& factors,
-                          bool single) { io::write_model(path, host_model(weights, factors), single); });
+  m.def(
+      "write_model",
+      [](std::string const& path, Vector const& weights, std::vector<Matrix> const& factors,
+         nb::object const& rows,
+         bool single) { io::write_model(path, host_model(weights, factors, rows), single); },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
   // The file is opened once: it may be a pipe.
   m.def("load_model", [](std::string const& path) {
     io::InputFile file(path);
@@ -906,28 +961,38 @@ NB_MODULE(POLYAD_MODULE, m) {
         return nb::make_tuple("cp", cp_to_python(file.read_model()));
     }
   });
-  m.def("match_score", [](Vector const& a_weights, std::vector<Matrix> const& a_factors,
-                          Vector const& b_weights, std::vector<Matrix> const& b_factors) {
-    auto const score = io::match_score(host_model(a_weights, a_factors), host_model(b_weights, b_factors));
-    return nb::make_tuple(score.score, score.weighted, score.partner);
-  });
-  m.def("fit_of_model", [](Tensor const& tensor, Vector const& weights, std::vector<Matrix> const& factors) {
-    auto const model = host_model(weights, factors);
-    nb::gil_scoped_release const released;
-    return io::fit_of_model(list_of(tensor), model);
-  });
-  m.def("fit_of_tucker", [](Tensor const& tensor, std::vector<std::uint64_t> const& ranks, Vector const& core,
-                            std::vector<Matrix> const& factors) {
-    io::HostTucker model;
-    model.ranks = ranks;
-    model.core  = numbers_of(core);
-    for (auto const& factor : factors) {
-      model.extents.push_back(factor.shape(0));
-      model.factors.push_back(numbers_of(factor));
-    }
-    nb::gil_scoped_release const released;
-    return io::fit_of_model(list_of(tensor), model);
-  });
+  m.def(
+      "match_score",
+      [](Vector const& a_weights, std::vector<Matrix> const& a_factors, nb::object const& a_rows,
+         Vector const& b_weights, std::vector<Matrix> const& b_factors, nb::object const& b_rows) {
+        auto const score = io::match_score(host_model(a_weights, a_factors, a_rows),
+                                           host_model(b_weights, b_factors, b_rows));
+        return nb::make_tuple(score.score, score.weighted, score.partner);
+      },
+      nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg().none());
+  m.def(
+      "fit_of_model",
+      [](Tensor const& tensor, Vector const& weights, std::vector<Matrix> const& factors,
+         nb::object const& rows) {
+        auto const model = host_model(weights, factors, rows);
+        nb::gil_scoped_release const released;
+        return io::fit_of_model(list_of(tensor), model);
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+  m.def(
+      "fit_of_tucker",
+      [](Tensor const& tensor, std::vector<std::uint64_t> const& ranks, Vector const& core,
+         std::vector<Matrix> const& factors, nb::object const& rows) {
+        io::HostTucker model;
+        model.ranks   = ranks;
+        model.core    = numbers_of(core);
+        model.rows    = rows_from(rows);
+        model.extents = extents_of(factors, model.rows);
+        for (auto const& factor : factors) model.factors.push_back(numbers_of(factor));
+        nb::gil_scoped_release const released;
+        return io::fit_of_model(list_of(tensor), model);
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
   m.def("hold_out", [](Tensor const& tensor, double share, std::uint64_t seed) {
     std::optional<std::pair<io::CoordinateList, io::CoordinateList>> parts;
     {
@@ -943,16 +1008,18 @@ NB_MODULE(POLYAD_MODULE, m) {
     auto const model = host_fast_tucker(factors, cores, biases, time_mode, drifts, mean, lowest, highest);
     io::write_fast_tucker(path, model, single);
   });
-  m.def("write_arrays",
-        [](std::string const& path,
-           std::map<std::string, nb::ndarray<double const, nb::c_contig, nb::device::cpu>> const& arrays,
-           bool single) {
-          std::map<std::string, io::HostArray> host;
-          for (auto const& [name, array] : arrays) {
-            auto& to = host[name];
-            for (std::size_t k = 0; k < array.ndim(); ++k) to.shape.push_back(array.shape(k));
-            to.elements = numbers_of(array);
-          }
-          io::write_arrays_npz(path, host, single);
-        });
+  m.def(
+      "write_arrays",
+      [](std::string const& path,
+         std::map<std::string, nb::ndarray<double const, nb::c_contig, nb::device::cpu>> const& arrays,
+         nb::object const& rows, bool single) {
+        std::map<std::string, io::HostArray> host;
+        for (auto const& [name, array] : arrays) {
+          auto& to = host[name];
+          for (std::size_t k = 0; k < array.ndim(); ++k) to.shape.push_back(array.shape(k));
+          to.elements = numbers_of(array);
+        }
+        io::write_arrays_npz(path, host, single, rows_from(rows));
+      },
+      nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
 }

@@ -5,6 +5,7 @@
 
 #include "cp/cp_als_run.hpp"
 #include "polyad/core/instances.hpp"
+#include "polyad/tensor/compact.hpp"
 #include "tensor/copied.hpp"
 
 namespace polyad {
@@ -98,7 +99,8 @@ CpAlsResult<Scalar, Space> cp_als(Space const& space, AnyFormat<Scalar, Index, S
                                   CpAlsOptions const& options, CpAlsCallback const& callback) {
   count_t const rank = options.rank == 0 ? X.rank() : options.rank;
   FactorMatrices<Scalar, Space> start(space, X.extents(), static_cast<count_t>(checked_rank(rank)));
-  fill_random(space, start, options.seed);
+  expect_stored_rows(options.rows, X.extents());
+  fill_random(space, start, options.rows, options.seed);
   return cp_als(space, X, options, std::move(start), callback);
 }
 

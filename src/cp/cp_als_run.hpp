@@ -37,6 +37,7 @@
 #include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/cp/cp_als.hpp"
+#include "polyad/tensor/compact.hpp"
 
 namespace polyad::detail {
 
@@ -63,6 +64,7 @@ public:
         m_timer(options.time_phases) {
     if (!std::isfinite(m_norm.squared)) throw NumericalError("the tensor's norm is not a finite number");
     m_result.model.factors = with_packed_rows(space, start);
+    m_result.model.rows    = options.rows;
     if (m_norm.scale != 1) Kokkos::deep_copy(space, m_work.weights, m_norm.scale);
     for (int n = 0; n < order(); ++n) {
       double const norm = column_norm(ranks ? ranks->rows(n) : X->extents()[n]);
@@ -235,6 +237,7 @@ private:
     POLYAD_EXPECTS(options.rank == 0 || start.rank() == options.rank, "the start has rank ", start.rank(),
                    ", not ", options.rank);
     expect_factors(start, X.extents());
+    expect_stored_rows(options.rows, X.extents());
     options.rank = start.rank();
     return options;
   }

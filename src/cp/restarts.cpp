@@ -9,6 +9,7 @@
 #include "cp/best_of_restarts.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
+#include "polyad/tensor/compact.hpp"
 
 namespace polyad {
 
@@ -34,6 +35,7 @@ RestartsResult<Scalar, Space> cp_als_restarts(std::vector<Space> const& instance
   std::vector<Slot> slots;
   for (auto const& instance : instances) slots.push_back({instance, -1, nullptr});
 
+  expect_stored_rows(options.rows, X.extents());
   expect_run_limits(options.max_iterations, options.tolerance, options.time_limit_s);
   BestOfRestarts<Scalar, Space> best(options.seed, count);
   int started      = 0;
@@ -41,7 +43,7 @@ RestartsResult<Scalar, Space> cp_als_restarts(std::vector<Space> const& instance
   auto const begin = [&](Slot& slot) {
     slot.number = started++;
     FactorMatrices<Scalar, Space> start(slot.space, X.extents(), rank);
-    fill_random(slot.space, start, restart_seed(options.seed, slot.number));
+    fill_random(slot.space, start, options.rows, restart_seed(options.seed, slot.number));
     slot.run = std::make_unique<CpAlsRun<Scalar, Space>>(slot.space, X, options, std::move(start));
   };
   WatchedCallback watched(callback);

@@ -29,6 +29,7 @@
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
 #include "polyad/dense/nvecs.hpp"
+#include "polyad/tensor/compact.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 #include "polyad/tensor/sort_by_mode.hpp"
@@ -98,9 +99,10 @@ struct RefillColumns {
   Kokkos::View<int*, typename Space::device_type> dependent;
   std::uint64_t seed;
   std::uint64_t mode;
+  RowNumbers<Space> rows;
   KOKKOS_FUNCTION void operator()(count_t i) const {
     for (count_t r = 0; r < matrix.extent(1); ++r)
-      if (dependent(r) != 0) matrix(i, r) = static_cast<Scalar>(counter_uniform(seed, mode, i, r));
+      if (dependent(r) != 0) matrix(i, r) = static_cast<Scalar>(counter_uniform(seed, mode, rows(i), r));
   }
 };
 
@@ -149,7 +151,8 @@ FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index,
   Extents const extents = tensor.extents();
   detail::expect_coordinates_inside(space, tensor);
   FactorMatrices<Scalar, Space> factors(space, extents, rank);
-  fill_random(space, factors, options.seed);
+  expect_stored_rows(options.rows, extents);
+  fill_random(space, factors, options.rows, options.seed);
   if (tensor.nnz() == 0) return factors;
   double const largest = largest_value(space, tensor);
   if (!std::isfinite(largest)) throw NumericalError("the tensor has values that are not finite numbers");
@@ -168,6 +171,7 @@ FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index,
 
     detail::ModeFibers<Tensor> const fibers{tensor.indices(), tensor.values(), by_fiber, n, scale};
     LaunchShape const shape = detail::fibers_shape<Space>(tensor.nnz());
+    auto const numbers      = row_numbers(space, options.rows, n);
     bool const is_short     = detail::sums_unfolding_gram(extents[n], tensor.nnz());
     FactorMatrix<Scalar, Space> S;
     if (is_short) {
@@ -201,7 +205,7 @@ FactorMatrices<Scalar, Space> nvecs(Space const& space, CooTensor<Scalar, Index,
       Kokkos::parallel_for("polyad::refill_columns", Range(space, 0, extents[n]),
                            detail::RefillColumns<Scalar, Space>{
                                factors[n], dependent, options.seed + static_cast<std::uint64_t>(iteration),
-                               static_cast<std::uint64_t>(n)});
+                               static_cast<std::uint64_t>(n), numbers});
       double const previous = sum;
       sum                   = 0;  // of the singular values: the columns of Y grow by their squares
       for (std::size_t r = 0; r < rank; ++r)

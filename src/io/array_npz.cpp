@@ -41,12 +41,23 @@ std::map<int, HostArray> read_factors_npz(RawInput& input) {
   return factors;
 }
 
+std::vector<StoredRows> read_rows_npz(std::filesystem::path const& path,
+                                      std::vector<std::uint64_t>& extents) {
+  RawInput input(path);
+  return read_rows_npz(input, extents);
+}
+
+std::vector<StoredRows> read_rows_npz(RawInput& input, std::vector<std::uint64_t>& extents) {
+  return NpzReader(input).read_rows(extents);
+}
+
 void write_arrays_npz(std::filesystem::path const& path, std::map<std::string, HostArray> const& arrays,
-                      bool single_precision) {
+                      bool single_precision, std::vector<StoredRows> const& rows) {
   AtomicFile file(path);
   ZipWriter zip(file, false);
   for (auto const& [name, array] : arrays)
     add_array(zip, name, array.shape, array.elements, single_precision);
+  add_rows(zip, rows);
   zip.finish();
   file.commit();
 }

@@ -2,7 +2,9 @@
 #include "polyad/io/checkpoint.hpp"
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "io/checkpoint_blocks.hpp"
@@ -19,8 +21,37 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr auto magic                  = "\x89PCKP\r\n\x1A"sv;
-constexpr std::uint64_t version       = 2;
-constexpr std::uint64_t first_version = 1;  // without weights
+constexpr std::uint64_t version       = 3;
+constexpr std::uint64_t all_rows      = 2;  // without lists of rows
+constexpr std::uint64_t first_version = 1;  // without weights either
+constexpr std::uint64_t no_list       = ~std::uint64_t(0);
+
+/// A list for each mode: the number of its rows, or no_list, and their numbers.
+void write_rows(FieldWriter& writer, std::vector<StoredRows> const& rows) {
+  for (auto const& of_mode : rows) {
+    writer.u64(of_mode.is_list() ? of_mode.size() : no_list);
+    for (std::uint64_t const row : of_mode.numbers()) writer.u64(row);
+  }
+}
+
+std::vector<StoredRows> read_rows(CheckpointReader& reader, std::vector<std::uint64_t> const& extents) {
+  std::vector<StoredRows> rows;
+  for (std::uint64_t const extent : extents) {
+    std::uint64_t const count = reader.u64();
+    if (count == no_list) {
+      rows.emplace_back(extent);
+      continue;
+    }
+    if (count > reader.fields().left() / 8)
+      reader.fields().refuse("is too short for " + std::to_string(count) + " rows");
+    std::vector<std::uint64_t> numbers(count);
+    for (auto& number : numbers) number = reader.u64();
+    std::string const fault = StoredRows::fault_of(extent, numbers);
+    if (!fault.empty()) reader.fields().refuse("has a list of rows that " + fault);
+    rows.emplace_back(extent, std::move(numbers));
+  }
+  return rows;
+}
 
 }  // namespace
 
@@ -35,7 +66,8 @@ void write_checkpoint(std::filesystem::path const& path, Checkpoint const& check
   AtomicFile file(path);
   FieldWriter writer(file);
   writer.bytes(magic);
-  writer.u64(checkpoint.weights.empty() ? first_version : version);
+  std::uint64_t const older = checkpoint.weights.empty() ? first_version : all_rows;
+  writer.u64(checkpoint.rows.empty() ? older : version);
   writer.text(checkpoint.precision);
   writer.text(checkpoint.format);
   for (std::uint64_t const number :
@@ -47,10 +79,14 @@ void write_checkpoint(std::filesystem::path const& path, Checkpoint const& check
   writer.u64(checkpoint.iteration);
   writer.f64(checkpoint.fit);
   writer.u64(checkpoint.gram_fallbacks);
+  write_rows(writer, checkpoint.rows);
   for (auto const& factor : factors)
     factor.for_each_block([&](std::span<double const> block) { writer.numbers(block); });
   writer.numbers(checkpoint.grams);
-  writer.numbers(checkpoint.weights);
+  if (!checkpoint.rows.empty() && checkpoint.weights.empty())
+    writer.numbers(std::vector<double>(checkpoint.rank, 1.0));
+  else
+    writer.numbers(checkpoint.weights);
   writer.finish();
   file.commit();
 }
@@ -60,9 +96,9 @@ Checkpoint read_checkpoint(std::filesystem::path const& path) {
   auto const refuse = [&](std::string const& reason) { throw InputError(file.name(), 0, 0, reason); };
   CheckpointReader reader(file.name(), checked_fields(file, magic));
   std::uint64_t const found = reader.u64();
-  if (found != version && found != first_version)
+  if (found < first_version || found > version)
     refuse("is a checkpoint of version " + std::to_string(found) + "; this Polyad reads versions " +
-           std::to_string(first_version) + " and " + std::to_string(version));
+           std::to_string(first_version) + " to " + std::to_string(version));
   Checkpoint checkpoint;
   checkpoint.precision      = reader.text();
   checkpoint.format         = reader.text();
@@ -77,8 +113,10 @@ Checkpoint read_checkpoint(std::filesystem::path const& path) {
   checkpoint.iteration      = reader.u64();
   checkpoint.fit            = reader.f64();
   checkpoint.gram_fallbacks = reader.u64();
-  for (std::uint64_t const extent : checkpoint.extents)
-    checkpoint.factors.push_back(reader.numbers(extent, checkpoint.rank));
+  if (found == version) checkpoint.rows = read_rows(reader, checkpoint.extents);
+  for (std::size_t n = 0; n < checkpoint.extents.size(); ++n)
+    checkpoint.factors.push_back(
+        reader.numbers(stored_rows(checkpoint.rows, n, checkpoint.extents[n]), checkpoint.rank));
   std::uint64_t rows = 0;
   if (__builtin_mul_overflow(order, checkpoint.rank, &rows)) rows = no_limit;
   checkpoint.grams = reader.numbers(rows, checkpoint.rank);

@@ -31,9 +31,11 @@ int largest_exponent(std::span<double const> numbers, std::size_t first, std::si
   return largest > 0 && std::isfinite(largest) ? std::ilogb(largest) : 0;
 }
 
-/// The sums over the nonzeros, with the values divided by a power of two.
+/// The sums over the nonzeros, with the values divided by a power of two. A model is zero where it does not
+/// store a row.
 template <class Cells>
-detail::CellSums sum_cells(CoordinateList const& X, Cells const& cells, int exponent) {
+detail::CellSums sum_cells(CoordinateList const& X, std::vector<StoredRows> const& rows, Cells const& cells,
+                           int exponent) {
   detail::CellSums sums;
   std::size_t const order = X.extents.size();
   std::visit(
@@ -41,8 +43,14 @@ detail::CellSums sum_cells(CoordinateList const& X, Cells const& cells, int expo
         count_t index[max_order];
         for (std::size_t p = 0; p < X.nnz(); ++p) {
           detail::expect_nonzero_inside(X.extents, p, indices.data() + p * order);
-          for (std::size_t n = 0; n < order; ++n) index[n] = indices[p * order + n];
-          sums.add(std::ldexp(X.values[p], -exponent), cells(index));
+          bool is_stored = true;
+          for (std::size_t n = 0; n < order; ++n) {
+            index[n]  = indices[p * order + n];
+            index[n]  = rows.empty() ? index[n] : rows[n].position(index[n]);
+            is_stored = is_stored && index[n] != StoredRows::none;
+          }
+          using Number = decltype(cells(index));
+          sums.add(std::ldexp(X.values[p], -exponent), is_stored ? cells(index) : Number(0.0));
         }
       },
       X.indices);
@@ -54,10 +62,11 @@ detail::CellSums sum_cells(CoordinateList const& X, Cells const& cells, int expo
 struct ScaledModel {
   std::vector<double> weights;
   std::vector<std::vector<double>> factors;
+  std::vector<StoredRows> rows;
 };
 
 ScaledModel scaled(HostKtensor const& model, int tensor_exponent) {
-  ScaledModel result{model.weights, model.factors};
+  ScaledModel result{model.weights, model.factors, model.rows};
   std::size_t const rank = model.rank();
   for (std::size_t r = 0; r < rank; ++r) {
     int exponent = -tensor_exponent;
@@ -103,7 +112,7 @@ detail::Fit fit_in(CoordinateList const& X, ScaledModel const& model, int expone
     cells.strides[n] = rank;
     append_gram<T>(model.factors[n], rank, grams);
   }
-  auto const sums = sum_cells(X, cells, exponent);
+  auto const sums = sum_cells(X, model.rows, cells, exponent);
   auto const norm = detail::cp_norm(grams, model.weights);
   return detail::fit_of(detail::squares_of_cells<T>(
       sums, norm.squared, norm.components, {cells.roundings(), cells.order * detail::gram_roundings}));
@@ -175,7 +184,7 @@ detail::Fit fit_in(CoordinateList const& X, HostTucker const& model, int exponen
     norm += DoubleDouble(product[e]) * model.core[e];
     core += model.core[e] * model.core[e];
   }
-  auto const sums = sum_cells(X, cells, exponent);
+  auto const sums = sum_cells(X, model.rows, cells, exponent);
   return detail::fit_of(detail::squares_of_cells<T>(
       sums, norm, std::sqrt(core * terms),
       {cells.roundings(), cells.order * (detail::gram_roundings + 1) + roundings}));
@@ -199,10 +208,12 @@ double fit_of_model(CoordinateList const& X, HostKtensor const& model) {
 }
 
 double fit_of_model(CoordinateList const& X, HostTucker const& model) {
-  bool fits = model.factors.size() == model.extents.size() && model.ranks.size() == model.extents.size();
+  bool fits = model.factors.size() == model.extents.size() && model.ranks.size() == model.extents.size() &&
+              (model.rows.empty() || model.rows.size() == model.extents.size());
   std::size_t cells = 1;
   for (std::size_t n = 0; fits && n < model.ranks.size(); ++n) {
-    fits = model.factors[n].size() == model.extents[n] * model.ranks[n] && model.ranks[n] > 0;
+    fits = model.ranks[n] > 0 &&
+           model.factors[n].size() == stored_rows(model.rows, n, model.extents[n]) * model.ranks[n];
     cells *= model.ranks[n];
   }
   POLYAD_EXPECTS(fits && model.extents.size() >= 2 && cells == model.core.size(),

@@ -78,4 +78,8 @@ std::map<int, HostArray> InputFile::read_factors_npz() {
   return io::read_factors_npz(*m_input);
 }
 
+std::vector<StoredRows> InputFile::read_rows_npz(std::vector<std::uint64_t>& extents) {
+  return io::read_rows_npz(*m_input, extents);
+}
+
 }  // namespace polyad::io

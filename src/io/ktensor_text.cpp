@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/ktensor_text.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "io/decimal.hpp"
@@ -144,21 +146,43 @@ private:
   std::uint64_t m_line = 1, m_column = 1;
 };
 
+/// A section of rows, which may be missing: the word, their count, and their numbers from 0, which increase.
+StoredRows read_rows(Tokens& tokens, std::uint64_t extent) {
+  if (!tokens.is("rows")) return StoredRows(extent);
+  tokens.word("rows");
+  auto const count = tokens.size("the number of stored rows");
+  tokens.expect_room(count, 1);
+  std::vector<std::uint64_t> numbers;
+  numbers.reserve(count);
+  for (std::uint64_t k = 0; k < count; ++k) {
+    numbers.push_back(tokens.size("the number of a row"));
+    // The last two numbers alone: the others were checked before.
+    std::string const fault = StoredRows::fault_of(extent, std::span(numbers).last(k == 0 ? 1 : 2));
+    if (!fault.empty()) tokens.fail("the list of rows " + fault);
+  }
+  return {extent, std::move(numbers)};
+}
+
 }  // namespace
 
 void write_ktensor_text(std::filesystem::path const& path, KtensorBlocks const& model) {
   AtomicFile file(path);
   NumberLines numbers(file);
   std::uint64_t const order = model.factors.size(), rank = model.weights.size();
-  std::vector<std::uint64_t> extents;
-  for (auto const& factor : model.factors) extents.push_back(factor.rows());
   file.write("ktensor\n");
   numbers.line(&order, 1);
-  numbers.line(extents.data(), extents.size());
+  numbers.line(model.extents.data(), model.extents.size());
   numbers.line(&rank, 1);
   numbers.line(model.weights.data(), model.weights.size());
-  for (auto const& factor : model.factors) {
-    std::uint64_t const sizes[] = {factor.rows(), rank};
+  for (std::size_t n = 0; n < model.factors.size(); ++n) {
+    auto const& factor          = model.factors[n];
+    std::uint64_t const rows    = factor.rows();
+    std::uint64_t const sizes[] = {rows, rank};
+    if (!model.rows.empty() && model.rows[n].is_list()) {
+      file.write("rows\n");
+      numbers.line(&rows, 1);
+      for (std::uint64_t const& row : model.rows[n].numbers()) numbers.line(&row, 1);
+    }
     file.write("matrix\n2\n");
     numbers.line(sizes, 2);
     factor.for_each_block([&](std::span<double const> block) {
@@ -188,18 +212,22 @@ HostKtensor read_ktensor_text(RawInput& input) {
   tokens.expect_room(1, rank);
   for (std::uint64_t r = 0; r < rank; ++r) model.weights.push_back(tokens.number("a weight"));
   for (std::uint64_t const extent : model.extents) {
+    model.rows.push_back(read_rows(tokens, extent));
     tokens.word("matrix", "facmatrix");  // GenTen writes either
     if (tokens.size("2") != 2) tokens.fail("a factor matrix has 2 sizes");
-    auto const rows    = tokens.size("the rows of a factor matrix");
-    auto const columns = tokens.size("the columns of a factor matrix");
-    if (rows != extent || columns != rank)
+    auto const rows              = tokens.size("the rows of a factor matrix");
+    auto const columns           = tokens.size("the columns of a factor matrix");
+    std::uint64_t const expected = model.rows.back().size();
+    if (rows != expected || columns != rank)
       tokens.fail("a factor matrix is " + std::to_string(rows) + " x " + std::to_string(columns) + ", not " +
-                  std::to_string(extent) + " x " + std::to_string(rank));
+                  std::to_string(expected) + " x " + std::to_string(rank));
     tokens.expect_room(rows, columns);
     auto& factor = model.factors.emplace_back(rows * columns);
     for (double& element : factor) element = tokens.number("an element");
   }
   tokens.end();
+  if (std::none_of(model.rows.begin(), model.rows.end(), [](auto const& rows) { return rows.is_list(); }))
+    model.rows.clear();
   return model;
 }
 

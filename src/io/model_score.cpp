@@ -22,13 +22,24 @@ struct ScoreMatrix {
   Wide operator()(std::uint64_t i, std::uint64_t j) const { return elements[i * columns + j]; }
 };
 
-/// A'B, for I x R and I x S.
-ScoreMatrix cross_gram(std::vector<double> const& A, std::uint64_t R, std::vector<double> const& B,
-                       std::uint64_t S) {
+/// A'B of the factors of mode n, I x R and I x S. Rows that a model does not store are zero.
+ScoreMatrix cross_gram(HostKtensor const& a, HostKtensor const& b, std::size_t n) {
+  auto const& A         = a.factors[n];
+  auto const& B         = b.factors[n];
+  std::uint64_t const R = a.rank(), S = b.rank();
   ScoreMatrix result{R, S, std::vector<Wide>(R * S, 0)};
-  for (std::uint64_t i = 0; i < A.size() / R; ++i)
+  auto const add = [&](std::uint64_t i, std::uint64_t j) {
     for (std::uint64_t r = 0; r < R; ++r)
-      for (std::uint64_t s = 0; s < S; ++s) result(r, s) += Wide{A[i * R + r]} * B[i * S + s];
+      for (std::uint64_t s = 0; s < S; ++s) result(r, s) += Wide{A[i * R + r]} * B[j * S + s];
+  };
+  StoredRows const all(a.extents[n]);
+  StoredRows const& rows_a = a.rows.empty() ? all : a.rows[n];
+  StoredRows const& rows_b = b.rows.empty() ? all : b.rows[n];
+  bool const is_same       = rows_a == rows_b;
+  for (std::uint64_t i = 0; i < rows_a.size(); ++i) {
+    std::uint64_t const j = is_same ? i : rows_b.position(rows_a.number(i));
+    if (j != StoredRows::none) add(i, j);
+  }
   return result;
 }
 
@@ -86,8 +97,8 @@ std::vector<Wide> component_norms(HostKtensor const& model) {
   std::vector<Wide> norms(model.rank());
   std::transform(model.weights.begin(), model.weights.end(), norms.begin(),
                  [](double w) { return std::abs(w); });
-  for (auto const& factor : model.factors) {
-    ScoreMatrix const gram = cross_gram(factor, model.rank(), factor, model.rank());
+  for (std::size_t n = 0; n < model.factors.size(); ++n) {
+    ScoreMatrix const gram = cross_gram(model, model, n);
     for (std::uint64_t r = 0; r < model.rank(); ++r) norms[r] *= std::sqrt(gram(r, r));
   }
   return norms;
@@ -110,9 +121,7 @@ MatchScore match_score(HostKtensor const& a, HostKtensor const& b) {
   }
   ScoreMatrix score{R, S, std::vector<Wide>(R * S, 1)};
   for (std::size_t n = 0; n < a.factors.size(); ++n) {
-    ScoreMatrix const cross = cross_gram(a.factors[n], R, b.factors[n], S),
-                      of_a  = cross_gram(a.factors[n], R, a.factors[n], R),
-                      of_b  = cross_gram(b.factors[n], S, b.factors[n], S);
+    ScoreMatrix const cross = cross_gram(a, b, n), of_a = cross_gram(a, a, n), of_b = cross_gram(b, b, n);
     for (std::uint64_t r = 0; r < R; ++r)
       for (std::uint64_t s = 0; s < S; ++s) {
         Wide const norms = std::sqrt(of_a(r, r)) * std::sqrt(of_b(s, s));

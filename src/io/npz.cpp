@@ -21,6 +21,7 @@ void write_npz(std::filesystem::path const& path, KtensorBlocks const& model, Np
     add_array(zip, "factor_" + std::to_string(n), {factor.rows(), factor.columns()}, factor,
               options.single_precision);
   }
+  add_rows(zip, model.rows);
   zip.finish();
   file.commit();
 }
@@ -48,6 +49,7 @@ HostKtensor read_npz(RawInput& input) {
     model.factors.push_back(std::move(factor->elements));
   }
   if (model.factors.empty()) throw InputError(name, 0, 0, "holds no array 'factor_0'");
+  model.rows = archive.read_rows(model.extents);
   return model;
 }
 

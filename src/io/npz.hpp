@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Kruskal tensors as .npz, the archive of arrays that numpy.load and numpy.savez know: "weights" of shape
-// (R,) and "factor_0", "factor_1", ... of shape (I_n, R).
+// (R,) and "factor_0", "factor_1", ... of shape (I_n, R). If a model stores only some rows of a mode,
+// "rows_n" lists them, and "extents" has the sizes of all modes.
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "io/known_file.hpp"
@@ -87,6 +88,26 @@ void add_array(ZipWriter& zip, std::string const& name, std::vector<std::uint64_
   add_array(zip, name, shape, ElementBlocks(elements.size(), 1, elements), single_precision);
 }
 
+void add_rows(ZipWriter& zip, std::vector<StoredRows> const& rows) {
+  if (rows.empty()) return;
+  auto const add = [&](std::string const& name, std::vector<std::uint64_t> const& counts) {
+    // Signed, as numpy's own indices are. Numbers from 2^63 on need the other type.
+    bool const is_signed     = std::all_of(counts.begin(), counts.end(), [](auto c) { return c >> 63 == 0; });
+    std::string const header = npy_header({counts.size()}, is_signed ? "i8" : "u8");
+    std::uint64_t const bytes = counts.size() * sizeof(std::uint64_t);
+    zip.add(name + ".npy", header.size() + bytes, [&](ZipWriter::Sink const& sink) {
+      sink(header);
+      sink({reinterpret_cast<char const*>(counts.data()), bytes});
+    });
+  };
+  std::vector<std::uint64_t> extents;
+  for (std::size_t n = 0; n < rows.size(); ++n) {
+    extents.push_back(rows[n].extent());
+    if (rows[n].is_list()) add("rows_" + std::to_string(n), rows[n].numbers());
+  }
+  add("extents", extents);
+}
+
 NpzReader::NpzReader(RawInput& input) : m_input(input) {
   m_input.hold(m_memory);
   if (m_input.size() == 0) throw InputError(name(), 0, 0, "is empty, not an npz archive");
@@ -109,6 +130,59 @@ std::optional<NpzArray> NpzReader::read(std::string const& array, std::size_t di
                      in_quotes(array) + " has " + std::to_string(result.shape.size()) + " dimensions, not " +
                          std::to_string(dimensions));
   return result;
+}
+
+std::optional<std::vector<std::uint64_t>> NpzReader::read_counts(std::string const& array) const {
+  auto const member = std::find_if(m_members.begin(), m_members.end(),
+                                   [&](ZipMember const& m) { return m.name == array + ".npy"; });
+  if (member == m_members.end()) return std::nullopt;
+  auto const content = open_member(m_input, *member, m_memory);
+  auto const npy     = parse_npy(name(), member->name, {content.data(), content.size()});
+  if ((npy.kind != 'i' && npy.kind != 'u') || npy.shape.size() != 1)
+    throw InputError(name(), 0, 0, in_quotes(array) + " is not a vector of integers");
+  m_memory.take(in_quotes(array) + " of " + name(), npy.size() * sizeof(std::uint64_t));
+  std::vector<std::uint64_t> counts(npy.size());
+  npy.with_type([&](auto type) {
+    using Element = decltype(type);
+    for (std::uint64_t k = 0; k < counts.size(); ++k) {
+      auto const element = element_at<Element>(npy.elements.data(), k);
+      if constexpr (std::is_signed_v<Element>)
+        if (element < 0) throw InputError(name(), 0, 0, in_quotes(array) + " has a number below 0");
+      counts[k] = static_cast<std::uint64_t>(element);
+    }
+  });
+  return counts;
+}
+
+std::vector<StoredRows> NpzReader::read_rows(std::vector<std::uint64_t>& extents) const {
+  auto const refuse = [&](std::string const& reason) { throw InputError(name(), 0, 0, reason); };
+  auto const sizes  = read_counts("extents");
+  std::vector<StoredRows> rows;
+  if (sizes && sizes->size() != extents.size())
+    refuse("'extents' has " + std::to_string(sizes->size()) + " numbers for a model of " +
+           std::to_string(extents.size()) + " modes");
+  for (std::size_t n = 0; n < extents.size(); ++n) {
+    std::string const array = "rows_" + std::to_string(n);
+    auto numbers            = read_counts(array);
+    std::string const mode  = "factor_" + std::to_string(n);
+    if (!numbers) {
+      if (sizes && (*sizes)[n] != extents[n])
+        refuse(in_quotes(mode) + " has " + std::to_string(extents[n]) + " rows, but 'extents' says " +
+               std::to_string((*sizes)[n]) + ", and there is no " + in_quotes(array));
+      rows.emplace_back(extents[n]);
+      continue;
+    }
+    if (!sizes) refuse("has " + in_quotes(array) + " but no array 'extents'");
+    if (numbers->size() != extents[n])
+      refuse(in_quotes(array) + " has " + std::to_string(numbers->size()) + " rows, but " + in_quotes(mode) +
+             " has " + std::to_string(extents[n]));
+    std::string const fault = StoredRows::fault_of((*sizes)[n], *numbers);
+    if (!fault.empty()) refuse(in_quotes(array) + " " + fault);
+    extents[n] = (*sizes)[n];
+    rows.emplace_back(extents[n], std::move(*numbers));
+  }
+  bool const has_lists = std::any_of(rows.begin(), rows.end(), [](auto const& r) { return r.is_list(); });
+  return has_lists ? rows : std::vector<StoredRows>();
 }
 
 bool NpzReader::has(std::string const& array) const {

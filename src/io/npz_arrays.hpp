@@ -11,6 +11,7 @@
 #include "io/element_blocks.hpp"
 #include "io/raw_input.hpp"
 #include "io/zip.hpp"
+#include "polyad/tensor/stored_rows.hpp"
 
 namespace polyad::io {
 
@@ -26,6 +27,9 @@ void add_array(ZipWriter& zip, std::string const& name, std::vector<std::uint64_
                ElementBlocks const& elements, bool single_precision);
 void add_array(ZipWriter& zip, std::string const& name, std::vector<std::uint64_t> const& shape,
                std::vector<double> const& elements, bool single_precision);
+
+/// Adds the lists of a model: "rows_n" of each mode that has one, and "extents". No lists: adds nothing.
+void add_rows(ZipWriter& zip, std::vector<StoredRows> const& rows);
 
 class NpzReader {
 public:
@@ -44,10 +48,17 @@ public:
   /// The same for an array that has to be there.
   [[nodiscard]] NpzArray require(std::string const& array, std::size_t dimensions) const;
 
+  /// What add_rows wrote; empty if there are no lists.
+  /// \param extents  the rows of the factors; become those of the modes
+  [[nodiscard]] std::vector<StoredRows> read_rows(std::vector<std::uint64_t>& extents) const;
+
   /// Of the file, for messages.
   [[nodiscard]] std::string const& name() const noexcept { return m_input.name(); }
 
 private:
+  /// A vector of integers, none of them negative; nothing when there is none of that name.
+  [[nodiscard]] std::optional<std::vector<std::uint64_t>> read_counts(std::string const& array) const;
+
   RawInput& m_input;
   std::vector<ZipMember> m_members;
   mutable ReadMemory m_memory;  // without a limit

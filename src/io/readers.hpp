@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "io/raw_input.hpp"
 #include "polyad/io/array_npz.hpp"
 #include "polyad/io/fast_tucker_file.hpp"
 #include "polyad/io/model_file.hpp"
 #include "polyad/io/tensor_file.hpp"
+#include "polyad/tensor/stored_rows.hpp"
 
 namespace polyad::io {
 
@@ -21,5 +23,6 @@ namespace polyad::io {
 [[nodiscard]] HostFastTucker read_fast_tucker(RawInput& input);
 [[nodiscard]] HostArray read_array_npz(RawInput& input, std::string const& name, std::size_t order);
 [[nodiscard]] std::map<int, HostArray> read_factors_npz(RawInput& input);
+[[nodiscard]] std::vector<StoredRows> read_rows_npz(RawInput& input, std::vector<std::uint64_t>& extents);
 
 }  // namespace polyad::io

@@ -19,6 +19,7 @@
 #include "polyad/io/array_npz.hpp"
 #include "polyad/io/atomic_file.hpp"
 #include "polyad/io/input_file.hpp"
+#include "polyad/tensor/compact.hpp"
 
 namespace polyad {
 namespace {
@@ -56,6 +57,12 @@ void expect_npz(std::filesystem::path const& path, char const* what) {
                  " is written as .npz");
 }
 
+/// I_n, the rows of the tensor, of which a model may store some only.
+template <class Scalar, class Space>
+std::uint64_t extent_of(Ktensor<Scalar, Space> const& model, int n) {
+  return model.rows.empty() ? model.factors[n].extent(0) : of_mode(model.rows, n).extent();
+}
+
 template <class Scalar>
 constexpr bool is_single = sizeof(Scalar) == sizeof(float);
 
@@ -68,9 +75,10 @@ HostKtensor to_host_model(Space const& space, Ktensor<Scalar, Space> const& mode
   HostKtensor host;
   host.weights = model.weights;
   for (int n = 0; n < model.factors.order(); ++n) {
-    host.extents.push_back(model.factors[n].extent(0));
+    host.extents.push_back(extent_of(model, n));
     host.factors.push_back(to_host<Scalar>(space, model.factors[n]));
   }
+  host.rows = model.rows;
   return host;
 }
 
@@ -109,8 +117,9 @@ template <class Scalar, class Space>
 Ktensor<Scalar, Space> to_model(Space const& space, HostKtensor const& host) {
   expect_consistent(host);
   for (auto const& factor : host.factors) expect_fits_scalar<Scalar>(factor);
-  Ktensor<Scalar, Space> model{host.weights,
-                               {space, Extents(std::span<count_t const>(host.extents)), host.rank()}};
+  Extents const extents{std::span<count_t const>(host.extents)};
+  Ktensor<Scalar, Space> model{
+      host.weights, {space, compact_extents(extents, host.rows), host.rank()}, host.rows};
   for (int n = 0; n < host.order(); ++n) from_host<Scalar>(space, of_mode(host.factors, n), model.factors[n]);
   return model;
 }
@@ -147,9 +156,11 @@ FastTuckerModel<Scalar, Space> to_model(Space const& space, HostFastTucker const
 
 template <class Scalar, class Space>
 void save(Space const& space, Ktensor<Scalar, Space> const& model, std::filesystem::path const& path) {
-  io::KtensorBlocks blocks{model.weights, {}};
-  for (int n = 0; n < model.factors.order(); ++n)
+  io::KtensorBlocks blocks{model.weights, {}, {}, model.rows};
+  for (int n = 0; n < model.factors.order(); ++n) {
+    blocks.extents.push_back(extent_of(model, n));
     blocks.factors.push_back(io::element_blocks<Scalar>(space, model.factors[n]));
+  }
   io::write_model(path, blocks, is_single<Scalar>);
 }
 
@@ -194,6 +205,7 @@ void save(Space const& space, TuckerModel<Scalar, Space> const& model, std::file
     io::add_array(zip, "factor_" + std::to_string(n), {U.extent(0), U.extent(1)},
                   io::element_blocks<Scalar>(space, U), is_single<Scalar>);
   }
+  io::add_rows(zip, model.rows);
   zip.finish();
   file.commit();
 }
@@ -220,6 +232,9 @@ TuckerModel<Scalar, Space> load_tucker(Space const& space, std::filesystem::path
   count_t const others = last == 0 ? 0 : core.elements.size() / last;
   model.core =
       to_matrix<Scalar>(space, "polyad::tucker_core", last, others, transposed(core.elements, others, last));
+  std::vector<std::uint64_t> extents;
+  for (auto const& U : model.factors) extents.push_back(U.extent(0));
+  model.rows = file.read_rows_npz(extents);
   return model;
 }
 

@@ -18,6 +18,7 @@
 #include "polyad/core/instances.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/dense/nvecs.hpp"
+#include "polyad/tensor/compact.hpp"
 #include "tensor/copied.hpp"
 #include "tucker/divided_tucker.hpp"
 #include "tucker/leading_scratch.hpp"
@@ -34,6 +35,17 @@ std::string product_text(std::vector<count_t> const& ranks) {
   std::string text;
   for (count_t const rank : ranks) text += (text.empty() ? "" : " x ") + std::to_string(rank);
   return text;
+}
+
+/// expect_tucker_ranks, and that the options' lists are of these rows.
+void expect_stored_ranks(Extents const& extents, TuckerOptions const& options) {
+  expect_stored_rows(options.rows, extents);
+  for (std::size_t n = 0; n < std::min(options.rows.size(), options.ranks.size()); ++n) {
+    auto const& rows = options.rows[n];
+    POLYAD_EXPECTS(!rows.is_list() || options.ranks[n] <= rows.size(), "rank ", options.ranks[n], " of mode ",
+                   n, ": only ", rows.size(), " of its ", rows.extent(), " rows occur");
+  }
+  expect_tucker_ranks(extents, options.ranks);
 }
 
 /// Y for every mode, all in one buffer of the size of the largest: HOOI needs one at a time. On several ranks
@@ -73,7 +85,7 @@ std::vector<FactorMatrix<Scalar, Space>> make_shared_outputs(
 template <class Scalar, class Space>
 TuckerStart<Scalar, Space> random_start(Space const& space, Extents const& extents,
                                         TuckerOptions const& options, RowOwners<Scalar, Space>* owners) {
-  expect_tucker_ranks(extents, options.ranks);
+  expect_stored_ranks(extents, options);
   LeadingVectors<Scalar, Space> vectors(space, options.vectors, owners);
   TuckerStart<Scalar, Space> U;
   for (int n = 0; n < extents.order(); ++n) {
@@ -81,7 +93,10 @@ TuckerStart<Scalar, Space> random_start(Space const& space, Extents const& exten
     count_t const rows = owners == nullptr ? extents[n] : owners->rows(n);
     auto const random  = make_factor_matrix<Scalar>(space, "polyad::tucker_start", rows, rank);
     auto const whole   = make_factor_matrix<Scalar>(space, "polyad::tucker_factor", extents[n], rank);
-    fill_random_rows(space, random, options.seed, n, owners == nullptr ? 0 : owners->first_row(n));
+    if (owners == nullptr)
+      fill_stored_rows<Scalar, Space>(space, random, options.rows, options.seed, n);
+    else
+      fill_random_rows(space, random, options.seed, n, owners->first_row(n));
     vectors.orthonormalize(random, owners == nullptr ? whole : owners->owned(n, whole), n);
     if (owners != nullptr) owners->gather_rows(n, whole);
     U.push_back(whole);
@@ -127,7 +142,7 @@ TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index
     return FactorMatrix<Scalar, Space>(
         Kokkos::subview(Y, Kokkos::make_pair(count_t(0), owners->rows(n)), Kokkos::ALL));
   };
-  expect_tucker_ranks(extents, options.ranks);
+  expect_stored_ranks(extents, options);
   POLYAD_EXPECTS(start.size() == static_cast<std::size_t>(order), start.size(), " factors to start from");
   for (int n = 0; n < order; ++n) {
     auto const& U = of_mode(start, n);
@@ -146,6 +161,7 @@ TuckerResult<Scalar, Space> hooi(Space const& space, DividedTensor<Scalar, Index
                          ": no fit can be told");
 
   TuckerResult<Scalar, Space> result;
+  result.model.rows = options.rows;
   for (auto const& U : start) result.model.factors.push_back(with_packed_rows<Scalar, Space>(space, U));
   auto Y = make_shared_outputs(space, X, result.model.factors);
   LeadingVectors<Scalar, Space> vectors(space, options.vectors, owners);
@@ -247,11 +263,11 @@ template <class Scalar, class Index, class Space>
 TuckerStart<Scalar, Space> hosvd_tucker_start(Space const& space,
                                               CooTensor<Scalar, Index, Space> const& tensor,
                                               TuckerOptions const& options) {
-  expect_tucker_ranks(tensor.extents(), options.ranks);
+  expect_stored_ranks(tensor.extents(), options);
   // More columns than needed: the rate of convergence depends on the singular values beyond them.
   count_t const rank =
       *std::max_element(options.ranks.begin(), options.ranks.end()) + options.vectors.oversampling;
-  auto const leading = nvecs(space, tensor, rank, {options.seed, 150, 1e-11});
+  auto const leading = nvecs(space, tensor, rank, {options.seed, 150, 1e-11, options.rows});
   LeadingVectors<Scalar, Space> vectors(space, options.vectors);
   TuckerStart<Scalar, Space> U;
   for (int n = 0; n < tensor.order(); ++n) {

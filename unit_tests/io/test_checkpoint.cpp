@@ -211,3 +211,39 @@ TEST_CASE("checkpoints of fast_tucker are refused where arrays and sizes disagre
   refused([](auto& state) { state.extents = {3}; });
   refused([](auto& state) { state.targets = {3, 0}; });
 }
+
+TEST_CASE("checkpoints with lists of rows are of version 3, and their lists are checked", "[io]") {
+  using polyad::StoredRows;
+  polyad::test::TemporaryFolder const folder;
+  auto some    = sample();
+  some.extents = {1'000'000'000'000, 2};
+  some.rows    = {StoredRows(1'000'000'000'000, {1, 5, 999'999'999'999}), StoredRows(2)};
+  polyad::io::write_checkpoint(folder / "c", some);
+  std::string const whole = polyad::test::content_of(folder / "c");
+  REQUIRE(whole[8] == '\3');
+  REQUIRE(polyad::io::read_checkpoint(folder / "c") == some);
+  for (std::size_t k = 0; k < whole.size(); ++k) REQUIRE(error_of(whole.substr(0, k)) != "");
+  auto const with_checksum = [](std::string bytes) {
+    bytes.resize(bytes.size() - 4);
+    std::uint32_t const sum = polyad::io::crc32c(0, bytes);
+    for (int k = 0; k < 4; ++k) bytes += static_cast<char>(sum >> 8 * k & 0xFF);
+    return bytes;
+  };
+  std::string const list("\1\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0", 16);  // rows 1 and 5
+  auto const at = whole.find(list);
+  REQUIRE(at != std::string::npos);
+  auto damaged = whole;
+  damaged[at]  = '\5';
+  REQUIRE(error_of(with_checksum(damaged)).find("a list of rows that does not increase") !=
+          std::string::npos);
+  damaged         = whole;
+  damaged[at + 7] = '\1';
+  REQUIRE(error_of(with_checksum(damaged)).find("a list of rows that has row") != std::string::npos);
+  damaged         = whole;
+  damaged[at - 1] = '\1';  // the number of rows
+  REQUIRE(error_of(with_checksum(damaged)).find("is too short for") != std::string::npos);
+  some.weights.clear();
+  polyad::io::write_checkpoint(folder / "c", some);
+  some.weights = {1, 1};
+  REQUIRE(polyad::io::read_checkpoint(folder / "c") == some);
+}

@@ -5,11 +5,14 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "io/ktensor_text.hpp"
 #include "io/npz.hpp"
 #include "polyad/core/error.hpp"
+#include "polyad/io/array_npz.hpp"
 #include "polyad/io/model_file.hpp"
 #include "support/catch.hpp"
 #include "temporary_folder.hpp"
@@ -196,4 +199,160 @@ TEST_CASE("fit_of_model is that of the definition", "[io]") {
   REQUIRE(polyad::io::fit_of_model(X, model) == Approx(1 - std::sqrt(8.0) / 4));
   X.values[0] = 0;
   REQUIRE_THROWS_AS(polyad::io::fit_of_model(X, model), polyad::NumericalError);
+}
+
+namespace {
+
+/// A model that stores some rows of modes 0 and 2.
+HostKtensor sample_of_some_rows() {
+  HostKtensor model;
+  model.weights = {3.5, 0.1};
+  model.extents = {10'000'000'000'000, 2, 5};
+  model.factors = {{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10}};
+  model.rows    = {polyad::StoredRows(10'000'000'000'000, {7, 9'999'999'999'999}), polyad::StoredRows(2),
+                   polyad::StoredRows(5, {4})};
+  return model;
+}
+
+void replace_once(std::string& text, std::string_view from, std::string_view to) {
+  auto const at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  text.replace(at, from.size(), to);
+}
+
+std::string consistency_fault(HostKtensor const& model) {
+  try {
+    polyad::io::expect_consistent(model);
+  } catch (UsageError const& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("models of some rows round-trip", "[io]") {
+  TemporaryFolder const folder;
+  for (std::string const name : {"m.ktns", "m.npz"}) {
+    polyad::io::write_model(folder / name, sample_of_some_rows());
+    REQUIRE(polyad::io::read_model(folder / name) == sample_of_some_rows());
+  }
+  REQUIRE(content_of(folder / "m.ktns") ==
+          "ktensor\n3\n10000000000000 2 5\n2\n3.5 0.1\nrows\n2\n7\n9999999999999\nmatrix\n2\n2 2\n1 2\n3 4\n"
+          "matrix\n2\n2 2\n5 6\n7 8\nrows\n1\n4\nmatrix\n2\n1 2\n9 10\n");
+  auto beyond    = sample_of_some_rows();  // numpy has no signed integers of that size
+  beyond.extents = {~std::uint64_t(0), 2, 5};
+  beyond.rows[0] = polyad::StoredRows(beyond.extents[0], {0, ~std::uint64_t(0) - 1});
+  polyad::io::write_model(folder / "m.npz", beyond);
+  REQUIRE(polyad::io::read_model(folder / "m.npz") == beyond);
+}
+
+TEST_CASE("text models with lists of rows that are none are refused", "[io]") {
+  TemporaryFolder const folder;
+  polyad::io::write_model(folder / "m.ktns", sample_of_some_rows());
+  std::string const whole  = content_of(folder / "m.ktns");
+  auto const error_without = [&](std::string_view from, std::string_view to) {
+    std::string text = whole;
+    replace_once(text, from, to);
+    return text_error(text);
+  };
+  REQUIRE(text_error(whole) == "");
+  REQUIRE(error_without("9999999999999\nm", "10000000000000\nm") ==
+          "9:1: the list of rows has row 10000000000000 of a mode of 10000000000000 rows");
+  REQUIRE(error_without("9999999999999\nm", "7\nm") ==
+          "9:1: the list of rows does not increase: row 7 follows row 7");
+  REQUIRE(error_without("rows\n2\n", "rows\n18446744073709551615\n").find("too short") != std::string::npos);
+  REQUIRE(error_without("matrix\n2\n1 2\n9 10", "matrix\n2\n5 2\n9 10").find("is 5 x 2, not 1 x 2") !=
+          std::string::npos);
+  REQUIRE(error_without("rows\n1\n4\n", "").find("is 1 x 2, not 5 x 2") != std::string::npos);
+  REQUIRE(error_without("rows\n1\n4\n", "rows\n1\n-4\n") != "");
+}
+
+TEST_CASE("npz models with lists of rows that are none are refused", "[io]") {
+  using polyad::StoredRows;
+  TemporaryFolder const folder;
+  auto const error_of = [&](std::map<std::string, polyad::io::HostArray> arrays,
+                            std::vector<StoredRows> const& rows) {
+    arrays["weights"] = {{1}, {1}};
+    polyad::io::write_arrays_npz(folder / "m.npz", arrays, false, rows);
+    try {
+      (void)polyad::io::read_model(folder / "m.npz");
+    } catch (InputError const& error) {
+      return std::string(error.what()).substr((folder / "m.npz").string().size());
+    }
+    return std::string();
+  };
+  polyad::io::HostArray const two{{2, 1}, {1, 2}};
+  REQUIRE(error_of({{"factor_0", two}, {"factor_1", two}}, {StoredRows(9, {3, 8}), StoredRows(2)}) == "");
+  REQUIRE(error_of({{"factor_0", two}, {"factor_1", two}}, {StoredRows(9, {3}), StoredRows(2)}) ==
+          ": 'rows_0' has 1 rows, but 'factor_0' has 2");
+  REQUIRE(error_of({{"factor_0", two}, {"factor_1", two}}, {StoredRows(9, {3, 8}), StoredRows(4)}) ==
+          ": 'factor_1' has 2 rows, but 'extents' says 4, and there is no 'rows_1'");
+  REQUIRE(error_of({{"factor_0", two}}, {StoredRows(9, {3, 8}), StoredRows(2)}) ==
+          ": 'extents' has 2 numbers for a model of 1 modes");
+  // Row numbers are not doubles.
+  REQUIRE(error_of({{"factor_0", two}, {"extents", {{1}, {9}}}}, {}) ==
+          ": 'extents' is not a vector of integers");
+  REQUIRE(error_of({{"factor_0", two}, {"rows_0", {{2}, {0, 1}}}}, {}) ==
+          ": 'rows_0' is not a vector of integers");
+}
+
+TEST_CASE("models whose lists contradict their factors are not written", "[io]") {
+  auto model = sample_of_some_rows();
+  REQUIRE(consistency_fault(model) == "");
+  model.rows.pop_back();
+  REQUIRE(consistency_fault(model) == "2 lists of rows for 3 modes");
+  model.rows.push_back(polyad::StoredRows(6, {4}));
+  REQUIRE(consistency_fault(model) == "the stored rows of mode 2 are of 6 rows, not 5");
+  model.rows.back() = polyad::StoredRows(5);
+  REQUIRE(consistency_fault(model) == "factor 2 of a model has 2 elements, not 5 x 2");
+}
+
+TEST_CASE("rows of a model are looked up", "[io]") {
+  using polyad::StoredRows;
+  auto const model = sample_of_some_rows();
+  auto const found =
+      polyad::io::with_rows(model, {StoredRows(model.extents[0], {6, 7, 8}), StoredRows(2), StoredRows(5)});
+  REQUIRE(found.factors[0] == std::vector<double>{0, 0, 1, 2, 0, 0});
+  REQUIRE(found.factors[1] == model.factors[1]);
+  REQUIRE(found.factors[2] == std::vector<double>{0, 0, 0, 0, 0, 0, 0, 0, 9, 10});
+  REQUIRE_THROWS_AS(polyad::io::with_rows(model, {StoredRows(3)}), UsageError);
+  polyad::io::CoordinateList X;
+  X.extents = model.extents;
+  X.indices =
+      polyad::io::UninitializedVector<std::uint64_t>{7, 0, 4, 8, 0, 4, 9'999'999'999'999, 1, 4, 7, 1, 3};
+  X.values = {1, 2, 3, 4};
+  polyad::io::keep_stored(X, model.rows, 2);  // mode 2 as it is, but only rows that are stored elsewhere
+  REQUIRE(X.extents == std::vector<std::uint64_t>{2, 2, 5});
+  REQUIRE(std::get<1>(X.indices) ==
+          polyad::io::UninitializedVector<std::uint64_t>{0, 0, 4, 1, 1, 4, 0, 1, 3});
+  REQUIRE(X.values == polyad::io::UninitializedVector<double>{1, 3, 4});
+}
+
+TEST_CASE("scores and fits of models of some rows are those of the same models with zeros", "[io]") {
+  using polyad::StoredRows;
+  HostKtensor some;
+  some.weights     = {2, 1};
+  some.extents     = {6, 3};
+  some.factors     = {{1, 2, -1, 0.5, 3, 1}, {1, 0, 0.5, 2, -1, 1}};
+  some.rows        = {StoredRows(6, {0, 3, 5}), StoredRows(3)};
+  auto other       = some;
+  other.factors[0] = {0.5, 1, 2, -3};
+  other.rows[0]    = StoredRows(6, {3, 4});
+  auto const all   = polyad::io::with_rows(some, {});
+  auto const whole = polyad::io::with_rows(other, {});
+  auto const found = polyad::io::match_score(some, other), expected = polyad::io::match_score(all, whole);
+  REQUIRE(std::abs(found.score - expected.score) < 1e-15);
+  REQUIRE(std::abs(found.weighted - expected.weighted) < 1e-15);
+  REQUIRE(std::abs(polyad::io::match_score(some, all).score - 1) < 1e-15);
+  polyad::io::CoordinateList X;
+  X.extents = {6, 3};
+  X.indices = polyad::io::UninitializedVector<std::uint32_t>{0, 0, 3, 1, 5, 2, 1, 1, 4, 0};
+  X.values  = {1, 2, 3, 4, 5};
+  REQUIRE(std::abs(polyad::io::fit_of_model(X, some) - polyad::io::fit_of_model(X, all)) < 1e-14);
+  polyad::io::HostTucker tucker{{6, 3}, {2, 2}, {1, 2, 3, 4}, some.factors, some.rows};
+  polyad::io::HostTucker const full{{6, 3}, {2, 2}, {1, 2, 3, 4}, all.factors, {}};
+  REQUIRE(std::abs(polyad::io::fit_of_model(X, tucker) - polyad::io::fit_of_model(X, full)) < 1e-14);
+  tucker.rows.pop_back();
+  REQUIRE_THROWS_AS(polyad::io::fit_of_model(X, tucker), UsageError);
 }

@@ -10,6 +10,7 @@
 
 #include "formats/fcoo/fcoo.hpp"
 #include "polyad/core/device_memory.hpp"
+#include "polyad/tensor/compact.hpp"
 #include "polyad/testing/small_tensors.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
@@ -300,4 +301,46 @@ TEST_CASE("hooi: what does not fit is refused", "[tucker]") {
 }
 
 }  // namespace
+TEST_CASE("Tucker of the rows that occur is that of all rows", "[tucker]") {
+  TestSpace const space;
+  Random random(5);
+  auto host    = distinct(random_tensor(random, {9, 7, 8}, 150));
+  host.extents = {90, 7, 24};
+  for (std::size_t p = 0; p < host.nnz(); ++p) {
+    host.indices[3 * p] = 10 * host.indices[3 * p] + 3;
+    host.indices[3 * p + 2] *= 3;
+  }
+  auto const X     = to_device<double, std::uint32_t>(space, host);
+  auto const small = compact(space, X, {.least_rows = 0, .empty_share = 0.5});
+  TuckerOptions options{.ranks = {3, 2, 3}, .max_iterations = 5, .tolerance = 0, .seed = 7};
+  auto stored = options;
+  stored.rows = small.rows;
+  for (bool const hosvd : {false, true}) {
+    auto const begin = hosvd ? hosvd_tucker_start(space, small.tensor, stored)
+                             : random_tucker_start<double>(space, small.tensor.extents(), stored);
+    TuckerStart<double, TestSpace> all;
+    for (int n = 0; n < 3; ++n)
+      all.push_back(look_up_rows<double, TestSpace>(space, of_mode(begin, n), of_mode(small.rows, n),
+                                                    StoredRows(X.extents()[n])));
+    auto const found = tucker(space, small.tensor, stored, begin);
+    auto const whole = tucker(space, X, options, all);
+    CHECK(std::abs(found.fit - whole.fit) < 1e-9);
+    REQUIRE(found.model.rows == small.rows);
+    auto const a = on_host(found.model), b = on_host(whole.model);
+    double worst = 0;
+    for (std::size_t p = 0; p < host.nnz(); ++p) {
+      std::vector<std::uint64_t> row(3), at(3);
+      for (std::size_t n = 0; n < 3; ++n) {
+        row[n] = host.index(p, n);
+        at[n]  = small.rows[n].position(row[n]);
+      }
+      worst = std::max(worst, static_cast<double>(std::abs(a.at(at) - b.at(row))));
+    }
+    CHECK(worst < 1e-8);
+  }
+  stored.ranks       = {10, 5, 2};
+  auto const message = message_of([&] { (void)tucker(space, small.tensor, stored); });
+  REQUIRE(message == "rank 10 of mode 0: only 9 of its 90 rows occur");
+}
+
 }  // namespace polyad::test

@@ -41,6 +41,9 @@ struct CpAlsOptions {
   std::uint64_t seed  = 0;      // of the random start (core/counter_rng.hpp)
   bool time_phases    = false;  // seconds per phase, at the price of a fence around each
   bool one_instance   = false;  // the R x R algebra in line with the MTTKRPs; timed phases do so anyway
+  /// If X was renumbered by compact (tensor/compact.hpp), its CompactTensor::rows. A random start then has
+  /// the numbers of the original rows, and the model has these lists.
+  std::vector<StoredRows> rows = {};
 };
 
 /// The callback's argument after each iteration.
@@ -85,8 +88,9 @@ using CpAlsCallback = std::function<bool(CpAlsIteration const&)>;
 /// \param start  A^(n) (I_n x R); the scale of its columns does not matter. It is copied, unless it is handed
 ///               over by std::move: then the result overwrites its Views, and all that share them. Without a
 ///               start: random numbers of options.seed (fill_random)
-/// \throws UsageError when N < 2, X holds duplicates, shapes do not match, no rank is known, or a limit of
-///         the options is negative or not a number; MemoryError before allocating; NumericalError when the
+/// \throws UsageError when N < 2, X holds duplicates, shapes do not match (those of options.rows, too), no
+///         rank is known, or a limit of the options is negative or not a number; MemoryError before
+///         allocating; NumericalError when the
 ///         norm of X or the fit is not a finite number, or when ||X - M||^2 is negative by more than its
 ///         rounding error (a user-defined format then holds duplicates)
 template <class Scalar, class Index, class Space>

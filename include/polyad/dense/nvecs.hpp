@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "polyad/tensor/coo_tensor.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
+#include "polyad/tensor/stored_rows.hpp"
 
 namespace polyad {
 
@@ -14,6 +16,7 @@ struct NvecsOptions {
   std::uint64_t seed = 0;     // for the random start, which also stands in where X_(n) has a rank below R
   int max_iterations = 30;    // 0 or more; 0: the random start
   double tolerance   = 1e-4;  // stop when the sum of the singular values changes by less, relatively
+  std::vector<StoredRows> rows = {};  // if compact renumbered the tensor, its CompactTensor::rows
 };
 
 /// The leading R left singular vectors of every X_(n), as factor matrices I_n x R with orthonormal columns.

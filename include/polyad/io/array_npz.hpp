@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "polyad/tensor/stored_rows.hpp"
+
 namespace polyad::io {
 
 struct HostArray {
@@ -25,9 +27,18 @@ struct HostArray {
 /// \throws InputError
 [[nodiscard]] std::map<int, HostArray> read_factors_npz(std::filesystem::path const& path);
 
+/// The rows that a model's archive stores (docs/file-formats.md): the arrays `rows_n` and `extents`. Empty if
+/// all rows are stored.
+/// \param extents  the rows of the factors, one for each mode; become those of the modes
+/// \throws InputError unless each list increases strictly, is below the mode's extent and has the factor's
+///         rows
+[[nodiscard]] std::vector<StoredRows> read_rows_npz(std::filesystem::path const& path,
+                                                    std::vector<std::uint64_t>& extents);
+
 /// All arrays or nothing. \param single_precision  float instead of double, rounded
+/// \param rows  lists of rows, which are written as read_rows_npz reads them; empty: none
 /// \throws WriteError; the previous file then stays
 void write_arrays_npz(std::filesystem::path const& path, std::map<std::string, HostArray> const& arrays,
-                      bool single_precision);
+                      bool single_precision, std::vector<StoredRows> const& rows = {});
 
 }  // namespace polyad::io

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "polyad/tensor/fast_tucker_state.hpp"
+#include "polyad/tensor/stored_rows.hpp"
 
 namespace polyad::io {
 
@@ -22,11 +23,13 @@ struct Checkpoint {
   std::vector<std::uint64_t> extents;
   std::uint64_t nnz   = 0;
   double norm_squared = 0;
+  /// The rows that the factors have: one for each mode, or empty if they have all rows.
+  std::vector<StoredRows> rows = {};
   /// From here on as CpAlsState (cp/cp_als.hpp) has it; the caller copies it. Iterations done, and their fit.
   std::uint64_t iteration      = 0;
   double fit                   = 0;
   std::uint64_t gram_fallbacks = 0;
-  /// A^(n), I_n x R, row-major, not normalised; floats where precision is f32.
+  /// A^(n), a row for each stored row, R columns, row-major, not normalised; floats where precision is f32.
   std::vector<std::vector<double>> factors;
   /// Their Gram matrices, N x R x R.
   std::vector<double> grams;

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "polyad/io/array_npz.hpp"
 #include "polyad/io/fast_tucker_file.hpp"
@@ -39,6 +40,7 @@ public:
   [[nodiscard]] HostFastTucker read_fast_tucker();
   [[nodiscard]] HostArray read_array_npz(std::string const& name, std::size_t order);
   [[nodiscard]] std::map<int, HostArray> read_factors_npz();
+  [[nodiscard]] std::vector<StoredRows> read_rows_npz(std::vector<std::uint64_t>& extents);
 
 private:
   std::unique_ptr<RawInput> m_input;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "polyad/io/coordinate_list.hpp"
+#include "polyad/tensor/stored_rows.hpp"
 
 namespace polyad::io {
 
@@ -18,8 +19,10 @@ struct HostKtensor {
   std::vector<double> weights;
   /// I_0, ..., I_{N-1}
   std::vector<std::uint64_t> extents;
-  /// A^(n), I_n x R, row-major
+  /// A^(n), I_n x R, row-major; of a mode with a list of rows, one row for each of them
   std::vector<std::vector<double>> factors;
+  /// The rows that are stored: one for each mode, or empty if all rows are stored.
+  std::vector<StoredRows> rows = {};
 
   [[nodiscard]] std::uint64_t rank() const noexcept { return weights.size(); }
   [[nodiscard]] int order() const noexcept { return static_cast<int>(extents.size()); }
@@ -27,8 +30,21 @@ struct HostKtensor {
   bool operator==(HostKtensor const&) const = default;
 };
 
-/// \throws UsageError unless the arrays have the sizes that the weights and extents say
+/// \throws UsageError unless the arrays have the sizes that the weights, extents and rows say
 void expect_consistent(HostKtensor const& model);
+
+/// The model with the rows that a tensor of the same extents has. Rows that the model does not store are
+/// zero.
+/// \param rows  one for each mode, or empty for all rows
+/// \throws UsageError when the model or the lists are of other extents
+[[nodiscard]] HostKtensor with_rows(HostKtensor model, std::vector<StoredRows> const& rows);
+
+/// Keeps the nonzeros of X in rows that are stored, and replaces their indices by positions. The other
+/// nonzeros contribute nothing to a product with the factors.
+/// \param rows  one for each mode, or empty, which changes nothing
+/// \param mode  a mode whose indices stay as they are; -1: none
+/// \throws UsageError when X has other extents
+void keep_stored(CoordinateList& X, std::vector<StoredRows> const& rows, int mode = -1);
 
 enum class ModelKind { text, npz };
 
@@ -55,8 +71,10 @@ struct HostTucker {
   std::vector<std::uint64_t> extents, ranks;
   /// G, R_0 x ... x R_{N-1}, row-major
   std::vector<double> core;
-  /// U^(n), I_n x R_n, row-major
+  /// U^(n), I_n x R_n, row-major; of a mode with a list of rows, one row for each of them
   std::vector<std::vector<double>> factors;
+  /// As of HostKtensor.
+  std::vector<StoredRows> rows = {};
 
   [[nodiscard]] int order() const noexcept { return static_cast<int>(extents.size()); }
 };

@@ -2,6 +2,8 @@
 // Saves and loads models. A file is written completely or not at all. The ending of its name decides its kind
 // when it is written, and its content when it is read (docs/file-formats.md). Scalar is the type in memory.
 //
+// Lists of stored rows (tensor/compact.hpp) are saved and loaded with a model.
+//
 //   save(space, result.model, "model.npz");
 //   auto const model = load_ktensor<double>(space, "model.npz");
 #pragma once

@@ -6,14 +6,18 @@
 #include <vector>
 
 #include "polyad/tensor/factor_matrices.hpp"
+#include "polyad/tensor/stored_rows.hpp"
 
 namespace polyad {
 
-/// lambda (R weights, on the host) and the factor matrices A^(n) (I_n x R).
+/// lambda (R weights, on the host) and the factor matrices A^(n) (I_n x R). If only some rows are stored, a
+/// factor has a row for each of them.
 template <class Scalar, class Space>
 struct Ktensor {
   std::vector<double> weights;
   FactorMatrices<Scalar, Space> factors;
+  /// The rows that are stored (tensor/compact.hpp): one for each mode, or empty if all rows are stored.
+  std::vector<StoredRows> rows = {};
 };
 
 }  // namespace polyad

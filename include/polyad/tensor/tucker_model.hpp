@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "polyad/tensor/factor_matrices.hpp"
+#include "polyad/tensor/stored_rows.hpp"
 
 namespace polyad {
 
@@ -14,6 +15,8 @@ template <class Scalar, class Space>
 struct TuckerModel {
   std::vector<FactorMatrix<Scalar, Space>> factors;  // U^(n)
   FactorMatrix<Scalar, Space> core;  // G unfolded: R_{N-1} x the product of the others, R_{N-2} fastest
+  /// The rows of the factors that are stored, as of Ktensor.
+  std::vector<StoredRows> rows = {};
 };
 
 }  // namespace polyad

@@ -37,6 +37,7 @@ struct TuckerOptions {
   double time_limit_s        = std::numeric_limits<double>::infinity();
   std::uint64_t seed         = 0;  // for the random start
   LeadingVectorsOptions vectors = {};
+  std::vector<StoredRows> rows  = {};  // as CpAlsOptions::rows
 };
 
 struct TuckerIteration {

@@ -8,6 +8,7 @@
 #include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
+#include "cli/tensors/compact_list.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/quantity_text.hpp"
@@ -17,6 +18,8 @@ namespace polyad::cli {
 void print_choice(Report const& report, EstimateOptions const& options) {
   auto const& formats = std::get<FormatsReport>(report.result);
   show("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
+  if (!report.input->stored_rows.empty())
+    show("rows     {} occur, and only those are stored\n", stored_rows_text(*report.input));
   show("run      CP of rank {}, {}, {:.0f} iterations, {} with concurrency {}, {} free\n", options.rank,
        options.precision, formats.iterations, report.backend->name, report.backend->concurrency,
        bytes_text(formats.free_bytes));
@@ -29,10 +32,11 @@ void print_choice(Report const& report, EstimateOptions const& options) {
 
 int run(EstimateOptions const& options, Report& report) {
   expect_usable_device();
-  auto const tensor = read_input(options.tensor, options.index_base, options.common, report);
+  auto tensor = read_input(options.tensor, options.index_base, options.common, report);
   Session const session(options.common.threads, options.common.verbose, options.device_memory);
   report.backend = session.backend();
-  report.result  = estimate_formats(options, tensor, *report.backend);
+  static_cast<void>(compact_list(tensor, *report.input));  // as cpd does
+  report.result = estimate_formats(options, tensor, *report.backend);
   print_choice(report, options);
   print_formats(std::get<FormatsReport>(report.result));
   show(

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "cli/commands/commands.hpp"
 #include "cli/drivers/products.hpp"
@@ -16,6 +18,8 @@
 #include "polyad/core/error.hpp"
 #include "polyad/io/array_npz.hpp"
 #include "polyad/io/atomic_file.hpp"
+#include "polyad/io/input_file.hpp"
+#include "polyad/io/model_file.hpp"
 #include "polyad/io/tensor_file.hpp"
 
 namespace polyad::cli {
@@ -41,6 +45,23 @@ void expect_rows(std::filesystem::path const& file, int mode, io::HostArray cons
                      fmt::format("the matrix of mode {} has {} rows, not {}", mode, matrix.shape[0], rows));
   if (matrix.shape[1] == 0)
     throw InputError(file.string(), 0, 0, fmt::format("the matrix of mode {} has no columns", mode));
+}
+
+/// If the matrices are those of a model with lists of rows, keeps the nonzeros in these rows, with their
+/// positions in the lists.
+void look_up_rows(io::InputFile& file, std::map<int, io::HostArray> const& matrices,
+                  TtmcOptions const& options, io::CoordinateList& tensor) {
+  // A model has all its factors; a gap is an error that the caller reports.
+  if (matrices.size() != static_cast<std::size_t>(tensor.order())) return;
+  std::vector<std::uint64_t> extents;
+  for (auto const& [n, matrix] : matrices) extents.push_back(matrix.shape[0]);
+  auto const rows = file.read_rows_npz(extents);
+  if (rows.empty()) return;
+  if (extents != tensor.extents)
+    throw InputError(options.matrices.string(), 0, 0,
+                     fmt::format("holds a model of {}, but the tensor is {}", dims_text(extents),
+                                 dims_text(tensor.extents)));
+  io::keep_stored(tensor, rows, options.mode - 1);
 }
 
 template <class Values>
@@ -79,8 +100,10 @@ int run(TtmOptions const& options, Report& report) {
 }
 
 int run(TtmcOptions const& options, Report& report) {
-  auto const matrices = io::read_factors_npz(options.matrices);
+  io::InputFile file(options.matrices);
+  auto const matrices = file.read_factors_npz();
   auto tensor         = read_tensor(options, report);
+  look_up_rows(file, matrices, options, tensor);
   for (int n = 1; n <= tensor.order(); ++n) {
     if (n == options.mode) continue;
     auto const matrix = matrices.find(n - 1);

@@ -15,6 +15,7 @@
 #include "cli/streams/messages.hpp"
 #include "cli/streams/note_unkept.hpp"
 #include "cli/streams/progress.hpp"
+#include "cli/tensors/compact_list.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/device.hpp"
@@ -69,6 +70,8 @@ int run(TuckerOptions const& options, Report& report) {
   auto& result = std::get<TuckerReport>(report.result);
   if (!options.output.empty()) result.files.push_back(options.output.string());
   show("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
+  if (!report.input->stored_rows.empty())
+    show("rows     {} occur, and only those are stored\n", stored_rows_text(*report.input));
   show("model    Tucker with a core of {}, {}, {} with concurrency {}\n", dims_text(options.ranks),
        options.precision, report.backend->name, report.backend->concurrency);
   if (report.ranks) show("{}\n", ranks_text(*report.ranks, "nonzeros"));

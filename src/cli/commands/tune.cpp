@@ -11,6 +11,7 @@
 #include "cli/report/file_name_format.hpp"
 #include "cli/run/session.hpp"
 #include "cli/streams/messages.hpp"
+#include "cli/tensors/compact_list.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
@@ -27,8 +28,9 @@ int run(TuneOptions const& options, Report& report) {
   if (tensor.order() < 2)
     throw InputError(of.tensor.string(), 0, 0, "has one mode only; CP needs two or more");
   Session const session(of.common.threads, of.common.verbose, of.device_memory);
-  report.backend        = session.backend();
-  auto const key        = choice_key(of.tensor, tensor, *report.backend, of.rank, of.precision);
+  report.backend = session.backend();
+  auto const key = choice_key(of.tensor, tensor, *report.backend, of.rank, of.precision);
+  static_cast<void>(compact_list(tensor, *report.input));
   FormatsReport formats = tune_formats(options, std::move(tensor), report);
   if (options.store && key) {
     StoredChoice choice{formats.best, formats.iterations};

@@ -13,6 +13,7 @@
 #include "cli/format_choice/machine.hpp"
 #include "cli/format_choice/stored_choice.hpp"
 #include "cli/run/interrupt.hpp"
+#include "cli/tensors/compact_list.hpp"
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/empty_slices.hpp"
 #include "cli/tensors/survey_list.hpp"
@@ -20,7 +21,9 @@
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/dense/nvecs.hpp"
 #include "polyad/formats/any_format.hpp"
+#include "polyad/io/model_file.hpp"
 #include "polyad/io/saved_models.hpp"
+#include "polyad/tensor/compact.hpp"
 #include "polyad/tensor/coo_tensor.hpp"
 
 namespace polyad::cli {
@@ -64,10 +67,13 @@ public:
   using Tensor    = AnyFormat<Scalar, Index, Space>;
   using HostSpace = typename Tensor::host_space;
 
-  Factoring(CpdOptions const& options, io::CoordinateList&& list, std::optional<io::HostKtensor> start,
-            Report& report, OnIteration const& on_iteration, Checkpoints const& checkpoints)
+  /// \param list  renumbered; `rows` are the rows that are stored
+  Factoring(CpdOptions const& options, io::CoordinateList&& list, std::vector<StoredRows> const& rows,
+            std::optional<io::HostKtensor> start, Report& report, OnIteration const& on_iteration,
+            Checkpoints const& checkpoints)
       : m_options(options),
         m_list(std::move(list)),
+        m_rows(rows),
         m_start(std::move(start)),
         m_report(report),
         m_on_iteration(on_iteration),
@@ -160,6 +166,7 @@ private:
                   if (m_device) return *m_device;
                   m_device = to_device<Scalar, Index>(m_space, std::move(m_list), *m_report.input);
                   m_report.input->empty_slices = count_empty_slices(m_space, *m_device);
+                  add_empty_slices(m_rows, *m_report.input);
                   stop_if_interrupted("reading the tensor");
                   return *m_device;
                 },
@@ -184,22 +191,25 @@ private:
     m_device.reset();
     tensor                       = without_duplicates(host, tensor, *m_report.input);
     m_report.input->empty_slices = count_empty_slices(host, tensor);
+    add_empty_slices(m_rows, *m_report.input);
     stop_if_interrupted("reading the tensor");
     return tensor;
   }
 
   FactorMatrices<Scalar, Space> make_start() {
-    if (m_options.init == "nvecs") return nvecs(m_space, *m_device, m_options.rank, {.seed = m_options.seed});
+    if (m_options.init == "nvecs")
+      return nvecs(m_space, *m_device, m_options.rank, {.seed = m_options.seed, .rows = m_rows});
     m_device.reset();
-    if (m_start) return io::to_model<Scalar>(m_space, *m_start).factors;
+    if (m_start) return io::to_model<Scalar>(m_space, io::with_rows(std::move(*m_start), m_rows)).factors;
     FactorMatrices<Scalar, Space> const random(m_space, m_extents, m_options.rank);
-    fill_random(m_space, random, m_options.seed);
+    fill_random(m_space, random, m_rows, m_options.seed);
     return random;
   }
 
   SaveModel factor(Tensor const& X, FactorMatrices<Scalar, Space>&& start) {
     stop_if_interrupted("making the start");
-    CpAlsOptions const als = library_options(m_options);
+    CpAlsOptions als = library_options(m_options);
+    als.rows         = m_rows;
     CpdReport summary;
     auto const result =
         m_options.restarts > 1
@@ -216,6 +226,7 @@ private:
   Space m_space;
   CpdOptions const& m_options;
   io::CoordinateList m_list;
+  std::vector<StoredRows> const& m_rows;
   std::optional<io::HostKtensor> m_start;
   Report& m_report;
   OnIteration const& m_on_iteration;
@@ -228,12 +239,13 @@ private:
 
 SaveModel factor(CpdOptions const& options, io::CoordinateList&& tensor, std::optional<io::HostKtensor> start,
                  Report& report, OnIteration const& on_iteration, Checkpoints const& checkpoints) {
+  auto const rows = compact_list(tensor, *report.input);
   return with_index_type(tensor, [&](auto index) {
     using Index          = typename decltype(index)::type;
     auto const factor_as = [&](auto scalar) {
       using Scalar = typename decltype(scalar)::type;
-      return Factoring<Scalar, Index>(options, std::move(tensor), std::move(start), report, on_iteration,
-                                      checkpoints)
+      return Factoring<Scalar, Index>(options, std::move(tensor), rows, std::move(start), report,
+                                      on_iteration, checkpoints)
           .run();
     };
     if (options.precision == "f32") return factor_as(std::type_identity<float>{});

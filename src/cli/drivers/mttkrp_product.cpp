@@ -7,6 +7,7 @@
 #include "cli/tensors/device_tensor.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/formats/any_format.hpp"
+#include "polyad/io/model_file.hpp"
 #include "polyad/tensor/factor_matrices.hpp"
 
 namespace polyad::cli {
@@ -14,6 +15,7 @@ namespace polyad::cli {
 std::vector<double> mttkrp_product(io::CoordinateList&& tensor, io::HostKtensor const& model, int mode,
                                    Report& report) {
   Space const space;
+  io::keep_stored(tensor, model.rows, mode);
   return with_index_type(tensor, [&](auto index) {
     using Index    = typename decltype(index)::type;
     auto const coo = to_device<double, Index>(space, std::move(tensor), *report.input);
@@ -27,7 +29,7 @@ std::vector<double> mttkrp_product(io::CoordinateList&& tensor, io::HostKtensor 
     auto work     = X.make_workspace(space, model.rank());
     FactorMatrices<double, Space> const factors(space, X.extents(), model.rank());
     for (int n = 0; n < X.extents().order(); ++n)
-      from_host<double>(space, of_mode(model.factors, n), factors[n]);
+      if (n != mode) from_host<double>(space, of_mode(model.factors, n), factors[n]);
     auto const V =
         make_factor_matrix<double>(space, "polyad::mttkrp_output", X.extents()[mode], model.rank());
     mttkrp(space, X, factors, mode, work, V);

@@ -10,6 +10,7 @@
 #include "cli/run/communicator.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/run/ranks.hpp"
+#include "cli/tensors/compact_list.hpp"
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/empty_slices.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
@@ -153,9 +154,12 @@ io::HostArray multiply(TtmcOptions const& options, io::CoordinateList&& tensor,
 
 void decompose(TuckerOptions const& options, io::CoordinateList&& tensor, Report& report,
                std::function<bool(IterationReport const&)> const& on_iteration) {
+  auto const rows = compact_list(tensor, *report.input);
   with_device_tensor(options.precision, std::move(tensor), report, [&](Space const& space, auto const& coo) {
-    using Scalar              = typename std::remove_cvref_t<decltype(coo)>::scalar_type;
-    auto const tucker_options = library_options(options);
+    using Scalar = typename std::remove_cvref_t<decltype(coo)>::scalar_type;
+    add_empty_slices(rows, *report.input);
+    auto tucker_options = library_options(options);
+    tucker_options.rows = rows;
     auto start = options.init == "hosvd" ? hosvd_tucker_start(space, coo, tucker_options)
                                          : random_tucker_start<Scalar>(space, coo.extents(), tucker_options);
     auto const X      = build_format(space, coo, report);

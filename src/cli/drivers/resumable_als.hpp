@@ -6,11 +6,13 @@
 #include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/drivers/factor.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/cp/cp_als.hpp"
+#include "polyad/io/model_file.hpp"
 #include "polyad/io/saved_models.hpp"
 
 namespace polyad::cli {
@@ -49,10 +51,17 @@ inline CpAlsState state_of(io::Checkpoint const& checkpoint) {
 
 // F is an AnyFormat (formats/any_format.hpp).
 
+/// I_n of the tensor, of which X may have only the rows that occur.
+template <class F>
+std::uint64_t extent_of(F const& X, std::vector<StoredRows> const& rows, int n) {
+  return rows.empty() ? X.extents()[n] : of_mode(rows, n).extent();
+}
+
 /// Refuses a checkpoint of another tensor, or of options that give other iterates.
+/// \param rows  the rows that X has; empty: all
 template <class F>
 void expect_same_run(CpdOptions const& options, io::Checkpoint const& checkpoint, F const& X,
-                     std::uint64_t nnz) {
+                     std::uint64_t nnz, std::vector<StoredRows> const& rows = {}) {
   auto const refuse = [&](std::string const& what) { throw InputError(options.resume.string(), 0, 0, what); };
   auto const expect = [&](std::string const& what, std::string const& there, std::string const& here) {
     if (there != here) refuse("is a checkpoint of " + what + " " + there + ", not " + here);
@@ -63,22 +72,28 @@ void expect_same_run(CpdOptions const& options, io::Checkpoint const& checkpoint
   bool same =
       checkpoint.extents.size() == static_cast<std::size_t>(X.extents().order()) && checkpoint.nnz == nnz;
   for (int n = 0; same && n < X.extents().order(); ++n)
-    same = of_mode(checkpoint.extents, n) == X.extents()[n];
+    same = of_mode(checkpoint.extents, n) == extent_of(X, rows, n);
   // The norm of a tensor depends on how threads split its sum.
   double const norm_squared = X.norm_squared();
   same = same && (checkpoint.norm_squared == norm_squared ||
                   std::abs(checkpoint.norm_squared - norm_squared) <= 1e-6 * norm_squared);
+  // Earlier versions, and runs on several ranks, store all rows.
+  if (!rows.empty()) same = same && (checkpoint.rows.empty() || checkpoint.rows == rows);
   if (!same) refuse("is a checkpoint of another tensor");
+  if (rows.empty() && !checkpoint.rows.empty())
+    refuse("stores only the rows that occur, which a run on several ranks cannot resume: resume it on one");
 }
 
 template <class F>
-io::Checkpoint to_checkpoint(CpdOptions const& options, F const& X, std::uint64_t nnz, CpAlsState&& state) {
+io::Checkpoint to_checkpoint(CpdOptions const& options, F const& X, std::uint64_t nnz, CpAlsState&& state,
+                             std::vector<StoredRows> const& rows = {}) {
   io::Checkpoint checkpoint;
   checkpoint.precision = options.precision;
   checkpoint.format    = X.chosen();
   checkpoint.seed      = options.seed;
   checkpoint.rank      = options.rank;
-  for (int n = 0; n < X.extents().order(); ++n) checkpoint.extents.push_back(X.extents()[n]);
+  for (int n = 0; n < X.extents().order(); ++n) checkpoint.extents.push_back(extent_of(X, rows, n));
+  checkpoint.rows           = rows;
   checkpoint.nnz            = nnz;
   checkpoint.norm_squared   = X.norm_squared();
   checkpoint.iteration      = static_cast<std::uint64_t>(state.iteration);
@@ -100,8 +115,14 @@ CpAlsResult<typename F::scalar_type, typename F::space_type> resumable_als(
     std::uint64_t nnz, Checkpoints const& checkpoints, Callback const& callback) {
   CpAlsRun<typename F::scalar_type, typename F::space_type> run(space, X, als, std::move(start));
   if (checkpoints.resume) {
-    expect_same_run(options, *checkpoints.resume, X, nnz);
-    run.restore(state_of(*checkpoints.resume));
+    expect_same_run(options, *checkpoints.resume, X, nnz, als.rows);
+    auto state = state_of(*checkpoints.resume);
+    if (checkpoints.resume->rows.empty() && !als.rows.empty()) {
+      // All updates of an iteration make the rows that do not occur zero, so the Gram matrices stay the same.
+      io::HostKtensor all{std::vector<double>(als.rank, 1.0), checkpoints.resume->extents, state.factors, {}};
+      state.factors = io::with_rows(std::move(all), als.rows).factors;
+    }
+    run.restore(state);
   }
   while (run.is_running()) {
     run.launch();
@@ -111,8 +132,8 @@ CpAlsResult<typename F::scalar_type, typename F::space_type> resumable_als(
       return callback(iteration);
     });
     if (!checkpoints.file.empty() && (!run.is_running() || done % checkpoints.every == 0))
-      save_checkpoint(space, to_checkpoint(options, X, nnz, run.state_without_factors()), run.factors(),
-                      checkpoints.file);
+      save_checkpoint(space, to_checkpoint(options, X, nnz, run.state_without_factors(), als.rows),
+                      run.factors(), checkpoints.file);
   }
   return run.take_result();
 }

@@ -37,6 +37,7 @@ Json to_json(InputReport const& input) {
           {"nnz", input.nnz},
           {"duplicates", input.duplicates},
           {"empty_slices", input.empty_slices},
+          {"stored_rows", input.stored_rows},
           {"read_s", input.read_s}};
 }
 

@@ -34,7 +34,8 @@ struct InputReport {
   std::uint64_t duplicates = 0;      // nonzeros that were added to another one, or replaced it
   bool keeps_last          = false;  // the last of several at one place counts, not their sum
   std::vector<std::uint64_t> empty_slices;
-  double read_s = 0;
+  std::vector<std::uint64_t> stored_rows = {};  // per mode, if only those that occur are stored
+  double read_s                          = 0;
 };
 
 struct FormatReport {

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/tensors/compact_list.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "polyad/core/types.hpp"
+#include "polyad/tensor/compact.hpp"
+
+namespace polyad::cli {
+
+std::vector<StoredRows> compact_list(io::CoordinateList& list, InputReport& report) {
+  auto rows = std::visit(
+      [&](auto& indices) {
+        return compact_coordinates(std::span(indices.data(), indices.size()),
+                                   Extents(std::span<count_t const>(list.extents)));
+      },
+      list.indices);
+  if (rows.empty()) return rows;
+  for (std::size_t n = 0; n < rows.size(); ++n) list.extents[n] = rows[n].size();
+  report.stored_rows = list.extents;
+  bool const narrow  = std::all_of(list.extents.begin(), list.extents.end(), [](auto extent) {
+    return extent <= std::numeric_limits<std::uint32_t>::max();
+  });
+  if (!narrow || !list.wide()) return rows;
+  auto const& wide = std::get<1>(list.indices);
+  io::UninitializedVector<std::uint32_t> indices(wide.size());
+  std::transform(wide.begin(), wide.end(), indices.begin(),
+                 [](std::uint64_t index) { return static_cast<std::uint32_t>(index); });
+  list.indices = std::move(indices);
+  return rows;
+}
+
+void add_empty_slices(std::vector<StoredRows> const& rows, InputReport& report) {
+  for (std::size_t n = 0; n < rows.size(); ++n)
+    report.empty_slices.at(n) += rows[n].extent() - rows[n].size();
+}
+
+std::string stored_rows_text(InputReport const& report) {
+  std::string text;
+  for (std::size_t n = 0; n < report.stored_rows.size(); ++n)
+    if (report.stored_rows[n] != report.dims[n])
+      text += (text.empty() ? "" : ", ") + std::to_string(report.stored_rows[n]) + " of " +
+              std::to_string(report.dims[n]) + " in mode " + std::to_string(n + 1);
+  return text;
+}
+
+}  // namespace polyad::cli

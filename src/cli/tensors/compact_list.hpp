@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rows that do not occur: a tensor's long modes that are mostly empty are renumbered (tensor/compact.hpp).
+// Free of Kokkos, so that its callers are.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/report/report.hpp"
+#include "polyad/io/coordinate_list.hpp"
+#include "polyad/tensor/stored_rows.hpp"
+
+namespace polyad::cli {
+
+/// Renumbers the list in place, by the usual rule; 32-bit indices are used if they suffice then. Needs a
+/// Session. Returns the rows that are stored of each mode, or nothing if no mode was renumbered. The report
+/// gets their numbers.
+[[nodiscard]] std::vector<StoredRows> compact_list(io::CoordinateList& list, InputReport& report);
+
+/// Adds the rows that are not stored to the report's empty slices.
+void add_empty_slices(std::vector<StoredRows> const& rows, InputReport& report);
+
+/// "1000 of 10000000000 in mode 1, 30 of 2000000 in mode 3"; empty if all rows are stored.
+[[nodiscard]] std::string stored_rows_text(InputReport const& report);
+
+}  // namespace polyad::cli
