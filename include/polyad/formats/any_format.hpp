@@ -129,8 +129,8 @@ public:
   /// if the caller released `coo` afterwards, as any_format(space, std::move(coo), options) does. Waits for
   /// `space`.
   /// \throws UsageError for duplicates, unless options.duplicates sums or keeps them; unless
-  ///         1 <= options.rank < 2^20; for a coordinate outside, naming it; for iterations that are negative
-  ///         or not finite; for an unknown name or option; for a named format without what options.needs or
+  ///         1 <= options.rank <= largest_rank; for a coordinate outside, naming it; for iterations that are
+  ///         negative or not finite; for an unknown name or option; for a named format without what options.needs or
   ///         options.deterministic ask; without a survey if one is needed. MemoryError, with the smallest
   ///         need, when nothing fits
   static AnyFormat build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
@@ -283,7 +283,7 @@ struct FormatComparison {
 /// The cost model's predictions for each format, with options.rank and options.iterations. Builds nothing.
 /// Requires options.survey and ignores options.format.
 /// \param held_bytes  of coordinates that are in the tensor's memory and are released later
-/// \throws UsageError without a survey, or unless 1 <= rank < 2^20
+/// \throws UsageError without a survey, or unless 1 <= rank <= largest_rank
 template <class Scalar, class Index, class Space>
 [[nodiscard]] FormatComparison estimate_formats(Space const& space, AnyFormatOptions const& options,
                                                 count_t held_bytes = 0);

@@ -72,8 +72,8 @@ public:
         m_on_iteration(on_iteration),
         m_checkpoints(checkpoints),
         m_extents(std::span<count_t const>(m_list.extents)) {
-    expect_model_fits<Scalar>(m_space, m_extents, options.rank);
     checked_rank(options.rank);
+    expect_model_fits<Scalar>(m_space, m_extents, options.rank);
   }
 
   io::HostKtensor run() {
