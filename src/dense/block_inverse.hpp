@@ -31,12 +31,12 @@ struct BlockedMatrix {
   static constexpr int block   = 32;
   static constexpr int entries = block * block;
 
-  int size;            // whole blocks; right of and below the matrix stands the identity
-  double* H;           // size x size
-  double* L;           // size x 32: the blocks L_IK, one below the other
-  double* Y;           // size x 32: the blocks Y_J
-  double* reciprocal;  // of D, size numbers
-  double* flag;        // 1 where H is singular, 0 otherwise
+  int size;                      // whole blocks; right of and below the matrix stands the identity
+  double* H;                     // size x size
+  double* L;                     // size x 32: the blocks L_IK, one below the other
+  double* Y;                     // size x 32: the blocks Y_J
+  double* reciprocal;            // of D, size numbers
+  double* flag;                  // 1 where H is singular, 0 otherwise
   double const* used = nullptr;  // in memory: the matrix' columns that are not the identity's; null: any
 
   static constexpr count_t padded(count_t rank) { return ceil_div(rank, count_t(block)) * block; }
@@ -245,8 +245,8 @@ struct InvertBlocks {
     BlockedMatrix::find(member.league_rank(), I, J);
     int const inverse = matrix.used_blocks();
     if (I >= inverse) return;
-    int const bytes   = scratch_bytes - row_alignment;
-    auto* const tile  = static_cast<double*>(member.team_scratch(0).get_shmem_aligned(bytes, row_alignment));
+    int const bytes  = scratch_bytes - row_alignment;
+    auto* const tile = static_cast<double*>(member.team_scratch(0).get_shmem_aligned(bytes, row_alignment));
     Rows::for_each(member, [&](int const i, Rows& rows, Columns columns) {
       for (int m = I; m < inverse; ++m)
         for (int k = 0; k < block; ++k) {

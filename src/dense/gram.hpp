@@ -225,7 +225,8 @@ count_t gram_chunks(count_t rows, GramWorkspace<Space> const& workspace) {
 template <class Space, class Kernel>
 int gram_teams(Space const& space, Kernel const& kernel, count_t chunks) {
   if constexpr (is_device_space<Space>) return 1;
-  count_t const parts = kernel.partials.extent(1) / Kernel::height * (kernel.partials.extent(2) / Kernel::Row::block);
+  count_t const parts =
+      kernel.partials.extent(1) / Kernel::height * (kernel.partials.extent(2) / Kernel::Row::block);
   return static_cast<int>(
       std::clamp<count_t>(ceil_div(4 * multiprocessors(space), chunks), 1, std::max<count_t>(parts / 16, 1)));
 }

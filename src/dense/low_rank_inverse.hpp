@@ -59,8 +59,8 @@ struct LowRankMatrix {
     BlockedMatrix matrix    = failed;
     matrix.flag             = tolerance + 2;
     matrix.used             = tolerance + 1;
-    return {matrix,      failed.flag,      Z,         Z + size * size, norms, norms + size,
-            norms + 2 * size, tolerance, tolerance + 1};
+    return {matrix,       failed.flag,      Z,         Z + size * size, norms,
+            norms + size, norms + 2 * size, tolerance, tolerance + 1};
   }
   [[nodiscard]] KOKKOS_FUNCTION double* row(double* of, int i) const {
     return of + static_cast<count_t>(i) * static_cast<count_t>(matrix.size);
@@ -237,9 +237,8 @@ struct BlockProducts {
       unrolled<Rows::height>([&](auto h) { products.sum[h].store(tile + (i + h) * block, columns); });
     });
     member.team_barrier();
-    BlockedMatrix::for_each_entry(member, [&](int const i, int const j) {
-      put(I * block + i, J * block + j, tile[i * block + j]);
-    });
+    BlockedMatrix::for_each_entry(
+        member, [&](int const i, int const j) { put(I * block + i, J * block + j, tile[i * block + j]); });
   }
 };
 
@@ -327,18 +326,19 @@ void invert_low_rank(Space const& space, LowRankMatrix const& steps, count_t ran
   for (int k = 0; k < size; ++k) detail::launch("polyad::pivoted_column", columns, Column{steps, H, size, k});
   detail::launch("polyad::normalize_pivots", team_policy(space, launch_shape<Space>(blocks, 1, 32)),
                  NormalizePivots{steps, size});
-  using Products     = BlockProducts<Space, StoreProduct>;
-  using Transposed   = TransposedProducts<Space>;
-  using Inverse      = BlockProducts<Space, StoreLowerTriangle<Put>>;
-  using Rows         = BlockRows<Space>;
-  auto const policy  = [&](count_t teams) {
+  using Products    = BlockProducts<Space, StoreProduct>;
+  using Transposed  = TransposedProducts<Space>;
+  using Inverse     = BlockProducts<Space, StoreLowerTriangle<Put>>;
+  using Rows        = BlockRows<Space>;
+  auto const policy = [&](count_t teams) {
     return team_policy(space, launch_shape<Space>(teams, Rows::block / Rows::height, Rows::Row::lanes))
         .set_scratch_size(0, Kokkos::PerTeam(int(Products::scratch_bytes)));
   };
   count_t const triangle = blocks * (blocks + 1) / 2;
   detail::launch("polyad::low_rank_gram", policy(triangle), Products{steps, steps.Z, size, {steps}});
   invert_blocks(space, steps.matrix, static_cast<count_t>(steps.matrix.size),
-                8 * static_cast<double>(rank) * Kokkos::Experimental::epsilon_v<double>, StoreSymmetric{steps});
+                8 * static_cast<double>(rank) * Kokkos::Experimental::epsilon_v<double>,
+                StoreSymmetric{steps});
   detail::launch("polyad::low_rank_product", policy(blocks * blocks), Transposed{steps});
   detail::launch("polyad::low_rank_inverse", policy(triangle),
                  Inverse{steps, steps.matrix.H, 0, {steps, size, put}});

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -65,11 +66,13 @@ enum class Duplicates {
 };
 
 struct AnyFormatOptions {
-  count_t rank       = 16;      // of the model, for memory and times
-  double iterations  = 20;      // 0 or more, that the run is expected to take (expected_iterations)
-  std::string format = "auto";  // or one of format_names(), with options: "f-coo:threadlen=16"
-  bool deterministic = false;   // a fixed order of summation: the same bits at every run
-  bool may_stream    = true;    // keep the nonzeros in host memory where nothing else fits
+  count_t rank      = 16;  // of the model, for memory and times
+  double iterations = 20;  // 0 or more, that the run is expected to take (expected_iterations)
+  /// Seconds after which the run ends. auto plans the iterations that fit, and avoids a longer build.
+  double time_limit_s = std::numeric_limits<double>::infinity();
+  std::string format  = "auto";  // or one of format_names(), with options: "f-coo:threadlen=16"
+  bool deterministic  = false;   // a fixed order of summation: the same bits at every run
+  bool may_stream     = true;    // keep the nonzeros in host memory where nothing else fits
   /// What a run needs of the format besides the MTTKRP. A driver's format_options(options) sets them.
   std::vector<Capability> needs = {};
   /// The bytes of the tensor's memory that the tensor, its format and the model may take together. Unset: the

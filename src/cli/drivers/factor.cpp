@@ -81,6 +81,7 @@ public:
     options.rank = m_options.rank;
     options.iterations =
         m_options.restarts * expected_iterations(m_options.max_iterations, m_options.tolerance);
+    options.time_limit_s  = m_options.restarts * m_options.time_limit_s;
     options.deterministic = m_options.deterministic;
     options.duplicates    = Duplicates::keep;            // the sources below have summed them
     options.as_named      = m_options.format == "auto";  // auto says itself what takes its place

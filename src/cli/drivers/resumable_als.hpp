@@ -48,17 +48,17 @@ inline CpAlsState state_of(io::Checkpoint const& checkpoint) {
 
 // F is an AnyFormat (formats/any_format.hpp).
 
-/// Refuses a checkpoint of another tensor, or of options that give other iterates.
+/// What a checkpoint is, if it is of another tensor or of options that give other iterates; otherwise empty.
 template <class F>
-void expect_same_run(CpdOptions const& options, io::Checkpoint const& checkpoint, F const& X,
-                     std::uint64_t nnz) {
-  auto const refuse = [&](std::string const& what) { throw InputError(options.resume.string(), 0, 0, what); };
-  auto const expect = [&](std::string const& what, std::string const& there, std::string const& here) {
-    if (there != here) refuse("is a checkpoint of " + what + " " + there + ", not " + here);
+std::string difference_of_runs(CpdOptions const& options, io::Checkpoint const& checkpoint, F const& X,
+                               std::uint64_t nnz) {
+  auto const is_of = [&](std::string const& what, std::string const& there, std::string const& here) {
+    return there == here ? std::string() : "is a checkpoint of " + what + " " + there + ", not " + here;
   };
-  expect("rank", std::to_string(checkpoint.rank), std::to_string(options.rank));
-  expect("precision", checkpoint.precision, options.precision);
-  expect("the format", checkpoint.format, X.chosen());
+  for (auto const& difference : {is_of("rank", std::to_string(checkpoint.rank), std::to_string(options.rank)),
+                                 is_of("precision", checkpoint.precision, options.precision),
+                                 is_of("the format", checkpoint.format, X.chosen())})
+    if (!difference.empty()) return difference;
   bool same =
       checkpoint.extents.size() == static_cast<std::size_t>(X.extents().order()) && checkpoint.nnz == nnz;
   for (int n = 0; same && n < X.extents().order(); ++n)
@@ -67,7 +67,15 @@ void expect_same_run(CpdOptions const& options, io::Checkpoint const& checkpoint
   double const norm_squared = X.norm_squared();
   same = same && (checkpoint.norm_squared == norm_squared ||
                   std::abs(checkpoint.norm_squared - norm_squared) <= 1e-6 * norm_squared);
-  if (!same) refuse("is a checkpoint of another tensor");
+  return same ? "" : "is a checkpoint of another tensor";
+}
+
+/// \throws InputError for a checkpoint of another run
+template <class F>
+void expect_same_run(CpdOptions const& options, io::Checkpoint const& checkpoint, F const& X,
+                     std::uint64_t nnz) {
+  auto const difference = difference_of_runs(options, checkpoint, X, nnz);
+  if (!difference.empty()) throw InputError(options.resume.string(), 0, 0, difference);
 }
 
 template <class F>

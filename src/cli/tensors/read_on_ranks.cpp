@@ -49,6 +49,12 @@ bool needs_wide_index_on_ranks(io::CoordinateList const& part) {
   return largest > narrow;
 }
 
+bool extents_need_wide_index(Extents const& extents) {
+  for (int n = 0; n < extents.order(); ++n)
+    if (extents[n] > std::numeric_limits<std::uint32_t>::max()) return true;
+  return false;
+}
+
 io::CoordinateList gather_on_rank_0(io::CoordinateList const& list) {
   auto const all   = mpi_communicator(Kokkos::DefaultExecutionSpace()).host();
   auto const order = static_cast<std::uint64_t>(list.order());
