@@ -31,11 +31,11 @@ struct BlockedMatrix {
   static constexpr int block   = 32;
   static constexpr int entries = block * block;
 
-  int size;                      // whole blocks; right of and below the matrix stands the identity
+  int size;                      // whole blocks; right of and below the matrix is the identity
   double* H;                     // size x size
   double* L;                     // size x 32: the blocks L_IK, one below the other
   double* Y;                     // size x 32: the blocks Y_J
-  double* reciprocal;            // of D, size numbers
+  double* reciprocal;            // the reciprocals of D, size numbers
   double* flag;                  // 1 where H is singular, 0 otherwise
   double const* used = nullptr;  // in memory: the matrix' columns that are not the identity's; null: any
 

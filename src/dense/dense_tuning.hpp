@@ -122,6 +122,10 @@ void with_gram_strategy(count_t rows, count_t rank, Squares squares, F&& f) {
   f(GramByRows{});
 }
 
+/// Whether several teams may share a chunk of gram's rows: a host has few chunks at large ranks, 8 at R = 1024.
+template <class Space>
+inline constexpr bool shares_gram_chunks = !is_device_space<Space>;
+
 /// The number of row chunks with their own sums, of `bytes` each. Enough chunks to fill the machine (four
 /// teams on each of a device's multiprocessors), but at most 64 MiB of sums. The number does not depend on a
 /// host's threads, so the sums do not either.

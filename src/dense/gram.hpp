@@ -82,16 +82,16 @@ struct GramOfChunk {
   count_t chunk;  // rows of A in a chunk
   int tile_rows;
   int scratch_level;
-  int teams = 1;  // of a chunk; each sums some parts of the triangle. One on a device
+  int teams = 1;  // that share a chunk; each sums some parts of the triangle. One on a device
 
   /// The chunk of a team, and the team's number among those of the chunk.
   template <class Member>
   [[nodiscard]] KOKKOS_FUNCTION int chunk_of(Member const& member) const {
-    return is_device_space<Space> ? member.league_rank() : member.league_rank() / teams;
+    return shares_gram_chunks<Space> ? member.league_rank() / teams : member.league_rank();
   }
   template <class Member>
   [[nodiscard]] KOKKOS_FUNCTION int number_in_chunk(Member const& member) const {
-    return is_device_space<Space> ? 0 : member.league_rank() % teams;
+    return shares_gram_chunks<Space> ? member.league_rank() % teams : 0;
   }
   /// Bytes of scratch for a tile of rows x columns doubles whose rows start at multiples of 16 bytes.
   static count_t scratch_bytes(count_t rows, count_t columns) {
@@ -131,7 +131,7 @@ struct GramOfChunk {
       int const k     = item % per_block * height;
       int const block = item / per_block * Block;
       if (block > k + height - 1) return;  // above the diagonal
-      if (!is_device_space<Space> && item % teams != number) return;
+      if (shares_gram_chunks<Space> && item % teams != number) return;
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
         Columns const own{Row::columns(block, width, lane).first, Row::width};  // blocks are whole
         Row sum[height];
@@ -224,7 +224,7 @@ count_t gram_chunks(count_t rows, GramWorkspace<Space> const& workspace) {
 /// triangle's square. Each entry is summed in the same order, whatever the number of teams.
 template <class Space, class Kernel>
 int gram_teams(Space const& space, Kernel const& kernel, count_t chunks) {
-  if constexpr (is_device_space<Space>) return 1;
+  if (!shares_gram_chunks<Space>) return 1;
   count_t const parts =
       kernel.partials.extent(1) / Kernel::height * (kernel.partials.extent(2) / Kernel::Row::block);
   return static_cast<int>(

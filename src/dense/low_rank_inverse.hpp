@@ -30,18 +30,18 @@
 
 namespace polyad::detail {
 
-/// The workspace, in one piece of memory behind that of a BlockedMatrix, which the steps use too.
+/// The workspace, in one piece of memory after that of a BlockedMatrix, which the steps use too.
 struct LowRankMatrix {
   static constexpr int block = BlockedMatrix::block;
 
-  BlockedMatrix matrix;    // G; its flag is 0 while the steps are wanted and have not failed
+  BlockedMatrix matrix;    // G; its flag is 0 while the steps are needed and have not failed
   double const* singular;  // 1 if H is: the flag of its inversion
   double* Z;               // size x size, then Q
   double* W;               // size x size
   double* norms;           // D
-  double* squares;         // of the rows of H
+  double* squares;         // the sum of squares of each row of H
   double* remaining;       // 2 x size: the diagonal of H - Z Z' before a step, and after it. -1 for pivots
-  double* tolerance;       // of a pivot. NaN if H is not finite
+  double* tolerance;       // that a pivot must exceed. NaN if H is not finite
   double* rank;            // r so far
 
   static constexpr count_t even(count_t number) { return (number + 1) / 2 * 2; }
@@ -166,7 +166,7 @@ struct PivotedColumn {
     Kokkos::single(Kokkos::PerTeam(member), [&] { Kokkos::atomic_store(steps.rank, k + 1.0); });
   }
 
-  /// Of the first k columns of two rows.
+  /// The product of the first k columns of two rows.
   [[nodiscard]] KOKKOS_FUNCTION double product(double const* a, double const* b) const {
     double sums[width] = {};
     int c              = 0;
@@ -213,7 +213,7 @@ struct BlockProducts {
 
   LowRankMatrix steps;
   double* A;
-  int rows;  // of A; 0: those of all blocks in use
+  int rows;  // that are multiplied; 0: those of all blocks in use
   Put put;
 
   template <class Member>

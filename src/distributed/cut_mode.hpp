@@ -75,7 +75,7 @@ std::vector<count_t> cut_rows(RankGroup const& ranks, count_t rows, count_t nnz,
         count_t const inside = counts[r * each + b];
         if (static_cast<double>(search.before + inside) > search.end) {
           search.first += b * width[r];
-          search.last   = std::min(search.last, search.first + width[r]);
+          if (width[r] < search.last - search.first) search.last = search.first + width[r];
           search.inside = inside;
           break;
         }

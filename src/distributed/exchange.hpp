@@ -160,7 +160,7 @@ struct SentBlock {
   }
 };
 
-/// Nonzeros that all ranks together send at a time: their buffers stay small beside a tensor that is worth
+/// Nonzeros that all ranks together send at a time: their buffers stay small compared with a tensor that is worth
 /// several ranks.
 inline constexpr count_t sent_at_a_time = count_t(1) << 20;
 

@@ -66,7 +66,7 @@ enum class Duplicates {
 };
 
 struct AnyFormatOptions {
-  count_t rank      = 16;  // of the model, for memory and times
+  count_t rank      = 16;  // the rank of the model, for memory and times
   double iterations = 20;  // 0 or more, that the run is expected to take (expected_iterations)
   /// Seconds after which the run ends. auto plans the iterations that fit, and avoids a longer build.
   double time_limit_s = std::numeric_limits<double>::infinity();
