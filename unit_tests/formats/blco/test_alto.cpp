@@ -11,6 +11,7 @@
 #include <map>
 #include <vector>
 
+#include "formats/blco/merge_lists.hpp"
 #include "formats/blco/touched_rows.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "polyad/testing/small_tensors.hpp"
@@ -187,6 +188,37 @@ TEST_CASE("private rows: as a comparison of each pair of chunks finds them", "[f
       REQUIRE(found[s].first == (all ? touched[s] : shared).first);
       REQUIRE(found[s].first + found[s].count - 1 == (all ? touched[s] : shared).last);
     }
+  }
+}
+
+TEST_CASE("private rows: the chunks that have copies of a group of rows", "[formats][alto]") {
+  Random random(12);
+  for (int run = 0; run < 50; ++run) {
+    std::vector<PrivateRows> chunks(random_below(random, 60) + 1);
+    RowRange merged;
+    for (auto& own : chunks) {
+      if (random_below(random, 3) == 0) continue;
+      own.first = 1000 + random_below(random, 500);
+      own.count = 1 + random_below(random, run % 2 == 0 ? 3 : 300);
+      merged.include(RowRange{own.first, own.first + own.count - 1});
+    }
+    MergeLists const lists(merged, chunks);
+    if (merged.empty()) {
+      CHECK(lists.size() == 0);
+      continue;
+    }
+    auto const list = lists.list();
+    count_t entry   = 0;
+    for (count_t first = merged.first; first <= merged.last; first += rows_of_merge_group) {
+      count_t const group = (first - merged.first) / rows_of_merge_group;
+      REQUIRE(list.starts[group] == entry);
+      for (count_t s = 0; s < chunks.size(); ++s)
+        if (chunks[s].count > 0 && chunks[s].first < first + rows_of_merge_group &&
+            chunks[s].first + chunks[s].count > first)
+          REQUIRE(list.chunks[entry++] == s);
+      REQUIRE(list.starts[group + 1] == entry);
+    }
+    CHECK(lists.size() == entry);
   }
 }
 
