@@ -37,7 +37,7 @@ struct BlockedMatrix {
   double* Y;                     // size x 32: the blocks Y_J
   double* reciprocal;            // the reciprocals of D, size numbers
   double* flag;                  // 1 where H is singular, 0 otherwise
-  double const* used = nullptr;  // in memory: the matrix' columns that are not the identity's; null: any
+  double const* used = nullptr;  // in host memory: the columns that are not the identity's; null: any
 
   static constexpr count_t padded(count_t rank) { return ceil_div(rank, count_t(block)) * block; }
   /// Doubles of the memory for a matrix of R columns.
@@ -279,7 +279,7 @@ void invert_blocks(Space const& space, BlockedMatrix const& matrix, count_t rank
                           .set_scratch_size(0, Kokkos::PerTeam(int(FactorPanel::scratch_bytes)));
   auto const blocks = team_policy(
       space, launch_shape<Space>(count * (count + 1) / 2, Rows::block / Rows::height, Rows::Row::lanes));
-  for (int K = 0; K < matrix.blocks(); ++K) {
+  for (int K = 0; K < matrix.used_blocks(); ++K) {
     detail::launch("polyad::factor_panel", panels, FactorPanel{matrix, K, tolerance});
     detail::launch("polyad::update_blocks", blocks, UpdateBlocks<Space>{matrix, K});
   }

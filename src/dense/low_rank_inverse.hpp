@@ -5,7 +5,7 @@
 //   H = Z Z', Z is R x r           Cholesky's factorisation with complete pivoting, a column at a time
 //                                  (Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed.,
 //                                  section 10.3). Rows are not exchanged: a row that was the pivot has only
-//                                  zeros from then on                                        PivotedColumn
+//                                  zeros from then on                                       PivotedColumns
 //   Z = Q D, ||Q(:, k)|| = 1                                                                 NormalizePivots
 //   G = Q' Q, W = G^-1             dense/block_inverse.hpp                       BlockProducts, invert_blocks
 //   B = Q W D^-1, H^+ = B B'       H^+ = Z (Z'Z)^-2 Z'                       TransposedProducts, BlockProducts
@@ -15,10 +15,12 @@
 // equals it where all r are the same. If the columns of Q are dependent to working precision, a flag becomes 1,
 // and the caller's eigenvectors give the pseudo-inverse.
 //
-// The host launches all steps, and those that are not needed return at once. Flops: R r^2 4 and less.
+// For hosts, whose kernels have ended when their launch returns. So the launches can depend on r. The first
+// columns of Z take little work: one team forms them in a single launch. Flops: R r^2 4 and less.
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 
 #include "dense/block_inverse.hpp"
 #include "kernel/launch.hpp"
@@ -34,15 +36,14 @@ namespace polyad::detail {
 struct LowRankMatrix {
   static constexpr int block = BlockedMatrix::block;
 
-  BlockedMatrix matrix;    // G; its flag is 0 while the steps are needed and have not failed
-  double const* singular;  // 1 if H is: the flag of its inversion
-  double* Z;               // size x size, then Q
-  double* W;               // size x size
-  double* norms;           // D
-  double* squares;         // the sum of squares of each row of H
-  double* remaining;       // 2 x size: the diagonal of H - Z Z' before a step, and after it. -1 for pivots
-  double* tolerance;       // that a pivot must exceed. NaN if H is not finite
-  double* rank;            // r so far
+  BlockedMatrix matrix;  // G; its flag is 0 while no step has failed
+  double* Z;             // size x size, then Q
+  double* W;             // size x size
+  double* norms;         // D
+  double* squares;       // the sum of squares of each row of H
+  double* remaining;     // 2 x size: the diagonal of H - Z Z' before a step, and after it. -1 for pivots
+  double* tolerance;     // that a pivot must exceed. NaN if H is not finite
+  double* rank;          // r so far
 
   static constexpr count_t even(count_t number) { return (number + 1) / 2 * 2; }
   /// Doubles of the memory for a matrix of R columns.
@@ -50,7 +51,7 @@ struct LowRankMatrix {
     count_t const size = BlockedMatrix::padded(rank);
     return even(BlockedMatrix::memory(rank)) + size * (2 * size + 4) + 3;
   }
-  /// \param memory  of the BlockedMatrix `failed`, whose inversion sets its flag
+  /// \param memory  of the BlockedMatrix `failed`, whose inversion has set its flag
   static LowRankMatrix in(double* memory, BlockedMatrix const& failed, count_t rank) {
     count_t const size      = BlockedMatrix::padded(rank);
     double* const Z         = memory + even(BlockedMatrix::memory(rank));
@@ -59,8 +60,7 @@ struct LowRankMatrix {
     BlockedMatrix matrix    = failed;
     matrix.flag             = tolerance + 2;
     matrix.used             = tolerance + 1;
-    return {matrix,       failed.flag,      Z,         Z + size * size, norms,
-            norms + size, norms + 2 * size, tolerance, tolerance + 1};
+    return {matrix, Z, Z + size * size, norms, norms + size, norms + 2 * size, tolerance, tolerance + 1};
   }
   [[nodiscard]] KOKKOS_FUNCTION double* row(double* of, int i) const {
     return of + static_cast<count_t>(i) * static_cast<count_t>(matrix.size);
@@ -76,8 +76,7 @@ struct StartLowRank {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    int const i = member.league_rank();
-    if (*steps.singular == 0) return;
+    int const i    = member.league_rank();
     double squares = 0;
     Kokkos::parallel_reduce(
         Kokkos::TeamVectorRange(member, size),
@@ -102,12 +101,10 @@ struct BoundPivots {
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     Kokkos::single(Kokkos::PerTeam(member), [&] {
-      bool const wanted  = *steps.singular != 0;
-      *steps.matrix.flag = wanted ? 0 : 1;
+      *steps.matrix.flag = 0;
       *steps.rank        = 0;
-      if (!wanted) return;
-      double squares = 0;
-      double trace   = 0;
+      double squares     = 0;
+      double trace       = 0;
       for (int i = 0; i < size; ++i) {
         squares += steps.squares[i];
         trace += steps.remaining[i];
@@ -118,25 +115,33 @@ struct BoundPivots {
   }
 };
 
-/// Column k of Z: a team for some rows. Each looks for the pivot itself.
+/// Columns first ... last - 1 of Z: one team for several columns, or some teams for one. Each team looks for the
+/// pivot itself. Fewer columns are formed if no pivot is left.
 template <class Entries>
-struct PivotedColumn {
-  static constexpr int rows_of_team = 64;
+struct PivotedColumns {
+  static constexpr int rows_of_team = 64;  // where teams share a column
   static constexpr int width        = 32;  // sums of a row's product at the same time
 
   LowRankMatrix steps;
   Entries H;
   int size;
-  int k;
+  int first;
+  int last;
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
-    // Another team of this launch may be writing k + 1. Fewer than k: there was no pivot before.
-    double found = 0;
-    Kokkos::single(
-        Kokkos::PerTeam(member),
-        [&](double& rank) { rank = *steps.matrix.flag != 0 ? -1 : Kokkos::atomic_load(steps.rank); }, found);
-    if (found < k) return;
+    bool const alone = member.league_size() == 1;
+    int const begin  = alone ? 0 : member.league_rank() * rows_of_team;
+    int const end    = alone ? size : Kokkos::min(size, begin + rows_of_team);
+    for (int k = first; k < last; ++k) {
+      if (!form(member, k, begin, end)) return;
+      member.team_barrier();
+    }
+  }
+
+  /// The rows begin ... end - 1 of column k. Returns false if there is no pivot.
+  template <class Member>
+  KOKKOS_FUNCTION bool form(Member const& member, int k, int begin, int end) const {
     double const* const before = steps.remaining + k % 2 * steps.matrix.size;
     double* const after        = steps.remaining + (k + 1) % 2 * steps.matrix.size;
     using Largest              = Kokkos::MaxLoc<double, int>;
@@ -147,27 +152,25 @@ struct PivotedColumn {
           if (before[i] > most.val || (before[i] == most.val && i < most.loc)) most = {before[i], i};
         },
         Largest(pivot));
-    if (!(pivot.val > *steps.tolerance)) return;
+    if (!(pivot.val > *steps.tolerance)) return false;
     double const root     = Kokkos::sqrt(pivot.val);
     double const* const p = steps.row(steps.Z, pivot.loc);
-    int const first       = member.league_rank() * rows_of_team;
-    int const end         = Kokkos::min(size, first + rows_of_team);
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, first, end), [&](int const i) {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(member, begin, end), [&](int const i) {
       Kokkos::single(Kokkos::PerThread(member), [&] {
         double* const row = steps.row(steps.Z, i);
         bool const done   = before[i] < 0;
         double entry      = done ? 0 : root;
-        if (!done && i != pivot.loc) entry = (H(i, pivot.loc) - product(row, p)) / root;
+        if (!done && i != pivot.loc) entry = (H(i, pivot.loc) - product(row, p, k)) / root;
         row[k]   = entry;
         after[i] = done || i == pivot.loc ? -1 : Kokkos::max(before[i] - entry * entry, 0.0);
       });
     });
-    if (member.league_rank() > 0) return;
-    Kokkos::single(Kokkos::PerTeam(member), [&] { Kokkos::atomic_store(steps.rank, k + 1.0); });
+    if (member.league_rank() == 0) Kokkos::single(Kokkos::PerTeam(member), [&] { *steps.rank = k + 1; });
+    return true;
   }
 
   /// The product of the first k columns of two rows.
-  [[nodiscard]] KOKKOS_FUNCTION double product(double const* a, double const* b) const {
+  [[nodiscard]] KOKKOS_FUNCTION static double product(double const* a, double const* b, int k) {
     double sums[width] = {};
     int c              = 0;
     for (; c + width <= k; c += width)
@@ -306,11 +309,10 @@ struct StoreLowerTriangle {
   }
 };
 
-/// Forms the pseudo-inverse of H, whose inversion has failed: steps.singular is 1. Otherwise nothing is done.
+/// Forms the pseudo-inverse of H, whose inversion has failed.
 /// Calls put(i, j, entry) for j <= i. If the flag of steps.matrix becomes 1, put is not called.
 /// \param H        H(i, j) gives an entry
 /// \param epsilon  pivots up to R times this are the rounding errors of H, relative to its eigenvalues
-/// Launches on `space` and returns without waiting.
 template <class Space, class Entries, class Put>
 void invert_low_rank(Space const& space, LowRankMatrix const& steps, count_t rank, double epsilon,
                      Entries const& H, Put const& put) {
@@ -320,10 +322,15 @@ void invert_low_rank(Space const& space, LowRankMatrix const& steps, count_t ran
                  StartLowRank<Entries>{steps, H, size});
   detail::launch("polyad::bound_pivots", team_policy(space, launch_shape<Space>(1, 1, 1)),
                  BoundPivots{steps, size, epsilon});
-  using Column       = PivotedColumn<Entries>;
-  auto const columns = team_policy(
-      space, launch_shape<Space>(ceil_div(rank, static_cast<count_t>(Column::rows_of_team)), 64, 1));
-  for (int k = 0; k < size; ++k) detail::launch("polyad::pivoted_column", columns, Column{steps, H, size, k});
+  using Columns = PivotedColumns<Entries>;
+  // 2^19 multiplications take one thread about 0.2 ms, a hundred times as long as a launch.
+  int const alone = static_cast<int>(std::min(rank, (count_t(1) << 19) / rank + 1));
+  detail::launch("polyad::pivoted_columns", team_policy(space, launch_shape<Space>(1, 64, 1)),
+                 Columns{steps, H, size, 0, alone});
+  auto const shared = team_policy(
+      space, launch_shape<Space>(ceil_div(rank, static_cast<count_t>(Columns::rows_of_team)), 64, 1));
+  for (int k = alone; k < size && static_cast<int>(*steps.rank) == k; ++k)
+    detail::launch("polyad::pivoted_columns", shared, Columns{steps, H, size, k, k + 1});
   detail::launch("polyad::normalize_pivots", team_policy(space, launch_shape<Space>(blocks, 1, 32)),
                  NormalizePivots{steps, size});
   using Products    = BlockProducts<Space, StoreProduct>;

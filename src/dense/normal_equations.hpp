@@ -326,6 +326,7 @@ void solve_by_blocks(Space const& space, NormalEquations<Space, Scalar> const& e
                 StoreInverse<Equations>{equations, vectors, size});
   double const* not_formed = nullptr;
   if constexpr (many_teams_for_singular<Space>) {
+    if (*matrix.flag == 0) return;  // a host's kernels have ended when their launch returns
     auto const low_rank = LowRankMatrix::in(vectors + 4 * rank, matrix, rank);
     not_formed          = low_rank.matrix.flag;
     invert_low_rank(space, low_rank, rank, Equations::of_eigenvalues,
