@@ -88,7 +88,15 @@ if(Kokkos_DIR AND NOT KokkosKernels_ROOT AND NOT KokkosKernels_DIR)
     set(KokkosKernels_DIR ${polyad_packages}/KokkosKernels CACHE PATH "The folder of KokkosKernelsConfig.cmake")
   endif()
 endif()
-if(NOT TARGET Kokkos::kokkoskernels)
+# The cuda backend calls Kokkos Kernels. A host's library has no symbol of it, only tests and benchmarks compare with it.
+set(POLYAD_NEEDS_KOKKOS_KERNELS OFF)
+if(POLYAD_BACKEND STREQUAL cuda)
+  set(POLYAD_NEEDS_KOKKOS_KERNELS ON)
+endif()
+if(NOT TARGET Kokkos::kokkoskernels
+   AND (POLYAD_NEEDS_KOKKOS_KERNELS
+        OR POLYAD_ENABLE_TESTS
+        OR POLYAD_ENABLE_PERF_TESTS))
   if(polyad_kokkos_in_tree)
     message(FATAL_ERROR "Kokkos is part of this project's source tree, but Kokkos Kernels is not. "
                         "Add it with add_subdirectory or FetchContent between Kokkos and Polyad.")

@@ -123,7 +123,7 @@ if(_polyad_chosen STREQUAL cuda AND NOT CMAKE_CUDA_COMPILER_LOADED)
 endif()
 
 # --- Kokkos ---
-# Finds Kokkos or Kokkos Kernels, unless the project has it: where the user says, else in the first of the folders given
+# Finds Kokkos, or the Kokkos Kernels that some backends call, unless the project has it: where the user says, else in the first of the folders given
 # that has it, else where CMake finds it. A folder found here before was not the user's choice, and another backend may
 # need another one.
 macro(_polyad_find_kokkos NAME)
@@ -149,7 +149,7 @@ endmacro()
 list(JOIN Polyad_KOKKOS_DEVICES ", " _polyad_devices)
 string(CONCAT _polyad_needs "The backend ${_polyad_chosen} of Polyad in ${CMAKE_CURRENT_LIST_DIR} was compiled with "
               "Kokkos ${Polyad_KOKKOS_VERSION} and the devices ${_polyad_devices}")
-if(TARGET Kokkos::kokkos AND NOT TARGET Kokkos::kokkoskernels)
+if(Polyad_NEEDS_KOKKOS_KERNELS AND TARGET Kokkos::kokkos AND NOT TARGET Kokkos::kokkoskernels)
   get_target_property(_polyad_imported Kokkos::kokkos IMPORTED)
   if(NOT _polyad_imported)
     _polyad_refuse("Kokkos is part of this project's source tree, but Kokkos Kernels is not. Add it before Polyad.")
@@ -165,7 +165,7 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 if(NOT TARGET Kokkos::kokkos)
   _polyad_find_kokkos(Kokkos ${Polyad_KOKKOS_FOLDERS} "${CMAKE_CURRENT_LIST_DIR}/../Kokkos")
 endif()
-if(TARGET Kokkos::kokkos AND NOT TARGET Kokkos::kokkoskernels)
+if(Polyad_NEEDS_KOKKOS_KERNELS AND TARGET Kokkos::kokkos AND NOT TARGET Kokkos::kokkoskernels)
   _polyad_find_kokkos(KokkosKernels "${Kokkos_DIR}/../KokkosKernels")
 endif()
 set(CMAKE_CXX_EXTENSIONS ${_polyad_extensions})
@@ -182,7 +182,7 @@ if(NOT _polyad_kokkos_version VERSION_EQUAL Polyad_KOKKOS_VERSION
                  "devices ${_polyad_kokkos_devices}. Set -DKokkos_ROOT=PREFIX to the place where the Kokkos of that "
                  "version with those devices is installed.")
 endif()
-if(NOT TARGET Kokkos::kokkoskernels)
+if(Polyad_NEEDS_KOKKOS_KERNELS AND NOT TARGET Kokkos::kokkoskernels)
   _polyad_refuse("${_polyad_needs}. That Kokkos was found (${Kokkos_DIR}), but no Kokkos Kernels. "
                  "${KokkosKernels_NOT_FOUND_MESSAGE} "
                  "Set -DKokkosKernels_ROOT=PREFIX to the place where it is installed.")

@@ -15,7 +15,8 @@ using namespace detail;
 AnyFormatOptions format_options(CpAlsOptions const& options) {
   AnyFormatOptions format;
   if (options.rank > 0) format.rank = options.rank;
-  format.iterations = expected_iterations(options.max_iterations, options.tolerance);
+  format.iterations   = expected_iterations(options.max_iterations, options.tolerance);
+  format.time_limit_s = options.time_limit_s;
   return format;
 }
 

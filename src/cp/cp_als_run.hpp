@@ -175,11 +175,12 @@ public:
   /// on all.
   /// \throws UsageError when the shapes differ
   void restore(CpAlsState const& state) {
-    auto const grams = Kokkos::create_mirror_view(Kokkos::HostSpace(), m_work.grams);
-    POLYAD_EXPECTS(state.factors.size() == static_cast<std::size_t>(order()) &&
-                       state.grams.size() == grams.size() &&
-                       (state.weights.empty() || state.weights.size() == m_options.rank),
-                   "the state is of another run");
+    auto const grams      = Kokkos::create_mirror_view(Kokkos::HostSpace(), m_work.grams);
+    bool const is_foreign = state.factors.size() != static_cast<std::size_t>(order()) ||
+                            state.grams.size() != grams.size() ||
+                            (!state.weights.empty() && state.weights.size() != m_options.rank);
+    // All ranks throw alike, so that none waits for another.
+    POLYAD_EXPECTS(!(m_ranks ? m_ranks->any(is_foreign) : is_foreign), "the state is of another run");
     for (int n = 0; n < order(); ++n)
       if (m_ranks)
         m_ranks->from_root(n, of_mode(state.factors, n), factor(n));

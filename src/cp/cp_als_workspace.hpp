@@ -63,7 +63,7 @@ CpAlsWorkspace<Scalar, Space>::CpAlsWorkspace(Space const& space, Extents const&
   auto const order = static_cast<count_t>(extents.order());
   count_t longest  = 0;
   for (int n = 0; n < extents.order(); ++n) longest = std::max(longest, extents[n]);
-  expect_fits(space, "the Gram matrices", checked_product("the Gram matrices", order + 2, rank * rank),
+  expect_fits(space, "the Gram matrices", order * rank * rank + normal_equations_scratch(rank),
               sizeof(double));
   V                     = make_factor_matrix<Scalar>(space, "polyad::mttkrp_output", longest, rank);
   inverse               = make_factor_matrix<Scalar>(space, "polyad::inverse_gram", rank, rank);

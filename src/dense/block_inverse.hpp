@@ -31,12 +31,13 @@ struct BlockedMatrix {
   static constexpr int block   = 32;
   static constexpr int entries = block * block;
 
-  int size;            // whole blocks; right of and below the matrix stands the identity
-  double* H;           // size x size
-  double* L;           // size x 32: the blocks L_IK, one below the other
-  double* Y;           // size x 32: the blocks Y_J
-  double* reciprocal;  // of D, size numbers
-  double* flag;        // 1 where H is singular, 0 otherwise
+  int size;                      // whole blocks; right of and below the matrix is the identity
+  double* H;                     // size x size
+  double* L;                     // size x 32: the blocks L_IK, one below the other
+  double* Y;                     // size x 32: the blocks Y_J
+  double* reciprocal;            // the reciprocals of D, size numbers
+  double* flag;                  // 1 where H is singular, 0 otherwise
+  double const* used = nullptr;  // in host memory: the columns that are not the identity's; null: any
 
   static constexpr count_t padded(count_t rank) { return ceil_div(rank, count_t(block)) * block; }
   /// Doubles of the memory for a matrix of R columns.
@@ -53,6 +54,10 @@ struct BlockedMatrix {
     return {static_cast<int>(size), memory, L, Y, D, D + size};
   }
   [[nodiscard]] KOKKOS_FUNCTION int blocks() const { return size / block; }
+  /// Blocks of columns that are not the identity's. The others stay as they are.
+  [[nodiscard]] KOKKOS_FUNCTION int used_blocks() const {
+    return used == nullptr ? blocks() : (static_cast<int>(*used) + block - 1) / block;
+  }
   /// Row i of block (I, J).
   [[nodiscard]] KOKKOS_FUNCTION double* row(int I, int J, int i) const {
     return H + static_cast<count_t>(I * block + i) * static_cast<count_t>(size) + J * block;
@@ -90,7 +95,7 @@ struct FactorPanel {
     double failed = 0;
     Kokkos::single(
         Kokkos::PerTeam(member), [&](double& flag) { flag = Kokkos::atomic_load(matrix.flag); }, failed);
-    if (failed != 0) return;
+    if (failed != 0 || Kokkos::max(K, member.league_rank()) >= matrix.used_blocks()) return;
     int const bytes = scratch_bytes;
     auto* const N   = static_cast<double*>(member.team_scratch(0).get_shmem(bytes));
     auto* const D   = N + block * block;
@@ -198,7 +203,7 @@ struct UpdateBlocks {
     int I = 0;
     int J = 0;
     BlockedMatrix::find(member.league_rank(), I, J);
-    if (I < K) return;
+    if (I < K || I >= matrix.used_blocks()) return;
     double const* const Y = matrix.Y_of(J);
     if (I == K) {
       BlockedMatrix::for_each_entry(
@@ -238,9 +243,10 @@ struct InvertBlocks {
     int I = 0;
     int J = 0;
     BlockedMatrix::find(member.league_rank(), I, J);
-    int const bytes   = scratch_bytes - row_alignment;
-    auto* const tile  = static_cast<double*>(member.team_scratch(0).get_shmem_aligned(bytes, row_alignment));
-    int const inverse = matrix.blocks();
+    int const inverse = matrix.used_blocks();
+    if (I >= inverse) return;
+    int const bytes  = scratch_bytes - row_alignment;
+    auto* const tile = static_cast<double*>(member.team_scratch(0).get_shmem_aligned(bytes, row_alignment));
     Rows::for_each(member, [&](int const i, Rows& rows, Columns columns) {
       for (int m = I; m < inverse; ++m)
         for (int k = 0; k < block; ++k) {
@@ -273,7 +279,7 @@ void invert_blocks(Space const& space, BlockedMatrix const& matrix, count_t rank
                           .set_scratch_size(0, Kokkos::PerTeam(int(FactorPanel::scratch_bytes)));
   auto const blocks = team_policy(
       space, launch_shape<Space>(count * (count + 1) / 2, Rows::block / Rows::height, Rows::Row::lanes));
-  for (int K = 0; K < matrix.blocks(); ++K) {
+  for (int K = 0; K < matrix.used_blocks(); ++K) {
     detail::launch("polyad::factor_panel", panels, FactorPanel{matrix, K, tolerance});
     detail::launch("polyad::update_blocks", blocks, UpdateBlocks<Space>{matrix, K});
   }

@@ -87,6 +87,11 @@ template <class Scalar>
   return std::min(J, R) >= 16 && (sizeof(Scalar) == sizeof(double) || J * R >= count_t(1) << 13);
 }
 
+/// Whether many teams form the pseudo-inverse of a singular H of more than one_team_rank columns
+/// (dense/low_rank_inverse.hpp). Devices, where this was not measured, leave it to one team.
+template <class Space>
+inline constexpr bool many_teams_for_singular = !is_device_space<Space>;
+
 /// For more than 32 columns: the Gram matrix is cut into blocks of 64 x 64. A thread keeps 8 x 8 sums of a
 /// block in registers for all rows of its chunk (dense/gram_by_parts.hpp).
 struct GramByParts {};
@@ -116,6 +121,10 @@ void with_gram_strategy(count_t rows, count_t rank, Squares squares, F&& f) {
   }
   f(GramByRows{});
 }
+
+/// Whether several teams may share a chunk of gram's rows: a host has few chunks at large ranks, 8 at R = 1024.
+template <class Space>
+inline constexpr bool shares_gram_chunks = !is_device_space<Space>;
 
 /// The number of row chunks with their own sums, of `bytes` each. Enough chunks to fill the machine (four
 /// teams on each of a device's multiprocessors), but at most 64 MiB of sums. The number does not depend on a

@@ -5,7 +5,8 @@
 // GramByRows, in this file, reads A once. A is cut into chunks of rows, one for each team. The team loads its
 // chunk into the scratch pad, one tile at a time. It sums the chunk's lower triangle, several rows of a block
 // at a time in registers. The triangles are then summed in a fixed order, so the result does not depend on
-// timing. Bytes: I R s_r + chunks R^2 8. Flops: I R^2.
+// timing. On hosts several teams share a chunk if there are fewer chunks than threads: each sums some parts of
+// the triangle. Bytes: I R s_r + chunks R^2 8. Flops: I R^2.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -81,7 +82,17 @@ struct GramOfChunk {
   count_t chunk;  // rows of A in a chunk
   int tile_rows;
   int scratch_level;
+  int teams = 1;  // that share a chunk; each sums some parts of the triangle. One on a device
 
+  /// The chunk of a team, and the team's number among those of the chunk.
+  template <class Member>
+  [[nodiscard]] KOKKOS_FUNCTION int chunk_of(Member const& member) const {
+    return shares_gram_chunks<Space> ? member.league_rank() / teams : member.league_rank();
+  }
+  template <class Member>
+  [[nodiscard]] KOKKOS_FUNCTION int number_in_chunk(Member const& member) const {
+    return shares_gram_chunks<Space> ? member.league_rank() % teams : 0;
+  }
   /// Bytes of scratch for a tile of rows x columns doubles whose rows start at multiples of 16 bytes.
   static count_t scratch_bytes(count_t rows, count_t columns) {
     return rows * columns * sizeof(double) + row_alignment;
@@ -105,7 +116,8 @@ struct GramOfChunk {
     int const rank       = static_cast<int>(matrix.extent(1));
     int const width      = columns();
     int const per_block  = static_cast<int>(partials.extent(1)) / height;
-    double* const output = &partials(member.league_rank(), 0, 0);
+    int const number     = number_in_chunk(member);
+    double* const output = &partials(chunk_of(member), 0, 0);
     Kokkos::parallel_for(Kokkos::TeamThreadRange(member, rows), [&](int const t) {
       Scalar const* const source = &matrix(first + static_cast<count_t>(t), 0);
       double* const target       = tile + t * width;
@@ -119,6 +131,7 @@ struct GramOfChunk {
       int const k     = item % per_block * height;
       int const block = item / per_block * Block;
       if (block > k + height - 1) return;  // above the diagonal
+      if (shares_gram_chunks<Space> && item % teams != number) return;
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, Row::lanes), [&](int const lane) {
         Columns const own{Row::columns(block, width, lane).first, Row::width};  // blocks are whole
         Row sum[height];
@@ -136,7 +149,7 @@ struct GramOfChunk {
   /// Calls f(first, rows) for each tile of the chunk, at least once.
   template <class Member, class F>
   KOKKOS_FUNCTION void for_each_tile(Member const& member, F const& f) const {
-    count_t const begin = static_cast<count_t>(member.league_rank()) * chunk;
+    count_t const begin = static_cast<count_t>(chunk_of(member)) * chunk;
     count_t const end   = Kokkos::min(matrix.extent(0), begin + chunk);
     for (count_t first = begin; first == begin || first < end; first += static_cast<count_t>(tile_rows))
       f(first, first < end ? static_cast<int>(Kokkos::min<count_t>(end - first, tile_rows)) : 0);
@@ -145,7 +158,7 @@ struct GramOfChunk {
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     double* const tile  = make_tile(member);
-    count_t const begin = static_cast<count_t>(member.league_rank()) * chunk;
+    count_t const begin = static_cast<count_t>(chunk_of(member)) * chunk;
     for_each_tile(member,
                   [&](count_t first, int rows) { add_tile(member, tile, first, rows, first == begin); });
   }
@@ -207,11 +220,22 @@ count_t gram_chunks(count_t rows, GramWorkspace<Space> const& workspace) {
   return std::clamp<count_t>(rows / 32, 1, workspace.partials().extent(0));
 }
 
-/// Teams for so many chunks, with the kernel's scratch.
+/// Teams that share a chunk, so that all threads of a host have work. A team sums at least 16 parts of the
+/// triangle's square. Each entry is summed in the same order, whatever the number of teams.
 template <class Space, class Kernel>
-auto gram_policy(Space const& space, Kernel const& kernel, count_t chunks) {
+int gram_teams(Space const& space, Kernel const& kernel, count_t chunks) {
+  if (!shares_gram_chunks<Space>) return 1;
+  count_t const parts =
+      kernel.partials.extent(1) / Kernel::height * (kernel.partials.extent(2) / Kernel::Row::block);
+  return static_cast<int>(
+      std::clamp<count_t>(ceil_div(4 * multiprocessors(space), chunks), 1, std::max<count_t>(parts / 16, 1)));
+}
+
+/// So many teams, with the kernel's scratch.
+template <class Space, class Kernel>
+auto gram_policy(Space const& space, Kernel const& kernel, count_t teams) {
   constexpr int lanes = Kernel::Row::lanes;
-  auto policy         = team_policy(space, LaunchShape{chunks, team_threads<Space>(lanes), lanes});
+  auto policy         = team_policy(space, LaunchShape{teams, team_threads<Space>(lanes), lanes});
   policy.set_scratch_size(
       kernel.scratch_level,
       Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes(static_cast<count_t>(kernel.tile_rows),
@@ -222,8 +246,10 @@ auto gram_policy(Space const& space, Kernel const& kernel, count_t chunks) {
 template <class Space, class Scalar, int Block>
 void gram_of_chunks(Space const& space, FactorMatrix<Scalar, Space> const& matrix,
                     GramWorkspace<Space> const& workspace, count_t chunks) {
-  auto const kernel = make_gram_of_chunk<Space, Scalar, Block>(matrix, workspace, chunks);
-  detail::launch("polyad::gram_of_chunks", gram_policy(space, kernel, chunks), kernel);
+  auto kernel  = make_gram_of_chunk<Space, Scalar, Block>(matrix, workspace, chunks);
+  kernel.teams = gram_teams(space, kernel, chunks);
+  detail::launch("polyad::gram_of_chunks",
+                 gram_policy(space, kernel, chunks * static_cast<count_t>(kernel.teams)), kernel);
 }
 
 template <class Space, class Scalar>

@@ -96,7 +96,7 @@ void multiply_rows(Space const& space, FactorMatrix<Scalar, Space> const& A,
   expect_packed_rows<Scalar, Space>(C);
   if constexpr (may_multiply_by_blas<Space>)
     if (multiplies_by_blas<Space>(rows, A.extent(1), columns)) return blas_product(space, A, B, C);
-  for_each_column_block(checked_rank(columns), [&](auto block, ColumnBlocks blocks) {
+  for_each_column_block(checked_columns(columns), [&](auto block, ColumnBlocks blocks) {
     using Kernel        = detail::MultiplyRows<Space, Scalar, block()>;
     constexpr int lanes = Kernel::Row::lanes;
     int const team      = team_threads<Space>(lanes);

@@ -22,7 +22,8 @@
 // The inverse is formed explicitly, so that the solve for I_n rows becomes one streaming product. Up to R =
 // 128 its R^3 flops are few, and only latency matters. One team does everything in its scratch pad, with one
 // barrier for each of R steps, no square root and no reduction. For larger R many teams do the same by blocks
-// (dense/block_inverse.hpp), and one team takes over if H is singular. The device never waits for the host.
+// (dense/block_inverse.hpp). If H is singular, many teams of a host form the pseudo-inverse
+// (dense/low_rank_inverse.hpp), and one team of a device. The device never waits for the host.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -32,6 +33,7 @@
 #include "dense/block_inverse.hpp"
 #include "dense/dense_tuning.hpp"
 #include "dense/gram.hpp"
+#include "dense/low_rank_inverse.hpp"
 #include "dense/power_of_two.hpp"
 #include "dense/symmetric_eigen.hpp"
 #include "kernel/launch_shape.hpp"
@@ -60,6 +62,9 @@ struct NormalEquations {
   /// which an eigenvalue w amplifies by 1 / w. For floats the bound of doubles is too small: after a start
   /// with collinear columns, one update left a model a million times the tensor.
   static constexpr double epsilon = static_cast<double>(Kokkos::Experimental::epsilon_v<Scalar>);
+  /// R times this is negligible compared with the largest eigenvalue. The errors of the eigenvalues of singular
+  /// matrices were up to 0.9 R epsilon of the largest one in 20,000 tries.
+  static constexpr double of_eigenvalues = epsilon + 4 * Kokkos::Experimental::epsilon_v<double>;
 
   GramMatrices<Space> grams;
   int mode;
@@ -207,9 +212,7 @@ struct NormalEquations {
         Kokkos::TeamVectorRange(member, Q.size),
         [&](int const i, double& most) { most = Kokkos::max(most, Kokkos::abs(values[i])); },
         Kokkos::Max<double>(largest));
-    // Errors of the eigenvalues of singular matrices: 0.9 R epsilon of the largest one in 20,000 tries.
-    constexpr double of_eigenvalues = 4 * Kokkos::Experimental::epsilon_v<double>;
-    double const negligible         = largest * Q.size * (epsilon + of_eigenvalues);
+    double const negligible = largest * Q.size * of_eigenvalues;
     for_each_entry(member, Q.size, [&](int const i, int const j) {
       double sum = 0;
       for (int k = 0; k < Q.size; ++k)
@@ -265,17 +268,30 @@ struct StoreInverse {
   }
 };
 
-/// The pseudo-inverse by one team, where H is singular.
+/// An entry of the scaled H, once D^-1 is among the vectors.
+template <class Equations>
+struct ScaledEntries {
+  Equations equations;
+  double const* scale;
+  KOKKOS_FUNCTION double operator()(int i, int j) const {
+    return scale[i] * equations.product(i, j) * scale[j];
+  }
+};
+
+/// The pseudo-inverse by one team, where H is singular and many teams have not formed it.
 template <class Equations>
 struct FallBackFromBlocks {
   Equations equations;
   double const* flag;
+  double const* not_formed;  // 0 where many teams have; null: they were not asked
   double* vectors;
   int rank;
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(Member const& member) const {
     if (*flag == 0) return;
+    if (not_formed != nullptr && *not_formed == 0)
+      return Kokkos::single(Kokkos::PerTeam(member), [&] { equations.fallbacks(0) += 1; });
     int const stride = scratch_stride(rank);
     equations.fall_back(member, SquareMatrix{vectors + 4 * rank, rank, stride}, vectors);
   }
@@ -289,10 +305,10 @@ LaunchShape normal_equations_shape() {
 }
 
 /// Doubles of global scratch that normal_equations needs for rank R: H, four vectors and the eigenvectors.
-/// Beyond one_team_rank it is the vectors and the blocks, if these take more.
+/// Beyond one_team_rank it is the vectors, the blocks, and what the pseudo-inverse by many teams needs.
 inline count_t normal_equations_scratch(count_t rank) {
   count_t const of_one_team = 2 * (rank | 1) * rank;
-  return 4 * rank + (rank > one_team_rank ? std::max(of_one_team, BlockedMatrix::memory(rank)) : of_one_team);
+  return 4 * rank + (rank > one_team_rank ? std::max(of_one_team, LowRankMatrix::memory(rank)) : of_one_team);
 }
 
 /// R beyond one_team_rank. The scratch holds the vectors, then the matrix by blocks.
@@ -308,8 +324,17 @@ void solve_by_blocks(Space const& space, NormalEquations<Space, Scalar> const& e
                  FillBlocks<Equations>{equations, matrix, vectors, size});
   invert_blocks(space, matrix, rank, 8 * static_cast<double>(rank) * Equations::epsilon,
                 StoreInverse<Equations>{equations, vectors, size});
+  double const* not_formed = nullptr;
+  if constexpr (many_teams_for_singular<Space>) {
+    if (*matrix.flag == 0) return;  // a host's kernels have ended when their launch returns
+    auto const low_rank = LowRankMatrix::in(vectors + 4 * rank, matrix, rank);
+    not_formed          = low_rank.matrix.flag;
+    invert_low_rank(space, low_rank, rank, Equations::of_eigenvalues,
+                    ScaledEntries<Equations>{equations, vectors + 3 * rank},
+                    StoreInverse<Equations>{equations, vectors, size});
+  }
   detail::launch("polyad::normal_equations", team_policy(space, normal_equations_shape<Space>()),
-                 FallBackFromBlocks<Equations>{equations, matrix.flag, vectors, size});
+                 FallBackFromBlocks<Equations>{equations, matrix.flag, not_formed, vectors, size});
 }
 
 /// The target for the norms of each mode's columns: I_n^(1/4), rounded to a power of two.

@@ -2,6 +2,8 @@
 #include "polyad/distributed/cp_als.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -9,7 +11,6 @@
 #include "core/run_limits.hpp"
 #include "cp/best_of_restarts.hpp"
 #include "distributed/exchange.hpp"
-#include "distributed/relabel.hpp"
 #include "distributed/rows_of_ranks.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/instances.hpp"
@@ -38,41 +39,35 @@ ProcessGrid checked_grid(PartitionOptions const& options, Extents const& extents
 }
 
 template <class Index>
-std::vector<std::vector<count_t>> cut_modes(RankGroup const& ranks, Extents const& extents,
-                                            std::span<Index const> indices, ProcessGrid const& grid) {
+std::vector<std::vector<count_t>> cut_modes(RankGroup const& ranks, LabelledNonzeros<Index> const& nonzeros) {
   std::vector<std::vector<count_t>> cuts;
-  for (int n = 0; n < extents.order(); ++n) {
-    int const parts = of_mode(grid, n);
+  for (int n = 0; n < nonzeros.partition.extents.order(); ++n) {
+    int const parts = of_mode(nonzeros.partition.grid, n);
     if (parts == 1)
-      cuts.push_back({0, extents[n]});
+      cuts.push_back({0, nonzeros.partition.extents[n]});
     else
-      cuts.push_back(cut_mode(ranks, extents, indices, n, parts));
+      cuts.push_back(cut_mode(ranks, nonzeros, n, parts));
   }
   return cuts;
 }
 
-/// Cuts the modes, and labels their rows at random where that makes the blocks more alike. Returns the
-/// coordinates with these labels, and none where the rows stay as they are.
+/// Cuts the modes of nonzeros.partition, and labels their rows at random where that makes the blocks more
+/// alike. Returns the number of nonzeros in each block.
 template <class Index>
-std::vector<Index> make_blocks(RankGroup const& ranks, std::span<Index const> indices, double relabel_above,
-                               Partition& partition) {
-  auto const cut = [&](std::span<Index const> coordinates) {
-    partition.cuts = cut_modes(ranks, partition.extents, coordinates, partition.grid);
-  };
-  auto const imbalance = [&](std::span<Index const> coordinates) {
-    return imbalance_of(nonzeros_of_blocks(ranks, partition, coordinates));
-  };
-  cut(indices);
+std::vector<count_t> make_blocks(RankGroup const& ranks, LabelledNonzeros<Index> const& nonzeros,
+                                 double relabel_above, Partition& partition) {
+  partition.cuts       = cut_modes(ranks, nonzeros);
+  auto const as_it_is  = nonzeros_of_blocks(ranks, nonzeros);
   auto const cut_count = std::ranges::count_if(partition.grid, [](int p) { return p > 1; });
-  if (cut_count < 2) return {};  // the ranges of one mode are alike already
-  double const as_it_is = imbalance(indices);
-  if (!(as_it_is > relabel_above)) return {};
+  if (cut_count < 2) return as_it_is;  // the ranges of one mode are alike already
+  if (!(imbalance_of(as_it_is) > relabel_above)) return as_it_is;
   Partition const before = partition;
-  auto labelled          = relabel(partition, indices);
-  cut(labelled);
-  if (imbalance(labelled) < as_it_is) return labelled;
+  partition.labelled     = true;
+  partition.cuts         = cut_modes(ranks, nonzeros);
+  auto labelled          = nonzeros_of_blocks(ranks, nonzeros);
+  if (imbalance_of(labelled) < imbalance_of(as_it_is)) return labelled;
   partition = before;
-  return {};
+  return as_it_is;
 }
 
 /// The random start of a block's rows: those of the whole factor, whatever their labels.
@@ -80,27 +75,101 @@ template <class Scalar, class Space>
 void fill_start(Space const& space, FactorMatrix<Scalar, Space> const& rows, std::uint64_t seed, int n,
                 Partition const& partition) {
   count_t const first = partition.first_row(partition.rank, n);
-  if (!is_labelled(partition, n)) return fill_random_rows<Scalar, Space>(space, rows, seed, n, first);
+  if (!partition.labelled || of_mode(partition.grid, n) == 1)
+    return fill_random_rows<Scalar, Space>(space, rows, seed, n, first);
   std::vector<double> start;
   for (count_t i = 0; i < rows.extent(0); ++i)
     for (count_t r = 0; r < rows.extent(1); ++r)
       start.push_back(
-          counter_uniform(seed, static_cast<std::uint64_t>(n), row_of_label(partition, n, first + i), r));
+          counter_uniform(seed, static_cast<std::uint64_t>(n), partition.row_of_label(n, first + i), r));
   from_host<Scalar>(space, start, rows);
 }
 
-/// Bytes of the nonzeros, the factors' rows, and the MTTKRPs of the longest mode.
+/// Bytes of a rank's nonzeros, its rows of the factors, and the MTTKRPs of its longest mode.
 template <class Scalar, class Index>
-count_t bytes_of_share(Partition const& partition, count_t nnz, count_t rank) {
+count_t bytes_of_share(Partition const& partition, int of, count_t nnz, count_t rank) {
   count_t rows    = 0;
   count_t longest = 0;
   int const order = partition.extents.order();
   for (int n = 0; n < order; ++n) {
-    rows += partition.row_count(partition.rank, n);
-    longest = std::max(longest, partition.row_count(partition.rank, n));
+    rows += partition.row_count(of, n);
+    longest = std::max(longest, partition.row_count(of, n));
   }
   return nnz * (sizeof(Scalar) + static_cast<count_t>(order) * sizeof(Index)) +
          (rows + longest) * padded_rank<Scalar>(rank) * sizeof(Scalar);
+}
+
+/// Whether 32 bits number the rows and the nonzeros of each rank's block.
+bool fits_narrow(Partition const& partition, std::vector<count_t> const& nonzeros) {
+  constexpr count_t narrow = std::numeric_limits<std::uint32_t>::max();
+  count_t largest          = *std::max_element(nonzeros.begin(), nonzeros.end());
+  for (int k = 0; k < partition.ranks(); ++k)
+    for (int n = 0; n < partition.extents.order(); ++n)
+      largest = std::max(largest, partition.row_count(k, n));
+  return largest < narrow;
+}
+
+/// How the nonzeros are divided: the partition, and how many each rank gets.
+struct Division {
+  Partition partition;
+  std::vector<count_t> nonzeros;
+};
+
+template <class Index, class Space>
+Division divided(Communicator<Space> const& ranks, Extents const& extents, std::span<Index const> indices,
+                 std::span<double const> values, PartitionOptions const& options) {
+  checked_rank(options.rank);
+  expect_inside(ranks.host(), extents, indices, values);
+  Division division;
+  Partition& partition = division.partition;
+  partition.extents    = extents;
+  partition.rank       = ranks.rank();
+  partition.grid       = checked_grid(options, extents, ranks.size());
+  division.nonzeros    = make_blocks(ranks.host(), LabelledNonzeros<Index>{partition, indices, values},
+                                     options.relabel_above, partition);
+  return division;
+}
+
+/// \tparam Out  the type of the share's coordinates
+template <class Scalar, class Out, class Index, class Space>
+TensorShare<Scalar, Out, Space> share_of(Communicator<Space> const& ranks, Division const& division,
+                                         std::span<Index const> indices, std::span<double const> values,
+                                         count_t rank) {
+  TensorShare<Scalar, Out, Space> share;
+  share.partition            = division.partition;
+  Partition const& partition = share.partition;
+  auto const received = exchange<Out>(ranks.host(), LabelledNonzeros<Index>{partition, indices, values});
+
+  std::vector<count_t> bytes;
+  for (int k = 0; k < ranks.size(); ++k)
+    bytes.push_back(bytes_of_share<Scalar, Out>(partition, k, of_mode(division.nonzeros, k), rank));
+  auto const memory = of_all_ranks(ranks.host(), available_memory(ranks.space()));
+  for (std::size_t k = 0; k < bytes.size(); ++k)
+    if (bytes[k] > memory[k])
+      throw MemoryError("the share of rank " + std::to_string(k) + " and its rows of the model", bytes[k],
+                        "only " + std::to_string(memory[k]) + " bytes are free there");
+
+  int const order = partition.extents.order();
+  std::vector<count_t> own_rows;
+  for (int n = 0; n < order; ++n)
+    own_rows.push_back(std::max<count_t>(1, partition.row_count(ranks.rank(), n)));
+  auto const deduplicated = sum_duplicates(
+      ranks.space(),
+      upload<Scalar, Out>(ranks.space(), Extents(std::span<count_t const>(own_rows)),
+                          std::span<Out const>(received.indices), std::span<double const>(received.values)));
+  share.block = deduplicated.tensor;
+
+  auto const nonzeros = of_all_ranks(ranks.host(), share.block.nnz());
+  share.nnz           = std::accumulate(nonzeros.begin(), nonzeros.end(), count_t(0));
+  count_t rows        = 0;
+  for (int n = 0; n < order; ++n) rows += partition.row_count(ranks.rank(), n);
+  share.imbalance  = {imbalance_of(nonzeros), imbalance_of(of_all_ranks(ranks.host(), rows)),
+                      imbalance_of(bytes)};
+  share.duplicates = deduplicated.duplicates;
+  ranks.host().all_reduce(&share.duplicates, 1);
+  share.norm_squared = norm_squared(ranks.space(), share.block);
+  ranks.host().all_reduce(&share.norm_squared, 1);
+  return share;
 }
 
 }  // namespace
@@ -109,46 +178,18 @@ template <class Scalar, class Index, class Space>
 TensorShare<Scalar, Index, Space> distribute(Communicator<Space> const& ranks, Extents const& extents,
                                              std::span<Index const> indices, std::span<double const> values,
                                              PartitionOptions const& options) {
-  expect_inside(ranks.host(), extents, indices, values);
-  TensorShare<Scalar, Index, Space> share;
-  Partition& partition = share.partition;
-  partition.extents    = extents;
-  partition.rank       = ranks.rank();
-  partition.grid       = checked_grid(options, extents, ranks.size());
-  auto labelled        = make_blocks(ranks.host(), indices, options.relabel_above, partition);
-  auto const received  = exchange(ranks.host(), partition,
-                                  labelled.empty() ? indices : std::span<Index const>(labelled), values);
-  labelled             = {};
+  auto const division = divided(ranks, extents, indices, values, options);
+  return share_of<Scalar, Index>(ranks, division, indices, values, options.rank);
+}
 
-  auto const rank = static_cast<count_t>(checked_rank(options.rank));
-  auto const bytes =
-      of_all_ranks(ranks.host(), bytes_of_share<Scalar, Index>(partition, received.values.size(), rank));
-  auto const memory = of_all_ranks(ranks.host(), available_memory(ranks.space()));
-  for (std::size_t k = 0; k < bytes.size(); ++k)
-    if (bytes[k] > memory[k])
-      throw MemoryError("the share of rank " + std::to_string(k) + " and its rows of the model", bytes[k],
-                        "only " + std::to_string(memory[k]) + " bytes are free there");
-
-  std::vector<count_t> own_rows;
-  for (int n = 0; n < extents.order(); ++n)
-    own_rows.push_back(std::max<count_t>(1, partition.row_count(ranks.rank(), n)));
-  auto const deduplicated = sum_duplicates(
-      ranks.space(), upload<Scalar, Index>(ranks.space(), Extents(std::span<count_t const>(own_rows)),
-                                           std::span<Index const>(received.indices),
-                                           std::span<double const>(received.values)));
-  share.block = deduplicated.tensor;
-
-  auto const nonzeros = of_all_ranks(ranks.host(), share.block.nnz());
-  share.nnz           = std::accumulate(nonzeros.begin(), nonzeros.end(), count_t(0));
-  count_t rows        = 0;
-  for (int n = 0; n < extents.order(); ++n) rows += partition.row_count(ranks.rank(), n);
-  share.imbalance  = {imbalance_of(nonzeros), imbalance_of(of_all_ranks(ranks.host(), rows)),
-                      imbalance_of(bytes)};
-  share.duplicates = deduplicated.duplicates;
-  ranks.host().all_reduce(&share.duplicates, 1);
-  share.norm_squared = norm_squared(ranks.space(), share.block);
-  ranks.host().all_reduce(&share.norm_squared, 1);
-  return share;
+template <class Scalar, class Index, class Space>
+NarrowShare<Scalar, Space> distribute_narrow(Communicator<Space> const& ranks, Extents const& extents,
+                                             std::span<Index const> indices, std::span<double const> values,
+                                             PartitionOptions const& options) {
+  auto const division = divided(ranks, extents, indices, values, options);
+  if (fits_narrow(division.partition, division.nonzeros))
+    return share_of<Scalar, std::uint32_t>(ranks, division, indices, values, options.rank);
+  return share_of<Scalar, std::uint64_t>(ranks, division, indices, values, options.rank);
 }
 
 template <class Scalar, class Index, class Space>
@@ -203,6 +244,9 @@ RestartsResult<Scalar, Space> cp_als_restarts(Communicator<Space> const& ranks,
 
 #define POLYAD_DISTRIBUTE(Scalar, Index)                                                          \
   template TensorShare<Scalar, Index, Kokkos::DefaultExecutionSpace> distribute(                  \
+      Communicator<Kokkos::DefaultExecutionSpace> const&, Extents const&, std::span<Index const>, \
+      std::span<double const>, PartitionOptions const&);                                          \
+  template NarrowShare<Scalar, Kokkos::DefaultExecutionSpace> distribute_narrow(                  \
       Communicator<Kokkos::DefaultExecutionSpace> const&, Extents const&, std::span<Index const>, \
       std::span<double const>, PartitionOptions const&);                                          \
   template CpAlsRun<Scalar, Kokkos::DefaultExecutionSpace> cp_als_run(                            \

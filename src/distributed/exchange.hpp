@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Brings nonzeros to the ranks whose block they are in, and cuts modes by nonzeros.
+// Brings nonzeros to the ranks whose block they are in, a block of them at a time.
 #pragma once
 
 #include <algorithm>
 #include <numeric>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "core/host_memory.hpp"
+#include "distributed/cut_mode.hpp"
+#include "distributed/host_chunks.hpp"
+#include "polyad/core/error.hpp"
 #include "polyad/distributed/cp_als.hpp"
 
 namespace polyad::detail {
@@ -32,45 +37,70 @@ void expect_inside(RankGroup const& ranks, Extents const& extents, std::span<Ind
                    std::span<double const> values) {
   auto const order = static_cast<count_t>(extents.order());
   count_t wrong    = indices.size() == values.size() * order ? 0 : 1;
-  for (std::size_t e = 0; wrong == 0 && e < indices.size(); ++e)
-    if (indices[e] >= extents[static_cast<int>(e % order)]) wrong = 1;
+  if (wrong == 0)
+    wrong = count_kinds(values.size(), 1, [&](count_t p) {
+      count_t inside = 1;
+      for (count_t n = 0; n < order; ++n)
+        if (indices[p * order + n] >= extents[static_cast<int>(n)]) inside = 0;
+      return inside;
+    })[0];
   auto const wrong_on = of_all_ranks(ranks, wrong);
   for (std::size_t k = 0; k < wrong_on.size(); ++k)
     POLYAD_EXPECTS(wrong_on[k] == 0, "rank ", k, " has a coordinate outside ", to_string(extents),
                    ", or not as many coordinates as values");
 }
 
-/// Cuts mode n into parts of about as many nonzeros each, of all ranks together.
-template <class Index>
-std::vector<count_t> cut_mode(RankGroup const& ranks, Extents const& extents, std::span<Index const> indices,
-                              int n, int parts) {
-  std::vector<count_t> counts(extents[n], 0);
-  auto const order = static_cast<std::size_t>(extents.order());
-  for (auto e = static_cast<std::size_t>(n); e < indices.size(); e += order) ++counts[indices[e]];
-  ranks.all_reduce(counts.data(), counts.size());
-  return balanced_cuts(counts, parts);
+/// \throws MemoryError on all ranks, naming one that lacks the memory for these bytes of its own
+inline void expect_fits_on_ranks(RankGroup const& ranks, std::string const& what, count_t bytes,
+                                 count_t available) {
+  auto const bytes_of  = of_all_ranks(ranks, bytes);
+  auto const memory_of = of_all_ranks(ranks, available);
+  for (std::size_t k = 0; k < bytes_of.size(); ++k)
+    if (bytes_of[k] > memory_of[k])
+      throw MemoryError(what + " of rank " + std::to_string(k), bytes_of[k],
+                        "only " + std::to_string(memory_of[k]) + " bytes are free there");
 }
 
-/// The rank whose block has a nonzero with these coordinates.
+/// The nonzeros of a rank in host memory, with the labels of their rows.
 template <class Index>
-int owner_of(Partition const& partition, Index const* coordinates) {
-  int rank = 0;
-  for (std::size_t n = 0; n < partition.grid.size(); ++n) {
-    auto const& cuts = partition.cuts[n];
-    // The last range that begins at or before the row: empty ones begin there too.
-    auto const after = std::upper_bound(cuts.begin(), cuts.end() - 1, count_t(coordinates[n]));
-    rank             = rank * partition.grid[n] + static_cast<int>(after - cuts.begin()) - 1;
+struct LabelledNonzeros {
+  Partition const& partition;
+  std::span<Index const> indices;  // P x N, the tensor's rows
+  std::span<double const> values;
+
+  [[nodiscard]] count_t count() const { return values.size(); }
+  [[nodiscard]] count_t row(count_t p, int n) const {
+    count_t const row = indices[p * partition.grid.size() + static_cast<count_t>(n)];
+    return partition.label_of_row(n, row);
   }
-  return rank;
+  /// The rank whose block has nonzero p.
+  [[nodiscard]] count_t owner(count_t p) const {
+    count_t rank = 0;
+    for (std::size_t n = 0; n < partition.grid.size(); ++n) {
+      if (partition.grid[n] == 1) continue;
+      auto const& cuts = partition.cuts[n];
+      // The last range that begins at or before the row: empty ones begin there too.
+      auto const after = std::upper_bound(cuts.begin(), cuts.end() - 1, row(p, static_cast<int>(n)));
+      rank = rank * static_cast<count_t>(partition.grid[n]) + static_cast<count_t>(after - cuts.begin()) - 1;
+    }
+    return rank;
+  }
+};
+
+/// Cuts mode n into parts of about as many nonzeros each, of all ranks together.
+template <class Index>
+std::vector<count_t> cut_mode(RankGroup const& ranks, LabelledNonzeros<Index> const& nonzeros, int n,
+                              int parts) {
+  return cut_rows(
+      ranks, nonzeros.partition.extents[n], nonzeros.count(), [&](count_t p) { return nonzeros.row(p, n); },
+      parts);
 }
 
 /// How many nonzeros of all ranks each block has.
 template <class Index>
-std::vector<count_t> nonzeros_of_blocks(RankGroup const& ranks, Partition const& partition,
-                                        std::span<Index const> indices) {
-  std::vector<count_t> counts(static_cast<std::size_t>(ranks.size()), 0);
-  for (std::size_t e = 0; e < indices.size(); e += partition.grid.size())
-    ++counts[static_cast<std::size_t>(owner_of(partition, indices.data() + e))];
+std::vector<count_t> nonzeros_of_blocks(RankGroup const& ranks, LabelledNonzeros<Index> const& nonzeros) {
+  auto counts = count_kinds(nonzeros.count(), static_cast<count_t>(ranks.size()),
+                            [&](count_t p) { return nonzeros.owner(p); });
   ranks.all_reduce(counts.data(), counts.size());
   return counts;
 }
@@ -83,37 +113,104 @@ struct Received {
   std::vector<double> values;
 };
 
-template <class Index>
-Received<Index> exchange(RankGroup const& ranks, Partition const& partition, std::span<Index const> indices,
-                         std::span<double const> values) {
-  auto const order = static_cast<std::size_t>(partition.extents.order());
-  std::vector<int> owner(values.size());
-  std::vector<count_t> to(static_cast<std::size_t>(ranks.size()), 0);
-  for (std::size_t p = 0; p < values.size(); ++p) {
-    owner[p] = owner_of(partition, indices.data() + p * order);
-    ++to[static_cast<std::size_t>(owner[p])];
+/// Some nonzeros of this rank, sorted by the ranks that get them.
+template <class Out, class Index>
+struct SentBlock {
+  std::vector<count_t> to;  // how many each rank gets
+  std::vector<int> owner;
+  Received<Out> sorted;
+
+  /// Takes the nonzeros first ... end - 1, in their order for each rank.
+  void take(LabelledNonzeros<Index> const& nonzeros, count_t first, count_t end, count_t ranks) {
+    auto const order     = nonzeros.partition.grid.size();
+    count_t const count  = end - first;
+    count_t const chunks = host_chunks(count);
+    owner.resize(count);
+    sorted.values.resize(count);
+    sorted.indices.resize(count * order);
+    std::vector<count_t> next(chunks * ranks, 0);  // where a chunk writes its next nonzero for a rank
+    for_each_host_chunk(count, chunks, [&](count_t chunk, count_t begin, count_t stop) {
+      for (count_t i = begin; i < stop; ++i) {
+        count_t const rank = nonzeros.owner(first + i);
+        owner[i]           = static_cast<int>(rank);
+        ++next[chunk * ranks + rank];
+      }
+    });
+    to.assign(ranks, 0);
+    count_t sum = 0;
+    for (count_t rank = 0; rank < ranks; ++rank)
+      for (count_t chunk = 0; chunk < chunks; ++chunk) {
+        count_t& at         = next[chunk * ranks + rank];
+        count_t const begin = sum;
+        sum += at;
+        to[rank] += at;
+        at = begin;
+      }
+    for_each_host_chunk(count, chunks, [&](count_t chunk, count_t begin, count_t stop) {
+      for (count_t i = begin; i < stop; ++i) {
+        count_t const at  = next[chunk * ranks + static_cast<count_t>(owner[i])]++;
+        sorted.values[at] = nonzeros.values[first + i];
+        for (std::size_t n = 0; n < order; ++n) {
+          auto const mode = static_cast<int>(n);
+          sorted.indices[at * order + n] =
+              static_cast<Out>(nonzeros.row(first + i, mode) - nonzeros.partition.first_row(owner[i], mode));
+        }
+      }
+    });
   }
-  auto const from = ranks.counts_from(to);
-  std::vector<count_t> next(to.size());
-  std::exclusive_scan(to.begin(), to.end(), next.begin(), count_t(0));
-  Received<Index> sent{std::vector<Index>(indices.size()), std::vector<double>(values.size())};
-  for (std::size_t p = 0; p < values.size(); ++p) {
-    count_t const at = next[static_cast<std::size_t>(owner[p])]++;
-    sent.values[at]  = values[p];
-    for (std::size_t n = 0; n < order; ++n) {
-      auto const first             = partition.first_row(owner[p], static_cast<int>(n));
-      sent.indices[at * order + n] = static_cast<Index>(indices[p * order + n] - first);
-    }
-  }
-  if (ranks.size() == 1) return sent;
+};
+
+/// Nonzeros that all ranks together send at a time: their buffers stay small compared with a tensor that is worth
+/// several ranks.
+inline constexpr count_t sent_at_a_time = count_t(1) << 20;
+
+/// \tparam Out  for the coordinates in the ranks' blocks, which must hold them
+/// \throws MemoryError on all ranks where one lacks the memory for what it receives
+template <class Out, class Index>
+Received<Out> exchange(RankGroup const& ranks, LabelledNonzeros<Index> const& nonzeros,
+                       count_t at_a_time = sent_at_a_time) {
+  auto const order = nonzeros.partition.grid.size();
+  auto const size  = static_cast<count_t>(ranks.size());
+  auto const to    = count_kinds(nonzeros.count(), size, [&](count_t p) { return nonzeros.owner(p); });
+  auto const from  = ranks.counts_from(to);
+
   count_t const count = std::accumulate(from.begin(), from.end(), count_t(0));
-  Received<Index> received{std::vector<Index>(count * order), std::vector<double>(count)};
-  ranks.all_to_all(sent.values.data(), to, received.values.data(), from);
-  auto const scaled = [&](std::vector<count_t> counts) {
+  count_t const bytes = order * sizeof(Out) + sizeof(double);
+  count_t const block = std::max<count_t>(at_a_time / size, 1);
+  expect_fits_on_ranks(ranks, "the nonzeros", (count + std::min(count, at_a_time) + block) * bytes,
+                       available_host_memory());
+  SentBlock<Out, Index> sent;
+  if (size == 1) {
+    sent.take(nonzeros, 0, nonzeros.count(), 1);
+    return std::move(sent.sorted);
+  }
+  Received<Out> received{std::vector<Out>(count * order), std::vector<double>(count)};
+  Received<Out> piece;
+  std::vector<count_t> next(from.size());  // where the next nonzeros of each sender go
+  std::exclusive_scan(from.begin(), from.end(), next.begin(), count_t(0));
+  auto const counts_of = of_all_ranks(ranks, nonzeros.count());
+  count_t const most   = *std::max_element(counts_of.begin(), counts_of.end());
+  auto const scaled    = [&](std::vector<count_t> counts) {
     for (auto& k : counts) k *= order;
     return counts;
   };
-  ranks.all_to_all(sent.indices.data(), scaled(to), received.indices.data(), scaled(from));
+  for (count_t first = 0; first < most; first += block) {
+    count_t const begin = std::min(first, nonzeros.count());
+    sent.take(nonzeros, begin, std::min(first + block, nonzeros.count()), size);
+    auto const pieces = ranks.counts_from(sent.to);
+    piece.values.resize(std::accumulate(pieces.begin(), pieces.end(), count_t(0)));
+    piece.indices.resize(piece.values.size() * order);
+    ranks.all_to_all(sent.sorted.values.data(), sent.to, piece.values.data(), pieces);
+    ranks.all_to_all(sent.sorted.indices.data(), scaled(sent.to), piece.indices.data(), scaled(pieces));
+    count_t at = 0;
+    for (std::size_t k = 0; k < pieces.size(); ++k) {
+      std::copy_n(piece.values.data() + at, pieces[k], received.values.data() + next[k]);
+      std::copy_n(piece.indices.data() + at * order, pieces[k] * order,
+                  received.indices.data() + next[k] * order);
+      at += pieces[k];
+      next[k] += pieces[k];
+    }
+  }
   return received;
 }
 

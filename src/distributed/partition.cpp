@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "distributed/random_order.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/distributed/cp_als.hpp"
@@ -128,6 +129,14 @@ count_t Partition::first_owned_row(int of, int n) const {
   auto const number  = static_cast<count_t>(number_among_sharers(of, n));
   count_t const rows = row_count(of, n);
   return first_row(of, n) + rows / count * number + std::min(number, rows % count);
+}
+
+count_t Partition::row_of_label(int n, count_t label) const {
+  return labelled && of_mode(grid, n) > 1 ? detail::RandomOrder(extents[n], n).row(label) : label;
+}
+
+count_t Partition::label_of_row(int n, count_t row) const {
+  return labelled && of_mode(grid, n) > 1 ? detail::RandomOrder(extents[n], n).label(row) : row;
 }
 
 }  // namespace polyad

@@ -29,6 +29,7 @@ public:
   /// Cuts each mode by its nonzeros. \param indices  of this rank's part: P x N, row-major
   RowsByCuts(Communicator<Space> const& ranks, Extents const& extents, std::span<Index const> indices)
       : m_ranks(ranks), m_extents(extents) {
+    auto const order = static_cast<count_t>(extents.order());
     for (int n = 0; n < extents.order(); ++n) {
       Partition& of_n = m_partitions.emplace_back();
       of_n.extents    = m_extents;
@@ -37,7 +38,9 @@ public:
         of_n.grid.push_back(m == n ? ranks.size() : 1);
         of_n.cuts.push_back({0, m_extents[m]});
       }
-      of_mode(of_n.cuts, n) = cut_mode(ranks.host(), m_extents, indices, n, ranks.size());
+      of_mode(of_n.cuts, n) = cut_rows(
+          ranks.host(), m_extents[n], indices.size() / order,
+          [&](count_t p) { return count_t(indices[p * order + static_cast<count_t>(n)]); }, ranks.size());
       if (m_extents[n] > m_extents[m_longest]) m_longest = n;
     }
   }
@@ -184,7 +187,7 @@ private:
   /// The nonzeros of all ranks in this rank's block, whose rows count from 0.
   [[nodiscard]] Received<Index> exchanged(std::span<Index const> indices, std::span<double const> values,
                                           Partition const& partition) const {
-    return exchange(m_ranks.host(), partition, indices, values);
+    return exchange<Index>(m_ranks.host(), LabelledNonzeros<Index>{partition, indices, values});
   }
   /// Those in its rows of mode n.
   [[nodiscard]] Tensor own_nonzeros(std::span<Index const> indices, std::span<double const> values,

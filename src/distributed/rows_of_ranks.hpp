@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cp/shared_rows.hpp"
-#include "distributed/relabel.hpp"
+#include "distributed/exchange.hpp"
 #include "polyad/core/per_mode.hpp"
 #include "polyad/distributed/cp_als.hpp"
 
@@ -149,7 +149,7 @@ private:
     count_t const count = owned_count(k, n);
     if (count == 0) return;
     count_t const first = m_partition.first_owned_row(k, n);
-    for (count_t i = first; i < first + count; ++i) f(row_of_label(m_partition, n, i));
+    for (count_t i = first; i < first + count; ++i) f(m_partition.row_of_label(n, i));
   }
   /// Numbers of mode n that each rank owns.
   [[nodiscard]] std::vector<count_t> owned_elements(int n, count_t rank) const {

@@ -462,17 +462,10 @@ FastTuckerOptions with_shape(FastTuckerOptions options, int order) {
     options.rank = columns.empty() ? 8 : *std::max_element(columns.begin(), columns.end());
   if (columns.empty()) columns = {options.rank};
   if (columns.size() == 1) columns.assign(static_cast<std::size_t>(order), columns[0]);
-  // The memory for a row's system and products in least squares (formats/format.hpp). This check comes first,
-  // because filling a start of that size would take hours before a kernel refuses it.
-  count_t const R = options.rank;
-  for (count_t const J : columns) {
-    count_t const unknowns = std::min(J, R), numbers = checked_product("the system of a row", R + J, R);
-    count_t const bytes =
-        checked_product("the system of a row", unknowns, unknowns * sizeof(double)) + numbers * sizeof(float);
-    if (options.optimizer == FastTuckerOptimizer::als && bytes > std::numeric_limits<int>::max())
-      throw MemoryError("the least squares of a row", bytes,
-                        "J = " + std::to_string(J) + ", R = " + std::to_string(R) + ": take fewer columns");
-  }
+  // Before anything is filled: a start of that size would take hours before a kernel refuses it.
+  checked_rank(options.rank);
+  for (count_t const J : columns)
+    if (J > 0) checked_rank(J);  // the model refuses 0, naming the mode
   return options;
 }
 

@@ -211,6 +211,8 @@ auto AnyFormat<Scalar, Index, Space>::build(Space const& space,
                                             options_type const& options) -> AnyFormat {
   checked_rank(options.rank);
   expect_iterations(options.iterations);
+  POLYAD_EXPECTS(options.time_limit_s >= 0, "the time limit is ", options.time_limit_s,
+                 " s, not a number from 0 on");
   expect_format(options.format);
   std::string const usual = options.format == "auto"
                                 ? usual_format<Scalar, Index, Space>(options.needs, options.only_mode)

@@ -6,7 +6,6 @@
 #include <limits>
 #include <utility>
 
-#include "polyad/core/device_memory.hpp"
 #include "polyad/core/quantity_text.hpp"
 
 namespace polyad::detail {
@@ -15,7 +14,7 @@ namespace {
 FormatCandidate candidate(FormatCosts const& format, CostInput const& input, FormatWish const& wish) {
   CostInput with_memory  = input;
   with_memory.free_bytes = wish.bytes;
-  with_memory.one_memory = !input.machine.is_device && !left_of_device_memory_limit();
+  with_memory.one_memory = wish.one_memory && !input.machine.is_device;
   Cost const cost        = predict(format, with_memory);
   FormatCandidate found;
   found.name        = format.name;
@@ -42,15 +41,22 @@ double total(FormatCandidate const& candidate, FormatWish const& wish) {
                             : candidate.total_s;
 }
 
+/// Whether the build alone takes longer than the run may. Such a format is for runs that nothing limits.
+bool builds_too_long(FormatCandidate const& candidate, FormatWish const& wish) {
+  auto const& known = candidate.measured ? candidate.measured : candidate.predicted;
+  return known && known->load_s + known->build_s > wish.time_limit_s;
+}
+
 /// The order of preference: formats that fit in memory, the fastest first, then those that are streamed, then
-/// those that fit but lose digits. Among the streamed ones the smallest comes first, since the free host
-/// memory is not known.
+/// those that fit but lose digits. In each of these groups formats whose build exceeds the time limit come
+/// last. Among the streamed ones the smallest comes first, since the free host memory is not known.
 bool is_better(FormatCandidate const& a, FormatCandidate const& b, FormatWish const& wish) {
   auto const rank = [](FormatCandidate const& c) {
     return c.fits ? (c.loses_digits ? 2 : 0) + (c.streams ? 1 : 0) : 4;
   };
   if (rank(a) != rank(b)) return rank(a) < rank(b);
   if (rank(a) == 4) return a.need_bytes < b.need_bytes;
+  if (builds_too_long(a, wish) != builds_too_long(b, wish)) return builds_too_long(b, wish);
   if (a.streams) return a.bytes < b.bytes;
   return total(a, wish) < total(b, wish);
 }
@@ -78,14 +84,29 @@ bool streams_faster(FormatCandidate const& streamed, FormatCandidate const& in_m
 
 }  // namespace
 
+FormatWish within_limit(std::vector<FormatCandidate> const& candidates, FormatWish wish) {
+  double fastest = std::numeric_limits<double>::infinity();
+  for (auto const& c : candidates)
+    if (c.fits && c.predicted) fastest = std::min(fastest, c.predicted->iteration_s);
+  // Nothing is predicted, or in no time: the product is infinite or not above the limit.
+  if (std::isfinite(fastest) && wish.iterations * fastest > wish.time_limit_s)
+    wish.iterations = std::min(wish.iterations, std::max(1.0, wish.time_limit_s / fastest));
+  return wish;
+}
+
 std::vector<FormatCandidate> candidates(CostInput const& input, FormatWish const& wish) {
-  std::vector<FormatCandidate> list;
-  for (auto const& format : all_format_costs()) {
-    if (wish.deterministic && !format.deterministic) continue;
-    if (wish.residual && !format.residual) continue;
-    if (format.on_host && !wish.may_stream) continue;
-    list.push_back(candidate(format, input, wish));
-  }
+  auto const all_for = [&](FormatWish const& planned) {
+    std::vector<FormatCandidate> list;
+    for (auto const& format : all_format_costs()) {
+      if (wish.deterministic && !format.deterministic) continue;
+      if (wish.residual && !format.residual) continue;
+      if (format.on_host && !wish.may_stream) continue;
+      list.push_back(candidate(format, input, planned));
+    }
+    return list;
+  };
+  auto list = all_for(wish);
+  if (std::isfinite(wish.time_limit_s)) list = all_for(within_limit(list, wish));
   sort_candidates(list, wish);
   return list;
 }
@@ -100,7 +121,8 @@ std::vector<FormatCandidate> candidates(TensorSurvey const& tensor, std::uint64_
   return by(machine_of(usual.empty() ? 0 : usual.front().total_s));
 }
 
-void sort_candidates(std::vector<FormatCandidate>& candidates, FormatWish const& wish) {
+void sort_candidates(std::vector<FormatCandidate>& candidates, FormatWish const& whole) {
+  FormatWish const wish = within_limit(candidates, whole);
   std::stable_sort(candidates.begin(), candidates.end(),
                    [&](auto const& a, auto const& b) { return is_better(a, b, wish); });
   auto const streamed =
@@ -110,8 +132,9 @@ void sort_candidates(std::vector<FormatCandidate>& candidates, FormatWish const&
     std::rotate(candidates.begin(), streamed, streamed + 1);
 }
 
-FormatChoice choose(std::vector<FormatCandidate> const& candidates, FormatWish const& wish,
+FormatChoice choose(std::vector<FormatCandidate> const& candidates, FormatWish const& whole,
                     std::set<std::string> const& failed) {
+  FormatWish const wish       = within_limit(candidates, whole);
   auto const is_open          = [&](FormatCandidate const& c) { return c.fits && !failed.contains(c.name); };
   FormatCandidate const *best = nullptr, *wanted = nullptr, *second = nullptr, *smallest = nullptr,
                         *streamed = nullptr;
@@ -148,6 +171,7 @@ FormatChoice choose(std::vector<FormatCandidate> const& candidates, FormatWish c
     choice.because = "the model knows no other on this machine";
   } else {
     choice.because = std::to_string(std::llround(wish.iterations)) + " " + wish.what +
+                     (wish.iterations < whole.iterations ? " in the time limit" : "") +
                      " with its build take " + duration_text(total(*best, wish)) +
                      (best->measured ? " (measured)" : " (predicted)");
     if (second && !second->streams && (second->predicted || second->measured))

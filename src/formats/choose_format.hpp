@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string>
@@ -24,8 +25,15 @@ struct FormatWish {
   bool residual       = false;  // the residual sweep of FastTucker
   bool may_stream     = true;   // from host memory
   std::uint64_t bytes = 0;      // of memory that are free where the tensor goes
+  bool one_memory     = false;  // on a host these are host memory, and no limit that simulates a device
   char const* what    = "iterations";
+  /// Seconds after which the run ends, or infinity. The build does not count in them.
+  double time_limit_s = std::numeric_limits<double>::infinity();
 };
+
+/// The wish with the iterations that fit into its time limit, in the format with the shortest predicted
+/// iteration; at least one.
+[[nodiscard]] FormatWish within_limit(std::vector<FormatCandidate> const& candidates, FormatWish wish);
 
 /// All formats that the wish allows. First come those that fit in memory, the fastest first, then those that
 /// are streamed, then those that lose digits of the longest row, then those that do not fit. On a device, a

@@ -271,7 +271,7 @@ std::uint64_t model_bytes(CostInput const& input) {
   double const pack    = 16.0 / input.scalar_bytes;  // rows are packed (make_factor_matrix)
   double const columns = std::ceil(R / pack) * pack;
   return to_bytes((rows + longest) * columns * input.scalar_bytes +
-                  R * R * (input.tensor.order() + 2) * sizeof(double)) +
+                  R * R * (input.tensor.order() + (input.rank > 128 ? 3 : 2)) * sizeof(double)) +
          (input.machine.is_device ? costs::device_instance_bytes : 0);
 }
 

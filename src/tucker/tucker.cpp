@@ -241,6 +241,8 @@ void detail::expect_tucker_ranks(Extents const& extents, std::vector<count_t> co
   POLYAD_EXPECTS(extents.order() >= 2, "a Tucker decomposition needs two modes or more");
   POLYAD_EXPECTS(ranks.size() == static_cast<std::size_t>(extents.order()), ranks.size(),
                  " ranks for a tensor of order ", extents.order());
+  for (count_t const rank : ranks)
+    if (rank > 0) checked_rank(rank);
   for (std::size_t n = 0; n < ranks.size(); ++n)
     POLYAD_EXPECTS(ranks[n] >= 1 && ranks[n] <= extents[static_cast<int>(n)], "rank ", ranks[n], " of mode ",
                    n, ": it has ", extents[static_cast<int>(n)], " rows");

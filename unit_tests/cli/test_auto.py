@@ -138,6 +138,12 @@ class Auto(AutoTest):
         text = self.succeed("cpd", self.tensor(), "-r", 4, "-i", 3).stdout
         self.assertRegex(text, r"(?m)^format +\S+ because 3 iterations")
 
+    def test_time_limit(self):
+        arguments = ("cpd", self.tensor(), "-r", 4, "-i", 100000000, "--tol", 0, "--time-limit", 0.05)
+        format = self.report_of(*arguments)["format"]
+        self.assertRegex(format["chosen_because"], r"^\d+ iterations in the time limit with its build take .*")
+        self.assertLess(int(format["chosen_because"].split()[0]), 100000000)
+
     def test_falls_back_by_memory(self):
         path = self.tensor((200, 150, 100), 60000)
         common = ("cpd", path, "-r", 3, "-i", 3, "--tol", 0)

@@ -156,10 +156,13 @@ class BeyondTheMachine(ToolTest):
             self.fail_with(MEMORY, "cpd", tensor, "-r", 1000, "--precision", precision,
                            says=("rank 1000", "bytes"))
 
-    def test_rank_beyond_memory(self):
+    def test_rank_above_the_largest(self):
         tensor = self.write("good.tns", GOOD)
-        for rank in (10**7, 10**9, 2**63):
-            self.fail_with(MEMORY, "cpd", tensor, "-r", rank, says=(f"rank {rank}", "bytes"))
+        for rank in (4097, 10**7, 10**9, 2**63):
+            self.fail_with(USAGE, "cpd", tensor, "-r", rank, says=f"the rank {rank} is above 4096")
+        self.fail_with(USAGE, "tucker", tensor, "-r", "4097,1,1", says="the rank 4097 is above 4096")
+        self.fail_with(USAGE, "estimate", tensor, "-r", 4097, says="the rank 4097 is above 4096")
+        self.fail_with(USAGE, "tune", tensor, "-r", 4097, says="the rank 4097 is above 4096")
 
     def test_rows_beyond_64_bits(self):
         tensor = self.write("long.tns", "1 1 1 1\n18446744073709551615 18446744073709551615 2 1\n")

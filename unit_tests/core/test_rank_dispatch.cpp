@@ -63,10 +63,15 @@ TEST_CASE("rank table: the narrowest block that holds what is left", "[core]") {
 
 TEST_CASE("rank table: ranks that no kernel serves are refused", "[core]") {
   CHECK_THROWS_AS(checked_rank(0), UsageError);
+  CHECK_THROWS_AS(checked_rank(4097), UsageError);
   CHECK_THROWS_AS(checked_rank(count_t(1) << 20), UsageError);
   CHECK_THROWS_AS(checked_rank((count_t(1) << 32) + 1), UsageError);
   CHECK(checked_rank(1) == 1);
-  CHECK(checked_rank((count_t(1) << 20) - 1) == (1 << 20) - 1);
+  CHECK(checked_rank(4096) == 4096);
+  CHECK_THROWS_AS(checked_columns(0), UsageError);
+  CHECK_THROWS_AS(checked_columns(count_t(1) << 20), UsageError);
+  CHECK_THROWS_AS(checked_columns((count_t(1) << 32) + 1), UsageError);
+  CHECK(checked_columns((count_t(1) << 20) - 1) == (1 << 20) - 1);
 }
 
 TEST_CASE("rank table: padded rows hold whole packs of 16 bytes", "[core]") {

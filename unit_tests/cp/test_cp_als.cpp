@@ -57,6 +57,18 @@ CpAlsResult<Scalar, TestSpace> factor(HostTensor const& tensor, CpAlsOptions con
 template <class Scalar>
 constexpr double promised = sizeof(Scalar) == 4 ? 1e-6 : 1e-12;
 
+TEST_CASE("CP-ALS: the largest rank, and one above it", POLYAD_HOST_ONLY "[cp]") {
+  auto const tensor = distinct({"tiny", {2, 3, 2}, {0, 0, 0, 1, 1, 0, 0, 2, 1, 1, 0, 1}, {1, 2, 3, 4}});
+  auto const result = factor<double>(tensor, options_of(4096, 2));
+  CHECK(result.model.factors.rank() == 4096);
+  CHECK(result.gram_fallbacks == 6);  // all are singular
+  CHECK(result.fit > 1 - 1e-6);       // the model has more components than the tensor has cells
+  CHECK_THROWS_AS(factor<double>(tensor, options_of(4097, 1)), UsageError);
+  TestSpace const space;
+  auto const coo = to_device<double, std::uint32_t>(space, tensor);
+  CHECK_THROWS_AS(any_format(space, coo, {.rank = 4097}), UsageError);
+}
+
 TEST_CASE("CP-ALS: a matrix of rank 2, worked out by hand", "[cp]") {
   // X = 3 e0 f0' + 2 e1 f1': two components of weight 3 and 2.
   HostTensor const tensor{"diagonal", {3, 2}, {0, 0, 1, 1}, {3, 2}};

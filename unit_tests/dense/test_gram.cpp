@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // gram against the oracle.
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <vector>
@@ -88,6 +89,37 @@ TEST_CASE("gram: the same bits in every run", "[dense]") {
   WatchedMatrix<float> const matrix(TestSpace(), RowLayout::padded, random_matrix(random, 5000, 33));
   auto const first = gram_of<float>(matrix.matrix());
   for (int run = 0; run < 5; ++run) CHECK((gram_of<float>(matrix.matrix()) == first));
+}
+
+TEST_CASE("gram: all threads of a host share few chunks, and the bits do not change", "[dense]") {
+  Random random(2);
+  count_t const rank = 300;
+  WatchedMatrix<double> const matrix(TestSpace(), RowLayout::padded, random_matrix(random, 50, rank));
+  TestSpace const space;
+  GramWorkspace<TestSpace> const workspace(space, rank);
+  auto kernel =
+      make_gram_of_chunk<TestSpace, double, widest_gram_block<TestSpace>>(matrix.matrix(), workspace, 1);
+  int const most = gram_teams(space, kernel, 1);
+  if (shares_gram_chunks<TestSpace>)
+    CHECK(most >= std::min(4 * space.concurrency(), 16));
+  else
+    CHECK(most == 1);
+  std::vector<double> first;
+  for (int const teams : {1, 2, 3, 7, most}) {
+    if (!shares_gram_chunks<TestSpace> && teams > 1) continue;
+    CAPTURE(teams);
+    Kokkos::deep_copy(workspace.partials(), nan_value);
+    kernel.teams = teams;
+    Kokkos::parallel_for("polyad::test", gram_policy(space, kernel, static_cast<count_t>(teams)), kernel);
+    GramMatrix<TestSpace> const G("gram", rank, rank);
+    sum_chunks(space, workspace, G, 1);
+    space.fence("polyad::test");
+    if (first.empty())
+      first = flat(G);
+    else
+      CHECK((flat(G) == first));
+  }
+  CHECK((first == gram_of<double>(matrix.matrix())));
 }
 
 TEST_CASE("gram: one NaN reaches its own row and column only", "[dense]") {

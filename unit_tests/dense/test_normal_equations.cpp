@@ -11,6 +11,7 @@
 // as that is far below ||H^-1||.
 #include <Kokkos_Core.hpp>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -267,6 +268,101 @@ TEST_CASE("normal equations: singular products get the Moore-Penrose inverse, an
     // Fewer rows than columns: an order-2 tensor with a short mode.
     auto const wide = gram_on_host(random_matrix(random, (rank + 1) / 2, rank));
     expect_pseudo_inverse<double>({wide, wide}, 0, rank);
+  }
+}
+
+/// The pseudo-inverse from the eigenvectors, whatever the rank.
+template <class Equations>
+struct ByEigenvectors {
+  Equations equations;
+  double* vectors;
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    int const size = static_cast<int>(equations.inverse.extent(0));
+    equations.weigh(member, vectors + 2 * size, size);
+    equations.fall_back(member, SquareMatrix{vectors + 4 * size, size, scratch_stride(size)}, vectors);
+  }
+};
+
+template <class Scalar>
+std::vector<double> by_eigenvectors(std::vector<double> const& gram, std::size_t rank) {
+  TestSpace const space;
+  GramMatrices<TestSpace> const grams("grams", 1, rank, rank);
+  auto const host = Kokkos::create_mirror_view(grams);
+  std::copy(gram.begin(), gram.end(), host.data());
+  Kokkos::deep_copy(grams, host);
+  auto const scratch = to_device(std::vector<double>(normal_equations_scratch(rank)));
+  auto const weights = to_device(std::vector<double>(rank));
+  auto const counter = to_device({0.0});
+  auto const inverse = make_factor_matrix<Scalar>(space, "polyad::test", rank, rank);
+  using Equations    = NormalEquations<TestSpace, Scalar>;
+  Equations const equations{grams, -1, 1, weights, inverse, counter, scratch, 0};
+  Kokkos::parallel_for("polyad::test", team_policy(space, normal_equations_shape<TestSpace>()),
+                       ByEigenvectors<Equations>{equations, scratch.data()});
+  space.fence("polyad::test");
+  auto result     = flat(inverse);
+  auto const kept = flat(weights);
+  for (std::size_t e = 0; e < rank * rank; ++e) result[e] *= kept[e % rank];
+  return result;
+}
+
+/// Both pseudo-inverses of a Gram matrix of rank r, times a scale. Each is within the bound of the test above
+/// of the exact one, so that they differ by twice as much.
+template <class Scalar>
+void expect_both_alike(std::size_t rank, std::size_t r, double scale) {
+  CAPTURE(rank, r, scale, sizeof(Scalar));
+  Random random(rank + r);
+  auto gram = gram_on_host(random_matrix(random, r, rank));
+  for (double& entry : gram) entry *= scale;
+  auto const outcome = call<Scalar>({gram, gram}, 0, rank);
+  CHECK(outcome.fallbacks == 1);
+  CHECK(outcome.trespasses == 0);
+  auto const expected = by_eigenvectors<Scalar>(gram, rank);
+  std::vector<long double> difference, other, H;
+  for (std::size_t e = 0; e < rank * rank; ++e) {
+    long double const norms =
+        std::sqrt(static_cast<long double>(gram[e / rank * (rank + 1)]) * gram[e % rank * (rank + 1)]);
+    difference.push_back((outcome.inverse[e] - static_cast<long double>(expected[e])) * norms);
+    other.push_back(expected[e] * norms);
+    H.push_back(gram[e] / norms);
+  }
+  long double const condition = frobenius(H) * frobenius(other);
+  long double const relative =
+      (gamma<double>(72 * rank) * std::sqrt(static_cast<long double>(rank)) + gamma<Scalar>(1)) * condition;
+  REQUIRE(relative < 0.01);  // else the bound says nothing
+  CHECK(frobenius(difference) <= 2 * relative * frobenius(other));
+}
+
+TEST_CASE("normal equations: beyond one team's rank, the pseudo-inverse is that of the eigenvectors",
+          "[dense]") {
+  for (auto const& [rank, r] : std::vector<std::array<std::size_t, 2>>{
+           {129, 1}, {129, 128}, {150, 31}, {160, 32}, {161, 33}, {200, 64}, {200, 100}, {256, 20}}) {
+    if (4 * r <= 3 * rank) expect_both_alike<float>(rank, r, 1);
+    for (double const scale : {1e-150, 1e-20, 1.0, 1e150}) expect_both_alike<double>(rank, r, scale);
+  }
+}
+
+TEST_CASE("normal equations: beyond one team's rank, singular extremes", "[dense]") {
+  std::size_t const rank = 140;
+  // Nothing but zeros, and one column that is not.
+  std::vector<double> zeros(rank * rank, 0.0);
+  auto outcome = call<double>({zeros, zeros}, 0, rank);
+  CHECK(outcome.fallbacks == 1);
+  CHECK(outcome.inverse == zeros);
+  zeros[77 * (rank + 1)] = 4;
+  outcome                = call<double>({zeros, zeros}, 0, rank);
+  CHECK(outcome.fallbacks == 1);
+  for (std::size_t e = 0; e < rank * rank; ++e)
+    CHECK(std::abs(outcome.inverse[e] - (e == 77 * (rank + 1) ? 0.25 : 0)) <= 1e-15);
+  // NaN reaches the inverse, wherever it is.
+  Random random(9);
+  for (std::size_t const place : {0, 1, 139, 5000, 19599}) {
+    auto gram         = gram_on_host(random_matrix(random, 12, rank));
+    gram[place]       = nan_value;
+    auto const column = place % rank * rank + place / rank;
+    gram[column]      = nan_value;
+    auto const spoilt = call<double>({gram, gram}, 0, rank);
+    CHECK(std::any_of(spoilt.inverse.begin(), spoilt.inverse.end(), [](double x) { return std::isnan(x); }));
   }
 }
 

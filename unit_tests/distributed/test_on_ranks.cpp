@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "distributed/exchange.hpp"
 #include "distributed/mpi_collectives.hpp"
 #include "distributed/parts.hpp"
 #include "distributed/world.hpp"
@@ -287,14 +288,18 @@ TEST_CASE("Rows get random labels where blocks are too different", "[mpi]") {
       blocks.values.push_back(1 + static_cast<double>((7 * i + 3 * j) % 11));
     }
   auto const as_it_is = share_of<double>(blocks, grid, true, std::numeric_limits<double>::infinity());
-  CHECK(as_it_is.partition.row_of.empty());
+  CHECK_FALSE(as_it_is.partition.labelled);
   CHECK(as_it_is.imbalance.nonzeros > 1.9);
   auto const labelled = share_of<double>(blocks, grid);
   CHECK(labelled.imbalance.nonzeros < 1.3);
-  REQUIRE(labelled.partition.row_of.size() == 3);
-  CHECK(labelled.partition.row_of[2].empty());  // is not cut
-  for (std::size_t n = 0; n < 2; ++n) {
-    auto rows = labelled.partition.row_of[n];
+  REQUIRE(labelled.partition.labelled);
+  for (count_t i = 0; i < 6; ++i) CHECK(labelled.partition.row_of_label(2, i) == i);  // is not cut
+  for (int n = 0; n < 2; ++n) {
+    std::vector<count_t> rows;
+    for (count_t i = 0; i < 100; ++i) {
+      rows.push_back(labelled.partition.row_of_label(n, i));
+      REQUIRE(labelled.partition.label_of_row(n, rows.back()) == i);
+    }
     std::sort(rows.begin(), rows.end());
     for (count_t i = 0; i < 100; ++i) REQUIRE(rows[i] == i);
   }
@@ -383,6 +388,92 @@ TEST_CASE("A state goes on", "[mpi]") {
   REQUIRE(result.history.size() == 4);
   for (std::size_t k = 0; k < 4; ++k)
     CHECK(std::abs(result.history[k].fit - unbroken.history[k + 4].fit) <= 1e-10);
+}
+
+TEST_CASE("A state of another run is refused on all ranks", "[mpi]") {
+  Random random(16);
+  auto const tensor = testing::distinct(testing::random_tensor(random, {19, 18, 7}, 400));
+  auto const share  = share_of<double>(tensor, {});
+  auto const X      = any_format(TestSpace(), share.block, format_options(options_of(3, 4)));
+  auto first        = cp_als_run(world(), share, X, options_of(3, 1));
+  first.launch();
+  first.finish({});
+  auto const state  = first.state();
+  auto run          = cp_als_run(world(), share, X, options_of(3, 4));
+  auto const refuse = [&](auto const& spoil) {
+    auto foreign = state;
+    if (world().rank() == 0) spoil(foreign);  // as if it alone had read another run's checkpoint
+    CHECK_THROWS_AS(run.restore(foreign), UsageError);
+  };
+  refuse([](CpAlsState& other) { other.grams.resize(2 * other.grams.size() + 1); });
+  refuse([](CpAlsState& other) { other.factors.pop_back(); });
+  refuse([](CpAlsState& other) { other.weights.resize(5, 1.0); });
+  refuse([](CpAlsState& other) { other.factors[0].pop_back(); });
+  refuse([](CpAlsState& other) { other.factors[2].resize(1000); });
+  run.restore(state);  // nothing of it has done harm
+  run.launch();
+  run.finish({});
+  CHECK(run.take_result().history.size() == 1);
+}
+
+TEST_CASE("Nonzeros are exchanged in blocks, in the order of their senders", "[mpi]") {
+  Random random(17);
+  auto const tensor = testing::random_tensor(random, {50, 40, 30}, 3000);
+  int const ranks   = world().size();
+  for (Dealt const dealt : {Dealt::in_turn, Dealt::all_to_rank_0, Dealt::all_to_last_rank}) {
+    auto const own = part_of(tensor, dealt);
+    Partition partition;
+    partition.extents = Extents{50, 40, 30};
+    partition.rank    = world().rank();
+    partition.grid    = {1, ranks, 1};
+    partition.cuts    = {{0, 50}, {}, {0, 30}};
+    LabelledNonzeros<std::uint32_t> const nonzeros{partition, own.indices, own.values};
+    partition.cuts[1] = cut_mode(world().host(), nonzeros, 1, ranks);
+    auto const whole  = exchange<std::uint32_t>(world().host(), nonzeros);
+    // Those of all senders, one after the other.
+    std::vector<double> expected;
+    std::vector<std::uint64_t> rows;
+    for (int sender = 0; sender < ranks; ++sender)
+      for (std::size_t p = 0; p < tensor.values.size(); ++p) {
+        auto const holder = dealt == Dealt::in_turn ? static_cast<int>(p % static_cast<std::size_t>(ranks))
+                            : dealt == Dealt::all_to_rank_0 ? 0
+                                                            : ranks - 1;
+        auto const row    = tensor.index(p, 1);
+        auto const first  = partition.first_row(world().rank(), 1);
+        if (holder != sender || row < first || row >= first + partition.row_count(world().rank(), 1))
+          continue;
+        expected.push_back(tensor.values[p]);
+        rows.insert(rows.end(), {tensor.index(p, 0), row - first, tensor.index(p, 2)});
+      }
+    CHECK(whole.values == expected);
+    CHECK(std::vector<std::uint64_t>(whole.indices.begin(), whole.indices.end()) == rows);
+    for (count_t const at_a_time : {1, 7, 100, 100000}) {
+      auto const in_blocks = exchange<std::uint64_t>(world().host(), nonzeros, at_a_time);
+      CHECK(in_blocks.values == whole.values);
+      CHECK(in_blocks.indices == rows);
+    }
+  }
+}
+
+TEST_CASE("A share has 32-bit coordinates where they hold its block", "[mpi]") {
+  Random random(18);
+  auto const tensor = testing::distinct(testing::random_tensor(random, {19, 18, 7}, 400));
+  auto const part   = part_of(tensor, Dealt::in_turn);
+  std::vector<std::uint64_t> const indices(part.indices.begin(), part.indices.end());
+  Extents const extents{19, 18, 7};
+  auto const wide = distribute<double>(world(), extents, std::span<std::uint64_t const>(indices),
+                                       std::span<double const>(part.values));
+  auto const any  = distribute_narrow<double>(world(), extents, std::span<std::uint64_t const>(indices),
+                                              std::span<double const>(part.values));
+  REQUIRE(any.index() == 0);
+  auto const& narrow = std::get<0>(any);
+  CHECK(narrow.nnz == wide.nnz);
+  CHECK(narrow.norm_squared == wide.norm_squared);
+  auto const a = flat(narrow.block.indices());
+  auto const b = flat(wide.block.indices());
+  REQUIRE(a.size() == b.size());
+  for (std::size_t e = 0; e < a.size(); ++e) REQUIRE(a[e] == b[e]);
+  CHECK(flat(narrow.block.values()) == flat(wide.block.values()));
 }
 
 TEST_CASE("All ranks refuse alike", "[mpi]") {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Grids, cuts and owners, and a communicator of one rank.
+#include <cmath>
 #include <limits>
 #include <numeric>
+#include <random>
 #include <vector>
 
+#include "distributed/cut_mode.hpp"
+#include "distributed/random_order.hpp"
 #include "polyad/distributed/cp_als.hpp"
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
@@ -59,6 +63,65 @@ TEST_CASE("Modes are cut by nonzeros", "[distributed]") {
       CHECK(sum <= total / static_cast<count_t>(parts) + 11);
     }
   }
+}
+
+TEST_CASE("Modes are cut by buckets as by rows", "[distributed]") {
+  RankGroup const alone;
+  std::mt19937_64 random(7);
+  for (int run = 0; run < 300; ++run) {
+    count_t const rows = random() % 300 + 1;
+    count_t const nnz  = run % 10 == 0 ? 0 : random() % 2000;
+    std::vector<count_t> of_nonzeros, counts(rows, 0);
+    for (count_t p = 0; p < nnz; ++p) {
+      // Some rows have most of the nonzeros.
+      count_t const row = run % 3 == 0 ? random() % rows : random() % (random() % rows + 1);
+      of_nonzeros.push_back(row);
+      ++counts[row];
+    }
+    auto const row_of = [&](count_t p) { return of_nonzeros[p]; };
+    for (int const parts : {1, 2, 3, 7, 64})
+      for (count_t const buckets : {2, 5, 64, 1 << 16}) {
+        CAPTURE(run, rows, nnz, parts, buckets);
+        CHECK(detail::cut_rows(alone, rows, nnz, row_of, parts, buckets) == balanced_cuts(counts, parts));
+      }
+  }
+  // More rows than any memory has room for.
+  count_t const rows = ~count_t(0);
+  auto const row_of  = [&](count_t p) { return rows / 4 * p; };
+  CHECK(detail::cut_rows(alone, rows, 4, row_of, 2) == std::vector<count_t>{0, rows / 4 * 2, rows});
+}
+
+TEST_CASE("The random order of rows is one to one", "[distributed]") {
+  for (count_t const rows : {1, 2, 3, 4, 5, 15, 16, 17, 100, 255, 256, 257, 1000, 4097}) {
+    detail::RandomOrder const order(rows, 1);
+    std::vector<bool> met(rows, false);
+    count_t moved = 0;
+    for (count_t label = 0; label < rows; ++label) {
+      count_t const row = order.row(label);
+      REQUIRE(row < rows);
+      REQUIRE_FALSE(met[row]);
+      met[row] = true;
+      REQUIRE(order.label(row) == label);
+      moved += row == label ? 0 : 1;
+    }
+    if (rows > 50) CHECK(moved > rows / 2);
+  }
+  // Neighbours are not kept together: of 1,000 pairs of labels few have rows nearer than 10,000 of a million.
+  detail::RandomOrder const million(1000000, 0);
+  int near = 0;
+  for (count_t label = 0; label < 1000; ++label) {
+    auto const a = static_cast<double>(million.row(label));
+    auto const b = static_cast<double>(million.row(label + 1));
+    near += std::abs(a - b) < 10000 ? 1 : 0;
+  }
+  CHECK(near < 60);  // 20 are expected
+  count_t const most = ~count_t(0);
+  detail::RandomOrder const largest(most, 2);
+  for (count_t const row : {count_t(0), count_t(12345), most - 1})
+    CHECK(largest.label(largest.row(row)) == row);
+  // Modes have orders of their own.
+  detail::RandomOrder const other(1000000, 1);
+  CHECK(other.row(5) != million.row(5));
 }
 
 TEST_CASE("Each row has one owner", "[distributed]") {

@@ -2,6 +2,7 @@
 // The survey of a tensor against counting, and what the cost model must hold whatever its weights are.
 #include <pthread.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -206,6 +207,46 @@ TEST_CASE("Streaming to a device costs the walk of blco where the tensor stays t
   CHECK(cost("streamed-blco", 50000 * 12) == in_memory);
   CHECK(cost("streamed-blco", 25000 * 12) > in_memory);
   CHECK(cost("streamed-blco", 0) > cost("streamed-blco", 25000 * 12));
+}
+
+TEST_CASE("A time limit counts in the plan", "[cost_model]") {
+  std::vector<std::uint64_t> const extents{3000, 2000, 1000};
+  auto const tensor = survey(extents, scattered(extents, 300000));
+  for (bool const is_device : {false, true}) {
+    CAPTURE(is_device);
+    CostInput const input{tensor, some_machine(is_device), 16, 8, 4};
+    FormatWish wish;
+    wish.iterations  = 1e6;
+    wish.bytes       = std::uint64_t(1) << 40;
+    wish.may_stream  = false;
+    auto const whole = candidates(input, wish);
+    auto const& best = whole.front();
+    REQUIRE(best.predicted);
+    REQUIRE(best.predicted->build_s > 0);  // it pays in a million iterations
+    CHECK(within_limit(whole, wish).iterations == 1e6);
+    CHECK(choose(whole, wish).because.find("time limit") == std::string::npos);
+
+    double fastest = best.predicted->iteration_s, shortest_build = best.predicted->build_s;
+    for (auto const& c : whole) {
+      fastest        = std::min(fastest, c.predicted->iteration_s);
+      shortest_build = std::min(shortest_build, c.predicted->load_s + c.predicted->build_s);
+    }
+    REQUIRE(shortest_build < best.predicted->load_s + best.predicted->build_s);
+    wish.time_limit_s  = (shortest_build + best.predicted->load_s + best.predicted->build_s) / 2;
+    auto const limited = candidates(input, wish);
+    CHECK(limited.front().name != best.name);
+    CHECK(limited.front().predicted->load_s + limited.front().predicted->build_s <= wish.time_limit_s);
+    double const planned = within_limit(limited, wish).iterations;
+    CHECK(planned < 1e6);
+    CHECK((planned == 1 || std::abs(planned * fastest / wish.time_limit_s - 1) < 1e-12));
+    CHECK(choose(limited, wish).because.find(" in the time limit with its build take ") != std::string::npos);
+
+    // A long limit changes nothing, and one of no time leaves one iteration.
+    wish.time_limit_s = 2e6 * fastest;
+    CHECK(candidates(input, wish).front().name == best.name);
+    wish.time_limit_s = 0;
+    CHECK(within_limit(whole, wish).iterations == 1);
+  }
 }
 
 TEST_CASE("Rows that many nonzeros share cost more to add to", "[cost_model]") {

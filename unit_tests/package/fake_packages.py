@@ -55,7 +55,8 @@ def add_backend(prefix, backend, version="0.2.0", kokkos_version="4.7.0", kokkos
         kokkos_folder = add_kokkos(prefix / f"lib/polyad/kokkos-{backend}", kokkos_version, DEVICES[backend])
     values = {
         "POLYAD_BACKEND": backend, "PROJECT_VERSION": version, "POLYAD_KOKKOS_VERSION": kokkos_version,
-        "POLYAD_KOKKOS_DEVICES": ";".join(DEVICES[backend]), "polyad_kokkos_folders": str(kokkos_folder)}
+        "POLYAD_KOKKOS_DEVICES": ";".join(DEVICES[backend]), "polyad_kokkos_folders": str(kokkos_folder),
+        "POLYAD_NEEDS_KOKKOS_KERNELS": "ON" if backend == "cuda" else "OFF"}
     template = (PROJECT / "cmake/PolyadBackend.cmake.in").read_text()
     write(package / f"PolyadBackend-{backend}.cmake",
           re.sub("@([A-Za-z_]+)@", lambda name: values.get(name[1], ""), template))

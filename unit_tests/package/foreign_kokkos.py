@@ -82,12 +82,19 @@ add_library(Kokkos::kokkoskernels ALIAS kokkoskernels)
         self.assertIn("Set -DKokkos_ROOT=PREFIX", output)
 
     def test_without_kokkos_kernels_it_says_what_to_set(self):
-        folder = add_kokkos(self.other, "4.7.0", ["OPENMP", "SERIAL"], kernels=False)
-        add_backend(self.prefix, "openmp", kokkos_folder=folder)
+        folder = add_kokkos(self.other, "4.7.0", ["CUDA", "SERIAL"], kernels=False)
+        add_backend(self.prefix, "cuda", kokkos_folder=folder)
         status, output = configure(self.work, NO_SYSTEM + FIND, self.root)
         self.assertNotEqual(status, 0)
         self.assertIn("no Kokkos Kernels", output)
         self.assertIn("Set -DKokkosKernels_ROOT=PREFIX", output)
+
+    def test_a_host_needs_no_kokkos_kernels(self):
+        for backend, devices in (("serial", ["SERIAL"]), ("openmp", ["OPENMP", "SERIAL"])):
+            folder = add_kokkos(self.other, "4.7.0", devices, kernels=False)
+            add_backend(self.prefix, backend, kokkos_folder=folder)
+            status, output = configure(self.work, NO_SYSTEM + FIND, self.root, f"-DPOLYAD_BACKEND={backend}")
+            self.assertEqual(status, 0, output)
 
     def test_in_the_same_prefix(self):
         """As it is with a Kokkos from the source tree, which is installed with the project."""

@@ -40,4 +40,6 @@ if(GENERATOR STREQUAL Ninja)
 endif()
 configure(add_subdirectory cuda ON ${accepted} "added to this project with the backend openmp, and COMPONENTS cuda asks")
 configure(other_devices openmp OFF "The Kokkos in this project's source tree has the devices SERIAL")
-configure(without_kernels openmp ON "Kokkos is part of this project's source tree, but Kokkos Kernels is not")
+# Polyad's own tests and benchmarks, which would need it, are off in a project of others.
+configure(without_kernels openmp ON ${accepted} "Generating done")
+configure(tests_without_kernels openmp ON "Kokkos is part of this project's source tree, but Kokkos Kernels is not")

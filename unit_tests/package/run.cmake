@@ -47,6 +47,16 @@ if(HOW STREQUAL installed)
   run(${CMAKE_COMMAND} --install ${POLYAD_BUILD} --prefix ${WORK}/first)
   file(REMOVE ${package}/PolyadBackend-other.cmake)
 
+  # A host's package does not ask for Kokkos Kernels, and its library has no symbol of it.
+  if(NOT BACKEND STREQUAL cuda)
+    file(READ ${package}/PolyadTargets-${BACKEND}.cmake text)
+    file(GLOB library ${WORK}/first/lib*/libpolyad-${BACKEND}.a)
+    run(${CMAKE_NM} ${library})
+    if(text MATCHES "kokkoskernels" OR output MATCHES "KokkosBlas|KokkosBatched|KokkosKernels|KokkosLapack")
+      message(FATAL_ERROR "the package of ${BACKEND} takes Kokkos Kernels: '${CMAKE_MATCH_0}'")
+    endif()
+  endif()
+
   # Whoever installs it may move it, and give it to others.
   file(RENAME ${WORK}/first ${WORK}/prefix)
   file(GLOB_RECURSE files ${WORK}/prefix/*.cmake)

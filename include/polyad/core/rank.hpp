@@ -18,11 +18,22 @@ inline constexpr int row_alignment = 16;
 template <class Space>
 inline constexpr bool takes_packed_rows = is_device_space<Space>;
 
-/// Checks a rank from outside. \throws UsageError unless 1 <= R < 2^20
+/// The largest rank that the tests cover. Kernels multiply two ranks in int, so R^2 8 bytes must fit it too.
+inline constexpr count_t largest_rank = 4096;
+
+/// Checks a rank from outside. \throws UsageError unless 1 <= R <= largest_rank
 inline int checked_rank(count_t rank) {
   POLYAD_EXPECTS(rank >= 1, "the rank must be at least 1");
-  POLYAD_EXPECTS(rank < (count_t(1) << 20), "the rank ", rank, " is beyond 2^20");
+  POLYAD_EXPECTS(rank <= largest_rank, "the rank ", rank, " is above ", largest_rank, ", the largest one");
   return static_cast<int>(rank);
+}
+
+/// Checks the columns of a product, which may be those of several ranks.
+/// \throws UsageError unless 1 <= columns < 2^20
+inline int checked_columns(count_t columns) {
+  POLYAD_EXPECTS(columns >= 1, "a product must have at least one column");
+  POLYAD_EXPECTS(columns < (count_t(1) << 20), columns, " columns are beyond 2^20");
+  return static_cast<int>(columns);
 }
 
 /// Columns of a stored row of R columns, padding included, so that rows start at multiples of 16 bytes.

@@ -11,7 +11,9 @@
 // All ranks add up one R x R matrix a mode. docs/distributed.md has the number of words sent.
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "polyad/core/instances.hpp"
@@ -56,9 +58,8 @@ struct Partition {
   Extents extents;  // of the whole tensor
   ProcessGrid grid;
   std::vector<std::vector<count_t>> cuts;  // of each mode: p_n + 1 rows
-  /// With random labels: the tensor's row of each row here; empty for a mode that is not cut, or for all.
-  std::vector<std::vector<count_t>> row_of = {};
-  int rank                                 = 0;
+  bool labelled = false;  // whether the rows of the modes that are cut have random labels. Cuts are of labels
+  int rank      = 0;
 
   [[nodiscard]] int ranks() const;
   [[nodiscard]] int block_of(int rank, int n) const;  // c_n of a rank
@@ -71,6 +72,9 @@ struct Partition {
   /// How many rows each of those owns, in their order; and the first row of mode n that a rank owns.
   [[nodiscard]] std::vector<count_t> owned_rows(int rank, int n) const;
   [[nodiscard]] count_t first_owned_row(int rank, int n) const;
+  /// The tensor's row with a label, and the reverse. They are computed: the order of the labels is not stored.
+  [[nodiscard]] count_t row_of_label(int n, count_t label) const;
+  [[nodiscard]] count_t label_of_row(int n, count_t row) const;
 };
 
 /// A rank's share of a tensor.
@@ -92,6 +96,20 @@ struct TensorShare {
 ///         MemoryError naming the rank that its share and the model do not fit
 template <class Scalar, class Index, class Space>
 [[nodiscard]] TensorShare<Scalar, Index, Space> distribute(Communicator<Space> const& ranks,
+                                                           Extents const& extents,
+                                                           std::span<Index const> indices,
+                                                           std::span<double const> values,
+                                                           PartitionOptions const& options = {});
+
+/// A share with the narrowest coordinates that hold the rows and the nonzeros of each rank's block: those of
+/// the whole tensor may need 64 bits.
+template <class Scalar, class Space>
+using NarrowShare =
+    std::variant<TensorShare<Scalar, std::uint32_t, Space>, TensorShare<Scalar, std::uint64_t, Space>>;
+
+/// The same type on all ranks. Otherwise as distribute.
+template <class Scalar, class Index, class Space>
+[[nodiscard]] NarrowShare<Scalar, Space> distribute_narrow(Communicator<Space> const& ranks,
                                                            Extents const& extents,
                                                            std::span<Index const> indices,
                                                            std::span<double const> values,

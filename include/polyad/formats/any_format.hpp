@@ -10,6 +10,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -65,11 +66,13 @@ enum class Duplicates {
 };
 
 struct AnyFormatOptions {
-  count_t rank       = 16;      // of the model, for memory and times
-  double iterations  = 20;      // 0 or more, that the run is expected to take (expected_iterations)
-  std::string format = "auto";  // or one of format_names(), with options: "f-coo:threadlen=16"
-  bool deterministic = false;   // a fixed order of summation: the same bits at every run
-  bool may_stream    = true;    // keep the nonzeros in host memory where nothing else fits
+  count_t rank      = 16;  // the rank of the model, for memory and times
+  double iterations = 20;  // 0 or more, that the run is expected to take (expected_iterations)
+  /// Seconds after which the run ends. auto plans the iterations that fit, and avoids a longer build.
+  double time_limit_s = std::numeric_limits<double>::infinity();
+  std::string format  = "auto";  // or one of format_names(), with options: "f-coo:threadlen=16"
+  bool deterministic  = false;   // a fixed order of summation: the same bits at every run
+  bool may_stream     = true;    // keep the nonzeros in host memory where nothing else fits
   /// What a run needs of the format besides the MTTKRP. A driver's format_options(options) sets them.
   std::vector<Capability> needs = {};
   /// The bytes of the tensor's memory that the tensor, its format and the model may take together. Unset: the
@@ -129,8 +132,8 @@ public:
   /// if the caller released `coo` afterwards, as any_format(space, std::move(coo), options) does. Waits for
   /// `space`.
   /// \throws UsageError for duplicates, unless options.duplicates sums or keeps them; unless
-  ///         1 <= options.rank < 2^20; for a coordinate outside, naming it; for iterations that are negative
-  ///         or not finite; for an unknown name or option; for a named format without what options.needs or
+  ///         1 <= options.rank <= largest_rank; for a coordinate outside, naming it; for iterations that are
+  ///         negative or not finite; for an unknown name or option; for a named format without what options.needs or
   ///         options.deterministic ask; without a survey if one is needed. MemoryError, with the smallest
   ///         need, when nothing fits
   static AnyFormat build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
@@ -283,7 +286,7 @@ struct FormatComparison {
 /// The cost model's predictions for each format, with options.rank and options.iterations. Builds nothing.
 /// Requires options.survey and ignores options.format.
 /// \param held_bytes  of coordinates that are in the tensor's memory and are released later
-/// \throws UsageError without a survey, or unless 1 <= rank < 2^20
+/// \throws UsageError without a survey, or unless 1 <= rank <= largest_rank
 template <class Scalar, class Index, class Space>
 [[nodiscard]] FormatComparison estimate_formats(Space const& space, AnyFormatOptions const& options,
                                                 count_t held_bytes = 0);

@@ -96,7 +96,8 @@ public:
 
   FactorMatrices() = default;
 
-  /// Allocates I_n x R zeros for every mode, packed. \throws UsageError unless 1 <= R < 2^20; MemoryError
+  /// Allocates I_n x R zeros for every mode, packed. \throws UsageError unless 1 <= R <= largest_rank;
+  /// MemoryError
   FactorMatrices(Space const& space, Extents const& extents, count_t rank)
       : m_order(extents.order()), m_rank(rank) {
     checked_rank(rank);

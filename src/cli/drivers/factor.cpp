@@ -18,6 +18,7 @@
 #include "cli/tensors/empty_slices.hpp"
 #include "cli/tensors/survey_list.hpp"
 #include "polyad/core/device_memory.hpp"
+#include "polyad/core/quantity_text.hpp"
 #include "polyad/cp/cp_als.hpp"
 #include "polyad/dense/nvecs.hpp"
 #include "polyad/formats/any_format.hpp"
@@ -79,8 +80,8 @@ public:
         m_on_iteration(on_iteration),
         m_checkpoints(checkpoints),
         m_extents(std::span<count_t const>(m_list.extents)) {
-    expect_model_fits<Scalar>(m_space, m_extents, options.rank);
     checked_rank(options.rank);
+    expect_model_fits<Scalar>(m_space, m_extents, options.rank);
   }
 
   SaveModel run() {
@@ -88,6 +89,7 @@ public:
     options.rank = m_options.rank;
     options.iterations =
         m_options.restarts * expected_iterations(m_options.max_iterations, m_options.tolerance);
+    options.time_limit_s  = m_options.restarts * m_options.time_limit_s;
     options.deterministic = m_options.deterministic;
     options.duplicates    = Duplicates::keep;            // the sources below have summed them
     options.as_named      = m_options.format == "auto";  // auto says itself what takes its place
@@ -95,7 +97,7 @@ public:
     std::string because;
     if (m_options.format != "auto") {
       options.format = named_format();
-      refuse_at_the_start(options);
+      refuse_at_the_start(options.format);
     } else if (m_checkpoints.resume) {
       options.format = m_checkpoints.resume->format;
       because        = "the checkpoint is of it";
@@ -116,7 +118,7 @@ public:
 private:
   /// Has a named format that does not fit refused before it is built. That takes a survey of the tensor, so
   /// it is left out where even many copies of the tensor would fit.
-  void refuse_at_the_start(AnyFormatOptions& options) const {
+  void refuse_at_the_start(std::string const& format) const {
     count_t const free  = available_memory(m_space);
     count_t const order = static_cast<count_t>(m_list.order());
     count_t const copy  = m_list.nnz() * (order * sizeof(Index) + sizeof(Scalar));
@@ -124,8 +126,15 @@ private:
     for (int n = 0; n < m_extents.order(); ++n) rows += m_extents[n];
     count_t const model = 2 * rows * padded_rank<Scalar>(m_options.rank) * sizeof(Scalar);
     if ((order + 3) * copy + model <= free) return;
-    options.survey       = survey_list(m_list, m_options.common.threads);
-    options.memory_bytes = free;
+    AnyFormatOptions options;
+    options.rank          = m_options.rank;
+    options.survey        = survey_list(m_list, m_options.common.threads);
+    options.hooks.machine = [this](double) { return machine_ceilings(*m_report.backend, sizeof(Scalar), 0); };
+    std::string const name = split_format_text(format).name;
+    for (auto const& candidate : estimate_formats<Scalar, Index>(m_space, options).candidates)
+      if (candidate.name == name && !candidate.fits)
+        throw MemoryError("the tensor in " + format, candidate.need_bytes,
+                          "only " + bytes_text(free) + " are free");
   }
 
   /// The tool's additions to the library's choice: the choice stored by `tune --store`, trials, cached

@@ -7,6 +7,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "cli/drivers/resumable_als.hpp"
@@ -44,26 +45,14 @@ public:
         m_on_iteration(on_iteration),
         m_checkpoints(checkpoints) {}
 
-  RanksOutcome run(io::CoordinateList&& list, bool resumes) {
-    Extents const extents{std::span<count_t const>(list.extents)};
-    PartitionOptions partition;
-    partition.grid = m_options.grid;
-    partition.rank = m_options.rank;
-    auto indices   = take_indices<Index>(list);
-    auto share     = distribute<Scalar>(m_world, extents, std::span<Index const>(indices),
-                                        std::span<double const>(list.values), partition);
-    indices        = {};
-    list           = {};
+  /// \param share  of this rank; its coordinates are released once the format has them
+  RanksOutcome run(Extents const& extents, TensorShare<Scalar, Index, Space>&& share, bool resumes) {
     if (is_root()) {
       m_report.input->nnz = share.nnz;
       m_report.input->duplicates += share.duplicates;
-      m_report.ranks = RanksReport{m_world.size(),
-                                   share.partition.grid,
-                                   m_world.data().name(),
-                                   share.imbalance.nonzeros,
-                                   share.imbalance.rows,
-                                   share.imbalance.bytes,
-                                   !share.partition.row_of.empty()};
+      m_report.ranks = RanksReport{m_world.size(),           share.partition.grid, m_world.data().name(),
+                                   share.imbalance.nonzeros, share.imbalance.rows, share.imbalance.bytes,
+                                   share.partition.labelled};
     }
     stop_if_interrupted("distributing the tensor");
 
@@ -98,6 +87,7 @@ private:
     options.rank = m_options.rank;
     options.iterations =
         m_options.restarts * expected_iterations(m_options.max_iterations, m_options.tolerance);
+    options.time_limit_s  = m_options.restarts * m_options.time_limit_s;
     options.format        = m_options.format;
     options.deterministic = m_options.deterministic;
     options.duplicates    = Duplicates::keep;  // distribute() has summed them
@@ -121,11 +111,16 @@ private:
     auto const order = static_cast<std::size_t>(whole.of.order());
     CpAlsState state;
     std::vector<double> facts(4, 0);
+    std::string foreign;
     if (is_root()) {
       auto const& from = *m_checkpoints.resume;
       whole.format     = from.format;  // any: the iterates of formats differ by rounding alone
-      expect_same_run(m_options, from, whole, nnz);
-      state = state_of(from);
+      foreign          = difference_of_runs(m_options, from, whole, nnz);
+    }
+    expect_none(foreign);
+    if (is_root()) {
+      auto const& from = *m_checkpoints.resume;
+      state            = state_of(from);
       facts = {static_cast<double>(state.iteration), state.fit, static_cast<double>(state.gram_fallbacks),
                state.weights.empty() ? 0.0 : 1.0};
     }
@@ -139,6 +134,17 @@ private:
     m_world.host().broadcast(state.grams.data(), state.grams.size(), 0);
     m_world.host().broadcast(state.weights.data(), state.weights.size(), 0);
     return state;
+  }
+
+  /// Rank 0 alone has read the checkpoint. \throws InputError on all ranks if it finds a difference
+  void expect_none(std::string foreign) {
+    std::uint64_t length = foreign.size();
+    m_world.host().broadcast(&length, 1, 0);
+    std::vector<std::uint32_t> text(foreign.begin(), foreign.end());
+    text.resize(length);
+    m_world.host().broadcast(text.data(), length, 0);
+    foreign.assign(text.begin(), text.end());
+    if (!foreign.empty()) throw InputError(m_options.resume.string(), 0, 0, foreign);
   }
 
   /// As on one rank: the progress line shows the first run, and the report has the best run's iterations.
@@ -194,15 +200,35 @@ RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input
   if (world.rank() == 0) report.input->empty_slices = empty;
   // Rank 0 has read the checkpoint and tells the others whether there is one.
   bool const resumes = sums_of_ranks(world.rank() == 0 && checkpoints.resume ? 1 : 0).all > 0;
-  auto const run     = [&](auto scalar, auto index) {
-    return FactoringOnRanks<typename decltype(scalar)::type, typename decltype(index)::type>(
-               options, world, report, on_iteration, checkpoints)
-        .run(std::move(tensor), resumes);
+  Extents const extents{std::span<count_t const>(tensor.extents)};
+  PartitionOptions partition;
+  partition.grid = options.grid;
+  partition.rank = options.rank;
+  auto const run = [&](auto scalar, auto index) {
+    using Scalar = typename decltype(scalar)::type;
+    using Index  = typename decltype(index)::type;
+    auto share   = [&] {
+      auto list          = std::exchange(tensor, {});
+      auto const indices = take_indices<Index>(list);
+      return distribute_narrow<Scalar>(world, extents, std::span<Index const>(indices),
+                                       std::span<double const>(list.values), partition);
+    }();
+    return std::visit(
+        [&](auto& of_rank) {
+          using Block = std::remove_cvref_t<decltype(of_rank.block)>;
+          return FactoringOnRanks<Scalar, typename Block::index_type>(options, world, report, on_iteration,
+                                                                      checkpoints)
+              .run(extents, std::move(of_rank), resumes);
+        },
+        share);
   };
-  return with_index_type_on_ranks(tensor, [&](auto index) {
+  auto const with_scalar = [&](auto index) {
     if (options.precision == "f32") return run(std::type_identity<float>{}, index);
     return run(std::type_identity<double>{}, index);
-  });
+  };
+  // The coordinates of the whole tensor. Those of the ranks' blocks may be narrower.
+  if (extents_need_wide_index(extents)) return with_scalar(std::type_identity<std::uint64_t>{});
+  return with_scalar(std::type_identity<std::uint32_t>{});
 }
 
 }  // namespace polyad::cli

@@ -57,18 +57,18 @@ std::uint64_t extent_of(F const& X, std::vector<StoredRows> const& rows, int n) 
   return rows.empty() ? X.extents()[n] : of_mode(rows, n).extent();
 }
 
-/// Refuses a checkpoint of another tensor, or of options that give other iterates.
+/// What a checkpoint is, if it is of another tensor or of options that give other iterates; otherwise empty.
 /// \param rows  the rows that X has; empty: all
 template <class F>
-void expect_same_run(CpdOptions const& options, io::Checkpoint const& checkpoint, F const& X,
-                     std::uint64_t nnz, std::vector<StoredRows> const& rows = {}) {
-  auto const refuse = [&](std::string const& what) { throw InputError(options.resume.string(), 0, 0, what); };
-  auto const expect = [&](std::string const& what, std::string const& there, std::string const& here) {
-    if (there != here) refuse("is a checkpoint of " + what + " " + there + ", not " + here);
+std::string difference_of_runs(CpdOptions const& options, io::Checkpoint const& checkpoint, F const& X,
+                               std::uint64_t nnz, std::vector<StoredRows> const& rows = {}) {
+  auto const is_of = [&](std::string const& what, std::string const& there, std::string const& here) {
+    return there == here ? std::string() : "is a checkpoint of " + what + " " + there + ", not " + here;
   };
-  expect("rank", std::to_string(checkpoint.rank), std::to_string(options.rank));
-  expect("precision", checkpoint.precision, options.precision);
-  expect("the format", checkpoint.format, X.chosen());
+  for (auto const& difference : {is_of("rank", std::to_string(checkpoint.rank), std::to_string(options.rank)),
+                                 is_of("precision", checkpoint.precision, options.precision),
+                                 is_of("the format", checkpoint.format, X.chosen())})
+    if (!difference.empty()) return difference;
   bool same =
       checkpoint.extents.size() == static_cast<std::size_t>(X.extents().order()) && checkpoint.nnz == nnz;
   for (int n = 0; same && n < X.extents().order(); ++n)
@@ -79,9 +79,18 @@ void expect_same_run(CpdOptions const& options, io::Checkpoint const& checkpoint
                   std::abs(checkpoint.norm_squared - norm_squared) <= 1e-6 * norm_squared);
   // Earlier versions, and runs on several ranks, store all rows.
   if (!rows.empty()) same = same && (checkpoint.rows.empty() || checkpoint.rows == rows);
-  if (!same) refuse("is a checkpoint of another tensor");
+  if (!same) return "is a checkpoint of another tensor";
   if (rows.empty() && !checkpoint.rows.empty())
-    refuse("stores only the rows that occur, which a run on several ranks cannot resume: resume it on one");
+    return "stores only the rows that occur, which a run on several ranks cannot resume: resume it on one";
+  return {};
+}
+
+/// \throws InputError for a checkpoint of another run
+template <class F>
+void expect_same_run(CpdOptions const& options, io::Checkpoint const& checkpoint, F const& X,
+                     std::uint64_t nnz, std::vector<StoredRows> const& rows = {}) {
+  auto const difference = difference_of_runs(options, checkpoint, X, nnz, rows);
+  if (!difference.empty()) throw InputError(options.resume.string(), 0, 0, difference);
 }
 
 template <class F>

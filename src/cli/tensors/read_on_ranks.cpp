@@ -30,14 +30,21 @@ std::vector<std::uint64_t> empty_slices_on_ranks(io::CoordinateList const& part)
   auto const order = static_cast<std::size_t>(part.order());
   std::vector<std::uint64_t> empty;
   for (std::size_t n = 0; n < order; ++n) {
-    std::vector<std::uint32_t> ranks_with(part.extents[n], 0);
+    std::vector<bool> here(part.extents[n]);
     std::visit(
         [&](auto const& indices) {
-          for (std::size_t e = n; e < indices.size(); e += order) ranks_with[indices[e]] = 1;
+          for (std::size_t e = n; e < indices.size(); e += order) here[indices[e]] = true;
         },
         part.indices);
-    all.all_reduce(ranks_with.data(), ranks_with.size());
-    empty.push_back(static_cast<std::uint64_t>(std::count(ranks_with.begin(), ranks_with.end(), 0U)));
+    // Blocks of rows: the ranks add up numbers, not bits.
+    constexpr std::size_t block = std::size_t(1) << 20;
+    empty.push_back(0);
+    for (std::size_t first = 0; first < here.size(); first += block) {
+      std::vector<std::uint32_t> ranks_with(std::min(block, here.size() - first));
+      for (std::size_t i = 0; i < ranks_with.size(); ++i) ranks_with[i] = here[first + i] ? 1 : 0;
+      all.all_reduce(ranks_with.data(), ranks_with.size());
+      empty.back() += static_cast<std::uint64_t>(std::count(ranks_with.begin(), ranks_with.end(), 0U));
+    }
   }
   return empty;
 }
@@ -47,6 +54,12 @@ bool needs_wide_index_on_ranks(io::CoordinateList const& part) {
   std::uint64_t largest          = sums_of_ranks(part.nnz()).all;
   for (auto const extent : part.extents) largest = std::max(largest, extent);
   return largest > narrow;
+}
+
+bool extents_need_wide_index(Extents const& extents) {
+  for (int n = 0; n < extents.order(); ++n)
+    if (extents[n] > std::numeric_limits<std::uint32_t>::max()) return true;
+  return false;
 }
 
 io::CoordinateList gather_on_rank_0(io::CoordinateList const& list) {

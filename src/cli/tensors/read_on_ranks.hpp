@@ -24,6 +24,9 @@ namespace polyad::cli {
 /// Whether coordinates and positions of the nonzeros of all ranks together need 64 bits.
 [[nodiscard]] bool needs_wide_index_on_ranks(io::CoordinateList const& part);
 
+/// Whether coordinates alone need 64 bits.
+[[nodiscard]] bool extents_need_wide_index(Extents const& extents);
+
 /// Calls f(std::type_identity<Index>) with the narrowest type for the coordinates of all ranks.
 template <class F>
 decltype(auto) with_index_type_on_ranks(io::CoordinateList const& part, F&& f) {

@@ -16,12 +16,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "formats/blco/alto_order.hpp"
 #include "formats/blco/blco_tuning.hpp"
 #include "formats/blco/long_row_stops.hpp"
+#include "formats/blco/merge_lists.hpp"
 #include "formats/blco/private_row_table.hpp"
 #include "kernel/row_locks.hpp"
+#include "polyad/core/per_mode.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/formats/format.hpp"
 #include "polyad/formats/option_text.hpp"
@@ -144,6 +147,8 @@ public:
   /// The first group of each chunk, and the number of groups.
   [[nodiscard]] starts_type const& first_groups() const { return m_first_groups; }
   [[nodiscard]] PrivateRowTable<Space> const& private_rows() const { return m_private; }
+  /// The chunks that have copies of each group of rows of mode n.
+  [[nodiscard]] MergeList merge_list(int n) const { return of_mode(m_merge_lists, n).list(); }
   [[nodiscard]] LongRowStops<Space> const& long_rows() const { return m_long_rows; }
   /// Whether mode n has too many private rows for copies. Its rows are locked then.
   [[nodiscard]] bool locked(int n) const { return m_locked >> n & 1U; }
@@ -173,7 +178,8 @@ private:
   starts_type m_first_groups;
   PrivateRowTable<Space> m_private;
   LongRowStops<Space> m_long_rows;
-  std::uint32_t m_locked = 0;  // mask of modes
+  std::uint32_t m_locked = 0;             // mask of modes
+  std::vector<MergeLists> m_merge_lists;  // for each mode; empty where rows are locked
 };
 
 /// The contract's mttkrp (formats/format.hpp): V (I_mode x R) is overwritten. Does not wait.

@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <string>
 
 #include "core/host_side.hpp"
@@ -201,6 +202,7 @@ void Alto<Scalar, Index, Space>::find_private_rows(Space const& space, options_t
       Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "polyad::alto_touched"), count);
   m_private   = PrivateRowTable<Space>(space, modes, count);
   m_long_rows = LongRowStops<Space>(modes);
+  m_merge_lists.resize(static_cast<std::size_t>(modes));
   for (int m = 0; m < modes; ++m) {
     bool const of_groups       = m < m_grouped;
     auto const& stored         = of_groups ? m_group_indices : m_indices;
@@ -215,6 +217,9 @@ void Alto<Scalar, Index, Space>::find_private_rows(Space const& space, options_t
     // walk's time.
     m_private.enter(space, n, touched, m_nnz / count / 16);
     if (!options.deterministic && m_private.copied_rows(n) > allowed) m_locked |= 1U << n;
+    if (!locked(n))
+      of_mode(m_merge_lists, n) =
+          MergeLists(m_private.merged(n), std::span<PrivateRows const>(m_private.of(n), count));
     if constexpr (sums_in_pieces<Scalar> && AltoStrategy<Space>::has_chunks) {
       // All chunks add to the same float of a locked row. So each of them stops earlier.
       count_t const terms    = locked(n) ? std::max<count_t>(16, terms_of_a_piece / count) : terms_of_a_piece;

@@ -345,8 +345,8 @@ void launch_alto(AltoPrivateRows, Space const& space, Alto<Scalar, Index, Space>
   else
     launch(std::integral_constant<AltoTarget, AltoTarget::rows_of_group>{});
   if (operands.has_copies)
-    merge_private_rows<Space, Scalar, Row::block>(space, operands.output, chunks,
-                                                  X.private_rows().merged(mode), blocks);
+    merge_listed_rows<Space, Scalar, Row::block>(space, operands.output, X.merge_list(mode),
+                                                 X.private_rows().merged(mode), blocks);
 }
 
 /// After the launches of all blocks of columns: adds the doubles of long rows to V.

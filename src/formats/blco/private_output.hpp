@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "formats/blco/merge_lists.hpp"
 #include "formats/blco/private_rows.hpp"
 #include "formats/blco/touched_rows.hpp"
 #include "kernel/launch.hpp"
@@ -91,6 +92,24 @@ struct MergePrivateRows {
   }
 };
 
+/// The same for many chunks, by the lists of formats/blco/merge_lists.hpp.
+template <class Space, class Scalar, int Block>
+struct MergeListedRows {
+  using Row = TinyVec<Space, Scalar, Block>;
+  MergePrivateRows<Space, Scalar, Block> merge;
+  MergeList list;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(Member const& member) const {
+    merge.walks.template operator()<Row, Block>(member, [&](count_t begin, count_t end, Columns columns) {
+      count_t const group = begin / rows_of_merge_group;
+      for (count_t k = list.starts[group]; k < list.starts[group + 1]; ++k)
+        merge.add(merge.output.chunks[list.chunks[k]], merge.first_row + begin, merge.first_row + end,
+                  columns);
+    });
+  }
+};
+
 template <class Space, class Scalar, int Block>
 void clear_private_output(Space const& space, PrivateOutput<Scalar> const& output, count_t rows,
                           count_t chunks, ColumnBlocks blocks) {
@@ -110,6 +129,17 @@ void merge_private_rows(Space const& space, PrivateOutput<Scalar> const& output,
                  Kernel{output, chunks, merged.first, walks});
 }
 
+template <class Space, class Scalar, int Block>
+void merge_listed_rows(Space const& space, PrivateOutput<Scalar> const& output, MergeList const& list,
+                       RowRange const& merged, ColumnBlocks blocks) {
+  using Kernel = MergeListedRows<Space, Scalar, Block>;
+  static_assert(MergePrivateRows<Space, Scalar, Block>::rows_each == rows_of_merge_group);
+  if (merged.empty()) return;
+  ChunkWalk const walks{merged.last + 1 - merged.first, rows_of_merge_group, blocks};
+  detail::launch("polyad::merge_private_rows", walks.template policy<typename Kernel::Row>(space),
+                 Kernel{{output, 0, merged.first, walks}, list});
+}
+
 // For hosts only: a build for a device has no such walks.
 #define POLYAD_PRIVATE_OUTPUT_BLOCK(prefix, Scalar, Block)                                              \
   prefix template void clear_private_output<Kokkos::DefaultHostExecutionSpace, Scalar, Block>(          \
@@ -117,7 +147,10 @@ void merge_private_rows(Space const& space, PrivateOutput<Scalar> const& output,
       ColumnBlocks);                                                                                    \
   prefix template void merge_private_rows<Kokkos::DefaultHostExecutionSpace, Scalar, Block>(            \
       Kokkos::DefaultHostExecutionSpace const&, PrivateOutput<Scalar> const&, count_t, RowRange const&, \
-      ColumnBlocks)
+      ColumnBlocks);                                                                                    \
+  prefix template void merge_listed_rows<Kokkos::DefaultHostExecutionSpace, Scalar, Block>(             \
+      Kokkos::DefaultHostExecutionSpace const&, PrivateOutput<Scalar> const&, MergeList const&,         \
+      RowRange const&, ColumnBlocks)
 #define POLYAD_PRIVATE_OUTPUT(prefix, Scalar)      \
   POLYAD_PRIVATE_OUTPUT_BLOCK(prefix, Scalar, 4);  \
   POLYAD_PRIVATE_OUTPUT_BLOCK(prefix, Scalar, 8);  \

@@ -6,7 +6,9 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -31,20 +33,48 @@ struct RowRange {
   }
 };
 
+/// Rows that some chunks touch, as ranges without a common row. Each call takes the time of a search.
+class CoveredRows {
+public:
+  /// From the lowest to the highest row of `range` that is covered.
+  [[nodiscard]] RowRange within(RowRange const& range) const {
+    RowRange covered;
+    auto const after = m_ranges.upper_bound(range.last);  // the first range that begins behind
+    if (range.empty() || after == m_ranges.begin()) return covered;
+    auto lowest = m_ranges.upper_bound(range.first);
+    if (lowest != m_ranges.begin() && std::prev(lowest)->second >= range.first) --lowest;
+    if (lowest == after) return covered;
+    covered.first = std::max(range.first, lowest->first);
+    covered.last  = std::min(range.last, std::prev(after)->second);
+    return covered;
+  }
+  void add(RowRange range) {
+    if (range.empty()) return;
+    auto next = m_ranges.upper_bound(range.first);
+    if (next != m_ranges.begin() && std::prev(next)->second >= range.first) --next;
+    // Each range is taken out once, so that all calls together take the time of as many searches.
+    while (next != m_ranges.end() && next->first <= range.last) {
+      range.include(RowRange{next->first, next->second});
+      next = m_ranges.erase(next);
+    }
+    m_ranges.emplace_hint(next, range.first, range.last);
+  }
+
+private:
+  std::map<count_t, count_t> m_ranges;  // from the first row to the last
+};
+
 /// The private rows of each chunk, given the rows that it touches. Ranges of earlier chunks cover some rows
 /// of the chunk's own range. The rows from the lowest to the highest of these are private. If they are half
 /// of the range or more, or if the range has at most `cheap` rows, all of it is private. The walk then need
-/// not check each nonzero's row.
+/// not check each nonzero's row. The time is that of sorting the chunks.
 inline std::vector<PrivateRows> private_rows(std::span<RowRange const> touched, count_t cheap = 0) {
   std::vector<PrivateRows> result(touched.size());
+  CoveredRows earlier;
   count_t slot = 0;
   for (std::size_t s = 0; s < touched.size(); ++s) {
-    RowRange shared;
-    for (std::size_t t = 0; t < s; ++t) {
-      RowRange const both{std::max(touched[s].first, touched[t].first),
-                          std::min(touched[s].last, touched[t].last)};
-      if (!both.empty()) shared.include(both);
-    }
+    RowRange shared = earlier.within(touched[s]);
+    earlier.add(touched[s]);
     result[s].slot = slot;
     if (shared.empty()) continue;
     count_t const range = touched[s].last - touched[s].first + 1;

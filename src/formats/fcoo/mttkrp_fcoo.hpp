@@ -32,7 +32,7 @@ template <int Order, class Space, class Scalar, class Index>
 void launch_hadamard(Space const& space, char const* label, FlaggedNonzeros<Scalar, Index, Space> const& X,
                      OtherFactors<Scalar, Order> const& factors, FCooShape const& shape,
                      FactorMatrix<Scalar, Space> const& Y) {
-  for_each_column_block(checked_rank(Y.extent(1)), [&](auto block, ColumnBlocks blocks) {
+  for_each_column_block(checked_columns(Y.extent(1)), [&](auto block, ColumnBlocks blocks) {
     clear_rows<Space, Scalar, Index, block()>(space, X.cleared, blocks, Y);
     using Terms = HadamardTerms<Space, Scalar, Index, block(), Order>;
     sum_flagged(space, label, X, blocks, shape,
@@ -93,7 +93,7 @@ void spttm(Space const& space, FlaggedNonzeros<Scalar, Index, Space> const& X,
   POLYAD_EXPECTS(X.product_modes() == 1, "a product with one matrix of nonzeros of ", X.product_modes(),
                  " product modes");
   int const mode = X.product_mode(0);
-  checked_rank(U.extent(1));
+  checked_columns(U.extent(1));
   POLYAD_EXPECTS(U.extent(0) == X.extents[mode], "the matrix has ", U.extent(0), " rows, mode ", mode,
                  " has ", X.extents[mode]);
   count_t const rows = X.output_rows();

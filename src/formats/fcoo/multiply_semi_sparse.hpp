@@ -185,9 +185,9 @@ SemiSparseTensor<Scalar, Index, Space> spttm(Space const& space,
   POLYAD_EXPECTS(sparse > 1, "mode ", mode, " is the last sparse one");
   POLYAD_EXPECTS(U.extent(0) == Y.extents()[mode], "the matrix has ", U.extent(0), " rows, mode ", mode,
                  " has ", Y.extents()[mode]);
-  checked_rank(U.extent(1));
+  checked_columns(U.extent(1));
   count_t const width = checked_product("a row of a semi-sparse tensor", U.extent(1), Y.width());
-  checked_rank(width);
+  checked_columns(width);
 
   // Index modes: the other sparse ones. Product modes: this one and the rows'.
   Kokkos::Array<int, max_order> modes{};

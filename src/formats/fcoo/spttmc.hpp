@@ -178,7 +178,7 @@ count_t spttmc_columns(Extents const& extents, std::vector<FactorMatrix<Scalar, 
     POLYAD_EXPECTS(matrix.extent(0) == extents[m], "matrix ", m, " has ", matrix.extent(0),
                    " rows, its mode has ", extents[m]);
     POLYAD_EXPECTS(matrix.extent(1) >= 1, "matrix ", m, " has no columns");
-    checked_rank(matrix.extent(1));
+    checked_columns(matrix.extent(1));
   }
   for (int m = 0; m < extents.order(); ++m)
     if (m != mode)

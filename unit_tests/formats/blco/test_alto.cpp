@@ -7,9 +7,11 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <map>
 #include <vector>
 
+#include "formats/blco/merge_lists.hpp"
 #include "formats/blco/touched_rows.hpp"
 #include "polyad/testing/oracle.hpp"
 #include "polyad/testing/small_tensors.hpp"
@@ -161,6 +163,77 @@ TEST_CASE("private rows: what earlier chunks may write", "[formats][alto]") {
   CHECK(private_rows(std::vector<RowRange>{{0, 4}, {4, 6}}, 2)[1].count == 1);
   CHECK(private_rows(std::vector<RowRange>{{0, 4}, {5, 6}}, 9)[1].count == 0);
   CHECK(counts({{0, 3}, {}, {3, 5}}) == Rows{{0, 0, 0}, {0, 0, 0}, {3, 1, 0}});  // one without nonzeros
+}
+
+TEST_CASE("private rows: as a comparison of each pair of chunks finds them", "[formats][alto]") {
+  Random random(11);
+  for (int run = 0; run < 200; ++run) {
+    std::vector<RowRange> touched(random_below(random, 40) + 1);
+    for (auto& range : touched) {
+      count_t const first = random_below(random, 100);
+      if (random_below(random, 8) > 0) range = {first, first + random_below(random, run % 2 == 0 ? 4 : 60)};
+    }
+    auto const found = private_rows(touched, count_t(run % 3));
+    for (std::size_t s = 0; s < touched.size(); ++s) {
+      RowRange shared;
+      for (std::size_t t = 0; t < s; ++t) {
+        RowRange const both{std::max(touched[s].first, touched[t].first),
+                            std::min(touched[s].last, touched[t].last)};
+        if (!both.empty()) shared.include(both);
+      }
+      CAPTURE(run, s);
+      REQUIRE((found[s].count == 0) == shared.empty());
+      if (shared.empty()) continue;
+      bool const all = found[s].alike;
+      REQUIRE(found[s].first == (all ? touched[s] : shared).first);
+      REQUIRE(found[s].first + found[s].count - 1 == (all ? touched[s] : shared).last);
+    }
+  }
+}
+
+TEST_CASE("private rows: the chunks that have copies of a group of rows", "[formats][alto]") {
+  Random random(12);
+  for (int run = 0; run < 50; ++run) {
+    std::vector<PrivateRows> chunks(random_below(random, 60) + 1);
+    RowRange merged;
+    for (auto& own : chunks) {
+      if (random_below(random, 3) == 0) continue;
+      own.first = 1000 + random_below(random, 500);
+      own.count = 1 + random_below(random, run % 2 == 0 ? 3 : 300);
+      merged.include(RowRange{own.first, own.first + own.count - 1});
+    }
+    MergeLists const lists(merged, chunks);
+    if (merged.empty()) {
+      CHECK(lists.size() == 0);
+      continue;
+    }
+    auto const list = lists.list();
+    count_t entry   = 0;
+    for (count_t first = merged.first; first <= merged.last; first += rows_of_merge_group) {
+      count_t const group = (first - merged.first) / rows_of_merge_group;
+      REQUIRE(list.starts[group] == entry);
+      for (count_t s = 0; s < chunks.size(); ++s)
+        if (chunks[s].count > 0 && chunks[s].first < first + rows_of_merge_group &&
+            chunks[s].first + chunks[s].count > first)
+          REQUIRE(list.chunks[entry++] == s);
+      REQUIRE(list.starts[group + 1] == entry);
+    }
+    CHECK(lists.size() == entry);
+  }
+}
+
+TEST_CASE("private rows: of a million chunks", "[formats][alto]") {
+  // The pairs of chunks are 5e11: comparing each would take minutes, and this takes less than a second.
+  std::vector<RowRange> touched(1000000);
+  for (count_t s = 0; s < touched.size(); ++s)
+    touched[s] = s % 2 == 0 ? RowRange{3 * s, 3 * s + 1} : RowRange{3 * (s - 1), 3 * s + 1};
+  auto const start   = std::chrono::steady_clock::now();
+  auto const found   = private_rows(touched);
+  auto const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  CHECK(found[0].count == 0);
+  CHECK(found[1].first == 0);
+  CHECK(found[999999].first == 3 * 999998);
+  CHECK(seconds < 20);
 }
 
 TEST_CASE("alto: its arrays, with any modes grouped", POLYAD_HOST_ONLY "[formats][alto]") {
