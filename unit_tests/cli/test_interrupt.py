@@ -57,6 +57,20 @@ class Interrupt(ToolTest):
             with self.subTest(number=number):
                 self.interrupt(number)
 
+    def test_a_format_of_many_chunks(self):
+        """Its build compared each pair of chunks, and heard no signal in the minutes that this took."""
+        self.succeed("gen", "uniform", "-d", "30000,20000,1000", "-n", 400000, "--seed", 3, "-o", "many.pten")
+        process = subprocess.Popen([TOOL, "cpd", "many.pten", "-r", "4", "-i", "100000000", "--tol", "0",
+                                    "--format", "alto:chunks=200000"], cwd=self.folder, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, preexec_fn=default_signals)
+        self.addCleanup(process.kill)
+        start = time.monotonic()
+        self.assertRegex(process.stderr.readline(), r"\Aiteration 1 of ")
+        self.assertLess(time.monotonic() - start, 30)
+        process.send_signal(signal.SIGTERM)
+        _, stderr = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM, stderr)
+
     def test_what_was_ignored_stays_ignored(self):
         """As by nohup, or in a shell's background job."""
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGPIPE, signal.SIGXCPU, signal.SIGQUIT):
