@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pseudo-inverse of a symmetric positive semidefinite matrix H (R x R) of low rank r, by many teams. H has
-// ones or zeros on its diagonal.
+// The pseudo-inverse of a symmetric positive semidefinite matrix H (R x R) of low rank r, by many teams. H
+// has ones or zeros on its diagonal.
 //
 //   H = Z Z', Z is R x r           Cholesky's factorisation with complete pivoting, a column at a time
 //                                  (Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed.,
@@ -8,12 +8,12 @@
 //                                  zeros from then on                                       PivotedColumns
 //   Z = Q D, ||Q(:, k)|| = 1                                                                 NormalizePivots
 //   G = Q' Q, W = G^-1             dense/block_inverse.hpp                       BlockProducts, invert_blocks
-//   B = Q W D^-1, H^+ = B B'       H^+ = Z (Z'Z)^-2 Z'                       TransposedProducts, BlockProducts
+//   B = Q W D^-1, H^+ = B B'       H^+ = Z (Z'Z)^-2 Z'                     TransposedProducts, BlockProducts
 //
 // r is where the largest entry of the remaining diagonal does not exceed R epsilon w. Here w = sum of the
 // squared eigenvalues over their sum, which the entries of H give. It is at most the largest eigenvalue, and
-// equals it where all r are the same. If the columns of Q are dependent to working precision, a flag becomes 1,
-// and the caller's eigenvectors give the pseudo-inverse.
+// equals it where all r are the same. If the columns of Q are dependent to working precision, a flag becomes
+// 1, and the caller's eigenvectors give the pseudo-inverse.
 //
 // For hosts, whose kernels have ended when their launch returns. So the launches can depend on r. The first
 // columns of Z take little work: one team forms them in a single launch. Flops: R r^2 4 and less.
@@ -115,8 +115,8 @@ struct BoundPivots {
   }
 };
 
-/// Columns first ... last - 1 of Z: one team for several columns, or some teams for one. Each team looks for the
-/// pivot itself. Fewer columns are formed if no pivot is left.
+/// Columns first ... last - 1 of Z: one team for several columns, or some teams for one. Each team looks for
+/// the pivot itself. Fewer columns are formed if no pivot is left.
 template <class Entries>
 struct PivotedColumns {
   static constexpr int rows_of_team = 64;  // where teams share a column
