@@ -43,11 +43,7 @@ public:
   /// Takes the sum of a piece. Returns the sum to continue with: zero.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Sum take(Sum const sum) {
     if constexpr (is_used) {
-      if (m_pieces == most_pieces) add_to_doubles();
-      Sum pieces(m_floats, all());
-      pieces += sum;
-      pieces.store(m_floats, all());
-      ++m_pieces;
+      add_piece(sum);
       return Sum(Scalar(0));
     } else {
       return sum;
@@ -55,16 +51,9 @@ public:
   }
   /// The sum of all pieces and the last one, `sum`. The next sum begins.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Sum total(Sum const sum) {
-    if constexpr (is_used) {
-      if (m_pieces > 0) {
-        if (m_has_doubles) return rounded(sum);
-        Sum pieces(m_floats, all());
-        pieces += sum;
-        Sum(Scalar(0)).store(m_floats, all());
-        m_pieces = 0;
-        return pieces;
-      }
-    }
+    if constexpr (is_used)
+      if (m_pieces > 0) [[unlikely]]
+        return total_of_pieces(sum);
     return sum;
   }
 
@@ -74,8 +63,23 @@ private:
   static constexpr int elements    = is_used ? Elements : 1;
   static constexpr Columns all() { return {0, Width}; }
 
-  // These two run once for thousands of terms. Inlined, they would take registers from the walk.
-  [[gnu::noinline]] void add_to_doubles() {
+  // These run once for hundreds of terms. Inlined, they would take registers from the walk.
+  [[gnu::noinline]] void add_piece(Sum const sum) {
+    if (m_pieces == most_pieces) add_to_doubles();
+    Sum pieces(m_floats, all());
+    pieces += sum;
+    pieces.store(m_floats, all());
+    ++m_pieces;
+  }
+  [[nodiscard, gnu::noinline]] Sum total_of_pieces(Sum const sum) {
+    if (m_has_doubles) return rounded(sum);
+    Sum pieces(m_floats, all());
+    pieces += sum;
+    Sum(Scalar(0)).store(m_floats, all());
+    m_pieces = 0;
+    return pieces;
+  }
+  void add_to_doubles() {
     for (int e = 0; e < elements; ++e) {
       m_doubles[e] += static_cast<double>(m_floats[e]);
       m_floats[e] = Scalar(0);
@@ -83,7 +87,7 @@ private:
     m_has_doubles = true;
     m_pieces      = 0;
   }
-  [[nodiscard, gnu::noinline]] Sum rounded(Sum const sum) {
+  [[nodiscard]] Sum rounded(Sum const sum) {
     add_to_doubles();
     sum.store(m_floats, all());
     add_to_doubles();

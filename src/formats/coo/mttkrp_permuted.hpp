@@ -63,7 +63,7 @@ struct MttkrpPermuted {
 
   /// Writes the sum of a row over this chunk. Only the rows at a chunk's borders are shared with other
   /// threads.
-  KOKKOS_FUNCTION void finish(Run const& run, Columns columns) const {
+  KOKKOS_FORCEINLINE_FUNCTION void finish(Run const& run, Columns columns) const {
     Scalar* const target = output.row(run.row);
     if (run.is_shared)
       run.sum.atomic_add_to(target, columns);
@@ -71,9 +71,10 @@ struct MttkrpPermuted {
       run.sum.store(target, columns);
   }
 
-  /// Adds the nonzeros at positions p ... p + Count - 1 of the permutation.
+  /// Adds the nonzeros at positions p ... p + Count - 1 of the permutation. Forced inline: GCC would keep the
+  /// run in memory otherwise.
   template <int Count>
-  KOKKOS_FUNCTION void add(count_t p, Run& run, Pieces& pieces, Columns columns) const {
+  KOKKOS_FORCEINLINE_FUNCTION void add(count_t p, Run& run, Pieces& pieces, Columns columns) const {
     Index nonzero[Count];
     Index row[Count];
     Row product[Count];

@@ -83,26 +83,39 @@ struct MttkrpTree {
     return above;
   }
 
+  /// The sum of the nonzeros p ... stop - 1 of one fiber, in pieces. Few fibers are long, so it is not
+  /// inlined: it would take registers from the walk.
+  [[nodiscard, gnu::noinline]] Row sum_of_long_fiber(Index p, Index stop, Columns columns) const {
+    int const leaf = fiber_level() + 1;
+    Pieces pieces;
+    Row sum(Scalar(0));
+    for (;;) {
+      for (Index const piece = Pieces::piece_end(p, stop); p < piece; ++p)
+        sum.multiply_add(tree.values[p], Row(factors.row(leaf - 1, tree.indices[leaf][p]), columns));
+      if (p == stop) return pieces.total(sum);
+      sum = pieces.take(sum);
+    }
+  }
+
   /// The walk for hosts, one fiber and one nonzero after the other. Every kind of row is constructed in one
   /// place. Otherwise GCC does not inline the construction, and the sums go through memory (uber, R = 16, one
   /// core of an AMD EPYC: 50 ms, not 12).
   KOKKOS_FORCEINLINE_FUNCTION void walk_singly(Path& path, Index p, Index end, Sum& run,
                                                Columns columns) const {
     int const leaf = fiber_level() + 1;
-    Pieces of_fiber;
     Pieces of_slice;
     int added = 0;  // fibers to run.sum, since it was last taken
     Row above;
     for (bool entered = true;; entered = enter_next_fiber(path, run, of_slice, columns)) {
       if (entered && fiber_level() > 1) above = rows_above(path, columns);
+      Index const stop = Kokkos::min(path.end[fiber_level()], end);
       Row fiber_sum(Scalar(0));
-      for (Index const stop = Kokkos::min(path.end[fiber_level()], end);;) {
-        for (Index const piece = Pieces::piece_end(p, stop); p < piece; ++p)
+      if (Pieces::is_used && stop - p > Index(Pieces::terms)) [[unlikely]]
+        fiber_sum = sum_of_long_fiber(p, stop, columns);
+      else
+        for (; p < stop; ++p)
           fiber_sum.multiply_add(tree.values[p], Row(factors.row(leaf - 1, tree.indices[leaf][p]), columns));
-        if (p == stop) break;
-        fiber_sum = of_fiber.take(fiber_sum);
-      }
-      fiber_sum = of_fiber.total(fiber_sum);
+      p = stop;
       fiber_sum *= row(fiber_level(), path.node[fiber_level()], columns);
       if (fiber_level() > 1) fiber_sum *= above;
       run.sum += fiber_sum;
