@@ -201,6 +201,7 @@ RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input
   // Rank 0 has read the checkpoint and tells the others whether there is one.
   bool const resumes = sums_of_ranks(world.rank() == 0 && checkpoints.resume ? 1 : 0).all > 0;
   Extents const extents{std::span<count_t const>(tensor.extents)};
+  bool const is_wide = extents_need_wide_index(tensor.extents);
   PartitionOptions partition;
   partition.grid = options.grid;
   partition.rank = options.rank;
@@ -227,7 +228,7 @@ RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input
     return run(std::type_identity<double>{}, index);
   };
   // The coordinates of the whole tensor. Those of the ranks' blocks may be narrower.
-  if (extents_need_wide_index(extents)) return with_scalar(std::type_identity<std::uint64_t>{});
+  if (is_wide) return with_scalar(std::type_identity<std::uint64_t>{});
   return with_scalar(std::type_identity<std::uint32_t>{});
 }
 
