@@ -84,9 +84,16 @@ public:
   [[nodiscard]] bool is(std::string_view word) const { return m_token == word; }
 
   std::uint64_t size(std::string const& what) {
+    return size(what, [](std::uint64_t) { return std::string(); });
+  }
+  /// \param fault_of  returns what is wrong with the number, which is reported at its place; empty: nothing
+  template <class FaultOf>
+  std::uint64_t size(std::string const& what, FaultOf const& fault_of) {
     std::uint64_t value = 0;
     if (m_token.empty() || read_unsigned(m_token, what, value))
       fail("expected " + what + ", found " + found());
+    std::string const fault = fault_of(value);
+    if (!fault.empty()) fail(fault);
     advance();
     return value;
   }
@@ -154,12 +161,13 @@ StoredRows read_rows(Tokens& tokens, std::uint64_t extent) {
   tokens.expect_room(count, 1);
   std::vector<std::uint64_t> numbers;
   numbers.reserve(count);
-  for (std::uint64_t k = 0; k < count; ++k) {
-    numbers.push_back(tokens.size("the number of a row"));
-    // The last two numbers alone: the others were checked before.
-    std::string const fault = StoredRows::fault_of(extent, std::span(numbers).last(k == 0 ? 1 : 2));
-    if (!fault.empty()) tokens.fail("the list of rows " + fault);
-  }
+  for (std::uint64_t k = 0; k < count; ++k)
+    static_cast<void>(tokens.size("the number of a row", [&](std::uint64_t number) {
+      numbers.push_back(number);
+      // The last two numbers alone: the others were checked before.
+      auto const fault = StoredRows::fault_of(extent, std::span(numbers).last(k == 0 ? 1 : 2));
+      return fault.empty() ? fault : "the list of rows " + fault;
+    }));
   return {extent, std::move(numbers)};
 }
 
