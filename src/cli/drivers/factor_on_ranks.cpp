@@ -222,7 +222,7 @@ RanksOutcome factor_on_ranks(CpdOptions const& options, TensorInput const& input
     return run(std::type_identity<double>{}, index);
   };
   // The coordinates of the whole tensor. Those of the ranks' blocks may be narrower.
-  if (extents_need_wide_index(extents)) return with_scalar(std::type_identity<std::uint64_t>{});
+  if (extents_need_wide_index(tensor.extents)) return with_scalar(std::type_identity<std::uint64_t>{});
   return with_scalar(std::type_identity<std::uint32_t>{});
 }
 

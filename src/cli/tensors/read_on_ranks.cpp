@@ -56,10 +56,9 @@ bool needs_wide_index_on_ranks(io::CoordinateList const& part) {
   return largest > narrow;
 }
 
-bool extents_need_wide_index(Extents const& extents) {
-  for (int n = 0; n < extents.order(); ++n)
-    if (extents[n] > std::numeric_limits<std::uint32_t>::max()) return true;
-  return false;
+bool extents_need_wide_index(std::vector<std::uint64_t> const& extents) {
+  return std::ranges::any_of(
+      extents, [](std::uint64_t extent) { return extent > std::numeric_limits<std::uint32_t>::max(); });
 }
 
 io::CoordinateList gather_on_rank_0(io::CoordinateList const& list) {

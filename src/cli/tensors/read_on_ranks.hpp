@@ -25,7 +25,7 @@ namespace polyad::cli {
 [[nodiscard]] bool needs_wide_index_on_ranks(io::CoordinateList const& part);
 
 /// Whether coordinates alone need 64 bits.
-[[nodiscard]] bool extents_need_wide_index(Extents const& extents);
+[[nodiscard]] bool extents_need_wide_index(std::vector<std::uint64_t> const& extents);
 
 /// Calls f(std::type_identity<Index>) with the narrowest type for the coordinates of all ranks.
 template <class F>
