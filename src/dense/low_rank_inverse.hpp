@@ -115,8 +115,8 @@ struct BoundPivots {
   }
 };
 
-/// Columns first ... last - 1 of Z: one team for several columns, or some teams for one. Each team looks for the
-/// pivot itself. Fewer columns are formed if no pivot is left.
+/// Columns first ... last - 1 of Z: one team for several columns, or some teams for one. Each team looks for
+/// the pivot itself. Fewer columns are formed if no pivot is left.
 template <class Entries>
 struct PivotedColumns {
   static constexpr int rows_of_team = 64;  // where teams share a column

@@ -62,8 +62,8 @@ struct NormalEquations {
   /// which an eigenvalue w amplifies by 1 / w. For floats the bound of doubles is too small: after a start
   /// with collinear columns, one update left a model a million times the tensor.
   static constexpr double epsilon = static_cast<double>(Kokkos::Experimental::epsilon_v<Scalar>);
-  /// R times this is negligible compared with the largest eigenvalue. The errors of the eigenvalues of singular
-  /// matrices were up to 0.9 R epsilon of the largest one in 20,000 tries.
+  /// R times this is negligible compared with the largest eigenvalue. The errors of the eigenvalues of
+  /// singular matrices were up to 0.9 R epsilon of the largest one in 20,000 tries.
   static constexpr double of_eigenvalues = epsilon + 4 * Kokkos::Experimental::epsilon_v<double>;
 
   GramMatrices<Space> grams;

@@ -160,8 +160,8 @@ struct SentBlock {
   }
 };
 
-/// Nonzeros that all ranks together send at a time: their buffers stay small compared with a tensor that is worth
-/// several ranks.
+/// Nonzeros that all ranks together send at a time: their buffers stay small compared with a tensor that is
+/// worth several ranks.
 inline constexpr count_t sent_at_a_time = count_t(1) << 20;
 
 /// \tparam Out  for the coordinates in the ranks' blocks, which must hold them

@@ -47,7 +47,8 @@ bool builds_too_long(FormatCandidate const& candidate, FormatWish const& wish) {
 }
 
 /// The order of preference: formats that fit in memory, the fastest first, then those that are streamed, then
-/// those that fit but lose digits. In each of these groups formats whose build exceeds the time limit come last. Among the streamed ones the smallest comes first, since the free host
+/// those that fit but lose digits. In each of these groups formats whose build
+/// exceeds the time limit come last. Among the streamed ones the smallest comes first, since the free host
 /// memory is not known.
 bool is_better(FormatCandidate const& a, FormatCandidate const& b, FormatWish const& wish) {
   auto const rank = [](FormatCandidate const& c) {
