@@ -8,12 +8,12 @@
 //                                  zeros from then on                                       PivotedColumns
 //   Z = Q D, ||Q(:, k)|| = 1                                                                 NormalizePivots
 //   G = Q' Q, W = G^-1             dense/block_inverse.hpp                       BlockProducts, invert_blocks
-//   B = Q W D^-1, H^+ = B B'       H^+ = Z (Z'Z)^-2 Z'                       TransposedProducts, BlockProducts
+//   B = Q W D^-1, H^+ = B B'       H^+ = Z (Z'Z)^-2 Z'                      TransposedProducts, BlockProducts
 //
 // r is where the largest entry of the remaining diagonal does not exceed R epsilon w. Here w = sum of the
 // squared eigenvalues over their sum, which the entries of H give. It is at most the largest eigenvalue, and
-// equals it where all r are the same. If the columns of Q are dependent to working precision, a flag becomes 1,
-// and the caller's eigenvectors give the pseudo-inverse.
+// equals it where all r are the same. If the columns of Q are dependent to working precision, a flag becomes
+// 1, and the caller's eigenvectors give the pseudo-inverse.
 //
 // For hosts, whose kernels have ended when their launch returns. So the launches can depend on r. The first
 // columns of Z take little work: one team forms them in a single launch. Flops: R r^2 4 and less.
