@@ -122,7 +122,8 @@ void with_gram_strategy(count_t rows, count_t rank, Squares squares, F&& f) {
   f(GramByRows{});
 }
 
-/// Whether several teams may share a chunk of gram's rows: a host has few chunks at large ranks, 8 at R = 1024.
+/// Whether several teams may share a chunk of gram's rows: a host has few chunks at large ranks, 8 at R =
+/// 1024.
 template <class Space>
 inline constexpr bool shares_gram_chunks = !is_device_space<Space>;
 

@@ -5,8 +5,8 @@
 // GramByRows, in this file, reads A once. A is cut into chunks of rows, one for each team. The team loads its
 // chunk into the scratch pad, one tile at a time. It sums the chunk's lower triangle, several rows of a block
 // at a time in registers. The triangles are then summed in a fixed order, so the result does not depend on
-// timing. On hosts several teams share a chunk if there are fewer chunks than threads: each sums some parts of
-// the triangle. Bytes: I R s_r + chunks R^2 8. Flops: I R^2.
+// timing. On hosts several teams share a chunk if there are fewer chunks than threads: each sums some parts
+// of the triangle. Bytes: I R s_r + chunks R^2 8. Flops: I R^2.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pseudo-inverse of a symmetric positive semidefinite matrix H (R x R) of low rank r, by many teams. H has
-// ones or zeros on its diagonal.
+// The pseudo-inverse of a symmetric positive semidefinite matrix H (R x R) of low rank r, by many teams. H
+// has ones or zeros on its diagonal.
 //
 //   H = Z Z', Z is R x r           Cholesky's factorisation with complete pivoting, a column at a time
 //                                  (Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed.,
