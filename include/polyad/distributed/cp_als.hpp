@@ -72,7 +72,7 @@ struct Partition {
   /// How many rows each of those owns, in their order; and the first row of mode n that a rank owns.
   [[nodiscard]] std::vector<count_t> owned_rows(int rank, int n) const;
   [[nodiscard]] count_t first_owned_row(int rank, int n) const;
-  /// The tensor's row with a label, and the reverse. They are computed: the order of the labels is not stored.
+  /// The tensor's row with a label, and the reverse. They are computed: no order is stored.
   [[nodiscard]] count_t row_of_label(int n, count_t label) const;
   [[nodiscard]] count_t label_of_row(int n, count_t row) const;
 };
