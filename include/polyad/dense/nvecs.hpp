@@ -22,8 +22,8 @@ struct NvecsOptions {
 /// MTTKRPs, or a product with an I_n x I_n matrix for a short mode. Waits for `space`.
 /// Works at every scale of the values.
 /// \throws UsageError unless 1 <= R <= largest_rank, for negative iterations, for a tolerance that is
-///         negative or not a number, and for a coordinate that is outside; NumericalError when a value is not a finite
-///         number; MemoryError
+///         negative or not a number, and for a coordinate that is outside; NumericalError when a value
+///         is not a finite number; MemoryError
 template <class Scalar, class Index, class Space>
 [[nodiscard]] FactorMatrices<Scalar, Space> nvecs(Space const& space,
                                                   CooTensor<Scalar, Index, Space> const& tensor, count_t rank,

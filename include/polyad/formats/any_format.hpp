@@ -134,8 +134,8 @@ public:
   /// \throws UsageError for duplicates, unless options.duplicates sums or keeps them; unless
   ///         1 <= options.rank <= largest_rank; for a coordinate outside, naming it; for iterations that are
   ///         negative or not finite, or a negative time limit; for an unknown name or option; for a named
-  ///         format without what options.needs or options.deterministic ask; without a survey if one is needed.
-  ///         MemoryError, with the smallest need, when nothing fits
+  ///         format without what options.needs or options.deterministic ask; without a survey if one is
+  ///         needed. MemoryError, with the smallest need, when nothing fits
   static AnyFormat build(Space const& space, CooTensor<Scalar, Index, Space> const& coo,
                          options_type const& options = {});
   static AnyFormat build(Space const& space, TensorSource<Scalar, Index, Space> const& source,
