@@ -32,6 +32,6 @@ struct KtensorBlocks {
 }
 
 /// write_model() of such a model.
-void write_model(std::filesystem::path const& path, KtensorBlocks const& model, bool single_precision);
+void write_model_blocks(std::filesystem::path const& path, KtensorBlocks const& model, bool single_precision);
 
 }  // namespace polyad::io

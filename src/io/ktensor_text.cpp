@@ -173,7 +173,7 @@ StoredRows read_rows(Tokens& tokens, std::uint64_t extent) {
 
 }  // namespace
 
-void write_ktensor_text(std::filesystem::path const& path, KtensorBlocks const& model) {
+void write_ktensor_text_blocks(std::filesystem::path const& path, KtensorBlocks const& model) {
   AtomicFile file(path);
   NumberLines numbers(file);
   std::uint64_t const order = model.factors.size(), rank = model.weights.size();
@@ -201,7 +201,7 @@ void write_ktensor_text(std::filesystem::path const& path, KtensorBlocks const& 
 }
 
 void write_ktensor_text(std::filesystem::path const& path, HostKtensor const& model) {
-  write_ktensor_text(path, blocks_of(model));
+  write_ktensor_text_blocks(path, blocks_of(model));
 }
 
 HostKtensor read_ktensor_text(RawInput& input) {

@@ -14,7 +14,7 @@
 namespace polyad::io {
 
 /// \throws WriteError; the previous file then stays
-void write_ktensor_text(std::filesystem::path const& path, KtensorBlocks const& model);
+void write_ktensor_text_blocks(std::filesystem::path const& path, KtensorBlocks const& model);
 void write_ktensor_text(std::filesystem::path const& path, HostKtensor const& model);
 
 /// \throws InputError naming file, line and column

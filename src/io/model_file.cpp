@@ -110,17 +110,18 @@ ModelKind model_kind(std::filesystem::path const& path) {
   throw UsageError(path.string() + ": a model's name ends with .ktns, .txt or .npz");
 }
 
-void write_model(std::filesystem::path const& path, KtensorBlocks const& model, bool single_precision) {
+void write_model_blocks(std::filesystem::path const& path, KtensorBlocks const& model,
+                        bool single_precision) {
   switch (model_kind(path)) {
     case ModelKind::text:
-      return write_ktensor_text(path, model);
+      return write_ktensor_text_blocks(path, model);
     case ModelKind::npz:
-      return write_npz(path, model, {.single_precision = single_precision});
+      return write_npz_blocks(path, model, {.single_precision = single_precision});
   }
 }
 
 void write_model(std::filesystem::path const& path, HostKtensor const& model, bool single_precision) {
-  write_model(path, blocks_of(model), single_precision);
+  write_model_blocks(path, blocks_of(model), single_precision);
 }
 
 bool is_model_file(std::filesystem::path const& path) {

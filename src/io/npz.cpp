@@ -12,7 +12,8 @@
 
 namespace polyad::io {
 
-void write_npz(std::filesystem::path const& path, KtensorBlocks const& model, NpzOptions const& options) {
+void write_npz_blocks(std::filesystem::path const& path, KtensorBlocks const& model,
+                      NpzOptions const& options) {
   AtomicFile file(path);
   ZipWriter zip(file, options.force_zip64);
   add_array(zip, "weights", {model.weights.size()}, model.weights, options.single_precision);
@@ -27,7 +28,7 @@ void write_npz(std::filesystem::path const& path, KtensorBlocks const& model, Np
 }
 
 void write_npz(std::filesystem::path const& path, HostKtensor const& model, NpzOptions const& options) {
-  write_npz(path, blocks_of(model), options);
+  write_npz_blocks(path, blocks_of(model), options);
 }
 
 HostKtensor read_npz(RawInput& input) {

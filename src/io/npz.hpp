@@ -22,7 +22,8 @@ struct NpzOptions {
 };
 
 /// Stored without compression. \throws WriteError; the previous file then stays
-void write_npz(std::filesystem::path const& path, KtensorBlocks const& model, NpzOptions const& options = {});
+void write_npz_blocks(std::filesystem::path const& path, KtensorBlocks const& model,
+                      NpzOptions const& options = {});
 void write_npz(std::filesystem::path const& path, HostKtensor const& model, NpzOptions const& options = {});
 
 /// Reads float and double, row-major and column-major, stored and (with zlib) deflated arrays.

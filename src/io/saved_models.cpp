@@ -161,7 +161,7 @@ void save(Space const& space, Ktensor<Scalar, Space> const& model, std::filesyst
     blocks.extents.push_back(extent_of(model, n));
     blocks.factors.push_back(io::element_blocks<Scalar>(space, model.factors[n]));
   }
-  io::write_model(path, blocks, is_single<Scalar>);
+  io::write_model_blocks(path, blocks, is_single<Scalar>);
 }
 
 template <class Scalar, class Space>
