@@ -354,9 +354,10 @@ TEST_CASE("what a user fixes is not chosen", "[fast_tucker]") {
   CHECK(shaped.rank == 5);
   CHECK(with_shape({.rank = 6}, 3).columns == std::vector<count_t>{6, 6, 6});
   CHECK(with_shape({}, 2).columns == std::vector<count_t>{8, 8});
-  CHECK_THROWS_AS(with_shape({.rank = 12000}, 2), MemoryError);  // 2^31 bytes and more for a row
-  CHECK_THROWS_AS(with_shape({.rank = count_t(1) << 40}, 2), MemoryError);
-  CHECK(with_shape({.rank = 8, .columns = {12000}}, 2).rank == 8);
+  CHECK_THROWS_AS(with_shape({.rank = largest_rank + 1}, 2), UsageError);
+  CHECK_THROWS_AS(with_shape({.rank = count_t(1) << 40}, 2), UsageError);
+  CHECK_THROWS_AS(with_shape({.rank = 8, .columns = {largest_rank + 1}}, 2), UsageError);
+  CHECK(with_shape({.rank = 8, .columns = {largest_rank}}, 2).rank == 8);
   TestSpace const space;
   auto const train = to_device<double, std::uint32_t>(space, ratings({0.5, 1, 0.5}, 4000).train);
   FastTuckerOptions options;
