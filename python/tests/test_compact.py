@@ -96,7 +96,7 @@ def test_products_and_transform() -> None:
     more = polyad.SparseTensor(coords, np.append(np.asarray(X.values), 5.0), X.shape)
     assert np.allclose(polyad.mttkrp(more, model, 0), polyad.mttkrp(small, inner, 0))
     with pytest.raises(polyad.UsageError, match="not a Format"):
-        polyad.mttkrp(polyad.any_format(scattered(shape=(5, 6, 7)), 2), model, 0)
+        polyad.mttkrp(polyad.any_format(scattered(shape=(5, 6, 7))), model, 0)
     tucker = polyad.tucker(X, 2, max_iterations=3)
     assert np.allclose(polyad.ttmc(more, tucker, 0), polyad.ttmc(small, [None, *tucker.factors[1:]], 0))
     assert polyad.CP(2, max_iterations=3).fit_transform(X).shape == (5, 2)
