@@ -150,11 +150,12 @@ class BadStarts(ToolTest):
 
 
 class BeyondTheMachine(ToolTest):
-    def test_model_beyond_memory(self):
+    def test_product_beyond_memory(self):
+        # A model stores only the rows that occur; the product has all rows.
         tensor = self.write("wide.tns", "1 1 1 1\n4000000000 2 2 1\n")
         for precision in ("f32", "f64"):
-            self.fail_with(MEMORY, "cpd", tensor, "-r", 1000, "--precision", precision,
-                           says=("rank 1000", "bytes"))
+            self.succeed("cpd", tensor, "-r", 10, "-i", 1, "--precision", precision, "-o", "wide.npz")
+            self.fail_with(MEMORY, "mttkrp", tensor, "-m", 1, "--factors", "wide.npz", "-o", "v.npz", says="bytes")
 
     def test_rank_above_the_largest(self):
         tensor = self.write("good.tns", GOOD)
@@ -166,7 +167,8 @@ class BeyondTheMachine(ToolTest):
 
     def test_rows_beyond_64_bits(self):
         tensor = self.write("long.tns", "1 1 1 1\n18446744073709551615 18446744073709551615 2 1\n")
-        self.fail_with(MEMORY, "cpd", tensor, "-r", 2, says="bytes")
+        self.succeed("cpd", tensor, "-r", 2, "-i", 1, "-o", "long.npz")
+        self.fail_with(MEMORY, "mttkrp", tensor, "-m", 2, "--factors", "long.npz", "-o", "v.npz", says="bytes")
 
     def test_norm_beyond_the_numbers(self):
         tensor = self.write("large.tns", "1 1 1 1e308\n1 2 1 1e308\n2 2 2 1e308\n")
