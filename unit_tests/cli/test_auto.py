@@ -148,7 +148,7 @@ class Auto(AutoTest):
         path = self.tensor((200, 150, 100), 60000)
         common = ("cpd", path, "-r", 3, "-i", 3, "--tol", 0)
         want = self.fits(self.report_of(*common, "--format", "sorted"))
-        _, formats = self.formats_of("estimate", path, "-r", 3)
+        _, formats = self.formats_of("estimate", path, "-r", 3, "--device-memory", "1G")  # streams from other memory
         seen = []
         for budget in sorted({c["need_bytes"] + 150000 for c in formats.values()}, reverse=True):
             report = self.report_of(*common, "--device-memory", budget)

@@ -347,7 +347,8 @@ class Cpd(ToolTest):
         self.assertIn(str(path), report["command"])
         self.assertEqual(sorted(report["backend"]), ["concurrency", "device", "name"])
         expected = {"path": str(path), "dialect": "frostt", "base": 1, "dims": [9, 5, 4],
-                    "nnz": len(self.tensor) + 1, "duplicates": 0, "empty_slices": [1, 0, 0]}
+                    "nnz": len(self.tensor) + 1, "duplicates": 0, "empty_slices": [1, 0, 0],
+                    "stored_rows": []}
         self.assertEqual({key: report["input"][key] for key in expected}, expected)
         self.assertEqual(sorted(report["input"]), sorted([*expected, "read_s"]))
         self.assertEqual(report["format"]["name"], "sorted")

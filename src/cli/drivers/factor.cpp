@@ -116,9 +116,10 @@ public:
   }
 
 private:
-  /// Has a named format that does not fit refused before it is built. That takes a survey of the tensor, so
-  /// it is left out where even many copies of the tensor would fit.
+  /// Refuses a named format that does not fit before it is built. That takes a survey of the tensor, so it is
+  /// left out where even many copies of the tensor would fit. A device's memory is checked array by array.
   void refuse_at_the_start(std::string const& format) const {
+    if (runs_on_device() || m_options.device_memory) return;
     count_t const free  = available_memory(m_space);
     count_t const order = static_cast<count_t>(m_list.order());
     count_t const copy  = m_list.nnz() * (order * sizeof(Index) + sizeof(Scalar));
@@ -132,8 +133,8 @@ private:
     options.hooks.machine = [this](double) { return machine_ceilings(*m_report.backend, sizeof(Scalar), 0); };
     std::string const name = split_format_text(format).name;
     for (auto const& candidate : estimate_formats<Scalar, Index>(m_space, options).candidates)
-      if (candidate.name == name && !candidate.fits)
-        throw MemoryError("the tensor in " + format, candidate.need_bytes,
+      if (candidate.name == name && candidate.least_bytes > free)
+        throw MemoryError("the tensor in " + format, candidate.least_bytes,
                           "only " + bytes_text(free) + " are free");
   }
 

@@ -187,6 +187,7 @@ BuildTerms streamed_sorted_build(CostInput const& input) {
 
 std::vector<FormatCosts> coo_costs() {
   FormatCosts const scratch{.name            = "coo-scratch",
+                            .is_the_tensor   = true,
                             .terms_at_once   = {1, 1},
                             .storage_bytes   = shared_with_the_tensor,
                             .build_bytes     = costs::no_bytes,
@@ -205,15 +206,17 @@ std::vector<FormatCosts> coo_costs() {
                              .mttkrp          = permuted_walk,
                              .build           = permuted_build,
                              .weights         = permuted_weights};
-  FormatCosts const sorted{.name            = "sorted",
-                           .residual        = true,
-                           .deterministic   = true,
-                           .storage_bytes   = sorted_bytes,
-                           .build_bytes     = sorted_build_bytes,
-                           .workspace_bytes = costs::no_bytes,
-                           .mttkrp          = sorted_walk,
-                           .build           = sorted_build_terms,
-                           .weights         = sorted_weights};
+  FormatCosts const sorted{.name                = "sorted",
+                           .residual            = true,
+                           .deterministic       = true,
+                           .storage_bytes       = sorted_bytes,
+                           .build_bytes         = sorted_build_bytes,
+                           .workspace_bytes     = costs::no_bytes,
+                           .small_storage_bytes = permuted_bytes,
+                           .small_build_bytes   = permuted_build_bytes,
+                           .mttkrp              = sorted_walk,
+                           .build               = sorted_build_terms,
+                           .weights             = sorted_weights};
   FormatCosts streamed     = sorted;
   streamed.name            = "streamed-sorted";
   streamed.on_host         = true;
