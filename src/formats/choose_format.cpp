@@ -21,7 +21,6 @@ FormatCandidate candidate(FormatCosts const& format, CostInput const& input, For
   found.bytes       = cost.storage_bytes;
   found.build_bytes = cost.build_bytes;
   found.need_bytes  = cost.need_bytes();
-  found.least_bytes = cost.least_bytes;
   found.fits        = found.need_bytes <= wish.bytes;
   found.streams     = format.on_host;
   found.on_device   = input.machine.is_device;

@@ -314,12 +314,6 @@ Cost predict(FormatCosts const& format, CostInput const& input) {
     cost.build_bytes = coordinate_bytes(input) + cost.storage_bytes + costs::sort_bytes(input, 8);
     cost.run_bytes += cost.storage_bytes;
   }
-  cost.least_bytes = cost.need_bytes();
-  if (format.small_storage_bytes != nullptr) {
-    std::uint64_t const small = format.small_storage_bytes(input);
-    std::uint64_t const build = coordinate_bytes(input) + small + format.small_build_bytes(input);
-    cost.least_bytes          = std::min(cost.least_bytes, std::max(build, small + model_bytes(input)));
-  }
   cost.load_s  = weights.load_s;
   cost.build_s = weighted(format.build(input), weights.build);
   for (int n = 0; n < input.tensor.order(); ++n) {

@@ -145,9 +145,6 @@ struct FormatCosts {
   /// Additional bytes of a build, beside the tensor's coordinates and the stored format.
   std::uint64_t (*build_bytes)(CostInput const&);
   std::uint64_t (*workspace_bytes)(CostInput const&);
-  /// Of the smaller form that it takes where memory is short, if it has one.
-  std::uint64_t (*small_storage_bytes)(CostInput const&) = nullptr;
-  std::uint64_t (*small_build_bytes)(CostInput const&)   = nullptr;
   ModeTerms (*mttkrp)(CostInput const&, int mode);
   BuildTerms (*build)(CostInput const&);
   CostWeights weights;
@@ -159,8 +156,7 @@ struct Cost {
   std::uint64_t storage_bytes = 0;
   std::uint64_t build_bytes =
       0;  // the most that is held while it is built: coordinates, scratch, what is stored
-  std::uint64_t run_bytes   = 0;  // what is stored, factors, outputs, scratch: held while it iterates
-  std::uint64_t least_bytes = 0;  // the most of all in the form that needs least
+  std::uint64_t run_bytes = 0;  // what is stored, factors, outputs, scratch: held while it iterates
   /// What the first use of the format costs in a process: a device loads the kernels of the build and of the
   /// iterations.
   double load_s  = 0;

@@ -35,7 +35,6 @@ struct FormatCandidate {
   std::uint64_t bytes       = 0;  // stored
   std::uint64_t build_bytes = 0;  // the most while it is built
   std::uint64_t need_bytes  = 0;  // the most of all, factors included
-  std::uint64_t least_bytes = 0;  // the same if it takes a smaller form, as it does where memory is short
   bool fits                 = false;
   bool streams              = false;     // it stays in host memory
   bool loses_digits         = false;     // it adds the terms of the tensor's longest rows to floats

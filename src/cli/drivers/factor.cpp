@@ -116,8 +116,9 @@ public:
   }
 
 private:
-  /// Refuses a named format that does not fit before it is built. That takes a survey of the tensor, so it is
-  /// left out where even many copies of the tensor would fit. A device's memory is checked array by array.
+  /// Refuses a named format before it is built, if neither it nor any other fits. That takes a survey of the
+  /// tensor, so it is left out where even many copies of the tensor would fit. A device's memory is checked
+  /// array by array.
   void refuse_at_the_start(std::string const& format) const {
     if (runs_on_device() || m_options.device_memory) return;
     count_t const free  = available_memory(m_space);
@@ -131,11 +132,16 @@ private:
     options.rank          = m_options.rank;
     options.survey        = survey_list(m_list, m_options.common.threads);
     options.hooks.machine = [this](double) { return machine_ceilings(*m_report.backend, sizeof(Scalar), 0); };
-    std::string const name = split_format_text(format).name;
-    for (auto const& candidate : estimate_formats<Scalar, Index>(m_space, options).candidates)
-      if (candidate.name == name && candidate.least_bytes > free)
-        throw MemoryError("the tensor in " + format, candidate.least_bytes,
-                          "only " + bytes_text(free) + " are free");
+    FormatCandidate const* named = nullptr;
+    auto const comparison        = estimate_formats<Scalar, Index>(m_space, options);
+    for (auto const& candidate : comparison.candidates) {
+      if (candidate.name == split_format_text(format).name) named = &candidate;
+      // A format may take a smaller form if memory is short. If any format fits, the build decides.
+      if (candidate.fits && !candidate.streams) return;
+    }
+    if (named && !named->fits)
+      throw MemoryError("the tensor in " + format, named->need_bytes,
+                        "only " + bytes_text(free) + " are free");
   }
 
   /// The tool's additions to the library's choice: the choice stored by `tune --store`, trials, cached
