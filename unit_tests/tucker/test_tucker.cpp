@@ -282,13 +282,14 @@ TEST_CASE("hooi: what does not fit is refused", "[tucker]") {
   refused({2, 2, 18});
   refused({2, 3, 7});  // more than 2 x 3
   // 64 bits do not hold the product of the ranks.
-  std::vector<std::uint64_t> const long_modes(6, 1 << 19);
-  HostTensor const sparse{"one nonzero", long_modes, {0, 0, 0, 0, 0, 0}, {1}};
+  std::vector<std::uint64_t> const long_modes(7, 1 << 19);
+  HostTensor const sparse{"one nonzero", long_modes, {0, 0, 0, 0, 0, 0, 0}, {1}};
   TuckerOptions options;
-  options.ranks.assign(6, largest_rank);
-  CHECK(message_of<MemoryError>([&] { decompose<double>(sparse, options); }) ==
-        "the core, 4096 x 4096 x 4096 x 4096 x 4096 x 4096, needs 18446744073709551615 bytes: more than 2^64 "
-        "bytes");
+  options.ranks.assign(7, largest_rank);
+  CHECK(
+      message_of<MemoryError>([&] { decompose<double>(sparse, options); }) ==
+      "the core, 4096 x 4096 x 4096 x 4096 x 4096 x 4096 x 4096, needs 18446744073709551615 bytes: more than "
+      "2^64 bytes");
   options.ranks = {1, 1, 1};
   CHECK_THROWS_AS(decompose<double>(small_tensor(Kind::empty, 3), options), NumericalError);
   auto broken      = tensor;
