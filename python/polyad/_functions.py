@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import math
 import sys
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 import numpy as np
 
 from . import _backend, _device
-from ._errors import InputError, UsageError
+from ._errors import InputError, MemoryError, UsageError
 from ._keywords import own_keywords
 from ._models import CPModel, FastTuckerModel, Rankings, TuckerModel
 from ._tensor import SparseTensor, _coordinates, _extents, _trusted, asarray
@@ -291,7 +292,13 @@ def _looked_up(X: Any, given: Any, mode: int) -> tuple[Any, list[Any]]:
         kept &= stored
         coords[:, n] = at
         shape[n] = max(len(numbers), 1)
-    factors[mode] = np.zeros((shape[mode], _device.to_host(factors[mode]).shape[1]))
+    columns = _device.to_host(factors[mode]).shape[1]
+    try:
+        factors[mode] = np.zeros((shape[mode], columns))
+    except (builtins.MemoryError, ValueError):  # numpy's
+        error = MemoryError(f"the product, {shape[mode]} x {columns}, needs {8 * shape[mode] * columns} bytes")
+        error.array, error.bytes = "the product", 8 * shape[mode] * columns
+        raise error from None
     return _trusted(coords[kept], np.asarray(tensor.values)[kept], tuple(shape), None), factors
 
 

@@ -191,8 +191,11 @@ def test_more_errors():
     with pytest.raises(polyad.UsageError):
         polyad.cp_als(polyad.SparseTensor([[0], [1]], [1.0, 2.0]), 1)
     X = polyad.SparseTensor([[0, 0, 0]], [1.0], (2**40, 2**40, 2**40))
-    with pytest.raises(polyad.MemoryError) as caught:
+    with pytest.raises(polyad.UsageError, match="above 4096"):
         polyad.cp_als(X, 2**19)
+    model = polyad.cp_als(X, 1)  # of the rows that occur; the product has all of them
+    with pytest.raises(polyad.MemoryError) as caught:
+        polyad.mttkrp(X, model, 0)
     assert caught.value.bytes > 0 and caught.value.array
     with pytest.raises(polyad.NumericalError):
         polyad.tucker(polyad.SparseTensor([[0, 0, 0]], [0.0], (2, 2, 2)), 1)

@@ -110,12 +110,13 @@ struct MttkrpTree {
       if (entered && fiber_level() > 1) above = rows_above(path, columns);
       Index const stop = Kokkos::min(path.end[fiber_level()], end);
       Row fiber_sum(Scalar(0));
-      if (Pieces::is_used && stop - p > Index(Pieces::terms)) [[unlikely]]
-        fiber_sum = sum_of_long_fiber(p, stop, columns);
-      else
-        for (; p < stop; ++p)
-          fiber_sum.multiply_add(tree.values[p], Row(factors.row(leaf - 1, tree.indices[leaf][p]), columns));
-      p = stop;
+      if constexpr (Pieces::is_used)
+        if (stop - p > Index(Pieces::terms)) [[unlikely]] {
+          fiber_sum = sum_of_long_fiber(p, stop, columns);
+          p         = stop;
+        }
+      for (; p < stop; ++p)
+        fiber_sum.multiply_add(tree.values[p], Row(factors.row(leaf - 1, tree.indices[leaf][p]), columns));
       fiber_sum *= row(fiber_level(), path.node[fiber_level()], columns);
       if (fiber_level() > 1) fiber_sum *= above;
       run.sum += fiber_sum;
