@@ -193,7 +193,7 @@ def test_more_errors():
     X = polyad.SparseTensor([[0, 0, 0]], [1.0], (2**40, 2**40, 2**40))
     with pytest.raises(polyad.UsageError, match="above 4096"):
         polyad.cp_als(X, 2**19)
-    model = polyad.cp_als(X, 1)  # of the rows that occur; the product has all of them
+    model = polyad.cp_als(X, 1)  # it has the rows that occur, and the product has all rows
     with pytest.raises(polyad.MemoryError) as caught:
         polyad.mttkrp(X, model, 0)
     assert caught.value.bytes > 0 and caught.value.array
