@@ -139,7 +139,7 @@ struct FormatCosts {
   bool residual      = false;   // offers the residual sweep and least squares for rows (formats/format.hpp)
   bool deterministic = false;   // has a fixed order of summation, on devices too
   bool on_host       = false;   // keeps the tensor in host memory and streams it
-  bool is_the_tensor = false;   // stores the tensor's own arrays, so that a build holds them once
+  bool is_the_tensor = false;   // shares the tensor's arrays, so that a build holds them once
   TermsAtOnce terms_at_once{};  // for loses_digits()
   std::uint64_t (*storage_bytes)(CostInput const&);
   /// Additional bytes of a build, beside the tensor's coordinates and the stored format.

@@ -200,6 +200,7 @@ std::vector<FormatCosts> coo_costs() {
   tiny_vec.weights     = tiny_vec_weights;
   FormatCosts const permuted{.name            = "coo-permuted",
                              .residual        = true,
+                             .is_the_tensor   = true,
                              .storage_bytes   = permuted_bytes,
                              .build_bytes     = permuted_build_bytes,
                              .workspace_bytes = costs::no_bytes,
