@@ -287,16 +287,16 @@ struct ByEigenvectors {
 template <class Scalar>
 std::vector<double> by_eigenvectors(std::vector<double> const& gram, std::size_t rank) {
   TestSpace const space;
-  GramMatrices<TestSpace> const grams("grams", 1, rank, rank);
+  GramMatrices<TestSpace> const grams("grams", 2, rank, rank);  // of the mode itself, and the only other one
   auto const host = Kokkos::create_mirror_view(grams);
-  std::copy(gram.begin(), gram.end(), host.data());
+  for (std::size_t n = 0; n < 2; ++n) std::copy(gram.begin(), gram.end(), host.data() + n * rank * rank);
   Kokkos::deep_copy(grams, host);
   auto const scratch = to_device(std::vector<double>(normal_equations_scratch(rank)));
   auto const weights = to_device(std::vector<double>(rank));
   auto const counter = to_device({0.0});
   auto const inverse = make_factor_matrix<Scalar>(space, "polyad::test", rank, rank);
   using Equations    = NormalEquations<TestSpace, Scalar>;
-  Equations const equations{grams, -1, 1, weights, inverse, counter, scratch, 0};
+  Equations const equations{grams, 0, 1, weights, inverse, counter, scratch, 0};
   Kokkos::parallel_for("polyad::test", team_policy(space, normal_equations_shape<TestSpace>()),
                        ByEigenvectors<Equations>{equations, scratch.data()});
   space.fence("polyad::test");
