@@ -55,8 +55,10 @@ double total_rows(TensorSurvey const& tensor) {
   return rows;
 }
 
+/// At most 2^62, more than any machine has, so that sums of such numbers fit 64 bits.
 std::uint64_t to_bytes(double bytes) {
-  return static_cast<std::uint64_t>(bytes);
+  constexpr std::uint64_t most = std::uint64_t(1) << 62;
+  return bytes < static_cast<double>(most) ? static_cast<std::uint64_t>(bytes) : most;
 }
 
 // Fitted by scripts/fit_cost_model.py.

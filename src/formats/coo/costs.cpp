@@ -12,6 +12,11 @@
 namespace polyad::detail {
 namespace {
 
+/// At most 2^56 of a mode's rows, so that their bytes fit 64 bits.
+std::uint64_t counted(std::uint64_t rows) {
+  return std::min(rows, std::uint64_t(1) << 56);
+}
+
 double coordinates(CostInput const& input) {
   return input.scalar_bytes + static_cast<double>(input.tensor.order()) * input.index_bytes;
 }
@@ -84,7 +89,7 @@ BuildTerms permuted_build(CostInput const& input) {
 std::uint64_t sorted_bytes(CostInput const& input) {
   std::uint64_t bytes = static_cast<std::uint64_t>(input.tensor.order()) * coordinate_bytes(input);
   for (auto const& mode : input.tensor.modes)
-    bytes += (mode.extent - mode.used()) * static_cast<std::uint64_t>(input.index_bytes);
+    bytes += counted(mode.extent - mode.used()) * static_cast<std::uint64_t>(input.index_bytes);
   return bytes;
 }
 
@@ -92,7 +97,7 @@ std::uint64_t sorted_bytes(CostInput const& input) {
 std::uint64_t sorted_build_bytes(CostInput const& input) {
   std::uint64_t bytes = costs::sort_bytes(input, 8);
   for (auto const& mode : input.tensor.modes)
-    bytes += mode.extent * static_cast<std::uint64_t>(input.index_bytes + 1);
+    bytes += counted(mode.extent) * static_cast<std::uint64_t>(input.index_bytes + 1);
   return bytes;
 }
 
@@ -147,7 +152,7 @@ std::uint64_t short_modes(CostInput const& input, int mode) {
 
 std::uint64_t bytes_of_starts(CostInput const& input) {
   std::uint64_t bytes = 0;
-  for (auto const& mode : input.tensor.modes) bytes += (mode.extent + 1) * 8;
+  for (auto const& mode : input.tensor.modes) bytes += (counted(mode.extent) + 1) * 8;
   return bytes;
 }
 
