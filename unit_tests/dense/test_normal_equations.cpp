@@ -287,7 +287,8 @@ struct ByEigenvectors {
 template <class Scalar>
 std::vector<double> by_eigenvectors(std::vector<double> const& gram, std::size_t rank) {
   TestSpace const space;
-  GramMatrices<TestSpace> const grams("grams", 2, rank, rank);  // of the mode itself, and the only other one
+  // The Gram matrix of the mode itself, whose diagonal is read, and that of the only other mode.
+  GramMatrices<TestSpace> const grams("grams", 2, rank, rank);
   auto const host = Kokkos::create_mirror_view(grams);
   for (std::size_t n = 0; n < 2; ++n) std::copy(gram.begin(), gram.end(), host.data() + n * rank * rank);
   Kokkos::deep_copy(grams, host);
