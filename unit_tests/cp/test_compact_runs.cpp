@@ -13,21 +13,10 @@
 #include "support/catch.hpp"
 #include "support/device_data.hpp"
 #include "support/host_models.hpp"
+#include "support/tensor_with_empty_rows.hpp"
 
 namespace polyad::test {
 namespace {
-
-/// A tensor with empty rows in modes 0 and 2.
-HostTensor with_empty_rows() {
-  Random random(5);
-  auto tensor    = distinct(random_tensor(random, {9, 7, 8}, 150));
-  tensor.extents = {90, 7, 24};
-  for (std::size_t p = 0; p < tensor.nnz(); ++p) {
-    tensor.indices[3 * p] = 10 * tensor.indices[3 * p] + 3;
-    tensor.indices[3 * p + 2] *= 3;
-  }
-  return tensor;
-}
 
 template <class Scalar>
 void expect_same_model(Ktensor<Scalar, TestSpace> const& stored, Ktensor<Scalar, TestSpace> const& whole,
@@ -53,7 +42,7 @@ void expect_same_model(Ktensor<Scalar, TestSpace> const& stored, Ktensor<Scalar,
 template <class Scalar>
 void expect_same_run(double tolerance) {
   TestSpace const space;
-  auto const X     = to_device<Scalar, std::uint32_t>(space, with_empty_rows());
+  auto const X     = to_device<Scalar, std::uint32_t>(space, tensor_with_empty_rows());
   auto const small = compact(space, X, {.least_rows = 0, .empty_share = 0.5});
   REQUIRE(small.rows.size() == 3);
   REQUIRE(small.rows[0].size() == 9);
@@ -85,7 +74,7 @@ TEST_CASE("CP-ALS of the rows that occur is that of all rows", "[cp]") {
 
 TEST_CASE("restarts and nvecs of a renumbered tensor start from its original rows", "[cp]") {
   TestSpace const space;
-  auto const X     = to_device<double, std::uint64_t>(space, with_empty_rows());
+  auto const X     = to_device<double, std::uint64_t>(space, tensor_with_empty_rows());
   auto const small = compact(space, X, {.least_rows = 0, .empty_share = 0.5});
   CpAlsOptions const options{.rank = 2, .max_iterations = 3, .tolerance = 0, .seed = 4, .rows = small.rows};
   auto const format   = any_format(space, small.tensor, format_options(options));
@@ -106,7 +95,7 @@ TEST_CASE("restarts and nvecs of a renumbered tensor start from its original row
 
 TEST_CASE("CP-ALS refuses lists of other rows", "[cp]") {
   TestSpace const space;
-  auto const X     = to_device<double, std::uint32_t>(space, with_empty_rows());
+  auto const X     = to_device<double, std::uint32_t>(space, tensor_with_empty_rows());
   auto const small = compact(space, X, {.least_rows = 0, .empty_share = 0.5});
   CpAlsOptions options{.rank = 2, .max_iterations = 1, .rows = small.rows};
   REQUIRE_THROWS_AS(cp_als(space, X, options), UsageError);

@@ -19,6 +19,7 @@
 #include "support/kokkos_events.hpp"
 #include "support/message_of.hpp"
 #include "support/oracle.hpp"
+#include "support/tensor_with_empty_rows.hpp"
 #include "tucker/leading_vectors.hpp"
 
 namespace polyad::test {
@@ -303,13 +304,7 @@ TEST_CASE("hooi: what does not fit is refused", "[tucker]") {
 }  // namespace
 TEST_CASE("Tucker of the rows that occur is that of all rows", "[tucker]") {
   TestSpace const space;
-  Random random(5);
-  auto host    = distinct(random_tensor(random, {9, 7, 8}, 150));
-  host.extents = {90, 7, 24};
-  for (std::size_t p = 0; p < host.nnz(); ++p) {
-    host.indices[3 * p] = 10 * host.indices[3 * p] + 3;
-    host.indices[3 * p + 2] *= 3;
-  }
+  auto const host  = tensor_with_empty_rows();
   auto const X     = to_device<double, std::uint32_t>(space, host);
   auto const small = compact(space, X, {.least_rows = 0, .empty_share = 0.5});
   TuckerOptions options{.ranks = {3, 2, 3}, .max_iterations = 5, .tolerance = 0, .seed = 7};

@@ -18,8 +18,8 @@
 #include "cli/streams/messages.hpp"
 #include "cli/streams/note_unkept.hpp"
 #include "cli/streams/progress.hpp"
-#include "cli/tensors/compact_list.hpp"
 #include "cli/tensors/read_input.hpp"
+#include "cli/tensors/show_stored_rows.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/model_defect.hpp"
@@ -80,8 +80,7 @@ void summarise(CpdOptions const& options, Report const& report, int last, double
   auto const& result  = std::get<CpdReport>(report.result);
   auto const& backend = *report.backend;
   show("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
-  if (!report.input->stored_rows.empty())
-    show("rows     {} occur, and only those are stored\n", stored_rows_text(*report.input));
+  show_stored_rows(*report.input);
   show("model    CP of rank {}, {}, {}, {} with concurrency {}\n", options.rank, report.format->name,
        options.precision, backend.name, backend.concurrency);
   if (report.ranks)

@@ -10,6 +10,7 @@
 #include "cli/streams/messages.hpp"
 #include "cli/tensors/compact_list.hpp"
 #include "cli/tensors/read_input.hpp"
+#include "cli/tensors/show_stored_rows.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/quantity_text.hpp"
 
@@ -18,8 +19,7 @@ namespace polyad::cli {
 void print_choice(Report const& report, EstimateOptions const& options) {
   auto const& formats = std::get<FormatsReport>(report.result);
   show("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
-  if (!report.input->stored_rows.empty())
-    show("rows     {} occur, and only those are stored\n", stored_rows_text(*report.input));
+  show_stored_rows(*report.input);
   show("run      CP of rank {}, {}, {:.0f} iterations, {} with concurrency {}, {} free\n", options.rank,
        options.precision, formats.iterations, report.backend->name, report.backend->concurrency,
        bytes_text(formats.free_bytes));

@@ -15,9 +15,9 @@
 #include "cli/streams/messages.hpp"
 #include "cli/streams/note_unkept.hpp"
 #include "cli/streams/progress.hpp"
-#include "cli/tensors/compact_list.hpp"
 #include "cli/tensors/read_input.hpp"
 #include "cli/tensors/read_on_ranks.hpp"
+#include "cli/tensors/show_stored_rows.hpp"
 #include "polyad/core/device.hpp"
 #include "polyad/core/error.hpp"
 #include "polyad/core/quantity_text.hpp"
@@ -70,8 +70,7 @@ int run(TuckerOptions const& options, Report& report) {
   auto& result = std::get<TuckerReport>(report.result);
   if (!options.output.empty()) result.files.push_back(options.output.string());
   show("tensor   {}: {}\n", report.input->path, tensor_text(*report.input));
-  if (!report.input->stored_rows.empty())
-    show("rows     {} occur, and only those are stored\n", stored_rows_text(*report.input));
+  show_stored_rows(*report.input);
   show("model    Tucker with a core of {}, {}, {} with concurrency {}\n", dims_text(options.ranks),
        options.precision, report.backend->name, report.backend->concurrency);
   if (report.ranks) show("{}\n", ranks_text(*report.ranks, "nonzeros"));

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <utility>
 #include <variant>
 
+#include "cli/tensors/read_on_ranks.hpp"
 #include "polyad/core/types.hpp"
 #include "polyad/tensor/compact.hpp"
 
@@ -24,10 +24,7 @@ std::vector<StoredRows> compact_list(io::CoordinateList& list, InputReport& repo
   if (rows.empty()) return rows;
   for (std::size_t n = 0; n < rows.size(); ++n) list.extents[n] = rows[n].size();
   report.stored_rows = list.extents;
-  bool const narrow  = std::all_of(list.extents.begin(), list.extents.end(), [](auto extent) {
-    return extent <= std::numeric_limits<std::uint32_t>::max();
-  });
-  if (!narrow || !list.wide()) return rows;
+  if (extents_need_wide_index(list.extents) || !list.wide()) return rows;
   auto const& wide = std::get<1>(list.indices);
   io::UninitializedVector<std::uint32_t> indices(wide.size());
   std::transform(wide.begin(), wide.end(), indices.begin(),
