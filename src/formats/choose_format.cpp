@@ -12,10 +12,11 @@ namespace polyad::detail {
 namespace {
 
 FormatCandidate candidate(FormatCosts const& format, CostInput const& input, FormatWish const& wish) {
-  CostInput with_memory  = input;
-  with_memory.free_bytes = wish.bytes;
-  with_memory.one_memory = wish.one_memory && !input.machine.is_device;
-  Cost const cost        = predict(format, with_memory);
+  CostInput with_memory     = input;
+  with_memory.free_bytes    = wish.bytes;
+  with_memory.one_memory    = wish.one_memory && !input.machine.is_device;
+  with_memory.loading_bytes = wish.loading_bytes;
+  Cost const cost           = predict(format, with_memory);
   FormatCandidate found;
   found.name        = format.name;
   found.bytes       = cost.storage_bytes;

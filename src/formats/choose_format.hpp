@@ -26,7 +26,9 @@ struct FormatWish {
   bool may_stream     = true;   // from host memory
   std::uint64_t bytes = 0;      // of memory that are free where the tensor goes
   bool one_memory     = false;  // on a host these are host memory, and no limit that simulates a device
-  char const* what    = "iterations";
+  /// AnyFormatOptions::loading_bytes
+  std::uint64_t loading_bytes = 0;
+  char const* what            = "iterations";
   /// Seconds after which the run ends, or infinity. The build does not count in them.
   double time_limit_s = std::numeric_limits<double>::infinity();
 };

@@ -234,6 +234,18 @@ std::uint64_t sort_bytes(CostInput const& input, int key_bytes) {
   return input.tensor.nnz * 2 * static_cast<std::uint64_t>(key_bytes + input.index_bytes);
 }
 
+std::uint64_t build_in_turn(CostInput const& input, std::vector<std::uint64_t> const& copies,
+                            std::uint64_t sort, std::uint64_t beside) {
+  std::uint64_t const positions = input.tensor.nnz * static_cast<std::uint64_t>(input.index_bytes);
+  std::uint64_t held = 0, most = 0;
+  for (std::uint64_t const copy : copies) {
+    most = std::max(most, held + sort);
+    held += copy;
+    most = std::max(most, held + positions + beside);
+  }
+  return most;
+}
+
 }  // namespace costs
 
 double Cost::mttkrp_s() const {
@@ -308,14 +320,14 @@ Cost predict(FormatCosts const& format, CostInput const& input) {
   cost.name          = format.name;
   cost.storage_bytes = format.storage_bytes(input);
   cost.build_bytes   = format.build_bytes(input);
-  if (!format.on_host)
-    cost.build_bytes += cost.storage_bytes + (format.is_the_tensor ? 0 : coordinate_bytes(input));
+  if (!format.on_host) cost.build_bytes += coordinate_bytes(input);
   cost.run_bytes =
       (format.on_host ? 0 : cost.storage_bytes) + format.workspace_bytes(input) + model_bytes(input);
   if (input.one_memory && format.on_host) {
     cost.build_bytes = coordinate_bytes(input) + cost.storage_bytes + costs::sort_bytes(input, 8);
     cost.run_bytes += cost.storage_bytes;
   }
+  if (input.one_memory || !format.on_host) cost.loading_bytes = input.loading_bytes;
   cost.load_s  = weights.load_s;
   cost.build_s = weighted(format.build(input), weights.build);
   for (int n = 0; n < input.tensor.order(); ++n) {

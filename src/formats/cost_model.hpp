@@ -13,6 +13,7 @@
 // Names: P nonzeros, N modes, I_n rows, R columns, s bytes a value.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -35,6 +36,8 @@ struct CostInput {
   std::uint64_t free_bytes = 0;
   /// The kernels' memory is the host's and no limit simulates a device's: what is streamed takes part of it.
   bool one_memory = false;
+  /// AnyFormatOptions::loading_bytes
+  std::uint64_t loading_bytes = 0;
 };
 
 /// A term of a sum, and its name in weights and scripts.
@@ -139,10 +142,9 @@ struct FormatCosts {
   bool residual      = false;   // offers the residual sweep and least squares for rows (formats/format.hpp)
   bool deterministic = false;   // has a fixed order of summation, on devices too
   bool on_host       = false;   // keeps the tensor in host memory and streams it
-  bool is_the_tensor = false;   // shares the tensor's arrays, so that a build holds them once
   TermsAtOnce terms_at_once{};  // for loses_digits()
   std::uint64_t (*storage_bytes)(CostInput const&);
-  /// Additional bytes of a build, beside the tensor's coordinates and the stored format.
+  /// The most that a build holds beside the tensor's coordinates: what is stored by then, and scratch.
   std::uint64_t (*build_bytes)(CostInput const&);
   std::uint64_t (*workspace_bytes)(CostInput const&);
   ModeTerms (*mttkrp)(CostInput const&, int mode);
@@ -156,7 +158,8 @@ struct Cost {
   std::uint64_t storage_bytes = 0;
   std::uint64_t build_bytes =
       0;  // the most that is held while it is built: coordinates, scratch, what is stored
-  std::uint64_t run_bytes = 0;  // what is stored, factors, outputs, scratch: held while it iterates
+  std::uint64_t run_bytes     = 0;  // what is stored, factors, outputs, scratch: held while it iterates
+  std::uint64_t loading_bytes = 0;  // the most that is held before it is built
   /// What the first use of the format costs in a process: a device loads the kernels of the build and of the
   /// iterations.
   double load_s  = 0;
@@ -171,7 +174,7 @@ struct Cost {
   /// Whether the model has weights for this format on this kind of machine.
   [[nodiscard]] bool is_known() const { return mttkrp_s() > 0; }
 
-  [[nodiscard]] std::uint64_t need_bytes() const { return build_bytes > run_bytes ? build_bytes : run_bytes; }
+  [[nodiscard]] std::uint64_t need_bytes() const { return std::max({loading_bytes, build_bytes, run_bytes}); }
   [[nodiscard]] double mttkrp_s() const;
   /// Seconds of a first build and this many iterations, for comparisons.
   [[nodiscard]] double total_s(double iterations) const {
@@ -248,6 +251,11 @@ void add_atomics(ModeTerms& terms, CostInput const& input, int mode, double rows
 [[nodiscard]] BuildTerms sorted_build(CostInput const& input, double stored, int copies);
 /// Bytes that sorting takes: keys and positions, twice.
 [[nodiscard]] std::uint64_t sort_bytes(CostInput const& input, int key_bytes);
+/// The most that a build holds which makes one copy after the other. The nonzeros are sorted, which takes
+/// `sort` bytes. The copy is made when they are free again, next to the positions that the sort found and
+/// `beside` bytes more.
+[[nodiscard]] std::uint64_t build_in_turn(CostInput const& input, std::vector<std::uint64_t> const& copies,
+                                          std::uint64_t sort, std::uint64_t beside);
 
 }  // namespace costs
 

@@ -43,6 +43,7 @@ FormatWish wish_of(Space const& space, AnyFormatOptions const& options, bool cho
                   .may_stream    = !chooses || (options.may_stream && options.needs.empty()),
                   .bytes         = available_memory(space) + held_bytes,
                   .one_memory    = !options.memory_bytes && !left_of_device_memory_limit(),
+                  .loading_bytes = options.loading_bytes,
                   .what          = options.needs.empty() ? "iterations" : "sweeps of all modes",
                   .time_limit_s  = options.time_limit_s};
   if (options.memory_bytes) wish.bytes = std::min<std::uint64_t>(wish.bytes, *options.memory_bytes);

@@ -12,6 +12,7 @@
 #include "cli/drivers/resumable_als.hpp"
 #include "cli/format_choice/machine.hpp"
 #include "cli/format_choice/stored_choice.hpp"
+#include "cli/memory/loading_bytes.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/tensors/compact_list.hpp"
 #include "cli/tensors/device_tensor.hpp"
@@ -102,7 +103,8 @@ public:
       options.format = m_checkpoints.resume->format;
       because        = "the checkpoint is of it";
     } else {
-      options.survey = survey_list(m_list, m_options.common.threads);
+      options.survey        = survey_list(m_list, m_options.common.threads);
+      options.loading_bytes = loading_bytes(m_list, sizeof(Scalar), m_options.device_memory.has_value());
     }
     auto const X = Tensor::build(m_space, source(because), options);
     m_report.format =
@@ -121,19 +123,21 @@ private:
   /// array by array.
   void refuse_at_the_start(std::string const& format) const {
     if (runs_on_device() || m_options.device_memory) return;
-    count_t const free  = available_memory(m_space);
+    count_t const held  = listed_bytes(m_list, false);
+    count_t const free  = available_memory(m_space) + held;
     count_t const order = static_cast<count_t>(m_list.order());
     count_t const copy  = m_list.nnz() * (order * sizeof(Index) + sizeof(Scalar));
     count_t rows        = 0;
     for (int n = 0; n < m_extents.order(); ++n) rows += m_extents[n];
     count_t const model = 2 * rows * padded_rank<Scalar>(m_options.rank) * sizeof(Scalar);
-    if ((order + 3) * copy + model <= free) return;
+    if ((order + 5) * copy + model <= free) return;
     AnyFormatOptions options;
     options.rank          = m_options.rank;
     options.survey        = survey_list(m_list, m_options.common.threads);
+    options.loading_bytes = loading_bytes(m_list, sizeof(Scalar), false);
     options.hooks.machine = [this](double) { return machine_ceilings(*m_report.backend, sizeof(Scalar), 0); };
     FormatCandidate const* named = nullptr;
-    auto const comparison        = estimate_formats<Scalar, Index>(m_space, options);
+    auto const comparison        = estimate_formats<Scalar, Index>(m_space, options, held);
     for (auto const& candidate : comparison.candidates) {
       if (candidate.name == split_format_text(format).name) named = &candidate;
       // A format may take a smaller form if memory is short. If any format fits, the build decides.
@@ -191,6 +195,7 @@ private:
                   return load_on_host(because.empty() ? why_named : because);
                 },
             .is_there   = [this] { return m_device || m_list.nnz() > 0; },
+            .held_bytes = listed_bytes(m_list, m_options.device_memory.has_value()),
             .is_checked = true};  // by the reader
   }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cli/format_choice/machine.hpp"
+#include "cli/memory/loading_bytes.hpp"
 #include "cli/run/interrupt.hpp"
 #include "cli/tensors/device_tensor.hpp"
 #include "cli/tensors/survey_list.hpp"
@@ -17,10 +18,11 @@ namespace {
 AnyFormatOptions library_options(EstimateOptions const& options, io::CoordinateList const& tensor,
                                  BackendReport const& backend) {
   AnyFormatOptions result;
-  result.rank       = options.rank;
-  result.iterations = options.iterations;
-  result.survey     = survey_list(tensor, options.common.threads);
-  int const bytes   = options.precision == "f32" ? 4 : 8;
+  result.rank          = options.rank;
+  result.iterations    = options.iterations;
+  result.survey        = survey_list(tensor, options.common.threads);
+  int const bytes      = options.precision == "f32" ? 4 : 8;
+  result.loading_bytes = loading_bytes(tensor, bytes, options.device_memory.has_value());
   // The user asked for a choice, so this machine is measured, however short the run.
   result.hooks.machine  = [backend, bytes](double) { return machine_ceilings(backend, bytes, 1e9); };
   result.hooks.progress = stop_if_interrupted;
@@ -55,7 +57,7 @@ FormatsReport estimate_formats(EstimateOptions const& options, io::CoordinateLis
   return report_of(
       options, with_types(options, tensor, [&](auto scalar, auto index) {
         return polyad::estimate_formats<typename decltype(scalar)::type, typename decltype(index)::type>(
-            Space(), wanted);
+            Space(), wanted, listed_bytes(tensor, options.device_memory.has_value()));
       }));
 }
 

@@ -27,7 +27,9 @@ std::uint64_t blco_bytes(CostInput const& input) {
 }
 
 std::uint64_t blco_build_bytes(CostInput const& input) {
-  return costs::sort_bytes(input, input.tensor.linear_bits() > 64 ? 16 : 8);
+  // A linear index that is longer than a word may have two of them.
+  std::uint64_t const second_word = input.tensor.linear_bits() > 64 ? input.tensor.nnz * 8 : 0;
+  return costs::build_in_turn(input, {blco_bytes(input)}, costs::sort_bytes(input, 8), second_word);
 }
 
 /// The private rows of a host's threads (formats/blco/private_rows.hpp), of the mode that keeps most of them.
@@ -82,6 +84,10 @@ std::uint64_t alto_bytes(CostInput const& input) {
   return coordinate_bytes(input);
 }
 
+std::uint64_t alto_build_bytes(CostInput const& input) {
+  return costs::build_in_turn(input, {alto_bytes(input)}, costs::sort_bytes(input, 8), 0);
+}
+
 ModeTerms alto_walk(CostInput const& input, int mode) {
   ModeTerms terms = costs::walk(
       input, mode, input.scalar_bytes + static_cast<double>(input.tensor.order()) * input.index_bytes);
@@ -117,7 +123,7 @@ std::vector<FormatCosts> blco_costs() {
   FormatCosts const alto{.name            = "alto",
                          .terms_at_once   = {0, 1},
                          .storage_bytes   = alto_bytes,
-                         .build_bytes     = blco_build_bytes,
+                         .build_bytes     = alto_build_bytes,
                          .workspace_bytes = costs::no_bytes,
                          .mttkrp          = alto_walk,
                          .build           = alto_build,

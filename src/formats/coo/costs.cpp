@@ -2,7 +2,9 @@
 // The memory traffic of the coordinate formats.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
+#include <vector>
 
 #include "formats/coo/locality_blocks.hpp"
 #include "formats/coo/weights.hpp"
@@ -17,6 +19,13 @@ std::uint64_t counted(std::uint64_t rows) {
   return std::min(rows, std::uint64_t(1) << 56);
 }
 
+/// A byte for each row of a mode, for one mode at a time.
+std::uint64_t flags_of_rows(CostInput const& input) {
+  std::uint64_t longest = 0;
+  for (auto const& mode : input.tensor.modes) longest = std::max(longest, counted(mode.extent));
+  return longest;
+}
+
 double coordinates(CostInput const& input) {
   return input.scalar_bytes + static_cast<double>(input.tensor.order()) * input.index_bytes;
 }
@@ -28,10 +37,6 @@ BuildTerms no_build(CostInput const& input) {
   terms.mode = input.machine.launch_s;
   terms.rows = costs::copy_seconds(input, static_cast<double>(input.tensor.nnz) * input.scalar_bytes);
   return terms;  // the norm is all that is formed
-}
-
-std::uint64_t shared_with_the_tensor(CostInput const& input) {
-  return coordinate_bytes(input);  // the same arrays: the build does not hold them twice
 }
 
 ModeTerms atomic_walk(CostInput const& input, int mode) {
@@ -50,7 +55,10 @@ std::uint64_t permuted_bytes(CostInput const& input) {
 }
 
 std::uint64_t permuted_build_bytes(CostInput const& input) {
-  return costs::sort_bytes(input, input.index_bytes);
+  // A sort reorders the positions in place, which are kept. The coordinates are the tensor's own.
+  auto const before = static_cast<std::uint64_t>(input.tensor.order() - 1);
+  return costs::sort_bytes(input, input.index_bytes) +
+         before * input.tensor.nnz * static_cast<std::uint64_t>(input.index_bytes);
 }
 
 /// The number of runs in a permutation of `mode`: consecutive entries that are also consecutive in memory.
@@ -86,19 +94,22 @@ BuildTerms permuted_build(CostInput const& input) {
 
 // --- sorted: a copy a mode
 
-std::uint64_t sorted_bytes(CostInput const& input) {
-  std::uint64_t bytes = static_cast<std::uint64_t>(input.tensor.order()) * coordinate_bytes(input);
+/// A copy for each mode, and the list of its rows that do not occur.
+std::vector<std::uint64_t> sorted_copies(CostInput const& input) {
+  std::vector<std::uint64_t> bytes;
   for (auto const& mode : input.tensor.modes)
-    bytes += counted(mode.extent - mode.used()) * static_cast<std::uint64_t>(input.index_bytes);
+    bytes.push_back(coordinate_bytes(input) +
+                    counted(mode.extent - mode.used()) * static_cast<std::uint64_t>(input.index_bytes));
   return bytes;
 }
 
-/// The memory that build_sorted.hpp checks: words and positions of the sort, flags and lists of the rows.
+std::uint64_t sorted_bytes(CostInput const& input) {
+  auto const copies = sorted_copies(input);
+  return std::accumulate(copies.begin(), copies.end(), std::uint64_t(0));
+}
+
 std::uint64_t sorted_build_bytes(CostInput const& input) {
-  std::uint64_t bytes = costs::sort_bytes(input, 8);
-  for (auto const& mode : input.tensor.modes)
-    bytes += counted(mode.extent) * static_cast<std::uint64_t>(input.index_bytes + 1);
-  return bytes;
+  return costs::build_in_turn(input, sorted_copies(input), costs::sort_bytes(input, 8), flags_of_rows(input));
 }
 
 /// The effect of locality blocks in a copy of `sorted`.
@@ -192,9 +203,8 @@ BuildTerms streamed_sorted_build(CostInput const& input) {
 
 std::vector<FormatCosts> coo_costs() {
   FormatCosts const scratch{.name            = "coo-scratch",
-                            .is_the_tensor   = true,
                             .terms_at_once   = {1, 1},
-                            .storage_bytes   = shared_with_the_tensor,
+                            .storage_bytes   = coordinate_bytes,  // those of the tensor
                             .build_bytes     = costs::no_bytes,
                             .workspace_bytes = costs::no_bytes,
                             .mttkrp          = atomic_walk,
@@ -205,7 +215,6 @@ std::vector<FormatCosts> coo_costs() {
   tiny_vec.weights     = tiny_vec_weights;
   FormatCosts const permuted{.name            = "coo-permuted",
                              .residual        = true,
-                             .is_the_tensor   = true,
                              .storage_bytes   = permuted_bytes,
                              .build_bytes     = permuted_build_bytes,
                              .workspace_bytes = costs::no_bytes,

@@ -36,11 +36,6 @@ int shortest_mode(CostInput const& input) {
                           modes.begin());
 }
 
-/// Words and positions of the sort, and a byte a nonzero.
-std::uint64_t csf_build_bytes(CostInput const& input) {
-  return costs::sort_bytes(input, 8) + input.tensor.nnz;
-}
-
 /// The mode of a tree's root.
 ModeTerms root_walk(CostInput const& input, int mode) {
   auto const nnz    = static_cast<double>(input.tensor.nnz + 1);
@@ -58,6 +53,10 @@ ModeTerms root_walk(CostInput const& input, int mode) {
 
 std::uint64_t csf_bytes(CostInput const& input) {
   return static_cast<std::uint64_t>(tree_bytes(input, shortest_mode(input)));
+}
+
+std::uint64_t csf_build_bytes(CostInput const& input) {
+  return costs::build_in_turn(input, {csf_bytes(input)}, costs::sort_bytes(input, 8), input.tensor.nnz);
 }
 
 ModeTerms csf_walk(CostInput const& input, int mode) {
@@ -90,6 +89,14 @@ std::uint64_t b_csf_bytes(CostInput const& input) {
   return static_cast<std::uint64_t>(bytes);
 }
 
+/// Next to a tree that is made there is a byte for each nonzero.
+std::uint64_t b_csf_build_bytes(CostInput const& input) {
+  std::vector<std::uint64_t> trees;
+  for (int n = 0; n < input.tensor.order(); ++n)
+    trees.push_back(static_cast<std::uint64_t>(tree_bytes(input, n)));
+  return costs::build_in_turn(input, trees, costs::sort_bytes(input, 8), input.tensor.nnz);
+}
+
 BuildTerms b_csf_build(CostInput const& input) {
   return costs::sorted_build(input, static_cast<double>(b_csf_bytes(input)), input.tensor.order());
 }
@@ -107,7 +114,7 @@ std::vector<FormatCosts> csf_costs() {
                         .weights         = csf_weights};
   FormatCosts const b_csf{.name            = "b-csf",
                           .storage_bytes   = b_csf_bytes,
-                          .build_bytes     = csf_build_bytes,
+                          .build_bytes     = b_csf_build_bytes,
                           .workspace_bytes = costs::no_bytes,
                           .mttkrp          = root_walk,
                           .build           = b_csf_build,

@@ -251,14 +251,16 @@ FlaggedNonzeros<Scalar, Index, Space> make_flagged(Space const& space,
   auto const uninitialised = [&](char const* label) {
     return Kokkos::view_alloc(space, Kokkos::WithoutInitializing, std::string(label));
   };
-  X.indices = typename Nonzeros::indices_type(uninitialised("polyad::flagged_indices"), product, stored);
-  X.values  = typename Nonzeros::values_type(uninitialised("polyad::flagged_values"), stored);
-  X.flags   = typename Nonzeros::flags_type(uninitialised("polyad::bit_flags"),
-                                            ceil_div(X.nnz, Nonzeros::flags_bits));
-  typename Nonzeros::indices_type const index(uninitialised("polyad::index_coordinates"), kept, X.nnz);
+  typename Nonzeros::indices_type index;
   {
     auto const permutation = identity_permutation<Index>(space, X.nnz);
     sort_by_modes(space, coo, X.modes, coo.order(), permutation);
+    // Not before the sort's scratch is free.
+    X.indices = typename Nonzeros::indices_type(uninitialised("polyad::flagged_indices"), product, stored);
+    X.values  = typename Nonzeros::values_type(uninitialised("polyad::flagged_values"), stored);
+    X.flags   = typename Nonzeros::flags_type(uninitialised("polyad::bit_flags"),
+                                              ceil_div(X.nnz, Nonzeros::flags_bits));
+    index     = typename Nonzeros::indices_type(uninitialised("polyad::index_coordinates"), kept, X.nnz);
     Kokkos::parallel_for("polyad::gather_flagged", Range(space, 0, X.nnz),
                          detail::GatherFlagged<Tensor, Nonzeros, Permutation<Index, Space>>{
                              coo.indices(), coo.values(), permutation, index, X.indices, X.values, X.modes});

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory traffic of F-COO: for each mode the other modes' indices, a value and a bit per nonzero.
+#include <numeric>
+#include <vector>
+
 #include "formats/cost_model.hpp"
 #include "formats/fcoo/weights.hpp"
 
@@ -10,15 +13,24 @@ double nonzero_bytes(CostInput const& input) {
   return input.scalar_bytes + static_cast<double>(input.tensor.order() - 1) * input.index_bytes + 0.25;
 }
 
-std::uint64_t storage_bytes(CostInput const& input) {
-  double bytes = static_cast<double>(input.tensor.order()) * static_cast<double>(input.tensor.nnz) *
-                 nonzero_bytes(input);
-  for (auto const& mode : input.tensor.modes) bytes += static_cast<double>(mode.used()) * input.index_bytes;
-  return static_cast<std::uint64_t>(bytes);
+/// The nonzeros for each mode, and its segments' coordinates.
+std::vector<std::uint64_t> copies(CostInput const& input) {
+  std::vector<std::uint64_t> bytes;
+  for (auto const& mode : input.tensor.modes)
+    bytes.push_back(static_cast<std::uint64_t>(static_cast<double>(input.tensor.nnz) * nonzero_bytes(input) +
+                                               static_cast<double>(mode.used()) * input.index_bytes));
+  return bytes;
 }
 
+std::uint64_t storage_bytes(CostInput const& input) {
+  auto const bytes = copies(input);
+  return std::accumulate(bytes.begin(), bytes.end(), std::uint64_t(0));
+}
+
+/// Next to a copy that is made there are the indices of its mode.
 std::uint64_t fcoo_build_bytes(CostInput const& input) {
-  return costs::sort_bytes(input, 8);
+  return costs::build_in_turn(input, copies(input), costs::sort_bytes(input, 8),
+                              input.tensor.nnz * static_cast<std::uint64_t>(input.index_bytes));
 }
 
 ModeTerms walk(CostInput const& input, int mode) {

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The memory that a tensor needs on its way from the list that was read to the coordinates from which formats
+// are built (cli/tensors/device_tensor.hpp). Free of Kokkos, so that its callers are.
+#pragma once
+
+#include <cstdint>
+
+#include "polyad/io/coordinate_list.hpp"
+
+namespace polyad::cli {
+
+/// The bytes of the list that are in the tensor's memory. Zero if that is a device's, or simulates one.
+[[nodiscard]] std::uint64_t listed_bytes(io::CoordinateList const& list, bool simulates_device);
+
+/// The bytes of the coordinates and values, as formats are built from them.
+[[nodiscard]] std::uint64_t coordinate_bytes(io::CoordinateList const& list, int scalar_bytes);
+
+/// The most bytes of the tensor's memory that are held until the coordinates are there: the list and the
+/// coordinates, or the coordinates and what it takes to sum their duplicates, unless they are in lexicographic
+/// order. Needs a Session. \param sums  whether duplicates are summed
+[[nodiscard]] std::uint64_t loading_bytes(io::CoordinateList const& list, int scalar_bytes,
+                                          bool simulates_device, bool sums = true);
+
+}  // namespace polyad::cli
